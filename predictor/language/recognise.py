@@ -1,82 +1,39 @@
-"""A decoder in an ONNX file: which inputs are what, and the architecture behind its operators.
+"""The architecture behind the operators of a decoder in an ONNX file.
 
-Inputs are known by the names that optimum, onnxruntime-genai and exports of transformers give them;
-the architecture by the shapes of products with weights, so that fused and plain operators, float
-and 4-bit weights read alike. Norms and biases are not told apart: they are under a thousandth of a
+It follows from the shapes of products with weights, so that fused and plain operators, float and
+4-bit weights read alike. Norms and biases are not told apart: they are under a thousandth of a
 model.
-
-References:
-    optimum, ``exporters/onnx``: input_ids, past_key_values.0.key, present.0.key, use_cache_branch.
-    onnxruntime-genai, ``models/builder.py``: the same, total_sequence_length for the mask.
 """
 
 from __future__ import annotations
 
 import json
-import re
+import math
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 
 from predictor.core.errors import InputError
-from predictor.core.records import TensorInfo
 from predictor.graph.model import Model
 from predictor.graph.operators import DTYPE_BITS, DTYPE_CODE
 from predictor.language.architecture import DecoderArchitecture
-from predictor.language.graph import Pass
+from predictor.language.inputs import InputRoles, input_roles, logits_of
 
 UNSTATED_CONTEXT: Final = 131_072
 """Longest context that is taken where nothing states one: ONNX files do not."""
 
-_IDS = re.compile(r"(^|[._/])((decoder_)?input_ids|tokens?|ids)$")
-_CACHE = re.compile(r"past|cache|(^|[._])kv([._]|$)")
-_CROSS = re.compile(r"encoder|cross")
-_MASK = re.compile(r"mask")
 _FUSED: Final = frozenset({"GroupQueryAttention", "MultiHeadAttention", "Attention"})
 _EXPERTS: Final = frozenset({"MoE", "QMoE"})
-# Operators that a decoder without a cache has, and an encoder has not.
-_CAUSAL: Final = frozenset({"GroupQueryAttention", "RotaryEmbedding", "Trilu", "Cos"})
-_MASKING: Final = frozenset({"Add", "Mul", "Where"})
+_MOST_EXPERTS = 4096
 _LEAST_INNER = 8  # K of a product with weights; angles of positions are made with a K of 1
 
-
-@dataclass(frozen=True, slots=True)
-class InputRoles:
-    """Inputs of a decoder's file, and the names of its open dimensions; empty for a fixed one.
-
-    Attributes:
-        ids: input of token ids.
-        cache: inputs of past keys and values, empty where the file takes none.
-        merged: whether the file holds a branch with a cache and one without.
-        batch: dimension of sequences.
-        tokens: of new tokens.
-        past: of tokens in the cache.
-        total: of both together.
-    """
-
-    ids: str
-    cache: tuple[str, ...]
-    merged: bool
-    batch: str
-    tokens: str
-    past: str
-    total: str
-
-    def bindings(self, step: Pass) -> dict[str, int]:
-        """Return the values of the open dimensions for one pass, to ingest the file with."""
-        values = (
-            (self.batch, step.batch),
-            (self.total, step.past + step.tokens),
-            (self.past, step.past),
-            # Last: without a cache the whole length has the name of the new tokens.
-            (self.tokens, step.tokens),
-        )
-        return {name: value for name, value in values if name}
+Shapes: TypeAlias = Counter[tuple[int, int]]
+"""Number of products by (K, N)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,58 +71,6 @@ def recognise(model: Model, max_context: int = UNSTATED_CONTEXT) -> RecognisedDe
     return _Recovery(model, roles).decoder(max_context)
 
 
-def input_roles(model: Model) -> InputRoles | None:
-    """Return the roles of a file's inputs; None where it is no decoder that gives out logits."""
-    ids = next((i for i in model.inputs if _is_ids(i)), None)
-    if ids is None or _logits(model) is None:
-        return None
-    cache = [i for i in model.inputs if len(i.declared) >= 4 and _CACHE.search(i.name.lower())]
-    gives_cache = any(o.name.startswith("present") for o in model.outputs)
-    kinds = {op.rpartition("::")[2] for op in model.graph.op_types}
-    if not cache and not gives_cache and not kinds & _CAUSAL and not _masks(model, ids.shape[1]):
-        return None
-    own = [i for i in cache if not _CROSS.search(i.name.lower())]
-    mask = next((i for i in model.inputs if _MASK.search(i.name) and len(i.declared) == 2), None)
-    tokens = _open(ids.declared[1])
-    total = _open(mask.declared[1]) if mask else ""
-    return InputRoles(
-        ids=ids.name,
-        cache=tuple(i.name for i in own),
-        merged=any(i.name == "use_cache_branch" for i in model.inputs),
-        batch=_open(ids.declared[0]),
-        tokens=tokens,
-        # Of [batch, heads, past, size]; some have keys and values together before that.
-        past=_open(own[0].declared[-2]) if own else "",
-        # What is arithmetic on the others follows from them.
-        total=total if total.isidentifier() else "",
-    )
-
-
-def _is_ids(info: TensorInfo) -> bool:
-    whole = info.dtype in {"int64", "int32"} and len(info.declared) == 2
-    return whole and _IDS.search(info.name.lower()) is not None
-
-
-def _logits(model: Model) -> TensorInfo | None:
-    named = [o for o in model.outputs if "logits" in o.name.lower() and len(o.shape) == 3]
-    return named[0] if named else None
-
-
-def _masks(model: Model, tokens: int) -> bool:
-    """Whether scores of tokens by tokens meet a stored mask: what a mask input hides is none."""
-    graph = model.graph
-    return tokens > 1 and any(
-        graph.op_types[i] in _MASKING
-        and graph.output_shape(i)[-2:] == (tokens, tokens)
-        and graph.weight_bytes[i] >= tokens**2 // 8
-        for i in range(len(graph))
-    )
-
-
-def _open(dim: int | str) -> str:
-    return dim if isinstance(dim, str) else ""
-
-
 class _Attention(NamedTuple):
     """Heads of the attention of all layers, and the number of layers that have it."""
 
@@ -185,7 +90,7 @@ class _Recovery:
         made = [o for o in model.outputs if o.name.startswith("present") and len(o.shape) >= 4]
         self._cache = next(iter([*given, *made]), None)
         ids = next(i for i in model.inputs if i.name == roles.ids)
-        self._batch = max(ids.shape[0], 1)
+        self._tokens = max(math.prod(ids.shape), 1)
 
     def decoder(self, max_context: int) -> RecognisedDecoder:
         """Return the decoder.
@@ -193,13 +98,12 @@ class _Recovery:
         Raises:
             InputError: see :func:`recognise`.
         """
-        if any(_CROSS.search(i.name.lower()) for i in self._model.inputs):
+        if self._roles.crosses:
             raise self._unknown("it attends to an encoder")
         head = self._head()
         attention = self._attention()
         layers = [i for i in self._weighted() if i != head]
         gemm = self._graph.gemm
-        shapes = Counter((int(gemm[i, 3]), int(gemm[i, 2])) for i in layers)
         hidden, vocabulary = int(gemm[head, 3]), int(gemm[head, 2])
         bare = DecoderArchitecture(
             name=Path(self._model.path).stem,
@@ -207,7 +111,7 @@ class _Recovery:
             layers=attention.layers,
             hidden=hidden,
             heads=attention.heads,
-            kv_heads=self._take_projections(shapes, attention, hidden),
+            kv_heads=attention.kv_heads,
             head_dim=attention.head_dim,
             feed_forward=0,
             vocabulary=vocabulary,
@@ -216,7 +120,8 @@ class _Recovery:
             tied_embeddings=self._is_tied([*layers, head], vocabulary * hidden),
             norm_biases="LayerNormalization" in self._kinds,
         )
-        model = self._with_experts(shapes, bare) or self._with_blocks(shapes, bare)
+        shapes = Counter((int(gemm[i, 3]), int(gemm[i, 2])) for i in layers)
+        model = self._with_matrices(bare, shapes)
         bits = self._bits(layers)
         return RecognisedDecoder(self._roles, model, self._format(bits), bits, self._kv_bits())
 
@@ -236,7 +141,7 @@ class _Recovery:
         return [int(i) for i in np.flatnonzero(plain & ~others)]
 
     def _head(self) -> int:
-        logits = _logits(self._model)
+        logits = logits_of(self._model, bool(self._roles.cache))
         vocabulary = logits.shape[-1] if logits else 0
         heads = [i for i in self._weighted() if self._graph.gemm[i, 2] == vocabulary]
         if not heads:
@@ -248,9 +153,10 @@ class _Recovery:
         places = fused or list(self._attention_pairs())
         if not places:
             raise self._unknown("it has no attention")
-        groups, _, _, size = self._graph.gemm[places[0]].tolist()
+        groups, rows, _, size = self._graph.gemm[places[0]].tolist()
         stated = json.loads(self._graph.attributes[places[0]])
-        heads = int(stated.get("num_heads", 0)) or groups // self._batch
+        # Heads that share one key head may be its rows.
+        heads = int(stated.get("num_heads", 0)) or groups * rows // self._tokens
         kv_heads = int(stated.get("kv_num_heads", 0))
         # Fused attention counts its two products as one of both widths.
         size = size // 2 if fused else size
@@ -272,59 +178,48 @@ class _Recovery:
             else:
                 skip = False
 
-    def _take_projections(
-        self, shapes: Counter[tuple[int, int]], attention: _Attention, hidden: int
-    ) -> int:
-        """Take the matrices of attention out of the counted shapes; return its key heads.
+    def _with_matrices(self, bare: DecoderArchitecture, shapes: Shapes) -> DecoderArchitecture:
+        """Explain the counted (K, N) of all products by projections and feed-forward blocks.
 
-        Args:
-            shapes: number of products by (K, N).
-            attention: its key heads 0 where nothing states them: then the shapes decide.
-            hidden: width of the residual stream.
+        Shapes may fit by chance: the explanation that leaves fewest products over is taken.
         """
-        layers, heads, stated, size = attention
-        queries = heads * size
-        for kv_heads in [stated] if stated else range(heads, 0, -1):
-            kv = kv_heads * size
-            out = Counter({(queries, hidden): layers})
-            joint = out + Counter({(hidden, queries + 2 * kv): layers})
-            apart = out + Counter({(hidden, queries): layers}) + Counter({(hidden, kv): 2 * layers})
-            taken = next((each for each in (joint, apart) if each <= shapes), None)
-            if taken is not None and heads % kv_heads == 0:
-                shapes.subtract(taken)
-                return kv_heads
-        raise self._unknown("the projections of its attention have other shapes")
+        stated = [bare.kv_heads] if bare.kv_heads else range(bare.heads, 0, -1)
+        shared = [kv_heads for kv_heads in stated if bare.heads % kv_heads == 0]
+        explained = [
+            (sum(left.values()), model)
+            for kv_heads in shared
+            for rest in _without_projections(replace(bare, kv_heads=kv_heads), shapes)
+            for model, left in self._with_feed_forward(replace(bare, kv_heads=kv_heads), rest)
+        ]
+        if not explained:
+            raise self._unknown("its products have other shapes")
+        return min(explained, key=lambda each: each[0])[1]
 
-    def _with_blocks(
-        self, shapes: Counter[tuple[int, int]], bare: DecoderArchitecture
-    ) -> DecoderArchitecture:
-        layers, hidden = bare.layers, bare.hidden
-        widths = [k for (k, n), count in shapes.items() if n == hidden and count >= layers]
-        for wide in sorted(widths, reverse=True):
-            separate, joint = shapes[hidden, wide], shapes[hidden, 2 * wide]
-            if separate >= layers or joint >= layers:
-                gated = separate >= 2 * layers or joint >= layers
-                return replace(bare, feed_forward=wide, gated=gated)
-        raise self._unknown("its feed-forward blocks have other shapes")
+    def _with_feed_forward(
+        self, model: DecoderArchitecture, shapes: Shapes
+    ) -> Iterator[tuple[DecoderArchitecture, Shapes]]:
+        if any(kind in _EXPERTS for kind in self._kinds):
+            yield from self._with_fused_experts(model, shapes)
+            return
+        chosen = [i for i, kind in enumerate(self._kinds) if kind == "TopK"]
+        if chosen:
+            per_token = self._graph.output_shape(chosen[0])[-1]
+            yield from _with_experts(model, shapes, per_token)
+        yield from _with_blocks(model, shapes)
 
-    def _with_experts(
-        self, shapes: Counter[tuple[int, int]], bare: DecoderArchitecture
-    ) -> DecoderArchitecture | None:
-        places = [i for i, kind in enumerate(self._kinds) if kind in _EXPERTS]
-        if not places:
-            return None
-        stated = json.loads(self._graph.attributes[places[0]])
+    def _with_fused_experts(
+        self, model: DecoderArchitecture, shapes: Shapes
+    ) -> Iterator[tuple[DecoderArchitecture, Shapes]]:
+        """Experts in one operator a layer, their number that of the router's columns."""
+        place = next(i for i, kind in enumerate(self._kinds) if kind in _EXPERTS)
+        stated = json.loads(self._graph.attributes[place])
         gated = stated.get("activation_type") in {"silu", "swiglu"}
-        routers = [n for (k, n), count in shapes.items() if k == bare.hidden and count >= 1]
-        if len(places) < bare.layers or not routers:
-            raise self._unknown("its experts have other shapes")
-        return replace(
-            bare,
-            gated=gated,
-            experts=min(routers),
-            experts_per_token=int(stated.get("k", 1)),
-            expert_feed_forward=int(self._graph.gemm[places[0], 2]) // (3 if gated else 2),
-        )
+        wide = int(self._graph.gemm[place, 2]) // (3 if gated else 2)
+        per_token = int(stated.get("k", 1))
+        for (inner, experts), count in shapes.items():
+            if inner == model.hidden and count == model.layers:
+                left = shapes - Counter({(inner, experts): count})
+                yield _sparse(model, experts, per_token, wide, gated), left
 
     def _bits(self, places: list[int]) -> float:
         weights = self._graph.gemm[places, 2:].prod(axis=1).sum()
@@ -353,3 +248,58 @@ class _Recovery:
         bits = max((DTYPE_BITS[graph.dtype[i]] for i in looked_up), default=32)
         room = graph.weights_total_bytes - graph.weight_bytes[places].sum()
         return bool(room < table * bits / 8 / 2)
+
+
+def _without_projections(model: DecoderArchitecture, shapes: Shapes) -> Iterator[Shapes]:
+    """Take the matrices of attention out of the counted shapes, joined or apart."""
+    layers, hidden = model.layers, model.hidden
+    queries, kv = model.heads * model.head_dim, model.kv_width
+    out = Counter({(queries, hidden): layers})
+    apart = out + Counter({(hidden, queries): layers}) + Counter({(hidden, kv): 2 * layers})
+    joint = out + Counter({(hidden, queries + 2 * kv): layers})
+    yield from (shapes - taken for taken in (apart, joint) if taken <= shapes)
+
+
+def _with_blocks(
+    model: DecoderArchitecture, shapes: Shapes
+) -> Iterator[tuple[DecoderArchitecture, Shapes]]:
+    """Feed-forward blocks of one width; a gate stands apart or with the up projection."""
+    layers, hidden = model.layers, model.hidden
+    for wide in [inner for inner, columns in shapes if columns == hidden]:
+        down = Counter({(wide, hidden): layers})
+        for opened, gated in (
+            (Counter({(hidden, wide): 2 * layers}), True),
+            (Counter({(hidden, 2 * wide): layers}), True),
+            (Counter({(hidden, wide): layers}), False),
+        ):
+            if down + opened <= shapes:
+                made = replace(model, feed_forward=wide, gated=gated)
+                yield made, shapes - down - opened
+
+
+def _with_experts(
+    model: DecoderArchitecture, shapes: Shapes, per_token: int
+) -> Iterator[tuple[DecoderArchitecture, Shapes]]:
+    """Experts with products of their own, and a router with a column for each."""
+    layers, hidden = model.layers, model.hidden
+    for (wide, columns), count in shapes.items():
+        experts = count // layers
+        if columns != hidden or not 1 < experts <= _MOST_EXPERTS:
+            continue
+        fixed = Counter({(wide, hidden): layers * experts}) + Counter({(hidden, experts): layers})
+        for gates in (2, 1):
+            taken = fixed + Counter({(hidden, wide): gates * layers * experts})
+            if taken <= shapes and per_token <= experts:
+                yield _sparse(model, experts, per_token, wide, gates > 1), shapes - taken
+
+
+def _sparse(
+    model: DecoderArchitecture, experts: int, per_token: int, wide: int, gated: bool
+) -> DecoderArchitecture:
+    return replace(
+        model,
+        gated=gated,
+        experts=experts,
+        experts_per_token=per_token,
+        expert_feed_forward=wide,
+    )

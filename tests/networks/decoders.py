@@ -64,7 +64,12 @@ def _past(b: Builder, size: Size, dtype: int, part: str = "") -> list[list[str]]
 
 
 def genai(
-    size: Size, block: int = 0, fused: bool = True, zero_points: bool = True, experts: int = 0
+    size: Size,
+    block: int = 0,
+    fused: bool = True,
+    zero_points: bool = True,
+    experts: int = 0,
+    apart: int = 0,
 ) -> Builder:
     """Llama in float16, or with 4-bit weights in blocks.
 
@@ -73,7 +78,8 @@ def genai(
         block: weights in a block; 0 for float16.
         fused: query, key and value in one product.
         zero_points: whether blocks have one.
-        experts: of each layer, of which a token passes two; 0 for a dense block.
+        experts: of each layer in one operator, two of them for a token; 0 for a dense block.
+        apart: the same with products of their own, as optimum writes them.
     """
     b = Builder(opset=21)
     ids = _ids(b, "total_sequence_length")
@@ -120,9 +126,18 @@ def genai(
         if experts:
             out = _experts(b, normed, product(normed, size.hidden, experts), size, experts)
         else:
-            gate, up = (product(normed, size.hidden, size.wide) for _ in range(2))
-            active = b.node("Mul", [gate, b.node("Sigmoid", [gate])])
-            out = product(b.node("Mul", [active, up]), size.wide, size.hidden)
+            blocks = []
+            for _ in range(apart or 1):
+                gate, up = (product(normed, size.hidden, size.wide) for _ in range(2))
+                active = b.node("Mul", [gate, b.node("Sigmoid", [gate])])
+                blocks.append(product(b.node("Mul", [active, up]), size.wide, size.hidden))
+            out = blocks[0] if len(blocks) == 1 else b.node("Sum", blocks)
+            if apart:
+                scores = product(normed, size.hidden, apart)
+                best = [f"best_{layer}", f"which_{layer}"]
+                b.node("TopK", [scores, b.constant([2])], best)
+                share = b.node("ReduceSum", [best[0], b.constant([-1])])
+                out = b.node("Mul", [out, share])
         normed, state = _skip(b, state, out, size, f"attn_{layer + 1}")
     product(normed, size.hidden, size.vocabulary, "logits")
     b.output("logits", ["batch_size", "sequence_length", size.vocabulary], F16)

@@ -1,6 +1,7 @@
 """Decoders recognised in ONNX files of the usual exporters, in their two phases."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import onnx
 import pytest
@@ -81,8 +82,8 @@ def test_inputs_have_their_roles() -> None:
     roles = recognised(LLAMAS["genai"]).roles
     assert roles.ids == "input_ids"
     assert roles.cache[:2] == ("past_key_values.0.key", "past_key_values.0.value")
-    assert (roles.batch, roles.tokens) == ("batch_size", "sequence_length")
-    assert (roles.past, roles.total) == ("past_sequence_length", "total_sequence_length")
+    assert (roles.batch, roles.tokens) == (("batch_size",), ("sequence_length",))
+    assert (roles.past, roles.total) == (("past_sequence_length",), ("total_sequence_length",))
     assert roles.bindings(Pass(1, 99, 2)) == {
         "batch_size": 2,
         "sequence_length": 1,
@@ -92,7 +93,7 @@ def test_inputs_have_their_roles() -> None:
     assert recognised(LLAMAS["optimum, merged"]).roles.merged
     assert not recognised(LLAMAS["optimum"]).roles.merged
     # Its whole length is arithmetic on the others, so nothing binds it.
-    assert recognised(LLAMAS["optimum"]).roles.total == ""
+    assert recognised(LLAMAS["optimum"]).roles.total == ()
 
 
 @pytest.mark.parametrize("name", ["genai", "genai, int4", "optimum", "optimum, merged"])
@@ -107,6 +108,35 @@ def test_both_phases_multiply_what_the_architecture_multiplies(name: str, step: 
     logits = (step.tokens - 1) * step.batch * 64 * 1000
     angles = 0 if name.startswith("genai") else step.batch * step.tokens * 8
     assert model.graph.macs.sum() == own.macs.sum() + logits + angles
+
+
+def test_dimensions_with_names_of_their_own_are_all_bound() -> None:
+    # As torch.onnx with dynamo names them: each open length anew, outputs by their operators.
+    proto = decoders.genai(SIZE).model()
+    pasts = [i for i in proto.graph.input if i.name.startswith("past")]
+    for number, info in enumerate(pasts):
+        info.type.tensor_type.shape.dim[2].dim_param = f"s{number}"
+    proto.graph.node[-1].output[0] = proto.graph.output[-1].name = "linear_14"
+    made = recognised(proto)
+    assert made.roles.past == ("s0", "s1", "s2", "s3")
+    model = ingest_proto(proto, made.roles.bindings(Pass(1, 9)))
+    assert model.inputs[-1].shape == (1, 2, 9, 16)
+    assert made.architecture.vocabulary == 1000
+
+
+def test_experts_with_products_of_their_own_are_recognised() -> None:
+    b = decoders.genai(replace(SIZE, wide=80), apart=4)
+    model = recognised(b.model()).architecture
+    assert (model.experts, model.experts_per_token, model.expert_feed_forward) == (4, 2, 80)
+    assert (model.gated, model.feed_forward) == (True, 0)
+
+
+def test_shapes_that_fit_by_chance_are_told_apart() -> None:
+    # Query, key and value together are as wide as the feed-forward block.
+    size = Size(hidden=64, heads=4, kv_heads=2, head_dim=16, wide=128)
+    for fused in (True, False):
+        model = recognised(decoders.genai(size, fused=fused).model()).architecture
+        assert (model.feed_forward, model.gated, model.kv_heads) == (128, True, 2)
 
 
 def test_a_cache_of_another_precision_is_told() -> None:
