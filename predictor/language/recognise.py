@@ -29,7 +29,9 @@ UNSTATED_CONTEXT: Final = 131_072
 
 _FUSED: Final = frozenset({"GroupQueryAttention", "MultiHeadAttention", "Attention"})
 _EXPERTS: Final = frozenset({"MoE", "QMoE"})
+_GATED: Final = frozenset({"silu", "swiglu"})
 _MOST_EXPERTS = 4096
+_MOST_HEADS = 4096
 _LEAST_INNER = 8  # K of a product with weights; angles of positions are made with a K of 1
 
 Shapes: TypeAlias = Counter[tuple[int, int]]
@@ -132,6 +134,11 @@ class _Recovery:
             "give the config.json that it was exported from",
         )
 
+    def _stated(self, place: int, name: str, default: int = 0) -> int:
+        """Return a whole number among an operator's attributes, which nobody vouches for."""
+        value = json.loads(self._graph.attributes[place]).get(name)
+        return value if isinstance(value, int) else default
+
     def _weighted(self) -> list[int]:
         """Products with weights; a product of angles has but a handful."""
         graph = self._graph
@@ -154,14 +161,15 @@ class _Recovery:
         if not places:
             raise self._unknown("it has no attention")
         groups, rows, _, size = self._graph.gemm[places[0]].tolist()
-        stated = json.loads(self._graph.attributes[places[0]])
         # Heads that share one key head may be its rows.
-        heads = int(stated.get("num_heads", 0)) or groups * rows // self._tokens
-        kv_heads = int(stated.get("kv_num_heads", 0))
+        heads = self._stated(places[0], "num_heads") or groups * rows // self._tokens
+        kv_heads = self._stated(places[0], "kv_num_heads")
         # Fused attention counts its two products as one of both widths.
         size = size // 2 if fused else size
         if self._cache is not None:
             kv_heads, size = self._cache.shape[-3], self._cache.shape[-1]
+        if not 0 < heads <= _MOST_HEADS:
+            raise self._unknown(f"its attention has {heads} heads")
         return _Attention(len(places), heads, kv_heads, size)
 
     def _attention_pairs(self) -> Iterator[int]:
@@ -212,10 +220,9 @@ class _Recovery:
     ) -> Iterator[tuple[DecoderArchitecture, Shapes]]:
         """Experts in one operator a layer, their number that of the router's columns."""
         place = next(i for i, kind in enumerate(self._kinds) if kind in _EXPERTS)
-        stated = json.loads(self._graph.attributes[place])
-        gated = stated.get("activation_type") in {"silu", "swiglu"}
+        gated = str(json.loads(self._graph.attributes[place]).get("activation_type")) in _GATED
         wide = int(self._graph.gemm[place, 2]) // (3 if gated else 2)
-        per_token = int(stated.get("k", 1))
+        per_token = self._stated(place, "k", 1)
         for (inner, experts), count in shapes.items():
             if inner == model.hidden and count == model.layers:
                 left = shapes - Counter({(inner, experts): count})
@@ -227,11 +234,9 @@ class _Recovery:
 
     def _format(self, bits: float) -> str:
         """Name of the format with the next bits; 4-bit weights by the length of their blocks."""
-        for text, kind in zip(self._graph.attributes, self._kinds, strict=True):
-            if kind == "MatMulNBits":
-                stated = json.loads(text)
-                if stated.get("bits", 4) == 4:
-                    return "int4-128" if stated.get("block_size", 32) >= 128 else "int4-32"
+        for place, kind in enumerate(self._kinds):
+            if kind == "MatMulNBits" and self._stated(place, "bits", 4) == 4:
+                return "int4-128" if self._stated(place, "block_size", 32) >= 128 else "int4-32"
         names = {32: "fp32", 16: "fp16", 8: "int8"}
         if any(o.dtype == "bfloat16" for o in self._model.outputs):
             names[16] = "bf16"

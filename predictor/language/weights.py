@@ -176,7 +176,8 @@ def _gguf_type(form: WeightFormat, model: DecoderArchitecture, product: Product,
 def _head_type(form: WeightFormat, model: DecoderArchitecture) -> str:
     if form.head:
         return form.head
-    if form.matrices in _WHOLE:
+    # whisper.cpp makes no exception for the head.
+    if form.matrices in _WHOLE or model.family == "whisper":
         return form.matrices
     return "q8_0" if model.family == "falcon" else "q6_k"
 

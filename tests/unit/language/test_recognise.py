@@ -200,6 +200,23 @@ def test_a_decoder_of_another_kind_is_said() -> None:
         recognise(ingest_proto(proto))
 
 
+@pytest.mark.parametrize("value", [2**62, -4, 3, 1.5, "four", [4]])
+@pytest.mark.parametrize("name", ["num_heads", "kv_num_heads"])
+def test_absurd_heads_are_refused_or_made_good(name: str, value: object) -> None:
+    proto = decoders.genai(SIZE).model()
+    for node in proto.graph.node:
+        kept = [a for a in node.attribute if a.name != name]
+        if node.op_type == "GroupQueryAttention":
+            del node.attribute[:]
+            node.attribute.extend([*kept, onnx.helper.make_attribute(name, value)])
+    try:
+        made = recognise(ingest_proto(proto))
+    except InputError:
+        return
+    assert made is not None
+    assert made.architecture.kv_heads == 2
+
+
 def test_a_decoder_with_an_encoder_is_said() -> None:
     b = decoders.genai(SIZE)
     state = b.input("encoder_hidden_states", ["batch_size", 1500, 64], TensorProto.FLOAT16)

@@ -70,6 +70,25 @@ def test_a_file_of_mixtral_is_met() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "form", "published"),
+    [
+        # In MiB, of whisper.cpp's files, which hold filters and a vocabulary of a MiB too.
+        ("tiny", "f16", 75),
+        ("small", "f16", 466),
+        ("small", "q5_1", 181),
+        ("small", "q8_0", 252),
+        ("medium", "q5_0", 514),
+        ("medium", "q8_0", 785),
+        ("large-v3-turbo", "q5_0", 547),
+        ("large-v3-turbo", "q8_0", 834),
+    ],
+)
+def test_a_size_of_whisper_is_met(name: str, form: str, published: float) -> None:
+    size = weight_format(form).model_bytes(model(f"whisper-{name}")) / 2**20
+    assert published - 2 < size < published
+
+
 def test_rows_that_fill_no_block_fall_back() -> None:
     # 896 is no multiple of 256, so Q4_K becomes Q5_0; the tied table takes Q8_0 for Q6_K.
     small, form = model("Qwen2-0.5B"), weight_format("q4_k_m")
