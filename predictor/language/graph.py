@@ -56,7 +56,7 @@ def phase_model(
         kv_bits: bits of an element of the cache.
         path: of the ``config.json``; the model's name where there is none.
     """
-    dtype = "float32" if weights.matrices == "f32" else "float16"
+    dtype = {"f32": "float32", "bf16": "bfloat16"}.get(weights.matrices, "float16")
     layers = _Layers(model, weights, step, kv_bits, GraphBuilder(DTYPE_CODE[dtype]))
     logits = layers.pass_through()
     status = Path(path).stat() if path else None
