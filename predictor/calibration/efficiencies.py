@@ -24,7 +24,9 @@ Floats = NDArray[np.float64]
 
 # From coarse to fine; a level is that of the finest group that is known.
 LEVELS: Final = ("all", "kind", "runtime", "class")
-GROUPS: Final = (*LEVELS, "precision", "order")
+GROUPS: Final = (*LEVELS, "precision", "order", "maker")
+# Kinds of device without a common instruction set: designs of their makers have little in common.
+_OF_MAKERS: Final = frozenset({"mobile-gpu", "npu"})
 
 
 def groups_of(target: Target) -> dict[str, str]:
@@ -36,6 +38,7 @@ def groups_of(target: Target) -> dict[str, str]:
     design = architecture_of(target.device) or (architecture_of(clusters[0]) if clusters else None)
     in_order = None if design is None else design.in_order
     klass = f"{of_device} x {runtime}"
+    maker = target.device.vendor if design is None else design.vendor
     return {
         "all": "all",
         "kind": of_device,
@@ -43,6 +46,7 @@ def groups_of(target: Target) -> dict[str, str]:
         "class": klass,
         "precision": f"{klass} x {precision}",
         "order": "" if in_order is None else f"{of_device} {'in' if in_order else 'out of'} order",
+        "maker": f"{of_device} of {maker}" if of_device in _OF_MAKERS else "",
     }
 
 

@@ -41,6 +41,7 @@ class Runtime:
         hides_halves: whether its published latencies do not say where it did.
         cpu_launch_us: cost of starting one operator on a CPU, in microseconds; None for the usual
             one of the device (``cost.capability``).
+        takes_all_cores: whether it runs on all cores where it is not told a number of threads.
         is_learned: whether a network that is trained gets an input for it.
     """
 
@@ -54,6 +55,7 @@ class Runtime:
     may_halve: bool = False
     hides_halves: bool = False
     cpu_launch_us: float | None = None
+    takes_all_cores: bool = False
     is_learned: bool = True
 
 
@@ -67,6 +69,7 @@ _ROWS: Final = (
         precisions=_FLOAT_AND_INT8,
         kernels=instruction_sets.MLAS,
         importers=("onnxruntime-profile", "ctm-results"),
+        takes_all_cores=True,  # intra_op_num_threads 0: one a physical core
     ),
     Runtime(
         "ncnn",
@@ -98,6 +101,7 @@ _ROWS: Final = (
         kernels=instruction_sets.ONEDNN,
         # Measured by benchmarks/launch_overhead.py, see decision 0001.
         cpu_launch_us=0.8,  # it comes back to Python for each operator
+        takes_all_cores=True,  # torch.get_num_threads(): one a physical core
     ),
     Runtime(
         "pytorch-compiled",
@@ -106,6 +110,7 @@ _ROWS: Final = (
         portable=CPUS | {Family.GPU},
         precisions=frozenset({Precision.FP32, Precision.BF16, Precision.AMP_BF16}),
         kernels=instruction_sets.ONEDNN,
+        takes_all_cores=True,
     ),
     Runtime(
         "tflite",
@@ -139,6 +144,7 @@ _ROWS: Final = (
         precisions=_FLOAT_AND_INT8 | {Precision.BF16},
         kernels=instruction_sets.ONEDNN,
         may_halve=True,  # it infers in FP16 on GPUs, and in BF16 on CPUs that have it
+        takes_all_cores=True,
     ),
     Runtime(
         "opencv",

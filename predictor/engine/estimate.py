@@ -36,7 +36,7 @@ from predictor.cost.physics import (
     term_times,
 )
 from predictor.devices.catalogue import device_name
-from predictor.engine.operator_factors import OperatorFactors
+from predictor.engine.operator_factors import CAUTION, Contexts, OperatorFactors
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.network.features import exact_features, scale_free
 
@@ -95,7 +95,7 @@ class TargetEstimates:
         usual: float64 [T, len(KINDS), len(TERMS)], factors of the class on the terms.
         factors: float64 [T, len(KINDS), len(TERMS)], with what measurements tell.
         context: int64 [T], place of each in ``contexts``.
-        contexts: float64 [C, H], for the factors of single operators.
+        contexts: C of them, for the factors of single operators.
         variance: float64 [T], of the level in ln.
         unknown: float64 [T], part of the variance of a shape that is left.
         fits: to the user's measurements, by place.
@@ -109,7 +109,7 @@ class TargetEstimates:
     usual: Floats
     factors: Floats
     context: NDArray[np.int64]
-    contexts: Floats
+    contexts: Contexts
     variance: Floats
     unknown: Floats
     fits: Mapping[int, TargetFit]
@@ -193,7 +193,9 @@ class Estimate:
         records = [
             self.track(target, _setting(known, place, mine)) for place, target in enumerate(targets)
         ]
-        context, contexts = self.operators.contexts(targets)
+        is_known = known.nearness > 0
+        is_known[list(mine)] = True
+        context, contexts = self.operators.contexts(targets, np.where(is_known, 1.0, CAUTION))
         return TargetEstimates(
             targets,
             self._rates(targets),
@@ -279,7 +281,9 @@ class Estimate:
         prior = TargetFit.prior(
             known.mean[0], known.variance[0] + _AGAIN**2, known.shape[0], known.unknown[0]
         )
-        one = self.of([target])
+        # Of a measured target the factors of operators count in full.
+        _, contexts = self.operators.contexts([target], np.ones(1))
+        one = replace(self.of([target]), contexts=contexts)
         parts = np.concatenate([self._parts(graph, one) for graph in graphs])
         measured = prior.measured(parts * one.usual.reshape(1, -1), latency_ms)
         return OwnFit(target, len(graphs), measured)
@@ -337,7 +341,7 @@ class Estimate:
     def _terms(self, graph: OperatorGraph, targets: TargetEstimates, rates: Rates) -> Floats:
         """Return the terms of each operator on the first target at V rates, [N, V, terms]."""
         read = self._graph(graph)
-        context = targets.contexts[targets.context[:1]]
+        context = targets.contexts.take(targets.context[:1])
         factors = self.operators.factors(read.states, context)[0] * targets.factors[0][read.kinds]
         terms: Floats = term_times(read.work, rates) * factors[:, None]
         return terms

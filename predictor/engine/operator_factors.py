@@ -30,7 +30,27 @@ Floats = NDArray[np.float64]
 Arrays = Mapping[str, NDArray[np.float32]]
 
 BOUND: Final = 2.0
-GROUPS: Final = ("runtime", "kind", "class", "precision", "order")
+# Exponent of the factors where nothing of the silicon was measured. What the network learned on
+# other silicon is partly of theirs: half of it is worth most on silicon left out in inner folds.
+CAUTION: Final = 0.5
+GROUPS: Final = ("runtime", "kind", "class", "precision", "order", "maker")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Contexts:
+    """C kinds of targets that operators meet.
+
+    Attributes:
+        states: float64 [C, H].
+        trust: float64 [C], exponent of the factors.
+    """
+
+    states: Floats
+    trust: Floats
+
+    def take(self, places: NDArray[np.integer]) -> Contexts:
+        """Return some of them."""
+        return Contexts(self.states[places], self.trust[places])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,8 +65,15 @@ class OperatorFactors:
     names: Mapping[str, Sequence[str]]
     weights: Arrays
 
-    def contexts(self, targets: Sequence[Target]) -> tuple[NDArray[np.int64], Floats]:
-        """Return the number of each target's context, int64 [T], and the C contexts, [C, H]."""
+    def contexts(
+        self, targets: Sequence[Target], trust: Floats
+    ) -> tuple[NDArray[np.int64], Contexts]:
+        """Return the number of each target's context, int64 [T], and the contexts.
+
+        Args:
+            targets: T targets.
+            trust: float64 [T], exponent of the factors.
+        """
         places = [
             {name: number for number, name in enumerate(self.names[group], start=1)}
             for group in GROUPS
@@ -55,14 +82,13 @@ class OperatorFactors:
             [known.get(of[group], 0) for known, group in zip(places, GROUPS, strict=True)]
             for of in map(groups_of, targets)
         ]
-        distinct, number = np.unique(
-            np.array(rows, np.int64).reshape(-1, len(GROUPS)), axis=0, return_inverse=True
-        )
+        groups = np.array(rows, np.float64).reshape(-1, len(GROUPS))
+        distinct, number = np.unique(np.c_[groups, trust], axis=0, return_inverse=True)
         states = sum(
             self.weights[f"group.{group}"][column]
-            for group, column in zip(GROUPS, distinct.T, strict=True)
+            for group, column in zip(GROUPS, distinct[:, :-1].T.astype(np.int64), strict=True)
         )
-        return number.reshape(-1), states @ self.weights["target"].T
+        return number.reshape(-1), Contexts(states @ self.weights["target"].T, distinct[:, -1])
 
     def states(
         self, features: NDArray[np.float32], code: NDArray[np.integer], kinds: NDArray[np.int64]
@@ -82,12 +108,13 @@ class OperatorFactors:
         state = state @ w["operator"].T + w["operator.bias"]
         return np.asarray(state)
 
-    def factors(self, states: Floats, contexts: Floats) -> Floats:
+    def factors(self, states: Floats, contexts: Contexts) -> Floats:
         """Return the factors of N operators in C contexts on the terms, [C, N, len(TERMS)]."""
-        met = np.maximum(states + contexts[:, None], 0.0)
+        met = np.maximum(states + contexts.states[:, None], 0.0)
         logs = met @ self.weights["terms"].T + self.weights["terms.bias"]
         limit = np.log(BOUND)
-        factors: Floats = np.exp(limit * np.tanh(logs / limit))
+        logs = contexts.trust[:, None, None] * limit * np.tanh(logs / limit)
+        factors: Floats = np.exp(logs)
         return factors
 
     def fits(self) -> bool:

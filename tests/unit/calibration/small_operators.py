@@ -17,6 +17,7 @@ NAMES = {
     "class": ["arm x ncnn"],
     "precision": [],
     "order": [],
+    "maker": [],
 }
 
 

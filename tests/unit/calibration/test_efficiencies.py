@@ -40,6 +40,7 @@ def test_a_processor_with_clusters_is_of_the_order_of_its_fastest() -> None:
         "class": "arm x ncnn",
         "precision": "arm x ncnn x fp32",
         "order": "arm out of order",
+        "maker": "",
     }
     assert groups_of(target(clusters=(SMALL, BIG)))["order"] == "arm in order"
     assert groups_of(target(clusters=(SMALL,), architecture="cortex-a76"))["order"] == (
@@ -57,7 +58,22 @@ def test_a_gpu_has_no_order() -> None:
         "class": "nvidia x pytorch",
         "precision": "nvidia x pytorch x amp_fp16",
         "order": "",
+        "maker": "",
     }
+
+
+def test_mobile_gpus_and_accelerators_are_told_apart_by_who_designed_them() -> None:
+    """Mali is of Arm, on whoever's chip it is; a design that is not known, of the chip's vendor."""
+    mali, unknown, edge_tpu = (
+        groups_of(target(family, architecture=design, vendor=vendor))["maker"]
+        for family, design, vendor in (
+            (Family.MOBILE_GPU, "mali-valhall", "MediaTek"),
+            (Family.MOBILE_GPU, "", "MediaTek"),
+            (Family.NPU, "edgetpu", "Coral"),
+        )
+    )
+    assert (mali, unknown) == ("mobile-gpu of Arm", "mobile-gpu of MediaTek")
+    assert edge_tpu == "npu of Google"
 
 
 @pytest.mark.parametrize(

@@ -87,6 +87,7 @@ def make_target(
     threads: int = 0,
     clusters: tuple[Cluster, ...] = (),
     runs: Sequence[Precision] = tuple(Precision),
+    architecture: str = "",
 ) -> Target:
     """Return a target of a made-up device that runs the precisions of ``runs``."""
     device = Device(
@@ -97,6 +98,7 @@ def make_target(
         metrics=metrics,
         configurations=tuple(Configuration(runtime, p) for p in runs),
         clusters=clusters,
+        architecture=architecture,
     )
     return Target(device, Configuration(runtime, precision, threads))
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from predictor.core.metrics import Family
-from predictor.core.records import Cluster, Target
+from predictor.core.records import Cluster, Precision, Target
 from predictor.cost.operator_kinds import KINDS, kinds_of
 from predictor.cost.physics import TERMS, Rates, TypicalRates, Work, rates_of, term_times
 from predictor.graph.operator_graph import OperatorGraph
@@ -48,15 +50,83 @@ def test_a_run_of_views_alone_takes_less_than_one_start_but_some_time(count: int
     assert 0 < of_views < of_one
 
 
-def test_one_thread_runs_at_the_boost_clock_and_all_at_the_base_clock() -> None:
-    metrics = {"clock_mhz": 2000.0, "boost_clock_mhz": 4000.0, "core_count": 4}
-    metrics |= {"fp32_au_per_core": 16, "dram_bw_gbps": 50.0}
-    one, four = (
-        rates_of([make_target(metrics, family=Family.CPU, runtime="onnxruntime", threads=n)])
-        for n in (1, 4)
+CORES = {"clock_mhz": 1000.0, "boost_clock_mhz": 4000.0, "core_count": 4}
+CORES |= {"fp32_au_per_core": 16, "dram_bw_gbps": 50.0}
+
+
+def on_threads(number: int, **metrics: float) -> Rates:
+    """Return the rates of a processor's threads."""
+    target = make_target(
+        {**CORES, **metrics}, family=Family.CPU, runtime="onnxruntime", threads=number
     )
-    assert one.matrix == pytest.approx([4e9 * 16])
-    assert four.matrix == pytest.approx([4 * 2e9 * 16])
+    return rates_of([target])
+
+
+def test_one_thread_runs_at_the_boost_clock_and_all_between_it_and_the_base_clock() -> None:
+    """The root of 1 x 4 GHz is 2 GHz; of two threads of four one third of the way is gone."""
+    assert on_threads(1).matrix == pytest.approx([4e9 * 16])
+    assert on_threads(2).matrix == pytest.approx([2 * (2e9 + 2 / 3 * 2e9) * 16])
+    for all_cores in (0, 4):
+        assert on_threads(all_cores).matrix == pytest.approx([4 * 2e9 * 16])
+
+
+@given(st.integers(1, 64), st.floats(800.0, 3000.0), st.floats(1.0, 4.0))
+def test_further_threads_are_never_slower(cores: int, base_mhz: float, turbo: float) -> None:
+    clocks = {"clock_mhz": base_mhz, "boost_clock_mhz": turbo * base_mhz, "core_count": cores}
+    rates = [on_threads(number, **clocks) for number in range(1, cores + 1)]
+    for fewer, more in pairwise(rates):
+        assert more.matrix >= fewer.matrix * (1 - 1e-9)
+        assert (more.unit, more.launch_s) == (fewer.unit, fewer.launch_s)
+
+
+@pytest.mark.parametrize(
+    ("family", "runtime", "faster"),
+    [
+        (Family.GPU, "pytorch", False),
+        (Family.GPU, "ncnn-vulkan", False),
+        (Family.MOBILE_GPU, "ncnn-vulkan", True),
+        (Family.MOBILE_GPU, "tflite", True),
+        (Family.NPU, "tflite", True),
+        (Family.NPU, "onnxruntime", False),
+    ],
+)
+def test_an_fp32_network_runs_in_halves_where_its_runtime_may(
+    family: Family, runtime: str, faster: bool
+) -> None:
+    facts = {"fp32_tflops": 1.0, "fp16_tflops": 3.0, "dram_bw_gbps": 10.0}
+    single, half = (
+        rates_of([make_target(facts, family=family, runtime=runtime, precision=precision)])
+        for precision in (Precision.FP32, Precision.FP16)
+    )
+    assert half.matrix == pytest.approx([1.5e12])
+    assert single.matrix == pytest.approx(half.matrix if faster else [0.5e12])
+    assert bool((single.weight_ratio == half.weight_ratio).all()) == faster
+
+
+def test_ncnn_runs_in_halves_on_processors_that_have_them() -> None:
+    matrix = [
+        rates_of(
+            [
+                make_target(
+                    {"clock_mhz": 1000.0, "core_count": 1, "dram_bw_gbps": 10.0},
+                    family=Family.MOBILE_CPU,
+                    runtime=runtime,
+                    architecture=architecture,
+                )
+            ]
+        ).matrix[0]
+        for architecture in ("cortex-a76", "cortex-a72")
+        for runtime in ("ncnn", "tflite")
+    ]
+    assert matrix == pytest.approx([16e9, 8e9, 4e9, 4e9])
+
+
+def test_halves_are_never_slower_than_fp32() -> None:
+    """A GP102 states 1 / 64 of its FP32 rate; its libraries then compute in FP32."""
+    facts = {"fp32_tflops": 11.0, "fp16_tflops": 0.17, "dram_bw_gbps": 480.0}
+    assert rates_of([make_target(facts, precision=Precision.FP16)]).matrix == pytest.approx(
+        [5.5e12]
+    )
 
 
 def cores(threads: int, *kinds: Cluster) -> Rates:

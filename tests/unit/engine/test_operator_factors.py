@@ -14,12 +14,12 @@ from predictor.core.metrics import Family
 from predictor.core.records import Precision, Target
 from predictor.cost.operator_kinds import KINDS, kinds_of
 from predictor.cost.physics import TERMS
-from predictor.engine.operator_factors import BOUND, GROUPS, OperatorFactors
+from predictor.engine.operator_factors import BOUND, GROUPS, Contexts, OperatorFactors
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.graph.scaling import at_batch
 from predictor.network.features import SCALE_FREE_NAMES, exact_features, scale_free
 from tests.unit.calibration.small_operators import NAMES, no_factors, random_factors
-from tests.unit.cost.graphs import make_target
+from tests.unit.cost.graphs import Op, make_graph, make_target
 from tests.unit.cost.test_roofline_invariants import graphs
 
 unhurried = settings(deadline=None, max_examples=40)
@@ -36,7 +36,7 @@ def states_of(network: OperatorFactors, graph: OperatorGraph) -> np.ndarray:
 
 def factors_of(network: OperatorFactors, graph: OperatorGraph, targets: list[Target]) -> np.ndarray:
     """Return the factors of a graph on targets, [T, N, len(TERMS)]."""
-    place, contexts = network.contexts(targets)
+    place, contexts = network.contexts(targets, np.ones(len(targets)))
     return network.factors(states_of(network, graph), contexts)[place]
 
 
@@ -88,7 +88,8 @@ def test_factors_by_hand() -> None:
         terms__bias={1: 100.0, 2: -100.0},
     )
 
-    factors = network.factors(np.array([[1.0, -2.0, 0.0]]), np.array([[0.5, 1.5, 0.0]]))
+    target = Contexts(np.array([[0.5, 1.5, 0.0]]), np.ones(1))
+    factors = network.factors(np.array([[1.0, -2.0, 0.0]]), target)
 
     eased = np.exp(np.log(2) * np.tanh(0.3 / np.log(2)))
     assert factors == pytest.approx(np.array([[[eased, 2.0, 0.5, 1.0]]]))
@@ -104,10 +105,10 @@ def test_a_context_is_the_sum_of_the_states_of_the_groups() -> None:
         group__class={(1, 0): 100.0, (0, 0): 0.5},
     )
 
-    place, contexts = network.contexts([PYTORCH, NCNN, OTHER, PYTORCH])
+    place, contexts = network.contexts([PYTORCH, NCNN, OTHER, PYTORCH], np.ones(4))
 
-    assert len(contexts) == 3  # equal targets have one
-    assert contexts[place].tolist() == [
+    assert len(contexts.states) == 3  # equal targets have one
+    assert contexts.states[place].tolist() == [
         [2.5, 0.0, 20.0],
         [101.0, 0.0, 10.0],
         [0.75, 0.0, 5.0],
@@ -116,9 +117,20 @@ def test_a_context_is_the_sum_of_the_states_of_the_groups() -> None:
 
 
 def test_no_targets_have_no_contexts() -> None:
-    place, contexts = random_factors().contexts([])
+    place, contexts = random_factors().contexts([], np.empty(0))
 
-    assert (len(place), len(contexts)) == (0, 0)
+    assert (len(place), len(contexts.states), len(contexts.trust)) == (0, 0, 0)
+
+
+def test_trust_is_the_exponent_of_the_factors() -> None:
+    network, graph = random_factors(), make_graph([Op(macs=10**6, read=10**4), Op(read=10**5)])
+    place, contexts = network.contexts([PYTORCH] * 3, np.array([1.0, 0.5, 0.0]))
+
+    full, half, none = network.factors(states_of(network, graph), contexts)[place]
+
+    assert half**2 == pytest.approx(full)
+    assert (none == 1).all()
+    assert not (full == 1).all()
 
 
 def test_groups_are_all_that_is_read_of_a_target() -> None:
@@ -129,7 +141,7 @@ def test_groups_are_all_that_is_read_of_a_target() -> None:
         PYTORCH, configuration=replace(PYTORCH.configuration, precision=Precision.INT8)
     )
 
-    place, _ = network.contexts([PYTORCH, faster, other_precision, OTHER])
+    place, _ = network.contexts([PYTORCH, faster, other_precision, OTHER], np.ones(4))
 
     assert place[0] == place[1] == place[2] != place[3]  # it knows no precision
 
@@ -150,7 +162,7 @@ def test_factors_are_within_the_bound(graph: OperatorGraph, seed: int, size: flo
 def test_factors_reach_both_ends_of_the_bound() -> None:
     states, contexts = np.random.default_rng(0).standard_normal((2, 200, 3))
 
-    factors = random_factors(size=100.0).factors(states, contexts)
+    factors = random_factors(size=100.0).factors(states, Contexts(contexts, np.ones(200)))
 
     assert (factors.min(), factors.max()) == pytest.approx((0.5, 2.0), rel=1e-6)
 
@@ -180,7 +192,7 @@ def test_operators_meet_targets_one_by_one(graph: OperatorGraph, seed: int) -> N
     for place, target in enumerate(targets):
         assert together[place] == pytest.approx(factors_of(network, graph, [target])[0])
     some = np.arange(len(graph))[::2]
-    _, contexts = network.contexts([NCNN])
+    _, contexts = network.contexts([NCNN], np.ones(1))
     of_some = network.factors(states_of(network, graph)[some], contexts)
     assert of_some[0] == pytest.approx(together[1][some])
 

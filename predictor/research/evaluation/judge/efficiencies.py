@@ -32,6 +32,7 @@ _PRIORS: Final = {
     "class": (0.7, 0.3, 0.3, 0.0),
     "precision": (0.3, 0.2, 0.0, 0.0),
     "order": (0.3, 0.2, 0.2, 0.0),
+    "maker": (0.5, 0.3, 0.2, 0.0),
 }
 _MISFIT: Final = 0.2  # of the form to a network, in ln
 _TAILS: Final = 4.0  # degrees of freedom of Student's t

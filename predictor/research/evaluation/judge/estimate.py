@@ -16,9 +16,10 @@ from predictor.calibration.efficiencies import LEVELS, Efficiencies, groups_of
 from predictor.calibration.evidence import Evidence, Keys, Scales
 from predictor.calibration.target_fit import SHAPE, TargetFit
 from predictor.core.records import Target
+from predictor.core.runtimes import runtime_of
 from predictor.cost.operator_kinds import KINDS
-from predictor.cost.physics import TypicalRates, kinds_of_devices, rates_of
-from predictor.engine.operator_factors import OperatorFactors
+from predictor.cost.physics import TERMS, TypicalRates, kinds_of_devices, rates_of
+from predictor.engine.operator_factors import CAUTION, OperatorFactors
 from predictor.network.features import scale_free
 from predictor.research.evaluation.judge.efficiencies import PRIOR_MEANS, KindEfficiencies
 from predictor.research.evaluation.judge.engines import Predicted
@@ -75,23 +76,28 @@ class EstimateEngine:
         mean = np.tile(np.log(PRIOR_MEANS), len(KINDS))
         bare = Efficiencies(mean, effects, {name: {} for name in LEVELS}, self._typical)
         efficient = bare.of(self._targets)
-        factors, times = None, self._times
+        factors, times = None, (self._times, self._times)
         if self._training is not None:
             factors = self._training.fit(train, efficient)
-            times = sums_by_kind(judged, self._rates, judged.rows, self._change(factors))
-        parts = (
-            times.reshape(len(times), -1)
+            both = sums_by_kind(
+                judged, self._rates, judged.rows, self._change(factors), 2 * len(TERMS)
+            )
+            times = both[..., : len(TERMS)], both[..., len(TERMS) :]
+        cautious, parts = (
+            each.reshape(len(each), -1)
             * efficient.reshape(len(efficient), -1)[judged.target[judged.rows]]
+            for each in times
         )
         over = np.full(len(judged.target), np.nan)
-        over[judged.rows] = np.log(np.maximum(parts.sum(axis=1), _LEAST_MS))
+        over[judged.rows] = np.log(np.maximum(cautious.sum(axis=1), _LEAST_MS))
         over = judged.log_latency - over
         level = _levels(judged, train[np.isin(train, judged.rows)], over)
-        parts *= np.exp(_level_of(judged, level))[judged.target[judged.rows], None]
+        of_class = np.exp(_level_of(judged, level))[judged.target[judged.rows], None]
         nothing = Evidence.nothing(SCALES)
         fitted = FittedEstimate(
             judged,
-            parts,
+            parts * of_class,
+            cautious * of_class,
             replace(bare, level=level),
             factors,
             nothing,
@@ -100,17 +106,20 @@ class EstimateEngine:
         return replace(fitted, evidence=fitted.evidence_of(train))
 
     def _change(self, factors: OperatorFactors) -> Change:
-        """Return the change of the operators' times by their factors."""
+        """Return the change of the operators' times by their factors.
+
+        The terms are there twice: with caution, and with the factors in full.
+        """
         packed = self._judged.corpus.graphs.packed
         features = scale_free(packed.features.astype(np.float64))
         states = factors.states(features, packed.op_code, self._kinds)
-        context, contexts = factors.contexts(self._targets)
+        context, contexts = factors.contexts(self._targets, np.ones(len(self._targets)))
 
         def change(times: Floats, asked: Asked) -> Floats:
             distinct, place = np.unique(context[asked.targets], return_inverse=True)
-            of_pairs = factors.factors(states[asked.operators], contexts[distinct])
-            changed: Floats = times * of_pairs[place].transpose(1, 0, 2)
-            return changed
+            of_pairs = factors.factors(states[asked.operators], contexts.take(distinct))
+            of_targets = of_pairs[place].transpose(1, 0, 2)
+            return np.concatenate([times * of_targets**CAUTION, times * of_targets], axis=-1)
 
         return change
 
@@ -122,6 +131,7 @@ class FittedEstimate:
     Attributes:
         judged: the corpus.
         parts: float64 [J, P], of the judged rows' times in ms, deviations apart.
+        cautious: float64 [J, P], the same where nothing of the silicon was measured.
         efficiencies: of groups of targets.
         operators: factors of single operators; None for an estimate without.
         evidence: of the targets in training.
@@ -130,6 +140,7 @@ class FittedEstimate:
 
     judged: Judged
     parts: Floats
+    cautious: Floats
     efficiencies: Efficiencies
     operators: OperatorFactors | None
     evidence: Evidence
@@ -146,8 +157,11 @@ class FittedEstimate:
             )
             own = measured.get(int(targets[place]))
             if own is not None:
-                fit = fit.measured(self._parts(own), np.exp(self.judged.log_latency[own]))
-            logs[mine], variance = fit.predicted(self._parts(rows[mine]))
+                latency_ms = np.exp(self.judged.log_latency[own])
+                fit = fit.measured(self._of(self.parts, own), latency_ms)
+            is_known = own is not None or known.nearness[place] > 0
+            parts = self._of(self.parts if is_known else self.cautious, rows[mine])
+            logs[mine], variance = fit.predicted(parts)
             deviation[mine] = np.sqrt(variance + SHAPE.network**2)
         return Predicted(logs, deviation)
 
@@ -155,13 +169,18 @@ class FittedEstimate:
         """Return the deviations of the targets of some measurements, each network counted once."""
         judged = self.judged
         train = train[np.isin(train, judged.rows)]
-        # A run on an unknown number of threads says little about one on a known number.
-        told = np.array(
+        stated = np.array(
             [
                 each.threads_stated or each.threads_likely > 0 or target.threads == 0
                 for each, target in zip(judged.corpus.targets, judged.targets, strict=True)
             ]
         )
+        # A run on an unknown number of threads says little about one on a known number, but where
+        # the runtime takes all cores by itself.
+        usual = np.array(
+            [runtime_of(each.configuration.runtime).takes_all_cores for each in judged.targets]
+        )
+        limit = _MOST_DEVIATIONS * SCALES.level
         # Repeats, and runs on hosts that nobody tells apart, are one measurement.
         first, cell = numbered(judged.target[train], judged.graph[train])
         logs = medians(cell, judged.log_latency[train], len(first))
@@ -170,14 +189,20 @@ class FittedEstimate:
         order = np.random.default_rng(0).permutation(once)
         fits, targets, networks = [], [], []
         for target, mine in members(judged.target[rows[order]]):
-            if told[target]:
-                read = order[mine[:_MOST_READ]]
-                fits.append(TargetFit.prior().measured(self._parts(rows[read]), np.exp(logs[read])))
+            if not stated[target] and not usual[target]:
+                continue
+            read = order[mine[:_MOST_READ]]
+            parts = self._of(self.parts, rows[read])
+            fit = TargetFit.prior().measured(parts, np.exp(logs[read]))
+            # So far off they were not all cores.
+            if stated[target] or abs(fit.mean[0]) < limit:
+                fits.append(fit)
                 targets.append(target)
                 networks.append(len(mine))
+        if not fits:
+            return Evidence.nothing(SCALES)
         seen = np.array(targets)
         means = np.array([fit.mean for fit in fits])
-        limit = _MOST_DEVIATIONS * SCALES.level
         return Evidence(
             self.keys.take(seen),
             np.clip(means[:, 0], -limit, limit),
@@ -187,8 +212,9 @@ class FittedEstimate:
             SCALES,
         )
 
-    def _parts(self, rows: Rows) -> Floats:
-        return self.parts[np.searchsorted(self.judged.rows, rows)]
+    def _of(self, parts: Floats, rows: Rows) -> Floats:
+        of_rows: Floats = parts[np.searchsorted(self.judged.rows, rows)]
+        return of_rows
 
 
 def with_likely_threads(judged: Judged) -> list[Target]:

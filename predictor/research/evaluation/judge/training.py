@@ -5,8 +5,10 @@ The record is of silicon, or of devices, left out: intervals are as wide as they
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import shutil
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -22,21 +24,22 @@ from predictor.engine.estimate import TRACKED, Estimate, Track
 from predictor.engine.estimate_file import write_estimate
 from predictor.research.corpus import open_corpus
 from predictor.research.evaluation.judge.asked import KS, Answers, by_target, few_measured
-from predictor.research.evaluation.judge.engines import Predicted
 from predictor.research.evaluation.judge.estimate import EstimateEngine
 from predictor.research.evaluation.judge.figures import of_silicon
 from predictor.research.evaluation.judge.folds import Fold, device_folds, silicon_folds
 from predictor.research.evaluation.judge.groups import Floats, Numbers, medians, numbered
 from predictor.research.evaluation.judge.judged import Judged, Rows, judged_of
+from predictor.research.evaluation.judge.kept_answers import Answered, KeptAnswers
 from predictor.research.training.files import write_card
 
 _LEAST_SILICON: Final = 3
 _ENOUGH_SILICON: Final = 8  # of them a class has half of its own widths, half of a coarser group's
 _LEAST_FACTOR: Final = 0.3
 _LEAST_SPREAD: Final = 1e-3
+_KEPT: Final = "estimate.folds"  # folder in that of the checkpoint, while training runs
 _MANY: Final = 12  # networks: as published measurements of a target
 # Of a checkpoint that has an estimate beside the network.
-ENGINE_NAME: Final = "closertome/3"
+ENGINE_NAME: Final = "closertome/4"
 ESTIMATE_DATA: Final = "estimate_data"  # note of the card: measurements that it learned from
 
 
@@ -44,6 +47,7 @@ def train_estimate(
     judged: Judged,
     *,
     seed: int = 0,
+    kept: Path | None = None,
     progress: ProgressCallback = no_progress,
     cancel: CancelToken | None = None,
 ) -> Estimate:
@@ -52,6 +56,7 @@ def train_estimate(
     Args:
         judged: the corpus.
         seed: of the folds.
+        kept: folder of the folds that an earlier run finished; None to keep none.
         progress: told at each fold.
         cancel: asks to stop.
 
@@ -67,26 +72,40 @@ def train_estimate(
         )
     engine = EstimateEngine(judged)
     settings = {"unseen": silicon_folds(judged, seed), "near": device_folds(judged, seed)}
-    count = sum(map(len, settings.values()))
-    answers: dict[str, list[tuple[Rows, Predicted]]] = {name: [] for name in TRACKED}
-    for number, (name, fold) in enumerate(
-        (name, fold) for name, folds in settings.items() for fold in folds
-    ):
+    folds = [(name, fold) for name, each in settings.items() for fold in each]
+    memory = None if kept is None else KeptAnswers(kept, judged, seed)
+    answers: dict[str, list[Answered]] = {name: [] for name in TRACKED}
+    for number, (name, fold) in enumerate(folds):
         if cancel is not None:
             cancel.check()
-        progress(Progress(number, count, "the estimate on what it has not seen"))
-        fitted = engine.fit(judged, fold.train)
-        answers[name].append((fold.rows, fitted.predict(fold.rows, {})))
-        if name == "unseen":
-            for setting, read, other in _some_measured(judged, fold, seed):
-                predicted = fitted.predict(other, by_target(judged, read))
-                answers[setting].append((other, predicted))
+        progress(Progress(number, len(folds), "the estimate on what it has not seen"))
+        answer = partial(_answered, engine, judged, name, fold, seed)
+        for each in answer() if memory is None else memory.of(number, answer):
+            answers[each.setting].append(each)
     tracks = records(
-        judged, {name: Answers.joined(*_apart(each)) for name, each in answers.items()}
+        judged,
+        {
+            name: Answers.joined([of.rows for of in each], [of.predicted for of in each])
+            for name, each in answers.items()
+        },
     )
     fitted = engine.fit(judged, np.arange(len(judged.target)))
     assert fitted.operators is not None  # noqa: S101  # the engine is not plain
     return Estimate(fitted.efficiencies, fitted.operators, fitted.evidence, tracks)
+
+
+def _answered(
+    engine: EstimateEngine, judged: Judged, name: str, fold: Fold, seed: int
+) -> list[Answered]:
+    """Return what an estimate that is trained in a fold says of the others, by setting."""
+    fitted = engine.fit(judged, fold.train)
+    answers = [Answered(name, fold.rows, fitted.predict(fold.rows, {}))]
+    if name == "unseen":
+        answers += [
+            Answered(setting, other, fitted.predict(other, by_target(judged, read)))
+            for setting, read, other in _some_measured(judged, fold, seed)
+        ]
+    return answers
 
 
 def _some_measured(judged: Judged, fold: Fold, seed: int) -> Iterator[tuple[str, Rows, Rows]]:
@@ -96,10 +115,6 @@ def _some_measured(judged: Judged, fold: Fold, seed: int) -> Iterator[tuple[str,
             yield "probed", read, other
     for read, other in few_measured(judged, fold, _MANY, 1, seed):
         yield "measured", read, other
-
-
-def _apart(pairs: Sequence[tuple[Rows, Predicted]]) -> tuple[list[Rows], list[Predicted]]:
-    return [rows for rows, _ in pairs], [predicted for _, predicted in pairs]
 
 
 def estimate_of_data(
@@ -112,6 +127,8 @@ def estimate_of_data(
 ) -> None:
     """Train the estimate on a data folder and write it into a checkpoint, whose card counts it.
 
+    A run that was stopped goes on at the fold where it was.
+
     Raises:
         InputError: the data holds no source or one silicon alone, or the folder no checkpoint.
         HostError: the cache of the corpus, or a file of the checkpoint, cannot be written.
@@ -120,7 +137,8 @@ def estimate_of_data(
     engine = read_card(folder)
     corpus = open_corpus(data, progress=progress)
     judged = judged_of(corpus, devices)
-    estimate = train_estimate(judged, seed=seed, progress=progress)
+    kept = folder / _KEPT
+    estimate = train_estimate(judged, seed=seed, kept=kept, progress=progress)
     counts = np.bincount(corpus.measurements.source, minlength=len(corpus.sources)).tolist()
     learned = dict(zip(corpus.sources, counts, strict=True))
     notes = {**engine.notes, ESTIMATE_DATA: learned}
@@ -129,6 +147,7 @@ def estimate_of_data(
         write_estimate(written, estimate)
         sync(written)
         write_card(folder, replace(engine, name=ENGINE_NAME, notes=notes), written)
+    shutil.rmtree(kept, ignore_errors=True)
 
 
 def records(judged: Judged, answers: Mapping[str, Answers]) -> dict[str, dict[str, Track]]:

@@ -12,6 +12,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
+from predictor.calibration.evidence import Evidence
 from predictor.cli.program import main
 from predictor.core.errors import CancelledError, InputError
 from predictor.core.metrics import Family
@@ -149,6 +150,46 @@ def test_each_measured_target_is_evidence_with_its_networks() -> None:
     assert evidence.keys.silicon.tolist() == [each.device.chip for each in corpus.targets]
     assert evidence.networks.tolist() == [3] * 8
     assert evidence.scales == SCALES
+
+
+def processors(runtime: str, slow: Sequence[float]) -> Judged:
+    """Return measurements of processors, of which no source says how many threads ran."""
+    corpus = corpus_of(len(slow), slow=slow)
+    facts = {"core_count": 8.0, "clock_mhz": 2000.0, "fp32_au_per_core": 16.0}
+    targets = [
+        Target(
+            replace(each.device, family=Family.CPU, metrics={**facts, "dram_bw_gbps": 40.0}),
+            Configuration(runtime),
+        )
+        for each in corpus.targets
+    ]
+    listed = SimpleNamespace(threads_stated=False, threads_likely=0)
+    untold = cast("Any", (listed,) * len(targets))
+    return replace(corpus, targets=targets, corpus=replace(corpus.corpus, targets=untold))
+
+
+def evidence_of(corpus: Judged) -> Evidence:
+    return EstimateEngine(corpus).fit(corpus, np.arange(len(corpus.target))).evidence
+
+
+@pytest.mark.parametrize(("runtime", "count"), [("onnxruntime", 4), ("openvino", 4), ("tflite", 0)])
+def test_a_runtime_that_takes_all_cores_need_not_state_its_threads(
+    runtime: str, count: int
+) -> None:
+    even = [1 / (1.5**number) for number in range(4)]  # the GPUs behind the numbers are unlike
+
+    evidence = evidence_of(processors(runtime, even))
+
+    assert len(evidence.networks) == count
+    assert set(evidence.keys.configuration.tolist()) <= {"fp32/tall"}
+
+
+def test_what_is_far_too_slow_for_all_cores_is_no_evidence() -> None:
+    slow = [1.0, 1 / 1.5, 1 / 1.5**2, 20 / 1.5**3]
+
+    evidence = evidence_of(processors("onnxruntime", slow))
+
+    assert evidence.keys.device.tolist() == ["s00 0", "s01 0", "s02 0"]
 
 
 def test_a_silicon_that_is_slower_than_its_class_says_so_to_its_devices() -> None:
@@ -347,6 +388,35 @@ def test_a_stop_is_a_stop() -> None:
         train_estimate(corpus_of(3), progress=watch, cancel=cancel)
 
 
+def test_a_stopped_training_goes_on_and_ends_as_one_that_was_not(tmp_path: Path) -> None:
+    corpus, cancel = corpus_of(3), CancelToken()
+
+    def watch(progress: Progress) -> None:
+        if progress.done == 11:  # it ends the fold that it began
+            cancel.cancel()
+
+    with pytest.raises(CancelledError):
+        train_estimate(corpus, kept=tmp_path / "folds", progress=watch, cancel=cancel)
+    kept = sorted((tmp_path / "folds").iterdir())
+    assert len(kept) == 12
+    kept[3].write_bytes(kept[3].read_bytes()[:100])  # killed while it was written
+    before = {each: each.stat().st_mtime_ns for each in kept}
+
+    again = train_estimate(corpus, kept=tmp_path / "folds")
+
+    assert len(list((tmp_path / "folds").iterdir())) == 20
+    assert [each for each in kept if each.stat().st_mtime_ns != before[each]] == [kept[3]]
+    assert again.tracks == train_estimate(corpus).tracks
+
+
+def test_folds_of_other_measurements_are_not_taken_up(tmp_path: Path) -> None:
+    train_estimate(corpus_of(3), kept=tmp_path)
+    train_estimate(corpus_of(3, slow=[1.0, 1.0, 2.0]), kept=tmp_path)
+    train_estimate(corpus_of(3), seed=1, kept=tmp_path)
+
+    assert len(list(tmp_path.iterdir())) == 60
+
+
 # --- On the command line ---
 
 
@@ -401,6 +471,7 @@ def test_a_kill_while_it_is_written_leaves_the_old_checkpoint(
             patched.setattr(training, name, killed)
             with pytest.raises(SystemExit):
                 train(data, checkpoint)
+        shutil.rmtree(checkpoint / "estimate.folds")  # for a run that goes on
         assert {path.name: path.read_bytes() for path in checkpoint.iterdir()} == before
     assert read_checkpoint(checkpoint).estimate is not None
 

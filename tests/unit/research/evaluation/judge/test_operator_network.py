@@ -56,7 +56,7 @@ def fitted(corpus: Judged, seed: int = 0) -> OperatorFactors:
 def factors_of(network: OperatorFactors, corpus: Judged, graph: OperatorGraph) -> np.ndarray:
     """Return the factors of a graph on the targets of a corpus, [T, N, terms]."""
     states = network.states(scale_free(exact_features(graph)), graph.op_code, kinds_of(graph))
-    place, contexts = network.contexts(corpus.targets)
+    place, contexts = network.contexts(corpus.targets, np.ones(len(corpus.targets)))
     return network.factors(states, contexts)[place]
 
 
