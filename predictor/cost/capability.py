@@ -91,7 +91,7 @@ ACTIVATION_BYTES: dict[Precision, int] = {
 }
 
 # The metric of the rate at which a precision multiplies matrices.
-_RATE_METRIC: dict[Precision, str] = {
+RATE_METRIC: dict[Precision, str] = {
     Precision.FP32: "fp32_tflops",
     Precision.FP16: "fp16_tflops",
     Precision.BF16: "bf16_tflops",
@@ -265,9 +265,9 @@ class _Rates:
             "fp16_tflops": self.fp16,
             "bf16_tflops": self.bf16,
             "int8_tops": self.int8,
-        }[_RATE_METRIC[precision]]
+        }[RATE_METRIC[precision]]
         if rate is None:
-            raise missing(device, _RATE_METRIC[precision])
+            raise missing(device, RATE_METRIC[precision])
         return rate
 
     def vector(self, device: Device, precision: Precision, matrix: float) -> float:

@@ -302,6 +302,26 @@ def test_node_data_is_written_for_one_pair_and_refused_for_several(
     assert (tmp_path / "net.share.json").exists()
 
 
+def test_a_trace_holds_the_prediction_and_is_refused_for_several_devices(
+    ctm: Run, mobilenet: Path, board: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "trace.json"
+
+    refused = ctm("explain", mobilenet, "--device", board, "--device", "rpi5", "--trace", file)
+    missing = ctm("explain", mobilenet, "--device", board, "--trace", tmp_path / "none" / "t.json")
+    done = ctm("explain", mobilenet, "--device", board, "--trace", file, "--json")
+
+    assert refused.returncode == 2
+    assert "--trace: a file holds one model on one device" in refused.stderr
+    assert missing.returncode == 3
+    assert len(missing.stderr.splitlines()) == 1
+    (entry,) = predictions(done)
+    events = json.loads(file.read_text())["traceEvents"]
+    operators = [event for event in events if event.get("cat") == "operator"]
+    total_ms = sum(event["dur"] for event in operators) / 1e3
+    assert total_ms == pytest.approx(entry["latency_ms"], rel=1e-4)
+
+
 def test_a_published_network_is_measured_with_the_prediction_beside(
     ctm: Run, tmp_path: Path
 ) -> None:

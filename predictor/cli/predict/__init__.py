@@ -20,19 +20,13 @@ def add_predict(parser: Parser) -> None:
         help="what more of each fact of the device, another precision, batch or number of threads "
         "would change",
     )
-    parser.add_argument(
-        "--node-data",
-        metavar="FILE.json",
-        help="write latency by operator as node data of Model Explorer, and the shares beside it "
-        "in FILE.share.json (one model, one device)",
-    )
 
 
 def add_explain(parser: Parser) -> None:
     """Add the options of ``ctm explain``: a prediction with its operators and its sensitivity."""
     parser.description = "Say where the time of each model goes on each device, and what moves it."
     _add_options(parser)
-    parser.set_defaults(operators=True, sensitivity=True, node_data=None)
+    parser.set_defaults(operators=True, sensitivity=True)
 
 
 def _add_options(parser: Parser) -> None:
@@ -40,6 +34,18 @@ def _add_options(parser: Parser) -> None:
     parser.set_defaults(run=_run)
     prediction_options(parser, "exit 1 when a latency is over it")
     measured_option(parser)
+    parser.add_argument(
+        "--node-data",
+        metavar="FILE.json",
+        help="write latency by operator as node data of Model Explorer, and the shares beside it "
+        "in FILE.share.json (one model, one device)",
+    )
+    parser.add_argument(
+        "--trace",
+        metavar="FILE.json",
+        help="write the operators over time as trace events, which Perfetto opens (one model, one "
+        "device)",
+    )
     json_option(parser)
 
 

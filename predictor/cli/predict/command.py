@@ -35,6 +35,7 @@ from predictor.services.prediction.attention import operators_peak
 from predictor.services.prediction.node_data import write_node_data
 from predictor.services.prediction.predict import KnownTargets, OperatorTable, explain, predict
 from predictor.services.prediction.sensitivity import Sensitivity
+from predictor.services.prediction.timeline import pair_title, write_trace
 from predictor.services.report.request import labelled
 
 _MEASURE_THIS = (
@@ -52,7 +53,7 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
     catalogue = open_catalogue(options, console)
     targets = choose_targets(options, catalogue)
     given = given_latencies(options, catalogue, len(readings))
-    _check_node_data(options, len(readings), targets)
+    _check_files(options, len(readings) * len(targets))
     failed: list[InputError] = []
     models: list[Model] = []
     predictions: list[Prediction] = []
@@ -78,7 +79,7 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
             _print_document(console, models, document | store.not_stored)
         _print_rest(options, console, models, targets, predictions)
         stored = store.exit_code(console, "the predictions were not stored")
-        _write_node_data(options, console, models, targets, signatures, predictions[0].scale)
+        _write_files(options, console, models[0], targets[0], signatures, predictions[0])
         _check_sensitivity(options, predictions)
         return stored or code or _budget_code(predictions, options.budget_ms)
 
@@ -107,33 +108,40 @@ def _print_rest(
         console.note(_MEASURE_THIS)
 
 
-def _check_node_data(options: argparse.Namespace, models: int, targets: Sequence[Target]) -> None:
-    """Refuse node data of several pairs before anything is predicted.
+def _check_files(options: argparse.Namespace, pairs: int) -> None:
+    """Refuse files of several pairs before anything is predicted.
 
     Raises:
         InputError: there is not one model and one device.
     """
-    pairs = models * len(targets)
-    if options.node_data is not None and pairs != 1:
-        raise InputError(
-            "--node-data",
-            f"a file holds one model on one device, and {pairs} pairs were asked for",
-            "give one MODEL.onnx and one --device",
-        )
+    for name, file in (("--node-data", options.node_data), ("--trace", options.trace)):
+        if file is not None and pairs != 1:
+            raise InputError(
+                name,
+                f"a file holds one model on one device, and {pairs} pairs were asked for",
+                "give one MODEL.onnx and one --device",
+            )
 
 
-def _write_node_data(
+def _write_files(
     options: argparse.Namespace,
     console: Console,
-    models: Sequence[Model],
-    targets: Sequence[Target],
+    model: Model,
+    target: Target,
     signatures: KnownTargets,
-    scale: float,
+    prediction: Prediction,
 ) -> None:
+    """Write the operators' times as the files that were asked for."""
+    if options.node_data is None and options.trace is None:
+        return
+    table = explain(model, target, options.engine, signatures).scaled(prediction.scale)
+    files: tuple[Path, ...] = ()
     if options.node_data is not None:
-        table = explain(models[0], targets[0], options.engine, signatures).scaled(scale)
-        files = write_node_data(table, Path(options.node_data))
-        console.note(f"Wrote {' and '.join(str(file) for file in files)}.")
+        files += write_node_data(table, Path(options.node_data))
+    if options.trace is not None:
+        title = pair_title(prediction.model, target)
+        files += (write_trace(table, Path(options.trace), title),)
+    console.note(f"Wrote {' and '.join(str(file) for file in files)}.")
 
 
 def _check_sensitivity(options: argparse.Namespace, predictions: Sequence[Prediction]) -> None:

@@ -1,0 +1,160 @@
+"""Roofs of targets and operators under them, against numbers worked by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from predictor.core.metrics import Family
+from predictor.core.records import Cluster, MeasuredRate, Precision, Target
+from predictor.services.prediction.engines import ROOFLINE
+from predictor.services.prediction.predict import explain
+from predictor.services.prediction.roofline import (
+    BOUND,
+    COMPUTED,
+    MEASURED,
+    STATED,
+    roofline_of,
+    roofs_of,
+)
+from tests.unit.cost.graphs import FUSED, QUANTISED, VIEW, WINOGRAD, Op, make_target
+from tests.unit.services.prediction.test_predict import make_model
+
+MODEL = make_model(Op(macs=10**9, read=4 * 10**6, weights=6 * 10**6, written=10**7))
+
+
+def with_measured(target: Target, **rates: float) -> Target:
+    measured = {name: MeasuredRate(value, "a bench") for name, value in rates.items()}
+    return replace(target, device=replace(target.device, measured=measured))
+
+
+def test_an_operator_stands_at_its_intensity_and_the_rate_that_it_reaches() -> None:
+    # 2e12 FLOP/s and 100e9 B/s, 6 us a launch: 1 ms of arithmetic, 0.2 ms of traffic.
+    target = make_target()
+    made = roofline_of(MODEL, target, explain(MODEL, target, ROOFLINE))
+    assert made.run_bytes.tolist() == [2e7]
+    assert made.intensity.tolist() == [100.0]
+    assert made.flops_per_s[0] == pytest.approx(2e9 / 1.006e-3)
+    assert made.bytes_per_s[0] == pytest.approx(2e7 / 1.006e-3)
+
+
+def test_half_precision_halves_the_bytes_and_doubles_the_intensity() -> None:
+    target = make_target(
+        {"fp32_tflops": 2.0, "fp16_tflops": 4.0, "dram_bw_gbps": 100.0}, precision=Precision.FP16
+    )
+    made = roofline_of(MODEL, target, explain(MODEL, target, ROOFLINE))
+    assert made.run_bytes.tolist() == [1e7]
+    assert made.intensity.tolist() == [200.0]
+
+
+def test_views_and_operators_without_multiplications_are_told_apart() -> None:
+    model = make_model(
+        Op(read=8, written=8), Op(read=8, written=8, flags=VIEW), Op(macs=4, flags=FUSED)
+    )
+    target = make_target()
+    made = roofline_of(model, target, explain(model, target, ROOFLINE))
+    assert made.intensity[0] == 0
+    assert np.isnan(made.intensity[1:]).all()
+    assert np.isnan(made.flops_per_s[1])
+
+
+def test_roofs_are_told_by_where_they_come_from() -> None:
+    target = with_measured(make_target(), dram_bw_gbps=80.0, fp32_tflops=1.5)
+    roofs = roofs_of(MODEL, target)
+    assert [(roof.rate, roof.is_memory, roof.origin) for roof in roofs] == [
+        (80e9, True, MEASURED),
+        (100e9, True, STATED),
+        (1.5e12, False, MEASURED),
+        (2e12, False, STATED),
+        (2e12, False, BOUND),
+    ]
+    assert [roof.label for roof in roofs[1:4:2]] == ["Memory bandwidth", "FP32 peak"]
+    assert roofs[0].source == "a bench"
+
+
+def test_matrix_and_vector_rates_are_two_roofs() -> None:
+    target = make_target(
+        {"fp32_tflops": 2.0, "fp16_tflops": 16.0, "matrix_units": 4.0, "dram_bw_gbps": 100.0},
+        precision=Precision.FP16,
+    )
+    arithmetic = [roof for roof in roofs_of(MODEL, target) if not roof.is_memory]
+    assert [(roof.label, roof.rate) for roof in arithmetic] == [
+        ("FP32 peak", 2e12),
+        ("FP16 peak", 16e12),
+        ("Bound", 16e12),
+    ]
+
+
+def test_integer_operators_add_the_rate_of_integers() -> None:
+    target = make_target({"fp32_tflops": 2.0, "int8_tops": 8.0, "dram_bw_gbps": 100.0})
+    quantised = make_model(Op(macs=10**6, read=8, written=8, flags=QUANTISED))
+    assert {r.label for r in roofs_of(quantised, target)} >= {"FP32 peak", "INT8 peak"}
+    assert "INT8 peak" not in {r.label for r in roofs_of(MODEL, target)}
+
+
+def test_threads_on_some_of_the_cores_have_their_part_of_the_rate() -> None:
+    target = with_measured(
+        make_target(
+            {"dram_bw_gbps": 10.0},
+            family=Family.CPU,
+            threads=1,
+            clusters=(Cluster("Core", 4, 1000.0, 8.0),),
+        ),
+        fp32_tflops=0.05,
+    )
+    arithmetic = [roof for roof in roofs_of(MODEL, target) if roof.origin == COMPUTED]
+    # One core of 1 GHz with 8 lanes, two FLOPs each; what was measured was of all four cores.
+    assert [(roof.label, roof.rate) for roof in arithmetic] == [("FP32 peak, 1 of 4 cores", 16e9)]
+    assert MEASURED not in {roof.origin for roof in roofs_of(MODEL, target)}
+
+
+def test_fast_convolutions_raise_the_roof_of_the_bound_alone() -> None:
+    model = make_model(Op(macs=10**6, read=8, written=8, flags=WINOGRAD, window=(3, 3)))
+    peak, bound = [roof.rate for roof in roofs_of(model, make_target()) if not roof.is_memory]
+    assert bound == pytest.approx(peak * 5.0625)
+
+
+def test_an_unknown_rate_is_no_roof() -> None:
+    assert roofs_of(MODEL, make_target({"dram_bw_gbps": 9.0}))[0].is_memory
+    without = make_target({"fp32_tflops": 2.0})
+    assert not [roof for roof in roofs_of(MODEL, without) if roof.is_memory]
+
+
+operators = st.builds(
+    Op,
+    macs=st.integers(0, 10**12),
+    read=st.integers(1, 10**9),
+    weights=st.integers(0, 10**9),
+    written=st.integers(1, 10**9),
+    flags=st.sampled_from([0, VIEW, WINOGRAD, QUANTISED]),
+    dtype=st.sampled_from(["float32", "float16", "int8"]),
+    columns=st.sampled_from([1, 8]),
+    window=st.sampled_from([(0, 0), (1, 1), (3, 3)]),
+)
+
+
+@given(
+    st.lists(operators, min_size=1, max_size=6), st.sampled_from([Precision.FP32, Precision.FP16])
+)
+def test_every_point_of_the_analytic_engine_is_under_its_roofs(
+    ops: list[Op], precision: Precision
+) -> None:
+    model = make_model(*ops)
+    metrics = {
+        "fp32_tflops": 2.0,
+        "fp16_tflops": 8.0,
+        "matrix_units": 4.0,
+        "int8_tops": 16.0,
+        "dram_bw_gbps": 100.0,
+    }
+    target = make_target(metrics, precision=precision)
+    made = roofline_of(model, target, explain(model, target, ROOFLINE))
+    bound = next(roof for roof in made.roofs if roof.origin == BOUND)
+    memory = next(roof for roof in made.roofs if roof.is_memory)
+    timed = ~np.isnan(made.flops_per_s)
+    assert (made.flops_per_s[timed] <= bound.rate * (1 + 1e-9)).all()
+    assert (made.bytes_per_s[timed] <= memory.rate * (1 + 1e-9)).all()
