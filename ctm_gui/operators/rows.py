@@ -139,12 +139,7 @@ class OperatorSummary:
 
     def _time_by_bound(self, codes: IndexArray, types: int) -> FloatArray:
         """Return the time by type and bound type, float64 [types, len(BOUND_TYPES)]."""
-        bound_of = {bound: code for code, bound in enumerate(BOUND_TYPES)}
-        # An operator without a bound type takes no time: it may be counted under any.
-        bounds = np.fromiter(
-            (bound_of.get(bound, 0) for bound in self.table.bound_type), np.intp, len(self)
-        )
-        width = len(BOUND_TYPES)
+        bounds, width = bound_codes(self.table), len(BOUND_TYPES)
         # One bincount over the pairs (type, bound), then [types * width] to [types, width].
         sums = np.bincount(
             codes * width + bounds, weights=self.table.latency_ms, minlength=types * width
@@ -163,6 +158,16 @@ class OperatorSummary:
             share=latency_ms / total if total > 0 else 0.0,
             by_bound_ms=tuple(float(part) for part in times.sum(axis=0)),
         )
+
+
+def bound_codes(table: OperatorTable) -> IndexArray:
+    """Return the index in ``BOUND_TYPES`` of what binds each of N operators, intp [N].
+
+    An operator without a bound type takes no time: it may be counted under any.
+    """
+    code = {bound: index for index, bound in enumerate(BOUND_TYPES)}
+    bounds = table.bound_type
+    return np.fromiter((code.get(each, 0) for each in bounds), np.intp, len(bounds))
 
 
 def _is_within(flags: str) -> bool:

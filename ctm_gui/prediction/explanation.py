@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 from PySide6.QtCore import QObject, Signal
 
+from ctm_gui.prediction.explained import Explained, explained
 from ctm_gui.prediction.run import Comparison, ComparisonFollower
 from ctm_gui.tasks.serial import SerialWorker
 from ctm_gui.widgets.ordering import IndexArray
@@ -15,13 +16,14 @@ from predictor.core.errors import CtmError
 from predictor.core.records import Device
 from predictor.core.wording import number, shown
 from predictor.services.prediction.node_data import write_node_data
-from predictor.services.prediction.predict import OperatorTable, explain
+from predictor.services.prediction.predict import OperatorTable
 from predictor.services.prediction.sensitivity import (
     Alternative,
     Sensitivity,
     change_words,
     sensitivity_of,
 )
+from predictor.services.prediction.timeline import write_trace
 
 NOTHING_YET = "Add a model and check a target to see where the time goes."
 WORKING = "Working out where the time goes…"
@@ -31,8 +33,8 @@ class ExplanationPresenter(ComparisonFollower):
     """Follows a comparison and explains one of its pairs; works only while it is looked at.
 
     ``choices_changed`` is emitted when models, targets or the choice change; ``table_changed`` when
-    ``table``, its ``device`` and ``message`` do; ``sensitivity_changed`` when ``sensitivity`` does,
-    which comes a little after its table. ``done`` gives a sentence about a finished action,
+    ``explained``, its ``device`` and ``message`` do; ``sensitivity_changed`` when ``sensitivity``
+    does, which comes a little after its table. ``done`` gives a sentence about a finished action,
     ``failed`` the CtmError of a failed one.
 
     Args:
@@ -50,12 +52,17 @@ class ExplanationPresenter(ComparisonFollower):
         super().__init__(worker, parent)
         # Ids, not indices: these change with each comparison.
         self._chosen: tuple[int, str] | None = None
-        self.table: OperatorTable | None = None
+        self.explained: Explained | None = None
         self.sensitivity: Sensitivity | None = None
         self.device: Device | None = None
         self.message = NOTHING_YET
         self.selected: IndexArray = np.zeros(0, dtype=np.intp)
         self.current: int | None = None
+
+    @property
+    def table(self) -> OperatorTable | None:
+        """The operators of the pair that is explained."""
+        return None if self.explained is None else self.explained.table
 
     @property
     def models(self) -> Sequence[str]:
@@ -108,10 +115,18 @@ class ExplanationPresenter(ComparisonFollower):
     def write_node_data(self, path: Path) -> None:
         """Write the table's latencies and shares as node data of Model Explorer, off-thread."""
         table = self.table
-        if table is None:
-            return
+        if table is not None:
+            self._write(lambda: write_node_data(table, path))
+
+    def write_trace(self, path: Path) -> None:
+        """Write the timeline as trace events, off-thread."""
+        pair = self.explained
+        if pair is not None:
+            self._write(lambda: (write_trace(pair.table, path, pair.title),))
+
+    def _write(self, write: Callable[[], tuple[Path, ...]]) -> None:
         self._worker.submit(
-            lambda _: write_node_data(table, path),
+            lambda _: write(),
             on_result=lambda files: self.done.emit(
                 "Wrote " + " and ".join(shown(str(file)) for file in files)
             ),
@@ -138,37 +153,36 @@ class ExplanationPresenter(ComparisonFollower):
         device, signatures = target.device, self._comparison.signatures
         own = self._comparison.own
         place = choice[0] * len(self._comparison.targets) + choice[1]
-        scale = self._comparison.rows[place].prediction.scale
+        prediction = self._comparison.rows[place].prediction
+        others = [each for each in self._comparison.targets if each is not target]
 
-        def show(table: OperatorTable) -> None:
-            self._show(table, "", device)
+        def show(pair: Explained) -> None:
+            self._show(pair, "", device)
             self._submit(
                 lambda _: sensitivity_of(
                     compared.model, target, signatures=signatures, own=own
-                ).scaled(scale),
+                ).scaled(prediction.scale),
                 self._show_sensitivity,
                 # A target of which only measurements are known has nothing to vary.
                 lambda _: self._show_sensitivity(None),
             )
 
         self._submit(
-            lambda _: explain(compared.model, target, signatures=signatures).scaled(scale),
+            lambda _: explained(compared.model, target, others, prediction, signatures),
             show,
             self._on_error,
         )
 
     def _let_go(self) -> None:
-        if self.table is not None:
+        if self.explained is not None:
             self._show(None, WORKING)
 
     def _on_error(self, error: CtmError) -> None:
         self._show(None, str(error))
 
-    def _show(
-        self, table: OperatorTable | None, message: str, device: Device | None = None
-    ) -> None:
+    def _show(self, pair: Explained | None, message: str, device: Device | None = None) -> None:
         self._task = None
-        self.table, self.device = table, device
+        self.explained, self.device = pair, device
         # Rows of the table before mean other operators now.
         self.selected, self.current = np.zeros(0, dtype=np.intp), None
         self.message = message

@@ -162,10 +162,17 @@ class ValueAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
     """The axis of latencies, with plain numbers on a logarithmic scale too.
 
     ``end`` is the last place of logarithmic ticks; the rest of the axis is room for labels.
+
+    Args:
+        side: of the plot.
+        write: writes the values of logarithmic ticks.
     """
 
-    def __init__(self, side: str) -> None:
+    def __init__(
+        self, side: str, write: Callable[[float], str] = lambda value: significant(value, 2)
+    ) -> None:
         super().__init__(side)
+        self._write = write
         # Its own factor, such as (x1e+15), would stand beside a label that says the unit.
         self.enableAutoSIPrefix(False)
         self.end = math.inf
@@ -187,7 +194,7 @@ class ValueAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
         spacing: float | None,
     ) -> list[str]:
         """Write ticks as numbers, without an exponent."""
-        return ["" if spacing is None else significant(10.0**value, 2) for value in values]
+        return ["" if spacing is None else self._write(10.0**value) for value in values]
 
 
 def colour_axes(plot: pg.PlotItem, theme: Theme) -> None:

@@ -71,34 +71,42 @@ class StillPlot(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
         self.scene().contextMenu = []
 
 
-class _Canvas(StillPlot):
-    """A plot with tooltips from its owner."""
+class Canvas(StillPlot):
+    """A plot within a widget, with tooltips of its own.
+
+    Args:
+        owner: the widget around it.
+        tooltip: returns the tooltip of a pixel, plain text.
+        axes: axis items by side, where they are not the usual ones.
+        margins_px: left, top, right and bottom.
+    """
 
     def __init__(
         self,
-        owner: RowPlot | PointPlot,
+        owner: QWidget,
+        tooltip: Callable[[QPoint], str],
         axes: dict[str, pg.AxisItem],
         margins_px: tuple[int, int, int, int],
     ) -> None:
         super().__init__(axes, margins_px, owner)
-        self._owner = owner
+        self._tooltip = tooltip
         # The widget around it has the keys: a click must not take the focus from that one.
         self.viewport().setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.getViewBox().setDefaultPadding(0)
 
     def viewportEvent(self, event: QEvent) -> bool:
         if event.type() is QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
-            text = self._owner.canvas_tooltip(event.pos())
+            text = self._tooltip(event.pos())
             QToolTip.showText(event.globalPos(), as_tooltip(text) if text else "", self)
             return True
         return bool(super().viewportEvent(event))
 
 
-class _RowCanvas(_Canvas):
+class _RowCanvas(Canvas):
     """Rows from the top down, which the wheel scrolls."""
 
     def __init__(self, owner: RowPlot, axes: dict[str, pg.AxisItem]) -> None:
-        super().__init__(owner, axes, (0, 4, 8, 4))
+        super().__init__(owner, owner.canvas_tooltip, axes, (0, 4, 8, 4))
         self._scroll_bar = owner.scroll_bar
         self.setMouseTracking(True)
         # y counts downwards as in a table, so the scroll bar's value is the top of the view.
@@ -108,11 +116,11 @@ class _RowCanvas(_Canvas):
         self._scroll_bar.wheelEvent(event)
 
 
-class _PointCanvas(_Canvas):
+class _PointCanvas(Canvas):
     """Points, of which a click chooses one."""
 
     def __init__(self, owner: PointPlot, axes: dict[str, pg.AxisItem]) -> None:
-        super().__init__(owner, axes, (4, 8, 10, 4))
+        super().__init__(owner, owner.canvas_tooltip, axes, (4, 8, 10, 4))
         self._choose_at = owner.choose_at
 
     def mousePressEvent(self, event: QMouseEvent) -> None:

@@ -91,6 +91,9 @@ class Commands(Protocol):
     def toggle_side_bar(self) -> None:
         """Show or hide models and targets."""
 
+    def export_trace(self) -> None:
+        """Save the timeline of the explained pair."""
+
     def toggle_messages(self) -> None:
         """Show or hide the list of messages."""
 
@@ -128,8 +131,16 @@ class ActionSpec:
 
 _KEY = QKeySequence.StandardKey
 # Places of the views among the tabs, and their titles.
-COMPARE_TAB, OPERATORS_TAB, ATTENTION_TAB, DEVICES_TAB, HISTORY_TAB = range(5)
-TITLES = ("Compare", "Operators", "Attention", "Devices", "History")
+(
+    COMPARE_TAB,
+    OPERATORS_TAB,
+    ROOFLINE_TAB,
+    TIMELINE_TAB,
+    ATTENTION_TAB,
+    DEVICES_TAB,
+    HISTORY_TAB,
+) = range(7)
+TITLES = ("Compare", "Operators", "Roofline", "Timeline", "Attention", "Devices", "History")
 
 FILE, EDIT, VIEW, TOOLS, HELP = "&File", "&Edit", "&View", "&Tools", "&Help"
 MENUS = (FILE, EDIT, VIEW, TOOLS, HELP)
@@ -145,6 +156,8 @@ ACTIONS: tuple[ActionSpec, ...] = (
                tip="Stop searching folders and reading models"),
     ActionSpec("report", FILE, "Re&port…", lambda w: w.write_report(), _KEY.Print, "report",
                tip="Preview, save and print a report of what is compared"),
+    ActionSpec("trace", FILE, "E&xport Timeline…", lambda w: w.export_trace(),
+               group="report", tip="Save the operators over time as trace events, for Perfetto"),
     ActionSpec("quit", FILE, "&Quit", lambda w: w.close(), "Ctrl+Q", "quit"),
     ActionSpec("undo", EDIT, "&Undo", lambda w: w.undo(), _KEY.Undo, "undo",
                tip="Take back the last step: a tick, a what-if, a filter, a removal, an edit"),
@@ -164,11 +177,15 @@ ACTIONS: tuple[ActionSpec, ...] = (
     ActionSpec("compare", VIEW, "&Compare", lambda w: w.show_tab(COMPARE_TAB), "Ctrl+1", "tabs"),
     ActionSpec("operators", VIEW, "&Operators", lambda w: w.show_tab(OPERATORS_TAB), "Ctrl+2",
                "tabs"),
-    ActionSpec("attention", VIEW, "&Attention", lambda w: w.show_tab(ATTENTION_TAB), "Ctrl+3",
+    ActionSpec("roofline", VIEW, "Roo&fline", lambda w: w.show_tab(ROOFLINE_TAB), "Ctrl+3",
+               "tabs", tip="What of the hardware each operator reaches"),
+    ActionSpec("timeline", VIEW, "&Timeline", lambda w: w.show_tab(TIMELINE_TAB), "Ctrl+4",
+               "tabs", tip="The operators one after another, with their modules"),
+    ActionSpec("attention", VIEW, "&Attention", lambda w: w.show_tab(ATTENTION_TAB), "Ctrl+5",
                "tabs", tip="What operators and the metrics of a device look at"),
-    ActionSpec("devices", VIEW, "&Devices", lambda w: w.show_tab(DEVICES_TAB), "Ctrl+4", "tabs",
+    ActionSpec("devices", VIEW, "&Devices", lambda w: w.show_tab(DEVICES_TAB), "Ctrl+6", "tabs",
                tip="All devices, and the form of your own"),
-    ActionSpec("history", VIEW, "H&istory", lambda w: w.show_tab(HISTORY_TAB), "Ctrl+5", "tabs",
+    ActionSpec("history", VIEW, "H&istory", lambda w: w.show_tab(HISTORY_TAB), "Ctrl+7", "tabs",
                tip="What was predicted before, and how right it was"),
     ActionSpec("chart", VIEW, "C&hart", lambda w: w.show_compared(0), "Alt+1", "pages",
                tip="Latency of every model on every target"),

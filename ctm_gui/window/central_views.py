@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QTabWidget, QWidget
 
 from ctm_gui import settings as table
@@ -23,18 +23,28 @@ from ctm_gui.devices.form import DeviceForm
 from ctm_gui.devices.live import LivePrediction
 from ctm_gui.devices.view import DevicesView
 from ctm_gui.history.view import HistoryView
-from ctm_gui.operators.tabs import ExplanationTabs
 from ctm_gui.operators.view import OperatorsView
 from ctm_gui.prediction.explanation import ExplanationPresenter
+from ctm_gui.roofline.view import RooflineView
 from ctm_gui.settings import Settings
+from ctm_gui.timeline.view import TimelineView
 from ctm_gui.widgets.drop_overlay import refuse_drops
 from ctm_gui.widgets.theme import LIGHT, Theme
-from ctm_gui.window.actions import COMPARE_TAB, DEVICES_TAB, OPERATORS_TAB
+from ctm_gui.window.actions import COMPARE_TAB, DEVICES_TAB, OPERATORS_TAB, TIMELINE_TAB
+from ctm_gui.window.explanation_tabs import ExplanationTabs
 from ctm_gui.window.start_page import FirstView
 from ctm_gui.window.workspace import Workspace
 from predictor.core.units import LatencyUnit
 
-View = CompareTabs | OperatorsView | AttentionView | DevicesView | HistoryView
+View = (
+    CompareTabs
+    | OperatorsView
+    | RooflineView
+    | TimelineView
+    | AttentionView
+    | DevicesView
+    | HistoryView
+)
 
 
 class CentralViews(QObject):
@@ -85,6 +95,8 @@ class CentralViews(QObject):
         return (
             self.compare_tabs,
             self.operators_view,
+            self.roofline_view,
+            self.timeline_view,
             self.attention_view,
             self.devices_view,
             self.history_view,
@@ -102,6 +114,8 @@ class CentralViews(QObject):
         if self.is_built:
             self.compare_tabs.set_unit(unit)
             self.operators_view.set_unit(unit)
+            self.roofline_view.set_unit(unit)
+            self.timeline_view.set_unit(unit)
             self.history_view.set_unit(unit)
             self.live.set_unit(unit)
 
@@ -114,6 +128,19 @@ class CentralViews(QObject):
         self.workspace.selection.select([device_id], selected=True)
         self.explanation.choose_device(device_id)
         self._tabs.setCurrentIndex(OPERATORS_TAB)
+
+    def export_trace(self) -> None:
+        """Ask where to save the timeline, as soon as there is one."""
+        self._tabs.setCurrentIndex(TIMELINE_TAB)
+        if self.explanation.settled:
+            self._ask_for_trace()
+        else:
+            once = Qt.ConnectionType.SingleShotConnection
+            self.explanation.table_changed.connect(self._ask_for_trace, once)
+
+    def _ask_for_trace(self) -> None:
+        if not self.timeline_view.ask_for_trace():
+            self.workspace.messages.info("There is no timeline to export: open a model first")
 
     def show_device(self, device_id: str) -> None:
         """Show the facts of a device."""
@@ -136,6 +163,9 @@ class CentralViews(QObject):
         )
         yield
         self.operators_view = OperatorsView()
+        yield
+        self.roofline_view = RooflineView()
+        self.timeline_view = TimelineView()
         yield
         self.attention_view = AttentionView()
         yield
@@ -172,7 +202,12 @@ class CentralViews(QObject):
     def _connect(self) -> None:
         workspace = self.workspace
         self.explanation_tabs = ExplanationTabs(
-            self.explanation, self.operators_view, self.attention_view, self._tabs
+            self.explanation,
+            self.operators_view,
+            self.roofline_view,
+            self.timeline_view,
+            self.attention_view,
+            self._tabs,
         )
         self.explanation.done.connect(workspace.messages.info)
         self.explanation.failed.connect(workspace.messages.error)

@@ -207,6 +207,10 @@ class MainWindow(QMainWindow):
         """Show or hide models and targets."""
         self._side_panels.toggle()
 
+    def export_trace(self) -> None:
+        """Ask where to save the timeline."""
+        self.central.export_trace()
+
     def toggle_messages(self) -> None:
         """Show or hide the list of messages."""
         self.message_list.setVisible(not self.message_list.isVisible())

@@ -16,7 +16,13 @@ from benchmarks import memory
 from ctm_gui.application import Application
 from ctm_gui.compare.tabs import PAGES
 from ctm_gui.models import shelf
-from ctm_gui.window.actions import ATTENTION_TAB, COMPARE_TAB, OPERATORS_TAB
+from ctm_gui.window.actions import (
+    ATTENTION_TAB,
+    COMPARE_TAB,
+    OPERATORS_TAB,
+    ROOFLINE_TAB,
+    TIMELINE_TAB,
+)
 from ctm_gui.window.workspace import UNDO_STEPS, Workspace
 from predictor.core.child_process import ChildProcess
 
@@ -52,7 +58,8 @@ def test_no_view_keeps_a_model_that_is_closed(
     window, workspace = application.window, application.workspace
     central = window.central
     looks: list[tuple[int, int]] = [(COMPARE_TAB, page) for page in range(len(PAGES))]
-    looks += [(OPERATORS_TAB, 0), (ATTENTION_TAB, 0)]
+    explaining = (OPERATORS_TAB, ROOFLINE_TAB, TIMELINE_TAB, ATTENTION_TAB)
+    looks += [(tab, 0) for tab in explaining]
     paths = [str(make_model(f"m{number}.onnx", layers=number + 3)) for number in range(2)]
     for shown in looks:
         for left_for in (shown, (COMPARE_TAB, 0), (OPERATORS_TAB, 0)):

@@ -8,11 +8,14 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from threading import Thread
 from typing import NamedTuple
 
+import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtTest import QTest
@@ -22,7 +25,11 @@ from pytestqt.qtbot import QtBot
 from ctm_gui.application import Application
 from ctm_gui.attention.view import AttentionView
 from ctm_gui.devices.view import COMPARISON_PAGE, PROFILE_PAGE
-from ctm_gui.window.actions import DEVICES_TAB, OPERATORS_TAB
+from ctm_gui.prediction.explained import Explained
+from ctm_gui.roofline.view import RooflineView
+from ctm_gui.timeline.view import TimelineView
+from ctm_gui.widgets.theme import DARK
+from ctm_gui.window.actions import DEVICES_TAB, OPERATORS_TAB, ROOFLINE_TAB, TIMELINE_TAB
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace
 from predictor.core.resources import resources_dir
@@ -30,6 +37,7 @@ from predictor.core.units import LatencyUnit
 from predictor.services.prediction.predict import OperatorTable
 from tests.gui.attended import BOARD, attended
 from tests.gui.operators.test_view import make_table
+from tests.unit.gui.explained import explained_pair
 
 BEAT_MS = 5
 LIMIT_MS = 50.0
@@ -290,6 +298,79 @@ def first_looks(qtbot: QtBot, window: MainWindow) -> dict[str, float]:
     assert view.profile.rows
     assert view.comparison.table.model().rowCount()
     return longest
+
+
+@pytest.mark.timing
+@pytest.mark.parametrize("make", [RooflineView, TimelineView], ids=["roofline", "timeline"])
+def test_a_picture_of_ten_thousand_operators_never_stalls_the_window(
+    qtbot: QtBot, make: type[RooflineView | TimelineView]
+) -> None:
+    pair, view, heart = scattered_pair(LARGE), make(), Heartbeat()
+    qtbot.addWidget(view)
+    view.resize(1280, 800)
+    with qtbot.waitExposed(view):
+        view.show()
+    keys = (Qt.Key.Key_Right, Qt.Key.Key_Plus, Qt.Key.Key_End)
+    steps: dict[str, Callable[[], object]] = {
+        "show": lambda: view.show_explained(pair),
+        "select": lambda: view.select_operators(np.arange(100), 7),
+        **{key.name: partial(QTest.keyClick, view.plot, key) for key in keys},
+        "theme": lambda: view.set_theme(DARK),
+    }
+    longest: dict[str, list[float]] = {}
+    for _ in range(ATTEMPTS):
+        for step, work in steps.items():
+            heart.start()
+            work()
+            painted(qtbot, view.plot.canvas.viewport())
+            longest.setdefault(step, []).append(heart.stop())
+        if all(min(times) < LIMIT_MS for times in longest.values()):
+            break
+    slow = {step: times for step, times in longest.items() if min(times) >= LIMIT_MS}
+    assert not slow, f"the window stood still for {slow} ms"
+
+
+@pytest.mark.timing
+@pytest.mark.parametrize("tab", [ROOFLINE_TAB, TIMELINE_TAB], ids=["roofline", "timeline"])
+def test_a_picture_of_ten_thousand_operators_is_there_within_two_seconds(
+    qtbot: QtBot,
+    application: Application,
+    make_model: Callable[..., Path],
+    settle: Callable[[Workspace], None],
+    tab: int,
+) -> None:
+    window = application.window
+    with qtbot.waitExposed(window):
+        application.start()
+    window.open_paths([str(make_model("large.onnx", layers=LARGE))])
+    settle(application.workspace)
+    seconds, heart, longest = [], Heartbeat(), []
+    for _ in range(ATTEMPTS):
+        window.show_tab(0)
+        started = time.perf_counter()
+        heart.start()
+        window.show_tab(tab)
+        qtbot.waitUntil(lambda: window.central.explanation.explained is not None)
+        painted(qtbot, window.tabs.currentWidget())
+        longest.append(heart.stop())
+        seconds.append(time.perf_counter() - started)
+        if longest[-1] < LIMIT_MS:
+            break
+    assert min(seconds) < 2.0
+    assert min(longest) < LIMIT_MS, f"the window stood still for {longest} ms"
+
+
+def scattered_pair(count: int) -> Explained:
+    """Return operators of which no two stand at one place."""
+    pair = explained_pair(count)
+    generator = np.random.default_rng(0)
+    intensity = np.exp(generator.normal(2.0, 2.0, count))
+    roofline = replace(
+        pair.roofline,
+        intensity=intensity,
+        flops_per_s=np.exp(generator.normal(20.0, 3.0, count)),
+    )
+    return replace(pair, roofline=roofline)
 
 
 @pytest.mark.timing

@@ -1,4 +1,4 @@
-"""Keeps the Operators and Attention tabs on one pair and one selection of operators."""
+"""Keeps the tabs that explain a prediction on one pair and one selection of operators."""
 
 from __future__ import annotations
 
@@ -12,41 +12,53 @@ from PySide6.QtWidgets import QTabWidget, QWidget
 from ctm_gui.attention.view import AttentionView
 from ctm_gui.operators.view import OperatorsView
 from ctm_gui.prediction.explanation import ExplanationPresenter, sensitivity_details
+from ctm_gui.roofline.view import RooflineView
+from ctm_gui.timeline.view import TimelineView
 from ctm_gui.widgets.ordering import IndexArray
+from predictor.services.prediction.predict import OperatorTable
+
+View = OperatorsView | RooflineView | TimelineView | AttentionView
 
 
 class ExplanationTabs(QObject):
-    """Shows a presenter's explanation in the visible one of two views.
+    """Shows a presenter's explanation in the visible one of its views.
 
-    The other view follows when it is shown: filling both would take twice as long.
+    The others follow when they are shown: filling all would take that many times as long.
 
     Args:
         explanation: the choice, the table and the selection.
         operators: its table of operators.
+        roofline: the operators under the roofs of the target.
+        timeline: the operators over time.
         attention: its maps.
-        tabs: with both views; owner of this object.
+        tabs: with these views; owner of this object.
     """
 
     def __init__(
         self,
         explanation: ExplanationPresenter,
         operators: OperatorsView,
+        roofline: RooflineView,
+        timeline: TimelineView,
         attention: AttentionView,
         tabs: QTabWidget,
     ) -> None:
         super().__init__(tabs)
         self._explanation = explanation
-        self._operators, self._attention = operators, attention
+        self._operators = operators
+        self._views: tuple[View, ...] = (operators, roofline, timeline, attention)
         self._tabs = tabs
         self._filled: dict[QWidget, object] = {}
         self._linking = False
         self._last_selected: dict[QWidget, IndexArray] = {}
-        for view in (operators, attention):
+        for view in self._views:
             self._last_selected[view] = np.zeros(0, dtype=np.intp)
             view.pair.choice_changed.connect(explanation.choose)
         operators.table.rows_selected.connect(partial(self._on_selected, operators))
         operators.node_data_asked.connect(explanation.write_node_data)
-        attention.operators_selected.connect(partial(self._on_selected, attention))
+        timeline.trace_asked.connect(explanation.write_trace)
+        for picture in (roofline, timeline, attention):
+            picture.operators_selected.connect(partial(self._on_selected, picture))
         attention.operator_activated.connect(self._on_activated)
         explanation.choices_changed.connect(self._show_choices)
         explanation.table_changed.connect(self._show_table)
@@ -60,9 +72,9 @@ class ExplanationTabs(QObject):
         self._show_selection()
 
     @property
-    def _shown(self) -> OperatorsView | AttentionView | None:
+    def _shown(self) -> View | None:
         view = self._tabs.currentWidget()
-        return view if isinstance(view, OperatorsView | AttentionView) else None
+        return view if isinstance(view, View) else None
 
     def _show_choices(self) -> None:
         view = self._shown
@@ -78,11 +90,17 @@ class ExplanationTabs(QObject):
         shown, table = self._shown, self._explanation.table
         # A table of before stays until the next one has come.
         now = (table, self._explanation.message if table is None else "")
-        for view in (self._operators, self._attention):
-            # A table that is gone is let go of by the hidden view too.
+        for view in self._views:
+            # A table that is gone is let go of by the hidden views too.
             if (view is shown or table is None) and self._filled.get(view) != now:
                 self._filled[view] = now
-                self._quietly(partial(view.show_table, *now, self._explanation.device))
+                self._quietly(partial(self._fill, view, *now))
+
+    def _fill(self, view: View, table: OperatorTable | None, message: str) -> None:
+        if isinstance(view, RooflineView | TimelineView):
+            view.show_explained(self._explanation.explained, message)
+        else:
+            view.show_table(table, message, self._explanation.device)
 
     def _show_sensitivity(self) -> None:
         view, sensitivity = self._shown, self._explanation.sensitivity

@@ -1,0 +1,1 @@
+"""The roofline: operators under the roofs of a target."""

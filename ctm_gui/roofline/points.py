@@ -1,0 +1,220 @@
+"""The roofline without widgets: places of operators and roofs on logarithmic axes, and words.
+
+Places are log10 of FLOPs a byte and of FLOP/s. An operator without multiplications has no
+intensity: it stands at the left edge, as far under the memory's roof as it is under its bandwidth.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from ctm_gui.operators.details import operator_details
+from ctm_gui.operators.rows import BOUND_TYPES, bound_codes
+from ctm_gui.prediction.explained import Explained
+from ctm_gui.widgets.ordering import FloatArray, IndexArray
+from predictor.core.text import plural
+from predictor.core.units import LatencyUnit, format_bytes, format_count
+from predictor.core.wording import number, percent, shown
+from predictor.services.prediction.roofline import BOUND, Roof, Roofline
+
+LEAST_PX, MOST_PX = 5.0, 22.0
+SIZES: Final = 8
+EDGE: Final = 0.45  # decades between the left edge and the lowest intensity
+_MARGIN: Final = 0.35  # decades
+_LEAST_SPAN: Final = 2.0  # decades
+
+
+@dataclass(frozen=True, slots=True)
+class RoofLine:
+    """A roof as a line from its left to its right end.
+
+    Attributes:
+        roof: the rate.
+        label: its name, rate and origin.
+        target: 0 for the explained target, from 1 on for the others.
+        x: log10 of FLOPs a byte at both ends.
+        y: log10 of FLOP/s at both ends.
+    """
+
+    roof: Roof
+    label: str
+    target: int
+    x: tuple[float, float]
+    y: tuple[float, float]
+
+
+class RooflinePoints:
+    """Operators and roofs of an explained pair.
+
+    Args:
+        explained: the pair, N operators.
+        roofline: its own.
+        others: whether the roofs of other targets are shown too.
+    """
+
+    def __init__(self, explained: Explained, roofline: Roofline, *, others: bool = True) -> None:
+        self.explained, self.roofline = explained, roofline
+        self._others = explained.others if others else ()
+
+    @cached_property
+    def has_macs(self) -> npt.NDArray[np.bool_]:
+        """Whether each operator has an intensity, bool [N]."""
+        return self.roofline.intensity > 0
+
+    @cached_property
+    def is_placed(self) -> npt.NDArray[np.bool_]:
+        """Whether each operator is on the plot: it takes time and moves data, bool [N]."""
+        moves = np.nan_to_num(self.roofline.bytes_per_s) > 0
+        placed: npt.NDArray[np.bool_] = np.isfinite(self.roofline.intensity) & moves
+        return placed
+
+    @cached_property
+    def x_range(self) -> tuple[float, float]:
+        """Ends of the axis of intensity; the left one is the edge."""
+        intensity = self.roofline.intensity
+        marks = [*intensity[self.is_placed & self.has_macs], *self._ridges()]
+        low, high = _ends(np.log10(marks) if marks else np.zeros(1))
+        return low - EDGE, high
+
+    @cached_property
+    def y_range(self) -> tuple[float, float]:
+        """Ends of the axis of rates."""
+        rates = [roof.rate for roofs in self._roofs() for roof in roofs if not roof.is_memory]
+        marks = [*self.y[self.is_placed], *(math.log10(rate) for rate in rates)]
+        return _ends(np.array(marks) if marks else np.zeros(1))
+
+    @cached_property
+    def x(self) -> FloatArray:
+        """Place of each operator across, float64 [N]; NaN for one that is not placed."""
+        with np.errstate(divide="ignore"):
+            logs = np.log10(self.roofline.intensity)
+        places = np.where(self.has_macs, logs, self.x_range[0] + EDGE / 2)
+        return np.where(self.is_placed, places, np.nan)
+
+    @cached_property
+    def y(self) -> FloatArray:
+        """Place of each operator upwards, float64 [N]; NaN for one that is not placed."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            # On a memory's roof rate = bandwidth x intensity, at the edge too.
+            edge = np.log10(self.roofline.bytes_per_s) + self.x_range[0] + EDGE / 2
+            places = np.where(self.has_macs, np.log10(self.roofline.flops_per_s), edge)
+        return np.where(self.is_placed, places, np.nan)
+
+    @cached_property
+    def bound(self) -> IndexArray:
+        """Index in ``BOUND_TYPES`` of what binds each operator, intp [N]."""
+        return bound_codes(self.explained.table)
+
+    @cached_property
+    def size(self) -> IndexArray:
+        """Step of each operator's size by its time, 0 to ``SIZES`` - 1, intp [N]."""
+        share = self.explained.table.share
+        part = np.sqrt(share / max(float(share.max(initial=0.0)), 1e-12))
+        return np.minimum((part * SIZES).astype(np.intp), SIZES - 1)
+
+    @cached_property
+    def lines(self) -> tuple[RoofLine, ...]:
+        """Every roof as a line; those of other targets last."""
+        return tuple(
+            self._line(roof, roofs, target)
+            for target, roofs in enumerate(self._roofs())
+            for roof in roofs
+        )
+
+    def sentence(self) -> str:
+        """Return the number of operators, how they are bound, and what stands at the edge."""
+        placed, table = self.is_placed, self.explained.table
+        parts = [
+            f"{percent(float(table.share[placed & (self.bound == index)].sum()), 2)} of the time "
+            f"bound by {bound}"
+            for index, bound in enumerate(BOUND_TYPES)
+            if (placed & (self.bound == index)).any()
+        ]
+        edge = int((placed & ~self.has_macs).sum())
+        if edge:
+            words = plural(edge, "operator")
+            parts.append(f"{words} without multiplications at the left edge")
+        return "; ".join(parts)
+
+    def details(self, operator: int, unit: LatencyUnit) -> str:
+        """Return the lines that hovering over an operator shows."""
+        explained = self.explained
+        lines = operator_details(explained.table, operator, unit, explained.interval)
+        moved = format_bytes(float(self.roofline.bytes_per_s[operator]))
+        if not self.has_macs[operator]:
+            return "\n".join([*lines, f"reaches {moved}/s; it multiplies nothing"])
+        reached = float(self.roofline.flops_per_s[operator])
+        intensity = float(self.roofline.intensity[operator])
+        lines.append(f"{number(intensity)} FLOP a byte, reaches {rate_text(reached)}")
+        limit = self._limit(intensity)
+        if math.isfinite(limit):
+            above = reached > limit * (1 + 1e-6)
+            why = ": data from caches, or a fast algorithm" if above else ""
+            lines.append(f"{percent(reached / limit, 2)} of the roofs over it{why}")
+        return "\n".join(lines)
+
+    def line_details(self, line: RoofLine) -> str:
+        """Return the lines that hovering over a roof shows."""
+        words = [line.label, line.roof.source]
+        return "\n".join(shown(word, 200) for word in words if word)
+
+    def _limit(self, intensity: float) -> float:
+        """Return the lowest of the highest stated roofs at an intensity, in FLOP/s."""
+        roofs = [roof for roof in self.roofline.roofs if roof.origin != BOUND]
+        memory = max((r.rate for r in roofs if r.is_memory), default=math.inf)
+        arithmetic = max((r.rate for r in roofs if not r.is_memory), default=math.inf)
+        return min(memory * intensity, arithmetic)
+
+    def _roofs(self) -> list[tuple[Roof, ...]]:
+        return [self.roofline.roofs, *(_highest(roofs) for _, roofs in self._others)]
+
+    def _ridges(self) -> list[float]:
+        """Return the intensities at which the roofs of each target meet."""
+        ridges = []
+        for roofs in self._roofs():
+            memories = [roof.rate for roof in roofs if roof.is_memory]
+            peaks = [roof.rate for roof in roofs if not roof.is_memory]
+            ridges += [max(peaks) / min(memories)] if memories and peaks else []
+        return ridges
+
+    def _line(self, roof: Roof, roofs: tuple[Roof, ...], target: int) -> RoofLine:
+        (left, right), height = self.x_range, math.log10(roof.rate)
+        others = [other.rate for other in roofs if other.is_memory is not roof.is_memory]
+        whose = f"{shown(self._others[target - 1][0])}: " if target else ""
+        label = f"{whose}{roof.label} {rate_text(roof.rate, is_memory=roof.is_memory)}"
+        if roof.origin not in roof.label.lower():
+            label += f", {roof.origin}"
+        if roof.is_memory:
+            end = math.log10(max(others)) - height if others else right
+            return RoofLine(roof, label, target, (left, end), (left + height, end + height))
+        start = height - math.log10(max(others)) if others else left
+        return RoofLine(roof, label, target, (start, right), (height, height))
+
+
+def rate_text(rate: float, *, is_memory: bool = False) -> str:
+    """Write a rate: ``307 GFLOP/s``, ``17.1 GB/s``."""
+    unit = "B/s" if is_memory else "FLOP/s"
+    text = format_count(rate)
+    # A prefix stands after the number, and before its unit without a space.
+    return f"{text}{unit}" if text[-1:].isalpha() else f"{text} {unit}"
+
+
+def _highest(roofs: tuple[Roof, ...]) -> tuple[Roof, ...]:
+    """Return the highest memory and the highest arithmetic roof of a target, without the bound."""
+    kept = []
+    for is_memory in (True, False):
+        of_kind = [r for r in roofs if r.is_memory is is_memory and r.origin != BOUND]
+        kept += [max(of_kind, key=lambda roof: roof.rate)] if of_kind else []
+    return tuple(kept)
+
+
+def _ends(logs: FloatArray) -> tuple[float, float]:
+    low, high = float(logs.min()) - _MARGIN, float(logs.max()) + _MARGIN
+    short = max(_LEAST_SPAN - (high - low), 0.0)
+    return low - short / 2, high + short / 2

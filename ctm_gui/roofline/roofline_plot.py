@@ -1,0 +1,321 @@
+"""The plot of the roofline: roofs as lines with their names, operators as points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtCore import QLineF, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QPainter, QPen, QPixmap, QPolygonF
+from PySide6.QtWidgets import QWidget
+
+from ctm_gui.operators.rows import BOUND_TYPES
+from ctm_gui.roofline.points import EDGE, LEAST_PX, MOST_PX, SIZES, RoofLine, RooflinePoints
+from ctm_gui.widgets.axes import ValueAxis, faded
+from ctm_gui.widgets.geometry import nearest_point
+from ctm_gui.widgets.ordering import FloatArray, IndexArray
+from ctm_gui.widgets.plots import PointPlot
+from ctm_gui.widgets.theme import Theme
+from predictor.core.units import LatencyUnit, format_count
+from predictor.services.prediction.roofline import BOUND, MEASURED
+
+_REACH_PX = 12.0
+_ROOF_REACH_PX = 5.0
+_GAP_PX = 4.0
+_OF_OTHERS = 3  # series before it are those of what binds
+_LEGEND_GAP_PX = 16.0
+# Round points, squares and rings are told apart without colours too.
+_CAPS = (Qt.PenCapStyle.RoundCap, Qt.PenCapStyle.SquareCap, Qt.PenCapStyle.RoundCap)
+_HOLLOW = 2
+_MOST_RINGS = 200
+_NO_MACS = "no multiplications"
+
+
+class RooflinePlot(PointPlot):
+    """Operators under the roofs; a click chooses one, Left and Right step through them.
+
+    Signals:
+        operator_chosen: the user chose an operator: its index.
+    """
+
+    operator_chosen = Signal(int)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        self._points: RooflinePoints | None = None
+        self._unit = LatencyUnit.MS
+        self._selected = np.zeros(0, dtype=np.intp)
+        self._current: int | None = None
+        self._stamps: dict[tuple[int, float, float, str], QPixmap] = {}
+        self._saving = False
+        axes = {side: ValueAxis(side, format_count) for side in ("bottom", "left")}
+        super().__init__(axes, "Roofline", "Roofline", parent)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        plot = self.canvas.getPlotItem()
+        for axis in axes.values():
+            axis.setLogMode(x=True, y=True)
+        plot.setLabel("bottom", "FLOP a byte")
+        plot.setLabel("left", "FLOP/s")
+
+    def show_points(self, points: RooflinePoints | None) -> None:
+        """Show other operators; None lets go of them."""
+        self._points = points
+        self._selected, self._current = np.zeros(0, dtype=np.intp), None
+        if points is not None:
+            self._box.setRange(xRange=points.x_range, yRange=points.y_range, padding=0)
+            count = int(points.is_placed.sum())
+            self.setAccessibleDescription(f"{count} operators; the table says the same.")
+        self._item.refresh()
+
+    @property
+    def has_points(self) -> bool:
+        """Whether there is anything to save."""
+        return self._points is not None
+
+    def set_unit(self, unit: LatencyUnit) -> None:
+        """Write times in ``unit``."""
+        self._unit = unit
+
+    def select(self, operators: IndexArray, current: int | None) -> None:
+        """Mark operators, intp [K], and the one with the cursor."""
+        self._selected, self._current = operators, current
+        self._item.refresh()
+
+    def save(self, path: Path) -> None:
+        """Save the plot as SVG or PNG by the path's ending.
+
+        Raises:
+            HostError: the file cannot be written.
+        """
+        self._saving = True
+        try:
+            super().save(path)
+        finally:
+            self._saving = False
+
+    def operator_at(self, point: QPointF) -> int | None:
+        """Return the operator near a point of the canvas, None where there is none."""
+        if self._points is None:
+            return None
+        return nearest_point(self._pixels(self._points), self._inside(point), _REACH_PX)
+
+    def choose_at(self, point: QPointF) -> None:
+        self.setFocus(Qt.FocusReason.MouseFocusReason)
+        operator = self.operator_at(point)
+        if operator is not None:
+            self.operator_chosen.emit(operator)
+
+    def tooltip_at(self, point: QPointF) -> str:
+        """Return the tooltip of a point of the canvas, plain text."""
+        if self._points is None:
+            return ""
+        operator = self.operator_at(point)
+        if operator is not None:
+            return self._points.details(operator, self._unit)
+        line = self._line_at(self._points, QPointF(*self._inside(point)))
+        return "" if line is None else self._points.line_details(line)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Left and Right step through the operators in their order, Home and End to the ends."""
+        steps = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}
+        points, key = self._points, Qt.Key(event.key())
+        placed = np.flatnonzero(points.is_placed if points is not None else ())
+        if not placed.size or key not in {*steps, Qt.Key.Key_Home, Qt.Key.Key_End}:
+            super().keyPressEvent(event)
+            return
+        here = -1 if self._current is None else int(np.searchsorted(placed, self._current))
+        place = {Qt.Key.Key_Home: 0, Qt.Key.Key_End: placed.size - 1}.get(key)
+        if place is None:
+            place = min(max(here + steps[key], 0), placed.size - 1)
+        self.operator_chosen.emit(int(placed[place]))
+
+    def _pixels(self, points: RooflinePoints) -> FloatArray:
+        """Return the places of the operators in pixels of the box, float64 [N, 2]."""
+        (left, right), (bottom, top) = self._box.viewRange()
+        rect = self._box.rect()
+        x = (points.x - left) / (right - left) * rect.width()
+        y = (top - points.y) / (top - bottom) * rect.height()
+        return np.stack([x, y], axis=1)
+
+    def _line_px(self, line: RoofLine) -> QLineF:
+        (left, right), (bottom, top) = self._box.viewRange()
+        rect = self._box.rect()
+        across, up = rect.width() / (right - left), rect.height() / (top - bottom)
+        ends = [
+            QPointF((x - left) * across, (top - y) * up)
+            for x, y in zip(line.x, line.y, strict=True)
+        ]
+        return QLineF(*ends)
+
+    def _line_at(self, points: RooflinePoints, at: QPointF) -> RoofLine | None:
+        for line in points.lines:
+            px = self._line_px(line)
+            if not px.length() or not px.x1() <= at.x() <= px.x2():
+                continue
+            along = (at.x() - px.x1()) / max(px.dx(), 1e-9)
+            if abs(px.pointAt(along).y() - at.y()) <= _ROOF_REACH_PX:
+                return line
+        return None
+
+    def _paint(self, painter: QPainter, rect: QRectF) -> None:
+        points = self._points
+        if points is None:
+            return
+        painter.setFont(self.font())
+        self._paint_grid(painter, rect)
+        for line in reversed(points.lines):
+            painter.setPen(self._pen(line))
+            painter.drawLine(self._line_px(line))
+        self._paint_labels(painter, rect, points)
+        self._paint_edge(painter, rect, points)
+        # Last: a name can be read beside a point, a point not under a name.
+        pixels = self._pixels(points)
+        self._paint_points(painter, points, pixels)
+        self._paint_selection(painter, points, pixels)
+        self._paint_legend(painter, rect, points)
+
+    def _pen(self, line: RoofLine) -> QPen:
+        pen = QPen(self._colour(line, self._theme), 1.6 if line.target == 0 else 1.2)
+        if line.roof.origin == BOUND:
+            pen.setStyle(Qt.PenStyle.DashLine)
+        elif line.roof.origin == MEASURED:
+            pen.setStyle(Qt.PenStyle.DashDotLine)
+        return pen
+
+    def _colour(self, line: RoofLine, theme: Theme) -> QColor:
+        if line.target == 0:
+            return QColor(theme.text)
+        series = theme.series[_OF_OTHERS:]
+        return QColor(series[(line.target - 1) % len(series)])
+
+    def _paint_points(self, painter: QPainter, points: RooflinePoints, pixels: FloatArray) -> None:
+        for size in reversed(range(SIZES)):
+            for bound in range(len(BOUND_TYPES)):
+                there = points.is_placed & (points.size == size) & (points.bound == bound)
+                if there.any():
+                    self._paint_alike(painter, pixels[there], bound, size)
+
+    def _paint_alike(self, painter: QPainter, places: FloatArray, bound: int, size: int) -> None:
+        """Paint points of one kind and size."""
+        px = self._diameter(size)
+        if self._saving:
+            # Vectors: a file may be shown at any size.
+            polygon = pg.functions.arrayToQPolygonF(places[:, 0], places[:, 1])
+            self._paint_shape(painter, polygon, bound, px)
+            return
+        # Thousands of stamps take 10 ms, as many shapes ten times as long.
+        stamp = self._stamp(bound, px)
+        half = stamp.width() / stamp.devicePixelRatio() / 2
+        # Blocks repeat: of points on one pixel one is seen.
+        _, seen = np.unique(places.round() @ [1, 1 << 16], return_index=True)
+        for x, y in (places[seen] - half).tolist():
+            painter.drawPixmap(QPointF(x, y), stamp)
+
+    def _stamp(self, bound: int, px: float) -> QPixmap:
+        ratio = self.devicePixelRatioF()
+        key = (bound, px, ratio, self._theme.name)
+        if key not in self._stamps:
+            side = round(px + 4)
+            stamp = QPixmap(QSize(side, side) * ratio)
+            stamp.setDevicePixelRatio(ratio)
+            stamp.fill(Qt.GlobalColor.transparent)
+            painter = QPainter(stamp)
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            self._paint_shape(painter, QPolygonF([QPointF(side / 2, side / 2)]), bound, px)
+            painter.end()
+            self._stamps[key] = stamp
+        return self._stamps[key]
+
+    def _paint_shape(self, painter: QPainter, places: QPolygonF, bound: int, px: float) -> None:
+        colour, cap = QColor(self._theme.series[bound]), _CAPS[bound]
+        # A rim in the colour of the surface parts points that lie on one another.
+        layers = [(QColor(self._theme.surface), 1.6), (faded(colour, 225), 0.0)]
+        if bound == _HOLLOW:
+            layers.append((QColor(self._theme.surface), -3.0))
+        for brush, more in layers:
+            painter.setPen(QPen(brush, max(px + more, 1.0), c=cap))
+            painter.drawPoints(places)
+
+    @staticmethod
+    def _diameter(size: int) -> float:
+        return LEAST_PX + (MOST_PX - LEAST_PX) * size / (SIZES - 1)
+
+    def _paint_selection(
+        self, painter: QPainter, points: RooflinePoints, pixels: FloatArray
+    ) -> None:
+        painter.setPen(QPen(QColor(self._theme.accent), 2.0))
+        chosen = [each for each in self._selected.tolist() if points.is_placed[each]]
+        if self._current is not None and points.is_placed[self._current]:
+            chosen.append(self._current)
+        # The whole model may be selected; a ring around each would hide the plot.
+        for operator in chosen[-_MOST_RINGS:]:
+            radius = self._diameter(int(points.size[operator])) / 2
+            self._paint_ring(painter, QPointF(*pixels[operator]), radius)
+
+    def _paint_labels(self, painter: QPainter, rect: QRectF, points: RooflinePoints) -> None:
+        metrics, taken = QFontMetricsF(self.font()), [self._edge_room(rect, points)]
+        for line in points.lines:
+            size = metrics.size(0, line.label)
+            for place in self._label_places(line, size.width(), size.height()):
+                # One that is cut, or lies on another, is read by nobody.
+                if rect.contains(place) and not any(place.intersects(t) for t in taken):
+                    taken.append(place)
+                    painter.fillRect(place, faded(self._theme.surface, 190))
+                    painter.setPen(self._colour(line, self._theme))
+                    painter.drawText(place, Qt.AlignmentFlag.AlignCenter, line.label)
+                    break
+
+    def _label_places(self, line: RoofLine, width: float, height: float) -> Iterator[QRectF]:
+        """Yield places for a label beside its line, the better ones first."""
+        px = self._line_px(line)
+        for step in range(12):
+            if line.roof.is_memory:
+                at = px.pointAt(0.12 + 0.07 * step)
+                yield QRectF(at.x() - width - _GAP_PX, at.y() - height - 2, width, height)
+                yield QRectF(at.x() + 2 * _GAP_PX, at.y() + 2, width, height)
+            else:
+                right = px.x2() - _GAP_PX - step * 0.08 * px.length()
+                yield QRectF(right - width, px.y1() - height - 2, width, height)
+                yield QRectF(right - width, px.y1() + 2, width, height)
+
+    def _edge_room(self, rect: QRectF, points: RooflinePoints) -> QRectF:
+        """Return the room of the words beside the left edge; empty where nothing stands there."""
+        if not (points.is_placed & ~points.has_macs).any():
+            return QRectF()
+        metrics = QFontMetricsF(self.font())
+        left, right = self._box.viewRange()[0]
+        x, length = EDGE / (right - left) * rect.width(), metrics.horizontalAdvance(_NO_MACS)
+        return QRectF(
+            x - metrics.height(), rect.bottom() - length - 8, metrics.height(), length + 8
+        )
+
+    def _paint_edge(self, painter: QPainter, rect: QRectF, points: RooflinePoints) -> None:
+        """Part the operators that multiply nothing from the axis, which does not hold for them."""
+        room = self._edge_room(rect, points)
+        if room.isEmpty():
+            return
+        painter.setPen(QPen(QColor(self._theme.muted), 1.0, Qt.PenStyle.DotLine))
+        painter.drawLine(QLineF(room.right(), 0, room.right(), rect.height()))
+        painter.save()
+        painter.translate(room.right() - 4, room.bottom() - 4)
+        painter.rotate(-90)
+        painter.setPen(QColor(self._theme.muted))
+        painter.drawText(QPointF(0, 0), _NO_MACS)
+        painter.restore()
+
+    def _paint_legend(self, painter: QPainter, rect: QRectF, points: RooflinePoints) -> None:
+        """Write below right what the shapes mean."""
+        metrics, y = QFontMetricsF(self.font()), rect.bottom() - 12.0
+        x = rect.right() - 8.0
+        for bound in reversed(range(len(BOUND_TYPES))):
+            if not (points.is_placed & (points.bound == bound)).any():
+                continue
+            text = f"bound by {BOUND_TYPES[bound]}"
+            x -= metrics.horizontalAdvance(text) + 2
+            painter.setPen(QColor(self._theme.muted))
+            painter.drawText(QPointF(x, y + metrics.ascent() / 2 - 1), text)
+            x -= 12.0
+            dot = pg.functions.arrayToQPolygonF(np.array([x]), np.array([y]))
+            self._paint_shape(painter, dot, bound, 10.0)
+            x -= _LEGEND_GAP_PX

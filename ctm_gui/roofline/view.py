@@ -1,0 +1,104 @@
+"""The Roofline tab: what of the hardware each operator of one model reaches on one target."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QCheckBox, QWidget
+
+from ctm_gui.prediction.explained import Explained
+from ctm_gui.roofline.points import RooflinePoints
+from ctm_gui.roofline.roofline_plot import RooflinePlot
+from ctm_gui.widgets.basic import ContentOrMessage, button, hbox, holder, label, vbox
+from ctm_gui.widgets.ordering import IndexArray
+from ctm_gui.widgets.pair_choice import PairChoice
+from ctm_gui.widgets.save_plot import ask_and_save
+from ctm_gui.widgets.theme import Theme
+from predictor.core.units import LatencyUnit
+from predictor.core.wording import shown
+
+_NOTHING_YET = "Drop an ONNX model and tick a target to see what of the hardware it reaches."
+_NO_ROOFS = "The rates of this target are not known: add them to the device to see its roofs."
+
+
+class RooflineView(QWidget):
+    """Operators of one model under the roofs of one target.
+
+    Signals:
+        operators_selected: the user selected operators: intp [K], and the current one or None.
+    """
+
+    operators_selected = Signal(object, object)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._explained: Explained | None = None
+        self.pair = PairChoice()
+        self.plot = RooflinePlot()
+        self.others_box = QCheckBox("&Other targets")
+        self.others_box.setToolTip("Show the highest roofs of the other ticked targets too.")
+        self.others_box.setChecked(True)
+        self.save_button = button("Save &plot…")
+        self.summary = label(role="muted", name="Where the operators stand")
+        self._stack = ContentOrMessage(holder((self.plot, 1)))
+        controls = hbox((self.summary, 1), self.others_box, self.save_button)
+        vbox(self.pair, controls, (self._stack, 1), of=self)
+        self.others_box.toggled.connect(self._refresh)
+        self.save_button.clicked.connect(lambda: ask_and_save(self, "roofline", self.save))
+        self.plot.operator_chosen.connect(self._on_chosen)
+        self.show_explained(None)
+
+    def show_explained(self, explained: Explained | None, message: str = "") -> None:
+        """Show an explained pair, or say why there is none."""
+        self._explained = explained
+        if explained is None or explained.roofline is None or not explained.table.names:
+            reason = _NOTHING_YET if explained is None else _NO_ROOFS
+            self._stack.show_message(shown(message) if message else reason)
+            self.summary.setText("")
+            self.plot.show_points(None)
+        else:
+            self._stack.show_content()
+            self._refresh()
+        for widget in (self.save_button, self.others_box):
+            widget.setEnabled(self.plot.has_points)
+
+    def select_operators(self, operators: IndexArray, current: int | None) -> None:
+        """Mark operators, intp [K]."""
+        self.plot.select(operators, current)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Paint in the colours of ``theme``."""
+        self.plot.set_theme(theme)
+
+    def set_unit(self, unit: LatencyUnit) -> None:
+        """Write times in ``unit``; milliseconds where it is a rate."""
+        self.plot.set_unit(unit)
+
+    def focus_search(self) -> None:
+        """Put the focus on the plot: it has nothing to search in."""
+        self.plot.setFocus()
+
+    def save(self, path: Path) -> None:
+        """Save the plot as SVG or PNG by the path's ending.
+
+        Raises:
+            HostError: the file cannot be written.
+        """
+        self.plot.save(path)
+
+    def _refresh(self, *_: object) -> None:
+        explained = self._explained
+        if explained is None or explained.roofline is None:
+            return
+        self.others_box.setVisible(bool(explained.others))
+        others = self.others_box.isChecked()
+        points = RooflinePoints(explained, explained.roofline, others=others)
+        self.plot.show_points(points)
+        self.summary.setText(points.sentence())
+
+    def _on_chosen(self, operator: int) -> None:
+        chosen = np.array([operator], dtype=np.intp)
+        self.plot.select(chosen, operator)
+        self.operators_selected.emit(chosen, operator)

@@ -1,0 +1,1 @@
+"""The timeline: operators one after another, their parts and modules."""

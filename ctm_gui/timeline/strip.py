@@ -1,0 +1,245 @@
+"""The timeline without widgets: rows, what of them is in view, and words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+
+from ctm_gui.operators.details import operator_details
+from ctm_gui.operators.rows import BOUND_TYPES, bound_codes, operator_unit
+from ctm_gui.prediction.explained import Explained
+from ctm_gui.widgets.ordering import FloatArray, IndexArray
+from predictor.core.text import plural
+from predictor.core.units import LatencyUnit
+from predictor.core.wording import latency_text, percent, shown
+from predictor.services.prediction.timeline import LANES, Module
+
+MODULE_PX, OPERATORS_PX, LANE_PX, GAP_PX = 20, 52, 16, 3
+_MOST_DEPTH: Final = 4  # levels of modules that are shown, the outermost
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of the strip: its name, and its top and height in pixels."""
+
+    name: str
+    top_px: int
+    height_px: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bars:
+    """What a row shows: bars that are wide enough, and the others as columns of pixels.
+
+    Attributes:
+        operators: intp [K], those with a bar of their own.
+        left_px, right_px: float64 [K].
+        columns: intp [C], pixels that hold narrower operators.
+        bound: intp [C], index in ``BOUND_TYPES`` of what binds most of their time.
+    """
+
+    operators: IndexArray
+    left_px: FloatArray
+    right_px: FloatArray
+    columns: IndexArray
+    bound: IndexArray
+
+
+class Strip:
+    """Rows of an explained pair: modules, operators and the lanes of their parts.
+
+    Args:
+        explained: the pair, N operators.
+    """
+
+    def __init__(self, explained: Explained) -> None:
+        self.explained = explained
+        self.timeline = explained.timeline
+
+    @cached_property
+    def depth(self) -> int:
+        """Levels of modules that are shown."""
+        return min(self.timeline.depth, _MOST_DEPTH)
+
+    @cached_property
+    def rows(self) -> tuple[Row, ...]:
+        """Every row from the top down."""
+        names = [("Modules" if level == 0 else "", MODULE_PX) for level in range(self.depth)]
+        names += [("Operators", OPERATORS_PX), *((lane, LANE_PX) for lane in LANES)]
+        rows, top = [], GAP_PX
+        for name, height in names:
+            rows.append(Row(name, top, height))
+            top += height + GAP_PX
+        return tuple(rows)
+
+    @property
+    def height_px(self) -> int:
+        """Pixels of all rows together."""
+        return self.rows[-1].top_px + LANE_PX + GAP_PX
+
+    @cached_property
+    def modules(self) -> tuple[tuple[Module, ...], ...]:
+        """The modules of each level that is shown."""
+        levels: list[list[Module]] = [[] for _ in range(self.depth)]
+        for module in self.timeline.modules:
+            if module.depth < self.depth:
+                levels[module.depth].append(module)
+        return tuple(map(tuple, levels))
+
+    def modules_in_view(
+        self, level: int, view_ms: tuple[float, float], width_px: float, least: float
+    ) -> list[tuple[Module, float, float]]:
+        """Return the modules of a level with room for ``least`` pixels, and their ends in them."""
+        scale = width_px / (view_ms[1] - view_ms[0])
+        ends_px = (self._module_ends_ms[level] - view_ms[0]) * scale
+        left, right = np.clip(ends_px, -2.0, width_px + 2.0)
+        return [
+            (self.modules[level][place], float(left[place]), float(right[place]))
+            for place in np.flatnonzero(right - left >= least).tolist()
+        ]
+
+    @cached_property
+    def _module_ends_ms(self) -> tuple[FloatArray, ...]:
+        """Start and end of the modules of each level, float64 [2, M]."""
+        ends = self.timeline.ends_ms
+        places = [[module.operators for module in modules] for modules in self.modules]
+        return tuple(ends[np.array(each, np.intp).reshape(-1, 2).T] for each in places)
+
+    @cached_property
+    def bound(self) -> IndexArray:
+        """Index in ``BOUND_TYPES`` of what binds each operator, intp [N]."""
+        return bound_codes(self.explained.table)
+
+    @cached_property
+    def timed(self) -> IndexArray:
+        """The operators that take time, intp."""
+        return np.flatnonzero(self.explained.table.latency_ms > 0)
+
+    def in_view(self, left_ms: float, right_ms: float) -> IndexArray:
+        """Return the operators that take time between two times, intp."""
+        ends = self.timeline.ends_ms
+        first = int(np.searchsorted(ends[1:], left_ms, "right"))
+        last = int(np.searchsorted(ends[:-1], right_ms, "left"))
+        low, high = np.searchsorted(self.timed, [first, last])
+        return self.timed[low:high]
+
+    def bars(self, row: int, view_ms: tuple[float, float], width_px: float, least: float) -> Bars:
+        """Return what a row of operators or of a lane shows.
+
+        Args:
+            row: 0 for the operators, from 1 on for the lanes.
+            view_ms: ends of the view.
+            width_px: of the view.
+            least: pixels from which on an operator has a bar of its own.
+        """
+        shown_ones = self.in_view(*view_ms)
+        if row:
+            start = self.timeline.lane_start_ms[row - 1][shown_ones]
+            time = self.timeline.lane_ms[row - 1][shown_ones]
+        else:
+            start = self.timeline.ends_ms[shown_ones]
+            time = self.explained.table.latency_ms[shown_ones]
+        scale = width_px / (view_ms[1] - view_ms[0])
+        left = np.clip((start - view_ms[0]) * scale, -2.0, width_px + 2.0)
+        right = np.clip((start + time - view_ms[0]) * scale, -2.0, width_px + 2.0)
+        wide = right - left >= least
+        narrow = ~wide & (time > 0)
+        columns, bound = self._columns(shown_ones[narrow], (left + right)[narrow] / 2, time[narrow])
+        return Bars(shown_ones[wide], left[wide], right[wide], columns, bound)
+
+    def _columns(
+        self, operators: IndexArray, middle_px: FloatArray, time_ms: FloatArray
+    ) -> tuple[IndexArray, IndexArray]:
+        """Return the pixels of narrow operators, and what binds most of the time of each."""
+        if not operators.size:
+            return np.zeros(0, np.intp), np.zeros(0, np.intp)
+        pixels = np.maximum(middle_px, 0.0).astype(np.intp)
+        kinds = len(BOUND_TYPES)
+        sums = np.bincount(pixels * kinds + self.bound[operators], time_ms)
+        sums.resize((-(-sums.size // kinds), kinds), refcheck=False)
+        columns = np.flatnonzero(sums.sum(axis=1))
+        return columns, sums[columns].argmax(axis=1)
+
+    def operator_at(self, time_ms: float) -> int | None:
+        """Return the operator that runs at a time, None outside the model."""
+        if not self.timed.size or not 0 <= time_ms <= self.timeline.total_ms:
+            return None
+        place = int(np.searchsorted(self.timeline.ends_ms[self.timed], time_ms, "right")) - 1
+        return int(self.timed[max(place, 0)])
+
+    def module_at(self, level: int, time_ms: float) -> Module | None:
+        """Return the module of a level that runs at a time."""
+        operator = self.operator_at(time_ms)
+        if operator is None:
+            return None
+        return next(
+            (m for m in self.modules[level] if m.operators[0] <= operator < m.operators[1]), None
+        )
+
+    def row_at(self, y_px: float) -> int | None:
+        """Return the index of the row at a height, None between two."""
+        for index, row in enumerate(self.rows):
+            if row.top_px <= y_px < row.top_px + row.height_px:
+                return index
+        return None
+
+    def next_operator(self, current: int | None, step: int) -> int | None:
+        """Return the operator so many steps after the current one, among those that take time."""
+        if not self.timed.size:
+            return None
+        here = -1 if current is None else int(np.searchsorted(self.timed, current))
+        return int(self.timed[min(max(here + step, 0), self.timed.size - 1)])
+
+    def span_ms(self, module: Module) -> tuple[float, float]:
+        """Return start and end of a module."""
+        first, last = module.operators
+        return float(self.timeline.ends_ms[first]), float(self.timeline.ends_ms[last])
+
+    def operators_of(self, module: Module) -> IndexArray:
+        """Return the operators of a module that take time, intp."""
+        low, high = np.searchsorted(self.timed, module.operators)
+        return self.timed[low:high]
+
+    def name(self, operator: int) -> str:
+        """Return an operator's name, or its type where it has none."""
+        table = self.explained.table
+        return shown(table.names[operator] or table.op_types[operator])
+
+    def details(self, operator: int, unit: LatencyUnit) -> str:
+        """Return the lines that hovering over an operator shows."""
+        explained, shown_in = self.explained, operator_unit(unit)
+        lines = operator_details(explained.table, operator, unit, explained.interval)
+        parts = [
+            f"{lane.lower()} {latency_text(float(times[operator]), shown_in)}"
+            for lane, times in zip(LANES, self.timeline.lane_ms, strict=True)
+            if times[operator] > 0
+        ]
+        start = latency_text(float(self.timeline.ends_ms[operator]), shown_in)
+        return "\n".join([*lines, f"starts at {start}", ", ".join(parts)])
+
+    def module_details(self, module: Module, unit: LatencyUnit) -> str:
+        """Return the lines that hovering over a module shows."""
+        start, end = self.span_ms(module)
+        total = self.timeline.total_ms
+        count = self.operators_of(module).size
+        share = f", {percent((end - start) / total)} of the model" if total else ""
+        return "\n".join(
+            [
+                shown("/".join(module.path)),
+                f"{latency_text(end - start, operator_unit(unit))}{share}",
+                plural(count, "operator that takes time", "operators that take time"),
+            ]
+        )
+
+    def sentence(self, unit: LatencyUnit) -> str:
+        """Return the number of operators and their time, with the part of each lane."""
+        total, shown_in = self.timeline.total_ms, operator_unit(unit)
+        count = plural(self.timed.size, "operator")
+        parts = [
+            f"{lane.lower()} {latency_text(float(times.sum()), shown_in)}"
+            for lane, times in zip(LANES, self.timeline.lane_ms, strict=True)
+        ]
+        return f"{count} in {latency_text(total, shown_in)}: {', '.join(parts)}"

@@ -1,0 +1,142 @@
+"""The Timeline tab: the operators of one model on one target, one after another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+from ctm_gui.prediction.explained import Explained
+from ctm_gui.timeline.strip import Strip
+from ctm_gui.timeline.timeline_plot import TimelinePlot
+from ctm_gui.widgets.basic import (
+    STRETCH,
+    ContentOrMessage,
+    button,
+    hbox,
+    holder,
+    label,
+    tool_button,
+    vbox,
+)
+from ctm_gui.widgets.ordering import IndexArray
+from ctm_gui.widgets.pair_choice import PairChoice
+from ctm_gui.widgets.save_plot import ask_and_save, save_plot
+from ctm_gui.widgets.theme import Theme
+from predictor.core.units import LatencyUnit
+from predictor.core.wording import shown
+
+_NOTHING_YET = "Drop an ONNX model and tick a target to see its operators over time."
+_KEYS = (
+    "Wheel: zoom. Drag: move. Left and Right: the operator before and after. "
+    "Double click on a module: only that."
+)
+_ZOOM = 2.0
+
+
+class TimelineView(QWidget):
+    """Operators of one model on one target over time.
+
+    Signals:
+        operators_selected: the user selected operators: intp [K], and the current one or None.
+        trace_asked: the user wants the timeline as trace events: the Path to write.
+    """
+
+    operators_selected = Signal(object, object)
+    trace_asked = Signal(object)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._strip: Strip | None = None
+        self._unit = LatencyUnit.MS
+        self.pair = PairChoice()
+        self.plot = TimelinePlot()
+        self.summary = label(role="muted", name="Time of the operators")
+        self.zoom_buttons = [
+            tool_button("+", "Zoom in (+)", "Zoom in"),
+            tool_button("\N{MINUS SIGN}", "Zoom out (-)", "Zoom out"),
+            tool_button("All", "Show the whole time (Escape)", "Show the whole time"),
+        ]
+        self.save_button = button("Save &plot…")
+        self.trace_button = button(
+            "Tr&ace…", "Save the timeline as trace events, which Perfetto opens."
+        )
+        self._arrange()
+        self._connect()
+        self.show_explained(None)
+
+    def show_explained(self, explained: Explained | None, message: str = "") -> None:
+        """Show an explained pair, or say why there is none."""
+        has_any = explained is not None and explained.timeline.total_ms > 0
+        self._strip = Strip(explained) if explained is not None and has_any else None
+        for widget in (*self.zoom_buttons, self.save_button, self.trace_button):
+            widget.setEnabled(has_any)
+        self.plot.show_strip(self._strip)
+        if self._strip is None:
+            self._stack.show_message(shown(message) if message else _NOTHING_YET)
+        else:
+            self._stack.show_content()
+        self._show_summary()
+
+    def select_operators(self, operators: IndexArray, current: int | None) -> None:
+        """Mark operators, intp [K]."""
+        self.plot.select(operators, current)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Paint in the colours of ``theme``."""
+        self.plot.set_theme(theme)
+
+    def set_unit(self, unit: LatencyUnit) -> None:
+        """Write times in ``unit``; milliseconds where it is a rate."""
+        self._unit = unit
+        self.plot.set_unit(unit)
+        self._show_summary()
+
+    def focus_search(self) -> None:
+        """Put the focus on the strip: it has nothing to search in."""
+        self.plot.setFocus()
+
+    def save(self, path: Path) -> None:
+        """Save what is in view as SVG or PNG by the path's ending.
+
+        Raises:
+            HostError: the file cannot be written.
+        """
+        save_plot(self.plot, path, "Timeline of operators")
+
+    def ask_for_trace(self) -> bool:
+        """Ask where to save the trace; False where there is none to save."""
+        if self._strip is None:
+            return False
+        name = f"{Path(self.pair.model_box.currentText()).stem or 'timeline'}.trace.json"
+        chosen, _ = QFileDialog.getSaveFileName(self, "Save trace", name, "JSON (*.json)")
+        if chosen:
+            path = Path(chosen)
+            self.trace_asked.emit(path if path.suffix else path.with_suffix(".json"))
+        return True
+
+    def _arrange(self) -> None:
+        controls = hbox((self.summary, 1), *self.zoom_buttons, self.save_button, self.trace_button)
+        keys = label(_KEYS, role="muted", name="Keys of the timeline")
+        self._stack = ContentOrMessage(holder(self.plot, keys, STRETCH))
+        vbox(self.pair, controls, (self._stack, 1), of=self)
+
+    def _connect(self) -> None:
+        actions = (
+            lambda: self.plot.zoom(_ZOOM),
+            lambda: self.plot.zoom(1 / _ZOOM),
+            self.plot.show_all,
+        )
+        for made, act in zip(self.zoom_buttons, actions, strict=True):
+            made.clicked.connect(lambda _checked, act=act: act())
+        self.save_button.clicked.connect(lambda: ask_and_save(self, "timeline", self.save))
+        self.trace_button.clicked.connect(self.ask_for_trace)
+        self.plot.operators_chosen.connect(self._on_chosen)
+
+    def _show_summary(self) -> None:
+        self.summary.setText("" if self._strip is None else self._strip.sentence(self._unit))
+
+    def _on_chosen(self, operators: IndexArray, current: int | None) -> None:
+        self.plot.select(operators, current)
+        self.operators_selected.emit(operators, current)

@@ -1,0 +1,122 @@
+"""Operators, Roofline, Timeline and Attention in the real window: one pair, one selection."""
+
+from __future__ import annotations
+
+import errno
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QFileDialog
+from pytestqt.qtbot import QtBot
+
+from ctm_gui.window.actions import ATTENTION_TAB, OPERATORS_TAB, ROOFLINE_TAB, TIMELINE_TAB
+from ctm_gui.window.main_window import MainWindow
+from ctm_gui.window.workspace import Workspace
+from predictor.core import files
+
+MakeModel = Callable[..., Path]
+Settle = Callable[[Workspace], None]
+
+
+@pytest.fixture
+def shown(
+    qtbot: QtBot, window: MainWindow, workspace: Workspace, make_model: MakeModel, settle: Settle
+) -> MainWindow:
+    workspace.open_paths([str(make_model(layers=6))])
+    settle(workspace)
+    with qtbot.waitSignal(window.central.explanation.table_changed):
+        window.show_tab(OPERATORS_TAB)
+    return window
+
+
+def test_one_selection_goes_through_every_tab(shown: MainWindow) -> None:
+    central = shown.central
+    central.operators_view.table.select_rows([4, 1], 1)
+    shown.show_tab(ROOFLINE_TAB)
+    assert sorted(central.roofline_view.plot._selected.tolist()) == [1, 4]
+    assert central.roofline_view.plot._current == 1
+    central.roofline_view.plot.setFocus()
+    QTest.keyClick(central.roofline_view.plot, Qt.Key.Key_Right)
+    shown.show_tab(TIMELINE_TAB)
+    assert central.timeline_view.plot._selected.tolist() == [2]
+    QTest.keyClick(central.timeline_view.plot, Qt.Key.Key_End)
+    shown.show_tab(ATTENTION_TAB)
+    shown.show_tab(OPERATORS_TAB)
+    assert central.operators_view.table.selected_rows().tolist() == [5]
+
+
+def test_every_tab_shows_the_pair_that_was_chosen_in_one(qtbot: QtBot, shown: MainWindow) -> None:
+    central = shown.central
+    shown.show_tab(TIMELINE_TAB)
+    with qtbot.waitSignal(central.explanation.table_changed):
+        central.timeline_view.pair.choice_changed.emit(0, 1)
+    pair = central.explanation.explained
+    assert pair is not None
+    assert central.timeline_view.plot.strip is not None
+    assert central.timeline_view.plot.strip.explained is pair
+    shown.show_tab(ROOFLINE_TAB)
+    box = central.roofline_view.pair.target_box
+    assert box.currentText() == pair.target
+    others = {name for name, _ in pair.others}
+    assert others == {box.itemText(place) for place in range(box.count())} - {pair.target}
+
+
+def test_the_timeline_ends_with_the_predicted_latency(shown: MainWindow) -> None:
+    pair = shown.central.explanation.explained
+    assert pair is not None
+    predicted = shown.workspace.comparison.rows[0].prediction.latency_ms
+    assert pair.timeline.total_ms == pytest.approx(predicted)
+
+
+def test_export_asks_once_there_is_a_timeline(
+    qtbot: QtBot, window: MainWindow, workspace: Workspace, make_model: MakeModel, settle: Settle,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "net"), ""))
+    window.actions_by_id["trace"].trigger()
+    assert workspace.messages.messages[-1].text.startswith("There is no timeline to export")
+    workspace.open_paths([str(make_model(layers=3))])
+    settle(workspace)
+    window.show_tab(0)
+    with qtbot.waitSignal(window.central.explanation.done) as done:
+        window.actions_by_id["trace"].trigger()
+    assert window.tabs.currentIndex() == TIMELINE_TAB
+    assert done.args[0].endswith("net.json")
+    events = json.loads((tmp_path / "net.json").read_text())["traceEvents"]
+    assert sum(event.get("cat") == "operator" for event in events) == 3
+
+
+@pytest.mark.parametrize("reason", ["folder", "disk"])
+def test_a_trace_that_cannot_be_written_is_one_sentence(
+    qtbot: QtBot, shown: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reason: str
+) -> None:
+    if reason == "disk":
+
+        def full(*_: object) -> int:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr(files.os, "fsync", full)
+    path = tmp_path / ("missing" if reason == "folder" else ".") / "net.json"
+    with qtbot.waitSignal(shown.central.explanation.failed) as failed:
+        shown.central.timeline_view.trace_asked.emit(path)
+    assert str(failed.args[0]).count("\n") == 0
+    assert "the trace could not be written" in str(failed.args[0])
+    assert not path.exists()
+    assert shown.workspace.messages.error_count == 1
+
+
+def test_a_hidden_tab_lets_go_of_what_is_closed(
+    qtbot: QtBot, shown: MainWindow, settle: Settle
+) -> None:
+    shown.show_tab(ROOFLINE_TAB)
+    shown.show_tab(TIMELINE_TAB)
+    shown.workspace.shelf.remove([0])
+    settle(shown.workspace)
+    qtbot.waitUntil(lambda: shown.central.timeline_view.plot.strip is None)
+    assert not shown.central.roofline_view.plot.has_points
+    shown.central.timeline_view.plot.select(np.array([0]), 0)  # nothing to bring into view

@@ -1,0 +1,135 @@
+"""Places and words of the roofline, without widgets."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ctm_gui.roofline.points import EDGE, SIZES, RooflinePoints, rate_text
+from predictor.core.units import LatencyUnit
+from tests.unit.gui.explained import ROOFS, explained_pair
+
+
+@pytest.fixture
+def points() -> RooflinePoints:
+    pair = explained_pair()
+    return RooflinePoints(pair, pair.roofline)
+
+
+def test_an_operator_stands_at_its_intensity_and_rate(points: RooflinePoints) -> None:
+    # 2e6 FLOP on 1e6 bytes in 1 ms.
+    assert points.x[0] == pytest.approx(math.log10(2.0))
+    assert points.y[0] == pytest.approx(math.log10(2e9))
+
+
+def test_views_are_not_placed(points: RooflinePoints) -> None:
+    assert np.flatnonzero(~points.is_placed).tolist() == [3, 7]
+    assert np.isnan(points.x[[3, 7]]).all()
+
+
+def test_without_multiplications_it_stands_at_the_edge_as_far_under_the_memory(
+    points: RooflinePoints,
+) -> None:
+    # 2 MB in 2 ms are 1 GB/s, a tenth of the stated bandwidth.
+    stated = next(line for line in points.lines if line.roof is ROOFS[1])
+    x = points.x_range[0] + EDGE / 2
+    assert points.x[1] == pytest.approx(x)
+    roof = stated.y[0] + (x - stated.x[0])
+    assert points.y[1] == pytest.approx(roof - 1.0)
+
+
+def test_roofs_meet_at_the_ridge(points: RooflinePoints) -> None:
+    memory, peak, bound = (
+        next(line for line in points.lines if line.roof is roof) for roof in ROOFS[1:]
+    )
+    # 1e12 FLOP/s over 1e10 bytes a second.
+    assert peak.x[0] == pytest.approx(2.0)
+    assert peak.y == (12.0, 12.0)
+    # A memory goes on to the highest roof, which is the bound's.
+    assert (memory.x[1], memory.y[1]) == pytest.approx((bound.x[0], bound.y[0]))
+
+
+def test_labels_tell_rate_unit_and_origin(points: RooflinePoints) -> None:
+    labels = [line.label for line in points.lines]
+    assert labels == [
+        "Memory bandwidth 8 GB/s, measured",
+        "Memory bandwidth 10 GB/s, stated",
+        "FP32 peak 1 TFLOP/s, stated",
+        "Bound 4 TFLOP/s",
+        "Other Board: Memory bandwidth 1 GB/s, stated",
+        "Other Board: FP32 peak 100 GFLOP/s, stated",
+    ]
+
+
+def test_other_targets_can_be_left_out() -> None:
+    pair = explained_pair()
+    alone = RooflinePoints(pair, pair.roofline, others=False)
+    assert {line.target for line in alone.lines} == {0}
+
+
+def test_everything_is_within_the_axes(points: RooflinePoints) -> None:
+    placed = points.is_placed
+    for values, (low, high) in ((points.x, points.x_range), (points.y, points.y_range)):
+        assert (values[placed] > low).all()
+        assert (values[placed] < high).all()
+    assert points.y_range[1] > math.log10(4e12)
+
+
+def test_the_slowest_is_the_largest(points: RooflinePoints) -> None:
+    assert points.size[6] == SIZES - 1
+    assert points.size[0] < points.size[6]
+
+
+def test_hovering_tells_work_time_and_reach(points: RooflinePoints) -> None:
+    lines = points.details(0, LatencyUnit.MS).splitlines()
+    assert lines == [
+        "/block0/op_0",
+        "Conv, output 1×8",
+        "1 M MACs, 1 MB moved",
+        "1 ms, 4.17 % of the model",
+        "0.5 to 2 ms by the model's 80 % interval",
+        "bound by compute",
+        "2 FLOP a byte, reaches 2 GFLOP/s",
+        "10 % of the roofs over it",
+    ]
+    assert points.details(1, LatencyUnit.MS).endswith("reaches 1 GB/s; it multiplies nothing")
+
+
+def test_faster_than_the_roof_is_told() -> None:
+    pair = explained_pair()
+    assert pair.roofline is not None
+    fast = replace(pair.roofline, flops_per_s=100 * pair.roofline.flops_per_s)
+    text = RooflinePoints(pair, fast).details(0, LatencyUnit.MS)
+    assert text.endswith("of the roofs over it: data from caches, or a fast algorithm")
+
+
+def test_the_sentence_parts_the_time_by_what_binds(points: RooflinePoints) -> None:
+    assert points.sentence() == (
+        "25 % of the time bound by compute; 33 % of the time bound by memory; "
+        "42 % of the time bound by launch; 2 operators without multiplications at the left edge"
+    )
+
+
+def test_a_model_of_views_alone_has_axes() -> None:
+    pair = explained_pair(8)
+    assert pair.roofline is not None
+    nothing = np.full(8, np.nan)
+    empty = replace(
+        pair.roofline, roofs=(), intensity=nothing, flops_per_s=nothing, bytes_per_s=nothing
+    )
+    points = RooflinePoints(pair, empty, others=False)
+    assert points.x_range[0] < points.x_range[1]
+    assert points.y_range[0] < points.y_range[1]
+    assert not points.is_placed.any()
+    assert points.sentence() == ""
+
+
+@pytest.mark.parametrize(
+    ("rate", "is_memory", "text"),
+    [(3.07e11, False, "307 GFLOP/s"), (12.0, False, "12 FLOP/s"), (1.707e10, True, "17.1 GB/s")],
+)
+def test_rates_have_a_prefix(rate: float, is_memory: bool, text: str) -> None:
+    assert rate_text(rate, is_memory=is_memory) == text
