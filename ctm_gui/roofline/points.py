@@ -130,16 +130,16 @@ class RooflinePoints:
     def sentence(self) -> str:
         """Return the number of operators, how they are bound, and what stands at the edge."""
         placed, table = self.is_placed, self.explained.table
-        parts = [
-            f"{percent(float(table.share[placed & (self.bound == index)].sum()), 2)} of the time "
-            f"bound by {bound}"
-            for index, bound in enumerate(BOUND_TYPES)
-            if (placed & (self.bound == index)).any()
+        shares = [float(table.share[placed & (self.bound == k)].sum()) for k in range(3)]
+        words = [
+            f"{percent(share, 2)} by {bound}"
+            for bound, share in zip(BOUND_TYPES, shares, strict=True)
+            if share
         ]
+        parts = [f"time bound {', '.join(words)}"] if words else []
         edge = int((placed & ~self.has_macs).sum())
         if edge:
-            words = plural(edge, "operator")
-            parts.append(f"{words} without multiplications at the left edge")
+            parts.append(f"{plural(edge, 'operator')} without multiplications at the left")
         return "; ".join(parts)
 
     def details(self, operator: int, unit: LatencyUnit) -> str:

@@ -116,9 +116,21 @@ class RooflineEngine:
             compute_ms=compute,
             memory_ms=memory,
             launch_ms=launch,
-            bound_ms=cost.reduced_macs * rates.bound_ms_per_mac[0][cost.code],
+            bound_ms=_operator_bounds(cost, rates),
             bound_type=_bound_types(compute, memory, launch),
         )
+
+    @staticmethod
+    def operator_bounds(graph: OperatorGraph, target: Target) -> Floats:
+        """Return the part of the bound that each operator's arithmetic makes, ms, float64 [N].
+
+        NaN where its rate is not known.
+
+        Raises:
+            InputError: the device does not support the configuration.
+        """
+        known, _ = known_capability(target)
+        return _operator_bounds(Columns.of(graph), _Rates.of([known]))
 
     def varied(
         self,
@@ -285,6 +297,12 @@ def _irreducible_bytes(cost: Columns, rates: _Rates) -> Floats:
     weights = rates.bound_bytes_ratio @ cost.touched_by_width
     boundary = rates.bound_bytes_ratio[:, SINGLE] * cost.boundary_bytes
     return np.minimum(weights + boundary, rates.bound_bytes_ratio @ cost.traffic_by_width)
+
+
+def _operator_bounds(cost: Columns, rates: _Rates) -> Floats:
+    """Return the bounds of operators' arithmetic on the first target, ms, [N]."""
+    bounds: Floats = cost.reduced_macs * rates.bound_ms_per_mac[0][cost.code]
+    return bounds
 
 
 def _memory_bytes(cost: Columns, rates: _Rates) -> Floats:

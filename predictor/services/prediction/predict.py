@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from itertools import groupby, pairwise
@@ -28,9 +29,11 @@ from predictor.cost.engine import (
     AttentionMaps,
     BoundType,
     Engine,
+    Explanation,
     PredictionTable,
     TargetMeasurements,
 )
+from predictor.cost.roofline import RooflineEngine
 from predictor.graph.model import Model
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
 from predictor.services.prediction.engines import open_engine
@@ -264,6 +267,10 @@ def explain(
     # As ``predict`` does, so that the parts are those of its prediction.
     measured = without(signatures or {}, model.graph.fingerprint)
     explanation = open_engine(engine).explain(model.graph, target, measured)
+    # The share of the threads may not be known where the engine knows measurements.
+    with suppress(InputError):
+        bound_ms = RooflineEngine.operator_bounds(model.graph, target)
+        explanation = above_bounds(explanation, np.nan_to_num(bound_ms))
     total = explanation.latency_ms.sum()
     facts = operator_facts(model)
     return OperatorTable(
@@ -275,6 +282,41 @@ def explain(
         launch_ms=explanation.launch_ms,
         bound_type=tuple(_BOUND_WORDS[kind] for kind in explanation.bound_type.tolist()),
         attention=explanation.attention,
+    )
+
+
+def above_bounds(explanation: Explanation, bound_ms: NDArray[np.float64]) -> Explanation:
+    """Return an explanation whose operators take no less than the bound of their arithmetic.
+
+    An engine keeps to the bound of a whole model alone. What an operator lacks is taken from the
+    others in proportion, so that the sum stays. Unchanged where the bounds have no room in it.
+
+    Args:
+        explanation: of N operators.
+        bound_ms: float64 [N].
+    """
+    time, total = explanation.latency_ms, explanation.latency_ms.sum()
+    if (time >= bound_ms).all() or bound_ms.sum() > total:
+        return explanation
+    # Those with the highest bound for their time first: as many of them stand at their bound as
+    # leave the others more than theirs.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.nan_to_num(bound_ms / time, posinf=np.inf)
+        order = np.argsort(-ratio)
+        at_bound = np.concatenate([[0.0], np.cumsum(bound_ms[order])])
+        others = total - np.concatenate([[0.0], np.cumsum(time[order])])
+        part = (total - at_bound) / np.maximum(others, 0.0)
+        first = int(np.argmax(np.append(ratio[order], 0.0) <= part))
+        raised = np.maximum(bound_ms, part[first] * time)
+        kept = np.where(time > 0, np.minimum(raised / time, 1.0), 1.0)
+    more = np.maximum(raised - time, 0.0)
+    return replace(
+        explanation,
+        latency_ms=raised,
+        compute_ms=explanation.compute_ms * kept + more,
+        memory_ms=explanation.memory_ms * kept,
+        launch_ms=explanation.launch_ms * kept,
+        bound_type=np.where(more > 0, np.int8(BoundType.COMPUTE), explanation.bound_type),
     )
 
 

@@ -24,7 +24,7 @@ from predictor.core.metric_labels import metric_label
 from predictor.core.metrics import METRIC_BY_NAME
 from predictor.core.records import Device, Target
 from predictor.cost.capability import RATE_METRIC, Capability, known_capability
-from predictor.cost.columns import Columns, fast_algorithm_gain, width_ratios
+from predictor.cost.columns import HALF, Columns, fast_algorithm_gain, width_ratios
 from predictor.graph.model import Model
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
 from predictor.services.prediction.predict import OperatorTable
@@ -135,6 +135,8 @@ def _arithmetic(graph: OperatorGraph, target: Target, known: Capability) -> Iter
     if graph.has_flag(OperatorFlag.QUANTISED).any():
         rates["int8_tops"] = known.integer_macs_per_s
         highest = max(highest, known.bound_integer_macs_per_s)
+    if (Columns.of(graph).width == HALF).any():
+        highest = max(highest, known.bound_half_macs_per_s)
     for name, rate in rates.items():
         if math.isfinite(rate):
             yield from _peaks(target, name, rate * FLOPS_PER_MAC)

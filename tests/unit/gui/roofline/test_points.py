@@ -108,8 +108,8 @@ def test_faster_than_the_roof_is_told() -> None:
 
 def test_the_sentence_parts_the_time_by_what_binds(points: RooflinePoints) -> None:
     assert points.sentence() == (
-        "25 % of the time bound by compute; 33 % of the time bound by memory; "
-        "42 % of the time bound by launch; 2 operators without multiplications at the left edge"
+        "time bound 25 % by compute, 33 % by memory, 42 % by launch; "
+        "2 operators without multiplications at the left"
     )
 
 

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from predictor.core.metrics import Family
 from predictor.core.records import Cluster, MeasuredRate, Precision, Target
-from predictor.services.prediction.engines import ROOFLINE
-from predictor.services.prediction.predict import explain
+from predictor.cost.engine import BoundType, Explanation
+from predictor.services.prediction.engines import ENGINES, ROOFLINE, open_engine
+from predictor.services.prediction.predict import above_bounds, explain
 from predictor.services.prediction.roofline import (
     BOUND,
     COMPUTED,
@@ -137,24 +138,59 @@ operators = st.builds(
 )
 
 
+METRICS = {
+    "fp32_tflops": 2.0,
+    "fp16_tflops": 8.0,
+    "matrix_units": 4.0,
+    "int8_tops": 16.0,
+    "dram_bw_gbps": 100.0,
+}
+
+
 @given(
-    st.lists(operators, min_size=1, max_size=6), st.sampled_from([Precision.FP32, Precision.FP16])
+    st.lists(operators, min_size=1, max_size=6),
+    st.sampled_from([Precision.FP32, Precision.FP16]),
+    st.sampled_from(ENGINES),
 )
-def test_every_point_of_the_analytic_engine_is_under_its_roofs(
-    ops: list[Op], precision: Precision
+def test_every_point_is_under_the_roof_of_the_bound(
+    ops: list[Op], precision: Precision, engine: str
 ) -> None:
-    model = make_model(*ops)
-    metrics = {
-        "fp32_tflops": 2.0,
-        "fp16_tflops": 8.0,
-        "matrix_units": 4.0,
-        "int8_tops": 16.0,
-        "dram_bw_gbps": 100.0,
-    }
-    target = make_target(metrics, precision=precision)
-    made = roofline_of(model, target, explain(model, target, ROOFLINE))
+    model, target = make_model(*ops), make_target(METRICS, precision=precision)
+    table = explain(model, target, engine)
+    made = roofline_of(model, target, table)
     bound = next(roof for roof in made.roofs if roof.origin == BOUND)
-    memory = next(roof for roof in made.roofs if roof.is_memory)
     timed = ~np.isnan(made.flops_per_s)
     assert (made.flops_per_s[timed] <= bound.rate * (1 + 1e-9)).all()
+    assert table.latency_ms.sum() == pytest.approx(
+        open_engine(engine).predict([model.graph], [target], {}).latency_ms[0, 0]
+    )
+    parts = table.compute_ms + table.memory_ms + table.launch_ms
+    assert (parts >= table.latency_ms * (1 - 1e-9)).all()
+
+
+@given(st.lists(operators, min_size=1, max_size=6))
+def test_every_point_of_the_analytic_engine_is_under_its_memory(ops: list[Op]) -> None:
+    model, target = make_model(*ops), make_target(METRICS)
+    made = roofline_of(model, target, explain(model, target, ROOFLINE))
+    memory = next(roof for roof in made.roofs if roof.is_memory)
+    timed = ~np.isnan(made.bytes_per_s)
     assert (made.bytes_per_s[timed] <= memory.rate * (1 + 1e-9)).all()
+
+
+def test_what_an_operator_lacks_to_its_bound_comes_from_the_others() -> None:
+    # 1, 4 and 5 ms, of which the first needs 3 and the second 2: 7 ms remain for 9.
+    time, nothing = np.array([1.0, 4.0, 5.0]), np.zeros(3)
+    launch = np.int8(BoundType.LAUNCH)
+    before = Explanation(time, nothing, nothing, time, nothing, np.full(3, launch))
+    after = above_bounds(before, np.array([3.0, 2.0, 0.0]))
+    assert after.latency_ms.tolist() == pytest.approx([3.0, 4 * 7 / 9, 5 * 7 / 9])
+    assert after.compute_ms.tolist() == pytest.approx([2.0, 0.0, 0.0])
+    assert after.launch_ms.tolist() == pytest.approx([1.0, 4 * 7 / 9, 5 * 7 / 9])
+    assert after.bound_type.tolist() == [BoundType.COMPUTE, BoundType.LAUNCH, BoundType.LAUNCH]
+
+
+def test_bounds_over_the_whole_time_change_nothing() -> None:
+    time, nothing = np.array([1.0, 4.0]), np.zeros(2)
+    before = Explanation(time, nothing, nothing, time, nothing, np.zeros(2, np.int8))
+    assert above_bounds(before, np.array([6.0, 0.0])) is before
+    assert above_bounds(before, np.array([1.0, 4.0])) is before
