@@ -21,7 +21,7 @@ from predictor.core.wording import (
     configuration_text,
     interval_text,
     latency_text,
-    memory_text,
+    memory_details,
     number,
     shown,
 )
@@ -48,7 +48,7 @@ def details(row: PredictionRow, unit: LatencyUnit, budget_ms: float | None) -> s
         lines += wrap(capitalised(remark), _LONGEST_LINE, subsequent_indent="    ")
     if budget_ms is not None and prediction.latency_ms is not None:
         lines.append(f"Budget {number(budget_ms)} ms: {verdict_text(prediction, budget_ms)}")
-    lines.append(f"Memory: {memory_text(prediction.fits_memory)}")
+    lines.append(f"Memory: {memory_details(prediction)}")
     if prediction.flagged_operators:
         lines.append(f"Not counted in full: {_flagged(prediction.flagged_operators)}")
     lines += row.notes

@@ -38,6 +38,7 @@ from predictor.core.wording import (
     number,
     shown,
     threads_text,
+    unsupported_text,
 )
 
 # The answer stands where a narrow window shows it.
@@ -265,6 +266,11 @@ def _memory_tone(row: PredictionRow, _: TableContext) -> Tone:
     return Tone.BAD if row.prediction.fits_memory is False else Tone.PLAIN
 
 
+def _memory_bytes(row: PredictionRow, _: TableContext) -> float | None:
+    memory = row.prediction.memory
+    return None if memory is None else memory.peak_bytes
+
+
 _C, _H, _T, _R = Place.COMPARE, Place.HISTORY, Place.TEXT, Place.REPORT
 _INTERVAL80 = _interval(
     "interval80",
@@ -319,9 +325,15 @@ COLUMNS: Final[tuple[PredictionColumn, ...]] = (
     ),
     PredictionColumn(
         "memory",
-        _titled("Memory fit", _C),
-        lambda row, _: memory_text(row.prediction.fits_memory),
+        _titled("Memory", _C, _T, _R),
+        lambda row, _: memory_text(row.prediction.fits_memory, row.prediction.memory),
+        sort_key=_memory_bytes,
+        help="Weights and live activations at the peak of a run, of the memory of the device; what "
+        "the runtime takes for itself is not in it.",
         tone=_memory_tone,
+        is_needed=lambda rows, c: (
+            c.place is Place.COMPARE or any(row.prediction.memory is not None for row in rows)
+        ),
     ),
     _words("basis", _titled("Basis", _C, _H, _T, _R), basis_text),
     _words(
@@ -408,6 +420,8 @@ def _remarks(
         yield _EVERYWHERE, "the interval ends at the bound"
     if prediction.fits_memory is False:
         yield {Place.TEXT, Place.REPORT}, "does not fit in the device's memory"
+    if prediction.unsupported is not None:
+        yield _EVERYWHERE, unsupported_text(prediction.unsupported)
     if prediction.flagged_operators:
         flagged = plural(len(prediction.flagged_operators), "operator")
         yield {Place.COMPARE, Place.TEXT}, f"{flagged} not counted in full"

@@ -273,6 +273,45 @@ class ScaledFrom:
 
 
 @dataclass(frozen=True, slots=True)
+class MemoryUse:
+    """Memory that a run needs at its peak, without what the runtime takes for itself.
+
+    Attributes:
+        weights_bytes: distinct weights, in the precision of the run.
+        activations_bytes: the largest set of live activations, operator by operator in order.
+        device_bytes: memory of the device; None where it is not known.
+    """
+
+    weights_bytes: float
+    activations_bytes: float
+    device_bytes: float | None = None
+
+    @property
+    def peak_bytes(self) -> float:
+        """Weights and activations together."""
+        return self.weights_bytes + self.activations_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Unsupported:
+    """Operators that a runtime does not run on a unit, by its own published list.
+
+    Attributes:
+        operators: their names.
+        types: their ONNX types, the most frequent first.
+        runtime: the runtime's part, for people.
+        consequence: what happens to them, in words.
+        source: of the list, with its version.
+    """
+
+    operators: tuple[str, ...]
+    types: tuple[str, ...]
+    runtime: str
+    consequence: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
 class Prediction:
     """The predicted latency of one model on one target.
 
@@ -304,6 +343,10 @@ class Prediction:
         scale: ``latency_ms`` over the engine's own, where it was corrected by measurements of the
             model elsewhere; not stored either.
         scaled_from: these measurements.
+        memory: at the peak of the run; None where it is not known. Not stored: it follows from the
+            graph and the target.
+        unsupported: operators that the runtime does not run there; None where there are none, or no
+            list is known. Not stored either.
     """
 
     model: str
@@ -331,6 +374,8 @@ class Prediction:
     shared_error: bytes = field(default=b"", compare=False)
     scale: float = field(default=1.0, compare=False)
     scaled_from: tuple[ScaledFrom, ...] = field(default=(), compare=False)
+    memory: MemoryUse | None = field(default=None, compare=False)
+    unsupported: Unsupported | None = field(default=None, compare=False)
 
     @property
     def adaptation(self) -> str | None:

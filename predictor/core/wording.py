@@ -8,10 +8,10 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
-from predictor.core.records import Configuration, Prediction
+from predictor.core.records import Configuration, MemoryUse, Prediction, Unsupported
 from predictor.core.runtimes import UNKNOWN
 from predictor.core.text import plural, printable
-from predictor.core.units import LatencyUnit, significant
+from predictor.core.units import LatencyUnit, format_bytes, significant
 
 NOTHING = "—"
 _ADAPTATIONS: Final[Mapping[str, str]] = {
@@ -26,6 +26,7 @@ _ADAPTED: Final[Mapping[str, str]] = {
 }
 _LONGEST_SHOWN = 240
 _ID_DIGITS = 8
+_TYPES_NAMED = 3
 # Under this a rate or a latency has no digits left that mean anything.
 _LARGEST_WRITTEN = 1e15
 
@@ -145,11 +146,34 @@ def runs_text(configurations: Iterable[Configuration]) -> str:
     )
 
 
-def memory_text(fits: bool | None) -> str:
-    """Return in words whether the model fits in the target's memory."""
-    if fits is None:
-        return "not known"
-    return "fits" if fits else "does not fit"
+def memory_text(fits: bool | None, memory: MemoryUse | None = None) -> str:
+    """Write the memory of a run, or in words whether it fits: ``46.3 MB of 8 GB``."""
+    if memory is None:
+        return "not known" if fits is None else "fits" if fits else "does not fit"
+    peak = format_bytes(memory.peak_bytes)
+    has = "" if memory.device_bytes is None else f" of {format_bytes(memory.device_bytes)}"
+    return f"{peak}{has}"
+
+
+def memory_details(prediction: Prediction) -> str:
+    """Write the memory of a prediction with its parts, and whether it fits."""
+    fits, memory = prediction.fits_memory, prediction.memory
+    if memory is None:
+        return memory_text(fits)
+    weights, live = format_bytes(memory.weights_bytes), format_bytes(memory.activations_bytes)
+    ends = {None: "", True: ", fits", False: ", does not fit"}[fits]
+    return f"{memory_text(fits, memory)}{ends}; {weights} weights, {live} activations"
+
+
+def unsupported_text(unsupported: Unsupported) -> str:
+    """Write which operators a runtime does not run, and what happens to them."""
+    few = unsupported.types[:_TYPES_NAMED]
+    types = ", ".join(map(shown, few))
+    if len(unsupported.types) > len(few):
+        types += ", …"
+    operators = plural(len(unsupported.operators), "operator")
+    runtime, then = unsupported.runtime, unsupported.consequence
+    return f"{operators} not supported by {runtime} ({types}): {then}"
 
 
 def basis_text(prediction: Prediction) -> str:

@@ -236,7 +236,13 @@ def _entry(prediction: Prediction) -> dict[str, object]:
         }
         for each in prediction.scaled_from
     ]
-    return {**entry, "scaled": {"factor": prediction.scale, "from": sources} if sources else None}
+    refused = prediction.unsupported
+    return {
+        **entry,
+        "scaled": {"factor": prediction.scale, "from": sources} if sources else None,
+        "memory": None if prediction.memory is None else asdict(prediction.memory),
+        "unsupported": None if refused is None else asdict(refused),
+    }
 
 
 def _as_it_is(value: object) -> object:

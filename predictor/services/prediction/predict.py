@@ -38,7 +38,9 @@ from predictor.graph.model import Model
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
 from predictor.services.prediction.engines import open_engine
 from predictor.services.prediction.measured import with_measured
+from predictor.services.prediction.memory import memory_uses
 from predictor.services.prediction.scaling import measured_targets, scaled
+from predictor.services.prediction.support import unsupported
 
 _UNCOUNTED = OperatorFlag.UNKNOWN | OperatorFlag.UNKNOWN_TRIPS
 _NO_NUMBER = "the engine gives no number for this model; take another target or engine"
@@ -350,6 +352,7 @@ def _row(
         for column, value in enumerate(latency)
     ]
     predicted, shared = _column(table.predicted_ms[row]), table.shared_error
+    memory, refused = memory_uses(model.graph, targets), unsupported(model.graph, targets)
     return [
         Prediction(
             model=name,
@@ -370,6 +373,8 @@ def _row(
             out_of_distribution=table.out_of_distribution.get((row, column), ""),
             flagged_operators=flagged,
             shared_error=b"" if shared is None else shared[row, column].tobytes(),
+            memory=memory[column],
+            unsupported=refused[column],
             **{name: cells[row][column] for name, cells in table.facts.items()},
         )
         for column, target in enumerate(targets)

@@ -42,7 +42,11 @@ def test_a_changed_fact_keeps_its_place() -> None:
 @pytest.mark.parametrize(
     ("record", "table", "apart"),
     [
-        (Prediction, fields.PREDICTION, {"shared_error", "scale", "scaled_from"}),  # not stored
+        (
+            Prediction,
+            fields.PREDICTION,
+            {"shared_error", "scale", "scaled_from", "memory", "unsupported"},  # not stored
+        ),
         (Measurement, fields.MEASUREMENT, set()),
         (Signature, fields.SIGNATURE, set()),
     ],

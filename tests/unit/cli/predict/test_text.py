@@ -164,6 +164,8 @@ def test_the_document_has_null_where_there_is_no_number(model: Model) -> None:
                 "flagged_operators": [],
                 "evidence": None,
                 "scaled": None,
+                "memory": None,
+                "unsupported": None,
                 "notes": [],
                 "budget_probability": None,
                 "operators": [],

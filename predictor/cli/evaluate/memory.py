@@ -1,0 +1,48 @@
+"""``ctm evaluate memory``: peak memory and fallbacks against what AI Hub publishes."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from predictor.cli.console import Console
+from predictor.cli.evaluate.figures import (
+    checked_output,
+    environment_of,
+    give,
+    origin_of,
+    research_needed,
+)
+from predictor.cli.parser import Parser, json_option
+from predictor.cli.progress import progress_on
+
+
+def add_memory(parser: Parser) -> None:
+    """Add the options of the subject."""
+    parser.description = (
+        "Hold weights and live activations against AI Hub's ranges of peak memory, and the "
+        "operators that are named as not supported against the layers that fell back."
+    )
+    parser.set_defaults(run=_run)
+    parser.add_argument(
+        "--data", required=True, metavar="DIR", help="folder with one folder a source"
+    )
+    parser.add_argument(
+        "--output", metavar="OUT.json", help="write the figures here and a page OUT.md beside"
+    )
+    json_option(parser)
+
+
+def _run(options: argparse.Namespace, console: Console) -> int:
+    """Write the figures and their page; always 0."""
+    with research_needed("the evaluation"):
+        from predictor.research.evaluation.aihub_memory import (  # noqa: PLC0415
+            memory_check,
+            memory_page,
+        )
+
+    output = checked_output(options)
+    environment = environment_of("ctm evaluate memory --data DIR --output OUT.json")
+    figures = {**environment, **memory_check(Path(options.data), progress_on(console))}
+    give(figures, memory_page(figures, origin_of(environment)), output, options, console)
+    return 0

@@ -1,0 +1,32 @@
+"""Memory that a run needs at its peak: weights and live activations in the precision of the run.
+
+Activations are counted by liveness over the operators in their order: a tensor lives from the
+operator that writes it to the last that reads it. What a runtime takes for itself is not known and
+not counted (docs/results/aihub-memory.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from predictor.core.records import MemoryUse, Target
+from predictor.cost.capability import ACTIVATION_BYTES, WEIGHT_BYTES
+from predictor.cost.columns import Columns, width_ratios
+from predictor.graph.operator_graph import OperatorGraph
+
+
+def memory_uses(graph: OperatorGraph, targets: Sequence[Target]) -> list[MemoryUse]:
+    """Return the memory of a graph on each target, cost O(N + T)."""
+    columns = Columns.of(graph)
+    precisions = [target.configuration.precision for target in targets]
+    weights = width_ratios([WEIGHT_BYTES[each] for each in precisions]) @ columns.weights_by_width
+    live = width_ratios([ACTIVATION_BYTES[each] for each in precisions]) @ columns.live_by_width
+    return [
+        MemoryUse(float(weights[place]), float(live[place]), _device_bytes(target))
+        for place, target in enumerate(targets)
+    ]
+
+
+def _device_bytes(target: Target) -> float | None:
+    stated = target.device.metric("dram_gb")
+    return None if stated is None else stated * 1e9

@@ -1,0 +1,133 @@
+"""Operators that a runtime does not run on a unit, by the lists that the runtimes publish.
+
+The lists ship in resources/support with source and version. They are of ONNX operators of the
+default domain, by type alone: a runtime may refuse attributes or types of tensors of an operator
+that it lists, and may fuse one that it does not. Targets without a list are not judged.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from predictor.core.records import Precision, Target, Unsupported
+from predictor.core.resources import resources_dir
+from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
+
+# They run nowhere: they are views, or parts of another operator.
+_NOT_RUN = OperatorFlag.VIEW | OperatorFlag.FUSED
+
+
+@dataclass(frozen=True, slots=True)
+class SupportList:
+    """What a runtime runs on a kind of unit.
+
+    Attributes:
+        title: the runtime's part, for people.
+        runtime: its name in the registry.
+        families: kinds of unit.
+        vendors: makers of the units; empty for all.
+        otherwise: what happens to other operators, in words.
+        source: of the list, with its version.
+        types: ONNX types of the default domain.
+        lists_all: whether ``types`` are those that it runs; else those that it does not.
+        in_float: types that run in floating point beside them: parts of what it fuses there.
+    """
+
+    title: str
+    runtime: str
+    families: frozenset[str]
+    vendors: frozenset[str]
+    otherwise: str
+    source: str
+    types: frozenset[str]
+    lists_all: bool
+    in_float: frozenset[str]
+
+    def covers(self, runtime: str, family: str, vendor: str) -> bool:
+        """Whether the list is about a kind of target."""
+        of_vendor = not self.vendors or vendor in self.vendors
+        return runtime == self.runtime and family in self.families and of_vendor
+
+    def refused(self, graph: OperatorGraph, *, is_float: bool) -> Unsupported | None:
+        """Return the operators of a graph that do not run; those of other domains are not judged.
+
+        Args:
+            graph: the operators.
+            is_float: whether the run is in floating point.
+        """
+        fused = self.in_float if is_float else frozenset()
+        types = {
+            name
+            for name in set(graph.op_types)
+            if "::" not in name and (name in self.types) is not self.lists_all and name not in fused
+        }
+        if not types:
+            return None
+        runs = np.flatnonzero(~graph.has_flag(_NOT_RUN)).tolist()
+        places = [place for place in runs if graph.op_types[place] in types]
+        counts = Counter(graph.op_types[place] for place in places)
+        return (
+            Unsupported(
+                tuple(graph.names[place] for place in places),
+                tuple(name for name, _ in counts.most_common()),
+                self.title,
+                self.otherwise,
+                self.source,
+            )
+            if places
+            else None
+        )
+
+
+def unsupported(graph: OperatorGraph, targets: Sequence[Target]) -> list[Unsupported | None]:
+    """Return the operators of a graph that each target's runtime does not run there."""
+
+    @cache  # targets are many and lists few
+    def held_against(listed: SupportList, is_float: bool) -> Unsupported | None:
+        return listed.refused(graph, is_float=is_float)
+
+    given: list[Unsupported | None] = []
+    for target in targets:
+        device, configuration = target.device, target.configuration
+        listed = _list_of(configuration.runtime, device.family, device.vendor)
+        is_float = configuration.precision is not Precision.INT8
+        given.append(None if listed is None else held_against(listed, is_float))
+    return given
+
+
+@cache
+def _list_of(runtime: str, family: str, vendor: str) -> SupportList | None:
+    lists = support_lists()
+    return next((each for each in lists if each.covers(runtime, family, vendor)), None)
+
+
+@cache
+def support_lists() -> tuple[SupportList, ...]:
+    """Return the lists that ship."""
+    path = resources_dir() / "support" / "operators.json"
+    document = json.loads(path.read_text(encoding="utf-8"))
+    return tuple(map(_support_list, document["lists"]))
+
+
+def _support_list(entry: Mapping[str, object]) -> SupportList:
+    def names(key: str) -> frozenset[str]:
+        listed = entry.get(key, ())
+        return frozenset(map(str, listed if isinstance(listed, list) else ()))
+
+    return SupportList(
+        title=str(entry["title"]),
+        runtime=str(entry["runtime"]),
+        families=names("families"),
+        vendors=names("vendors"),
+        otherwise=str(entry["otherwise"]),
+        source=f"{entry['source']} ({entry['version']})",
+        types=names("runs") or names("lacks"),
+        lists_all="runs" in entry,
+        in_float=names("runs_in_float"),
+    )
