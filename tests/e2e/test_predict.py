@@ -46,6 +46,8 @@ KEYS = {
     "notes",
     "evidence",
     "scaled",
+    "memory",
+    "unsupported",
 }
 
 
