@@ -310,6 +310,7 @@ def test_a_trace_holds_the_prediction_and_is_refused_for_several_devices(
     file = tmp_path / "trace.json"
 
     refused = ctm("explain", mobilenet, "--device", board, "--device", "rpi5", "--trace", file)
+    (tmp_path / "none").touch()  # a file in the way of a folder
     missing = ctm("explain", mobilenet, "--device", board, "--trace", tmp_path / "none" / "t.json")
     done = ctm("explain", mobilenet, "--device", board, "--trace", file, "--json")
 

@@ -101,7 +101,8 @@ def test_a_trace_that_cannot_be_written_is_one_sentence(
             raise OSError(errno.ENOSPC, "No space left on device")
 
         monkeypatch.setattr(files.os, "fsync", full)
-    path = tmp_path / ("missing" if reason == "folder" else ".") / "net.json"
+    (tmp_path / "file").touch()  # in the way of a folder
+    path = tmp_path / ("file" if reason == "folder" else ".") / "net.json"
     with qtbot.waitSignal(shown.central.explanation.failed) as failed:
         shown.central.timeline_view.trace_asked.emit(path)
     assert str(failed.args[0]).count("\n") == 0

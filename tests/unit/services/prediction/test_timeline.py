@@ -130,6 +130,7 @@ def test_a_trace_is_one_file_of_plain_json(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "missing").touch()  # a file in the way of a folder
     with pytest.raises(HostError, match=r"missing/t\.json: the trace could not be written"):
         write_trace(table_of(), tmp_path / "missing" / "t.json", "net")
