@@ -22,6 +22,8 @@ from ctm_gui.window.actions import (
     DEVICES_TAB,
     HISTORY_TAB,
     OPERATORS_TAB,
+    ROOFLINE_TAB,
+    TIMELINE_TAB,
 )
 from predictor.core.records import Precision
 from predictor.core.resources import resources_dir
@@ -113,6 +115,17 @@ def _every_target(app: Application, _: Path) -> None:
 
 def _operators(app: Application, _: Path) -> None:
     app.window.show_tab(OPERATORS_TAB)
+
+
+def _roofline(app: Application, _: Path) -> None:
+    app.window.show_tab(ROOFLINE_TAB)
+    wait(lambda: app.window.central.explanation.settled)
+
+
+def _timeline(app: Application, _: Path) -> None:
+    app.window.show_tab(TIMELINE_TAB)
+    view = app.window.central.timeline_view
+    view.plot.setFocus()
 
 
 def _attention(app: Application, _: Path) -> None:
@@ -302,6 +315,8 @@ SCENES = (
     Scene("5-fps", _frames_per_second),
     Scene("6-every-target", _every_target),
     Scene("7-operators", _operators),
+    Scene("7b-roofline", _roofline),
+    Scene("7c-timeline", _timeline),
     Scene("8-attention", _attention),
     Scene("9-attention-of-types", _attention_of_types),
     Scene("10-what-if", _what_if),

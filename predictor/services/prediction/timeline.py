@@ -180,7 +180,8 @@ def _lane_events(table: OperatorTable, timeline: Timeline) -> Iterator[dict[str,
     for lane, (starts, times) in enumerate(
         zip(timeline.lane_start_ms, timeline.lane_ms, strict=True)
     ):
-        ends = (starts + times).tolist()
+        # A part that ends a rounding error after its operator would cross the next one.
+        ends = np.minimum(starts + times, timeline.ends_ms[1:]).tolist()
         for place in np.flatnonzero(times > 0).tolist():
             name = table.names[place] or table.op_types[place]
             category = LANES[lane].lower()

@@ -116,8 +116,9 @@ def test_slices_of_a_trace_lie_within_one_another() -> None:
     for inner in [*slices(document, "module"), *operators]:
         assert whole["ts"] <= inner["ts"]
         assert inner["ts"] + inner["dur"] <= whole["ts"] + whole["dur"] + 1e-9
-    for before, after in pairwise(operators):
-        assert before["ts"] + before["dur"] <= after["ts"] + 1e-9
+    for category in ("operator", *(lane.lower() for lane in LANES)):
+        for before, after in pairwise(slices(document, category)):
+            assert before["ts"] + before["dur"] <= after["ts"] + 1e-9
     assert sum(each["dur"] for each in operators) == pytest.approx(
         1e3 * table.latency_ms.sum(), abs=1e-2
     )
