@@ -136,7 +136,7 @@ class RooflinePoints:
             for bound, share in zip(BOUND_TYPES, shares, strict=True)
             if share
         ]
-        parts = [f"time bound {', '.join(words)}"] if words else []
+        parts = [f"Time bound {', '.join(words)}"] if words else []
         edge = int((placed & ~self.has_macs).sum())
         if edge:
             parts.append(f"{plural(edge, 'operator')} without multiplications at the left")

@@ -142,7 +142,11 @@ def test_operators_sum_to_the_latency(ctm: Run, mobilenet: Path, board: Path) ->
     (entry,) = predictions(done)
     operators = entry["operators"]
 
-    assert set(entry) == KEYS | {"operators"}
+    assert set(entry) == KEYS | {"operators", "roofs"}
+    assert {roof["origin"] for roof in entry["roofs"]} >= {"stated", "bound"}
+    assert all(roof["rate"] > 0 for roof in entry["roofs"])
+    # 2 x 10 838 016 FLOP on 2 211 328 bytes: image, weights and output in FP32.
+    assert operators[0]["flop_per_byte"] == pytest.approx(9.80, abs=0.01)
     assert sum(o["latency_ms"] for o in operators) == pytest.approx(entry["latency_ms"], rel=1e-6)
     assert sum(o["share"] for o in operators) == pytest.approx(1)
     assert operators[0]["output_shape"] == [1, 32, 112, 112]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import closing
@@ -34,6 +35,7 @@ from predictor.services.prediction.assumptions import assumptions
 from predictor.services.prediction.attention import operators_peak
 from predictor.services.prediction.node_data import write_node_data
 from predictor.services.prediction.predict import KnownTargets, OperatorTable, explain, predict
+from predictor.services.prediction.roofline import roofline_of, roofs_of
 from predictor.services.prediction.sensitivity import Sensitivity
 from predictor.services.prediction.timeline import pair_title, write_trace
 from predictor.services.report.request import labelled
@@ -208,6 +210,7 @@ def prediction_document(
             entry["operators"] = operator_entries(
                 model, target, prediction, options.engine, signatures
             )
+            entry["roofs"] = roof_entries(model, target)
         if options.sensitivity:
             add_sensitivity(entry, moved[index])
         entries.append(entry)
@@ -220,7 +223,27 @@ def operator_entries(
     """Return where the time goes, an entry an operator; empty where there is no number."""
     if prediction.latency_ms is None:
         return []
-    return _operators(explain(model, target, engine, signatures).scaled(prediction.scale))
+    table = explain(model, target, engine, signatures).scaled(prediction.scale)
+    return _operators(table, _reached(model, target, table))
+
+
+def roof_entries(model: Model, target: Target) -> list[dict[str, object]]:
+    """Return the roofs of a target; none where it does not run the configuration."""
+    try:
+        return [asdict(roof) for roof in roofs_of(model, target)]
+    except InputError:
+        return []
+
+
+def _reached(model: Model, target: Target, table: OperatorTable) -> dict[str, Sequence[object]]:
+    """Return the bytes and the intensity of operators in the run; null where not known."""
+    nothing: Sequence[object] = [None] * len(table.names)
+    try:
+        roofline = roofline_of(model, target, table)
+    except InputError:
+        return {"run_bytes": nothing, "flop_per_byte": nothing}
+    intensity = [each if math.isfinite(each) else None for each in roofline.intensity.tolist()]
+    return {"run_bytes": roofline.run_bytes.tolist(), "flop_per_byte": intensity}
 
 
 def _entry(prediction: Prediction) -> dict[str, object]:
@@ -249,7 +272,9 @@ def _as_it_is(value: object) -> object:
     return value
 
 
-def _operators(table: OperatorTable) -> list[dict[str, object]]:
+def _operators(
+    table: OperatorTable, reached: Mapping[str, Sequence[object]]
+) -> list[dict[str, object]]:
     columns: dict[str, Sequence[object]] = {
         "name": table.names,
         "op_type": table.op_types,
@@ -265,6 +290,7 @@ def _operators(table: OperatorTable) -> list[dict[str, object]]:
         "bound_type": table.bound_type,
         "flags": table.flags,
         **_top_metrics(table),
+        **reached,
     }
     return [
         dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)

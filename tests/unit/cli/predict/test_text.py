@@ -169,6 +169,7 @@ def test_the_document_has_null_where_there_is_no_number(model: Model) -> None:
                 "notes": [],
                 "budget_probability": None,
                 "operators": [],
+                "roofs": [],
             }
         ],
     }

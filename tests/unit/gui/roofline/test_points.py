@@ -108,7 +108,7 @@ def test_faster_than_the_roof_is_told() -> None:
 
 def test_the_sentence_parts_the_time_by_what_binds(points: RooflinePoints) -> None:
     assert points.sentence() == (
-        "time bound 25 % by compute, 33 % by memory, 42 % by launch; "
+        "Time bound 25 % by compute, 33 % by memory, 42 % by launch; "
         "2 operators without multiplications at the left"
     )
 
