@@ -282,12 +282,12 @@ class MemoryUse:
         device_bytes: memory of the device; None where it is not known.
     """
 
-    weights_bytes: float
-    activations_bytes: float
-    device_bytes: float | None = None
+    weights_bytes: int
+    activations_bytes: int
+    device_bytes: int | None = None
 
     @property
-    def peak_bytes(self) -> float:
+    def peak_bytes(self) -> int:
         """Weights and activations together."""
         return self.weights_bytes + self.activations_bytes
 

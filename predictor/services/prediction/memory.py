@@ -22,11 +22,11 @@ def memory_uses(graph: OperatorGraph, targets: Sequence[Target]) -> list[MemoryU
     weights = width_ratios([WEIGHT_BYTES[each] for each in precisions]) @ columns.weights_by_width
     live = width_ratios([ACTIVATION_BYTES[each] for each in precisions]) @ columns.live_by_width
     return [
-        MemoryUse(float(weights[place]), float(live[place]), _device_bytes(target))
+        MemoryUse(round(weights[place]), round(live[place]), _device_bytes(target))
         for place, target in enumerate(targets)
     ]
 
 
-def _device_bytes(target: Target) -> float | None:
+def _device_bytes(target: Target) -> int | None:
     stated = target.device.metric("dram_gb")
-    return None if stated is None else stated * 1e9
+    return None if stated is None else round(stated * 1e9)
