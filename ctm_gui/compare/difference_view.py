@@ -17,6 +17,7 @@ from ctm_gui.compare.difference import (
 )
 from ctm_gui.widgets.basic import (
     ContentOrMessage,
+    as_filter,
     button,
     combo_box,
     hbox,
@@ -110,6 +111,7 @@ class DifferenceView(QWidget):
         self.exchange_button = button("S&wap", "Compare the other way round.")
         changes = ["All operators" if c is None else c.capitalize() for c in _CHANGES]
         self.change_box = combo_box("Operators shown", changes)
+        as_filter(self.change_box)
         self.summary = label(role="heading", name="Summary of the difference")
         self.target_label = label(role="muted", wraps=False)
 

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QAbstractItemView, QCheckBox, QComboBox, QHBoxLayo
 from ctm_gui.history.past_model import PastModel
 from ctm_gui.history.past_rows import PERIODS, PastFilter, PastRows
 from ctm_gui.history.past_tables import TAGS
-from ctm_gui.widgets.basic import combo_box, fill
+from ctm_gui.widgets.basic import as_filter, combo_box, fill
 from ctm_gui.widgets.filtered_table import FilteredTable
 from predictor.core.records import Basis
 from predictor.core.wording import NOTHING, shown
@@ -88,6 +88,7 @@ class PastFilterBar(QWidget):
         for words, days in PERIODS:
             self.period_box.addItem(words, days)
         boxes = (self.model_box, self.device_box, self.basis_box, self.tag_box, self.period_box)
+        as_filter(*boxes, self.measured_box, self.every_box)
         layout = QHBoxLayout(self)
         search = (table.search_box, 1)
         fill(layout, search, *boxes, self.measured_box, self.every_box, table.matches, margins=0)

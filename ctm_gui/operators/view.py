@@ -22,6 +22,7 @@ from ctm_gui.operators.type_strip import TypeStrip
 from ctm_gui.widgets.basic import (
     ContentOrMessage,
     add_view_keys,
+    as_filter,
     button,
     hbox,
     holder,
@@ -128,6 +129,7 @@ class OperatorsView(QWidget):
         self.hide_box.setToolTip(
             "Leave out views and fused operators, which take no time of their own."
         )
+        as_filter(self.hide_box)
         self.type_button = button("", "Show all types again.", name="All types")
         self.type_button.hide()
         self.save_button = button("Save &plot…")

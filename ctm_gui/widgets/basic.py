@@ -201,6 +201,17 @@ class SearchBox(FormLineEdit):
         self.words_typed.emit(before, words)
 
 
+def as_filter(*parts: QWidget) -> None:
+    """Mark boxes that filter what a view shows, so that the window can undo their changes."""
+    for part in parts:
+        part.setProperty("filters", True)
+
+
+def is_filter(part: QWidget) -> bool:
+    """Whether a box filters what a view shows."""
+    return isinstance(part, SearchBox) or bool(part.property("filters"))
+
+
 def busy_bar(name: str, height_px: int) -> QProgressBar:
     """Return a bar that moves without end, for work of unknown length."""
     made = QProgressBar(minimum=0, maximum=0, textVisible=False)

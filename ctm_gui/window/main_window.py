@@ -297,7 +297,8 @@ class MainWindow(QMainWindow):
         self.assistance.setting_changed.connect(self._take_setting)
         self._show_activity()
         actions = self.actions_by_id
-        FilterSteps(self, workspace.undo_stack)
+        # A click gives a tool button no focus, by which others are followed.
+        FilterSteps(self, workspace.undo_stack).follow(self.targets_panel.checked_only)
         follow_undo(workspace.undo_stack, actions["undo"], actions["redo"])
 
     def _restore(self) -> None:

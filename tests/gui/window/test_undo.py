@@ -12,6 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from ctm_gui import undo
 from ctm_gui.prediction.run import WhatIf
+from ctm_gui.window.actions import HISTORY_TAB
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace
 from predictor.core.records import Precision
@@ -120,3 +121,36 @@ def test_a_device_that_was_probed_stays(
     assert device_id in workspace.library.by_id()
     assert said
     assert said[0].endswith("stays: it was probed. Delete it in Devices")
+
+
+def test_boxes_that_filter_are_taken_back(
+    qtbot: QtBot, window: MainWindow, workspace: Workspace
+) -> None:
+    checked = window.targets_panel.checked_only
+    checked.click()
+    assert words(window) == "Undo Tick Checked"
+    workspace.undo_stack.undo()
+    assert not checked.isChecked()
+
+    window.show_tab(HISTORY_TAB)
+    view = window.central.history_view
+    qtbot.waitUntil(lambda: view.is_built)
+    bar, wanted = view.filter_bar, view.filter_bar.wanted()
+    bar.every_box.setFocus()
+    qtbot.keyClick(bar.every_box, Qt.Key.Key_Space)
+    assert words(window) == "Undo Tick Every run"
+    bar.period_box.setFocus()
+    qtbot.keyClick(bar.period_box, Qt.Key.Key_Down)
+    assert words(window) == "Undo Time: Today"
+    assert bar.wanted().days == 1
+
+    changed = []
+    bar.changed.connect(lambda: changed.append(bar.wanted().days))
+    workspace.undo_stack.undo()
+    assert changed[-1] is None
+    workspace.undo_stack.undo()
+    assert bar.wanted() == wanted
+    workspace.undo_stack.redo()
+    workspace.undo_stack.redo()
+    assert bar.wanted().days == 1
+    assert not workspace.undo_stack.canRedo()
