@@ -29,7 +29,7 @@ from ctm_gui.widgets.table_view import GridView, copy_button
 from ctm_gui.widgets.theme import Theme
 from predictor.core.units import LatencyUnit
 
-_MODEL_PX, _SCORE_PX = 170, 110
+_MODEL_PX, _SCORE_PX = 150, 100
 _TRIGGERS = (
     QAbstractItemView.EditTrigger.DoubleClicked
     | QAbstractItemView.EditTrigger.EditKeyPressed
@@ -103,10 +103,11 @@ class ParetoView(QWidget):
 
     def _make_controls(self) -> None:
         self.summary = label(role="heading", name="Summary of the plot")
-        self.target_box = combo_box("Target of the plot", letters=24)
+        self.target_box = combo_box("Target of the plot", letters=14)
         self.name_box = QLineEdit(self._scores.name)
         self.name_box.setAccessibleName("What the scores are")
         self.name_box.setToolTip("What the scores are: accuracy, mAP, word error rate.")
+        self.name_box.setMinimumWidth(100)
         self.name_box.setMaximumWidth(160)
         self.higher_box = QCheckBox("Higher is &better")
         self.higher_box.setChecked(self._scores.higher_is_better)
@@ -128,7 +129,7 @@ class ParetoView(QWidget):
             self.save_button,
         )
         parts = splitter(
-            Qt.Orientation.Horizontal, self.plot, self.table, sizes=(440, 480), stretch=(3, 2)
+            Qt.Orientation.Horizontal, self.plot, self.table, sizes=(380, 540), stretch=(3, 2)
         )
         vbox(self.summary, controls, (parts, 1), of=self, margins=0)
 
