@@ -73,6 +73,11 @@ class Keys:
         ]
         return cls(*np.array(rows, np.str_).reshape(-1, 4).T)
 
+    def targets(self) -> list[tuple[str, ...]]:
+        """Return what names each target."""
+        names = (self.device, self.runtime, self.configuration)
+        return list(zip(*(each.tolist() for each in names), strict=True))
+
     def take(self, places: NDArray[np.integer]) -> Keys:
         """Return some of the targets."""
         return Keys(*(getattr(self, field.name)[places] for field in fields(self)))
@@ -147,6 +152,11 @@ class Evidence:
         kept = np.flatnonzero(~same)
         arrays = {name: getattr(self, name)[kept] for name in _ARRAYS}
         return Evidence(keys.take(kept), scales=self.scales, **arrays)
+
+    def have(self, asked: Keys) -> list[bool]:
+        """Return whether each of T targets was measured."""
+        own = set(self.keys.targets())
+        return [target in own for target in asked.targets()]
 
     def twins(self, asked: Keys) -> NDArray[np.int64]:
         """Return places of measured targets that are like others, int64 [T]; -1 for none.

@@ -223,9 +223,7 @@ class Estimate:
 
     def have_measured(self, targets: Sequence[Target]) -> list[bool]:
         """Return whether measurements of each target came with the program."""
-        keys = Keys.of([published_form(target) for target in targets])
-        nearness: list[int] = self.evidence.about(keys).nearness.tolist()
-        return [near == _TARGET for near in nearness]
+        return self.evidence.have(Keys.of([published_form(target) for target in targets]))
 
     def track(self, target: Target, setting: str) -> tuple[str, Track]:
         """Return level and track record of the finest group of a target that has one."""
@@ -310,14 +308,14 @@ class Estimate:
         with equal cores differ in all around them.
         """
         keys = Keys.of(targets)
-        places = evidence.twins(keys)
-        kinds = kinds_of_devices(targets)
-        is_twin = (places >= 0) & np.array([each == "npu" for each in kinds], np.bool_)
-        devices = keys.device.tolist()
-        for place in np.flatnonzero(is_twin).tolist():
-            devices[place] = evidence.keys.device[places[place]]
-        known = evidence.about(replace(keys, device=np.array(devices, np.str_)))
-        return replace(known, nearness=np.where(is_twin, _CHIP, known.nearness))
+        npus = np.flatnonzero([each == "npu" for each in kinds_of_devices(targets)])
+        twins = evidence.twins(keys.take(npus))
+        twin, of_twin = npus[twins >= 0], twins[twins >= 0]
+        devices = keys.device.astype(object)  # names of any length
+        devices[twin] = evidence.keys.device[of_twin]
+        known = evidence.about(replace(keys, device=devices.astype(np.str_)))
+        known.nearness[twin] = _CHIP
+        return known
 
     def _rates(self, targets: Sequence[Target]) -> Rates:
         return self.efficiencies.typical.complete(rates_of(targets), kinds_of_devices(targets))
