@@ -15,6 +15,8 @@ ENTRY = PACKAGING / "entries" / "closertome.py"
 
 # Distributions whose version the program tells (About box, notes of a probing run).
 TOLD_VERSIONS = ("PySide6_Essentials", "pyqtgraph", "numpy", "onnx", "onnxruntime", "sqlite-utils")
+# Distributions that read their own version when they are imported.
+OWN_VERSIONS = ("fast-sugiyama",)
 
 EXCLUDED = (
     # Needs published tables and a checkout; the wheel has none of it either.
@@ -126,7 +128,7 @@ def analysis_arguments() -> dict[str, object]:
     """Return the arguments of PyInstaller's ``Analysis`` for the one entry of both programs."""
     from PyInstaller.utils.hooks import copy_metadata  # noqa: PLC0415  # only where it is built
 
-    metadata = [entry for name in TOLD_VERSIONS for entry in copy_metadata(name)]
+    metadata = [entry for name in (*TOLD_VERSIONS, *OWN_VERSIONS) for entry in copy_metadata(name)]
     return {
         "scripts": [str(ENTRY)],
         "pathex": [str(ROOT)],

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from predictor.services.graph.layout_worker import LAYOUT_FLAG
+from predictor.services.graph.layout_worker import main as lay_out
 from predictor.services.models.ingestion import serve_if_worker
 
 
@@ -18,6 +20,8 @@ def serve_if_child(arguments: Sequence[str]) -> int | None:
     """
     if not arguments or not arguments[0].startswith("--"):
         return None
+    if arguments[0] == LAYOUT_FLAG:
+        return lay_out()
     served = serve_if_worker(arguments)
     if served is not None:
         return served

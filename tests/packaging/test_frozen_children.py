@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from predictor.services.frozen import serve_if_child
+from predictor.services.graph.layout_worker import LAYOUT_FLAG
 from predictor.services.report.pdf import WRITER_FLAG
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -52,13 +53,14 @@ def ctm(tmp_path: Path) -> Path:
     return program
 
 
-def run(program: Path, *arguments: str) -> str:
+def run(program: Path, *arguments: str, said: str = "") -> str:
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(
         [str(program), *arguments],
         cwd=program.parent,
         env={**environment, "CTM_STORE": str(program.parent / "store.sqlite")},
         capture_output=True,
+        input=said,
         text=True,
         check=False,
     )
@@ -103,6 +105,13 @@ def test_the_self_test_is_itself(ctm: Path) -> None:
 
 def test_the_runner_is_itself(ctm: Path) -> None:
     assert "--plan" in run(ctm, "--probe-runner", "run", "--help")
+
+
+def test_the_layout_of_a_graph_is_itself(ctm: Path) -> None:
+    request = {"id": 1, "levels": [{"members": 3, "edges": [[0, 1], [1, 2]]}]}
+    answer = json.loads(run(ctm, LAYOUT_FLAG, said=json.dumps(request) + "\n"))
+
+    assert answer["payload"]["levels"] == [{"layers": [[0], [1], [2]], "routes": [[], []]}]
 
 
 @pytest.mark.parametrize("arguments", [[], ["predict"], ["--version"], ["--store", "x"]])

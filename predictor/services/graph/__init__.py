@@ -1,0 +1,1 @@
+"""The picture of a model: its operators in nested groups, and where each group stands."""
