@@ -134,13 +134,23 @@ _KEY = QKeySequence.StandardKey
 (
     COMPARE_TAB,
     OPERATORS_TAB,
+    GRAPH_TAB,
     ROOFLINE_TAB,
     TIMELINE_TAB,
     ATTENTION_TAB,
     DEVICES_TAB,
     HISTORY_TAB,
-) = range(7)
-TITLES = ("Compare", "Operators", "Roofline", "Timeline", "Attention", "Devices", "History")
+) = range(8)
+TITLES = (
+    "Compare",
+    "Operators",
+    "Graph",
+    "Roofline",
+    "Timeline",
+    "Attention",
+    "Devices",
+    "History",
+)
 
 FILE, EDIT, VIEW, TOOLS, HELP = "&File", "&Edit", "&View", "&Tools", "&Help"
 MENUS = (FILE, EDIT, VIEW, TOOLS, HELP)
@@ -177,15 +187,17 @@ ACTIONS: tuple[ActionSpec, ...] = (
     ActionSpec("compare", VIEW, "&Compare", lambda w: w.show_tab(COMPARE_TAB), "Ctrl+1", "tabs"),
     ActionSpec("operators", VIEW, "&Operators", lambda w: w.show_tab(OPERATORS_TAB), "Ctrl+2",
                "tabs"),
-    ActionSpec("roofline", VIEW, "Roo&fline", lambda w: w.show_tab(ROOFLINE_TAB), "Ctrl+3",
+    ActionSpec("graph", VIEW, "&Graph", lambda w: w.show_tab(GRAPH_TAB), "Ctrl+3", "tabs",
+               tip="The operators and what flows between them, with the time of each"),
+    ActionSpec("roofline", VIEW, "Roo&fline", lambda w: w.show_tab(ROOFLINE_TAB), "Ctrl+4",
                "tabs", tip="What of the hardware each operator reaches"),
-    ActionSpec("timeline", VIEW, "&Timeline", lambda w: w.show_tab(TIMELINE_TAB), "Ctrl+4",
+    ActionSpec("timeline", VIEW, "&Timeline", lambda w: w.show_tab(TIMELINE_TAB), "Ctrl+5",
                "tabs", tip="The operators one after another, with their modules"),
-    ActionSpec("attention", VIEW, "&Attention", lambda w: w.show_tab(ATTENTION_TAB), "Ctrl+5",
+    ActionSpec("attention", VIEW, "&Attention", lambda w: w.show_tab(ATTENTION_TAB), "Ctrl+6",
                "tabs", tip="What operators and the metrics of a device look at"),
-    ActionSpec("devices", VIEW, "&Devices", lambda w: w.show_tab(DEVICES_TAB), "Ctrl+6", "tabs",
+    ActionSpec("devices", VIEW, "&Devices", lambda w: w.show_tab(DEVICES_TAB), "Ctrl+7", "tabs",
                tip="All devices, and the form of your own"),
-    ActionSpec("history", VIEW, "H&istory", lambda w: w.show_tab(HISTORY_TAB), "Ctrl+7", "tabs",
+    ActionSpec("history", VIEW, "H&istory", lambda w: w.show_tab(HISTORY_TAB), "Ctrl+8", "tabs",
                tip="What was predicted before, and how right it was"),
     ActionSpec("chart", VIEW, "C&hart", lambda w: w.show_compared(0), "Alt+1", "pages",
                tip="Latency of every model on every target"),

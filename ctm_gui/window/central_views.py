@@ -22,6 +22,8 @@ from ctm_gui.compare.view import CompareView
 from ctm_gui.devices.form import DeviceForm
 from ctm_gui.devices.live import LivePrediction
 from ctm_gui.devices.view import DevicesView
+from ctm_gui.graph.presenter import GraphPresenter
+from ctm_gui.graph.view import GraphView
 from ctm_gui.history.view import HistoryView
 from ctm_gui.operators.view import OperatorsView
 from ctm_gui.prediction.explanation import ExplanationPresenter
@@ -39,6 +41,7 @@ from predictor.core.units import LatencyUnit
 View = (
     CompareTabs
     | OperatorsView
+    | GraphView
     | RooflineView
     | TimelineView
     | AttentionView
@@ -95,6 +98,7 @@ class CentralViews(QObject):
         return (
             self.compare_tabs,
             self.operators_view,
+            self.graph_view,
             self.roofline_view,
             self.timeline_view,
             self.attention_view,
@@ -114,6 +118,7 @@ class CentralViews(QObject):
         if self.is_built:
             self.compare_tabs.set_unit(unit)
             self.operators_view.set_unit(unit)
+            self.graph_view.set_unit(unit)
             self.roofline_view.set_unit(unit)
             self.timeline_view.set_unit(unit)
             self.history_view.set_unit(unit)
@@ -164,6 +169,8 @@ class CentralViews(QObject):
         yield
         self.operators_view = OperatorsView()
         yield
+        self.graph_view = GraphView(GraphPresenter(workspace.layouter, self))
+        yield
         self.roofline_view = RooflineView()
         self.timeline_view = TimelineView()
         yield
@@ -204,6 +211,7 @@ class CentralViews(QObject):
         self.explanation_tabs = ExplanationTabs(
             self.explanation,
             self.operators_view,
+            self.graph_view,
             self.roofline_view,
             self.timeline_view,
             self.attention_view,

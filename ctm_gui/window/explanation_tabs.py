@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QTabWidget, QWidget
 
 from ctm_gui.attention.view import AttentionView
+from ctm_gui.graph.view import GraphView
 from ctm_gui.operators.view import OperatorsView
 from ctm_gui.prediction.explanation import ExplanationPresenter, sensitivity_details
 from ctm_gui.roofline.view import RooflineView
@@ -17,7 +18,7 @@ from ctm_gui.timeline.view import TimelineView
 from ctm_gui.widgets.ordering import IndexArray
 from predictor.services.prediction.predict import OperatorTable
 
-View = OperatorsView | RooflineView | TimelineView | AttentionView
+View = OperatorsView | GraphView | RooflineView | TimelineView | AttentionView
 
 
 class ExplanationTabs(QObject):
@@ -28,6 +29,7 @@ class ExplanationTabs(QObject):
     Args:
         explanation: the choice, the table and the selection.
         operators: its table of operators.
+        graph: the operators and what flows between them.
         roofline: the operators under the roofs of the target.
         timeline: the operators over time.
         attention: its maps.
@@ -38,6 +40,7 @@ class ExplanationTabs(QObject):
         self,
         explanation: ExplanationPresenter,
         operators: OperatorsView,
+        graph: GraphView,
         roofline: RooflineView,
         timeline: TimelineView,
         attention: AttentionView,
@@ -46,7 +49,7 @@ class ExplanationTabs(QObject):
         super().__init__(tabs)
         self._explanation = explanation
         self._operators = operators
-        self._views: tuple[View, ...] = (operators, roofline, timeline, attention)
+        self._views: tuple[View, ...] = (operators, graph, roofline, timeline, attention)
         self._tabs = tabs
         self._filled: dict[QWidget, object] = {}
         self._linking = False
@@ -57,7 +60,7 @@ class ExplanationTabs(QObject):
         operators.table.rows_selected.connect(partial(self._on_selected, operators))
         operators.node_data_asked.connect(explanation.write_node_data)
         timeline.trace_asked.connect(explanation.write_trace)
-        for picture in (roofline, timeline, attention):
+        for picture in (graph, roofline, timeline, attention):
             picture.operators_selected.connect(partial(self._on_selected, picture))
         attention.operator_activated.connect(self._on_activated)
         explanation.choices_changed.connect(self._show_choices)
@@ -97,7 +100,7 @@ class ExplanationTabs(QObject):
                 self._quietly(partial(self._fill, view, *now))
 
     def _fill(self, view: View, table: OperatorTable | None, message: str) -> None:
-        if isinstance(view, RooflineView | TimelineView):
+        if isinstance(view, GraphView | RooflineView | TimelineView):
             view.show_explained(self._explanation.explained, message)
         else:
             view.show_table(table, message, self._explanation.device)
@@ -109,6 +112,8 @@ class ExplanationTabs(QObject):
             if sensitivity is not None:
                 texts = sensitivity.sentence, sensitivity_details(sensitivity)
             view.pair.show_sentence(*texts)
+        if isinstance(view, GraphView):
+            view.show_sensitivity(sensitivity)
 
     def _show_selection(self) -> None:
         """Carry the selection over from the other view."""

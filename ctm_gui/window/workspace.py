@@ -83,6 +83,7 @@ class Workspace(QObject):
         self.ingestion = ingestion
         self._reader = SerialWorker("reader", self)
         self.predictor = SerialWorker("predictor", self)
+        self.layouter = SerialWorker("layouter", self)
         self._finder = SerialWorker("finder", self)
         self.messages = MessageLog(self)
         self.undo_stack = QUndoStack(self)
@@ -131,7 +132,7 @@ class Workspace(QObject):
         self._predict_timer.stop()
         self._batch_timer.stop()
         self._release_timer.stop()
-        for worker in (self._finder, self._reader, self.predictor):
+        for worker in (self._finder, self._reader, self.layouter, self.predictor):
             worker.close()
         self.machine.close()
         self.history.close()

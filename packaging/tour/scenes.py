@@ -20,6 +20,7 @@ from ctm_gui.window.actions import (
     ATTENTION_TAB,
     COMPARE_TAB,
     DEVICES_TAB,
+    GRAPH_TAB,
     HISTORY_TAB,
     OPERATORS_TAB,
     ROOFLINE_TAB,
@@ -115,6 +116,12 @@ def _every_target(app: Application, _: Path) -> None:
 
 def _operators(app: Application, _: Path) -> None:
     app.window.show_tab(OPERATORS_TAB)
+
+
+def _graph(app: Application, _: Path) -> None:
+    app.window.show_tab(GRAPH_TAB)
+    presenter = app.window.central.graph_view.presenter
+    wait(lambda: presenter.settled and bool(presenter.picture.nodes.size))
 
 
 def _roofline(app: Application, _: Path) -> None:
@@ -315,8 +322,9 @@ SCENES = (
     Scene("5-fps", _frames_per_second),
     Scene("6-every-target", _every_target),
     Scene("7-operators", _operators),
-    Scene("7b-roofline", _roofline),
-    Scene("7c-timeline", _timeline),
+    Scene("7b-graph", _graph),
+    Scene("7c-roofline", _roofline),
+    Scene("7d-timeline", _timeline),
     Scene("8-attention", _attention),
     Scene("9-attention-of-types", _attention_of_types),
     Scene("10-what-if", _what_if),

@@ -19,6 +19,7 @@ from ctm_gui.models import shelf
 from ctm_gui.window.actions import (
     ATTENTION_TAB,
     COMPARE_TAB,
+    GRAPH_TAB,
     OPERATORS_TAB,
     ROOFLINE_TAB,
     TIMELINE_TAB,
@@ -58,7 +59,7 @@ def test_no_view_keeps_a_model_that_is_closed(
     window, workspace = application.window, application.workspace
     central = window.central
     looks: list[tuple[int, int]] = [(COMPARE_TAB, page) for page in range(len(PAGES))]
-    explaining = (OPERATORS_TAB, ROOFLINE_TAB, TIMELINE_TAB, ATTENTION_TAB)
+    explaining = (OPERATORS_TAB, GRAPH_TAB, ROOFLINE_TAB, TIMELINE_TAB, ATTENTION_TAB)
     looks += [(tab, 0) for tab in explaining]
     paths = [str(make_model(f"m{number}.onnx", layers=number + 3)) for number in range(2)]
     for shown in looks:

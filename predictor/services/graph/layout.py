@@ -20,8 +20,9 @@ class Level:
     """The members of one group in layers; edges run down.
 
     Attributes:
-        items: by layer from left to right: a node of the tree, or a bend of an edge, below 0.
-        routes: bends of the edge from the first node to the second, from above.
+        layers: items from left to right: nodes of the tree, and bends of edges, below 0.
+        routes: bends of the edge from the first node to the second, from above. Edges of one
+            producer share them as far as they go together.
     """
 
     layers: tuple[tuple[int, ...], ...]
@@ -34,13 +35,13 @@ def downward_edges(tree: GroupTree, group: int) -> list[tuple[int, int]]:
     Modules that are run twice can depend on each other: such an edge goes from the member that
     begins first.
     """
-    found = tree.level_edges.get(group)
-    if found is None:
+    level = tree.level_edges.get(group)
+    if level is None:
         return []
     place = {node: at for at, node in enumerate(tree.members_of(group))}
     pairs = {
         (a, b) if place[a] < place[b] else (b, a)
-        for a, b in zip(found.producer.tolist(), found.consumer.tolist(), strict=True)
+        for a, b in zip(level.producer.tolist(), level.consumer.tolist(), strict=True)
     }
     return sorted(pairs, key=lambda pair: (place[pair[0]], place[pair[1]]))
 
@@ -70,7 +71,7 @@ def lay_out(
     for group, pairs in zip(groups, edges, strict=True):
         place = {node: at for at, node in enumerate(tree.members_of(group))}
         request.append({"members": len(place), "edges": [[place[a], place[b]] for a, b in pairs]})
-    child = ChildProcess(command or _command(), "the layout of the graph", "open the tab again")
+    child = ChildProcess(command or _command(), "the layout of the graph", "open the model again")
     result = result_of(child, {"id": 1, "levels": request}, cancel, limit_s=limit_s)
     return {
         group: _level(tree.members_of(group), pairs, level)

@@ -1,4 +1,4 @@
-"""Operators, Roofline, Timeline and Attention in the real window: one pair, one selection."""
+"""The tabs that explain a pair, in the real window: one pair, one selection."""
 
 from __future__ import annotations
 
@@ -14,7 +14,13 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 
-from ctm_gui.window.actions import ATTENTION_TAB, OPERATORS_TAB, ROOFLINE_TAB, TIMELINE_TAB
+from ctm_gui.window.actions import (
+    ATTENTION_TAB,
+    GRAPH_TAB,
+    OPERATORS_TAB,
+    ROOFLINE_TAB,
+    TIMELINE_TAB,
+)
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace
 from predictor.core import files
@@ -48,6 +54,38 @@ def test_one_selection_goes_through_every_tab(shown: MainWindow) -> None:
     shown.show_tab(ATTENTION_TAB)
     shown.show_tab(OPERATORS_TAB)
     assert central.operators_view.table.selected_rows().tolist() == [5]
+
+
+def test_a_box_of_the_graph_is_selected_in_every_tab(qtbot: QtBot, shown: MainWindow) -> None:
+    central = shown.central
+    view = central.graph_view
+    central.operators_view.table.select_rows([2], 2)
+    shown.show_tab(GRAPH_TAB)
+    qtbot.waitUntil(lambda: bool(view.presenter.picture.nodes.size))
+    marked = view.canvas._item.current
+    assert marked is not None
+    assert view.presenter.picture.nodes[marked] == 2
+    QTest.keyClick(view.canvas, Qt.Key.Key_Down)
+    shown.show_tab(ROOFLINE_TAB)
+    assert central.roofline_view.plot._selected.tolist() == [3]
+    shown.show_tab(TIMELINE_TAB)
+    assert central.timeline_view.plot._selected.tolist() == [3]
+    shown.show_tab(ATTENTION_TAB)
+    assert central.attention_view.table.selected_rows().tolist() == [3]
+    shown.show_tab(OPERATORS_TAB)
+    assert central.operators_view.table.selected_rows().tolist() == [3]
+
+
+def test_the_graph_tells_what_would_change_the_time_of_a_box(
+    qtbot: QtBot, shown: MainWindow
+) -> None:
+    view = shown.central.graph_view
+    shown.show_tab(GRAPH_TAB)
+    qtbot.waitUntil(lambda: shown.central.explanation.sensitivity is not None)
+    qtbot.waitUntil(lambda: bool(view.presenter.picture.nodes.size))
+    assert view.presenter.facts is not None
+    assert view.presenter.facts.sensitivity is shown.central.explanation.sensitivity
+    assert view.presenter.facts.interval is not None
 
 
 def test_every_tab_shows_the_pair_that_was_chosen_in_one(qtbot: QtBot, shown: MainWindow) -> None:

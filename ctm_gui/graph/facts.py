@@ -1,0 +1,187 @@
+"""Figures and words of the boxes of the picture."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ctm_gui.operators.details import operator_details
+from ctm_gui.operators.rows import BOUND_TYPES, bound_codes, operator_unit
+from predictor.core.text import plural
+from predictor.core.units import LatencyUnit, format_bytes, format_count
+from predictor.core.wording import latency_text, number, percent, shape_text, shown
+from predictor.services.graph.grouping import GroupTree
+from predictor.services.prediction.predict import OperatorTable
+from predictor.services.prediction.sensitivity import Sensitivity, change_words
+
+Floats = NDArray[np.float64]
+
+# Kinds of operators by a part of their type, in the order of the theme's series; the first that
+# fits. What moves data only is the last, in the series' grey.
+KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("convolution", ("conv",)),
+    ("matrix product", ("matmul", "gemm", "einsum", "attention", "lstm", "gru", "rnn")),
+    ("activation", ("relu", "sigmoid", "tanh", "gelu", "clip", "softmax", "swish", "silu", "elu",
+                    "erf", "softplus", "mish")),
+    ("normalisation", ("norm", "lrn")),
+    ("pooling, reduction", ("pool", "reduce", "argmax", "topk", "resize", "upsample")),
+    ("arithmetic", ("add", "sub", "mul", "div", "pow", "sqrt", "exp", "log", "neg", "sum", "min",
+                    "max", "abs", "floor", "where", "equal", "less", "greater", "and", "or",
+                    "not")),
+    ("other", ()),
+    ("data movement", ("reshape", "transpose", "concat", "split", "slice", "gather", "flatten",
+                       "squeeze", "expand", "pad", "cast", "shape", "constant", "identity", "tile",
+                       "scatter", "quantizelinear")),
+)  # fmt: skip
+_OTHER, _MOVES = 6, 7
+# ConvTranspose moves no data only; Expand is no power.
+_ORDER: tuple[int, ...] = (0, 1, _MOVES, 2, 3, 4, 5)
+_TYPES_NAMED = 6
+_LEAST_SHARE = 0.001  # that a box names
+
+
+def kind_of(op_type: str) -> int:
+    """Return the index in ``KINDS`` of an operator's type."""
+    word = op_type.rpartition(":")[2].lower()
+    for kind in _ORDER:
+        parts = KINDS[kind][1]
+        # Short ones are parts of too many other words.
+        if word in parts or any(len(part) > 3 and part in word for part in parts):
+            return kind
+    return _OTHER
+
+
+@dataclass(frozen=True, eq=False)
+class NodeFacts:
+    """Facts of each node of a tree on one target: operators, and groups as their sums.
+
+    Attributes:
+        tree: N operators in G groups.
+        table: times of the operators.
+        interval: low and high end of the model's 80 % interval over its latency; None without one.
+        sensitivity: of the operators to the facts of the device, once it is known.
+    """
+
+    tree: GroupTree
+    table: OperatorTable
+    interval: tuple[float, float] | None = None
+    sensitivity: Sensitivity | None = None
+
+    @cached_property
+    def latency_ms(self) -> Floats:
+        """Time of each node, float64 [N + G]."""
+        return self.tree.sums(self.table.latency_ms)
+
+    @cached_property
+    def share(self) -> Floats:
+        """Part of the model's time, 0 to 1, float64 [N + G]."""
+        return self.tree.sums(self.table.share)
+
+    @cached_property
+    def by_bound_ms(self) -> Floats:
+        """Time of each node by what binds it, float64 [N + G, len(BOUND_TYPES)]."""
+        bound = bound_codes(self.table)
+        times = [
+            self.tree.sums(np.where(bound == code, self.table.latency_ms, 0.0))
+            for code in range(len(BOUND_TYPES))
+        ]
+        return np.stack(times, axis=1)
+
+    @cached_property
+    def kinds(self) -> NDArray[np.intp]:
+        """Index in ``KINDS`` of each operator's type, and of what takes most time of a group."""
+        kind_by_type = {name: kind_of(name) for name in dict.fromkeys(self.table.op_types)}
+        of_operators = np.array([kind_by_type[name] for name in self.table.op_types], dtype=np.intp)
+        times = np.stack(
+            [
+                # A part of a nanosecond each, so that groups of no time have a kind too.
+                self.tree.sums(np.where(of_operators == kind, self.table.latency_ms + 1e-9, 0.0))
+                for kind in range(len(KINDS))
+            ],
+            axis=1,
+        )
+        kinds: NDArray[np.intp] = np.argmax(times, axis=1)
+        return kinds
+
+    def title(self, node: int) -> str:
+        """Return the name of a node within its group."""
+        return shown(self.tree.labels[node]) or "model"
+
+    def subtitle(self, node: int) -> str:
+        """Return an operator's type, its shape where its name is its type; a group's size."""
+        if self.tree.is_group(node):
+            return plural(self.tree.count(node), "operator")
+        op_type, shape = self.table.op_types[node], self.table.output_shapes[node]
+        is_named_so = self.tree.labels[node].startswith(op_type) and shape
+        return shape_text(shape) if is_named_so else shown(op_type)
+
+    def time(self, node: int, unit: LatencyUnit) -> str:
+        """Return the time of a node and its share; nothing where it takes none."""
+        latency = float(self.latency_ms[node])
+        if not latency:
+            return ""
+        text = latency_text(latency, operator_unit(unit))
+        share = float(self.share[node])
+        return text if share < _LEAST_SHARE else f"{text} · {percent(share, 2)}"
+
+    def details(self, node: int, unit: LatencyUnit) -> str:
+        """Return the lines that hovering over a node shows, as plain text."""
+        operators = self.tree.operators_of(node)
+        if self.tree.is_group(node):
+            lines = self._group_lines(node, operators, operator_unit(unit))
+        else:
+            lines = operator_details(self.table, node, unit, self.interval)
+        lines += self._sensitivity_lines(operators)
+        if not self.tree.is_group(node) and self.table.flags[node]:
+            lines.append(shown(self.table.flags[node]))
+        return "\n".join(lines)
+
+    def path(self, node: int) -> str:
+        """Return the names of a node and of the groups around it, the outermost first."""
+        around = [each for each in reversed(self.tree.ancestors(node)) if self.tree.labels[each]]
+        return shown(" / ".join([*(self.tree.labels[each] for each in around), self.title(node)]))
+
+    def _group_lines(self, node: int, operators: NDArray[np.intp], unit: LatencyUnit) -> list[str]:
+        table, latency = self.table, float(self.latency_ms[node])
+        macs, moved = int(table.macs[operators].sum()), int(table.bytes_moved[operators].sum())
+        share = percent(float(self.share[node]))
+        lines = [
+            f"{self.path(node)}: {self.subtitle(node)}",
+            _types(table, operators),
+            f"{format_count(macs)} MACs, {format_bytes(moved)} moved",
+            f"{latency_text(latency, unit)}, {share} of the model",
+        ]
+        if self.interval is not None and latency:
+            low, high = (number(unit.from_ms(latency * end)) for end in self.interval)
+            lines.append(f"{low} to {high} {unit} by the model's 80 % interval")
+        parts = [
+            f"{bound} {percent(float(part) / latency, 2)}"
+            for bound, part in zip(BOUND_TYPES, self.by_bound_ms[node], strict=True)
+            if part > 0
+        ]
+        return [*lines, f"bound by {', '.join(parts)}"] if parts else lines
+
+    def _sensitivity_lines(self, operators: NDArray[np.intp]) -> list[str]:
+        times = self.table.latency_ms[operators]
+        if self.sensitivity is None or not times.sum():
+            return []
+        changes = []
+        for fact in self.sensitivity.facts:
+            # The elasticity of what takes no time is NaN.
+            elasticity = np.nan_to_num(fact.operators[operators])
+            factor = float((times * 1.1**elasticity).sum() / times.sum())
+            changes.append((factor, f"{fact.label} +10 %: {change_words(factor)}"))
+        changes.sort(key=lambda change: change[0])
+        return [text for factor, text in changes[:2] if factor < 0.9995]
+
+
+def _types(table: OperatorTable, operators: NDArray[np.intp]) -> str:
+    counts = Counter(table.op_types[each] for each in operators.tolist()).most_common()
+    words = [f"{shown(name)} × {count}" for name, count in counts[:_TYPES_NAMED]]
+    if len(counts) > _TYPES_NAMED:
+        words.append(plural(len(counts) - _TYPES_NAMED, "more type"))
+    return ", ".join(words)

@@ -1,0 +1,100 @@
+"""What the colours of the graph mean, in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QPointF, QRectF, QSize
+from PySide6.QtGui import QColor, QFontMetricsF, QLinearGradient, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from ctm_gui.graph.boxes_plot import Colouring, mixed, words_font
+from ctm_gui.graph.facts import KINDS
+from ctm_gui.operators.rows import BOUND_TYPES
+from ctm_gui.widgets.axes import AT_LEFT
+from ctm_gui.widgets.theme import LIGHT, Theme
+from predictor.core.wording import percent
+
+_HEIGHT_PX, _SWATCH_PX, _RAMP_PX, _GAP_PX = 20, 12, 90, 16
+
+
+class Legend(QWidget):
+    """Colours of boxes, then of the stripes at their left: kinds of operators that there are."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme, self._colouring = LIGHT, Colouring.SHARE
+        self._largest = 0.0
+        self._kinds: Sequence[int] = ()
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.setAccessibleName("Colours")
+
+    def sizeHint(self) -> QSize:
+        return QSize(400, _HEIGHT_PX)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Paint in the colours of ``theme``."""
+        self._theme = theme
+        self.update()
+
+    def show_colours(self, colouring: Colouring, largest: float, kinds: Sequence[int]) -> None:
+        """Show other colours.
+
+        Args:
+            colouring: of the boxes.
+            largest: the share that the last colour stands for.
+            kinds: indices in ``KINDS``.
+        """
+        self._colouring, self._largest, self._kinds = colouring, largest, kinds
+        boxes = f"Boxes: {colouring}, up to {percent(largest, 2)}"
+        names = ", ".join(KINDS[kind][0] for kind in kinds)
+        self.setAccessibleDescription(f"{boxes}. Stripes: {names}.")
+        self.setToolTip("" if not names else f"{boxes}\nStripes: {names}")
+        self.update()
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        font = words_font(self.font())
+        painter.setFont(font)
+        metrics = QFontMetricsF(font)
+        x = self._paint_boxes(painter, metrics)
+        for kind in self._kinds:
+            stripe = QRectF(x, 3, 4, _HEIGHT_PX - 6)
+            painter.fillRect(stripe, QColor(self._theme.series[kind]))
+            x = self._write(painter, metrics, x + 8, KINDS[kind][0])
+
+    def _paint_boxes(self, painter: QPainter, metrics: QFontMetricsF) -> float:
+        theme = self._theme
+        if self._colouring is Colouring.SHARE:
+            x = self._write(painter, metrics, 0, "0 %", gap_px=6)
+            ramp = QLinearGradient(QPointF(x, 0), QPointF(x + _RAMP_PX, 0))
+            for place, name in enumerate(theme.heat):
+                # The square root, as boxes have it.
+                ramp.setColorAt((place / (len(theme.heat) - 1)) ** 2, QColor(name))
+            painter.setPen(QPen(QColor(theme.outline), 1.0))
+            painter.setBrush(ramp)
+            painter.drawRoundedRect(QRectF(x, 4.5, _RAMP_PX, _HEIGHT_PX - 9), 3, 3)
+            words = f"{percent(self._largest, 2)} of the time"
+            return self._write(painter, metrics, x + _RAMP_PX + 6, words)
+        x = 0.0
+        for bound, word in enumerate(BOUND_TYPES):
+            painter.setPen(QPen(QColor(theme.outline), 1.0))
+            painter.setBrush(mixed(theme.surface, theme.series[bound], 0.75))
+            painter.drawRoundedRect(QRectF(x + 0.5, 4.5, _SWATCH_PX, _HEIGHT_PX - 9), 3, 3)
+            x = self._write(painter, metrics, x + _SWATCH_PX + 6, f"bound by {word}")
+        return x
+
+    def _write(
+        self,
+        painter: QPainter,
+        metrics: QFontMetricsF,
+        x: float,
+        text: str,
+        gap_px: float = _GAP_PX,
+    ) -> float:
+        """Write a word and return where the next thing begins."""
+        width = metrics.horizontalAdvance(text) + 2
+        painter.setPen(QColor(self._theme.muted))
+        painter.drawText(QRectF(x, 0, width, _HEIGHT_PX), AT_LEFT, text)
+        return x + width + gap_px

@@ -1,0 +1,316 @@
+"""The Graph tab without widgets: groups that are open, the picture of them, what was searched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QObject, Signal
+
+from ctm_gui.graph.facts import NodeFacts
+from ctm_gui.graph.placement import EMPTY, Picture, boxes_seen, picture_of, seen_groups
+from ctm_gui.tasks.serial import SerialWorker, Task
+from ctm_gui.widgets.grid import search_mask, search_texts
+from ctm_gui.widgets.ordering import IndexArray
+from predictor.core.errors import HostError
+from predictor.core.progress import CancelToken
+from predictor.services.graph.grouping import GroupTree, group_operators
+from predictor.services.graph.layout import Level, by_depth, lay_out
+from predictor.services.prediction.predict import OperatorTable
+from predictor.services.prediction.sensitivity import Sensitivity
+
+MOST_BOXES = 300
+_FIRST_BOXES = 60  # of a model that was opened just now: as many as a screen shows
+_MOST_AHEAD = 20_000  # members of groups that are laid out before they are seen: about a second
+
+WORKING = "Laying out the graph…"
+_PLAIN = "Boxes stand by their depth alone, for {}."
+
+
+@dataclass(frozen=True, eq=False)
+class _Drawn:
+    """One model's groups, the layers of those laid out so far, and why they are plain."""
+
+    names: tuple[str, ...]
+    tree: GroupTree
+    search_texts: list[str]
+    levels: Mapping[int, Level] = field(default_factory=dict)
+    problem: str = ""
+
+
+class GraphPresenter(QObject):
+    """Groups the operators of a table, lays them out and opens and closes groups.
+
+    ``picture_changed`` is emitted with the node that is to stay where it is, or None for a new
+    model; ``facts_changed`` when times do, with the same boxes.
+
+    Args:
+        worker: the thread that waits for the layout's child process.
+        parent: owner.
+        command: command line of the layout's child process; its own if None.
+    """
+
+    picture_changed = Signal(object)
+    facts_changed = Signal()
+
+    def __init__(
+        self,
+        worker: SerialWorker,
+        parent: QObject | None = None,
+        command: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._worker = worker
+        self._command = command
+        self._task: Task | None = None
+        self._drawn: _Drawn | None = None
+        # In the order in which the user opened them.
+        self._opened: dict[int, None] = {}
+        self._sensitivity: Sensitivity | None = None
+        self.facts: NodeFacts | None = None
+        self.picture: Picture = EMPTY
+        self.matches: IndexArray = np.zeros(0, dtype=np.intp)
+
+    @property
+    def problem(self) -> str:
+        """Why the boxes stand in a plain order; empty where they do not."""
+        return self._drawn.problem if self._drawn else ""
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing is being worked out."""
+        return self._task is None
+
+    def show_table(
+        self, table: OperatorTable | None, interval: tuple[float, float] | None = None
+    ) -> None:
+        """Show another table; boxes stay where it is of the same graph."""
+        self._sensitivity = None
+        if table is not None and self._drawn is not None and _is_same_graph(self._drawn, table):
+            self.facts = NodeFacts(self._drawn.tree, table, interval)
+            self.facts_changed.emit()
+            return
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+        # Boxes of another graph must not be clicked for this one.
+        self._drawn = self.facts = None
+        self._opened, self.picture = {}, EMPTY
+        self.matches = np.zeros(0, dtype=np.intp)
+        if table is not None:
+            self._task = self._worker.submit(
+                lambda context: _drawn(table, self._command, context.token),
+                on_result=partial(self._show, table, interval),
+                on_error=lambda _: None,  # a layout that fails is a plain one
+            )
+
+    def show_sensitivity(self, sensitivity: Sensitivity | None) -> None:
+        """Tell what would change the times, of a table that may still be laid out."""
+        self._sensitivity = sensitivity
+        if self.facts is not None:
+            self.facts = replace(self.facts, sensitivity=sensitivity)
+
+    def toggle(self, node: int) -> None:
+        """Open a closed group, close an open one; an operator stays as it is."""
+        if self._drawn is None or not self._drawn.tree.is_group(node):
+            return
+        if node in self._opened:
+            self._close(node)
+        else:
+            self._open([node])
+        self._draw(node)
+
+    def reveal(self, operator: int) -> bool:
+        """Open the groups around an operator; return whether that changes the picture."""
+        if self._drawn is None:
+            return False
+        around = [*reversed(self._drawn.tree.ancestors(operator))][1:]
+        if all(group in self._opened for group in around):
+            return False
+        self._open(around)
+        self._draw(operator)
+        return True
+
+    def search(self, text: str) -> None:
+        """Match the operators whose name and type hold all words of ``text``; none for none."""
+        texts = self._drawn.search_texts if self._drawn is not None and text.strip() else []
+        self.matches = np.flatnonzero(search_mask(texts, text))
+
+    def box_of(self, node: int) -> int | None:
+        """Return the box in which a node is seen: its own, or that of a closed group around it."""
+        if self._drawn is None or not self.picture.nodes.size:
+            return None
+        for each in (node, *self._drawn.tree.ancestors(node)):
+            box = self.picture.box_of(each)
+            if box is not None:
+                return box
+        return None
+
+    def boxes_of(self, operators: IndexArray) -> NDArray[np.bool_]:
+        """Return the boxes that hold any of some operators, bool [B]."""
+        holds = np.zeros(self.picture.nodes.size, dtype=np.bool_)
+        if self._drawn is not None and operators.size:
+            tree = self._drawn.tree
+            chosen = np.zeros(tree.operators)
+            chosen[operators] = 1.0
+            holds = tree.sums(chosen)[self.picture.nodes] > 0
+        return holds
+
+    def next_to(self, node: int, across: int, down: int) -> int | None:
+        """Return the node of the box that an arrow key goes to from another one.
+
+        Up and down follow edges, left and right go to the nearest box in the same row.
+        """
+        here = self.box_of(node)
+        if here is None or self._drawn is None:
+            return None
+        node = int(self.picture.nodes[here])
+        if across:
+            return self._beside(here, across)
+        if self.picture.is_open[here] and down > 0:
+            return self._drawn.tree.members_of(node)[0]
+        of_operator = self._leaf_boxes()
+        producer, consumer = of_operator[self._drawn.tree.edges]
+        if down < 0:
+            producer, consumer = consumer, producer
+        inside = np.isin(producer, of_operator[self._drawn.tree.operators_of(node)])
+        others = np.unique(consumer[inside & (consumer != here)])
+        near = [int(self.picture.nodes[box]) for box in self._by_distance(here, others, down)]
+        return near[0] if near else None
+
+    def _beside(self, here: int, across: int) -> int | None:
+        left, top, width, height = self.picture.rects.T
+        middle = left + width / 2
+        same_row = (top < top[here] + height[here]) & (top + height > top[here])
+        ahead = (middle - middle[here]) * across > width[here] / 2
+        others = np.flatnonzero(same_row & ahead & ~self.picture.is_open)
+        if not others.size:
+            return None
+        return int(self.picture.nodes[others[np.argmin(np.abs(middle[others] - middle[here]))]])
+
+    def _by_distance(self, here: int, others: IndexArray, down: int) -> list[int]:
+        """Return boxes in the way of a key, those in the next row first, then the nearest."""
+        left, top, width, _ = self.picture.rects.T
+        ahead = others[(top[others] - top[here]) * down > 0]
+        far = np.abs((left + width / 2)[ahead] - (left + width / 2)[here])
+        order = np.lexsort((far, np.abs(top[ahead] - top[here])))
+        return [int(ahead[each]) for each in order]
+
+    def _leaf_boxes(self) -> IndexArray:
+        """Return the closed box in which each operator is seen, intp [N]."""
+        if self._drawn is None:
+            return np.zeros(0, dtype=np.intp)
+        tree = self._drawn.tree
+        boxes = np.zeros(tree.operators, dtype=np.intp)
+        for box in np.flatnonzero(~self.picture.is_open).tolist():
+            boxes[tree.operators_of(int(self.picture.nodes[box]))] = box
+        return boxes
+
+    def _show(
+        self, table: OperatorTable, interval: tuple[float, float] | None, drawn: _Drawn
+    ) -> None:
+        self._drawn = drawn
+        self.facts = NodeFacts(drawn.tree, table, interval, self._sensitivity)
+        self._opened = dict.fromkeys(first_opened(drawn.tree))
+        self._draw(None)
+
+    def _draw(self, anchor: int | None) -> None:
+        drawn, opened = self._drawn, frozenset(self._opened)
+        if drawn is None:
+            return
+        if self._task is not None:
+            self._task.drop()
+
+        def work(token: CancelToken) -> tuple[_Drawn, Picture]:
+            laid_out = _laid_out(drawn, seen_groups(drawn.tree, opened), self._command, token)
+            return laid_out, picture_of(laid_out.tree, laid_out.levels, opened)
+
+        def show(result: tuple[_Drawn, Picture]) -> None:
+            self._task = None
+            self._drawn, self.picture = result
+            self.picture_changed.emit(anchor)
+
+        self._task = self._worker.submit(
+            lambda context: work(context.token), on_result=show, on_error=lambda _: None
+        )
+
+    def _open(self, groups: Sequence[int]) -> None:
+        """Open groups, the outermost first, and close those that were opened longest ago for them.
+
+        Where groups around groups alone are too many boxes, the innermost stay closed.
+        """
+        if self._drawn is None:
+            return
+        tree = self._drawn.tree
+        for group in groups:
+            self._opened.pop(group, None)
+            self._opened[group] = None
+            needed = {group, *tree.ancestors(group)}
+            for oldest in list(self._opened):
+                if boxes_seen(tree, self._opened.keys()) <= MOST_BOXES:
+                    break
+                if oldest not in needed and oldest in self._opened:
+                    self._close(oldest)
+            if boxes_seen(tree, self._opened.keys()) > MOST_BOXES:
+                del self._opened[group]
+                return
+
+    def _close(self, group: int) -> None:
+        """Close a group and those in it: opened again, it begins closed inside."""
+        if self._drawn is None:
+            return
+        ancestors = self._drawn.tree.ancestors
+        for other in [each for each in self._opened if each == group or group in ancestors(each)]:
+            del self._opened[other]
+
+
+def first_opened(tree: GroupTree) -> list[int]:
+    """Return the groups to open first: level by level, as long as few boxes are seen."""
+    opened: list[int] = []
+    level = [tree.root]
+    while level:
+        level = [node for group in level for node in tree.members_of(group) if tree.is_group(node)]
+        if boxes_seen(tree, {*opened, *level}) > _FIRST_BOXES:
+            break
+        opened += level
+    return opened
+
+
+def _is_same_graph(drawn: _Drawn, table: OperatorTable) -> bool:
+    """Return whether a table is of the graph that is drawn: on another target, at another batch."""
+    return drawn.names == table.names and np.array_equal(drawn.tree.edges, table.edges)
+
+
+def _drawn(table: OperatorTable, command: Sequence[str] | None, token: CancelToken) -> _Drawn:
+    tree = group_operators(table.names, table.op_types, table.edges)
+    # Asked for here first: not on the window's thread, which it would keep for 20 ms.
+    tree.sums(table.latency_ms)
+    drawn = _Drawn(table.names, tree, search_texts(table.names, table.op_types))
+    return _laid_out(drawn, [tree.root], command, token)
+
+
+def _laid_out(
+    drawn: _Drawn, groups: Sequence[int], command: Sequence[str] | None, token: CancelToken
+) -> _Drawn:
+    """Return the layers of some groups too, and of others with them as one child is started."""
+    tree = drawn.tree
+    missing = [group for group in groups if group not in drawn.levels]
+    if not missing:
+        return drawn
+    others = {*range(tree.operators, tree.operators + len(tree.members))}
+    ahead = sorted(others - drawn.levels.keys() - set(missing))
+    members = np.cumsum([len(tree.members_of(group)) for group in ahead])
+    asked = [*missing, *ahead[: int(np.searchsorted(members, _MOST_AHEAD))]]
+    problem = drawn.problem
+    levels: dict[int, Level] = {}
+    if not problem:
+        try:
+            levels = lay_out(tree, asked, token, command)
+        except HostError as error:
+            problem = _PLAIN.format(f"{error.subject} failed: {error.reason}")
+    if problem:
+        levels = {group: by_depth(tree, group) for group in missing}
+    return replace(drawn, levels={**drawn.levels, **levels}, problem=problem)

@@ -1,0 +1,327 @@
+"""The Graph tab: the operator graph with the time on its boxes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from PySide6.QtCore import QPointF, QSize, Qt, Signal
+from PySide6.QtGui import QKeySequence
+from PySide6.QtWidgets import QWidget
+
+from ctm_gui.graph.boxes_plot import Colouring, GraphPainter, looks_of
+from ctm_gui.graph.canvas_view import GraphCanvas
+from ctm_gui.graph.legend_strip import Legend
+from ctm_gui.graph.presenter import WORKING, GraphPresenter
+from ctm_gui.prediction.explained import Explained
+from ctm_gui.widgets.basic import (
+    ContentOrMessage,
+    SearchBox,
+    add_view_keys,
+    button,
+    combo_box,
+    hbox,
+    holder,
+    label,
+    note_label,
+    show_note,
+    tool_button,
+    vbox,
+)
+from ctm_gui.widgets.ordering import IndexArray
+from ctm_gui.widgets.pair_choice import PairChoice
+from ctm_gui.widgets.save_plot import ask_and_save, save_plot
+from ctm_gui.widgets.theme import LIGHT, Theme
+from predictor.core.text import plural
+from predictor.core.units import LatencyUnit
+from predictor.core.wording import shown
+from predictor.services.prediction.sensitivity import Sensitivity
+
+_NOTHING_YET = "Drop an ONNX model and tick a target to see its graph with the time on it."
+_HINT = (
+    "A click chooses, a double click or Enter opens a group, arrows go along edges, Backspace "
+    "closes the group around, Ctrl and the wheel enlarge."
+)
+_LONGEST_PICTURE_PX = 12_000
+_NO_OPERATORS: IndexArray = np.zeros(0, dtype=np.intp)
+
+
+class GraphView(QWidget):
+    """The graph of one model, coloured by the time on one target.
+
+    Signals:
+        operators_selected: the user chose a box: its operators, intp [K], and the slowest of them.
+
+    Args:
+        presenter: the groups and their picture.
+        parent: the parent widget.
+    """
+
+    operators_selected = Signal(object, object)
+
+    def __init__(self, presenter: GraphPresenter, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.presenter = presenter
+        self._theme, self._unit = LIGHT, LatencyUnit.MS
+        # The node with the cursor; an operator may be hidden in a closed group.
+        self._current: int | None = None
+        self._selected: IndexArray = _NO_OPERATORS
+        self._anchor: QPointF | None = None
+        self._match = -1
+        self._make_controls()
+        self.canvas = GraphCanvas()
+        self.canvas.words_of = self._words_of
+        self.legend = Legend()
+        self._arrange()
+        self._connect()
+        self.show_explained(None)
+
+    def show_explained(self, explained: Explained | None, message: str = "") -> None:
+        """Show the graph of an explained pair, or say why there is none."""
+        self._current, self._selected = None, _NO_OPERATORS
+        if explained is None or not explained.table.names:
+            self.presenter.show_table(None)
+            self._stack.show_message(shown(message) if message else _NOTHING_YET)
+            return
+        self.presenter.show_table(explained.table, explained.interval)
+        if not self.presenter.picture.nodes.size:
+            self._stack.show_message(WORKING)
+
+    def show_sensitivity(self, sensitivity: Sensitivity | None) -> None:
+        """Say on hover what would change the times."""
+        self.presenter.show_sensitivity(sensitivity)
+
+    def select_operators(self, operators: IndexArray, current: int | None) -> None:
+        """Mark the boxes of operators; that of the current one comes into view."""
+        self._selected = operators
+        self._go_to(current)
+        self._mark()
+
+    def set_unit(self, unit: LatencyUnit) -> None:
+        """Show times in ``unit``; milliseconds where it is a rate."""
+        self._unit = unit
+        self._show_facts()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Paint in the colours of ``theme``."""
+        self._theme = theme
+        self.canvas.set_theme(theme)
+        self.legend.set_theme(theme)
+        self._show_facts()
+
+    def focus_search(self) -> None:
+        """Put the cursor into the search box."""
+        self.search_box.focus()
+
+    def save_plot(self, path: Path) -> None:
+        """Save all of the picture as SVG or PNG by the path's ending.
+
+        Raises:
+            HostError: the file cannot be written.
+        """
+        # A copy with room for every box: the visible one keeps its size and its place.
+        copy = _SavedGraph(self._painter(), self._theme)
+        save_plot(copy, path, "Operator graph")
+
+    def _make_controls(self) -> None:
+        self.pair = PairChoice()
+        self.search_box = SearchBox(
+            "Find name or type, Enter for the next (Ctrl+F)", "Search operators"
+        )
+        self.matches = label(role="muted", name="Matches", wraps=False)
+        self.colour_box = combo_box("Colour of boxes", [each.value for each in Colouring])
+        self.fit_button = button("F&it", "Show all of the graph (0).")
+        self.closer_button = tool_button("+", "Enlarge (+).", "Enlarge")
+        self.wider_button = tool_button("−", "Make smaller (-).", "Make smaller")
+        self.save_button = button("Save &plot…")
+        self.problem = note_label("warn")
+        self.facts = label(_HINT, role="muted", name="Box with the cursor")
+
+    def _arrange(self) -> None:
+        controls = hbox(
+            (self.search_box, 1),
+            self.matches,
+            self.colour_box,
+            self.wider_button,
+            self.closer_button,
+            self.fit_button,
+            self.save_button,
+        )
+        content = holder(controls, self.legend, self.problem, (self.canvas, 1), self.facts)
+        self._stack = ContentOrMessage(content, name="Message")
+        vbox(self.pair, (self._stack, 1), of=self)
+
+    def _connect(self) -> None:
+        self.presenter.picture_changed.connect(self._show_picture)
+        self.presenter.facts_changed.connect(self._show_facts)
+        self.search_box.textChanged.connect(self._search)
+        self.search_box.returnPressed.connect(lambda: self._next_match(1))
+        self.colour_box.activated.connect(self._show_facts)
+        self.fit_button.clicked.connect(self.canvas.fit)
+        self.closer_button.clicked.connect(lambda: self.canvas.zoom(1.25))
+        self.wider_button.clicked.connect(lambda: self.canvas.zoom(0.8))
+        self.save_button.clicked.connect(lambda: ask_and_save(self, "graph", self.save_plot))
+        self.canvas.clicked.connect(self._on_clicked)
+        self.canvas.toggled.connect(self._toggle)
+        self.canvas.moved.connect(self._on_moved)
+        self.canvas.closed.connect(self._close_around)
+        add_view_keys(self, QKeySequence.StandardKey.Find, self.focus_search)
+        add_view_keys(self, QKeySequence.StandardKey.FindNext, lambda: self._next_match(1))
+        add_view_keys(self, QKeySequence.StandardKey.FindPrevious, lambda: self._next_match(-1))
+
+    def _show_picture(self, anchor: int | None) -> None:
+        """Show another picture; the box of ``anchor`` stays where it was."""
+        if not self.presenter.picture.nodes.size:
+            return
+        self._stack.show_content()
+        show_note(self.problem, [self.presenter.problem] if self.presenter.problem else [])
+        self._show_facts()
+        if anchor is None:
+            self._search(self.search_box.text())
+            self.canvas.show_first()
+            self._go_to(self._current)
+            return
+        box = self.presenter.box_of(anchor)
+        if box is not None and self._anchor is not None:
+            self.canvas.move_to(box, self._anchor)
+        elif box is not None:
+            self.canvas.focus_on(box)
+        self._anchor = None
+
+    def _show_facts(self, *_: object) -> None:
+        """Colour and label the boxes anew."""
+        facts, picture = self.presenter.facts, self.presenter.picture
+        if facts is None or not picture.nodes.size:
+            return
+        self.canvas.show_picture(self._painter())
+        largest = float(facts.share[picture.nodes[~picture.is_open]].max(initial=0.0))
+        kinds = np.unique(facts.kinds[picture.nodes[~picture.is_open]]).tolist()
+        self.legend.show_colours(self._colouring, largest, kinds)
+        boxes = int((~picture.is_open).sum())
+        self.canvas.setAccessibleDescription(
+            f"{plural(boxes, 'box', 'boxes')} of {plural(facts.tree.operators, 'operator')}; "
+            "the Operators tab has them as a table."
+        )
+        self._mark()
+
+    @property
+    def _colouring(self) -> Colouring:
+        return list(Colouring)[self.colour_box.currentIndex()]
+
+    def _painter(self) -> GraphPainter:
+        facts, picture = self.presenter.facts, self.presenter.picture
+        looks = []
+        if facts is not None:
+            looks = looks_of(picture, facts, self._colouring, self._unit, self._theme, self.font())
+        return GraphPainter(picture, looks, self._theme, self.font())
+
+    def _mark(self) -> None:
+        presenter, facts = self.presenter, self.presenter.facts
+        box = None if self._current is None else presenter.box_of(self._current)
+        has_search = bool(self.search_box.text().strip())
+        bright = presenter.boxes_of(presenter.matches) if has_search else None
+        self.canvas.mark(box, presenter.boxes_of(self._selected), bright)
+        words = _HINT
+        if facts is not None and self._current is not None:
+            words = "  |  ".join(facts.details(self._current, self._unit).split("\n")[:4])
+        self.facts.setText(words)
+        self._show_matches()
+
+    def _words_of(self, box: int) -> str:
+        facts = self.presenter.facts
+        node = int(self.presenter.picture.nodes[box])
+        return "" if facts is None else facts.details(node, self._unit)
+
+    def _on_clicked(self, box: int | None) -> None:
+        self._current = None if box is None else int(self.presenter.picture.nodes[box])
+        self._select()
+
+    def _on_moved(self, across: int, down: int) -> None:
+        # Without a cursor the walk begins at the first operator.
+        node: int | None = 0
+        if self._current is not None:
+            node = self.presenter.next_to(self._current, across, down)
+        if node is not None:
+            self._go_to(node)
+            self._select()
+
+    def _go_to(self, node: int | None) -> None:
+        self._current = node
+        box = None if node is None else self.presenter.box_of(node)
+        if box is not None:
+            self.canvas.reveal(box)
+
+    def _select(self) -> None:
+        """Tell which operators the box with the cursor has."""
+        facts = self.presenter.facts
+        operators, slowest = _NO_OPERATORS, None
+        if facts is not None and self._current is not None:
+            operators = facts.tree.operators_of(self._current)
+            slowest = int(operators[np.argmax(facts.table.latency_ms[operators])])
+        self._selected = operators
+        self._mark()
+        self.operators_selected.emit(operators, slowest)
+
+    def _toggle(self, box: int) -> None:
+        self._anchor = self.canvas.place_of(box)
+        self.presenter.toggle(int(self.presenter.picture.nodes[box]))
+
+    def _close_around(self) -> None:
+        """Close the group with the cursor, or that around it."""
+        facts, picture = self.presenter.facts, self.presenter.picture
+        if facts is None or self._current is None:
+            return
+        for node in (self._current, *facts.tree.ancestors(self._current)):
+            box = picture.box_of(node)
+            if box is not None and picture.is_open[box]:
+                self._current = node
+                self._toggle(box)
+                return
+
+    def _search(self, text: str) -> None:
+        self._match = -1
+        self.presenter.search(text)
+        self._mark()
+
+    def _show_matches(self) -> None:
+        count = self.presenter.matches.size
+        text = plural(count, "match", "matches") if self.search_box.text().strip() else ""
+        self.matches.setText(f"{self._match + 1} of {text}" if self._match >= 0 and text else text)
+
+    def _next_match(self, step: int) -> None:
+        """Open the groups around the next match and put the cursor on it."""
+        matches = self.presenter.matches
+        if not matches.size:
+            return
+        self._match = (self._match + step) % matches.size if self._match >= 0 else 0
+        operator = int(matches[self._match])
+        self._current, self._selected = operator, np.array([operator], dtype=np.intp)
+        if not self.presenter.reveal(operator):
+            box = self.presenter.box_of(operator)
+            if box is not None:
+                self.canvas.focus_on(box)
+        self._mark()
+        self.operators_selected.emit(self._selected, operator)
+
+
+class _SavedGraph(QWidget):
+    """All of a graph at scale 1, or smaller where it would be a huge picture."""
+
+    def __init__(self, painter: GraphPainter, theme: Theme) -> None:
+        super().__init__()
+        self.canvas = GraphCanvas(self)
+        self.canvas.set_theme(theme)
+        self.canvas.show_picture(painter)
+        for policy in (
+            self.canvas.setHorizontalScrollBarPolicy,
+            self.canvas.setVerticalScrollBarPolicy,
+        ):
+            policy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        size = self.canvas.sceneRect().size()
+        scale = min(1.0, _LONGEST_PICTURE_PX / max(size.width(), size.height(), 1.0))
+        self.canvas.scale(scale, scale)
+        frame = 2 * self.canvas.frameWidth()
+        self.canvas.resize(
+            QSize(round(size.width() * scale) + frame, round(size.height() * scale) + frame)
+        )
+        self.resize(self.canvas.size())
