@@ -294,7 +294,8 @@ class GraphPainter:
 
     def _paint_edges(self, painter: QPainter, exposed: QRectF, current: int | None) -> None:
         node = None if current is None else int(self.picture.nodes[current])
-        usual = QPen(faded(self._theme.muted, 170), 1.3)
+        # Opaque: edges of one producer run over each other.
+        usual = QPen(mixed(self._theme.surface, self._theme.muted, 0.7), 1.3)
         marked = QPen(QColor(self._theme.accent), 2.4)
         late = []
         for number, reach in enumerate(self._reach):

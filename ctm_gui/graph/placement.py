@@ -16,6 +16,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -205,23 +206,26 @@ def _across(level: Level, widths: Mapping[int, float]) -> dict[int, float]:
     """Return the middle of each item, the leftmost edge at 0."""
     near: dict[int, tuple[list[tuple[int, float]], list[tuple[int, float]]]]
     near = defaultdict(lambda: ([], []))
-    for (producer, consumer), route in level.routes.items():
-        chain = (producer, *route, consumer)
-        for upper, lower in itertools.pairwise(chain):
-            weight = _WEIGHTS[(upper < 0) + (lower < 0)]
-            near[lower][0].append((upper, weight))
-            near[upper][1].append((lower, weight))
+    steps = {
+        step
+        for (producer, consumer), route in level.routes.items()
+        for step in pairwise((producer, *route, consumer))
+    }
+    for upper, lower in sorted(steps):
+        weight = _WEIGHTS[(upper < 0) + (lower < 0)]
+        near[lower][0].append((upper, weight))
+        near[upper][1].append((lower, weight))
     x: dict[int, float] = {}
-    steps = []
+    offsets = []
     for layer in level.layers:
         apart = [
             (widths[left] + widths[right]) / 2 + _GAP_ACROSS
             for left, right in itertools.pairwise(layer)
         ]
         starts = np.concatenate([[0.0], np.cumsum(apart)]) if layer else np.zeros(0)
-        steps.append(starts)
+        offsets.append(starts)
         x.update(zip(layer, (starts - starts.mean()).tolist() if layer else [], strict=True))
-    both = list(zip(level.layers, steps, strict=True))
+    both = list(zip(level.layers, offsets, strict=True))
     for sweep in range(_SWEEPS):
         is_last = sweep >= _SWEEPS - 2
         for layer, starts in both if sweep % 2 == 0 else reversed(both):

@@ -12,7 +12,7 @@ from predictor.core.progress import CancelToken
 from predictor.services.graph.grouping import GroupTree
 from predictor.services.graph.layout_worker import LAYOUT_FLAG
 
-LIMIT_S = 5.0
+LIMIT_S = 20.0
 
 
 @dataclass(frozen=True, slots=True)

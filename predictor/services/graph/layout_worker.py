@@ -13,14 +13,11 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections import defaultdict
-from collections.abc import Iterable
+from itertools import pairwise
 from typing import Any
 
 LAYOUT_FLAG = "--graph-layout"
 """First argument of a frozen program that is to be this child; see ``services/frozen.py``."""
-
-_SPACING = 100.0
 
 
 def main() -> int:
@@ -38,56 +35,73 @@ def in_layers(members: int, edges: list[list[int]]) -> dict[str, Any]:
 
     Args:
         members: their number M.
-        edges: producer and consumer of each, without circles.
+        edges: producer and consumer of each, the producer the smaller number.
 
     Returns:
         ``layers``: members, and bends of edges that pass a layer, numbered from M on, from left to
-        right. ``routes``: bends of each edge, from its producer on.
+        right. ``routes``: bends of each edge, from its producer on; edges of one producer share
+        them as far as they go together.
     """
     from fast_sugiyama import from_edges  # noqa: PLC0415  # a frozen program imports this module
 
-    pairs = [(producer, consumer) for producer, consumer in edges]
-    # Nodes may be texts too by the library's types.
-    parts: Any = from_edges(pairs, vertex_spacing=_SPACING, dummy_vertices=True) if pairs else []
-    layers: list[list[int]] = []
-    routes: dict[tuple[int, int], list[int]] = {}
-    bends = members
+    layer_of = _layers_of(members, edges)
+    trunks = _trunks(layer_of, edges)
+    routes = [trunks[a][: layer_of[b] - layer_of[a] - 1] for a, b in edges]
+    chains = [[a, *route, b] for (a, b), route in zip(edges, routes, strict=True)]
+    steps = {step for chain in chains for step in pairwise(chain)}
+    layers: list[list[int]] = [[] for _ in range(max(layer_of, default=0) + 1)]
+    # All steps are of length one: the layers of the longest way, which are found much faster than
+    # the best ones, are those above, and the library finds the order in each.
+    steps |= _spine(layer_of, {end for _, end in steps})
+    parts: Any = from_edges(sorted(steps), ranking_type="up") if steps else []
     # The library's order of parts and of places differs from run to run.
-    for places, _, _, steps in sorted(parts, key=lambda part: min(each for each, _ in part[0])):
-        # Bends of two parts have the same numbers.
-        number = {}
-        for each, _ in sorted(places, key=lambda place: (place[1], place[0])):
-            number[each] = each if each < members else bends
-            bends += each >= members
-        _add_layers(layers, {number[each]: place for each, place in places})
-        renumbered = ((number[start], number[end]) for start, end in steps or [])
-        routes.update(_routes(renumbered, members))
-    placed = {each for layer in layers for each in layer}
-    _place_alone([each for each in range(members) if each not in placed], layers)
-    return {"layers": layers, "routes": [routes.get(pair, []) for pair in pairs]}
+    for places, *_ in sorted(parts, key=lambda part: min(item for item, _ in part[0])):
+        for item, _ in sorted(places, key=lambda place: (place[1][0], place[0])):
+            if item < len(layer_of):
+                layers[layer_of[item]].append(item)
+    placed = {item for layer in layers for item in layer}
+    _place_alone([item for item in range(members) if item not in placed], layers)
+    return {"layers": layers, "routes": routes}
 
 
-def _add_layers(layers: list[list[int]], places: dict[int, tuple[float, float]]) -> None:
-    """Add the items of a part at the right of each layer; the library's y runs up."""
-    top = max(y for _, y in places.values())
-    for item, (_, y) in sorted(places.items(), key=lambda place: (place[1][0], place[0])):
-        _layer(layers, round((top - y) / _SPACING)).append(item)
+def _layers_of(members: int, edges: list[list[int]]) -> list[int]:
+    """Return the layer of each member: the longest way to it, or nearer to those that read it."""
+    before: list[list[int]] = [[] for _ in range(members)]
+    after: list[list[int]] = [[] for _ in range(members)]
+    for producer, consumer in edges:
+        before[consumer].append(producer)
+        after[producer].append(consumer)
+    layer_of = [0] * members
+    for item in range(members):
+        layer_of[item] = max((layer_of[each] + 1 for each in before[item]), default=0)
+    for item in reversed(range(members)):
+        # Lower down, more edges get shorter than longer.
+        if len(before[item]) < len(after[item]):
+            layer_of[item] = min(layer_of[each] for each in after[item]) - 1
+    return layer_of
 
 
-def _routes(steps: Iterable[tuple[int, int]], members: int) -> dict[tuple[int, int], list[int]]:
-    """Return the bends of each edge between two members, from its steps between bends."""
-    after = defaultdict(list)
-    for start, end in steps:
-        after[start].append(end)
-    routes = {}
-    for start in [each for each in after if each < members]:
-        for step in after[start]:
-            route, end = [], step
-            while end >= members:
-                route.append(end)
-                (end,) = after[end]  # one edge alone goes through a bend
-            routes[start, end] = route
-    return routes
+def _trunks(layer_of: list[int], edges: list[list[int]]) -> dict[int, list[int]]:
+    """Return the bends under each producer, one a layer down to its last consumer's.
+
+    Bends are numbered after the members, and their layers added to ``layer_of``.
+    """
+    lowest: dict[int, int] = {}
+    for producer, consumer in edges:
+        lowest[producer] = max(lowest.get(producer, 0), layer_of[consumer])
+    trunks = {}
+    for producer, last in lowest.items():
+        passed = range(layer_of[producer] + 1, last)
+        trunks[producer] = list(range(len(layer_of), len(layer_of) + len(passed)))
+        layer_of += passed
+    return trunks
+
+
+def _spine(layer_of: list[int], read: set[int]) -> set[tuple[int, int]]:
+    """Return steps to the members in lower layers that read nothing, which hold them there."""
+    deep = [item for item, layer in enumerate(layer_of) if layer and item not in read]
+    spine = range(len(layer_of), len(layer_of) + max((layer_of[item] for item in deep), default=0))
+    return {*pairwise(spine), *((spine[layer_of[item] - 1], item) for item in deep)}
 
 
 def _place_alone(members: list[int], layers: list[list[int]]) -> None:

@@ -34,8 +34,12 @@ def check_drawn_down(tree: GroupTree, group: int, level: Level) -> None:
     for (producer, consumer), route in level.routes.items():
         chain = [layer_of[item] for item in (producer, *route, consumer)]
         assert chain == sorted(chain), "edges run down"
-    bends = [bend for route in level.routes.values() for bend in route]
-    assert len(bends) == len(set(bends)) == sum(item < 0 for item in layer_of)
+    used_by: dict[int, set[int]] = {}
+    for (producer, _), route in level.routes.items():
+        for bend in route:
+            used_by.setdefault(bend, set()).add(producer)
+    assert set(used_by) == {item for item in layer_of if item < 0}
+    assert all(len(producers) == 1 for producers in used_by.values()), "shared by one's edges"
 
 
 def test_members_stand_in_layers_with_a_bend_in_each_that_an_edge_passes() -> None:
