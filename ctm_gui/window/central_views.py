@@ -26,7 +26,7 @@ from ctm_gui.graph.presenter import GraphPresenter
 from ctm_gui.graph.view import GraphView
 from ctm_gui.history.view import HistoryView
 from ctm_gui.operators.view import OperatorsView
-from ctm_gui.prediction.explanation import ExplanationPresenter
+from ctm_gui.prediction.explanation import WORKING, ExplanationPresenter
 from ctm_gui.roofline.view import RooflineView
 from ctm_gui.settings import Settings
 from ctm_gui.timeline.view import TimelineView
@@ -137,7 +137,8 @@ class CentralViews(QObject):
     def export_trace(self) -> None:
         """Ask where to save the timeline, as soon as there is one."""
         self._tabs.setCurrentIndex(TIMELINE_TAB)
-        if self.explanation.settled:
+        # Not ``settled``: its sensitivity may still be worked out, and tells nothing more.
+        if self.explanation.message != WORKING:
             self._ask_for_trace()
         else:
             once = Qt.ConnectionType.SingleShotConnection
