@@ -1,0 +1,134 @@
+"""The work of the two phases of a decoder: its prompt at once, then token by token.
+
+Work does not depend on the device, so one model on all devices is counted once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predictor.language.architecture import DecoderArchitecture, Product, Rows
+from predictor.language.weights import WeightFormat
+
+Floats = NDArray[np.float64]
+
+MICRO_BATCH: Final = 512  # tokens that llama.cpp passes through the network at once (n_ubatch)
+_ACTIVATION_BYTES: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Passes:
+    """Work of passes through the network, one entry a pass, float64 [P].
+
+    Attributes:
+        weight_bytes: bytes of the weights that a pass reads, of experts those that it touches.
+        kv_bytes: bytes of the KV cache that it reads.
+        weights: weights that one sequence multiplies with.
+        flops: of the products with weights, of one sequence.
+        attention_flops: of queries by keys and probabilities by values, of one sequence.
+        activation_bytes: inputs and outputs of the products in half precision, of one sequence.
+        layers: decoder layers.
+        batch: sequences that pass at once.
+    """
+
+    weight_bytes: Floats
+    kv_bytes: Floats
+    weights: Floats
+    flops: Floats
+    attention_flops: Floats
+    activation_bytes: Floats
+    layers: int
+    batch: int
+
+
+def prefill_passes(
+    model: DecoderArchitecture,
+    form: WeightFormat,
+    kv_bits: float,
+    tokens: int,
+    batch: int = 1,
+    micro_batch: int = MICRO_BATCH,
+    past: int = 0,
+) -> Passes:
+    """Return the passes of a prompt, a micro-batch each.
+
+    Args:
+        model: the decoder.
+        form: format of its weights.
+        kv_bits: of one element of the KV cache.
+        tokens: of the prompt of one sequence.
+        batch: sequences.
+        micro_batch: most tokens of a sequence in one pass.
+        past: tokens in the cache before the prompt.
+    """
+    starts = range(0, tokens, micro_batch)
+    sizes = [min(micro_batch, tokens - start) for start in starts]
+    return _passes(
+        model,
+        form,
+        kv_bits,
+        [(size, past + start, start == 0) for start, size in zip(starts, sizes, strict=True)],
+        batch,
+    )
+
+
+def decode_pass(
+    model: DecoderArchitecture, form: WeightFormat, kv_bits: float, past: int, batch: int = 1
+) -> Passes:
+    """Return the one pass of a token after ``past`` tokens, of each of ``batch`` sequences."""
+    return _passes(model, form, kv_bits, [(1, past, False)], batch)
+
+
+def _passes(
+    model: DecoderArchitecture,
+    form: WeightFormat,
+    kv_bits: float,
+    sizes: list[tuple[int, int, bool]],
+    batch: int,
+) -> Passes:
+    products = [p for p in model.products() if p.rows is not Rows.LOOKED_UP]
+    rows = np.array(
+        [list(_row(model, form, products, *size, batch)) for size in sizes], np.float64
+    ).T  # [6, P]
+    weight_bytes, kv, weights, flops, attention, activations = rows
+    return Passes(
+        weight_bytes,
+        kv * kv_bits / 8,
+        weights,
+        flops,
+        attention,
+        activations,
+        model.layers,
+        batch,
+    )
+
+
+def _row(
+    model: DecoderArchitecture,
+    form: WeightFormat,
+    products: list[Product],
+    tokens: int,
+    past: int,
+    with_encoder: bool,
+    batch: int,
+) -> Iterator[float]:
+    """Yield bytes of weights and elements of KV of all, then the work of one sequence."""
+    frames = model.encoder.frames if model.encoder and with_encoder else 0
+    of_rows = {Rows.TOKENS: tokens, Rows.LAST: 1, Rows.FRAMES: frames}
+    used = [(p, of_rows[p.rows]) for p in products if of_rows[p.rows]]
+    matrix = [p.layers * p.inner * p.columns for p, _ in used]
+    yield sum(
+        size * (p.touched(n * batch) if p.copies > 1 else 1.0) * form.bits(model, p) / 8
+        for size, (p, n) in zip(matrix, used, strict=True)
+    )
+    yield model.kv_elements(past + tokens) * batch
+    yield sum(size * p.active for size, (p, _) in zip(matrix, used, strict=True))
+    yield sum(2 * p.macs * n for p, n in used)
+    encoder = model.encoder_attention_macs() if frames else 0
+    yield 2 * (model.attention_macs(tokens, past) + encoder)
+    yield sum(p.layers * p.active * (p.inner + p.columns) * n * _ACTIVATION_BYTES for p, n in used)

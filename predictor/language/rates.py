@@ -1,0 +1,305 @@
+"""Time of the phases of a decoder on a device: physics, and how far measurements are from it.
+
+Time of a token is a sum of works over rates: bytes of weights and KV cache over the bandwidth,
+weights to multiply and to unpack over the vector rate, layers to start over the clock. A prompt
+adds products over the matrix rate; reading the weights and multiplying them overlap as the root of
+their squares does (GEMM times of A100 and A40 by rows). Every coefficient is positive, so a rate
+that grows never raises a time, nor lowers it by more than its own factor.
+
+The deviation of measurements from that is one number a device and format with a covariance: the
+same architecture, the same silicon, the same device and format. Given what was measured, its mean
+moves the time, its variance is the interval.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predictor.core.records import Device
+from predictor.language.machine import Machine
+from predictor.language.passes import Passes
+from predictor.language.weights import BITS, WeightFormat
+
+Floats = NDArray[np.float64]
+
+Z80: Final = 1.2815515655446004  # quantile 0.9 of the normal distribution
+
+
+class Phase(StrEnum):
+    """A phase of generation."""
+
+    PREFILL = "prefill"
+    DECODE = "decode"
+
+
+class Group(StrEnum):
+    """Formats that are unpacked alike: by bits, and blocks of 256 (k) or of one scale."""
+
+    HALF = "16"
+    BYTE = "8"
+    BLOCKS = "4"
+    SUPER_BLOCKS = "4k"
+
+
+_HALF_BITS, _BYTE_BITS = 12, 7
+
+
+def group_of(form: WeightFormat) -> Group:
+    """Return the group of a format, of a format of experts that of the experts."""
+    kind = form.name if form.experts else form.matrices
+    bits = BITS[kind]
+    if bits >= _BYTE_BITS:
+        return Group.HALF if bits >= _HALF_BITS else Group.BYTE
+    return Group.SUPER_BLOCKS if kind.endswith("_k") else Group.BLOCKS
+
+
+@dataclass(frozen=True, slots=True)
+class Coefficients:
+    """Multiples of works over rates, each at least 0.
+
+    Attributes:
+        bandwidth: of bytes over the bandwidth, at least 1.
+        unpack: of weights over the vector rate in decoding, by group.
+        cache: of KV bytes over the vector rate in decoding.
+        step: GHz x s a layer in decoding.
+        product: of FLOPs over the matrix rate in a prompt, by group.
+        scaling: of FLOPs over the vector rate in a prompt, by group: what is unpacked and scaled
+            beside the matrix units.
+        attention: of FLOPs over the vector rate in a prompt.
+        activation: of activation bytes over the bandwidth in a prompt.
+        prompt_step: GHz x s a layer and pass of a prompt.
+    """
+
+    bandwidth: float
+    unpack: Mapping[Group, float]
+    cache: float
+    step: float
+    product: Mapping[Group, float]
+    scaling: Mapping[Group, float]
+    attention: float
+    activation: float
+    prompt_step: float
+
+
+class Part(StrEnum):
+    """A part of a time; the largest of them binds it."""
+
+    WEIGHTS = "reading the weights"
+    CACHE = "reading the KV cache"
+    UNPACK = "unpacking and multiplying the weights"
+    PRODUCT = "multiplying"
+    ATTENTION = "attention"
+    ACTIVATION = "moving activations"
+    STEP = "starting the layers"
+
+
+def decode_parts(
+    passes: Passes, machine: Machine, c: Coefficients, group: Group
+) -> dict[Part, Floats]:
+    """Return seconds of each pass of one token by part, float64 [P]."""
+    one = c.unpack[group] * passes.weights / machine.vector
+    # Another sequence costs its share of a product, or once more what the first one does.
+    more = np.minimum(one, passes.flops * per_flop(machine, c, group))
+    return {
+        Part.WEIGHTS: c.bandwidth * passes.weight_bytes / machine.bandwidth,
+        Part.CACHE: passes.kv_bytes * (c.bandwidth / machine.bandwidth + c.cache / machine.vector),
+        Part.UNPACK: one + (passes.batch - 1) * more,
+        Part.STEP: np.full_like(one, c.step * passes.layers / machine.clock),
+    }
+
+
+def per_flop(machine: Machine, c: Coefficients, group: Group) -> float:
+    """Return the seconds of a floating-point operation in the products of a prompt."""
+    return c.product[group] / machine.matrix + c.scaling[group] / machine.vector
+
+
+def prefill_parts(
+    passes: Passes, machine: Machine, c: Coefficients, group: Group
+) -> dict[Part, Floats]:
+    """Return seconds of each pass of a prompt by part, float64 [P].
+
+    Parts are shares of the whole: of the root of two squares each has its square's share.
+    """
+    read = c.bandwidth * (passes.weight_bytes + passes.kv_bytes) / machine.bandwidth
+    product = passes.batch * passes.flops * per_flop(machine, c, group)
+    moved = c.activation * passes.batch * passes.activation_bytes / machine.bandwidth
+    work = product + moved
+    both = np.hypot(read, work)
+    share = work / both
+    return {
+        Part.WEIGHTS: read * (read / both),
+        Part.PRODUCT: product * share,
+        Part.ACTIVATION: moved * share,
+        Part.ATTENTION: c.attention * passes.batch * passes.attention_flops / machine.vector,
+        Part.STEP: np.full_like(read, c.prompt_step * passes.layers / machine.clock),
+    }
+
+
+def bound(passes: Passes, machine: Machine) -> Floats:
+    """Return the least seconds of each pass: all bytes as stated, all FLOPs at the highest rate."""
+    moved = (passes.weight_bytes + passes.kv_bytes) / machine.stated_bandwidth
+    work = passes.batch * (passes.flops + passes.attention_flops) / machine.peak
+    return np.maximum(moved, work)
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """A measured deviation from physics.
+
+    Attributes:
+        device: id.
+        silicon: id of the die.
+        architecture: id of the design, empty where it is not known.
+        group: of the format of weights.
+        deviation: logarithm of measured over physical time, the median of its rates.
+        rates: number of measured rates.
+        own: whether the user measured it.
+    """
+
+    device: str
+    silicon: str
+    architecture: str
+    group: Group
+    deviation: float
+    rates: int = 1
+    own: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Scales:
+    """Standard deviations of the parts of a deviation.
+
+    Attributes:
+        architecture: of a design.
+        silicon: of a die.
+        format: of a group of formats on a die.
+        noise: of one measurement, and of another version of the runtime.
+        widen: factor of intervals, from devices left out.
+        blind: of what physics alone leaves open, where a group or a backend was never measured.
+    """
+
+    architecture: float
+    silicon: float
+    format: float
+    noise: float
+    widen: float = 1.0
+    blind: float = 0.0
+
+
+_OWN_NOISE: Final = 0.02  # repeats of one rate by llama-bench
+_OTHER_GROUP: Final = 0.15  # of a group of formats that was measured on fewer kinds of silicon
+_FEW_SILICON: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Deviation:
+    """Mean and standard deviation of a logarithm of time, and the evidence nearest to it."""
+
+    mean: float
+    spread: float
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Deviations:
+    """The posterior over the deviations of one backend and phase.
+
+    Attributes:
+        scales: of the prior.
+        observed: measurements.
+    """
+
+    scales: Scales
+    observed: tuple[Observed, ...] = ()
+    _solved: dict[str, Floats] = field(default_factory=dict, repr=False, compare=False)
+
+    def with_own(self, own: Sequence[Observed]) -> Deviations:
+        """Return the posterior that knows the user's measurements too."""
+        return Deviations(self.scales, (*self.observed, *own)) if own else self
+
+    def covariance(self, rows: Sequence[Observed], columns: Sequence[Observed]) -> Floats:
+        """Return the prior covariance, without noise, float64 [R, C]."""
+        s = self.scales
+        same = {
+            name: np.equal.outer(
+                np.array([getattr(r, name) for r in rows], object),
+                np.array([getattr(c, name) for c in columns], object),
+            ).astype(np.float64)
+            for name in ("architecture", "silicon", "group")
+        }
+        named = np.array([bool(r.architecture) for r in rows], np.float64)[:, None]
+        total: Floats = (
+            s.architecture**2 * same["architecture"] * named
+            + s.silicon**2 * same["silicon"]
+            + s.format**2 * same["silicon"] * same["group"]
+        )
+        return total
+
+    def noise(self) -> Floats:
+        """Return the variance of each measurement, float64 [N]."""
+        return np.array([_OWN_NOISE**2 if o.own else self.scales.noise**2 for o in self.observed])
+
+    def of(self, targets: Sequence[Observed]) -> tuple[Floats, Floats]:
+        """Return mean and standard deviation of each target's deviation, float64 [T] each."""
+        s = self.scales
+        other = np.array([_OTHER_GROUP**2 * self._is_rare(t) for t in targets])
+        prior = s.architecture**2 + s.silicon**2 + s.format**2 + s.blind**2 + other
+        if not self.observed:
+            return np.zeros(len(targets)), s.widen * np.sqrt(prior + s.noise**2)
+        if not self._solved:
+            own = self.covariance(self.observed, self.observed) + np.diag(self.noise())
+            inverse = np.linalg.inv(own).astype(np.float64)
+            self._solved["inverse"] = inverse
+            deviations = np.array([o.deviation for o in self.observed])
+            self._solved["weights"] = inverse @ deviations
+        to = self.covariance(targets, self.observed)  # [T, N]
+        explained = np.einsum("tn,nm,tm->t", to, self._solved["inverse"], to)
+        spread = np.sqrt(np.maximum(prior - explained, 0.0) + s.noise**2)
+        return to @ self._solved["weights"], s.widen * spread
+
+    def _is_rare(self, target: Observed) -> bool:
+        """Whether a group of formats was measured on few kinds of silicon, and not on this one."""
+        silicon = {o.silicon for o in self.observed if o.group is target.group}
+        return len(silicon) < _FEW_SILICON and target.silicon not in silicon
+
+
+def silicon_of(device: Device) -> str:
+    """Return the id of a device's die, of its own where the die is not known."""
+    return device.chip or device.id
+
+
+def target_of(device: Device, group: Group) -> Observed:
+    """Return where a device and a group of formats stand among measurements."""
+    return Observed(device.id, silicon_of(device), device.architecture, group, math.nan, 0)
+
+
+def evidence_text(target: Observed, observed: Sequence[Observed], title: str) -> str:
+    """Return in words which measurements a time rests on, the nearest first."""
+    for what, names in (
+        ("on this device with such weights", ("device", "group")),
+        ("on this device with other weights", ("device",)),
+        ("on this chip", ("silicon",)),
+        ("on this architecture", ("architecture",)),
+    ):
+        rows = [o for o in observed if _is(o, target, *names) and getattr(o, names[0])]
+        if any(o.own for o in rows):
+            return f"measured by you {what}"
+        if rows:
+            count = sum(o.rates for o in rows)
+            rates = "1 published rate" if count == 1 else f"{count} published rates"
+            return f"{rates} of {title} {what}"
+    devices = len({o.device for o in observed})
+    if devices:
+        return f"published rates of {title} on {devices} other devices"
+    return f"physics alone: no published rate of {title}"
+
+
+def _is(one: Observed, other: Observed, *names: str) -> bool:
+    return all(getattr(one, name) == getattr(other, name) for name in names)

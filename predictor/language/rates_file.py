@@ -1,0 +1,166 @@
+"""The shipped coefficients and measured deviations of all backends: one small JSON file."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+from predictor.core.errors import InputError
+from predictor.core.files import read_bytes, write_text
+from predictor.core.resources import resources_dir
+from predictor.devices.strict_json import parse_object
+from predictor.language.rates import (
+    Coefficients,
+    Deviations,
+    Group,
+    Observed,
+    Phase,
+    Scales,
+)
+
+FORMAT: Final = "ctm-generation-rates/1"
+_MOST_BYTES: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """What is known of one backend.
+
+    Attributes:
+        title: for people.
+        coefficients: of its physics.
+        deviations: of measurements from it, by phase.
+    """
+
+    title: str
+    coefficients: Coefficients
+    deviations: Mapping[Phase, Deviations]
+
+
+def rates_path() -> Path:
+    """Return the path of the shipped file."""
+    return resources_dir() / "generation" / "rates.json"
+
+
+@lru_cache(maxsize=1)
+def shipped_rates() -> Mapping[str, Backend]:
+    """Return the shipped backends by name.
+
+    Raises:
+        InputError: the file is missing or damaged.
+    """
+    return read_rates(rates_path())
+
+
+def read_rates(path: Path) -> Mapping[str, Backend]:
+    """Read and check a file of rates.
+
+    Raises:
+        InputError: it cannot be read, or is no such file.
+    """
+    data = read_bytes(path, _MOST_BYTES, "install CloserToMe again")
+    document = parse_object(data, str(path), "file of generation rates", _MOST_BYTES)
+    try:
+        return _backends(document)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise InputError(
+            str(path), f"is no file of generation rates ({error})", "install CloserToMe again"
+        ) from error
+
+
+def _backends(document: Mapping[str, Any]) -> dict[str, Backend]:
+    if document["schema"] != FORMAT:
+        raise ValueError(f"its form is {document['schema']!r}, not {FORMAT}")
+    return {name: _backend(entry) for name, entry in document["backends"].items()}
+
+
+def write_rates(path: Path, backends: Mapping[str, Backend], made_by: str) -> None:
+    """Write a file of rates."""
+    document = {
+        "schema": FORMAT,
+        "made_by": made_by,
+        "backends": {name: _entry(backend) for name, backend in backends.items()},
+    }
+    write_text(path, json.dumps(document, indent=1, allow_nan=False) + "\n")
+
+
+_BY_GROUP: Final = ("unpack", "product", "scaling")
+
+
+def _backend(entry: Any) -> Backend:
+    return Backend(
+        str(entry["title"]),
+        _coefficients(entry["coefficients"]),
+        {phase: _deviations(entry[phase.value]) for phase in Phase},
+    )
+
+
+def _coefficients(entry: Any) -> Coefficients:
+    numbers: dict[str, Any] = {
+        name: (
+            {Group(group): _positive(v) for group, v in value.items()}
+            if name in _BY_GROUP
+            else _positive(value)
+        )
+        for name, value in entry.items()
+    }
+    if any(set(numbers[name]) != set(Group) for name in _BY_GROUP):
+        raise ValueError("its coefficients are not complete")
+    return Coefficients(**numbers)
+
+
+def _deviations(entry: Any) -> Deviations:
+    scales = Scales(**{name: _positive(value) for name, value in entry["scales"].items()})
+    observed = tuple(
+        Observed(str(d), str(s), str(a), Group(g), _finite(v), int(n))
+        for d, s, a, g, v, n in entry["observed"]
+    )
+    return Deviations(scales, observed)
+
+
+def _positive(value: Any) -> float:
+    if not _finite(value) >= 0:
+        raise ValueError(f"{value} is under 0")
+    return float(value)
+
+
+def _finite(value: Any) -> float:
+    if not math.isfinite(value):
+        raise ValueError(f"{value} is not a number")
+    return float(value)
+
+
+def _entry(backend: Backend) -> dict[str, object]:
+    c = backend.coefficients
+    names = Coefficients.__slots__
+    return {
+        "title": backend.title,
+        "coefficients": {
+            name: (
+                {group.value: _short(v) for group, v in getattr(c, name).items()}
+                if name in _BY_GROUP
+                else _short(getattr(c, name))
+            )
+            for name in names
+        },
+        **{phase.value: _phase_entry(backend.deviations[phase]) for phase in Phase},
+    }
+
+
+def _phase_entry(deviations: Deviations) -> dict[str, object]:
+    return {
+        "scales": {n: _short(getattr(deviations.scales, n)) for n in Scales.__slots__},
+        "observed": [
+            [o.device, o.silicon, o.architecture, o.group.value, round(o.deviation, 4), o.rates]
+            for o in deviations.observed
+        ],
+    }
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.5g}")

@@ -1,0 +1,1 @@
+"""Language models: published rates, the fit of the engine's coefficients, its figures."""

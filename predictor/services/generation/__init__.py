@@ -1,0 +1,1 @@
+"""Language models on devices: time to first token, tokens a second, memory."""

@@ -1,0 +1,375 @@
+"""Time to first token, tokens a second and memory of a language model on devices."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Final
+
+import numpy as np
+
+from predictor.core.errors import InputError
+from predictor.core.records import Basis, Device
+from predictor.language.architecture import DecoderArchitecture
+from predictor.language.machine import Machine, machine_of
+from predictor.language.memory import Memory, longest_context, memory_of, usable_memory
+from predictor.language.passes import Passes, decode_pass, prefill_passes
+from predictor.language.rates import (
+    Z80,
+    Observed,
+    Part,
+    Phase,
+    bound,
+    decode_parts,
+    evidence_text,
+    group_of,
+    prefill_parts,
+    target_of,
+)
+from predictor.language.rates_file import Backend, shipped_rates
+from predictor.language.runtimes import LanguageRuntime, runtime_for
+from predictor.language.weights import KV_BITS, WeightFormat, weight_format
+
+# The format that users of a runtime mostly take.
+USUAL_WEIGHTS: Final[Mapping[str, str]] = {
+    "genie": "int4-128",
+    "mlc": "q4f16",
+    "onnxruntime-genai": "int4-32",
+    "tensorrt-llm": "fp16",
+    "vllm": "fp16",
+}
+_USUAL_WEIGHTS: Final = "q4_k_m"
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationRequest:
+    """A run of a language model.
+
+    Attributes:
+        prompt: tokens of the prompt of one sequence.
+        new: tokens that are generated after it.
+        context: tokens in the cache at which tokens a second are read; 0 for the prompt and half of
+            the new tokens.
+        batch: sequences at once.
+        weights: name of a format; empty for the usual one of the runtime.
+        kv_precision: of the KV cache.
+        runtime: name; empty for llama.cpp where it runs, else the first that does.
+    """
+
+    prompt: int = 512
+    new: int = 128
+    context: int = 0
+    batch: int = 1
+    weights: str = ""
+    kv_precision: str = "fp16"
+    runtime: str = ""
+
+    @property
+    def longest(self) -> int:
+        """Tokens of a sequence that the cache has to hold."""
+        return max(self.context, self.prompt + self.new)
+
+    @property
+    def depth(self) -> int:
+        """Tokens in the cache where tokens a second are read."""
+        return self.context or self.prompt + self.new // 2
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A time with its 80 % interval and the least that physics allows, in ms.
+
+    Attributes:
+        median, low, high: of the distribution.
+        bound: the least.
+        binds: the part that takes most of it.
+    """
+
+    median: float
+    low: float
+    high: float
+    bound: float
+    binds: Part
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """A language model on a device.
+
+    Attributes:
+        model: name.
+        device: the device.
+        runtime: name, empty where none runs.
+        weights: name of the format.
+        first_token: ms to the first token of all sequences; None without a number.
+        token: ms of each further token of all sequences; None without a number.
+        request: the run.
+        memory: that it takes.
+        usable_bytes: that the device gives; None where its memory is not known.
+        longest_context: that fits; None where the memory is not known.
+        basis: of the times.
+        evidence: measurements that they rest on, in words.
+        problem: why there is no number; empty where there is one.
+    """
+
+    model: str
+    device: Device
+    runtime: str
+    weights: str
+    first_token: Interval | None
+    token: Interval | None
+    request: GenerationRequest
+    memory: Memory
+    usable_bytes: float | None
+    longest_context: int | None
+    basis: Basis | None
+    evidence: str
+    problem: str = ""
+
+    @property
+    def fits(self) -> bool | None:
+        """Whether the memory suffices; None where it is not known."""
+        return None if self.usable_bytes is None else self.memory.total <= self.usable_bytes
+
+    @property
+    def prefill_tokens_per_s(self) -> float | None:
+        """Prompt tokens a second of all sequences."""
+        return self._rate(self.first_token, self.request.prompt)
+
+    @property
+    def decode_tokens_per_s(self) -> float | None:
+        """New tokens a second of all sequences."""
+        return self._rate(self.token, 1)
+
+    def _rate(self, interval: Interval | None, tokens: int) -> float | None:
+        return None if interval is None else 1000 * tokens * self.request.batch / interval.median
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredRate:
+    """New tokens a second of all sequences that the user measured in the request's run."""
+
+    device: Device
+    tokens_per_s: float
+
+
+def generate(
+    model: DecoderArchitecture,
+    devices: Sequence[Device],
+    request: GenerationRequest,
+    measured: Sequence[MeasuredRate] = (),
+) -> list[Generation]:
+    """Predict a run on devices.
+
+    Args:
+        model: the decoder.
+        devices: targets.
+        request: the run.
+        measured: of this run; they calibrate the device that they are of and those near it.
+
+    Returns:
+        One entry a device, in their order; what cannot run has its problem.
+
+    Raises:
+        InputError: the request is not of this model: an unknown format or precision, a context
+            that is longer than the model's.
+    """
+    check(model, request)
+    work = _Work(model, request)
+    planned = [_planned(device, request) for device in devices]
+    own = _own(work, request, measured)
+    of_backend: dict[str, list[_Plan]] = defaultdict(list)
+    for plan in planned:
+        if isinstance(plan, _Plan):
+            of_backend[plan.backend].append(plan)
+    predicted: dict[int, Generation] = {}
+    for name, plans in of_backend.items():
+        for plan, generation in zip(plans, _predict(work, name, plans, own), strict=True):
+            predicted[id(plan)] = generation
+    return [
+        predicted[id(plan)]
+        if isinstance(plan, _Plan)
+        else _without(work, device, request, str(plan))
+        for device, plan in zip(devices, planned, strict=True)
+    ]
+
+
+def check(model: DecoderArchitecture, request: GenerationRequest) -> None:
+    """Refuse a run that is not one of the model.
+
+    Raises:
+        InputError: see ``generate``.
+    """
+    if request.kv_precision not in KV_BITS:
+        raise InputError(
+            f"--kv-precision {request.kv_precision}",
+            "there is no such precision of a KV cache",
+            f"choose one of {', '.join(KV_BITS)}",
+        )
+    if request.weights:
+        weight_format(request.weights)
+    if request.longest > model.max_context:
+        raise InputError(
+            model.name,
+            f"its context has {model.max_context:,} tokens, and {request.longest:,} are asked for",
+            "give a shorter --prompt, --new or --context",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """A device with the runtime that it takes."""
+
+    device: Device
+    runtime: LanguageRuntime
+    backend: str
+    form: WeightFormat
+    machine: Machine
+
+
+def _planned(device: Device, request: GenerationRequest) -> _Plan | InputError:
+    try:
+        runtime, backend = runtime_for(device, request.runtime)
+        machine = machine_of(device)
+    except InputError as error:
+        return error
+    form = weight_format(request.weights or USUAL_WEIGHTS.get(runtime.name, _USUAL_WEIGHTS))
+    return _Plan(device, runtime, backend, form, machine)
+
+
+class _Work:
+    """The passes of a run, counted once a format and micro-batch."""
+
+    def __init__(self, model: DecoderArchitecture, request: GenerationRequest) -> None:
+        self.model, self.request = model, request
+        self.kv_bits = KV_BITS[request.kv_precision]
+        self.prefill = cache(self._prefill)
+        self.decode = cache(self._decode)
+        self.memory = cache(self._memory)
+        self.longest = cache(self._longest)
+
+    def _prefill(self, form: str, micro_batch: int) -> Passes:
+        tokens, batch = self.request.prompt, self.request.batch
+        # A pass of llama.cpp holds tokens of all sequences.
+        size = max(micro_batch // batch, 1) if micro_batch else tokens
+        return prefill_passes(self.model, weight_format(form), self.kv_bits, tokens, batch, size)
+
+    def _decode(self, form: str) -> Passes:
+        depth, batch = self.request.depth, self.request.batch
+        return decode_pass(self.model, weight_format(form), self.kv_bits, depth, batch)
+
+    def _memory(self, form: str) -> Memory:
+        request = self.request
+        return memory_of(
+            self.model, weight_format(form), request.longest, request.batch, self.kv_bits
+        )
+
+    def _longest(self, form: str, usable: float) -> int:
+        batch = self.request.batch
+        return longest_context(self.model, weight_format(form), usable, batch, self.kv_bits)
+
+
+def _own(
+    work: _Work, request: GenerationRequest, measured: Sequence[MeasuredRate]
+) -> dict[str, list[Observed]]:
+    """Return the deviations of the user's measurements by backend."""
+    own: dict[str, list[Observed]] = defaultdict(list)
+    for each in measured:
+        plan = _planned(each.device, request)
+        if isinstance(plan, InputError):
+            raise plan
+        group = group_of(plan.form)
+        c = shipped_rates()[plan.backend].coefficients
+        parts = decode_parts(work.decode(plan.form.name), plan.machine, c, group)
+        seconds = request.batch / each.tokens_per_s
+        deviation = math.log(seconds / float(sum(part.sum() for part in parts.values())))
+        target = target_of(plan.device, group)
+        own[plan.backend].append(replace(target, deviation=deviation, rates=1, own=True))
+    return own
+
+
+def _predict(
+    work: _Work, name: str, plans: Sequence[_Plan], own: Mapping[str, Sequence[Observed]]
+) -> list[Generation]:
+    """Predict the devices of one backend."""
+    backend = shipped_rates()[name]
+    mine = own.get(name, ())
+    targets = [target_of(plan.device, group_of(plan.form)) for plan in plans]
+    deviations = {
+        Phase.PREFILL: backend.deviations[Phase.PREFILL],
+        Phase.DECODE: backend.deviations[Phase.DECODE].with_own(mine),
+    }
+    of_phase = {phase: each.of(targets) for phase, each in deviations.items()}
+    generations = []
+    for at, (plan, target) in enumerate(zip(plans, targets, strict=True)):
+        (prompt_mean, prompt_spread), (mean, spread) = (
+            (float(means[at]), float(spreads[at])) for means, spreads in of_phase.values()
+        )
+        observed = deviations[Phase.DECODE].observed
+        is_own = any(o.own and o.device == plan.device.id for o in observed)
+        basis = Basis.PROBED if is_own else Basis.ZERO_SHOT if observed else Basis.ANALYTIC
+        usable = usable_memory(plan.device)
+        form = plan.form.name
+        generations.append(
+            Generation(
+                work.model.name,
+                plan.device,
+                plan.runtime.name,
+                form,
+                _first_token(work, plan, backend, prompt_mean, prompt_spread),
+                _token(work, plan, backend, mean, spread),
+                work.request,
+                work.memory(form),
+                None if usable is None else usable.bytes,
+                None if usable is None else work.longest(form, usable.bytes),
+                basis,
+                _evidence(backend, target, deviations[Phase.PREFILL].observed, observed),
+            )
+        )
+    return generations
+
+
+def _first_token(
+    work: _Work, plan: _Plan, backend: Backend, mean: float, spread: float
+) -> Interval:
+    passes = work.prefill(plan.form.name, plan.runtime.micro_batch)
+    group = group_of(plan.form)
+    parts = prefill_parts(passes, plan.machine, backend.coefficients, group)
+    return _interval(parts, passes, plan.machine, mean, spread)
+
+
+def _token(work: _Work, plan: _Plan, backend: Backend, mean: float, spread: float) -> Interval:
+    passes = work.decode(plan.form.name)
+    parts = decode_parts(passes, plan.machine, backend.coefficients, group_of(plan.form))
+    return _interval(parts, passes, plan.machine, mean, spread)
+
+
+def _interval(
+    parts: Mapping[Part, np.ndarray], passes: Passes, machine: Machine, mean: float, spread: float
+) -> Interval:
+    totals = {part: float(each.sum()) for part, each in parts.items()}
+    least = 1000 * float(bound(passes, machine).sum())
+    median = max(1000 * sum(totals.values()) * math.exp(mean), least)
+    width = math.exp(Z80 * spread)
+    binds = max(totals, key=lambda part: totals[part])
+    return Interval(median, max(median / width, least), median * width, least, binds)
+
+
+def _evidence(
+    backend: Backend, target: Observed, prompts: Sequence[Observed], tokens: Sequence[Observed]
+) -> str:
+    of_tokens = evidence_text(target, tokens, backend.title)
+    of_prompts = evidence_text(target, prompts, backend.title)
+    return of_tokens if of_tokens == of_prompts else f"{of_tokens}; prompt: {of_prompts}"
+
+
+def _without(work: _Work, device: Device, request: GenerationRequest, problem: str) -> Generation:
+    form = weight_format(request.weights or _USUAL_WEIGHTS).name
+    usable = usable_memory(device)
+    return Generation(
+        work.model.name, device, "", form, None, None, request, work.memory(form),
+        None if usable is None else usable.bytes, None, None, "", problem,
+    )  # fmt: skip
