@@ -146,7 +146,7 @@ def prediction_options(parser: argparse.ArgumentParser, budget_help: str) -> Non
     parser.add_argument("--precision", choices=[str(p) for p in Precision])
     parser.add_argument("--threads", type=thread_count, metavar="N", help="0: all cores")
     measure_option(parser)
-    parser.add_argument("--budget-ms", type=_positive_float, metavar="X", help=budget_help)
+    parser.add_argument("--budget-ms", type=positive_float, metavar="X", help=budget_help)
     parser.add_argument(
         "--engine", default="", metavar="NAME", help="closertome (usual) or roofline"
     )
@@ -190,7 +190,8 @@ def _int_from(text: str, low: int) -> int:
     return value
 
 
-def _positive_float(text: str) -> float:
+def positive_float(text: str) -> float:
+    """Return a number over 0."""
     try:
         value = float(text)
     except ValueError:

@@ -18,6 +18,7 @@ from predictor.core.libraries import settle_libraries
 _COMMANDS = {
     "predict": ("predict", "latency of models on devices"),
     "explain": ("predict", "where the time goes, and what would change it"),
+    "generate": ("generate", "language models: time to first token, tokens a second, memory"),
     "compare": ("compare", "models against one of them"),
     "report": ("report", "predictions as a PDF, Markdown or JSON document"),
     "inspect": ("inspect", "operators of a model"),

@@ -195,7 +195,7 @@ class Scales:
 
 _OWN_NOISE: Final = 0.02  # repeats of one rate by llama-bench
 _OTHER_GROUP: Final = 0.15  # of a group of formats that was measured on fewer kinds of silicon
-_FEW_SILICON: Final = 4
+_FEW_SILICON: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,6 +253,8 @@ class Deviations:
         prior = s.architecture**2 + s.silicon**2 + s.format**2 + s.blind**2 + other
         if not self.observed:
             return np.zeros(len(targets)), s.widen * np.sqrt(prior + s.noise**2)
+        mine = {(o.device, o.group) for o in self.observed if o.own}
+        again = np.array([_OWN_NOISE if (t.device, t.group) in mine else s.noise for t in targets])
         if not self._solved:
             own = self.covariance(self.observed, self.observed) + np.diag(self.noise())
             inverse = np.linalg.inv(own).astype(np.float64)
@@ -261,7 +263,7 @@ class Deviations:
             self._solved["weights"] = inverse @ deviations
         to = self.covariance(targets, self.observed)  # [T, N]
         explained = np.einsum("tn,nm,tm->t", to, self._solved["inverse"], to)
-        spread = np.sqrt(np.maximum(prior - explained, 0.0) + s.noise**2)
+        spread = np.sqrt(np.maximum(prior - explained, 0.0) + again**2)
         return to @ self._solved["weights"], s.widen * spread
 
     def _is_rare(self, target: Observed) -> bool:

@@ -109,8 +109,7 @@ def runtime_for(device: Device, name: str = "") -> tuple[LanguageRuntime, str]:
     if not running:
         raise InputError(
             device.id,
-            f"no language model runs on {printable(device.name)}: no runtime of them is known for "
-            "it",
+            f"no runtime of language models is known for {printable(device.name)}",
             "choose the CPU or the GPU of the same system, or another device",
         )
     if name and name not in running:

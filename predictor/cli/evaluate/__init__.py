@@ -8,6 +8,7 @@ _SUBJECTS = {
     "bound": ("evaluate.bound", "measurements under the physical bound, and the estimate's error"),
     "classes": ("evaluate.classes", "errors by runtime and kind of device, on silicon left out"),
     "memory": ("evaluate.memory", "peak memory and fallbacks against what AI Hub publishes"),
+    "generation": ("evaluate.generation", "language models, on devices left out"),
     "nas": ("evaluate.nas", "latency predictors on neural architecture search spaces"),
     "physics": ("evaluate.physics", "parts of the physics, each left out or replaced in turn"),
     "selectors": ("evaluate.selectors", "selectors of reference networks, on silicon left out"),

@@ -112,7 +112,7 @@ class Generation:
         longest_context: that fits; None where the memory is not known.
         basis: of the times.
         evidence: measurements that they rest on, in words.
-        problem: why there is no number; empty where there is one.
+        problem: why there is no number, without the name of the device; empty where there is one.
     """
 
     model: str
@@ -192,7 +192,7 @@ def generate(
     return [
         predicted[id(plan)]
         if isinstance(plan, _Plan)
-        else _without(work, device, request, str(plan))
+        else _without(work, device, request, plan.reason)
         for device, plan in zip(devices, planned, strict=True)
     ]
 

@@ -1,0 +1,47 @@
+"""``ctm evaluate generation``: published rates of language models, devices left out."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from predictor.cli.console import Console
+from predictor.cli.evaluate.figures import (
+    checked_output,
+    environment_of,
+    give,
+    origin_of,
+    research_needed,
+)
+from predictor.cli.parser import EPILOG, Parser, json_option
+from predictor.services.devices.catalogue import load_catalogue
+
+
+def add_generation(parser: Parser) -> None:
+    """Add the options of the subject."""
+    parser.description = (
+        "Predict published rates of language models on devices that are left out, and say how far "
+        "off the predictions are."
+    )
+    parser.epilog = EPILOG
+    parser.set_defaults(run=_run)
+    parser.add_argument(
+        "--data", required=True, metavar="DIR", help="folder with one folder a source"
+    )
+    parser.add_argument(
+        "--output", metavar="OUT.json", help="write the figures here and a page OUT.md beside"
+    )
+    json_option(parser)
+
+
+def _run(options: argparse.Namespace, console: Console) -> int:
+    """Write the figures and their page; always 0."""
+    with research_needed("the evaluation"):
+        from predictor.research.generation.command import judge_generation  # noqa: PLC0415
+        from predictor.research.generation.page import page  # noqa: PLC0415
+
+    output = checked_output(options)
+    environment = environment_of("ctm evaluate generation --data DIR --output OUT.json")
+    figures = {**environment, **judge_generation(Path(options.data), load_catalogue().by_id)}
+    give(figures, page(figures, origin_of(environment)), output, options, console)
+    return 0

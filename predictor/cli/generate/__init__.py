@@ -1,0 +1,100 @@
+"""``ctm generate``: language models on devices."""
+
+from __future__ import annotations
+
+import argparse
+
+from predictor.cli.console import Console
+from predictor.cli.parser import Parser, json_option, measure_option, positive_float, positive_int
+
+EPILOG = """\
+exit codes: 0 done, 1 --min-tokens-per-s missed, 2 the input is wrong, 3 the host failed,
+130 cancelled
+"""
+
+
+def add_generate(parser: Parser) -> None:
+    """Add the options of the command."""
+    parser.description = (
+        "Predict time to first token, tokens a second and memory of a language model on each "
+        "device, from its Hugging Face config.json or an ONNX decoder; no weights are read."
+    )
+    parser.epilog = EPILOG
+    parser.set_defaults(run=_run)
+    parser.add_argument("model", metavar="MODEL.onnx|config.json", help="the decoder")
+    parser.add_argument(
+        "--device",
+        action="append",
+        default=[],
+        metavar="ID|DEVICE.json|this",
+        help="a device, shipped or your own: its id, a unique part of its name, a device file, or "
+        "this machine; may be repeated (without --device and --all: a short cross-section of the "
+        "catalogue)",
+    )
+    parser.add_argument("--all", action="store_true", help="every shipped device that can run it")
+    _counts(parser)
+    parser.add_argument(
+        "--weights",
+        default="",
+        metavar="FORMAT",
+        help="format of the weights: q4_k_m, q4_0, q8_0, fp16, int4-32, ... (default: the usual "
+        "one of the runtime, q4_k_m under llama.cpp)",
+    )
+    parser.add_argument(
+        "--kv-precision",
+        default="fp16",
+        metavar="P",
+        help="precision of the KV cache: fp16, q8_0, ... (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--runtime",
+        default="",
+        metavar="NAME",
+        help="llama.cpp (usual), llama.cpp-vulkan, llama.cpp-rocm, mlc, onnxruntime-genai, genie, "
+        "tensorrt-llm or vllm",
+    )
+    measure_option(parser)
+    parser.add_argument(
+        "--min-tokens-per-s",
+        type=positive_float,
+        metavar="F",
+        help="exit 1 when a device generates fewer new tokens a second, or does not hold the model",
+    )
+    parser.add_argument(
+        "--measured",
+        action="append",
+        default=[],
+        metavar="DEVICE=TOKENS_PER_S",
+        help="new tokens a second that you measured there in this very run; calibrates that device "
+        "and those near it; may be repeated",
+    )
+    json_option(parser)
+
+
+def _counts(parser: Parser) -> None:
+    for name, usual, text in (
+        ("prompt", 512, "tokens of the prompt"),
+        ("new", 128, "tokens generated after it"),
+        ("batch", 1, "sequences at once"),
+    ):
+        parser.add_argument(
+            f"--{name}",
+            type=positive_int,
+            default=usual,
+            metavar="N",
+            help=f"{text} (default: {usual})",
+        )
+    parser.add_argument(
+        "--context",
+        type=positive_int,
+        default=0,
+        metavar="N",
+        help="tokens in the cache at which tokens a second are given (default: the prompt and half "
+        "of the new tokens)",
+    )
+
+
+def _run(options: argparse.Namespace, console: Console) -> int:
+    from predictor.cli.generate.command import run  # noqa: PLC0415  # imports NumPy
+
+    return run(options, console)

@@ -1,0 +1,112 @@
+"""``ctm generate``: a language model on devices, printed as text or JSON."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from predictor.cli.catalogue import open_catalogue
+from predictor.cli.console import Console
+from predictor.cli.generate.text import generation_text
+from predictor.core.errors import InputError
+from predictor.core.records import Device
+from predictor.services.devices.catalogue import Catalogue, means_this_machine
+from predictor.services.generation.document import generation_document
+from predictor.services.generation.generate import (
+    Generation,
+    GenerationRequest,
+    MeasuredRate,
+    generate,
+)
+from predictor.services.generation.models import read_language_model, size_of
+
+_TOO_SLOW = 1  # exit code
+_MEASURED = "--measured"
+
+
+def run(options: argparse.Namespace, console: Console) -> int:
+    """Predict the model on every device and print the result."""
+    model = read_language_model(options.model)
+    catalogue = open_catalogue(options, console)
+    request = GenerationRequest(
+        options.prompt,
+        options.new,
+        options.context,
+        options.batch,
+        options.weights,
+        options.kv_precision,
+        options.runtime,
+    )
+    devices = _devices(options, catalogue)
+    results = generate(model, devices, request, _measured(options, catalogue))
+    least = options.min_tokens_per_s
+    if all(each.token is None for each in results) and (least is not None or len(results) == 1):
+        # Exit code 0 would pass for a rate that nothing has.
+        raise InputError(results[0].device.id, results[0].problem, "choose another device")
+    if options.json:
+        console.document(generation_document(results))
+    else:
+        console.result(generation_text(size_of(model), results, with_problems=not options.all))
+    return 0 if least is None else _exit_code(results, least)
+
+
+def _devices(options: argparse.Namespace, catalogue: Catalogue) -> list[Device]:
+    """Return the devices that were asked for, each once, in that order."""
+    # This machine last: its rates are not measured for a command that another name refuses.
+    named = {text: catalogue.find(text) for text in sorted(options.device, key=means_this_machine)}
+    devices = [named[text] for text in options.device]
+    if options.all:
+        devices += catalogue.devices
+    if not devices:
+        devices += catalogue.cross_section
+    return list({device.id: device for device in devices}.values())
+
+
+def _measured(options: argparse.Namespace, catalogue: Catalogue) -> list[MeasuredRate]:
+    """Return the rates of ``--measured``.
+
+    Raises:
+        InputError: one is of no device, no rate, or given twice.
+    """
+    rates: dict[str, MeasuredRate] = {}
+    for text in options.measured:
+        name, separator, value = text.rpartition("=")
+        if not separator or not name:
+            raise InputError(
+                f"{_MEASURED} {text}",
+                "it is not of the form DEVICE=TOKENS_PER_S",
+                "write rtx3060=55.2",
+            )
+        device = catalogue.find(name)
+        if device.id in rates:
+            raise InputError(f"{_MEASURED} {text}", "it is given twice", "leave one out")
+        rates[device.id] = MeasuredRate(device, _rate(text, value))
+    return list(rates.values())
+
+
+def _rate(text: str, value: str) -> float:
+    try:
+        rate = float(value)
+    except ValueError:
+        rate = 0.0
+    if not 0 < rate < _MOST_TOKENS_PER_S:
+        raise InputError(
+            f"{_MEASURED} {text}",
+            f"{value!r} is no number of tokens a second",
+            "write rtx3060=55.2",
+        )
+    return rate
+
+
+_MOST_TOKENS_PER_S = 1e7
+
+
+def _exit_code(results: Sequence[Generation], least: float) -> int:
+    """Return 1 where a device is too slow or too small."""
+    slow = [
+        each
+        for each in results
+        if each.token is not None
+        and ((each.decode_tokens_per_s or 0) < least or each.fits is False)
+    ]
+    return _TOO_SLOW if slow else 0

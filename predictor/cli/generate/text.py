@@ -1,0 +1,99 @@
+"""The text of ``ctm generate``: a table, the fastest device first, and what stands behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from predictor.cli.model_text import NAME_COLUMNS
+from predictor.cli.tables import render_table
+from predictor.core.text import printable, shortened
+from predictor.core.wording import NOTHING, number
+from predictor.services.generation.generate import Generation, Interval
+
+_COLUMNS = (
+    "Device",
+    "Runtime",
+    "Weights",
+    "First token ms",
+    "80 % interval",
+    "Tokens/s",
+    "80 % interval",
+    "At most",
+    "Memory GB",
+    "Fits",
+    "Longest context",
+)
+_RIGHT = "   rrrrrr r"
+
+
+def generation_text(size: str, results: Sequence[Generation], *, with_problems: bool) -> str:
+    """Return the text.
+
+    Args:
+        size: of the decoder in words.
+        results: one a device.
+        with_problems: whether devices without a number are named.
+    """
+    numbered = [each for each in results if each.token is not None]
+    numbered.sort(key=lambda each: -(each.decode_tokens_per_s or 0))
+    blocks = [_heading(size, results[0])]
+    if numbered:
+        rows = [_row(each) for each in numbered]
+        blocks.append(render_table(_COLUMNS, rows, _RIGHT))
+        blocks.append("\n".join(_behind(each) for each in numbered[:_EXPLAINED]))
+    if any(each.fits is False for each in numbered):
+        blocks.append("Where it does not fit, the rates are those that it would have if it did.")
+    if with_problems and (problems := [each for each in results if each.token is None]):
+        blocks.append(
+            "\n".join(printable(f"{each.device.id}: {each.problem}.") for each in problems)
+        )
+    return "\n\n".join(blocks)
+
+
+_EXPLAINED = 12  # devices; more of them hide what one looks for
+
+
+def _heading(size: str, one: Generation) -> str:
+    request = one.request
+    counts = f"{request.prompt:,} prompt tokens, {request.new:,} new ones"
+    if request.batch > 1:
+        counts += f", {request.batch} sequences at once"
+    at = f"tokens a second with {request.depth:,} tokens in the cache"
+    return f"{printable(one.model)}: {size}; {counts}; {at}"
+
+
+def _row(each: Generation) -> list[str]:
+    first, token = each.first_token, each.token
+    batch = each.request.batch
+    return [
+        shortened(each.device.name, NAME_COLUMNS),
+        each.runtime,
+        each.weights,
+        number(first.median if first else None),
+        _between(first.low, first.high) if first else NOTHING,
+        number(each.decode_tokens_per_s),
+        _between(_rate(token.high, batch), _rate(token.low, batch)) if token else NOTHING,
+        number(_rate(token.bound, batch)) if token else NOTHING,
+        number(each.memory.total / 1e9),
+        {True: "yes", False: "no", None: "not known"}[each.fits],
+        NOTHING if each.longest_context is None else f"{each.longest_context:,}",
+    ]
+
+
+def _between(low: float, high: float) -> str:
+    return f"{number(low)}-{number(high)}"
+
+
+def _rate(token_ms: float, batch: int) -> float:
+    return 1000 * batch / token_ms
+
+
+def _behind(each: Generation) -> str:
+    """Return what binds the phases and what the numbers rest on."""
+    binds = f"{_binds('prompt', each.first_token)}, {_binds('tokens', each.token)}"
+    name = shortened(each.device.name, NAME_COLUMNS)
+    return f"{name}: {binds}; {each.basis}, {each.evidence}"
+
+
+def _binds(phase: str, interval: Interval | None) -> str:
+    return f"{phase} bound by {interval.binds}" if interval else ""

@@ -1,0 +1,98 @@
+"""The page of ``ctm evaluate generation``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from predictor.core.wording import NOTHING, number
+from predictor.research.generation.judge import METHODS
+
+_INTRODUCTION: Final = """\
+Published rates of language models against the engine of `ctm generate`
+([language models](../language-models.md)). Silicon is left out one at a time: coefficients, scales
+and widths of intervals are fitted to the rest. An error is that of tokens a second; a figure is the
+median over devices and formats of the median over their rates. Goals are of llama.cpp on single
+devices; MXFP4 counts as Q4, bfloat16 as F16.
+
+*One constant* is the median share of the roofline by backend, phase and format. *Residual
+regression* corrects the roofline by a ridge regression on sizes of model, input and device, as
+Roofline-LLM does. *Physics alone* is the engine without what measurements of the same architecture
+say. Which terms physics has was decided while looking at these figures; all numbers in them are
+fitted without the silicon they are judged on."""
+
+_SHOWN: Final = """\
+Shown without goals: serving frameworks with one sequence, phones' NPUs, and what stands on fewer
+than four kinds of silicon. CDNA cards under llama.cpp are several times slower than their memory
+allows; left out, nothing tells so. The translation models of HAT run under PyTorch, which is no
+runtime of language models here, and are not used."""
+
+_PRODUCTS: Final = """\
+FP16 products of whole models with 1 to 4096 rows (vidur), one share of bandwidth and one of
+arithmetic a card; median error by the way that the two are joined."""
+
+_HEADER: Final = (
+    "phase", "weights", "backend", "silicon", "devices", "rates",
+    *(f"{name}, %" for name in METHODS), "80 % covers, %", "goal, %",
+)  # fmt: skip
+
+
+def page(document: Mapping[str, Any], origin: str) -> str:
+    """Return the Markdown page of a document.
+
+    Args:
+        document: the figures.
+        origin: one sentence: which command wrote it, when and where.
+    """
+    figures: Sequence[Mapping[str, Any]] = document["figures"]
+    parts = [
+        "# Language models on devices left out",
+        origin,
+        _INTRODUCTION,
+        "## llama.cpp, all backends",
+        _figures([f for f in figures if f["backend"] == "all"]),
+        "## By backend and format",
+        _figures([f for f in figures if f["backend"] != "all"]),
+        _SHOWN,
+        "## Bound",
+        f"{document['under_bound']} of {document['rates']} rates are faster than their bound.",
+        "## Products by rows",
+        _PRODUCTS,
+        _table(
+            ("card", "products", *document["products"][0]["median_error_percent"]),
+            [
+                (f["card"], f["products"], *f["median_error_percent"].values())
+                for f in document["products"]
+            ],
+        ),
+        "## Rates that are not used",
+        _table(("reason", "rows"), list(document["unused"].items())),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _figures(figures: Sequence[Mapping[str, Any]]) -> str:
+    rows = [
+        (
+            f["phase"],
+            f["weights"],
+            f["backend"],
+            f["silicon"],
+            f["devices"],
+            f["rates"],
+            *(number(value) for value in f["median_error_percent"].values()),
+            number(f["coverage80_percent"]),
+            number(f["goal_percent"]),
+        )
+        for f in figures
+    ]
+    return _table(_HEADER, rows)
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(_cell(cell) for cell in line) + " |" for line in lines)
+
+
+def _cell(cell: object) -> str:
+    return NOTHING if cell is None else str(cell)

@@ -1,0 +1,56 @@
+"""Predictions of language models as a JSON document."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from predictor.services.generation.generate import Generation, Interval
+
+SCHEMA = "ctm-generation/1"
+_MB = 1e6
+
+
+def generation_document(results: Sequence[Generation]) -> dict[str, object]:
+    """Return the document: every key is always there, null where there is no number."""
+    return {"schema": SCHEMA, "results": [_entry(each) for each in results]}
+
+
+def _entry(each: Generation) -> dict[str, object]:
+    request, first, token = each.request, each.first_token, each.token
+    return {
+        "model": each.model,
+        "device": each.device.id,
+        "runtime": each.runtime or None,
+        "weights": each.weights,
+        "prompt_tokens": request.prompt,
+        "new_tokens": request.new,
+        "context_tokens": request.depth,
+        "batch": request.batch,
+        "kv_precision": request.kv_precision,
+        "ttft_ms": first and first.median,
+        "ttft_low80_ms": first and first.low,
+        "ttft_high80_ms": first and first.high,
+        "ttft_bound_ms": first and first.bound,
+        "prefill_tokens_per_s": each.prefill_tokens_per_s,
+        "ms_per_token": token and token.median,
+        "decode_tokens_per_s": each.decode_tokens_per_s,
+        "decode_low80_tokens_per_s": _rate(token, request.batch, "high"),
+        "decode_high80_tokens_per_s": _rate(token, request.batch, "low"),
+        "decode_bound_tokens_per_s": _rate(token, request.batch, "bound"),
+        "prefill_bound_by": first and first.binds.value,
+        "decode_bound_by": token and token.binds.value,
+        "memory_mb": each.memory.total / _MB,
+        "weights_mb": each.memory.weights / _MB,
+        "kv_cache_mb": each.memory.cache / _MB,
+        "working_mb": each.memory.working / _MB,
+        "usable_mb": None if each.usable_bytes is None else each.usable_bytes / _MB,
+        "fits": each.fits,
+        "longest_context": each.longest_context,
+        "basis": each.basis and each.basis.value,
+        "evidence": each.evidence,
+        "problem": each.problem or None,
+    }
+
+
+def _rate(token: Interval | None, batch: int, name: str) -> float | None:
+    return None if token is None else 1000 * batch / float(getattr(token, name))
