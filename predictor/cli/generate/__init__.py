@@ -21,7 +21,11 @@ def add_generate(parser: Parser) -> None:
     )
     parser.epilog = EPILOG
     parser.set_defaults(run=_run)
-    parser.add_argument("model", metavar="MODEL.onnx|config.json", help="the decoder")
+    parser.add_argument(
+        "model",
+        metavar="MODEL.onnx|config.json",
+        help="the decoder: its config.json, the folder that holds it, or an ONNX file",
+    )
     parser.add_argument(
         "--device",
         action="append",
@@ -37,8 +41,8 @@ def add_generate(parser: Parser) -> None:
         "--weights",
         default="",
         metavar="FORMAT",
-        help="format of the weights: q4_k_m, q4_0, q8_0, fp16, int4-32, ... (default: the usual "
-        "one of the runtime, q4_k_m under llama.cpp)",
+        help="format of the weights: q4_k_m, q4_0, q8_0, fp16, int4-32, ... (default: that of an "
+        "ONNX file, else the usual one of the runtime: q4_k_m under llama.cpp)",
     )
     parser.add_argument(
         "--kv-precision",

@@ -11,14 +11,14 @@ from predictor.cli.generate.text import generation_text
 from predictor.core.errors import InputError
 from predictor.core.records import Device
 from predictor.services.devices.catalogue import Catalogue, means_this_machine
-from predictor.services.generation.document import generation_document
+from predictor.services.generation.document import generation_document, size_of
 from predictor.services.generation.generate import (
     Generation,
     GenerationRequest,
     MeasuredRate,
     generate,
 )
-from predictor.services.generation.models import read_language_model, size_of
+from predictor.services.models.language import read_language_model
 
 _TOO_SLOW = 1  # exit code
 _MEASURED = "--measured"
@@ -26,14 +26,16 @@ _MEASURED = "--measured"
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Predict the model on every device and print the result."""
-    model = read_language_model(options.model)
+    read = read_language_model(options.model)
+    model = read.architecture
     catalogue = open_catalogue(options, console)
     request = GenerationRequest(
         options.prompt,
         options.new,
         options.context,
         options.batch,
-        options.weights,
+        # The user's word, else what an ONNX file has.
+        options.weights or (read.recognised.weights if read.recognised else ""),
         options.kv_precision,
         options.runtime,
     )

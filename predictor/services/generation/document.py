@@ -1,13 +1,23 @@
-"""Predictions of language models as a JSON document."""
+"""Predictions of language models as a JSON document, and a model's size in words."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from predictor.core.wording import number
+from predictor.language.architecture import DecoderArchitecture
 from predictor.services.generation.generate import Generation, Interval
 
 SCHEMA = "ctm-generation/1"
 _MB = 1e6
+
+
+def size_of(model: DecoderArchitecture) -> str:
+    """Return the parameters of a model in words, of experts those of a token too."""
+    size = f"{number(model.parameters() / 1e9)} B parameters"
+    if model.experts:
+        size += f", {number(model.active_parameters() / 1e9)} B of them a token"
+    return size
 
 
 def generation_document(results: Sequence[Generation]) -> dict[str, object]:

@@ -1,0 +1,141 @@
+"""``ctm generate`` as a process: the contract that scripts depend on."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+LLAMA = {
+    "model_type": "llama",
+    "hidden_size": 4096,
+    "intermediate_size": 14336,
+    "num_hidden_layers": 32,
+    "num_attention_heads": 32,
+    "num_key_value_heads": 8,
+    "vocab_size": 128256,
+    "max_position_embeddings": 8192,
+}
+KEYS = {
+    "model",
+    "device",
+    "runtime",
+    "weights",
+    "prompt_tokens",
+    "new_tokens",
+    "ttft_ms",
+    "ttft_low80_ms",
+    "ttft_high80_ms",
+    "prefill_tokens_per_s",
+    "decode_tokens_per_s",
+    "decode_low80_tokens_per_s",
+    "decode_high80_tokens_per_s",
+    "memory_mb",
+    "fits",
+    "basis",
+    "evidence",
+}
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    path = tmp_path / "llama" / "config.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps(LLAMA), encoding="utf-8")
+    return path
+
+
+def test_the_document_has_the_keys_of_its_schema(ctm: Run, config: Path):
+    done = ctm("generate", config, "--device", "rtx3060", "--prompt", "64", "--new", "8", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    document = json.loads(done.stdout)
+    assert document["schema"] == "ctm-generation/1"
+    (result,) = document["results"]
+    assert result.keys() >= KEYS
+    assert result["device"] == "rtx3060"
+    assert result["runtime"] == "llama.cpp"
+    assert (result["prompt_tokens"], result["new_tokens"]) == (64, 8)
+    assert result["ttft_low80_ms"] < result["ttft_ms"] < result["ttft_high80_ms"]
+    assert result["fits"] is True
+    assert result["basis"] == "zero-shot"
+
+
+def test_the_text_names_devices_the_fastest_first(ctm: Run, config: Path):
+    done = ctm("generate", config.parent, "--device", "rpi5", "--device", "rtx4090", "--device",
+               "hailo-8")  # fmt: skip
+    assert done.returncode == 0
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("llama: 8.03 B parameters; 512 prompt tokens, 128 new ones")
+    places = [done.stdout.index(name) for name in ("RTX 4090", "Raspberry Pi 5", "hailo-8: no")]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize(("least", "code"), [("10", 0), ("1000", 1)])
+def test_a_missed_rate_is_exit_code_1(ctm: Run, config: Path, least: str, code: int):
+    done = ctm("generate", config, "--device", "rtx3060", "--min-tokens-per-s", least)
+    assert done.returncode == code
+
+
+def test_a_model_that_does_not_fit_misses_its_rate(ctm: Run, config: Path):
+    done = ctm("generate", config, "--device", "rtx3060", "--weights", "fp32",
+               "--min-tokens-per-s", "1")  # fmt: skip
+    assert done.returncode == 1
+    assert "Where it does not fit" in done.stdout
+
+
+def test_a_measured_rate_calibrates(ctm: Run, config: Path):
+    arguments = ("generate", config, "--device", "rtx3060", "--json")
+    before = json.loads(ctm(*arguments).stdout)["results"][0]
+    after = json.loads(ctm(*arguments, "--measured", "rtx3060=40").stdout)["results"][0]
+    assert abs(after["decode_tokens_per_s"] / 40 - 1) < 0.06
+    assert after["decode_tokens_per_s"] < before["decode_tokens_per_s"]
+    assert after["basis"] == "probed"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--device", "hailo-8"), "no runtime of language models is known for Hailo-8"),
+        (("--device", "rtx3060", "--runtime", "genie"), "genie does not run on"),
+        (("--device", "rtx3060", "--weights", "q9"), "there is no such format"),
+        (("--device", "rtx3060", "--prompt", "9000"), "its context has 8,192 tokens"),
+        (("--device", "rtx3060", "--prompt", "0"), "not a whole number from 1"),
+        (("--device", "rtx3060", "--measured", "rtx3060"), "DEVICE=TOKENS_PER_S"),
+        (("--device", "rtx3060", "--measured", "rtx3060=fast"), "no number of tokens a second"),
+        (("--device", "rtx3060", "--measured", "rtx3060=1", "--measured", "rtx3060=2"), "twice"),
+        (("--device", "no-such-device-at-all"), "no device of the catalogue"),
+    ],
+)
+def test_wrong_input_is_one_sentence(
+    ctm: Run, config: Path, arguments: tuple[str, ...], words: str
+):
+    done = ctm("generate", config, *arguments)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("config.json", b'{"model_type": "zebra"}', "zebra"),
+        ("config.json", b"{}", "config.json"),
+        ("tokenizer.json", b'{"added_tokens": []}', "tokenizer"),
+        ("model.safetensors", b"\x10\x00\x00\x00\x00\x00\x00\x00{}", "safetensors"),
+    ],
+)
+def test_another_file_is_one_sentence(
+    ctm: Run, tmp_path: Path, name: str, content: bytes, words: str
+):
+    path = tmp_path / name
+    path.write_bytes(content)
+    done = ctm("generate", path, "--device", "rtx3060")
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert len(done.stderr.splitlines()) == 1

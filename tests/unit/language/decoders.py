@@ -1,0 +1,59 @@
+"""Small decoders with round numbers, and a machine to run them on."""
+
+from __future__ import annotations
+
+from predictor.core.metrics import Family
+from predictor.core.records import Device
+from predictor.language.architecture import DecoderArchitecture
+from predictor.language.machine import Machine
+from predictor.language.rates import Coefficients, Group
+
+TINY = DecoderArchitecture(
+    name="tiny",
+    family="llama",
+    layers=2,
+    hidden=256,
+    heads=4,
+    kv_heads=2,
+    head_dim=64,
+    feed_forward=512,
+    vocabulary=1024,
+    max_context=4096,
+)
+EXPERTS = DecoderArchitecture(
+    name="experts",
+    family="mixtral",
+    layers=2,
+    hidden=256,
+    heads=4,
+    kv_heads=2,
+    head_dim=64,
+    feed_forward=0,
+    vocabulary=1024,
+    max_context=4096,
+    experts=8,
+    experts_per_token=2,
+    expert_feed_forward=512,
+)
+# Matrices of one layer of TINY: queries and output, keys and values, gate, up and down.
+LAYER = 2 * 256 * 256 + 2 * 256 * 128 + 3 * 256 * 512
+HEAD = 256 * 1024
+
+MACHINE = Machine(1e9, 1e9, 1e10, 1e11, 1e12, 2.0)
+SIMPLE = Coefficients(
+    bandwidth=1.0,
+    unpack=dict.fromkeys(Group, 0.0),
+    cache=0.0,
+    step=0.0,
+    product=dict.fromkeys(Group, 1.0),
+    scaling=dict.fromkeys(Group, 0.0),
+    attention=0.0,
+    activation=0.0,
+    prompt_step=0.0,
+)
+
+
+def gpu(**metrics: float) -> Device:
+    """Return an NVIDIA card with these facts."""
+    facts = {"dram_bw_gbps": 500.0, "fp32_tflops": 20.0, "fp16_tflops": 80.0, "dram_gb": 12.0}
+    return Device("card", "Card", "NVIDIA", Family.GPU, facts | metrics, architecture="ada")

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import pytest
+
+from predictor.core.errors import InputError
+from predictor.core.metrics import Family
+from predictor.core.records import Device, MeasuredRate
+from predictor.language.machine import machine_of
+from predictor.language.runtimes import runtime_for
+from tests.unit.language.decoders import gpu
+
+
+def test_a_card_has_its_stated_rates():
+    machine = machine_of(gpu(boost_clock_mhz=2000, int8_tops=160))
+    assert machine.bandwidth == machine.stated_bandwidth == 500e9
+    assert (machine.vector, machine.matrix, machine.peak) == (20e12, 80e12, 160e12)
+    assert machine.clock == 2
+
+
+def test_half_of_what_was_measured_counts():
+    device = dataclasses.replace(gpu(), measured={"dram_bw_gbps": MeasuredRate(205.0, "stencil")})
+    assert machine_of(device).bandwidth == pytest.approx(500e9 * math.sqrt(0.41 / 0.82))
+    assert machine_of(device).stated_bandwidth == 500e9
+
+
+def test_a_processor_multiplies_with_its_vectors():
+    facts = {"dram_bw_gbps": 50.0, "fp32_tflops": 1.0, "fp16_tflops": 2.0}
+    machine = machine_of(Device("p", "P", "Intel", Family.CPU, facts))
+    assert (machine.vector, machine.matrix, machine.peak) == (1e12, 1e12, 2e12)
+
+
+def test_rates_are_derived_from_lanes():
+    facts = {"dram_bw_gbps": 50.0, "fp32_au_per_core": 16, "core_count": 4, "clock_mhz": 2500}
+    machine = machine_of(Device("p", "P", "Intel", Family.CPU, facts))
+    assert machine.vector == pytest.approx(2 * 16 * 4 * 2.5e9)
+
+
+@pytest.mark.parametrize("lacking", ["dram_bw_gbps", "fp32_tflops"])
+def test_a_device_without_its_facts_is_refused(lacking):
+    facts = {"dram_bw_gbps": 50.0, "fp32_tflops": 1.0}
+    del facts[lacking]
+    with pytest.raises(InputError, match=lacking):
+        machine_of(Device("p", "P", "Intel", Family.CPU, facts))
+
+
+@pytest.mark.parametrize(
+    ("vendor", "family", "architecture", "name", "runtime", "backend"),
+    [
+        ("NVIDIA", Family.GPU, "ada", "", "llama.cpp", "cuda"),
+        ("Apple", Family.GPU, "", "", "llama.cpp", "metal"),
+        ("AMD", Family.GPU, "rdna-3", "", "llama.cpp", "vulkan"),
+        ("AMD", Family.GPU, "cdna-3", "", "llama.cpp", "rocm"),
+        ("AMD", Family.GPU, "rdna-3", "llama.cpp-rocm", "llama.cpp-rocm", "rocm"),
+        ("NVIDIA", Family.GPU, "", "llama.cpp-vulkan", "llama.cpp-vulkan", "vulkan"),
+        ("Qualcomm", Family.MOBILE_GPU, "", "", "llama.cpp", "vulkan"),
+        ("Broadcom", Family.MOBILE_CPU, "", "", "llama.cpp", "cpu"),
+        ("Qualcomm", Family.NPU, "", "", "genie", "genie"),
+        ("NVIDIA", Family.GPU, "", "vllm", "vllm", "vllm"),
+        (
+            "Intel",
+            Family.CPU,
+            "",
+            "onnxruntime-genai",
+            "onnxruntime-genai",
+            "onnxruntime-genai-cpu",
+        ),
+    ],
+)
+def test_the_runtime_of_a_device(vendor, family, architecture, name, runtime, backend):
+    device = Device("d", "D", vendor, family, {}, architecture=architecture)
+    chosen, of = runtime_for(device, name)
+    assert (chosen.name, of) == (runtime, backend)
+
+
+@pytest.mark.parametrize(
+    ("vendor", "family", "name", "words"),
+    [
+        ("Hailo", Family.NPU, "", "no runtime of language models is known for D"),
+        ("Apple", Family.GPU, "llama.cpp-vulkan", "does not run on D, where llama.cpp, mlc can"),
+        ("Intel", Family.CPU, "vllm", "does not run on D"),
+        ("STMicroelectronics", Family.MCU, "", "no runtime of language models"),
+    ],
+)
+def test_what_does_not_run_is_refused(vendor, family, name, words):
+    with pytest.raises(InputError, match=words):
+        runtime_for(Device("d", "D", vendor, family, {}), name)

@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import pytest
+
+from predictor.core.errors import InputError
+from predictor.core.metrics import Family
+from predictor.core.records import Basis, Device
+from predictor.devices.catalogue import shipped_devices
+from predictor.services.generation.document import generation_document, size_of
+from predictor.services.generation.generate import GenerationRequest, MeasuredRate, generate
+from tests.unit.language.decoders import EXPERTS, TINY, gpu
+
+LLAMA = dataclasses.replace(
+    TINY,
+    name="Llama-3-8B",
+    layers=32,
+    hidden=4096,
+    heads=32,
+    kv_heads=8,
+    head_dim=128,
+    feed_forward=14_336,
+    vocabulary=128_256,
+    max_context=8192,
+)
+CATALOGUE = {device.id: device for device in shipped_devices()}
+SHIPPED = tuple(CATALOGUE.values())
+FACTS = ("dram_bw_gbps", "fp32_tflops", "fp16_tflops", "int8_tops", "boost_clock_mhz", "clock_mhz")
+
+
+def one(device, **request):
+    (result,) = generate(LLAMA, [device], GenerationRequest(**request))
+    return result
+
+
+def test_every_device_has_a_number_or_a_reason():
+    results = generate(LLAMA, SHIPPED, GenerationRequest())
+    assert [each.device for each in results] == list(SHIPPED)
+    for each in results:
+        assert (each.token is None) is bool(each.problem), each.device.id
+        if each.token is None or each.first_token is None:
+            continue
+        for times in (each.first_token, each.token):
+            assert 0 < times.bound <= times.low <= times.median <= times.high, each.device.id
+            assert math.isfinite(times.high)
+        assert each.evidence
+    with_number = [each for each in results if each.token]
+    assert len(with_number) > 400
+
+
+@pytest.mark.parametrize("fact", [*FACTS, "dram_gb"])
+def test_a_fact_that_grows_slows_no_device(fact):
+    devices = [d for d in SHIPPED if d.metric(fact) is not None]
+    grown = [
+        dataclasses.replace(d, metrics={**d.metrics, fact: 1.5 * d.metrics[fact]}) for d in devices
+    ]
+    request = GenerationRequest(new=64, prompt=300)
+    pairs = zip(generate(LLAMA, devices, request), generate(LLAMA, grown, request), strict=True)
+    for before, after in pairs:
+        for old, new in ((before.token, after.token), (before.first_token, after.first_token)):
+            if old is None or new is None:
+                assert old is new, before.device.id
+                continue
+            assert new.median <= old.median * (1 + 1e-9), before.device.id
+            least = 1.0 if fact == "dram_gb" else 1.5
+            assert new.median * least >= old.median * (1 - 1e-9), before.device.id
+
+
+def test_more_memory_never_slows_and_holds_more():
+    small, large = one(gpu(dram_gb=6)), one(gpu(dram_gb=24))
+    assert small.token == large.token
+    assert small.fits is large.fits or (not small.fits and large.fits)
+    assert small.longest_context <= large.longest_context
+
+
+def test_published_devices_are_predicted_as_published():
+    # llama.cpp discussion 15013, Llama 2 7B in Q4_0 at 128 new tokens: 158 tokens a second.
+    llama2 = dataclasses.replace(LLAMA, name="Llama-2-7B", kv_heads=32, feed_forward=11_008,
+                                 vocabulary=32_000)  # fmt: skip
+    request = GenerationRequest(prompt=1, new=126, weights="q4_0")
+    (result,) = generate(llama2, [CATALOGUE["rtx3090"]], request)
+    assert result.decode_tokens_per_s == pytest.approx(158.16, rel=0.08)
+    assert "on this device with such weights" in result.evidence
+    assert result.basis is Basis.ZERO_SHOT
+
+
+def test_a_measured_rate_is_predicted_there_and_moves_its_neighbour():
+    card, sister = gpu(), dataclasses.replace(gpu(dram_bw_gbps=600), id="sister")
+    request = GenerationRequest()
+    before = generate(LLAMA, [card, sister], request)
+    slower = 0.7 * before[0].decode_tokens_per_s
+    after = generate(LLAMA, [card, sister], request, [MeasuredRate(card, slower)])
+    assert after[0].decode_tokens_per_s == pytest.approx(slower, rel=0.05)
+    assert after[0].basis is Basis.PROBED
+    assert after[0].evidence.startswith("measured by you on this device")
+    assert after[0].token.high / after[0].token.low < before[0].token.high / before[0].token.low
+    assert after[1].decode_tokens_per_s < before[1].decode_tokens_per_s
+    assert after[1].basis is Basis.ZERO_SHOT
+    assert after[0].first_token == before[0].first_token
+
+
+def test_a_measurement_where_nothing_runs_is_refused():
+    npu = Device("npu", "NPU", "Hailo", Family.NPU, {"dram_bw_gbps": 10.0})
+    with pytest.raises(InputError, match="no runtime of language models"):
+        generate(LLAMA, [gpu()], GenerationRequest(), [MeasuredRate(npu, 5.0)])
+
+
+def test_a_backend_that_nobody_measured_says_so():
+    result = one(CATALOGUE["core-i7-1165g7"], runtime="onnxruntime-genai")
+    assert result.basis is Basis.ANALYTIC
+    assert result.evidence.startswith("physics alone")
+    assert result.token.high / result.token.low > 2
+
+
+def test_the_usual_weights_are_those_of_the_runtime():
+    card = CATALOGUE["rtx4090"]
+    assert [one(card, runtime=name).weights for name in ("", "vllm", "mlc")] == [
+        "q4_k_m", "fp16", "q4f16",
+    ]  # fmt: skip
+
+
+def test_tokens_of_all_sequences_are_counted_together():
+    single, four = one(gpu()), one(gpu(), batch=4)
+    assert four.token.median > single.token.median
+    assert four.decode_tokens_per_s > single.decode_tokens_per_s
+    assert four.first_token.median > 3 * single.first_token.median
+
+
+def test_the_context_moves_the_token_and_not_the_prompt():
+    near, far = one(gpu()), one(gpu(), context=8000)
+    assert far.first_token == near.first_token
+    assert far.token.median > near.token.median
+    assert far.memory.cache > near.memory.cache
+
+
+def test_a_model_of_experts_generates_faster_than_its_size_says():
+    dense = dataclasses.replace(TINY, feed_forward=8 * 512)
+    sparse = generate(EXPERTS, [gpu()], GenerationRequest())[0]
+    whole = generate(dense, [gpu()], GenerationRequest())[0]
+    assert sparse.token.median < whole.token.median
+
+
+@pytest.mark.parametrize(
+    ("request_", "words"),
+    [
+        (GenerationRequest(prompt=8000, new=500), "8,192 tokens, and 8,500"),
+        (GenerationRequest(context=9000), "9,000 are asked for"),
+        (GenerationRequest(weights="q9"), "no such format"),
+        (GenerationRequest(kv_precision="fp4"), "no such precision"),
+    ],
+)
+def test_what_is_not_of_the_model_is_refused(request_, words):
+    with pytest.raises(InputError, match=words):
+        generate(LLAMA, [gpu()], request_)
+
+
+def test_the_document_has_every_key_without_a_number_too():
+    results = generate(LLAMA, [gpu(), CATALOGUE["hailo-8"]], GenerationRequest())
+    document = generation_document(results)
+    with_number, without = document["results"]
+    assert document["schema"] == "ctm-generation/1"
+    assert with_number.keys() == without.keys()
+    assert with_number["decode_low80_tokens_per_s"] < with_number["decode_tokens_per_s"]
+    assert with_number["decode_tokens_per_s"] < with_number["decode_high80_tokens_per_s"]
+    assert without["ttft_ms"] is without["decode_tokens_per_s"] is without["basis"] is None
+    assert "no runtime" in without["problem"]
+
+
+def test_the_size_of_experts_is_told_by_token():
+    assert size_of(LLAMA) == "8.03 B parameters"
+    assert size_of(EXPERTS).endswith("B of them a token")
