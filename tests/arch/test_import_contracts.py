@@ -130,6 +130,7 @@ def test_of_the_product_two_commands_name_research() -> None:
         "cli/evaluate/classes.py",
         "cli/evaluate/memory.py",
         "cli/evaluate/figures.py",
+        "cli/evaluate/generation.py",
         "cli/evaluate/physics.py",
         "cli/evaluate/selectors.py",
         "cli/evaluate/suite.py",
