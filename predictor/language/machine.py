@@ -14,6 +14,9 @@ from predictor.core.text import printable
 
 # What a streaming stencil reaches of the stated bandwidth on GPUs, median of 107 catalogue devices.
 _USUAL_REACHED: Final = 0.82
+# GB/s of which the threads of one token reach half: they meet at every product, so what the memory
+# of servers has beyond that is lost more and more (192 cores of an AmpereOne reach 165 of 333).
+_HALF_REACHED_GBPS: Final = 300.0
 _USUAL_CLOCK_GHZ: Final = 1.5
 # Rates over FP32 that matrix units of NPUs have, where FP32 is not stated: they have no FP32.
 _INTEGER_OVER_FLOAT: Final = 4.0
@@ -65,8 +68,11 @@ def machine_of(device: Device) -> Machine:
     if device.metric("int8_tops") is None:
         peak = max(peak, vector * (_CPU_INTEGERS if device.family in CPUS else _GPU_INTEGERS))
     clock = device.metric("boost_clock_mhz") or device.metric("clock_mhz")
+    bandwidth = 1e9 * stated * _reached(device, stated)
+    if device.family in CPUS:
+        bandwidth /= 1 + stated / _HALF_REACHED_GBPS
     return Machine(
-        bandwidth=1e9 * stated * _reached(device, stated),
+        bandwidth=bandwidth,
         stated_bandwidth=1e9 * stated,
         vector=1e12 * vector,
         matrix=1e12 * matrix,
@@ -79,6 +85,8 @@ def machine_of(device: Device) -> Machine:
 # have a dot product of four.
 _CPU_INTEGERS: Final = 2.0
 _GPU_INTEGERS: Final = 4.0
+_LEAST_MATRIX_OVER_VECTOR: Final = 2.0  # of an A10G, whose matrix units have the least
+_WITH_DOT_PRODUCTS: Final = frozenset({"pascal-gp10x"})
 _PEAKS: Final = ("fp32_tflops", "tf32_tflops", "fp16_tflops", "bf16_tflops", "int8_tops")
 
 
@@ -114,7 +122,11 @@ def _matrix(device: Device) -> float | None:
         integer = device.metric("int8_tops")
         return vector if integer is None else integer / _INTEGER_OVER_FLOAT
     half = device.metric("fp16_tflops") or device.metric("bf16_tflops")
+    if half is None and vector is not None and device.metric("matrix_units"):
+        half = vector * _LEAST_MATRIX_OVER_VECTOR
     integer = device.metric("int8_tops")
+    if integer is None and vector is not None and device.architecture in _WITH_DOT_PRODUCTS:
+        integer = vector * _GPU_INTEGERS
     # Cards before tensor cores multiply bytes four at once; those with them reach twice the halves.
     rates = (vector, half, None if integer is None else integer / 2)
     return max((rate for rate in rates if rate is not None), default=None)

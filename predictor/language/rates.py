@@ -1,7 +1,7 @@
 """Time of the phases of a decoder on a device: physics, and how far measurements are from it.
 
-Time of a token is a sum of works over rates: bytes of weights and KV cache over the bandwidth,
-weights to multiply and to unpack over the vector rate, layers to start over the clock. A prompt
+Time of a token joins works over rates: bytes of weights and KV cache over the bandwidth, weights to
+multiply and to unpack over the vector rate, layers to start over the clock. A prompt
 adds products over the matrix rate; reading the weights and multiplying them overlap as the root of
 their squares does (GEMM times of A100 and A40 by rows). Every coefficient is positive, so a rate
 that grows never raises a time, nor lowers it by more than its own factor.
@@ -29,6 +29,7 @@ from predictor.language.weights import BITS, WeightFormat
 
 Floats = NDArray[np.float64]
 
+OVERLAP: Final = 1.3  # exponent of the norm: 1 is the sum, infinity the larger
 Z80: Final = 1.2815515655446004  # quantile 0.9 of the normal distribution
 
 
@@ -103,16 +104,25 @@ class Part(StrEnum):
 def decode_parts(
     passes: Passes, machine: Machine, c: Coefficients, group: Group
 ) -> dict[Part, Floats]:
-    """Return seconds of each pass of one token by part, float64 [P]."""
+    """Return seconds of each pass of one token by part, float64 [P].
+
+    Starting the layers is hidden in part behind their work: the two join as a norm between the sum
+    and the larger. Parts are shares of the whole.
+    """
     one = c.unpack[group] * passes.weights / machine.vector
     # Another sequence costs its share of a product, or once more what the first one does.
     more = np.minimum(one, passes.flops * per_flop(machine, c, group))
-    return {
+    work = {
         Part.WEIGHTS: c.bandwidth * passes.weight_bytes / machine.bandwidth,
         Part.CACHE: passes.kv_bytes * (c.bandwidth / machine.bandwidth + c.cache / machine.vector),
         Part.UNPACK: one + (passes.batch - 1) * more,
-        Part.STEP: np.full_like(one, c.step * passes.layers / machine.clock),
     }
+    worked: Floats = np.sum(list(work.values()), axis=0)
+    step = np.full_like(one, c.step * passes.layers / machine.clock)
+    whole = (worked**OVERLAP + step**OVERLAP) ** (1 / OVERLAP)
+    share = (worked / whole) ** (OVERLAP - 1)
+    parts = {part: each * share for part, each in work.items()}
+    return {**parts, Part.STEP: step * (step / whole) ** (OVERLAP - 1)}
 
 
 def per_flop(machine: Machine, c: Coefficients, group: Group) -> float:

@@ -28,15 +28,19 @@ class LanguageRuntime:
         backends: name of the fitted backend by kind of device and maker; an empty maker stands
             for all that are not named.
         micro_batch: most tokens of a prompt in one pass; 0 for the whole prompt.
+        architectures: of devices that it runs on; empty for all.
     """
 
     name: str
     title: str
     backends: Mapping[tuple[Family, str], str]
     micro_batch: int = 0
+    architectures: frozenset[str] = frozenset()
 
     def backend(self, device: Device) -> str:
         """Return the backend on ``device``, empty where the program does not run there."""
+        if self.architectures and device.architecture not in self.architectures:
+            return NONE
         if self.name == "llama.cpp" and device.architecture.startswith("cdna"):
             return "rocm"  # these cards have no graphics, so nobody runs Vulkan on them
         named = self.backends.get((device.family, device.vendor))
@@ -77,6 +81,8 @@ _ROWS: Final = (
         "Qualcomm Genie",
         _on("genie", frozenset({Family.NPU}), "Qualcomm"),
         micro_batch=128,
+        # NPUs of phones from Snapdragon 8 Gen 2 on; the maker's server cards have another runtime.
+        architectures=frozenset({"hexagon-v73", "hexagon-v75", "hexagon-v79", "hexagon-v81"}),
     ),
     LanguageRuntime(
         "mlc", "MLC LLM", _on("mlc", _GPUS, "NVIDIA", "AMD", "Apple", "Intel", "Qualcomm", "Arm")

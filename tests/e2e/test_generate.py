@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import onnx
 import pytest
+
+from tests.networks.decoders import Size, genai
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -139,3 +143,17 @@ def test_another_file_is_one_sentence(
     assert done.returncode == 2
     assert words in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_decoder_in_onnx_has_its_own_weights(ctm: Run, tmp_path: Path):
+    path = tmp_path / "decoder.onnx"
+    proto = genai(Size()).model()
+    for tensor in proto.graph.initializer:
+        if not tensor.HasField("raw_data"):  # a matrix: its data are made up here
+            tensor.raw_data = bytes(2 * math.prod(tensor.dims))
+    onnx.save(proto, path)
+    done = ctm("generate", path, "--device", "rpi5", "--runtime", "onnxruntime-genai", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    (result,) = json.loads(done.stdout)["results"]
+    assert result["weights"].startswith(("fp", "int4"))
+    assert (result["runtime"], result["basis"]) == ("onnxruntime-genai", "analytic")

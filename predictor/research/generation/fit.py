@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from predictor.language.machine import Machine, machine_of
 from predictor.language.passes import Passes, decode_pass, prefill_passes
 from predictor.language.rates import (
+    OVERLAP,
     Z80,
     Coefficients,
     Deviations,
@@ -40,9 +41,10 @@ from predictor.research.generation.published import Rate
 Floats = NDArray[np.float64]
 
 _LEAST_BANDWIDTH: Final = 1.05  # nothing reaches more than 95 % of what is stated
-# A layer starts a dozen kernels, each of which takes 1.3 us at least (gpu_benches).
-_LEAST_STEP: Final = 40e-6
-_ROUNDS: Final = 30
+# A layer starts some twenty kernels of 1.3 to 3.3 us each (gpu_benches), at 1.7 to 2.5 GHz.
+_LEAST_STEP: Final = 100e-6
+_ROUNDS: Final = 15
+_SHARE_ROUNDS: Final = 5
 _KV_BITS: Final = 16.0
 _GROUPS: Final = tuple(Group)
 # Products of integers are scaled block by block; the others are unpacked to halves beforehand.
@@ -158,7 +160,16 @@ def _fit_decode(rows: Sequence[Row], start: Coefficients) -> Coefficients:
     # The prompt before an answer takes what it takes elsewhere.
     rest = np.array([_prompt_seconds(row, start) / row.rate.tokens for row in rows])
     pull = _pull(rows) / np.maximum(usual, _OF_USUAL * other)
-    solved = _relative(columns, seconds, _weights(rows), least, usual, pull, rest)
+    solved = usual
+    # A norm is linear in its terms but for their shares, which change little.
+    for _ in range(_SHARE_ROUNDS):
+        step = columns[:, 2] * solved[2]
+        work = columns @ solved - step
+        whole = (work**OVERLAP + step**OVERLAP) ** (1 / OVERLAP)
+        shares = np.tile(((work / whole) ** (OVERLAP - 1))[:, None], columns.shape[1])
+        shares[:, 2] = (step / whole) ** (OVERLAP - 1)
+        nearer = _relative(columns * shares, seconds, _weights(rows), least, usual, pull, rest)
+        solved = (solved + nearer) / 2
     unpack = dict(zip(groups, solved[3:].tolist(), strict=True))
     return replace(
         start,
@@ -195,7 +206,7 @@ def _fit_prefill(rows: Sequence[Row], start: Coefficients) -> Coefficients:
     )
     pull = _pull(rows) / np.maximum(usual, _OF_USUAL * other)
     # The root of two squares is linear in the work but for its share, which changes little.
-    for _ in range(4):
+    for _ in range(_SHARE_ROUNDS):
         columns, rest = zip(*(_prefill_columns(row, groups, c) for row in rows), strict=True)
         solved = _relative(
             np.array(columns), seconds, weights, np.zeros(len(usual)), usual, pull, np.array(rest)

@@ -30,6 +30,16 @@ def test_a_processor_multiplies_with_its_vectors():
     facts = {"dram_bw_gbps": 50.0, "fp32_tflops": 1.0, "fp16_tflops": 2.0}
     machine = machine_of(Device("p", "P", "Intel", Family.CPU, facts))
     assert (machine.vector, machine.matrix, machine.peak) == (1e12, 1e12, 2e12)
+    assert machine.stated_bandwidth == 50e9
+    assert machine.bandwidth == pytest.approx(50e9 / (1 + 50 / 300))
+
+
+def test_matrix_units_whose_rate_is_not_stated_do_the_least_that_there_is():
+    facts = {"dram_bw_gbps": 600.0, "fp32_tflops": 31.5}
+    card = Device("c", "C", "NVIDIA", Family.GPU, facts)
+    units = dataclasses.replace(card, metrics={**facts, "matrix_units": 320})
+    old = dataclasses.replace(card, architecture="pascal-gp10x")
+    assert [machine_of(d).matrix / 1e12 for d in (card, units, old)] == [31.5, 63, 63]
 
 
 def test_rates_are_derived_from_lanes():
@@ -57,7 +67,7 @@ def test_a_device_without_its_facts_is_refused(lacking):
         ("NVIDIA", Family.GPU, "", "llama.cpp-vulkan", "llama.cpp-vulkan", "vulkan"),
         ("Qualcomm", Family.MOBILE_GPU, "", "", "llama.cpp", "vulkan"),
         ("Broadcom", Family.MOBILE_CPU, "", "", "llama.cpp", "cpu"),
-        ("Qualcomm", Family.NPU, "", "", "genie", "genie"),
+        ("Qualcomm", Family.NPU, "hexagon-v79", "", "genie", "genie"),
         ("NVIDIA", Family.GPU, "", "vllm", "vllm", "vllm"),
         (
             "Intel",
@@ -78,6 +88,7 @@ def test_the_runtime_of_a_device(vendor, family, architecture, name, runtime, ba
 @pytest.mark.parametrize(
     ("vendor", "family", "name", "words"),
     [
+        ("Qualcomm", Family.NPU, "", "no runtime of language models"),
         ("Hailo", Family.NPU, "", "no runtime of language models is known for D"),
         ("Apple", Family.GPU, "llama.cpp-vulkan", "does not run on D, where llama.cpp, mlc can"),
         ("Intel", Family.CPU, "vllm", "does not run on D"),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from predictor.language.machine import Machine
 from predictor.language.passes import decode_pass, prefill_passes
 from predictor.language.rates import (
+    OVERLAP,
     Deviations,
     Group,
     Observed,
@@ -45,11 +46,16 @@ def test_a_token_is_its_bytes_over_the_bandwidth():
     assert parts[Part.UNPACK][0] == parts[Part.STEP][0] == 0
 
 
-def test_unpacking_and_steps_are_added():
+def test_steps_are_hidden_in_part_behind_the_work():
     c = dataclasses.replace(SIMPLE, unpack=dict.fromkeys(Group, 3.0), step=1e-3)
     parts = decode_parts(decode_pass(TINY, F16, 16, 0), MACHINE, c, Group.HALF)
-    assert parts[Part.UNPACK][0] == pytest.approx(3 * (2 * LAYER + HEAD) / 1e10)
-    assert parts[Part.STEP][0] == pytest.approx(1e-3 * 2 / 2)
+    alone = decode_parts(
+        decode_pass(TINY, F16, 16, 0), MACHINE, dataclasses.replace(c, step=0.0), Group.HALF
+    )
+    assert alone[Part.UNPACK][0] == pytest.approx(3 * (2 * LAYER + HEAD) / 1e10)
+    work, step = seconds(alone), 1e-3 * 2 / 2
+    assert seconds(parts) == pytest.approx((work**OVERLAP + step**OVERLAP) ** (1 / OVERLAP))
+    assert max(work, step) < seconds(parts) < work + step
 
 
 def test_further_sequences_cost_a_product_where_that_is_cheaper():

@@ -99,12 +99,12 @@ def test_intervals_are_widened_until_they_hold():
 
 
 def test_the_judge_leaves_silicon_out():
-    rows = rows_of(made(noise=0.1))
+    rows = rows_of(made(noise=0.1, count=6))
     judged = judge(rows, make_backends(rows))
     assert len(judged) == len(rows)
     table = {(f["phase"], f["weights"], f["backend"]): f for f in figures(judged)}
     decode = table["decode", "F16", "all"]
-    assert (decode["silicon"], decode["rates"]) == (10, 40)
+    assert (decode["silicon"], decode["rates"]) == (6, 24)
     assert decode["goal_percent"] == 5
     # What is left out has a factor that nothing tells of.
     assert 2 < decode["median_error_percent"]["engine"] < 20

@@ -104,7 +104,7 @@ def test_what_is_not_used_is_counted_with_its_reason(data):
     assert reasons["does not fit in the memory"] == 1
     assert reasons["prompt rates that grow with the prompt by more than 15 %"] == 2
     assert reasons["faster than the memory: a slip of the source"] == 1
-    assert sum(unused.values()) == 14
+    assert sum(unused.values()) == 13
 
 
 def test_a_missing_table_is_named(tmp_path):
