@@ -46,7 +46,9 @@ from predictor.core.errors import HostError
 from predictor.core.units import LatencyUnit
 
 if TYPE_CHECKING:
+    from ctm_gui.language.dialog import LanguageModelDialog
     from ctm_gui.window.central_views import CentralViews
+    from predictor.services.models.language import LanguageModel
 
 _LEFT_WIDTH = 340
 # A folder of models changes the list once a model.
@@ -78,6 +80,7 @@ class MainWindow(QMainWindow):
         self._settings = settings
         self._central: CentralViews | None = None
         self._theme, self._unit = LIGHT, LatencyUnit.MS
+        self.language_model: LanguageModelDialog | None = None
         self.models_panel = ModelsPanel(workspace.shelf)
         self.targets_panel = TargetsPanel(workspace.selection)
         self.what_if_bar = WhatIfBar()
@@ -120,7 +123,7 @@ class MainWindow(QMainWindow):
             self,
             "Open models",
             self._settings.get(table.FOLDER),
-            "ONNX models (*.onnx);;All (*)",
+            "ONNX models (*.onnx);;Language models (config.json);;All (*)",
         )
         self.open_paths(paths)
 
@@ -227,6 +230,20 @@ class MainWindow(QMainWindow):
         self.message_list.set_theme(theme)
         self.status_line.set_theme(theme)
         self.overlay.set_theme(theme)
+        if self.language_model is not None:
+            self.language_model.set_theme(theme)
+
+    def show_language_model(self, model: LanguageModel) -> None:
+        """Show a language model in its window, which stays open beside this one."""
+        from ctm_gui.language.dialog import LanguageModelDialog  # noqa: PLC0415
+        from ctm_gui.language.presenter import GenerationPresenter  # noqa: PLC0415
+
+        if self.language_model is None:
+            presenter = GenerationPresenter(self.workspace.selection, self)
+            self.language_model = LanguageModelDialog(presenter, self._theme, self)
+        self.language_model.show_model(model)
+        self.language_model.show()
+        self.language_model.activateWindow()
 
     def closeEvent(self, event: QCloseEvent) -> None:
         self._remember()
@@ -274,6 +291,7 @@ class MainWindow(QMainWindow):
     def _connect(self) -> None:
         workspace = self.workspace
         workspace.opened.connect(self._settings.add_recent)
+        workspace.language_model_opened.connect(self.show_language_model)
         workspace.activity_changed.connect(self._show_activity)
         workspace.what_if_changed.connect(self._show_what_if)
         workspace.comparison_changed.connect(self._show_engine)

@@ -6,6 +6,7 @@ import gc
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtGui import QUndoStack
@@ -21,7 +22,7 @@ from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
 from ctm_gui.tasks.store_client import OwnMeasurements, Recorder
 from ctm_gui.undo import UndoStep
 from ctm_gui.window.messages import MessageLog
-from predictor.core.errors import CtmError
+from predictor.core.errors import CtmError, InputError
 from predictor.core.memory import release_memory
 from predictor.core.records import Device, Precision
 from predictor.core.text import plural
@@ -33,6 +34,7 @@ from predictor.services.models.ingestion import IngestionWorker
 
 DEVICE_SUFFIX = ".json"
 PROJECT_SUFFIX = ".ctmproject"
+CONFIGURATION = "config.json"  # of a language model, as Hugging Face names it
 # A burst of changes (the check boxes of a group) makes one run.
 PREDICT_DELAY_MS = 15
 # While files are read one after another, what is shown follows them a few times a second.
@@ -69,6 +71,7 @@ class Workspace(QObject):
     activity_changed = Signal()
     what_if_changed = Signal()
     opened = Signal(object)
+    language_model_opened = Signal(object)
 
     def __init__(
         self,
@@ -142,8 +145,13 @@ class Workspace(QObject):
     def open_paths(self, paths: Sequence[str]) -> None:
         """Add model files, and those inside folders; they are searched off the window's thread.
 
-        Device files become devices of the user's, projects are taken over.
+        Device files become devices of the user's, projects are taken over, the configuration of a
+        language model is shown in a window of its own.
         """
+        for path in paths:
+            if Path(path).name == CONFIGURATION:
+                self._open_language_model(path)
+        paths = [path for path in paths if Path(path).name != CONFIGURATION]
         devices = [path for path in paths if path.lower().endswith(DEVICE_SUFFIX)]
         projects = [path for path in paths if path.lower().endswith(PROJECT_SUFFIX)]
         self.library.import_files(devices)
@@ -158,6 +166,17 @@ class Workspace(QObject):
             on_error=self.messages.error,
         )
         self.activity_changed.emit()
+
+    def _open_language_model(self, path: str) -> None:
+        from predictor.services.models.language import read_language_model  # noqa: PLC0415
+
+        # Some kB of text: reading it takes less than a frame.
+        try:
+            model = read_language_model(path)
+        except InputError as error:
+            self.messages.error(error)
+            return
+        self.language_model_opened.emit(model)
 
     def cancel_all(self) -> None:
         """Stop searching, reading and measuring this machine."""

@@ -30,8 +30,12 @@ from predictor.language.rates import (
     target_of,
 )
 from predictor.language.rates_file import Backend, shipped_rates
-from predictor.language.runtimes import LanguageRuntime, runtime_for
-from predictor.language.weights import KV_BITS, WeightFormat, weight_format
+from predictor.language.runtimes import LANGUAGE_RUNTIMES, LanguageRuntime, runtime_for
+from predictor.language.weights import FORMATS, KV_BITS, WeightFormat, weight_format
+
+WEIGHT_FORMATS: Final = tuple(FORMATS)
+KV_PRECISIONS: Final = tuple(KV_BITS)
+RUNTIME_NAMES: Final = tuple(LANGUAGE_RUNTIMES)
 
 # The format that users of a runtime mostly take.
 USUAL_WEIGHTS: Final[Mapping[str, str]] = {

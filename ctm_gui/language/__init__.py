@@ -1,0 +1,1 @@
+"""A language model on the ticked devices: first token, tokens a second, memory, curves."""
