@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -86,7 +87,9 @@ def write_rates(path: Path, backends: Mapping[str, Backend], made_by: str) -> No
         "made_by": made_by,
         "backends": {name: _entry(backend) for name, backend in backends.items()},
     }
-    write_text(path, json.dumps(document, indent=1, allow_nan=False) + "\n")
+    text = json.dumps(document, indent=1, allow_nan=False)
+    # A measurement a line: six cells of each would fill a page.
+    write_text(path, re.sub(r"\n {6}| *\n {5}(?=\])", " ", text) + "\n")
 
 
 _BY_GROUP: Final = ("unpack", "product", "scaling")
