@@ -191,7 +191,7 @@ def _int_from(text: str, low: int) -> int:
 
 
 def positive_float(text: str) -> float:
-    """Return a number over 0."""
+    """Return a finite number over 0."""
     try:
         value = float(text)
     except ValueError:

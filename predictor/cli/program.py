@@ -20,6 +20,7 @@ _COMMANDS = {
     "explain": ("predict", "where the time goes, and what would change it"),
     "generate": ("generate", "language models: time to first token, tokens a second, memory"),
     "compare": ("compare", "models against one of them"),
+    "choose": ("choose", "the hardware that meets a budget"),
     "report": ("report", "predictions as a PDF, Markdown or JSON document"),
     "inspect": ("inspect", "operators of a model"),
     "devices": ("devices", "the catalogue of devices"),

@@ -1,0 +1,135 @@
+"""``ctm choose``: the hardware that meets a budget."""
+
+from __future__ import annotations
+
+import argparse
+
+from predictor.cli.console import Console
+from predictor.cli.parser import (
+    EPILOG,
+    Parser,
+    json_option,
+    measure_option,
+    measured_option,
+    positive_float,
+    positive_int,
+    shape_options,
+    thread_count,
+)
+from predictor.cli.reading import reading_found
+from predictor.core.metrics import Family
+from predictor.core.records import Precision
+from predictor.core.runtimes import RUNTIMES, UNKNOWN
+
+
+def add_choose(parser: Parser) -> None:
+    """Add the options of the command."""
+    parser.description = (
+        "Rank devices and configurations by the chance that every model keeps the budget on them, "
+        "and name the one measurement that would settle the choice."
+    )
+    parser.epilog = EPILOG
+    parser.set_defaults(run=_run, engine="")
+    parser.add_argument(
+        "models",
+        nargs="+",
+        metavar="MODEL.onnx",
+        help="a file, a folder to search at any depth, or a pattern in quotes ('models/*.onnx')",
+    )
+    _add_budget(parser)
+    _add_wanted(parser)
+    shape_options(parser)
+    measure_option(parser)
+    measured_option(parser)
+    parser.add_argument(
+        "--rows",
+        type=thread_count,
+        default=10,
+        metavar="N",
+        help="devices that are listed, the best first (default 10; 0: all)",
+    )
+    json_option(parser)
+
+
+def _add_budget(parser: Parser) -> None:
+    budget = parser.add_argument_group("budget", "limits of each model; at least one")
+    budget.add_argument("--max-ms", type=positive_float, metavar="X", help="latency of one run")
+    budget.add_argument(
+        "--min-fps",
+        type=positive_float,
+        metavar="X",
+        help="images a second; up to 16 times the batch is tried for it",
+    )
+    budget.add_argument(
+        "--max-watts",
+        type=positive_float,
+        metavar="X",
+        help="power that the device is stated to draw (TDP)",
+    )
+    budget.add_argument(
+        "--max-memory-mb", type=positive_float, metavar="X", help="weights and activations, 1e6 B"
+    )
+    budget.add_argument(
+        "--chance",
+        type=_chance,
+        default=0.5,
+        metavar="PERCENT",
+        help="least chance of keeping the budget, with which it counts as met (default 50)",
+    )
+
+
+def _add_wanted(parser: Parser) -> None:
+    wanted = parser.add_argument_group(
+        "options to choose from", "each may be repeated; without one, all that is in the catalogue"
+    )
+    wanted.add_argument(
+        "--device",
+        action="append",
+        default=[],
+        metavar="ID|DEVICE.json|this",
+        help="a device, shipped or your own: its id, a unique part of its name, a device file, or "
+        "this machine",
+    )
+    wanted.add_argument(
+        "--family", action="append", default=[], choices=[str(family) for family in Family]
+    )
+    wanted.add_argument(
+        "--runtime",
+        action="append",
+        default=[],
+        choices=[name for name in RUNTIMES if name != UNKNOWN],
+    )
+    wanted.add_argument(
+        "--precision", action="append", default=[], choices=[str(each) for each in Precision]
+    )
+    wanted.add_argument(
+        "--threads",
+        action="append",
+        default=[],
+        type=thread_count,
+        metavar="N",
+        help="of processors; 0: all cores (usual)",
+    )
+    wanted.add_argument(
+        "--times-batch",
+        action="append",
+        default=[],
+        type=positive_int,
+        metavar="N",
+        help="runs over so many times the models' batch (usual: 1; with --min-fps 1 to 16)",
+    )
+
+
+def _chance(text: str) -> float:
+    value = positive_float(text)
+    if value >= 100:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number between 0 and 100")
+    return value / 100
+
+
+def _run(options: argparse.Namespace, console: Console) -> int:
+    with reading_found(options.models, options) as readings:
+        # Imports NumPy and the store while the worker starts.
+        from predictor.cli.choose.command import run  # noqa: PLC0415
+
+        return run(options, console, readings)

@@ -1,0 +1,164 @@
+"""The work of ``ctm choose``: options for a budget, as text and as JSON."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from concurrent.futures import Future
+from contextlib import closing
+from dataclasses import asdict
+
+from predictor.cli.catalogue import open_catalogue
+from predictor.cli.console import Console
+from predictor.cli.measured import given_latencies, measured_of
+from predictor.cli.model_text import NAME_COLUMNS
+from predictor.cli.predicting import BUDGET_MISSED, PredictionStore, read_models
+from predictor.cli.tables import render_table
+from predictor.core.errors import InputError
+from predictor.core.metrics import Family
+from predictor.core.records import Device, Precision
+from predictor.core.text import plural, shortened
+from predictor.core.verdict import likelihood
+from predictor.core.wording import configuration_text, number
+from predictor.services.choose.choice import Choice, Option
+from predictor.services.choose.choose import choose
+from predictor.services.choose.options import BATCHES, Budget, Wanted, options_of
+from predictor.services.devices.catalogue import Catalogue
+from predictor.services.models.inspection import Model
+from predictor.services.report.request import labelled
+
+_SCHEMA = "ctm-choice/1"  # scripts depend on it
+
+
+def run(options: argparse.Namespace, console: Console, readings: Sequence[Future[Model]]) -> int:
+    """Hold every option against the budget and print the best ones; nothing is stored."""
+    budget = Budget(options.max_ms, options.min_fps, options.max_watts, options.max_memory_mb)
+    catalogue = open_catalogue(options, console)
+    targets = options_of(_devices(options, catalogue), _wanted(options))
+    one_run = argparse.Namespace(
+        measured=options.measured, runtime=None, precision=None, threads=None
+    )
+    given = given_latencies(one_run, catalogue, len(readings))
+    with closing(PredictionStore(options.store)) as store:
+        models, code = read_models(readings, console)
+        if code:  # a model that is not there would count as one that keeps the budget
+            return code
+        if not models:
+            raise InputError("ctm choose", "no model was found", "name an ONNX file")
+        signatures = store.signatures([*targets, *(each.target for each in given)])
+        own, devices = measured_of(options, store, models, given, signatures)
+        choice = choose(
+            models,
+            targets,
+            budget,
+            batches=_batches(options),
+            least=options.chance,
+            own=own,
+            signatures=signatures,
+            devices=devices,
+        )
+        names = [each.label for each in labelled(models)]
+        places = choice.of_devices[: options.rows or None]
+        if options.json:
+            console.document(_document(choice, names, places))
+        else:
+            console.result(_text(choice, names, places))
+        stored = store.exit_code(console, "your measurements were not used")
+        return stored or (0 if choice.is_met else BUDGET_MISSED)
+
+
+def _devices(options: argparse.Namespace, catalogue: Catalogue) -> list[Device]:
+    named = {device.id: device for device in map(catalogue.find, options.device)}
+    return list(named.values()) if named else list(catalogue.devices)
+
+
+def _wanted(options: argparse.Namespace) -> Wanted:
+    return Wanted(
+        tuple(options.runtime),
+        tuple(map(Precision, options.precision)),
+        tuple(map(Family, options.family)),
+        tuple(options.threads) or (0,),
+    )
+
+
+def _batches(options: argparse.Namespace) -> Sequence[int]:
+    """Return multiples of the batch; 1 is first, which the others are held against."""
+    usual = (1,) if options.min_fps is None else BATCHES
+    return (1, *sorted({*(options.times_batch or usual)} - {1}))
+
+
+def _text(choice: Choice, names: Sequence[str], places: Sequence[int]) -> str:
+    headers = ("Device", "Configuration", "Chance", "P50 ms", "80 % interval", "W", "MB", "")
+    rows = [_row(choice.option(place)) for place in places]
+    parts = [choice.sentence, render_table(headers, rows, "  rrrrr")]
+    if len(names) > 1:
+        parts.append("Latencies are those of the model that is least likely to keep the budget.")
+    rest = len(choice.of_devices) - len(places)
+    if rest:
+        parts.append(f"{plural(rest, 'more device')}; --rows 0 lists all.")
+    if choice.settling:
+        parts.append(choice.settling.words(names))
+    return "\n\n".join(parts)
+
+
+def _row(option: Option) -> tuple[str, ...]:
+    p = option.prediction
+    return (
+        shortened(option.target.device.name, NAME_COLUMNS),
+        configuration_text(p.configuration),
+        likelihood(option.chance),
+        number(p.latency_ms),
+        f"{number(p.low80_ms)} … {number(p.high80_ms)}",
+        number(option.watts),
+        number(option.memory_mb),
+        "; ".join(option.broken) or ("Pareto front" if option.on_front else ""),
+    )
+
+
+def _document(choice: Choice, names: Sequence[str], places: Sequence[int]) -> dict[str, object]:
+    """Return the JSON document: every key is always there, null where there is no number."""
+    settling = choice.settling
+    return {
+        "schema": _SCHEMA,
+        "models": list(names),
+        "budget": asdict(choice.budget),
+        "least_chance": choice.least,
+        "met": choice.is_met,
+        "sentence": choice.sentence,
+        "considered": {"devices": len(choice.of_devices), "options": len(choice.order)},
+        "meeting": choice.meeting,
+        "options": [_option(choice.option(place), names) for place in places],
+        "front": [_option(choice.option(place), names) for place in sorted(choice.front)],
+        "measure": settling
+        and {
+            "model": names[settling.model],
+            "device": settling.target.device.id,
+            "configuration": asdict(settling.target.configuration),
+            "minutes": settling.minutes,
+            "gain": settling.gain,
+        },
+    }
+
+
+def _option(option: Option, names: Sequence[str]) -> dict[str, object]:
+    return {
+        "device": option.target.device.id,
+        "configuration": asdict(option.prediction.configuration),
+        "chance": option.chance,
+        "watts": option.watts,
+        "memory_mb": option.memory_mb,
+        "on_front": option.on_front,
+        "broken": list(option.broken),
+        "decided_by": names[option.slowest],
+        "latencies": [
+            {
+                "model": name,
+                "latency_ms": p.latency_ms,
+                "low80_ms": p.low80_ms,
+                "high80_ms": p.high80_ms,
+                "basis": p.basis,
+                "evidence": p.evidence,
+            }
+            for name, p in zip(names, option.predictions, strict=True)
+        ],
+    }

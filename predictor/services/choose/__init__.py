@@ -1,0 +1,1 @@
+"""Hardware for models and a budget: ranked options, and the measurement that would settle it."""

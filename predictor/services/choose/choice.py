@@ -1,0 +1,204 @@
+"""A choice: every option of hardware for models with its chance, ranked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predictor.core.records import Prediction, Target
+from predictor.core.text import plural
+from predictor.core.verdict import likelihood
+from predictor.core.wording import batch_of, configuration_text, number, shown
+from predictor.services.choose.options import Budget
+from predictor.services.choose.settle import NextMeasurement
+
+Floats = NDArray[np.float64]
+Places = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One target and batch, held against the budget.
+
+    Attributes:
+        target: the target.
+        batch: of each run.
+        chance: that all models keep all limits, 0 to 1.
+        predictions: of the models.
+        slowest: index of the model with the least chance.
+        watts: that the device is stated to draw; None where nothing is stated.
+        memory_mb: of the largest model; None where it is not known.
+        on_front: whether no other option is better in latency, watts and memory at once.
+        broken: limits other than of time that it does not keep, in words.
+    """
+
+    target: Target
+    batch: int
+    chance: float
+    predictions: tuple[Prediction, ...]
+    slowest: int
+    watts: float | None
+    memory_mb: float | None
+    on_front: bool
+    broken: tuple[str, ...]
+
+    @property
+    def prediction(self) -> Prediction:
+        """Prediction of the model with the least chance."""
+        return self.predictions[self.slowest]
+
+    @property
+    def name(self) -> str:
+        """Device, configuration and batch, for people."""
+        run = configuration_text(self.prediction.configuration)
+        return f"{shown(self.target.device.name)} ({run})"
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """N options for M models, held against a budget.
+
+    Attributes:
+        budget: that all models have to keep.
+        least: chance from which an option meets it.
+        targets: of the options, T; an option's place is batch * T + target.
+        rows: predictions of each model, M rows of N.
+        z: float64 [M, N], limit of ln(latency) in standard deviations from its P50.
+        deviation: float64 [M, N], standard deviation of ln(latency) towards the limit.
+        chance: float64 [N], of all limits.
+        slowest: int [N], the model with the least chance.
+        watts, memory_mb: float64 [N], NaN where not known.
+        broken: limits other than of time that are not kept, by place.
+        order: int [K], places of the options with a number, the best first.
+        settling: the measurement that would change the choice most; None where nothing would.
+    """
+
+    budget: Budget
+    least: float
+    targets: Sequence[Target]
+    rows: Sequence[Sequence[Prediction]]
+    z: Floats
+    deviation: Floats
+    chance: Floats
+    slowest: Places
+    watts: Floats
+    memory_mb: Floats
+    broken: Mapping[int, tuple[str, ...]]
+    order: Places
+    settling: NextMeasurement | None = None
+
+    def option(self, place: int) -> Option:
+        """Return one option."""
+        return Option(
+            self.targets[place % len(self.targets)],
+            batch_of(self.rows[0][place].configuration),
+            float(self.chance[place]),
+            tuple(row[place] for row in self.rows),
+            int(self.slowest[place]),
+            _stated(self.watts[place]),
+            _stated(self.memory_mb[place]),
+            place in self.front,
+            self.broken.get(place, ()),
+        )
+
+    @cached_property
+    def best(self) -> Option:
+        """The first option."""
+        return self.option(int(self.order[0]))
+
+    @property
+    def is_met(self) -> bool:
+        """Whether any option meets the budget."""
+        return bool(self.chance[self.order[0]] >= self.least)
+
+    @cached_property
+    def of_devices(self) -> list[int]:
+        """Places of the best option of each device, the best first."""
+        first: dict[str, int] = {}
+        for place in self.order.tolist():
+            first.setdefault(self.targets[place % len(self.targets)].device.id, place)
+        return list(first.values())
+
+    @cached_property
+    def front(self) -> frozenset[int]:
+        """Places of the Pareto front of latency, watts and memory.
+
+        It is of the options that meet the budget; where none does, of those that break no limit
+        but of time. An option whose watts or memory are not known is not on it.
+        """
+        chance = self.chance[self.order]
+        may = chance >= self.least if self.is_met else self._keeps(self.order)
+        places = self.order[may]
+        goods = np.stack([self.latency_ms[places], self.watts[places], self.memory_mb[places]], 1)
+        is_known = np.isfinite(goods).all(axis=1)
+        return frozenset(places[is_known][_front(goods[is_known])].tolist())
+
+    @cached_property
+    def latency_ms(self) -> Floats:
+        """P50 of the model with the least chance, float64 [N]; NaN without a number."""
+        pairs = enumerate(self.slowest.tolist())
+        return np.array([self.rows[model][place].latency_ms for place, model in pairs], np.float64)
+
+    @property
+    def meeting(self) -> int:
+        """Number of devices with an option that meets the budget."""
+        return sum(float(self.chance[place]) >= self.least for place in self.of_devices)
+
+    @cached_property
+    def sentence(self) -> str:
+        """The answer, for people."""
+        best, budget = self.best, self.budget.words
+        devices = plural(len(self.of_devices), "device")
+        if self.is_met:
+            return (
+                f"{self.meeting} of {devices} meet {budget}; {best.name} comes first with a "
+                f"chance of {likelihood(best.chance)}: {_numbers(best)}."
+            )
+        return (
+            f"Nothing of {plural(len(self.order), 'option')} on {devices} meets {budget}; "
+            f"{best.name} comes nearest: {_numbers(best)}, and {self._why(best)}."
+        )
+
+    def _keeps(self, places: Places) -> NDArray[np.bool_]:
+        return np.array([place not in self.broken for place in places.tolist()], np.bool_)
+
+    def _why(self, best: Option) -> str:
+        if best.broken:
+            return " and ".join(best.broken)
+        prediction, limit = best.prediction, self.budget.limit_ms(best.batch)
+        if prediction.bound_ms is not None and prediction.bound_ms > limit:
+            return f"no run there can be under {number(prediction.bound_ms)} ms"
+        low = prediction.low80_ms
+        if low is not None and low <= limit:
+            return f"its chance is {likelihood(best.chance)}"
+        return f"its P50 is {number((prediction.latency_ms or 0) / limit)} times the limit"
+
+
+def _front(goods: Floats) -> NDArray[np.intp]:
+    """Return the places of the rows that no other row is better than or equal to in all, [F]."""
+    order = np.lexsort(goods.T[::-1])
+    front: list[int] = []
+    for place in order.tolist():
+        # Sorted, so that only earlier rows can be as good in all.
+        if not front or not (goods[front] <= goods[place]).all(axis=1).any():
+            front.append(place)
+    return np.array(front, np.intp)
+
+
+def _numbers(option: Option) -> str:
+    p = option.prediction
+    interval = f"{number(p.low80_ms)} to {number(p.high80_ms)} ms"
+    parts = [f"P50 {number(p.latency_ms)} ms (80 % interval {interval})"]
+    if option.watts is not None:
+        parts.append(f"{number(option.watts)} W")
+    if option.memory_mb is not None:
+        parts.append(f"{number(option.memory_mb)} MB")
+    return ", ".join(parts)
+
+
+def _stated(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None

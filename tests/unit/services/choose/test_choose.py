@@ -1,0 +1,218 @@
+"""Options of hardware against a budget, by a catalogue that fits on a page."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from predictor.core.documents import Provenance
+from predictor.core.errors import InputError
+from predictor.core.metrics import Family
+from predictor.core.percentiles import Z80
+from predictor.core.records import Configuration, Device, Measurement, Precision
+from predictor.services.choose.choice import Choice
+from predictor.services.choose.choose import choose
+from predictor.services.choose.options import Budget, Wanted, options_of
+from tests.unit.cost.graphs import Op
+from tests.unit.services.prediction.test_predict import make_model
+
+FP32, FP16 = Precision.FP32, Precision.FP16
+RUNS = (Configuration("onnxruntime", FP32), Configuration("tensorrt", FP16))
+FACTS = {"fp32_tflops": 1.0, "fp16_tflops": 2.0, "dram_bw_gbps": 60.0, "dram_gb": 4.0}
+SMALL = Device("small", "Small", "Me", Family.GPU, FACTS | {"tdp_w": 10.0}, configurations=RUNS)
+LARGE = Device(
+    "large",
+    "Large",
+    "Me",
+    Family.GPU,
+    {name: 20 * value for name, value in FACTS.items()} | {"tdp_w": 200.0},
+    configurations=RUNS,
+)
+SILENT = replace(SMALL, id="silent", name="Silent", metrics=FACTS)
+DEVICES = (SMALL, LARGE, SILENT)
+MODEL = make_model(Op(macs=2 * 10**9, weights=10**7, read=2 * 10**7))
+_LIGHTER = make_model(Op(macs=10**9, weights=4 * 10**7, read=10**7), path="/models/other.onnx")
+OTHER = replace(_LIGHTER, graph=replace(_LIGHTER.graph, fingerprint="e" * 64))
+TARGETS = options_of(DEVICES, Wanted())
+
+
+def chosen(budget: Budget, *models: object, **options: object) -> Choice:
+    return choose(models or (MODEL,), TARGETS, budget, **options)  # type: ignore[arg-type]
+
+
+def chance_of(choice: Choice, device: str, runtime: str = "onnxruntime") -> float:
+    (place,) = (
+        index for index, target in enumerate(choice.targets) if target.id[:2] == (device, runtime)
+    )
+    return float(choice.chance[place])
+
+
+def test_the_chance_is_that_of_the_predicted_log_normal() -> None:
+    p = chosen(Budget(max_ms=5.0)).rows[0][0]
+    assert p.latency_ms is not None
+    assert p.high80_ms is not None
+    at_p50 = chosen(Budget(max_ms=p.latency_ms))
+    at_high = chosen(Budget(max_ms=p.high80_ms))
+    sigma = math.log(p.high80_ms / p.latency_ms) / Z80
+    at_two = chosen(Budget(max_ms=p.latency_ms * math.exp(2 * sigma)))
+    assert chance_of(at_p50, "small") == pytest.approx(0.5, abs=1e-6)
+    assert chance_of(at_high, "small") == pytest.approx(0.9, abs=1e-6)
+    assert chance_of(at_two, "small") == pytest.approx(0.97725, abs=1e-5)
+
+
+def test_a_limit_under_the_bound_has_no_chance() -> None:
+    bound = chosen(Budget(max_ms=5.0)).rows[0][0].bound_ms
+    assert bound
+    assert chance_of(chosen(Budget(max_ms=bound * 0.99)), "small") == 0.0
+
+
+@settings(max_examples=20)
+@given(st.floats(0.05, 500.0), st.floats(1.0, 10.0))
+def test_a_looser_budget_never_lowers_a_chance(limit: float, factor: float) -> None:
+    tight = chosen(Budget(max_ms=limit), MODEL, OTHER)
+    loose = chosen(Budget(max_ms=limit * factor), MODEL, OTHER)
+    assert (loose.chance >= tight.chance).all()
+    assert not tight.is_met or loose.is_met
+
+
+def test_two_models_are_joint_and_equal_graphs_count_once() -> None:
+    budget = Budget(max_ms=chosen(Budget(max_ms=5.0)).rows[0][0].latency_ms)
+    alone, both = chosen(budget), chosen(budget, MODEL, OTHER)
+    other = chosen(budget, OTHER)
+    first, second = chance_of(alone, "small"), chance_of(other, "small")
+    assert first * second < chance_of(both, "small") <= min(first, second)
+    twice = chosen(budget, MODEL, MODEL)
+    assert chance_of(twice, "small") == chance_of(alone, "small")
+
+
+def test_power_counts_only_where_it_is_stated() -> None:
+    choice = chosen(Budget(max_ms=1e6, max_watts=20.0))
+    assert choice.best.target.device is SMALL
+    assert choice.best.chance > 0.99
+    broken = {choice.option(place).target.device.id: choice.option(place) for place in choice.order}
+    assert broken["large"].broken == ("the device is stated to draw more than 20 W",)
+    assert broken["silent"].broken == (
+        "nothing is stated of the device's power to hold against 20 W",
+    )
+    assert {broken["large"].chance, broken["silent"].chance} == {0.0}
+    assert choice.meeting == 1
+    assert "1 of 3 devices meet 1e+06 ms, 20 W" in choice.sentence
+
+
+def test_equal_chances_go_by_power_and_then_by_time() -> None:
+    assert _devices(chosen(Budget(max_ms=1e6))) == ["small", "large", "silent"], (
+        "a device without stated power comes last"
+    )
+
+
+def _devices(choice: Choice) -> list[str]:
+    return [choice.option(place).target.device.id for place in choice.of_devices]
+
+
+def test_the_front_has_no_option_that_another_beats() -> None:
+    choice = chosen(Budget(max_ms=1e6))
+    front = [choice.option(place) for place in choice.front]
+    assert {option.target.device.id for option in front} == {"small", "large"}
+    for option in front:
+        for other in front:
+            mine = (option.prediction.latency_ms, option.watts, option.memory_mb)
+            its = (other.prediction.latency_ms, other.watts, other.memory_mb)
+            assert option is other or any(a < b for a, b in zip(mine, its, strict=True))  # type: ignore[operator]
+
+
+def test_memory_is_that_of_weights_and_activations_in_the_precision() -> None:
+    choice = chosen(Budget(max_memory_mb=1e6))
+    in_fp32, in_fp16 = choice.memory_mb[:2]
+    assert in_fp32 == pytest.approx(2 * in_fp16)
+    limit = Budget(max_memory_mb=float(in_fp32 + in_fp16) / 2)
+    assert chance_of(chosen(limit), "small") == 0.0
+    assert chance_of(chosen(limit), "small", "tensorrt") == 1.0
+
+
+def test_larger_batches_reach_a_throughput_that_one_image_does_not() -> None:
+    rate = 1e3 / chosen(Budget(max_ms=5.0)).rows[0][1].latency_ms  # type: ignore[operator]
+    alone = chosen(Budget(min_fps=1.3 * rate))
+    larger = chosen(Budget(min_fps=1.3 * rate), batches=(1, 4))
+    assert larger.chance.shape == (2 * len(TARGETS),)
+    assert larger.best.chance >= alone.best.chance
+    four = larger.option(len(TARGETS))
+    assert four.batch == 4
+    assert four.prediction.latency_ms > larger.option(0).prediction.latency_ms  # type: ignore[operator]
+
+
+def test_where_nothing_meets_it_the_nearest_is_named_with_the_reason() -> None:
+    choice = chosen(Budget(max_ms=1e-6))
+    assert not choice.is_met
+    assert choice.sentence.startswith("Nothing of 6 options on 3 devices meets 1e-06 ms; Large (")
+    assert "no run there can be under" in choice.sentence
+    assert choice.settling is None, "no measurement helps against physics"
+
+
+def test_the_measurement_is_one_that_may_turn_the_choice() -> None:
+    # Near its P50 all is open, far above it nothing is.
+    p50 = min(p.latency_ms or math.inf for p in chosen(Budget(max_ms=5.0)).rows[0])
+    open_choice = chosen(Budget(max_ms=p50))
+    settling = open_choice.settling
+    assert settling is not None
+    assert 0 < settling.gain <= 1 - open_choice.best.chance
+    assert settling.minutes > 0
+    words = settling.words(["net.onnx"])
+    assert words.startswith(f"To settle it, measure net.onnx on {settling.target.device.name} (")
+    assert "1 minute of runs" in words
+    assert chosen(Budget(max_ms=1e6)).settling is None
+
+
+def test_one_option_alone_is_measured_for_whether_to_take_it() -> None:
+    targets = options_of([SMALL], Wanted(precisions=(FP32,)))
+    p50 = choose([MODEL], targets, Budget(max_ms=5.0)).rows[0][0].latency_ms
+    settling = choose([MODEL], targets, Budget(max_ms=p50)).settling
+    assert settling is not None
+    # Half the results leave a chance of nearly 1, the others one that is refused.
+    assert settling.gain == pytest.approx(0.25, abs=0.02)
+
+
+def test_making_the_measurement_settles_what_it_was_asked_for() -> None:
+    p50 = min(p.latency_ms or math.inf for p in chosen(Budget(max_ms=5.0)).rows[0])
+    settling = chosen(Budget(max_ms=p50)).settling
+    assert settling is not None
+    identity = settling.target.id
+    fast, slow = (
+        chosen(
+            Budget(max_ms=p50),
+            own=[_measured(settling.target.device.id, identity.configuration, ms)],
+        )
+        for ms in (p50 / 2, p50 * 2)
+    )
+    assert chance_of(fast, identity.device_id, identity.runtime) > 0.99
+    assert chance_of(slow, identity.device_id, identity.runtime) < 0.01
+
+
+def _measured(device: str, configuration: Configuration, value_ms: float) -> Measurement:
+    return Measurement(
+        "1" * 32, MODEL.graph.fingerprint, device, replace(configuration, batch=1), (), value_ms,
+        "median", "typed-by-hand/1", Provenance({}),
+    )  # fmt: skip
+
+
+def test_options_are_what_devices_support_and_is_wanted() -> None:
+    halves = options_of(DEVICES, Wanted(precisions=(FP16,)))
+    assert {target.id[1:3] for target in halves} == {("tensorrt", "fp16")}
+    assert len(halves) == 3
+    cpu = Device("cpu", "CPU", "Me", Family.CPU, {"core_count": 4}, configurations=RUNS[:1])
+    counts = options_of([cpu, SMALL], Wanted(threads=(0, 1, 4)))
+    assert [target.id.threads for target in counts if target.device is cpu] == [4, 1]
+    assert len([target for target in counts if target.device is SMALL]) == 2
+    with pytest.raises(InputError, match="none of 0 devices supports"):
+        options_of(DEVICES, Wanted(families=(Family.NPU,)))
+
+
+def test_a_budget_needs_a_limit_over_nothing() -> None:
+    with pytest.raises(InputError, match="it has no limit"):
+        Budget()
+    for wrong in (0.0, -1.0, math.nan, math.inf):
+        with pytest.raises(InputError, match="is not a number over 0"):
+            Budget(max_ms=wrong)
