@@ -74,15 +74,24 @@ def given_latencies(
                 "it is not of the form DEVICE[/RUNTIME/PRECISION/tTHREADS]=MS",
                 "write rtx3060=5.1, or rtx3060/tensorrt/fp16=5.1",
             )
-        target = _target(name, options, catalogue)
+        target = named_target(name, options, catalogue)
         if any(each.target.id == target.id for each in given):
             raise InputError(f"{_OPTION} {text}", "it is given twice", "leave one out")
         given.append(Given(text, target, latency_in_ms(value, LatencyUnit.MS)))
     return tuple(given)
 
 
-def _target(name: str, options: argparse.Namespace, catalogue: Catalogue) -> Target:
-    """Return the target that DEVICE/RUNTIME/PRECISION/tTHREADS names, each part but DEVICE free."""
+def named_target(name: str, options: argparse.Namespace, catalogue: Catalogue) -> Target:
+    """Return the target that DEVICE/RUNTIME/PRECISION/tTHREADS names, each part but DEVICE free.
+
+    Args:
+        name: the text.
+        options: runtime, precision and threads of parts that are left out; None for the usual ones.
+        catalogue: of devices.
+
+    Raises:
+        InputError: no device or several have the name.
+    """
     runtime, threads = options.runtime, options.threads
     precision = Precision(options.precision) if options.precision else None
     head, _, last = name.rpartition("/")

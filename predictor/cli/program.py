@@ -21,6 +21,7 @@ _COMMANDS = {
     "generate": ("generate", "language models: time to first token, tokens a second, memory"),
     "compare": ("compare", "models against one of them"),
     "choose": ("choose", "the hardware that meets a budget"),
+    "check": ("check", "models of a repository against their budgets, for CI"),
     "report": ("report", "predictions as a PDF, Markdown or JSON document"),
     "inspect": ("inspect", "operators of a model"),
     "devices": ("devices", "the catalogue of devices"),

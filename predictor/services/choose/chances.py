@@ -50,7 +50,8 @@ def joint_chance(z: Floats, shared: Floats) -> Floats:
         cells = slice(start, start + _CELLS_AT_A_TIME)
         together[cells] = _all_under(z[:, cells], shared[:, cells])
     # The points stand for a distribution, so their mean may be over the least chance of a model.
-    return np.minimum(together, np.asarray(each.min(axis=0)))
+    least: Floats = np.minimum(together, each.min(axis=0))
+    return least
 
 
 def _all_under(z: Floats, shared: Floats) -> Floats:
