@@ -94,24 +94,34 @@ def _is_windows(event: QEvent) -> bool:
 
 
 class BudgetBox(QDoubleSpinBox):
-    """A budget in milliseconds; zero means none.
+    """A budget, of milliseconds where nothing else is said; zero means none.
+
+    Args:
+        parent: owner.
+        unit: after the number.
+        name: for screen readers.
 
     Signals:
-        budget_edited: the user set the budget: milliseconds, or None.
+        budget_edited: the user set the budget: a number, or None.
     """
 
     budget_edited = Signal(object)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        parent: QWidget | None = None,
+        unit: str = "ms",
+        name: str = "Latency budget in milliseconds; zero for none",
+    ) -> None:
         super().__init__(parent)
         self.setRange(0.0, _LARGEST_MS)
         self.setDecimals(4)
-        self.setSuffix(" ms")
+        self.setSuffix(f" {unit}")
         self.setSpecialValueText("no budget")
         # One change at the end of typing: 1, 12 and 120 ms would be three budgets.
         self.setKeyboardTracking(False)
         self.setStepType(QDoubleSpinBox.StepType.AdaptiveDecimalStepType)
-        self.setAccessibleName("Latency budget in milliseconds; zero for none")
+        self.setAccessibleName(name)
         self.valueChanged.connect(self._emit_budget)
 
     def set_budget_ms(self, budget_ms: float | None) -> None:

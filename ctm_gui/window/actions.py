@@ -140,7 +140,8 @@ _KEY = QKeySequence.StandardKey
     ATTENTION_TAB,
     DEVICES_TAB,
     HISTORY_TAB,
-) = range(8)
+    CHOOSE_TAB,
+) = range(9)
 TITLES = (
     "Compare",
     "Operators",
@@ -150,6 +151,7 @@ TITLES = (
     "Attention",
     "Devices",
     "History",
+    "Choose",
 )
 
 FILE, EDIT, VIEW, TOOLS, HELP = "&File", "&Edit", "&View", "&Tools", "&Help"
@@ -199,6 +201,8 @@ ACTIONS: tuple[ActionSpec, ...] = (
                tip="All devices, and the form of your own"),
     ActionSpec("history", VIEW, "H&istory", lambda w: w.show_tab(HISTORY_TAB), "Ctrl+8", "tabs",
                tip="What was predicted before, and how right it was"),
+    ActionSpec("choose", VIEW, "Choos&e", lambda w: w.show_tab(CHOOSE_TAB), "Ctrl+9", "tabs",
+               tip="Which hardware keeps a budget, by its chance"),
     ActionSpec("chart", VIEW, "C&hart", lambda w: w.show_compared(0), "Alt+1", "pages",
                tip="Latency of every model on every target"),
     ActionSpec("matrix", VIEW, "Mat&rix", lambda w: w.show_compared(1), "Alt+2", "pages",

@@ -14,6 +14,8 @@ from PySide6.QtWidgets import QTabWidget, QWidget
 
 from ctm_gui import settings as table
 from ctm_gui.attention.view import AttentionView
+from ctm_gui.choose.presenter import ChoicePresenter
+from ctm_gui.choose.view import ChooseView
 from ctm_gui.compare.difference import DifferencePresenter
 from ctm_gui.compare.matrix import VariantsPresenter
 from ctm_gui.compare.pareto import Scores
@@ -32,7 +34,13 @@ from ctm_gui.settings import Settings
 from ctm_gui.timeline.view import TimelineView
 from ctm_gui.widgets.drop_overlay import refuse_drops
 from ctm_gui.widgets.theme import LIGHT, Theme
-from ctm_gui.window.actions import COMPARE_TAB, DEVICES_TAB, OPERATORS_TAB, TIMELINE_TAB
+from ctm_gui.window.actions import (
+    CHOOSE_TAB,
+    COMPARE_TAB,
+    DEVICES_TAB,
+    OPERATORS_TAB,
+    TIMELINE_TAB,
+)
 from ctm_gui.window.explanation_tabs import ExplanationTabs
 from ctm_gui.window.start_page import FirstView
 from ctm_gui.window.workspace import Workspace
@@ -47,13 +55,14 @@ View = (
     | AttentionView
     | DevicesView
     | HistoryView
+    | ChooseView
 )
 
 
 class CentralViews(QObject):
     """Makes the views and puts them into their tabs.
 
-    ``built`` is emitted once all views exist.
+    ``built`` is emitted once all views exist, ``probing_asked`` where one asks for the wizard.
 
     Args:
         workspace: the data of the views.
@@ -64,6 +73,7 @@ class CentralViews(QObject):
     """
 
     built = Signal()
+    probing_asked = Signal()
 
     def __init__(
         self,
@@ -104,6 +114,7 @@ class CentralViews(QObject):
             self.attention_view,
             self.devices_view,
             self.history_view,
+            self.choose_view,
         )
 
     def set_theme(self, theme: Theme) -> None:
@@ -155,7 +166,9 @@ class CentralViews(QObject):
 
     def show_budget(self) -> None:
         """Show the budget of the settings."""
-        self.compare_tabs.set_budget_ms(self._settings.get(table.BUDGET_MS) or None)
+        budget_ms = self._settings.get(table.BUDGET_MS) or None
+        self.compare_tabs.set_budget_ms(budget_ms)
+        self.choose_view.set_budget_ms(budget_ms)
 
     def _build(self) -> Iterator[None]:
         workspace = self.workspace
@@ -183,6 +196,11 @@ class CentralViews(QObject):
             workspace.library, self.device_form, workspace.machine, self.live
         )
         self.history_view = HistoryView(workspace.history, workspace.projects)
+        yield
+        self.choice = ChoicePresenter(
+            workspace.predictor, workspace.own, workspace.library.by_id, self
+        )
+        self.choose_view = ChooseView(self.choice)
         yield
         for index, view in enumerate(self.views):
             refuse_drops(view)
@@ -228,6 +246,10 @@ class CentralViews(QObject):
         machine = workspace.machine
         machine.changed.connect(lambda: self.compare_view.show_activity(machine.state))
         self._tabs.currentChanged.connect(self._show_comparison)
+        self.choose_view.budget_changed.connect(self._on_budget)
+        self.choose_view.budget_changed.connect(self.compare_tabs.set_budget_ms)
+        self.choose_view.device_activated.connect(self.show_operators)
+        self.choose_view.measuring_asked.connect(self._probe)
 
     def _show(self) -> None:
         """Bring the new views up to the window's theme, unit, budget and comparison."""
@@ -241,19 +263,27 @@ class CentralViews(QObject):
 
     def _on_comparison(self) -> None:
         self.explanation.set_comparison(self.workspace.comparison)
+        self.choice.set_comparison(self.workspace.comparison)
         self._show_comparison()
 
     def _show_comparison(self, *_: object) -> None:
         # A view that nobody sees follows when it is looked at: drawing both takes twice as long.
         looked_at = self._tabs.currentIndex() == COMPARE_TAB
         self.compare_tabs.show_comparison(self.workspace.comparison, looked_at=looked_at)
+        self.choice.set_active(active=self._tabs.currentIndex() == CHOOSE_TAB)
 
     def _on_budget(self, budget_ms: float | None) -> None:
         self._settings.set(table.BUDGET_MS, budget_ms or 0.0)
+        self.choose_view.set_budget_ms(budget_ms)
 
     def _on_row_activated(self, row: int) -> None:
         self.explanation.choose(*self.workspace.comparison.pair_of(row))
         self._tabs.setCurrentIndex(OPERATORS_TAB)
+
+    def _probe(self, device_id: str) -> None:
+        """Ask for the wizard, which probes what is ticked."""
+        self.workspace.selection.select([device_id], selected=True)
+        self.probing_asked.emit()
 
     def _record_measured(self, row: int) -> None:
         shown = self.workspace.comparison.rows[row]

@@ -393,6 +393,7 @@ class MainWindow(QMainWindow):
             self._central.set_theme(self._theme)
             self._central.set_unit(self._unit)
             self._central.built.connect(self._on_views)
+            self._central.probing_asked.connect(self.probe_device)
         return self._central
 
     def _on_views(self) -> None:

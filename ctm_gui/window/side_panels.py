@@ -5,12 +5,12 @@ from __future__ import annotations
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QTabWidget, QWidget
 
-from ctm_gui.window.actions import DEVICES_TAB, HISTORY_TAB
+from ctm_gui.window.actions import CHOOSE_TAB, DEVICES_TAB, HISTORY_TAB
 
 # Under it a form or a long table beside the panels would be cut off; both need less than this.
 _NARROW_PX = 1200
-# Neither the open models nor the ticks change what these show.
-_APART = {DEVICES_TAB, HISTORY_TAB}
+# The ticks do not change what these show.
+_APART = {DEVICES_TAB, HISTORY_TAB, CHOOSE_TAB}
 
 
 class SidePanels:

@@ -168,18 +168,18 @@ def _broken(
 ) -> dict[int, tuple[str, ...]]:
     """Return the limits other than of time that options do not keep, by place."""
     too_large = np.array([[each.fits_memory is False for each in row] for row in rows]).any(axis=0)
-    checks = [(too_large, "it does not fit the device's memory")]
+    checks = [(too_large, "does not fit the device's memory")]
     if budget.max_watts is not None:
         limit = f"{budget.max_watts:g} W"
         checks += [
-            (watts > budget.max_watts, f"the device is stated to draw more than {limit}"),
-            (np.isnan(watts), f"nothing is stated of the device's power to hold against {limit}"),
+            (watts > budget.max_watts, f"draws over {limit}"),
+            (np.isnan(watts), "its power is not stated"),
         ]
     if budget.max_memory_mb is not None:
         limit = f"{budget.max_memory_mb:g} MB"
         checks += [
-            (memory_mb > budget.max_memory_mb, f"it takes more than {limit}"),
-            (np.isnan(memory_mb), f"its memory is not known to hold against {limit}"),
+            (memory_mb > budget.max_memory_mb, f"takes over {limit}"),
+            (np.isnan(memory_mb), "its memory is not known"),
         ]
     broken: dict[int, tuple[str, ...]] = {}
     for fails, words in checks:

@@ -94,10 +94,8 @@ def test_power_counts_only_where_it_is_stated() -> None:
     assert choice.best.target.device is SMALL
     assert choice.best.chance > 0.99
     broken = {choice.option(place).target.device.id: choice.option(place) for place in choice.order}
-    assert broken["large"].broken == ("the device is stated to draw more than 20 W",)
-    assert broken["silent"].broken == (
-        "nothing is stated of the device's power to hold against 20 W",
-    )
+    assert broken["large"].broken == ("draws over 20 W",)
+    assert broken["silent"].broken == ("its power is not stated",)
     assert {broken["large"].chance, broken["silent"].chance} == {0.0}
     assert choice.meeting == 1
     assert "1 of 3 devices meet 1e+06 ms, 20 W" in choice.sentence

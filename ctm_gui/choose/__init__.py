@@ -1,0 +1,1 @@
+"""Hardware for the open models and a budget, ranked by its chance."""

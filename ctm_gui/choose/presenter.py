@@ -1,0 +1,155 @@
+"""The choice of hardware for the open models, made anew when models or limits change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from PySide6.QtCore import QObject, Signal
+
+from ctm_gui.prediction.run import ComparisonFollower
+from ctm_gui.tasks.serial import SerialWorker
+from ctm_gui.tasks.store_client import OwnMeasurements
+from predictor.core.errors import CtmError
+from predictor.core.records import Device, Measurement
+from predictor.core.text import capitalised
+from predictor.services.choose.choice import Choice, Option
+from predictor.services.choose.choose import EVEN, choose
+from predictor.services.choose.options import BATCHES, Budget, Wanted, options_of
+from predictor.services.models.ingestion import Model
+from predictor.services.signatures.own import OwnSignatures
+
+NO_MODEL = "Open a model, and state a budget: the devices that keep it are listed here."
+NO_BUDGET = "State a budget: a latency, a throughput, a power or a memory."
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """A budget as it is typed, and what may be chosen; None and empty parts limit nothing."""
+
+    max_ms: float | None = None
+    min_fps: float | None = None
+    max_watts: float | None = None
+    max_memory_mb: float | None = None
+    chance: float = EVEN
+    wanted: Wanted = field(default_factory=Wanted)
+
+    @property
+    def budget(self) -> Budget | None:
+        """The budget; None where nothing is limited."""
+        limits = (self.max_ms, self.min_fps, self.max_watts, self.max_memory_mb)
+        return Budget(*limits) if any(limit is not None for limit in limits) else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chosen:
+    """A choice as the view shows it.
+
+    Attributes:
+        choice: of all options.
+        options: the best one of each device, the best first.
+        names: of the models.
+    """
+
+    choice: Choice
+    options: tuple[Option, ...]
+    names: tuple[str, ...]
+
+
+class ChoicePresenter(ComparisonFollower):
+    """Holds the limits and the choice that follows from them.
+
+    ``changed`` is emitted with another choice, or another reason for none.
+
+    Attributes:
+        limits: as typed.
+        chosen: the choice; None where there is none.
+        message: why there is none, in a sentence.
+
+    Args:
+        worker: the thread that predictions are made on.
+        own: the user's measurements.
+        devices: returns all devices by id.
+        parent: owner.
+    """
+
+    changed = Signal()
+
+    def __init__(
+        self,
+        worker: SerialWorker,
+        own: OwnMeasurements,
+        devices: Callable[[], Mapping[str, Device]],
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(worker, parent)
+        self._own, self._devices = own, devices
+        self.limits = Limits()
+        self.chosen: Chosen | None = None
+        self.message = NO_MODEL
+
+    def set_limits(self, limits: Limits) -> None:
+        """Choose by other limits."""
+        if limits != self.limits:
+            self.limits = limits
+            self._refresh()
+
+    def _begin(self) -> None:
+        models = [each for each in self._comparison.models if not each.problem]
+        budget = self.limits.budget
+        if not models or budget is None:
+            self._show(None, NO_BUDGET if models else NO_MODEL)
+            return
+        work = partial(
+            _chosen,
+            [each.model for each in models],
+            tuple(each.label for each in models),
+            tuple(self._devices().values()),
+            budget,
+            self.limits,
+            self._own.measurements,
+            self._own.signatures,
+        )
+        self._task = self._worker.submit(
+            lambda _: work(), on_result=self._on_chosen, on_error=self._on_error
+        )
+        self.changed.emit()
+
+    def _let_go(self) -> None:
+        self.chosen = None
+
+    def _on_chosen(self, chosen: Chosen) -> None:
+        self._task = None
+        self._show(chosen, "")
+
+    def _on_error(self, error: CtmError) -> None:
+        self._task = None
+        self._show(None, f"{capitalised(error.reason)}; {error.action}.")
+
+    def _show(self, chosen: Chosen | None, message: str) -> None:
+        self.chosen, self.message = chosen, message
+        self.changed.emit()
+
+
+def _chosen(
+    models: Sequence[Model],
+    names: tuple[str, ...],
+    devices: Sequence[Device],
+    budget: Budget,
+    limits: Limits,
+    own: Sequence[Measurement],
+    signatures: OwnSignatures,
+) -> Chosen:
+    targets = options_of(devices, limits.wanted)
+    choice = choose(
+        models,
+        targets,
+        budget,
+        batches=(1,) if limits.min_fps is None else BATCHES,
+        least=limits.chance,
+        own=own,
+        signatures=signatures.of(targets),
+        devices={device.id: device for device in devices},
+    )
+    return Chosen(choice, tuple(map(choice.option, choice.of_devices)), names)

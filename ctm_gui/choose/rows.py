@@ -1,0 +1,102 @@
+"""The table of options: a row a device, its best option."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from PySide6.QtCore import QObject, Qt
+from PySide6.QtGui import QColor
+
+from ctm_gui.widgets.grid import Column, Grid, number_column, text_column
+from ctm_gui.widgets.grid_model import GridModel
+from ctm_gui.widgets.theme import LIGHT, Theme
+from predictor.core.verdict import likelihood
+from predictor.core.wording import NOTHING, batch_of, configuration_text, number, shown
+from predictor.services.choose.choice import Option
+
+CHANCE = "chance"
+_CHANCE = "That every model keeps every limit."
+_LATENCY = "Of the model that is least likely to keep the budget."
+_FRONT = "No other option that meets the budget is better in latency, power and memory at once."
+
+
+class OptionsGrid(Grid):
+    """A row for each option.
+
+    Args:
+        options: the rows, the best first.
+        least: chance from which one meets the budget.
+    """
+
+    def __init__(self, options: Sequence[Option] = (), least: float = 1.0) -> None:
+        self.options, self.least = tuple(options), least
+        rows = [option.prediction for option in options]
+        remarks = [
+            "; ".join(o.broken) or ("Pareto front" if o.on_front else NOTHING) for o in options
+        ]
+        super().__init__(
+            len(rows),
+            [
+                text_column("device", "Device", [shown(o.target.device.name) for o in options]),
+                text_column(
+                    "how", "Configuration", [configuration_text(p.configuration) for p in rows]
+                ),
+                _chance_column(options),
+                number_column("latency", "P50 ms", [p.latency_ms for p in rows], _LATENCY),
+                text_column(
+                    "interval",
+                    "80 % interval ms",
+                    [f"{number(p.low80_ms)} … {number(p.high80_ms)}" for p in rows],
+                ),
+                number_column("fps", "Images/s", [_fps(o) for o in options]),
+                number_column("watts", "W", [o.watts for o in options], "As stated (TDP)."),
+                number_column("memory", "MB", [o.memory_mb for o in options]),
+                text_column("remark", "Remark", remarks, _FRONT),
+                text_column("family", "Kind", [o.target.device.family.value for o in options]),
+            ],
+        )
+
+
+class OptionsModel(GridModel):
+    """Rows of options; chances in the theme's colours."""
+
+    grid: OptionsGrid
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        self._theme = LIGHT
+        super().__init__(OptionsGrid(), parent)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take the theme's colours."""
+        self._theme = theme
+        if self.rowCount():
+            last = self.index(self.rowCount() - 1, self.columnCount() - 1)
+            self.dataChanged.emit(self.index(0, 0), last, [Qt.ItemDataRole.ForegroundRole])
+
+    def colour(self, row: int, column: int) -> QColor | None:
+        """Return the colour of a chance, or of a row that breaks a limit of power or memory."""
+        option = self.grid.options[self.grid.source(row)]
+        if option.broken:
+            return QColor(self._theme.muted)
+        if self.grid.columns[column].key != CHANCE:
+            return None
+        is_met = option.chance >= self.grid.least
+        return QColor(self._theme.good if is_met else self._theme.bad)
+
+
+def _chance_column(options: Sequence[Option]) -> Column:
+    return Column(
+        CHANCE,
+        "Chance",
+        text=lambda row: likelihood(options[row].chance),
+        numeric=True,
+        sort_keys=lambda: np.array([option.chance for option in options], np.float64),
+        copied=lambda rows: [f"{options[row].chance:.4f}" for row in rows],
+        help=_CHANCE,
+    )
+
+
+def _fps(option: Option) -> float | None:
+    latency_ms = option.prediction.latency_ms
+    return batch_of(option.prediction.configuration) * 1e3 / latency_ms if latency_ms else None

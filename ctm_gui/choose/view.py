@@ -1,0 +1,214 @@
+"""The Choose tab: a budget, the sentence that answers it, the measurement to make, the options."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from PySide6.QtCore import QSignalBlocker, Signal
+from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QWidget
+
+from ctm_gui.choose.presenter import ChoicePresenter, Limits
+from ctm_gui.choose.rows import OptionsGrid, OptionsModel
+from ctm_gui.widgets.basic import (
+    STRETCH,
+    ContentOrMessage,
+    busy_bar,
+    button,
+    combo_box,
+    hbox,
+    holder,
+    label,
+    named,
+    vbox,
+)
+from ctm_gui.widgets.fields import BudgetBox
+from ctm_gui.widgets.filtered_table import FilteredTable
+from ctm_gui.widgets.theme import Theme
+from predictor.core.metrics import Family
+from predictor.core.records import Precision
+from predictor.core.runtimes import RUNTIMES, UNKNOWN
+from predictor.core.text import capitalised
+from predictor.services.choose.options import Wanted
+
+_LEAST_PX = {"device": 200, "how": 150}
+_FAMILIES = {
+    Family.GPU: "GPUs",
+    Family.CPU: "processors",
+    Family.MOBILE_CPU: "mobile processors",
+    Family.MOBILE_GPU: "mobile GPUs",
+    Family.NPU: "NPUs",
+    Family.FPGA: "FPGAs",
+    Family.ASIC: "ASICs",
+    Family.MCU: "microcontrollers",
+}
+_BUSY_PX = 6
+_FIELD_PX = 96  # a spin box asks for the width of its largest number
+_BOX_LETTERS = 13
+
+
+class ChooseView(QWidget):
+    """Budget fields on top, the answer below them, and the best option of each device.
+
+    Args:
+        presenter: of the choice.
+
+    Signals:
+        budget_changed: the user set the latency budget: milliseconds, or None for no budget.
+        device_activated: the user asked where the time goes on a device: its id.
+        measuring_asked: the user asked to measure on a device: its id.
+    """
+
+    budget_changed = Signal(object)
+    device_activated = Signal(str)
+    measuring_asked = Signal(str)
+
+    def __init__(self, presenter: ChoicePresenter, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._presenter = presenter
+        self._model = OptionsModel(self)
+        self.table = FilteredTable(
+            self._model, "Options", "Search device or configuration (Ctrl+F)", _LEAST_PX
+        )
+        self._make_controls()
+        self._arrange()
+        self._connect()
+        self._show()
+
+    def set_budget_ms(self, budget_ms: float | None) -> None:
+        """Set the latency budget without telling that the user did."""
+        self.latency_box.set_budget_ms(budget_ms)
+        self._take_limits()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Paint in the colours of ``theme``."""
+        self._model.set_theme(theme)
+
+    def focus_search(self) -> None:
+        """Put the cursor into the search box."""
+        self.table.focus_search()
+
+    def _make_controls(self) -> None:
+        self.latency_box = BudgetBox()
+        self.rate_box = BudgetBox(None, "images/s", "Least images a second; zero for no limit")
+        self.power_box = BudgetBox(None, "W", "Largest stated power in watts; zero for no limit")
+        self.memory_box = BudgetBox(None, "MB", "Largest memory in megabytes; zero for no limit")
+        for box in (self.latency_box, self.rate_box, self.power_box, self.memory_box):
+            box.setSpecialValueText("no limit")
+            box.setMinimumWidth(_FIELD_PX)
+        self.chance_box = QDoubleSpinBox()
+        self.chance_box.setRange(1.0, 99.0)
+        self.chance_box.setDecimals(0)
+        self.chance_box.setSuffix(" %")
+        self.chance_box.setValue(50.0)
+        self.chance_box.setKeyboardTracking(False)
+        self.chance_box.setAccessibleName("Least chance in percent with which a budget is met")
+        self.family_box = _choice("Kind of device", "All devices", _FAMILIES.items())
+        runtimes = [(name, row.title) for name, row in RUNTIMES.items() if name != UNKNOWN]
+        self.runtime_box = _choice("Runtime", "All runtimes", runtimes)
+        precisions = [(each, each.value.upper()) for each in Precision]
+        self.precision_box = _choice("Precision", "All precisions", precisions)
+        self.answer = label(role="heading", name="Answer", selectable=True)
+        self.advice = label(name="The measurement that would settle it", selectable=True)
+        self.probe_button = button(
+            "Pro&be It…",
+            "Tick this device and open the wizard: it measures reference networks there.",
+            self._ask_to_measure,
+        )
+        self.busy = busy_bar("Choosing", _BUSY_PX)
+
+    def _arrange(self) -> None:
+        budget = hbox(
+            named("&Latency", self.latency_box),
+            self.latency_box,
+            named("Throu&ghput", self.rate_box),
+            self.rate_box,
+            named("Po&wer", self.power_box),
+            self.power_box,
+            named("&Memory", self.memory_box),
+            self.memory_box,
+            named("&Chance", self.chance_box),
+            self.chance_box,
+            STRETCH,
+        )
+        filters = hbox(
+            self.family_box,
+            self.runtime_box,
+            self.precision_box,
+            (self.table.search_box, 1),
+            self.table.matches,
+            self.table.copy_button,
+        )
+        self._advice_row = holder(hbox((self.advice, 1), self.probe_button))
+        content = holder(self.answer, self._advice_row, (self.table, 1))
+        self.content = ContentOrMessage(content, name="Why nothing is chosen")
+        vbox(budget, filters, self.busy, (self.content, 1), of=self)
+
+    def _connect(self) -> None:
+        self.latency_box.budget_edited.connect(self._on_latency)
+        for box in (self.rate_box, self.power_box, self.memory_box):
+            box.budget_edited.connect(self._take_limits)
+        self.chance_box.valueChanged.connect(self._take_limits)
+        for choice in (self.family_box, self.runtime_box, self.precision_box):
+            choice.activated.connect(self._take_limits)
+        self.table.row_activated.connect(
+            lambda row: self.device_activated.emit(self._model.grid.options[row].target.device.id)
+        )
+        self._presenter.changed.connect(self._show)
+
+    def _on_latency(self, budget_ms: float | None) -> None:
+        self.budget_changed.emit(budget_ms)
+        self._take_limits()
+
+    def _take_limits(self, *_: object) -> None:
+        self._presenter.set_limits(
+            Limits(
+                self.latency_box.value() or None,
+                self.rate_box.value() or None,
+                self.power_box.value() or None,
+                self.memory_box.value() or None,
+                self.chance_box.value() / 100,
+                Wanted(
+                    tuple(_chosen(self.runtime_box)),
+                    tuple(map(Precision, _chosen(self.precision_box))),
+                    tuple(map(Family, _chosen(self.family_box))),
+                ),
+            )
+        )
+
+    def _show(self) -> None:
+        chosen = self._presenter.chosen
+        # What was chosen before stays until the new one is there.
+        self.busy.setVisible(not self._presenter.settled)
+        if not self._presenter.settled:
+            return
+        if chosen is None:
+            self.table.show_nothing()
+            self.content.show_message(self._presenter.message)
+            return
+        choice, settling = chosen.choice, chosen.choice.settling
+        self.answer.setText(choice.sentence)
+        self.advice.setText(settling.words(chosen.names) if settling else "")
+        self._advice_row.setVisible(settling is not None)
+        with QSignalBlocker(self.table.selectionModel()):
+            self.table.show_grid(OptionsGrid(chosen.options, choice.least))
+        self.table.fit_columns()
+        self.content.show_content()
+
+    def _ask_to_measure(self) -> None:
+        chosen = self._presenter.chosen
+        if chosen is not None and chosen.choice.settling is not None:
+            self.measuring_asked.emit(chosen.choice.settling.target.device.id)
+
+
+def _choice(name: str, every: str, items: Iterable[tuple[str, str]]) -> QComboBox:
+    box = combo_box(name, letters=_BOX_LETTERS)
+    box.addItem(every, "")
+    for value, words in items:
+        box.addItem(capitalised(words), str(value))
+    return box
+
+
+def _chosen(box: QComboBox) -> list[str]:
+    """Return the chosen value, none where every one is."""
+    value = str(box.currentData())
+    return [value] if value else []

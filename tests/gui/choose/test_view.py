@@ -1,0 +1,122 @@
+"""The Choose tab in the real window: limits in, options out, the wizard asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from ctm_gui.choose.presenter import NO_BUDGET, NO_MODEL
+from ctm_gui.choose.view import ChooseView
+from ctm_gui.window.actions import CHOOSE_TAB, COMPARE_TAB, OPERATORS_TAB
+from ctm_gui.window.main_window import MainWindow
+
+MakeModel = Callable[..., Path]
+WAIT_MS = 60_000
+
+
+@pytest.fixture
+def view(
+    qtbot: QtBot, window: MainWindow, make_model: MakeModel, settle: Callable[..., None]
+) -> ChooseView:
+    window.open_paths([str(make_model(layers=200))])
+    settle(window.workspace)
+    window.show_tab(CHOOSE_TAB)
+    return window.central.choose_view
+
+
+def wait(qtbot: QtBot, window: MainWindow) -> None:
+    qtbot.waitUntil(lambda: window.central.choice.settled, timeout=WAIT_MS)
+
+
+def limit(qtbot: QtBot, window: MainWindow, view: ChooseView, **values: float) -> None:
+    for name, value in values.items():
+        getattr(view, f"{name}_box").setValue(value)
+    wait(qtbot, window)
+
+
+def texts(view: ChooseView, column: str) -> list[str]:
+    keys = [each.key for each in view.table.grid_model.grid.columns]
+    model = view.table.model()
+    return [model.index(row, keys.index(column)).data() for row in range(model.rowCount())]
+
+
+def test_without_model_or_budget_the_tab_says_what_it_wants(
+    qtbot: QtBot, window: MainWindow, make_model: MakeModel, settle: Callable[..., None]
+) -> None:
+    window.show_tab(CHOOSE_TAB)
+    view = window.central.choose_view
+    assert view.content.message.text() == NO_MODEL
+    window.open_paths([str(make_model())])
+    settle(window.workspace)
+    assert view.content.message.text() == NO_BUDGET
+
+
+def test_a_budget_ranks_the_devices_and_is_that_of_compare(
+    qtbot: QtBot, window: MainWindow, view: ChooseView
+) -> None:
+    limit(qtbot, window, view, latency=5.0)
+
+    assert "meet 5 ms;" in view.answer.text()
+    assert len(texts(view, "device")) > 400
+    assert texts(view, "chance")[0] == "> 99 %"
+    assert window.central.compare_view.budget_box.value() == 5.0
+    window.central.compare_view.budget_box.setValue(3.0)
+    wait(qtbot, window)
+    assert view.latency_box.value() == 3.0
+    assert "meet 3 ms;" in view.answer.text()
+
+
+def test_filters_narrow_the_choice_and_what_is_impossible_is_a_sentence(
+    qtbot: QtBot, window: MainWindow, view: ChooseView
+) -> None:
+    limit(qtbot, window, view, latency=5.0, power=10.0)
+    first = len(texts(view, "device"))
+    view.family_box.setCurrentIndex(view.family_box.findData("mcu"))
+    view.family_box.activated.emit(view.family_box.currentIndex())
+    wait(qtbot, window)
+    assert set(texts(view, "family")) == {"mcu"}
+    assert 0 < len(texts(view, "device")) < first
+    view.runtime_box.setCurrentIndex(view.runtime_box.findData("tensorrt"))
+    view.runtime_box.activated.emit(view.runtime_box.currentIndex())
+    wait(qtbot, window)
+    assert "supports the configurations that are wanted" in view.content.message.text()
+    assert view.table.model().rowCount() == 0
+
+
+def test_the_measurement_asks_for_the_wizard_with_its_device_ticked(
+    qtbot: QtBot, window: MainWindow, view: ChooseView
+) -> None:
+    limit(qtbot, window, view, latency=1000.0, power=15.0)
+    best_ms = min(o.prediction.latency_ms or 1e6 for o in view.table.grid_model.grid.options)
+    limit(qtbot, window, view, latency=best_ms / 2)
+    chosen = window.central.choice.chosen
+    assert chosen is not None
+    settling = chosen.choice.settling
+    assert settling is not None
+    assert view.advice.text().startswith("To settle it, measure chain.onnx on ")
+    assert view.probe_button.isVisible()
+    with qtbot.waitSignal(window.probing_asked):
+        QTest.mouseClick(view.probe_button, Qt.MouseButton.LeftButton)
+    ticked = [device.id for device in window.workspace.selection.selected]
+    assert settling.target.device.id in ticked
+    limit(qtbot, window, view, latency=1000.0)
+    assert not view.probe_button.isVisible()
+
+
+def test_a_double_click_shows_the_operators_and_a_hidden_tab_computes_nothing(
+    qtbot: QtBot, window: MainWindow, view: ChooseView
+) -> None:
+    limit(qtbot, window, view, latency=5.0)
+    first = view.table.grid_model.grid.options[0].target.device.id
+    view.table.row_activated.emit(0)
+    assert window.tabs.currentIndex() == OPERATORS_TAB
+    assert first in [device.id for device in window.workspace.selection.selected]
+    window.show_tab(COMPARE_TAB)
+    window.central.compare_view.budget_box.setValue(7.0)
+    assert window.central.choice.settled
+    assert window.central.choice.chosen is None
