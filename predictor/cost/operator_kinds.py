@@ -112,7 +112,8 @@ def operator_kinds(
     contraction = rows > 0
     convolution = contraction & (_IS_CONVOLUTION[op_code] | (window.max(axis=1, initial=0) > 0))
     product = contraction & ~convolution
-    grouped = convolution & (groups > 1)
+    # Without weights of its own a convolution holds the batch in its groups.
+    grouped = convolution & (groups > np.where(weight_bytes > 0, 1.0, batch))
     large = window.max(axis=1, initial=0) > 1
     choices = (
         (product & (weight_bytes == 0), "product of activations"),

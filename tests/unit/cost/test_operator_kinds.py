@@ -15,6 +15,9 @@ CASES = [
     ("Conv", 1, 196, 64, 256, 1, 1, False, 1, "pointwise convolution"),
     ("Conv", 64, 196, 1, 9, 3, 1, False, 1, "depthwise convolution"),
     ("Conv", 32, 196, 4, 36, 3, 1, False, 1, "grouped convolution"),
+    # Two images at once, whose weights are computed.
+    ("Conv", 2, 196, 64, 576, 3, 0, False, 2, "other convolution"),
+    ("Conv", 128, 196, 1, 9, 3, 0, False, 2, "depthwise convolution"),
     ("MatMul", 1, 128, 768, 768, 0, 1, False, 1, "product with weights"),
     ("Gemm", 1, 1, 1000, 2048, 0, 1, False, 1, "thin product"),
     # Eight images at once: still one row of each.
