@@ -32,9 +32,7 @@ class OptionsGrid(Grid):
     def __init__(self, options: Sequence[Option] = (), least: float = 1.0) -> None:
         self.options, self.least = tuple(options), least
         rows = [option.prediction for option in options]
-        remarks = [
-            "; ".join(o.broken) or ("Pareto front" if o.on_front else NOTHING) for o in options
-        ]
+        remarks = [option.remark or NOTHING for option in options]
         super().__init__(
             len(rows),
             [

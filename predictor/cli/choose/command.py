@@ -17,7 +17,7 @@ from predictor.cli.tables import render_table
 from predictor.core.errors import InputError
 from predictor.core.metrics import Family
 from predictor.core.records import Device, Precision
-from predictor.core.text import plural, shortened
+from predictor.core.text import plural, printable, shortened
 from predictor.core.verdict import likelihood
 from predictor.core.wording import configuration_text, number
 from predictor.services.choose.choice import Choice, Option
@@ -111,7 +111,7 @@ def _row(option: Option) -> tuple[str, ...]:
         f"{number(p.low80_ms)} … {number(p.high80_ms)}",
         number(option.watts),
         number(option.memory_mb),
-        "; ".join(option.broken) or ("Pareto front" if option.on_front else ""),
+        printable(option.remark),
     )
 
 
@@ -158,6 +158,7 @@ def _option(option: Option, names: Sequence[str]) -> dict[str, object]:
                 "high80_ms": p.high80_ms,
                 "basis": p.basis,
                 "evidence": p.evidence,
+                "unsupported": list(p.unsupported.types) if p.unsupported else [],
             }
             for name, p in zip(names, option.predictions, strict=True)
         ],

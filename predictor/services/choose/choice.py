@@ -12,7 +12,13 @@ from numpy.typing import NDArray
 from predictor.core.records import Prediction, Target
 from predictor.core.text import plural
 from predictor.core.verdict import likelihood
-from predictor.core.wording import batch_of, configuration_text, number, shown
+from predictor.core.wording import (
+    batch_of,
+    configuration_text,
+    number,
+    shown,
+    unsupported_text,
+)
 from predictor.services.choose.options import Budget
 from predictor.services.choose.settle import NextMeasurement
 
@@ -50,6 +56,13 @@ class Option:
     def prediction(self) -> Prediction:
         """Prediction of the model with the least chance."""
         return self.predictions[self.slowest]
+
+    @property
+    def remark(self) -> str:
+        """The limits that it breaks, what its runtime does not run, its place on the front."""
+        refused = {p.unsupported for p in self.predictions if p.unsupported is not None}
+        words = [*self.broken, *sorted(map(unsupported_text, refused))]
+        return "; ".join([*words, "Pareto front"] if self.on_front else words)
 
     @property
     def name(self) -> str:
