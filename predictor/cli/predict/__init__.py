@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from predictor.cli.console import Console
-from predictor.cli.parser import EPILOG, Parser, json_option, measured_option, prediction_options
+from predictor.cli.parser import (
+    EPILOG,
+    Parser,
+    json_option,
+    measured_option,
+    positive_int,
+    prediction_options,
+)
 from predictor.cli.reading import reading_found
+from predictor.core.errors import InputError
 
 
 def add_predict(parser: Parser) -> None:
@@ -20,13 +29,39 @@ def add_predict(parser: Parser) -> None:
         help="what more of each fact of the device, another precision, batch or number of threads "
         "would change",
     )
+    _add_many(parser)
+
+
+def _add_many(parser: Parser) -> None:
+    many = parser.add_argument_group("many models")
+    many.add_argument(
+        "--rows",
+        type=Path,
+        metavar="FILE.jsonl|FILE.csv",
+        help="write a row for each model and device as soon as the model is predicted, in place of "
+        "tables; nothing is stored",
+    )
+    many.add_argument(
+        "--jobs",
+        type=positive_int,
+        default=1,
+        metavar="N",
+        help="processes that read models (with --rows)",
+    )
+    many.add_argument(
+        "--shard",
+        type=_shard,
+        default=(1, 1),
+        metavar="I/N",
+        help="the I-th of N parts of the models, each of every N-th (with --rows)",
+    )
 
 
 def add_explain(parser: Parser) -> None:
     """Add the options of ``ctm explain``: a prediction with its operators and its sensitivity."""
     parser.description = "Say where the time of each model goes on each device, and what moves it."
     _add_options(parser)
-    parser.set_defaults(operators=True, sensitivity=True)
+    parser.set_defaults(operators=True, sensitivity=True, rows=None, jobs=1, shard=(1, 1))
 
 
 def _add_options(parser: Parser) -> None:
@@ -49,7 +84,21 @@ def _add_options(parser: Parser) -> None:
     json_option(parser)
 
 
+def _shard(text: str) -> tuple[int, int]:
+    part, _, count = text.partition("/")
+    if not (part.isdecimal() and count.isdecimal() and 1 <= int(part) <= int(count)):
+        raise argparse.ArgumentTypeError(f"{text!r} is not of the form I/N, with I from 1 to N")
+    return int(part), int(count)
+
+
 def _run(options: argparse.Namespace, console: Console) -> int:
+    if options.rows is not None:
+        from predictor.cli.predict.rows import write_rows  # noqa: PLC0415  # NumPy
+
+        return write_rows(options, console)
+    for name, usual in (("jobs", 1), ("shard", (1, 1))):
+        if getattr(options, name) != usual:
+            raise InputError(f"--{name}", "it needs --rows", "name a file for the rows")
     with reading_found(options.models, options) as readings:
         # Imports NumPy and the store while the worker starts.
         from predictor.cli.predict.command import run  # noqa: PLC0415

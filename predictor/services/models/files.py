@@ -26,19 +26,24 @@ class FoundFiles:
 
 
 def find_model_files(
-    paths: Sequence[str], token: CancelToken, *, any_name: bool = False
+    paths: Sequence[str],
+    token: CancelToken,
+    *,
+    any_name: bool = False,
+    most: int = MAX_MODELS,
 ) -> FoundFiles:
     """Return the model files among ``paths``, and in the folders among them at any depth.
 
     A folder that is met again through a symbolic link is not searched again. At most
-    ``MAX_MODELS`` files are returned and ``MAX_ENTRIES`` directory entries looked at. A pattern
-    (``models/*.onnx``, ``**`` for any depth) stands for the .onnx files that it matches. A file is
-    returned once, as it was first named.
+    ``most`` files of folders are returned and ``MAX_ENTRIES`` directory entries looked at. A
+    pattern (``models/*.onnx``, ``**`` for any depth) stands for the .onnx files that it matches. A
+    file is returned once, as it was first named.
 
     Args:
         paths: files, folders and patterns.
         token: stops the search.
         any_name: take a file that is named itself whatever its ending.
+        most: files of folders.
 
     Raises:
         CancelledError: the token was set.
@@ -47,7 +52,7 @@ def find_model_files(
     problems: list[CtmError] = []
     for path in paths:
         if is_folder(path):
-            named += _in_folder(path, MAX_MODELS - len(named), token, problems)
+            named += _in_folder(path, most - len(named), token, problems)
         # A file may have a bracket in its name: what is there is no pattern.
         elif glob.has_magic(path) and not is_there(path):
             named += _matching(path, problems)
@@ -88,7 +93,7 @@ def _in_folder(folder: str, limit: int, token: CancelToken, problems: list[CtmEr
             problems.append(
                 InputError(
                     folder,
-                    f"it has more than {MAX_MODELS} .onnx files, the first of them are read",
+                    f"it has more than {limit} .onnx files, the first of them are read",
                     "open a smaller folder",
                 )
             )

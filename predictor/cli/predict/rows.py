@@ -1,0 +1,207 @@
+"""``ctm predict --rows``: many models, read side by side, a row for each pair as it comes."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack, closing
+from itertools import islice
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Final, Self, TextIO
+
+from predictor.cli.catalogue import open_catalogue
+from predictor.cli.console import Console
+from predictor.cli.measured import measured_of
+from predictor.cli.predicting import PredictionStore, choose_targets
+from predictor.cli.progress import progress_on
+from predictor.cli.reading import unique
+from predictor.core.errors import HostError, InputError
+from predictor.core.progress import CancelToken, Progress, no_progress
+from predictor.core.records import Prediction
+from predictor.services.models.files import find_model_files
+from predictor.services.models.ingestion import IngestionWorker, Model
+from predictor.services.prediction.predict import predict
+
+_MOST_FILES: Final = 1_000_000
+_NUMBERS: Final = (
+    "latency_ms",
+    "low80_ms",
+    "high80_ms",
+    "low95_ms",
+    "high95_ms",
+    "bound_ms",
+    "basis",
+)
+_NAMES: Final = (
+    "model",
+    "fingerprint",
+    "device",
+    "runtime",
+    "precision",
+    "threads",
+    "batch",
+    *_NUMBERS,
+    "memory_bytes",
+    "engine",
+    "problem",
+)
+_Row = Mapping[str, object]
+
+
+def write_rows(options: argparse.Namespace, console: Console) -> int:
+    """Write a row for each model and device; a file that cannot be read is a row with the reason.
+
+    Rows are in the file as soon as their model is done: whatever ends the command later, they stay.
+
+    Raises:
+        HostError: the file cannot be written.
+        InputError: another option does not go with rows, or no model is there.
+    """
+    _check_options(options)
+    targets = choose_targets(options, open_catalogue(options, console))
+    files = find_model_files(options.models, CancelToken(), any_name=True, most=_MOST_FILES)
+    part, parts = options.shard
+    paths = files.paths[part - 1 :: parts]
+    for problem in files.problems:
+        console.error(f"ctm: {problem}")
+    failed = len(files.problems)
+    # A line a model would fill a log.
+    progress = progress_on(console) if sys.stderr.isatty() else no_progress
+    with closing(PredictionStore(options.store)) as store, _Writer(options.rows) as writer:
+        signatures = store.signatures(targets)
+        for done, (path, model) in enumerate(_read_side_by_side(paths, options), 1):
+            if isinstance(model, InputError):
+                failed += 1
+                writer.write([{"model": path, "problem": model.reason}])
+            else:
+                own, devices = measured_of(options, store, [model], (), signatures)
+                row = predict([model], targets, options.engine, own, signatures, devices)
+                writer.write([_row(path, each) for each in row])
+            progress(Progress(done, len(paths), "models predicted"))
+        stored = store.exit_code(console, "your measurements were not used")
+    return stored or (InputError.exit_code if failed else 0)
+
+
+def _check_options(options: argparse.Namespace) -> None:
+    others = {
+        "--json": options.json,
+        "--operators": options.operators,
+        "--sensitivity": options.sensitivity,
+        "--node-data": options.node_data is not None,
+        "--trace": options.trace is not None,
+        "--budget-ms": options.budget_ms is not None,
+        "--measured": bool(options.measured),
+    }
+    for name, given in others.items():
+        if given:
+            raise InputError(name, "it does not go with --rows", "leave one of them out")
+    if options.rows.suffix.lower() not in {".jsonl", ".csv"}:
+        raise InputError(
+            f"--rows {options.rows}", "its ending is neither .jsonl nor .csv", "choose one of them"
+        )
+
+
+def _read_side_by_side(
+    paths: Sequence[str], options: argparse.Namespace
+) -> Iterator[tuple[str, Model | InputError]]:
+    """Yield models as they are read by ``options.jobs`` processes, or the errors of their files."""
+    bindings, shapes = unique(options.dim, "--dim"), unique(options.shape, "--shape")
+    count = max(1, min(options.jobs, len(paths)))
+    idle: SimpleQueue[IngestionWorker] = SimpleQueue()
+
+    def read(path: str) -> tuple[str, Model | InputError]:
+        worker = idle.get()
+        try:
+            return path, worker.ingest(path, bindings, options.batch, shapes)
+        except InputError as error:
+            return path, error
+        finally:
+            idle.put(worker)
+
+    # The workers end before the pool: its threads do not wait for a file that is being read.
+    with ThreadPoolExecutor(count) as pool, ExitStack() as workers:
+        for _ in range(count):
+            idle.put(workers.enter_context(IngestionWorker()))
+        left = iter(paths)
+        # No more than these are in memory at once.
+        reading: set[Future[tuple[str, Model | InputError]]] = {
+            pool.submit(read, path) for path in islice(left, 2 * count)
+        }
+        while reading:
+            done, reading = wait(reading, return_when=FIRST_COMPLETED)
+            reading |= {pool.submit(read, path) for path in islice(left, len(done))}
+            for each in done:
+                yield each.result()
+
+
+def _row(path: str, prediction: Prediction) -> _Row:
+    configuration, memory = prediction.configuration, prediction.memory
+    return {
+        "model": path,
+        "fingerprint": prediction.fingerprint,
+        "device": prediction.device_id,
+        "runtime": configuration.runtime,
+        "precision": str(configuration.precision),
+        "threads": configuration.threads,
+        "batch": configuration.batch,
+        **{name: getattr(prediction, name) for name in _NUMBERS},
+        "memory_bytes": None if memory is None else memory.peak_bytes,
+        "engine": prediction.engine,
+        "problem": prediction.problem or None,
+    }
+
+
+class _Writer:
+    """Writes rows to a file by its ending, those of one model at a time."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._put: Callable[[_Row], object]
+        self._file: TextIO | None = None
+
+    def __enter__(self) -> Self:
+        try:
+            self._file = file = self._path.open("w", encoding="utf-8", newline="")
+        except OSError as error:
+            raise self._failed(error) from error
+        if self._path.suffix.lower() == ".csv":
+            table = csv.DictWriter(file, _NAMES, restval="")
+            table.writeheader()
+            self._put = table.writerow
+        else:
+            empty = dict.fromkeys(_NAMES)
+            self._put = lambda row: file.write(json.dumps({**empty, **row}) + "\n")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            try:
+                self._file.close()
+            except OSError as error:
+                raise self._failed(error) from error
+
+    def write(self, rows: Sequence[_Row]) -> None:
+        """Write rows and hand them to the system.
+
+        Raises:
+            HostError: they cannot be written.
+        """
+        try:
+            for row in rows:
+                self._put(row)
+            if self._file is not None:
+                self._file.flush()
+        except OSError as error:
+            raise self._failed(error) from error
+
+    def _failed(self, error: OSError) -> HostError:
+        return HostError(
+            str(self._path),
+            f"the rows cannot be written ({error.strerror})",
+            "free space, or name another file",
+        )

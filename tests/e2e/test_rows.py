@@ -1,0 +1,116 @@
+"""``ctm predict --rows``: many models side by side, in parts, with rows that stay."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+Start = Callable[..., "subprocess.Popen[str]"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, fixed_model: Path) -> Path:
+    folder = tmp_path / "models"
+    folder.mkdir()
+    for number in range(7):
+        shutil.copy(fixed_model, folder / f"m{number}.onnx")
+    (folder / "broken.onnx").write_bytes(b"\x08\x07no model")
+    return folder
+
+
+def rows(path: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_every_pair_is_a_row_and_a_file_that_cannot_be_read_one_with_a_reason(
+    ctm: Run, folder: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out.jsonl"
+    done = ctm("predict", folder, "--device", "rpi5", "--device", "rtx3060", "--rows", out,
+               "--jobs", "3")  # fmt: skip
+    assert done.returncode == 2, done.stderr
+    assert done.stdout == ""
+    written = rows(out)
+    good = [row for row in written if row["problem"] is None]
+    (broken,) = [row for row in written if row["problem"] is not None]
+    assert Path(str(broken["model"])).name == "broken.onnx"
+    assert {(Path(str(r["model"])).name, r["device"]) for r in good} == {
+        (f"m{n}.onnx", device) for n in range(7) for device in ("rpi5", "rtx3060")
+    }
+    one = json.loads(ctm("predict", folder / "m0.onnx", "--device", "rpi5", "--json").stdout)
+    (alone,) = one["predictions"]
+    (same,) = [r for r in good if r["device"] == "rpi5" and str(r["model"]).endswith("m0.onnx")]
+    for name in ("latency_ms", "high95_ms"):  # predicted with other targets: sums in another order
+        assert same[name] == pytest.approx(alone[name], rel=1e-6)
+
+
+def test_parts_are_all_models_once_also_as_csv(ctm: Run, folder: Path, tmp_path: Path) -> None:
+    names: list[str] = []
+    for part in (1, 2, 3):
+        out = tmp_path / f"part-{part}.csv"
+        ctm("predict", folder, "--device", "rpi5", "--rows", out, "--shard", f"{part}/3")
+        with out.open(encoding="utf-8", newline="") as file:
+            table = list(csv.DictReader(file))
+        assert 2 <= len(table) <= 3
+        names += [Path(row["model"]).name for row in table]
+    assert sorted(names) == sorted(path.name for path in folder.iterdir())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_a_killed_reader_and_a_killed_command_lose_no_finished_row(
+    start_ctm: Start, folder: Path, tmp_path: Path
+) -> None:
+    for number in range(7, 400):
+        shutil.copy(folder / "m0.onnx", folder / f"m{number}.onnx")
+    out = tmp_path / "out.jsonl"
+    process = start_ctm("predict", folder, "--device", "rpi5", "--rows", out, "--jobs", "2")
+    _wait(lambda: out.exists() and out.stat().st_size > 0)
+    readers = psutil.Process(process.pid).children(recursive=True)
+    os.kill(readers[0].pid, signal.SIGKILL)
+    before = out.stat().st_size
+    _wait(lambda: process.poll() is not None or out.stat().st_size > before)
+    process.kill()
+    process.communicate(timeout=30)
+    text = out.read_text(encoding="utf-8")
+    whole = [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
+    assert whole
+    assert all(row["model"] for row in whole)
+
+
+def _wait(until: Callable[[], bool], limit_s: float = 60.0) -> None:
+    end = time.monotonic() + limit_s
+    while not until():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--rows", "out.txt"), "its ending is neither .jsonl nor .csv"),
+        (("--rows", "out.csv", "--json"), "--json: it does not go with --rows"),
+        (("--rows", "no/such/folder/out.csv"), "the rows cannot be written"),
+        (("--jobs", "2"), "--jobs: it needs --rows"),
+        (("--rows", "out.csv", "--shard", "4/3"), "'4/3' is not of the form I/N"),
+        (("--rows", "out.csv", "--jobs", "0"), "'0' is not a whole number from 1"),
+    ],
+)
+def test_wrong_input_is_one_sentence(
+    ctm: Run, fixed_model: Path, arguments: tuple[str, ...], words: str
+) -> None:
+    done = ctm("predict", fixed_model, "--device", "rpi5", *arguments)
+    assert done.returncode in {2, 3}
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1
