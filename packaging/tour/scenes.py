@@ -18,6 +18,7 @@ from ctm_gui.probing.run import Phase
 from ctm_gui.probing.wizard import NAMES, RESULT, TARGET
 from ctm_gui.window.actions import (
     ATTENTION_TAB,
+    CHOOSE_TAB,
     COMPARE_TAB,
     DEVICES_TAB,
     GRAPH_TAB,
@@ -144,6 +145,14 @@ def _attention_of_types(app: Application, _: Path) -> None:
     view = app.window.central.attention_view
     view.group_box.setChecked(True)
     view.table.setFocus()
+
+
+def _choose(app: Application, _: Path) -> None:
+    app.window.show_tab(CHOOSE_TAB)
+    view = app.window.central.choose_view
+    view.set_budget_ms(40.0)
+    view.power_box.setValue(15.0)
+    wait(lambda: app.window.central.choice.settled)
 
 
 def _what_if(app: Application, _: Path) -> None:
@@ -331,6 +340,7 @@ SCENES = (
     Scene("10b-matrix", _matrix),
     Scene("10c-pareto", _pareto),
     Scene("10d-what-changed", _what_changed),
+    Scene("10e-choose", _choose),
     Scene("11-broken-file", _broken_file),
     Scene("12-shipped-device", _shipped_device),
     Scene("13-own-device", _own_device),

@@ -224,7 +224,7 @@ def _ranked(choice: Choice, limits: Floats) -> Places:
     over = np.where(chance < _LEAST, latency / limits[places], 0.0)
     watts = np.nan_to_num(choice.watts[places], nan=np.inf)
     # The last key counts first.
-    keys = (latency, watts, over, -np.clip(chance, _LEAST, _MOST), broken)
+    keys = (latency, watts, over, -np.clip(chance, _LEAST, max(_MOST, choice.least)), broken)
     return places[np.lexsort(keys)]
 
 
@@ -235,7 +235,7 @@ def _settling(choice: Choice) -> NextMeasurement | None:
         if place not in choice.broken:
             first.setdefault(place % len(choice.targets), place)
     places = list(first.values())
-    if not places or choice.chance[places[0]] >= _MOST:
+    if not places or choice.chance[places[0]] >= max(_MOST, choice.least):
         return None
     models = choice.slowest[places]
     return next_measurement(

@@ -107,6 +107,19 @@ def test_equal_chances_go_by_power_and_then_by_time() -> None:
     )
 
 
+def test_a_least_chance_over_99_percent_goes_before_power() -> None:
+    place = TARGETS.index(next(t for t in TARGETS if t.id[:2] == ("small", "tensorrt")))
+    p = chosen(Budget(max_ms=5.0)).rows[0][place]
+    assert p.latency_ms
+    assert p.high80_ms
+    # 2.4 standard deviations above the P50 of the best run of the small device: 99.2 %.
+    budget = Budget(max_ms=p.latency_ms * (p.high80_ms / p.latency_ms) ** (2.4 / Z80))
+    assert chosen(budget).best.target.device is SMALL
+    strict = chosen(budget, least=0.995)
+    assert strict.best.target.device is LARGE
+    assert strict.is_met
+
+
 def _devices(choice: Choice) -> list[str]:
     return [choice.option(place).target.device.id for place in choice.of_devices]
 
