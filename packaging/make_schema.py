@@ -24,6 +24,7 @@ from predictor.devices.schema import (
     MAX_METRICS,
     MAX_OPERATING_POINTS,
     MAX_THREADS,
+    POINT_COUNTS,
     POINT_RANGES,
     REQUIRED_FIELDS,
     SCHEMA,
@@ -137,7 +138,7 @@ def _measured(metric: Metric) -> Json:
 def _operating_point() -> Json:
     numbers = {
         name: {
-            "type": "integer" if name == "cores" else "number",
+            "type": "integer" if name in POINT_COUNTS else "number",
             "minimum": metric.low,
             "maximum": metric.high,
         }

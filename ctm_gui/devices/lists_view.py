@@ -346,6 +346,7 @@ def list_editors(
                 CellKind("gpu_mhz", "GPU MHz", 56),
                 CellKind("memory_mhz", "Memory MHz", 76),
                 CellKind("cores", "Cores", 42),
+                CellKind("gpu_cores", "GPU cores", 66),
                 CellKind("source", "Source"),
             ),
             PointFields(),

@@ -34,7 +34,7 @@ from predictor.services.signatures.own import NOTHING_MEASURED, stored_signature
 
 _T = TypeVar("_T")
 _POINT_HEADERS = (
-    *("Operating point", "Power W", "CPU MHz", "GPU MHz", "Memory MHz", "Cores"),
+    *("Operating point", "Power W", "CPU MHz", "GPU MHz", "Memory MHz", "Cores", "GPU cores"),
     "Source",
 )
 _LISTED_METRICS = ("fp32_tflops", "fp16_tflops", "int8_tops", "dram_bw_gbps", "dram_gb")
@@ -169,7 +169,7 @@ def _sheet(device: Device) -> str:
         )
     if device.operating_points:
         blocks.append(
-            render_table(_POINT_HEADERS, [*map(_point, device.operating_points)], " rrrrr")
+            render_table(_POINT_HEADERS, [*map(_point, device.operating_points)], " rrrrrr")
         )
     return "\n\n".join(blocks)
 
@@ -183,7 +183,8 @@ def _measured(device: Device) -> list[tuple[str, ...]]:
 
 
 def _point(point: OperatingPoint) -> tuple[str, ...]:
-    values = (point.power_w, point.cpu_mhz, point.gpu_mhz, point.memory_mhz, point.cores)
+    clocks = (point.cpu_mhz, point.gpu_mhz, point.memory_mhz)
+    values = (point.power_w, *clocks, point.cores, point.gpu_cores)
     return (
         printable(point.name),
         *(number(value, 6) for value in values),

@@ -106,6 +106,7 @@ class OperatingPoint:
         power_w: power limit.
         cpu_mhz, gpu_mhz, memory_mhz: highest clocks.
         cores: CPU cores that are on.
+        gpu_cores: GPU cores (SMs) that are on.
     """
 
     name: str
@@ -115,6 +116,7 @@ class OperatingPoint:
     gpu_mhz: float | None = None
     memory_mhz: float | None = None
     cores: int | None = None
+    gpu_cores: int | None = None
 
 
 def _frozen(mapping: Mapping[str, object]) -> Mapping[str, object]:

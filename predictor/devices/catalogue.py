@@ -23,6 +23,7 @@ _TYPES: Final[dict[str, Callable[[Any], Any]]] = {
     "source": str,
     "architecture": str,
     "cores": int,
+    "gpu_cores": int,
     "instruction_sets": tuple,
 }
 # By name, so that an unknown metric or family raises, and every device has the same strings.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from predictor.core.errors import InputError
 from predictor.core.metrics import MEASURABLE, METRICS, Family, Metric
@@ -39,6 +39,7 @@ from predictor.devices.schema import (
     MAX_CLUSTERS,
     MAX_CONFIGURATIONS,
     MAX_OPERATING_POINTS,
+    POINT_COUNTS,
     POINT_RANGES,
     DeviceFile,
 )
@@ -81,6 +82,7 @@ class PointFields:
     gpu_mhz: str = ""
     memory_mhz: str = ""
     cores: str = ""
+    gpu_cores: str = ""
     source: str = ""
 
 
@@ -369,11 +371,15 @@ def _operating_points(
 def _point(checker: _Checker, row: PointFields, key: str) -> OperatingPoint:
     """Return an operating point; a wrong field of it is noted, and it must not be used."""
     name = checker.run(f"{key}.name", lambda: check_text(row.name, Place("", "name"), MAX_NAME))
-    numbers = {
+    numbers: dict[str, Any] = {
         field: checker.range(f"{key}.{field}", metric, text)
         for field, metric in POINT_RANGES.items()
-        if field != "cores" and (text := getattr(row, field)).strip()
+        if field not in POINT_COUNTS and (text := getattr(row, field)).strip()
     }
-    cores = checker.count(f"{key}.cores", row.cores) if row.cores.strip() else None
+    counts = {
+        field: checker.count(f"{key}.{field}", text)
+        for field in POINT_COUNTS
+        if (text := getattr(row, field)).strip()
+    }
     source = checker.source(f"{key}.source", row.source)
-    return OperatingPoint(name or "", source, **numbers, cores=cores)
+    return OperatingPoint(name or "", source, **numbers, **counts)

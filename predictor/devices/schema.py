@@ -14,6 +14,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import Any
 
 from predictor.core.metrics import MEASURABLE, METRIC_BY_NAME, METRICS
 from predictor.core.records import (
@@ -85,7 +86,10 @@ POINT_RANGES = {
     "gpu_mhz": METRIC_BY_NAME["clock_mhz"],
     "memory_mhz": METRIC_BY_NAME["clock_mhz"],
     "cores": METRIC_BY_NAME["core_count"],
+    "gpu_cores": METRIC_BY_NAME["core_count"],
 }
+POINT_COUNTS = ("cores", "gpu_cores")
+"""Those that are whole numbers."""
 _CONFIGURATION_FIELDS = ("runtime", "precision", "threads", "batch")
 
 
@@ -347,18 +351,21 @@ def _operating_points(content: Mapping[str, object], place: Place) -> tuple[Oper
 
 def _point(value: object, place: Place) -> OperatingPoint:
     item = _complete(value, ("name", "source"), place, tuple(POINT_RANGES))
-    numbers = {
+    numbers: dict[str, Any] = {
         name: check_range(metric, item[name], place.at(name))
         for name, metric in POINT_RANGES.items()
-        if name in item and name != "cores"
+        if name in item and name not in POINT_COUNTS
+    }
+    counts = {
+        name: check_count(item[name], place.at(name), 1, 1_000_000)
+        for name in POINT_COUNTS
+        if name in item
     }
     return OperatingPoint(
         check_text(item["name"], place.at("name"), MAX_NAME),
         check_text(item["source"], place.at("source"), MAX_SOURCE),
         **numbers,
-        cores=check_count(item["cores"], place.at("cores"), 1, 1_000_000)
-        if "cores" in item
-        else None,
+        **counts,
     )
 
 

@@ -7,6 +7,7 @@ from predictor.cli.parser import Parser, add_commands
 _SUBJECTS = {
     "bound": ("evaluate.bound", "measurements under the physical bound, and the estimate's error"),
     "classes": ("evaluate.classes", "errors by runtime and kind of device, on silicon left out"),
+    "clocks": ("evaluate.clocks", "latency at other clocks, from one and three measured points"),
     "memory": ("evaluate.memory", "peak memory and fallbacks against what AI Hub publishes"),
     "generation": ("evaluate.generation", "language models, on devices left out"),
     "nas": ("evaluate.nas", "latency predictors on neural architecture search spaces"),

@@ -29,6 +29,7 @@ def add_predict(parser: Parser) -> None:
         help="what more of each fact of the device, another precision, batch or number of threads "
         "would change",
     )
+    _add_clocks(parser)
     _add_many(parser)
 
 
@@ -57,11 +58,36 @@ def _add_many(parser: Parser) -> None:
     )
 
 
+def _add_clocks(parser: Parser) -> None:
+    parser.add_argument(
+        "--mode",
+        default="",
+        metavar="NAME",
+        help="at a power mode of the device, such as 15W (ctm devices show ID lists them)",
+    )
+    parser.add_argument(
+        "--clock",
+        default="",
+        metavar="gpu=MHZ,cpu=MHZ,mem=MHZ",
+        help="at these clocks, or some of them; beside --mode they replace those of the mode",
+    )
+    parser.add_argument(
+        "--measured-at",
+        action="append",
+        default=[],
+        metavar="CLOCKS=MS|MODE=MS",
+        help="latency in ms that you measured of the model at some clocks (gpu=612,mem=1600=41.7) "
+        "or in a mode (15W=41.7); one calibrates all clocks, three tell how much waits for the "
+        "memory (one model, one device); may be repeated",
+    )
+
+
 def add_explain(parser: Parser) -> None:
     """Add the options of ``ctm explain``: a prediction with its operators and its sensitivity."""
     parser.description = "Say where the time of each model goes on each device, and what moves it."
     _add_options(parser)
     parser.set_defaults(operators=True, sensitivity=True, rows=None, jobs=1, shard=(1, 1))
+    parser.set_defaults(mode="", clock="", measured_at=[])
 
 
 def _add_options(parser: Parser) -> None:

@@ -15,6 +15,7 @@ from predictor.cli.catalogue import open_catalogue
 from predictor.cli.console import Console
 from predictor.cli.measured import given_latencies, measured_of
 from predictor.cli.model_text import dimension_lines
+from predictor.cli.predict.clocks import add_points, asked_of
 from predictor.cli.predict.sensitivity import add_sensitivity, sensitivities
 from predictor.cli.predict.text import fastest_text, model_text
 from predictor.cli.predicting import (
@@ -56,28 +57,37 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
     targets = choose_targets(options, catalogue)
     given = given_latencies(options, catalogue, len(readings))
     _check_files(options, len(readings) * len(targets))
+    asked = asked_of(options, targets, len(readings))
     failed: list[InputError] = []
     models: list[Model] = []
     predictions: list[Prediction] = []
     moved: list[Sensitivity | None] = []
+    points: list[dict[str, object]] = []
     with closing(PredictionStore(options.store)) as store:
         signatures = store.signatures([*targets, *(each.target for each in given)])
         for model in models_as_read(readings, console, failed):
             own, devices = measured_of(options, store, [model], given, signatures)
             row = predict([model], targets, options.engine, own, signatures, devices)
+            clocked = asked.predicted(options, model, targets, row, signatures)
+            row = clocked.predictions
             of_row = sensitivities(options, model, targets, row, signatures, own)
             if not options.json:
                 text = model_text(options, model, targets, row, signatures, of_row)
+                text = "\n\n".join([text, *clocked.sentences])
                 console.result(("\n" if models else "") + text)
             models.append(model)
             predictions += row
             moved += of_row
+            points += clocked.entries
         code = failed[-1].exit_code if failed else 0
         if not models:
             return code
-        store.record(models, predictions)
+        # A stored prediction is of its target's usual clocks.
+        if not asked:
+            store.record(models, predictions)
         if options.json:
             document = prediction_document(options, models, targets, predictions, signatures, moved)
+            add_points(document, points)
             _print_document(console, models, document | store.not_stored)
         _print_rest(options, console, models, targets, predictions)
         stored = store.exit_code(console, "the predictions were not stored")

@@ -28,6 +28,7 @@ _POINTS: tuple[Field[OperatingPoint], ...] = (
     figures("gpu_mhz", "GPU MHz", lambda point: _figure(point.gpu_mhz)),
     figures("memory_mhz", "Memory MHz", lambda point: _figure(point.memory_mhz)),
     figures("cores", "Cores", lambda point: _figure(point.cores)),
+    figures("gpu_cores", "GPU cores", lambda point: _figure(point.gpu_cores)),
     words("source", "Source", lambda point: shown(point.source)),
 )
 _SOURCES: tuple[Field[tuple[str, str]], ...] = (

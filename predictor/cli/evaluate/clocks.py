@@ -1,0 +1,57 @@
+"""``ctm evaluate clocks``: latency at other clocks against published measurements."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from predictor.cli.console import Console
+from predictor.cli.evaluate.figures import (
+    checked_output,
+    environment_of,
+    give,
+    origin_of,
+    research_needed,
+)
+from predictor.cli.parser import EPILOG, Parser, json_option
+from predictor.services.devices.catalogue import load_catalogue
+
+_MISSED = 1  # exit code
+
+
+def add_clocks(parser: Parser) -> None:
+    """Add the options of the subject."""
+    parser.description = (
+        "Predict published latencies at other clocks from one and from three measured points, "
+        "constants chosen without the network: Jetson TX2's grid of GPU and memory clocks, "
+        "desktop cards, processors, power modes of AGX Xavier and AGX Orin."
+    )
+    parser.epilog = EPILOG
+    parser.set_defaults(run=_run)
+    parser.add_argument(
+        "--data", required=True, metavar="DIR", help="folder with one folder a source"
+    )
+    parser.add_argument(
+        "--output", metavar="OUT.json", help="write the figures here and a page OUT.md beside"
+    )
+    json_option(parser)
+
+
+def _run(options: argparse.Namespace, console: Console) -> int:
+    """Write the figures and their page; 1 where a goal is missed."""
+    with research_needed("the evaluation"):
+        from predictor.research.evaluation.clocks.figures import (  # noqa: PLC0415
+            clock_figures,
+            clock_page,
+            misses,
+        )
+
+    output = checked_output(options)
+    document = clock_figures(Path(options.data), load_catalogue().by_id)
+    environment = environment_of("ctm evaluate clocks --data DIR --output OUT.json")
+    figures = {**environment, **document}
+    give(figures, clock_page(figures, origin_of(environment)), output, options, console)
+    missed = misses(figures)
+    for each in missed:
+        console.note(f"missed: {each}")
+    return _MISSED if missed else 0

@@ -1,0 +1,305 @@
+"""Predictions at other clocks and power modes of a target, and the energy that they take."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predictor.core.errors import InputError
+from predictor.core.percentiles import Z80, Z95
+from predictor.core.records import Basis, Device, OperatingPoint, Prediction, Target
+from predictor.core.text import plural
+from predictor.core.wording import number
+from predictor.cost.clocks import CPU, GPU, ClockModel, Slowness
+from predictor.devices.operating import (
+    DOMAINS,
+    Clocks,
+    asked_clocks,
+    clock_ranges,
+    clocks_of,
+    default_clocks,
+    is_clocked,
+    named_mode,
+    own_domain,
+    parsed_clocks,
+)
+from predictor.graph.model import Model
+from predictor.services.prediction.predict import KnownTargets, explain
+from predictor.services.prediction.scaling import check_plausible
+
+__all__ = [
+    "DOMAINS",
+    "Clocked",
+    "Clocks",
+    "Energy",
+    "MeasuredAt",
+    "asked_clocks",
+    "at_clocks",
+    "clock_model",
+    "clock_ranges",
+    "clocks_of",
+    "default_clocks",
+    "is_clocked",
+    "latency_plane",
+    "measured_at",
+    "named_mode",
+    "parsed_clocks",
+]
+
+Floats = NDArray[np.float64]
+
+_REPEATED: Final = 0.03  # in ln: a run measured again, of the noise of the sources
+# Power that runs of networks took over the limit of the mode: median, 10 % and 90 % of the 15
+# measured modes of AGX Xavier and AGX Orin that state a limit (docs/results/clocks.md).
+_DRAWN: Final = (0.57, 0.32, 0.85)
+
+
+@dataclass(frozen=True, slots=True)
+class Energy:
+    """Energy of one run in mJ, with its 80 % interval, and the power limit that it is of."""
+
+    limit_w: float
+    mj: float
+    low80_mj: float
+    high80_mj: float
+
+
+@dataclass(frozen=True, slots=True)
+class Clocked:
+    """A prediction at other clocks.
+
+    Attributes:
+        prediction: at these clocks.
+        mode: name of the mode, empty for clocks alone.
+        source: of the mode.
+        clocks: that it is of.
+        default: the device's own.
+        factor: of the latency, over that at the default clocks.
+        energy: of a run; None where no power is stated of these clocks.
+    """
+
+    prediction: Prediction
+    mode: str
+    source: str
+    clocks: Clocks
+    default: Clocks
+    factor: float
+    energy: Energy | None
+
+    @property
+    def sentence(self) -> str:
+        """The clocks, what they change, and the energy."""
+        at = f"{self.mode} ({self.clocks.text()})" if self.mode else self.clocks.text()
+        words = f"at {at}: {number(self.factor)} times the latency at {self.default.text()}"
+        if self.energy is None:
+            return words
+        e = self.energy
+        return (
+            f"{words}; {number(e.mj)} mJ a run, 80 %: {number(e.low80_mj)} to "
+            f"{number(e.high80_mj)}, by the limit of {number(e.limit_w)} W"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredAt:
+    """A latency that the user measured of a model at some clocks, and how it was given."""
+
+    text: str
+    clocks: Clocks
+    latency_ms: float
+
+
+def measured_at(device: Device, text: str) -> MeasuredAt:
+    """Return a measurement given as ``gpu=612,mem=1600=41.7``, or ``15W=41.7`` for a mode.
+
+    Raises:
+        InputError: it is not of this form, or the device has no such clocks.
+    """
+    clocks, _, value = text.rpartition("=")
+    try:
+        latency_ms = float(value)
+    except ValueError:
+        latency_ms = math.nan
+    if not clocks or not 0 < latency_ms < math.inf:
+        raise InputError(
+            f"--measured-at {text}",
+            "it is not of the form CLOCKS=MS or MODE=MS",
+            "write gpu=612,mem=1600=41.7, or 15W=41.7",
+        )
+    modes = [each.name.casefold() for each in device.operating_points]
+    if clocks.strip().casefold() in modes or "=" not in clocks:
+        return MeasuredAt(text, asked_clocks(device, "", clocks), latency_ms)
+    return MeasuredAt(text, asked_clocks(device, clocks, ""), latency_ms)
+
+
+def clock_model(
+    model: Model, target: Target, engine: str = "", signatures: KnownTargets | None = None
+) -> ClockModel:
+    """Return how the latency of a model on a target follows its clocks.
+
+    Raises:
+        InputError: no engine of that name, or the target has no number for the model.
+    """
+    table = explain(model, target, engine, signatures)
+    is_gpu = own_domain(target.device) == "gpu"
+    return ClockModel(
+        table.compute_ms,
+        table.memory_ms,
+        table.launch_ms,
+        np.maximum(table.latency_ms - table.launch_ms, 0.0),
+        GPU if is_gpu else CPU,
+        is_launched=is_gpu,
+    )
+
+
+def slowness_of(target: Target, points: Sequence[Clocks]) -> Slowness:
+    """Return times at operating points over those at the target's default clocks.
+
+    Of a processor fewer cores than threads make it slower, of a GPU fewer cores (SMs).
+    """
+    default, own = default_clocks(target.device), own_domain(target.device)
+
+    def slower(name: str) -> Floats:
+        was = getattr(default, name)
+        if was is None:  # nothing to compare with
+            return np.ones(len(points))
+        now = np.array([getattr(point, name) or was for point in points], np.float64)
+        slower_by: Floats = was / now
+        return slower_by
+
+    host = slower("cpu")
+    if own == "gpu":
+        return Slowness(host, slower("gpu") * slower("gpu_cores"), slower("mem"))
+    threads = target.threads or 1
+    on = [min(point.cores or threads, threads) for point in points]
+    return Slowness(host, host * threads / np.array(on, np.float64), slower("mem"))
+
+
+def at_clocks(
+    prediction: Prediction,
+    followed: ClockModel,
+    target: Target,
+    clocks: Clocks,
+    point: OperatingPoint | None = None,
+    measured: Iterable[MeasuredAt] = (),
+) -> Clocked:
+    """Return a prediction at other clocks.
+
+    Args:
+        prediction: at the default clocks, with a number.
+        followed: of the same model and target.
+        target: the target.
+        clocks: that are asked about.
+        point: the mode that they are of; None for clocks alone.
+        measured: latencies of the model at some clocks.
+
+    Raises:
+        InputError: a measured latency cannot be of this model.
+    """
+    assert prediction.latency_ms is not None  # noqa: S101 - the caller asks of numbers alone
+    given = list(measured)
+    for each in given:
+        check_plausible(f"--measured-at {each.text}", each.latency_ms, prediction)
+    points = slowness_of(target, [clocks, *(each.clocks for each in given)])
+    if given:
+        known = Slowness(points.host[1:], points.unit[1:], points.memory[1:])
+        ratios = np.array([each.latency_ms for each in given]) / prediction.latency_ms
+        followed = followed.calibrated(known, ratios)
+    factor, *there = followed.factors(points).tolist()
+    # The further from clocks at which the latency is known, the less certain.
+    apart = min(abs(math.log(factor / each)) for each in there or [1.0])
+    spread = followed.overlap.deviation * apart
+    clocked = _moved(prediction, factor, spread, float(points.least[0]), len(given))
+    return Clocked(
+        clocked,
+        "" if point is None else point.name,
+        "" if point is None else point.source,
+        clocks,
+        default_clocks(target.device),
+        factor,
+        None if point is None else _energy(clocked, point),
+    )
+
+
+def latency_plane(
+    prediction: Prediction,
+    followed: ClockModel,
+    target: Target,
+    clocks: Clocks,
+    axes: Mapping[str, Floats],
+) -> Floats:
+    """Return latencies in ms over two clocks, [rows, columns]; the rest are those of ``clocks``.
+
+    Args:
+        prediction: at the default clocks, with a number.
+        followed: of the same model and target.
+        target: the target.
+        clocks: all clocks.
+        axes: MHz of the columns and of the rows, by domain, in this order.
+    """
+    (across, columns), (up, rows) = axes.items()
+    points = [
+        replace(clocks, **{across: column, up: row})
+        for row in rows.tolist()
+        for column in columns.tolist()
+    ]
+    factors = followed.factors(slowness_of(target, points))
+    plane: Floats = (prediction.latency_ms or math.nan) * factors.reshape(len(rows), len(columns))
+    return plane
+
+
+def _moved(
+    prediction: Prediction, factor: float, spread: float, least: float, measured: int
+) -> Prediction:
+    """Return a prediction times a factor, its intervals wider by the spread of the factor.
+
+    Where latencies were measured at other clocks the interval is of the factor alone.
+    """
+    latency_ms = prediction.latency_ms
+    assert latency_ms is not None  # noqa: S101 - as in at_clocks
+    if factor == 1.0 and not measured:
+        return prediction
+    bound_ms = None if prediction.bound_ms is None else prediction.bound_ms * least
+    now_ms = max(latency_ms * factor, bound_ms or 0.0)
+
+    def reach(high_ms: float | None, z: float) -> float:
+        own = z * _REPEATED if measured else math.log((high_ms or latency_ms) / latency_ms)
+        return math.exp(math.hypot(own, z * spread))
+
+    wide80, wide95 = reach(prediction.high80_ms, Z80), reach(prediction.high95_ms, Z95)
+    has_interval = prediction.high80_ms is not None
+    evidence = prediction.evidence
+    if measured:
+        words = f"scaled to {plural(measured, 'latency', 'latencies')} that you measured"
+        evidence = ": ".join(filter(None, [words, evidence]))
+    return replace(
+        prediction,
+        basis=Basis.PROBED if prediction.basis is Basis.MEASURED else prediction.basis,
+        latency_ms=now_ms,
+        low80_ms=max(now_ms / wide80, bound_ms or 0.0) if has_interval else None,
+        high80_ms=now_ms * wide80 if has_interval else None,
+        low95_ms=max(now_ms / wide95, bound_ms or 0.0) if has_interval else None,
+        high95_ms=now_ms * wide95 if has_interval else None,
+        bound_ms=bound_ms,
+        predicted_ms=None,
+        provenance="",
+        evidence=evidence,
+    )
+
+
+def _energy(prediction: Prediction, point: OperatingPoint) -> Energy | None:
+    """Return the energy of a run in a mode that states its power limit, else None."""
+    if point.power_w is None or prediction.latency_ms is None:
+        return None
+    usual, low, high = (share * point.power_w for share in _DRAWN)
+    return Energy(
+        point.power_w,
+        usual * prediction.latency_ms,
+        low * (prediction.low80_ms or prediction.latency_ms),
+        high * (prediction.high80_ms or prediction.latency_ms),
+    )

@@ -1,0 +1,103 @@
+"""Default clocks, modes and requests of a device."""
+
+from __future__ import annotations
+
+import pytest
+
+from predictor.core.errors import InputError
+from predictor.core.metrics import Family
+from predictor.core.records import Cluster, Device, OperatingPoint
+from predictor.devices.operating import (
+    Clocks,
+    asked_clocks,
+    clock_ranges,
+    default_clocks,
+    is_clocked,
+    parsed_clocks,
+)
+from predictor.services.devices.catalogue import load_catalogue
+
+POINTS = (
+    OperatingPoint("MAXN", "test", cpu_mhz=2000, gpu_mhz=1300, memory_mhz=1866, cores=6),
+    OperatingPoint("15W", "test", power_w=15, cpu_mhz=1200, gpu_mhz=850, gpu_cores=1),
+    OperatingPoint("GPU 100 MHz, memory 1062 MHz", "test", gpu_mhz=100, memory_mhz=1062),
+)
+BOARD = Device(
+    "board-gpu",
+    "Board",
+    "Me",
+    Family.GPU,
+    {"clock_mhz": 1200, "boost_clock_mhz": 1300, "core_count": 2},
+    operating_points=POINTS,
+)
+
+
+def test_the_default_is_the_device_s_own_clock_and_the_highest_of_its_modes() -> None:
+    assert default_clocks(BOARD) == Clocks(2000, 1300, 1866, 6, 2)
+
+
+def test_a_mode_changes_what_it_states() -> None:
+    assert asked_clocks(BOARD, "", "15w") == Clocks(1200, 850, 1866, 6, 1)
+
+
+def test_single_clocks_replace_those_of_the_mode() -> None:
+    assert asked_clocks(BOARD, "gpu=612,mem=1600", "15W") == Clocks(1200, 612, 1600, 6, 1)
+
+
+def test_ranges_go_from_a_tenth_or_the_lowest_mode_to_the_highest() -> None:
+    assert clock_ranges(BOARD) == {"cpu": (200, 2000), "gpu": (100, 1300), "mem": (186.6, 1866)}
+
+
+def test_a_stated_clock_that_was_rounded_is_in_range() -> None:
+    assert asked_clocks(BOARD, "gpu=1300.5", "").gpu == 1300.5
+
+
+@pytest.mark.parametrize(
+    ("clock", "mode", "reason"),
+    [
+        ("", "20W", "there is MAXN; 15W, and 1 fixed clocks (ctm devices show board-gpu)"),
+        ("gpu=2000", "", "there is cpu=200 to 2000, gpu=100 to 1300, mem=186.6 to 1866 MHz"),
+        ("gpu=99", "", "out of range"),
+        ("gpu=612,gpu=612", "", "given once"),
+        ("dla=612", "", "dla=612 is no clock in MHz"),
+        ("gpu=nan", "", "gpu=nan is no clock in MHz"),
+        ("gpu=", "", "no clock in MHz"),
+        (",", "", "an empty part"),
+    ],
+)
+def test_a_wrong_request_says_what_there_is(clock: str, mode: str, reason: str) -> None:
+    with pytest.raises(InputError) as caught:
+        asked_clocks(BOARD, clock, mode)
+    assert reason in str(caught.value)
+
+
+def test_a_clock_that_the_device_does_not_state_is_refused() -> None:
+    card = Device("card", "Card", "Me", Family.GPU, {"boost_clock_mhz": 1500})
+    with pytest.raises(InputError, match="no clock that is known of card"):
+        asked_clocks(card, "mem=900", "")
+
+
+def test_an_accelerator_has_no_clock() -> None:
+    npu = Device("npu", "NPU", "Me", Family.NPU, {"clock_mhz": 900})
+    assert not is_clocked(npu)
+    with pytest.raises(InputError, match="states no clock"):
+        asked_clocks(npu, "gpu=900", "")
+
+
+def test_the_clock_of_clusters_is_that_of_the_fastest() -> None:
+    clusters = (Cluster("big", 2, 2400), Cluster("little", 6, 1800))
+    phone = Device("phone", "Phone", "Me", Family.MOBILE_CPU, {}, clusters=clusters)
+    assert default_clocks(phone).cpu == 2400
+    assert default_clocks(phone).cores == 8
+
+
+def test_parsed_clocks_are_in_mhz() -> None:
+    assert parsed_clocks(" gpu=612, cpu=1190 ") == {"gpu": 612.0, "cpu": 1190.0}
+
+
+def test_every_mode_of_the_catalogue_can_be_asked_for() -> None:
+    for device in load_catalogue().devices:
+        for point in device.operating_points:
+            clocks = asked_clocks(device, "", point.name)
+            for name, (low, high) in clock_ranges(device).items():
+                assert low <= getattr(clocks, name) <= high, (device.id, point.name)
