@@ -71,7 +71,7 @@ BUDGET_MS = Setting(
     "compare/budget_ms",
     0.0,
     "Latency budget",
-    "What a prediction may take; over it, a bar is hatched. 0 is no budget.",
+    "What a prediction may take; over it, a dot is a ring. 0 is no budget.",
     asked=True,
     largest=1e6,
     unit="ms",

@@ -1,4 +1,4 @@
-"""Places of the bars of the latency chart: y in pixels from the top, x in the unit shown."""
+"""Places of the latencies of the chart: y in pixels from the top, x in the unit shown."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ctm_gui.compare.columns import ComparisonColumns, TargetGroups
 from ctm_gui.compare.words import Badge, badges_of
 from ctm_gui.widgets.ordering import FloatArray, IndexArray
 from predictor.core.columns import PredictionRow, no_number
-from predictor.core.report import BUDGET_REACH, LINEAR_SPAN
+from predictor.core.report import BUDGET_REACH
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import in_unit, number, shown
 
@@ -22,6 +22,12 @@ ROW_PX = 18
 GROUP_GAP_PX = 10
 # Longer labels are cut, so that bars stay comparable.
 _LEAST_BARS_SHARE = 0.55
+# Slowest over fastest up to which dots lie apart on a linear axis.
+_LINEAR_SPAN = 10.0
+# Room under the smallest mark, as a part of the reach of the marks.
+_MARGIN = 0.1
+# Part of the largest mark above which the smallest is far from zero.
+_FAR_FROM_ZERO = 0.4
 # As many of the longest bars of all kinds together have their labels measured.
 _MEASURED = 48
 # As many of the wordiest names have theirs measured.
@@ -30,15 +36,14 @@ _NAMES_MEASURED = 48
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One bar, or the reason why there is none.
+    """The row of one latency, or the reason why there is none.
 
     Attributes:
         row: index into the rows shown.
         top_px: its upper edge from the top of the chart.
         series: index of its model, and so of its colour.
-        value: its length in the unit shown; None where there is no number.
+        value: the latency in the unit shown; None where there is no number.
         low, high: ends of the 80 % interval in the unit, or None.
-        bound: the bound in the unit, or None.
         predicted: the engine's prediction where the value was measured, in the unit, or None.
         over: whether it is over the budget.
         label: the text at its end, or the reason.
@@ -52,7 +57,6 @@ class Bar:
     value: float | None
     low: float | None
     high: float | None
-    bound: float | None
     predicted: float | None
     over: bool
     label: str
@@ -77,7 +81,7 @@ class ChartLayout:
     Attributes:
         groups: the targets from the top down, over M bars.
         unit: the unit of x.
-        values, lows, highs, bounds, predicted: in the unit, float64 [M], NaN where there is none.
+        values, lows, highs, predicted: in the unit, float64 [M], NaN where there is none.
         over: mask of the bars over the budget, bool [M].
         budget: the budget in the unit; None where there is none, or where the rows have several
             batches and the unit is a rate, so that no single line stands for it.
@@ -88,7 +92,6 @@ class ChartLayout:
     values: FloatArray
     lows: FloatArray
     highs: FloatArray
-    bounds: FloatArray
     predicted: FloatArray
     over: npt.NDArray[np.bool_]
     budget: float | None
@@ -126,7 +129,6 @@ class ChartLayout:
             value=value,
             low=_number_at(self.lows, place),
             high=_number_at(self.highs, place),
-            bound=_number_at(self.bounds, place),
             predicted=predicted,
             over=over,
             label=_label(comparison, value, predicted, self.unit, over=over),
@@ -214,7 +216,6 @@ def lay_out(groups: TargetGroups, unit: LatencyUnit, budget_ms: float | None) ->
         values=columns.in_unit(columns.latency_ms, unit)[rows],
         lows=lows,
         highs=highs,
-        bounds=columns.in_unit(columns.bound_ms, unit)[rows],
         predicted=columns.in_unit(columns.predicted_ms, unit)[rows],
         over=columns.over(budget_ms)[rows],
         budget=_budget_in_unit(columns, unit, budget_ms),
@@ -276,29 +277,46 @@ def budget_in_ms(layout: ChartLayout, value: float) -> float | None:
 
 
 def value_range(layout: ChartLayout, *, log: bool) -> tuple[float, float]:
-    """Return the ends of the x axis in the unit, without room for labels.
+    """Return the ends of the x axis in the unit, near the data, without room for labels.
 
-    Linear axes start at zero. Logarithmic ones start at the power of ten under the smallest value
-    (bound and interval included), so that the shortest bar still has a length.
+    Values, intervals and a budget in reach are on the axis; bounds, which may be far below, are
+    not. A linear axis starts at zero unless all lies far from it, a logarithmic one at 1, 2 or 5
+    times a power of ten and is a decade long at least.
     """
-    # fmax skips NaN; the initial value is left where no bar has a number.
+    # fmax and fmin skip NaN; the initial value is left where nothing has a number.
     longest = float(np.fmax.reduce(_reach(layout), initial=-np.inf))
-    longest = longest if math.isfinite(longest) else 1.0
-    if layout.budget is not None and layout.budget <= BUDGET_REACH * longest:
-        longest = max(longest, layout.budget)
-    if not log:
-        return 0.0, longest or 1.0
-    marks = np.concatenate([layout.values, layout.lows, layout.bounds, layout.predicted])
+    marks = np.concatenate([layout.values, layout.lows, layout.predicted])
     smallest = float(np.min(marks[marks > 0], initial=np.inf))
-    smallest = smallest if math.isfinite(smallest) else longest or 1.0
-    start = 10.0 ** math.floor(math.log10(smallest))
-    # A bar that ends on a power of ten would start there too.
-    start = start if start < smallest * 0.8 else start / 10
-    return start, max(longest, start * 10)
+    if not (math.isfinite(longest) and math.isfinite(smallest)):
+        longest = longest if math.isfinite(longest) and longest > 0 else 1.0
+        smallest = longest
+    if layout.budget and smallest / BUDGET_REACH <= layout.budget <= BUDGET_REACH * longest:
+        smallest, longest = min(smallest, layout.budget), max(longest, layout.budget)
+    if log:
+        start = _round_below(smallest)
+        return start, max(longest, start * 10)
+    start = smallest - _MARGIN * (longest - smallest)
+    return (start if _FAR_FROM_ZERO * longest < start < longest else 0.0), longest
+
+
+def _round_below(value: float) -> float:
+    """Return 1, 2 or 5 times the power of ten that leaves some room under a value."""
+    decade = 10.0 ** math.floor(math.log10(value))
+    steps = (decade * 5, decade * 2, decade, decade / 2)
+    # A dot that lies on the edge would be cut.
+    return next(step for step in steps if step <= value * 0.9)
+
+
+def place_on_axis(value: float, ends: tuple[float, float], *, log: bool) -> float:
+    """Return where a value lies between the ends of an axis: 0 at the first, 1 at the last."""
+    low, high = ends
+    if not log:
+        return (value - low) / (high - low)
+    return math.log(value / low) / math.log(high / low) if value > 0 else -math.inf
 
 
 def _reach(layout: ChartLayout) -> FloatArray:
-    """Return the right end of each bar with its marks, float64 [M], NaN without a number."""
+    """Return the right end of each latency with its marks, float64 [M], NaN without a number."""
     furthest = np.fmax(np.fmax(layout.values, layout.highs), layout.predicted)
     return np.where(np.isnan(layout.values), np.nan, furthest)
 
@@ -320,17 +338,13 @@ def bars_share(
     Returns:
         The largest part, 0.55 to 1, with which each label fits in after its bar and its interval.
     """
-    low, high = value_range(layout, log=log)
+    ends = value_range(layout, log=log)
     reach = _reach(layout)
     share = 1.0
     for place in _longest_by_kind(layout, reach):
-        value = float(reach[place])
-        if log:
-            value = math.log(value / low) / math.log(high / low) if value > low else 0.0
-        else:
-            value /= high
-        if value > 0:
-            share = min(share, (width_px - label_px(layout.bar(place))) / (value * width_px))
+        part = place_on_axis(float(reach[place]), ends, log=log)
+        if part > 0:
+            share = min(share, (width_px - label_px(layout.bar(place))) / (part * width_px))
     return max(share, _LEAST_BARS_SHARE)
 
 
@@ -357,9 +371,9 @@ def _largest(values: FloatArray | IndexArray, count: int) -> IndexArray:
 
 
 def prefers_log(columns: ComparisonColumns) -> bool:
-    """Return whether the slowest prediction is so far from the fastest that linear bars vanish."""
+    """Return whether the slowest prediction is so far off that a linear axis crowds the others."""
     positive_ms = columns.latency_ms[columns.latency_ms > 0]
-    return positive_ms.size > 1 and bool(positive_ms.max() > LINEAR_SPAN * positive_ms.min())
+    return positive_ms.size > 1 and bool(positive_ms.max() > _LINEAR_SPAN * positive_ms.min())
 
 
 def budget_shown(layout: ChartLayout, *, log: bool) -> bool:
@@ -367,4 +381,4 @@ def budget_shown(layout: ChartLayout, *, log: bool) -> bool:
     if layout.budget is None:
         return False
     low, high = value_range(layout, log=log)
-    return low < layout.budget <= high
+    return low <= layout.budget <= high

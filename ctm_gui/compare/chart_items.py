@@ -1,9 +1,9 @@
-"""Painting of the latency chart: bars, whiskers, bound ticks, names, values of the axis."""
+"""Painting of the latency chart: dots, intervals, labels, badges, names."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import pyqtgraph as pg
@@ -12,8 +12,8 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 
 from ctm_gui.compare.chart import Bar, ChartLayout, GroupBox
 from ctm_gui.compare.words import Badge, BadgeStyle
-from ctm_gui.widgets.axes import AT_LEFT, SELECTED_ALPHA, PaintedAxis, faded, first_ticks, paint_bar
-from ctm_gui.widgets.geometry import past_mark, shared_widths
+from ctm_gui.widgets.axes import AT_LEFT, SELECTED_ALPHA, PaintedAxis, faded, first_ticks
+from ctm_gui.widgets.geometry import shared_widths
 from ctm_gui.widgets.theme import Theme
 
 BADGE_PX = 15.0
@@ -57,6 +57,9 @@ def paint_badge(painter: QPainter, frame: QRectF, badge: Badge, theme: Theme, fo
 
 
 LABEL_GAP_PX = 8.0
+DOT_PX = 5.0  # radius
+INTERVAL_PX = 6.0
+_BAND_ALPHA = 84
 PADDING_PX = 8.0
 _LEAST_DOUBT_PX = 150.0
 
@@ -89,18 +92,28 @@ def colour_of(theme: Theme, series: int) -> QColor:
     return QColor(theme.series[series % len(theme.series)])
 
 
-def paint_haloed(painter: QPainter, lines: Sequence[QLineF], theme: Theme, width: float) -> None:
-    """Paint lines with a rim in the colour of the surface, readable on any bar."""
-    for colour, extra in ((theme.surface, 2.4), (theme.text, 0.0)):
-        pen = QPen(QColor(colour), width + extra)
-        # A square cap, Qt's default, would lengthen a line by half of its width at both ends.
-        pen.setCapStyle(Qt.PenCapStyle.FlatCap)
-        painter.setPen(pen)
-        painter.drawLines(list(lines))
+def paint_dot(
+    painter: QPainter, centre: QPointF, half: float, colour: QColor, theme: Theme, *, over: bool
+) -> None:
+    """Paint a latency: a disc, or a ring where it is over the budget."""
+    rim = 2.0 if over else 1.2
+    painter.setPen(QPen(colour if over else QColor(theme.surface), rim))
+    painter.setBrush(QColor(theme.surface) if over else colour)
+    inner = half - rim / 2 if over else half
+    painter.drawEllipse(centre, inner, inner)
+
+
+def paint_interval(painter: QPainter, low: QPointF, high: QPointF, colour: QColor) -> None:
+    """Paint an interval: a pale band with its ends marked."""
+    band = QRectF(low.x(), low.y() - INTERVAL_PX / 2, high.x() - low.x(), INTERVAL_PX)
+    painter.fillRect(band, faded(colour, _BAND_ALPHA))
+    painter.setPen(QPen(colour, 1.4))
+    ends = (QLineF(x, band.top() - 1, x, band.bottom() + 1) for x in (low.x(), high.x()))
+    painter.drawLines(list(ends))
 
 
 def paint_diamond(painter: QPainter, centre: QPointF, half: float, theme: Theme) -> None:
-    """Paint a hollow diamond: the predicted latency on a bar that was measured."""
+    """Paint a hollow diamond: what the engine predicts of a latency that was measured."""
     x, y = centre.x(), centre.y()
     corners = [QPointF(x - half, y), QPointF(x, y - half), QPointF(x + half, y)]
     painter.setPen(QPen(QColor(theme.text), 1.4))
@@ -133,7 +146,7 @@ class LabelRuler:
 
 
 class BarPainter:
-    """Paints the bars that the view box shows, and the grid of the axis under them."""
+    """Paints the latencies that the view box shows, and the grid of the axis under them."""
 
     def __init__(self, state: ChartState, box: pg.ViewBox, axis: pg.AxisItem) -> None:
         self._state = state
@@ -157,7 +170,7 @@ class BarPainter:
         return math.log10(value) if value > 0 else -math.inf
 
     def _grid(self, painter: QPainter, rect: QRectF) -> None:
-        """Paint a line at each labelled tick; pyqtgraph would paint it over the bars."""
+        """Paint a line at each labelled tick; pyqtgraph would paint it over the dots."""
         left, right = self._box.viewRange()[0]
         painter.setPen(QPen(QColor(self._state.theme.grid), 1.0))
         for x in first_ticks(self._axis, left, right, rect.width()):
@@ -187,26 +200,24 @@ class BarPainter:
         if bar.value is None:
             self._words(painter, bar, row, LABEL_GAP_PX, QColor(state.theme.muted))
             return
-        inset = 5.0 if state.layout.row_px > 20 else 2.5
-        # A pixel at least: a bar of a microsecond beside one of a second would vanish.
-        end = max(x_of(bar.value), 1.0)
-        body = QRectF(0, row.top() + inset, end, row.height() - 2 * inset)
-        paint_bar(painter, body, colour_of(state.theme, bar.series), over=bar.over)
-        reach = self._whisker(painter, bar, body, x_of)
+        colour, y = colour_of(state.theme, bar.series), row.center().y()
+        # A logarithmic axis has no place for zero.
+        dot = QPointF(max(x_of(bar.value), 0.0), y)
+        painter.setPen(QPen(QColor(state.theme.grid), 1.0, Qt.PenStyle.DotLine))
+        painter.drawLine(QLineF(0, y, dot.x(), y))
+        reach = dot.x() + DOT_PX
+        if bar.low is not None and bar.high is not None:
+            high = x_of(bar.high)
+            paint_interval(painter, QPointF(max(x_of(bar.low), 0.0), y), QPointF(high, y), colour)
+            reach = max(reach, high)
+        paint_dot(painter, dot, DOT_PX, colour, state.theme, over=bar.over)
         if bar.predicted is not None:
-            centre = QPointF(max(x_of(bar.predicted), 1.0), body.center().y())
-            paint_diamond(painter, centre, min(body.height() / 2, 5.0), state.theme)
-            reach = max(reach, centre.x() + 5.0)
-        if bar.bound is not None:
-            x = max(x_of(bar.bound), 1.0)
-            tick = QLineF(x, body.top() - 2, x, body.bottom() + 2)
-            paint_haloed(painter, [tick], state.theme, 2.0)
+            centre = QPointF(max(x_of(bar.predicted), 0.0), y)
+            paint_diamond(painter, centre, DOT_PX, state.theme)
+            reach = max(reach, centre.x() + DOT_PX)
         text = QColor(state.theme.bad if bar.over else state.theme.text)
-        mark = x_of(bar.bound) if bar.bound is not None else -math.inf
-        start = max(end, reach) + LABEL_GAP_PX
-        start = past_mark(start, state.ruler.label_width(bar), mark, row.right(), LABEL_GAP_PX)
-        x = self._words(painter, bar, row, start, text)
-        self._badges(painter, bar, row, x, mark)
+        x = self._words(painter, bar, row, reach + LABEL_GAP_PX, text)
+        self._badges(painter, bar, row, x)
 
     def _stripe(self, painter: QPainter, bar: Bar, row: QRectF) -> None:
         if bar.row in self._state.selected:
@@ -215,22 +226,6 @@ class BarPainter:
             painter.setPen(QPen(QColor(self._state.theme.accent), 1.0))
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRect(row.adjusted(0.5, 0.5, -0.5, -0.5))
-
-    def _whisker(
-        self, painter: QPainter, bar: Bar, body: QRectF, x_of: Callable[[float], float]
-    ) -> float:
-        """Paint the interval and return its right end in pixels."""
-        if bar.low is None or bar.high is None:
-            return 0.0
-        low, high = max(x_of(bar.low), 0.0), x_of(bar.high)
-        y, cap = body.center().y(), min(4.0, body.height() / 2)
-        lines = [
-            QLineF(low, y, high, y),
-            QLineF(low, y - cap, low, y + cap),
-            QLineF(high, y - cap, high, y + cap),
-        ]
-        paint_haloed(painter, lines, self._state.theme, 1.3)
-        return high
 
     def _words(self, painter: QPainter, bar: Bar, row: QRectF, x: float, colour: QColor) -> float:
         """Write the label and return where it ends."""
@@ -246,27 +241,24 @@ class BarPainter:
         return x + QFontMetricsF(self._state.font).horizontalAdvance(text)
 
     def _clear(self, painter: QPainter, bar: Bar, row: QRectF, x: float, width: float) -> None:
-        """Clear the row where words go: the budget line or a bound would cross them out."""
+        """Clear the row where words go: the budget line would cross them out."""
         if bar.row not in self._state.selected:
             under = QRectF(x, row.top(), width, row.height())
             painter.fillRect(under, QColor(self._state.theme.surface))
 
-    def _badges(self, painter: QPainter, bar: Bar, row: QRectF, x: float, mark: float) -> None:
+    def _badges(self, painter: QPainter, bar: Bar, row: QRectF, x: float) -> None:
         """Paint the badges after a label, then why the engine is in doubt where there is room."""
         state, font = self._state, badge_font(self._state.font)
         for badge in bar.badges:
             width = badge_width(badge, font)
-            x = past_mark(x + LABEL_GAP_PX, width, mark, row.right(), LABEL_GAP_PX)
+            x += LABEL_GAP_PX
             frame = QRectF(x, row.center().y() - BADGE_PX / 2, width, BADGE_PX)
             if frame.right() > row.right():
                 return
-            if frame.left() < mark < frame.right():
-                self._clear(painter, bar, row, x, width)
             paint_badge(painter, frame, badge, state.theme, font)
             x = frame.right()
         painter.setFont(state.font)
         x += LABEL_GAP_PX
-        x = past_mark(x, row.right() - x, mark, math.inf, LABEL_GAP_PX)
         room = row.right() - x - 2
         if bar.doubt and room > _LEAST_DOUBT_PX:
             metrics = QFontMetricsF(state.font)

@@ -1,4 +1,4 @@
-"""The latency chart: bars of all targets, selection, the budget line, keys and hovering."""
+"""The latency chart: dots of all targets, selection, the budget line, keys and hovering."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import QLineF, QPointF, QRectF, Qt, Signal, SignalInstance
+from PySide6.QtCore import QPointF, QRectF, Qt, Signal, SignalInstance
 from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QPainter, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
@@ -23,6 +23,7 @@ from ctm_gui.compare.chart import (
     value_range,
 )
 from ctm_gui.compare.chart_items import (
+    DOT_PX,
     LABEL_GAP_PX,
     PADDING_PX,
     BarPainter,
@@ -31,11 +32,12 @@ from ctm_gui.compare.chart_items import (
     NameAxis,
     colour_of,
     paint_diamond,
-    paint_haloed,
+    paint_dot,
+    paint_interval,
 )
 from ctm_gui.compare.columns import ComparisonColumns, target_groups
 from ctm_gui.compare.words import details
-from ctm_gui.widgets.axes import PaintedAxis, PixelItem, ValueAxis, paint_bar
+from ctm_gui.widgets.axes import PaintedAxis, PixelItem, ValueAxis
 from ctm_gui.widgets.basic import vbox
 from ctm_gui.widgets.geometry import shared_widths
 from ctm_gui.widgets.plots import RowPlot
@@ -117,32 +119,27 @@ class LegendAxis(PaintedAxis):
         )
 
     def _swatch(self, painter: QPainter, series: int, swatch: QRectF) -> None:
-        paint_bar(painter, swatch, colour_of(self._state.theme, series), over=False)
+        theme = self._state.theme
+        colour = colour_of(theme, series)
+        paint_dot(painter, swatch.center(), DOT_PX, colour, theme, over=False)
 
     def _marks(self, painter: QPainter) -> list[tuple[str, Callable[[QRectF], None]]]:
         layout, theme = self._state.layout, self._state.theme
 
         def over(swatch: QRectF) -> None:
-            paint_bar(painter, swatch, QColor(theme.muted), over=True)
-
-        def bound(swatch: QRectF) -> None:
-            x = swatch.center().x()
-            paint_haloed(painter, [QLineF(x, swatch.top(), x, swatch.bottom())], theme, 2.0)
+            paint_dot(painter, swatch.center(), DOT_PX, QColor(theme.muted), theme, over=True)
 
         def interval(swatch: QRectF) -> None:
             y = swatch.center().y()
-            lines = [QLineF(swatch.left(), y, swatch.right(), y)]
-            lines += [QLineF(x, y - 4, x, y + 4) for x in (swatch.left(), swatch.right())]
-            paint_haloed(painter, lines, theme, 1.3)
+            ends = QPointF(swatch.left(), y), QPointF(swatch.right(), y)
+            paint_interval(painter, *ends, QColor(theme.muted))
 
         def predicted(swatch: QRectF) -> None:
-            paint_diamond(painter, swatch.center(), 5.0, theme)
+            paint_diamond(painter, swatch.center(), DOT_PX, theme)
 
         marks: list[tuple[str, Callable[[QRectF], None]]] = []
         if layout.over.any():
             marks.append(("over budget", over))
-        if not np.isnan(layout.bounds).all():
-            marks.append(("bound", bound))
         if not np.isnan(layout.lows).all():
             marks.append(("80 % interval", interval))
         if not np.isnan(layout.predicted).all():
@@ -156,7 +153,7 @@ _EXPORT_WIDTH_PX = 1100
 
 
 class LatencyChart(QWidget):
-    """Horizontal bars of latency, one row of fixed height a prediction."""
+    """Latencies as dots with intervals, one row of fixed height a prediction."""
 
     row_selected = Signal(int)
     row_activated = Signal(int)
@@ -191,7 +188,7 @@ class LatencyChart(QWidget):
         self._state.layout, self._budget_ms = layout, budget_ms
         self._state.ruler = LabelRuler(self._state.font)
         self._value_axis.setLabel(axis_title(layout.unit))
-        self.setAccessibleDescription(f"{len(layout)} bars; the table below says the same.")
+        self.setAccessibleDescription(f"{len(layout)} latencies; the table below says the same.")
         self._fit_names()
         self.rows_plot.set_content_height(layout.height_px)
         self._set_range()

@@ -54,11 +54,6 @@ class ComparisonColumns:
         return np.array([p.high80_ms for p in self._predictions], dtype=np.float64)
 
     @cached_property
-    def bound_ms(self) -> FloatArray:
-        """Bound in ms, float64 [N] with NaN."""
-        return np.array([p.bound_ms for p in self._predictions], dtype=np.float64)
-
-    @cached_property
     def predicted_ms(self) -> FloatArray:
         """The engine's own P50 in ms where the latency was measured, float64 [N] with NaN."""
         return np.array([p.predicted_ms for p in self._predictions], dtype=np.float64)

@@ -22,7 +22,7 @@ from predictor.core.units import LatencyUnit
 
 CHART_PAGE, MATRIX_PAGE, PARETO_PAGE, DIFFERENCE_PAGE = 0, 1, 2, 3
 PAGES = (
-    ("Chart", "Bars of every model on every target"),
+    ("Chart", "Latency of every model on every target"),
     ("Matrix", "Models by targets, against a baseline"),
     ("Pareto", "Latency against a score of yours"),
     ("What changed", "Operators of two models side by side, and the time moved"),

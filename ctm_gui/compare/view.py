@@ -1,4 +1,4 @@
-"""The Compare tab: a sentence, bars of latency against the budget, and the table below."""
+"""The Compare tab: a sentence, latencies against the budget, and the table below."""
 
 from __future__ import annotations
 
@@ -47,8 +47,7 @@ _NAME_WIDTHS_PX = {"model": 190, "device": 220}
 class CompareView(QWidget):
     """Latency of every model on every target, side by side.
 
-    The first comparison chooses the scale by the span of its latencies; from then on it is the
-    user's.
+    The span of the latencies chooses the scale until the user does.
 
     Signals:
         budget_changed: the user set the budget: milliseconds, or None for no budget.
@@ -63,6 +62,7 @@ class CompareView(QWidget):
         self._data = ComparisonColumns(())
         self._unit = LatencyUnit.MS
         self._budget_ms: float | None = None
+        self._scale_chosen = False
         self._model = ComparisonModel(self)
         self.table = FilteredTable(
             self._model, "Predictions", "Filter by model, device, vendor, runtime…", _NAME_WIDTHS_PX
@@ -79,14 +79,14 @@ class CompareView(QWidget):
     def show_predictions(self, rows: Sequence[PredictionRow]) -> None:
         """Show ``rows``; the selection stays where the rows are the same predictions."""
         data = ComparisonColumns(rows)
-        first, same = not len(self._data), data.same_rows(self._data)
+        same = data.same_rows(self._data)
         self._data = data
         if not same:
             self.table.clearSelection()
         self._refresh_table()
         # In a turn of its own: to paint table and chart at once would stall the window.
         self._chart_turn.start()
-        if first and len(data):
+        if len(data) and not self._scale_chosen:
             self.log_box.setChecked(prefers_log(data))
         self.table.fit_columns()
 
@@ -135,7 +135,7 @@ class CompareView(QWidget):
     def _make_controls(self) -> None:
         self.summary = label(role="heading", name="Summary")
         self.budget_box = BudgetBox()
-        self.order_box = combo_box("Order of the bars", [order.value for order in GroupOrder])
+        self.order_box = combo_box("Order of the targets", [order.value for order in GroupOrder])
         self.log_box = QCheckBox("Lo&g scale")
         self.save_button = button("Save &plot…")
 
@@ -144,7 +144,7 @@ class CompareView(QWidget):
             named("&Budget", self.budget_box),
             self.budget_box,
             8,
-            named("So&rt bars", self.order_box),
+            named("So&rt by", self.order_box),
             self.order_box,
             8,
             self.log_box,
@@ -167,6 +167,7 @@ class CompareView(QWidget):
         self.chart.budget_dropped.connect(self._on_budget)
         self.order_box.currentIndexChanged.connect(self._show_chart)
         self.log_box.toggled.connect(self.chart.set_log)
+        self.log_box.clicked.connect(self._on_scale)
         self.table.search_box.textChanged.connect(self._show_chart)
         self.save_button.clicked.connect(lambda: ask_and_save(self, "latency", self.save_plot))
         self.chart.row_selected.connect(lambda row: self.table.select_rows([row], row))
@@ -194,6 +195,9 @@ class CompareView(QWidget):
         groups = groups.ordered(list(GroupOrder)[self.order_box.currentIndex()])
         layout = lay_out(groups, self._unit, self._budget_ms)
         self.chart.show_layout(layout, self._budget_ms)
+
+    def _on_scale(self) -> None:
+        self._scale_chosen = True
 
     def _on_budget(self, budget_ms: float | None) -> None:
         self.set_budget_ms(budget_ms)

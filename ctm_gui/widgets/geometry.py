@@ -86,22 +86,6 @@ def shared_widths(natural: Sequence[float], room: float, least: float) -> list[f
     return widths
 
 
-def past_mark(start: float, width: float, mark: float, end: float, gap: float) -> float:
-    """Return where words start that shall not cover a mark; all in the same unit.
-
-    They go right of the mark where they would cover it and have room there, else they stay.
-
-    Args:
-        start: where they would start.
-        width: of the words.
-        mark: where the mark is.
-        end: of the room.
-        gap: between the mark and words after it.
-    """
-    covered = start - gap / 2 < mark < start + width + gap / 2
-    return mark + gap if covered and mark + gap + width <= end else start
-
-
 def nearest_point(
     points: npt.NDArray[np.float64], at: tuple[float, float], reach: float
 ) -> int | None:

@@ -235,19 +235,17 @@ def test_the_line_stands_where_the_budget_is_on_both_scales(view, log):
     assert (10**x if log else x) == pytest.approx(30.0)
 
 
-def test_a_bar_over_the_budget_is_hatched_not_only_coloured(qapp, view):
+def test_a_dot_over_the_budget_is_a_ring_not_only_coloured(qapp, view):
     view.log_box.setChecked(False)
     qapp.processEvents()
     image = view.chart.rows_plot.canvas.grab().toImage()
 
-    def colours(row: int) -> set[str]:
+    def colour(row: int, value: float) -> str:
         bar = view.chart._state.layout.bar_of_row(row)
-        middle = bar.top_px + SINGLE_ROW_PX / 2
-        left, right = at(view, 12.0, middle), at(view, 18.0, middle)
-        return {image.pixelColor(x, left.y()).name() for x in range(left.x(), right.x())}
+        return image.pixelColor(at(view, value, bar.top_px + SINGLE_ROW_PX / 2)).name()
 
-    assert colours(1) == {LIGHT.series[0]}
-    assert len(colours(0)) > 2
+    assert colour(1, 25.0) == LIGHT.series[0]
+    assert colour(0, 80.0) == LIGHT.surface
 
 
 def test_the_filter_narrows_bars_and_table_and_keeps_the_selection(view):
@@ -407,21 +405,22 @@ def test_a_plot_that_cannot_be_saved_says_so(tmp_path, view, name):
         view.save_plot(tmp_path / "missing" / name)
 
 
-def test_a_first_comparison_of_wide_span_is_logarithmic(qtbot, view):
-    assert not view.log_box.isChecked()
+def test_the_span_chooses_the_scale_until_the_user_does(qtbot, view):
     wide = CompareView()
     qtbot.addWidget(wide)
     show(wide, [make_row("a", 1.0), make_row("b", 500.0)])
     assert wide.log_box.isChecked()
-    wide.log_box.setChecked(False)
-    show(wide, [make_row("a", 1.0), make_row("b", 900.0)])
+    show(wide, [make_row("a", 1.0), make_row("b", 5.0)])
     assert not wide.log_box.isChecked()
+    wide.log_box.click()
+    show(wide, [make_row("a", 1.0), make_row("b", 6.0)])
+    assert wide.log_box.isChecked()
 
 
 def test_every_part_has_a_name_for_a_screen_reader(view):
     for part in (view.chart, view.table, view.budget_box, view.order_box, view.table.search_box):
         assert part.accessibleName()
-    assert view.chart.accessibleDescription().startswith("4 bars")
+    assert view.chart.accessibleDescription().startswith("4 latencies")
 
 
 def test_what_was_measured_is_shown_beside_what_is_predicted(qapp, view):

@@ -100,7 +100,7 @@ def test_every_basis_has_a_frame_of_its_own(make_row):
 def test_a_prediction_beyond_the_measured_bar_is_on_the_axis(make_row):
     rows = [make_row("a", 10.0, predicted_ms=40.0)]
     assert value_range(laid_out(rows), log=False) == (0.0, 40.0)
-    assert value_range(laid_out([make_row("a", 10.0, predicted_ms=0.5)]), log=True)[0] == 0.1
+    assert value_range(laid_out([make_row("a", 10.0, predicted_ms=0.5)]), log=True)[0] == 0.2
 
 
 def test_a_budget_has_one_line_unless_rates_of_several_batches_are_shown(make_row):
@@ -146,11 +146,21 @@ def test_the_axis_holds_bars_intervals_and_a_budget_in_reach(make_row):
     assert not budget_shown(far, log=False)
 
 
-def test_a_logarithmic_axis_starts_under_the_smallest_mark(make_row):
-    rows = [make_row("a", 20.0, bound_ms=3.0), make_row("b", 700.0)]
-    assert value_range(laid_out(rows), log=True) == (1.0, 700.0)
-    exact = [make_row("a", 10.0), make_row("b", 100.0)]
-    assert value_range(laid_out(exact), log=True) == (1.0, 100.0)
+def test_a_logarithmic_axis_is_near_the_data_whatever_the_bound(make_row):
+    rows = [make_row("a", 20.0, bound_ms=0.003), make_row("b", 700.0)]
+    assert value_range(laid_out(rows), log=True) == (10.0, 700.0)
+    exact = [make_row("a", 10.0), make_row("b", 60.0)]
+    assert value_range(laid_out(exact), log=True) == (5.0, 60.0)
+    assert value_range(laid_out([make_row("a", 48.0)]), log=True) == (20.0, 200.0)
+
+
+def test_a_linear_axis_starts_at_zero_unless_all_is_far_from_it(make_row):
+    near = [make_row("a", 52.0, low80_ms=40.0, high80_ms=68.0)]
+    assert value_range(laid_out(near), log=False) == (pytest.approx(37.2), 68.0)
+    assert value_range(laid_out([*near, make_row("b", 9.0)]), log=False) == (0.0, 68.0)
+    below = laid_out(near, budget_ms=30.0)
+    assert value_range(below, log=False)[0] < 30.0
+    assert budget_shown(below, log=False)
 
 
 def test_an_empty_chart_has_an_axis(make_row):
@@ -184,8 +194,8 @@ def test_what_is_in_view_is_what_would_be_there_among_all(make_row, devices, mod
 
 
 def test_a_wide_span_asks_for_a_logarithmic_axis(make_row):
-    assert prefers_log(ComparisonColumns([make_row("a", 1.0), make_row("b", 51.0)]))
+    assert prefers_log(ComparisonColumns([make_row("a", 1.0), make_row("b", 11.0)]))
     assert not prefers_log(
-        ComparisonColumns([make_row("a", 1.0), make_row("b", 49.0), make_row("c", None)])
+        ComparisonColumns([make_row("a", 1.0), make_row("b", 9.0), make_row("c", None)])
     )
     assert not prefers_log(ComparisonColumns([make_row("a", 1.0)]))

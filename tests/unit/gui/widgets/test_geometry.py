@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctm_gui.widgets.geometry import log_ticks, nearest_point, past_mark, shared_widths
+from ctm_gui.widgets.geometry import log_ticks, nearest_point, shared_widths
 
 
 def values(ticks):
@@ -64,22 +64,6 @@ def test_widths_fit_and_none_is_wider_than_it_would_like(natural, room, least):
         assert sum(widths) <= room + 1e-6
     if sum(natural) <= room:
         assert sum(widths) == pytest.approx(sum(natural))
-
-
-@pytest.mark.parametrize(
-    ("mark", "end", "start"),
-    [
-        (90.0, 400.0, 100.0),  # left of the words
-        (96.5, 400.0, 104.5),  # as good as in them
-        (130.0, 400.0, 138.0),  # in them
-        (160.0, 400.0, 100.0),  # right of them
-        (130.0, 180.0, 100.0),  # in them, and no room after it
-    ],
-)
-def test_words_go_past_a_mark_only_where_they_would_cover_it(
-    mark: float, end: float, start: float
-) -> None:
-    assert past_mark(100.0, width=50.0, mark=mark, end=end, gap=8.0) == start
 
 
 def test_the_nearest_point_within_reach():
