@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -57,6 +58,17 @@ class ComparisonColumns:
     def predicted_ms(self) -> FloatArray:
         """The engine's own P50 in ms where the latency was measured, float64 [N] with NaN."""
         return np.array([p.predicted_ms for p in self._predictions], dtype=np.float64)
+
+    @cached_property
+    def is_lower_limit(self) -> npt.NDArray[np.bool_]:
+        """True where operators of unknown cost make a latency a lower limit, bool [N]."""
+        return np.array([p.is_lower_limit for p in self._predictions], dtype=np.bool_)
+
+    @cached_property
+    def targets_of_device(self) -> Mapping[str, int]:
+        """Number of targets by device id."""
+        firsts = dict(zip(self.target.tolist(), self._predictions, strict=True))
+        return Counter(prediction.device_id for prediction in firsts.values())
 
     @cached_property
     def basis(self) -> IndexArray:
@@ -305,7 +317,8 @@ class TargetGroups:
     def ordered(self, order: GroupOrder) -> TargetGroups:
         """Order the targets: by their fastest model, by name, or by family and then latency.
 
-        Targets without any number come last in the orders by latency.
+        In the orders by latency, targets whose latencies are all lower limits come behind the
+        others, and those without any number last.
         """
         if not len(self):
             return self
@@ -314,14 +327,15 @@ class TargetGroups:
             names = text_ranks([shown(first.device_name) for first in firsts])
             return self._permuted(np.argsort(names, kind="stable"))
         latency_ms = np.nan_to_num(self.columns.latency_ms[self.rows], nan=np.inf)
+        counted_ms = np.where(self.columns.is_lower_limit[self.rows], np.inf, latency_ms)
         # No group is empty; reduceat would give an empty one its neighbour's value.
-        fastest = np.minimum.reduceat(latency_ms, self.starts)
+        fastest = [np.minimum.reduceat(times, self.starts) for times in (latency_ms, counted_ms)]
+        # lexsort takes its primary key last.
         if order is GroupOrder.LATENCY:
-            return self._permuted(np.argsort(fastest, kind="stable"))
+            return self._permuted(np.lexsort(fastest))
         ranks = {name: rank for rank, name in enumerate(sorted({f.family for f in firsts}))}
         families = np.array([ranks[first.family] for first in firsts])
-        # lexsort takes its primary key last.
-        return self._permuted(np.lexsort((fastest, families)))
+        return self._permuted(np.lexsort((*fastest, families)))
 
     def _permuted(self, order: IndexArray) -> TargetGroups:
         sizes = self.sizes[order]

@@ -57,6 +57,13 @@ class VariantMatrix(Variants):
         """Assumptions of the numbers, each sentence once."""
         return tuple(dict.fromkeys(note for row in self.comparison.rows for note in row.notes))
 
+    @cached_property
+    def ranked_ms(self) -> FloatArray:
+        """Latencies to rank by, float64 [M, T]: inf where there is no number or a lower limit."""
+        is_limit = np.array([row.prediction.is_lower_limit for row in self.comparison.rows])
+        known = ~is_limit.reshape(self.latency_ms.shape) & ~np.isnan(self.latency_ms)
+        return np.where(known, self.latency_ms, np.inf)
+
     def target_title(self, target: int) -> str:
         """Return the device's name and its configuration, a line each."""
         device = self.targets[target].device
@@ -92,7 +99,7 @@ def variant_matrix(comparison: Comparison, baseline: int) -> VariantMatrix:
         comparison,
     )
     # What looks at every prediction is worked out here, off the window's thread.
-    _ = matrix.latency_ms, matrix.has_intervals, matrix.notes
+    _ = matrix.latency_ms, matrix.ranked_ms, matrix.has_intervals, matrix.notes
     return matrix
 
 
@@ -142,11 +149,9 @@ def _other_batch(matrix: VariantMatrix, model: int, target: int) -> list[str]:
 
 def fastest_models(matrix: VariantMatrix, budget_ms: float | None) -> IndexArray:
     """Return the fastest model that meets the budget, by target, intp [T]; -1 for none."""
-    # argmin would choose a NaN.
-    latency_ms = np.nan_to_num(matrix.latency_ms, nan=np.inf)
-    least = latency_ms.min(axis=0, initial=np.inf)
+    least = matrix.ranked_ms.min(axis=0, initial=np.inf)
     meets = np.isfinite(least) & (least <= (np.inf if budget_ms is None else budget_ms))
-    return np.where(meets, latency_ms.argmin(axis=0), -1)
+    return np.where(meets, matrix.ranked_ms.argmin(axis=0), -1)
 
 
 def fastest_on(matrix: VariantMatrix, target: int, budget_ms: float | None) -> str:

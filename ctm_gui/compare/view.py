@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QCheckBox, QWidget
 
+from ctm_gui.compare.answers import summary
 from ctm_gui.compare.chart import lay_out, prefers_log
 from ctm_gui.compare.chart_view import LatencyChart
 from ctm_gui.compare.columns import (
@@ -19,7 +20,6 @@ from ctm_gui.compare.columns import (
     target_groups,
 )
 from ctm_gui.compare.item_models import ComparisonModel
-from ctm_gui.compare.words import summary
 from ctm_gui.tasks.turns import NextTurn
 from ctm_gui.widgets.basic import (
     ContentOrMessage,
@@ -133,7 +133,7 @@ class CompareView(QWidget):
         self.table.focus_search()
 
     def _make_controls(self) -> None:
-        self.summary = label(role="heading", name="Summary")
+        self.summary = label(name="Summary")
         self.budget_box = BudgetBox()
         self.order_box = combo_box("Order of the targets", [order.value for order in GroupOrder])
         self.log_box = QCheckBox("Lo&g scale")

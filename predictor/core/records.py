@@ -386,6 +386,11 @@ class Prediction:
             return None
         return adaptation_by(fine_tuned=self.fine_tuned, by_operators=self.by_operators)
 
+    @property
+    def is_lower_limit(self) -> bool:
+        """Whether operators of unknown cost are missing from a latency that was not measured."""
+        return bool(self.flagged_operators) and self.basis is not Basis.MEASURED
+
 
 def adaptation_by(*, fine_tuned: bool, by_operators: bool) -> str:
     """Return the kind of adaptation of predictions to a target that was measured.

@@ -56,7 +56,11 @@ def fastest_sentence(
 
 def _fastest(predictions: Sequence[Prediction]) -> int | None:
     answered = [index for index, p in enumerate(predictions) if p.latency_ms is not None]
-    return min(answered, key=lambda index: _latency_ms(predictions[index]), default=None)
+    return min(answered, key=lambda index: _rank(predictions[index]), default=None)
+
+
+def _rank(prediction: Prediction) -> tuple[bool, float]:
+    return prediction.is_lower_limit, _latency_ms(prediction)
 
 
 def _latency_ms(prediction: Prediction) -> float:

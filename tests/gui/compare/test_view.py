@@ -120,7 +120,8 @@ def selected_devices(view: CompareView) -> list[str]:
 
 def test_the_sentence_and_the_table_show_the_predictions_fastest_first(view):
     assert view.summary.text() == (
-        "2 of 4 targets meet 30 ms; fastest: RTX3090 (5 ms); 1 not predictable"
+        "resnet50: 2 of 3 targets meet 30 ms, fastest 5 ms on RTX3090; nearest miss 80 ms on RPI5, "
+        "likely 60 to 100 (< 1 % chance); 1 not predictable"
     )
     assert shown_devices(view) == ["RTX3090", "ORIN", "RPI5", "NPU"]
 
@@ -187,7 +188,7 @@ def test_a_budget_that_is_typed_is_told_and_judged(qtbot, view):
         QTest.keyClicks(view.budget_box, "10")
         QTest.keyClick(view.budget_box, Qt.Key.Key_Return)
     assert changed.args == [10.0]
-    assert view.summary.text().startswith("1 of 4 targets meet 10 ms")
+    assert view.summary.text().startswith("resnet50: 1 of 3 targets meets 10 ms")
     verdict = view.table.model().index(1, column(view, "verdict"))
     assert verdict.data() == "over (2.5×)"
     assert verdict.data(Qt.ItemDataRole.ForegroundRole).name() == LIGHT.bad
@@ -199,7 +200,7 @@ def test_a_budget_of_zero_is_no_budget(qtbot, view):
     assert changed.args == [None]
     assert view.budget_box.text() == "no budget"
     assert not view.chart.budget_line.isVisible()
-    assert view.summary.text().startswith("4 targets; fastest")
+    assert view.summary.text().startswith("resnet50: fastest 5 ms on RTX3090")
 
 
 def test_a_budget_set_from_outside_is_not_told_back(qtbot, view):
@@ -307,7 +308,7 @@ def test_units_reach_the_bars_the_table_and_the_sentence(view):
     labels = {bar.row: bar.label for bar in bars(view)}
     assert labels[2] == "200 FPS"
     assert labels[0] == "12.5 FPS · over"
-    assert "fastest: RTX3090 (200 FPS)" in view.summary.text()
+    assert "fastest 200 FPS on RTX3090" in view.summary.text()
     assert view.table.model().index(0, column(view, "latency")).data() == "200"
     view.set_unit(LatencyUnit.US)
     assert view.table.model().index(0, column(view, "latency")).data() == "5000"

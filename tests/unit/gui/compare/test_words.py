@@ -12,7 +12,7 @@ from ctm_gui.compare.columns import (
     TargetGroups,
     target_groups,
 )
-from ctm_gui.compare.words import details, summary
+from ctm_gui.compare.words import details
 from predictor.core.records import Basis
 from predictor.core.units import LatencyUnit
 from predictor.core.verdict import Verdict, is_over, verdict, verdict_text
@@ -83,36 +83,6 @@ def test_targets_are_ordered_by_their_fastest_model_and_those_without_a_number_c
     assert names(by_family) == ["FAST", "SLOW", "NONE", "NPU"]
     by_name = groups.ordered(GroupOrder.NAME)
     assert names(by_name) == ["FAST", "NONE", "NPU", "SLOW"]
-
-
-def test_the_sentence_for_one_model(make_row):
-    rows = [make_row("a", 1.2), make_row("b", 30.0), make_row("c", 31.0), make_row("d", None)]
-    assert summary(ComparisonColumns(rows), 30.0, LatencyUnit.MS) == (
-        "2 of 4 targets meet 30 ms; fastest: A (1.2 ms); 1 not predictable"
-    )
-    assert (
-        summary(ComparisonColumns(rows[:1]), None, LatencyUnit.FPS)
-        == "1 target; fastest: A (833 FPS)"
-    )
-    assert summary(ComparisonColumns(rows[3:]), 30.0, LatencyUnit.MS) == (
-        "0 of 1 target meets 30 ms; 1 not predictable"
-    )
-    assert summary(ComparisonColumns([]), 30.0, LatencyUnit.MS) == ""
-
-
-def test_the_sentence_for_several_models(make_row):
-    rows = [make_row(d, t, m) for d, m, t in (("a", "x", 10), ("b", "x", 40), ("a", "y", 5))]
-    rows.append(make_row("b", 20, "y"))
-    assert summary(ComparisonColumns(rows), 30.0, LatencyUnit.MS) == (
-        "30 ms met by x on 1, y on 2 of 2 targets; fastest: y on A (5 ms)"
-    )
-    many = [make_row("a", 10, f"m{i}") for i in range(4)]
-    assert summary(ComparisonColumns(many), 30.0, LatencyUnit.MS) == (
-        "4 of 4 predictions meet 30 ms (4 models on 1 target); fastest: m0 on A (10 ms)"
-    )
-    assert summary(ComparisonColumns(many), None, LatencyUnit.MS).startswith(
-        "1 target, 4 models; fastest"
-    )
 
 
 def test_hovering_tells_everything_that_the_number_rests_on(make_row):

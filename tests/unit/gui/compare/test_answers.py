@@ -1,0 +1,101 @@
+"""The sentences over the chart: verdict, chance, what to measure; unknown cost never leads."""
+
+import pytest
+
+from ctm_gui.compare.answers import summary
+from ctm_gui.compare.columns import ComparisonColumns, GroupOrder, target_groups
+from predictor.core.records import Basis
+from predictor.core.units import LatencyUnit
+from predictor.services.prediction.fastest import fastest_within
+
+
+def said(rows, budget_ms=None, unit=LatencyUnit.MS):
+    return summary(ComparisonColumns(rows), budget_ms, unit)
+
+
+def test_one_target_gets_a_verdict_with_its_chance(make_row):
+    row = make_row("pi5", 52.0, low80_ms=40.0, high80_ms=68.0)
+    assert said([row], 30.0) == (
+        "resnet50: 52 ms on PI5, likely 40 to 68, misses 30 ms (< 1 % chance)"
+    )
+    assert said([row], 80.0) == "resnet50: 52 ms on PI5, likely 40 to 68, meets 80 ms (98 % sure)"
+    assert said([row], 50.0).endswith("misses 50 ms (42 % chance); to be sure, measure it")
+
+
+def test_several_targets_are_counted_with_the_fastest_and_the_nearest_miss(make_row):
+    rows = [
+        make_row("pi5", 52.0, low80_ms=40.0, high80_ms=68.0),
+        make_row("gpu", 4.1, low80_ms=3.0, high80_ms=6.0),
+        make_row("nano", 32.0, low80_ms=20.0, high80_ms=50.0),
+        make_row("npu", None, problem="not supported"),
+    ]
+    assert said(rows, 30.0) == (
+        "resnet50: 1 of 3 targets meets 30 ms, fastest 4.1 ms on GPU, likely 3 to 6 (> 99 % sure); "
+        "nearest miss 32 ms on NANO, likely 20 to 50 (43 % chance); to be sure, measure on NANO; "
+        "1 not predictable"
+    )
+    assert said(rows[:2], 1.0).startswith("resnet50: none of 2 targets meets 1 ms, nearest 4.1 ms")
+    assert said(rows[:3], 50.0).endswith("; 2 in doubt, measure on PI5 first")
+
+
+def test_a_measured_latency_leaves_nothing_to_measure(make_row):
+    row = make_row("pi5", 29.0, low80_ms=28.0, high80_ms=31.0, predicted_ms=25.0)
+    object.__setattr__(row.prediction, "basis", Basis.MEASURED)
+    assert said([row], 30.0) == (
+        "resnet50: 29 ms measured on PI5, likely 28 to 31, meets 30 ms (74 % sure)"
+    )
+
+
+def test_without_a_budget_rivals_of_the_fastest_are_named(make_row):
+    rows = [
+        make_row("a", 10.0, low80_ms=8.0, high80_ms=14.0),
+        make_row("b", 12.0, low80_ms=9.0, high80_ms=20.0),
+        make_row("c", 90.0, low80_ms=70.0, high80_ms=99.0),
+    ]
+    assert said(rows) == (
+        "resnet50: fastest 10 ms on A, likely 8 to 14; B may be faster: measure to be sure"
+    )
+    assert said(rows[2:]) == "resnet50: 90 ms on C, likely 70 to 99"
+    assert said(rows[:1], unit=LatencyUnit.FPS) == "resnet50: 100 FPS on A, likely 71.4 to 125"
+    assert said([]) == ""
+
+
+def test_unknown_cost_never_ranks_first(make_row):
+    known = make_row("pi5", 40.0, "resnet50")
+    unknown = make_row("pi5", 0.01, "custom", flagged_operators=("MyOp",))
+    assert said([known, unknown], 30.0).splitlines() == [
+        "resnet50: 40 ms on PI5, misses 30 ms",
+        "custom: its latencies are lower limits, 1 operator is of unknown cost (MyOp)",
+    ]
+    predictions = [unknown.prediction, known.prediction]
+    assert fastest_within(predictions, None) == 1
+    assert fastest_within(predictions, 30.0) is None
+    many = [make_row("pi5", 40.0 + i, f"m{i}") for i in range(3)]
+    assert said([*many, unknown], 41.0) == (
+        "2 of 4 predictions meet 41 ms (4 models on 1 target); fastest: m0 on PI5 (40 ms); "
+        "1 model with operators of unknown cost not counted"
+    )
+
+
+def test_targets_of_unknown_cost_stand_behind_those_that_are_counted(make_row):
+    rows = [
+        make_row("none", None),
+        make_row("unknown", 0.01, flagged_operators=("MyOp",)),
+        make_row("known", 40.0),
+    ]
+    groups = target_groups(ComparisonColumns(rows)).ordered(GroupOrder.LATENCY)
+    assert [groups.name(place) for place in range(3)] == ["KNOWN", "UNKNOWN", "NONE"]
+
+
+def test_a_device_in_several_configurations_is_named_with_each(make_row):
+    rows = [make_row("pi5", 10.0, runtime="ncnn"), make_row("pi5", 20.0, runtime="tflite")]
+    assert said(rows, 15.0) == (
+        "resnet50: 1 of 2 targets meets 15 ms, fastest 10 ms on PI5 (ncnn, fp32, 4 threads); "
+        "nearest miss 20 ms on PI5 (tflite, fp32, 4 threads)"
+    )
+
+
+@pytest.mark.parametrize("budget_ms", [None, 30.0])
+def test_a_model_without_any_number_says_why(make_row, budget_ms):
+    row = make_row("npu", None, problem="not supported: fp32")
+    assert said([row], budget_ms) == "resnet50: no number: not supported: fp32"
