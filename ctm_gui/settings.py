@@ -103,6 +103,12 @@ CONFIGURATIONS: Setting[list[str]] = Setting(
     "Configurations",
     "Configurations in place of a device's usual one: id/runtime/precision/threads/batch.",
 )
+VARIANTS: Setting[list[str]] = Setting(
+    "targets/variants",
+    [],
+    "Variants",
+    "Further configurations of a device: id/runtime/precision/threads/batch.",
+)
 RESTORE = Setting(
     "files/restore",
     True,

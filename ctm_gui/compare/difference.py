@@ -12,7 +12,12 @@ import numpy.typing as npt
 from PySide6.QtCore import QObject, Signal
 
 from ctm_gui.operators.rows import operator_unit
-from ctm_gui.prediction.run import ComparedModel, Comparison, ComparisonFollower
+from ctm_gui.prediction.run import (
+    ComparedModel,
+    Comparison,
+    ComparisonFollower,
+    target_names,
+)
 from ctm_gui.tasks.serial import SerialWorker, TaskContext
 from ctm_gui.widgets.grid import Grid, number_column, search_mask, search_texts, text_column
 from predictor.core.records import Prediction, Target
@@ -217,7 +222,7 @@ class TargetsGrid(Grid):
         super().__init__(
             len(difference.targets),
             [
-                text_column("device", "Device", [shown(t.device.name) for t in difference.targets]),
+                text_column("device", "Device", list(map(shown, target_names(difference.targets)))),
                 number_column("before", f"First ({shown_in})", before),
                 number_column("after", f"Second ({shown_in})", after),
                 number_column(

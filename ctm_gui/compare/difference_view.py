@@ -15,6 +15,7 @@ from ctm_gui.compare.difference import (
     TargetsGrid,
     difference_summary,
 )
+from ctm_gui.prediction.run import place_of, target_names
 from ctm_gui.widgets.basic import (
     ContentOrMessage,
     as_filter,
@@ -31,6 +32,7 @@ from ctm_gui.widgets.filtered_table import PATH_ELIDE, PATH_PX, FilteredTable
 from ctm_gui.widgets.grid import Grid
 from ctm_gui.widgets.grid_model import GridModel
 from ctm_gui.widgets.table_view import GridView
+from predictor.core.records import TargetId
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import shown
 from predictor.services.prediction.operator_difference import Change
@@ -54,7 +56,7 @@ class DifferenceView(QWidget):
         super().__init__(parent)
         self._difference: ModelDifference | None = None
         self._unit = LatencyUnit.MS
-        self._target_id = ""
+        self._target_id: TargetId | None = None
         self.targets = GridView(GridModel(), "Time moved by target", {"device": _DEVICE_PX})
         self.table = FilteredTable(
             GridModel(), "Operators of both models", least_px={"name": PATH_PX}
@@ -91,9 +93,9 @@ class DifferenceView(QWidget):
         self.targets.fit_columns()
         self.table.fit_columns()
 
-    def choose_target(self, device_id: str) -> None:
+    def choose_target(self, target: TargetId) -> None:
         """Show where the time goes on a target."""
-        self._target_id = device_id
+        self._target_id = target
         self._show_operators()
 
     def set_unit(self, unit: LatencyUnit) -> None:
@@ -161,8 +163,7 @@ class DifferenceView(QWidget):
         return before.difference is difference.difference and same_times
 
     def _target_of(self, difference: ModelDifference) -> int:
-        ids = [target.device.id for target in difference.targets]
-        return ids.index(self._target_id) if self._target_id in ids else 0
+        return place_of(difference.targets, self._target_id)
 
     def _show_targets(self, difference: ModelDifference) -> None:
         self.targets.show_grid(TargetsGrid(difference, self._unit))
@@ -173,7 +174,8 @@ class DifferenceView(QWidget):
             return
         target = self._target_of(difference)
         if difference.targets:
-            self.target_label.setText(f"Times on {shown(difference.targets[target].device.name)}")
+            name = target_names(difference.targets)[target]
+            self.target_label.setText(f"Times on {shown(name)}")
         is_first = not self.table.grid_model.grid.columns
         self.table.show_grid(DifferenceGrid(difference, target, self._unit))
         if is_first:
@@ -186,7 +188,7 @@ class DifferenceView(QWidget):
 
     def _on_target(self, _: object, current: int | None) -> None:
         if self._difference is not None and current is not None:
-            chosen = self._difference.targets[current].device.id
+            chosen = self._difference.targets[current].id
             if chosen != self._target_id:
                 self._target_id = chosen
                 self._show_operators()

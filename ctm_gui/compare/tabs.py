@@ -226,7 +226,7 @@ class CompareTabs(QWidget):
         """Show the difference of a model from the baseline on a target."""
         baseline = self._variants.baseline
         if model != baseline:
-            self.difference.choose_target(self._comparison.targets[target].device.id)
+            self.difference.choose_target(self._comparison.targets[target].id)
             self._difference.choose(baseline, model)
             self.show_page(DIFFERENCE_PAGE)
 

@@ -9,11 +9,11 @@ import numpy as np
 from PySide6.QtCore import QObject, Signal
 
 from ctm_gui.prediction.explained import Explained, explained
-from ctm_gui.prediction.run import Comparison, ComparisonFollower
+from ctm_gui.prediction.run import Comparison, ComparisonFollower, place_of, target_names
 from ctm_gui.tasks.serial import SerialWorker
 from ctm_gui.widgets.ordering import IndexArray
 from predictor.core.errors import CtmError
-from predictor.core.records import Device
+from predictor.core.records import Device, TargetId
 from predictor.core.wording import number, shown
 from predictor.services.prediction.node_data import write_node_data
 from predictor.services.prediction.predict import OperatorTable
@@ -51,7 +51,7 @@ class ExplanationPresenter(ComparisonFollower):
     def __init__(self, worker: SerialWorker, parent: QObject | None = None) -> None:
         super().__init__(worker, parent)
         # Ids, not indices: these change with each comparison.
-        self._chosen: tuple[int, str] | None = None
+        self._chosen: tuple[int, TargetId | None] | None = None
         self.explained: Explained | None = None
         self.sensitivity: Sensitivity | None = None
         self.device: Device | None = None
@@ -72,20 +72,19 @@ class ExplanationPresenter(ComparisonFollower):
     @property
     def targets(self) -> Sequence[str]:
         """Names of the targets to choose from."""
-        return [target.device.name for target in self._comparison.targets]
+        return target_names(self._comparison.targets)
 
     @property
     def choice(self) -> tuple[int, int] | None:
         """Model and target index of the pair that is explained; None where there is none."""
         if not self._comparison.models or not self._comparison.targets:
             return None
-        entry_id, device_id = self._chosen or (0, "")
+        entry_id, target = self._chosen or (0, None)
         models = [compared.entry_id for compared in self._comparison.models]
-        targets = [target.device.id for target in self._comparison.targets]
         # A pair that has gone gives way to the first one.
         return (
             models.index(entry_id) if entry_id in models else 0,
-            targets.index(device_id) if device_id in targets else 0,
+            place_of(self._comparison.targets, target),
         )
 
     def set_comparison(self, comparison: Comparison) -> None:
@@ -98,15 +97,17 @@ class ExplanationPresenter(ComparisonFollower):
         models, targets = self._comparison.models, self._comparison.targets
         if not (0 <= model_index < len(models) and 0 <= target_index < len(targets)):
             return
-        self._choose(models[model_index].entry_id, targets[target_index].device.id)
+        self._choose(models[model_index].entry_id, targets[target_index].id)
 
     def choose_model(self, entry_id: int) -> None:
-        """Explain another model of the shelf, on the same device."""
-        self._choose(entry_id, self._chosen[1] if self._chosen else "")
+        """Explain another model of the shelf, on the same target."""
+        self._choose(entry_id, self._chosen[1] if self._chosen else None)
 
     def choose_device(self, device_id: str) -> None:
         """Explain the same model on another device."""
-        self._choose(self._chosen[0] if self._chosen else 0, device_id)
+        # No target has these facts: the first of the device stands for it.
+        any_of_device = TargetId(device_id, "", "", 0)
+        self._choose(self._chosen[0] if self._chosen else 0, any_of_device)
 
     def select(self, operators: IndexArray, current: int | None) -> None:
         """Select operators of the table, intp [K]; ``current`` is the one with the cursor."""
@@ -133,9 +134,9 @@ class ExplanationPresenter(ComparisonFollower):
             on_error=self.failed.emit,
         )
 
-    def _choose(self, entry_id: int, device_id: str) -> None:
-        if (entry_id, device_id) != self._chosen:
-            self._chosen = (entry_id, device_id)
+    def _choose(self, entry_id: int, target: TargetId | None) -> None:
+        if (entry_id, target) != self._chosen:
+            self._chosen = (entry_id, target)
             self._refresh()
             self.choices_changed.emit()
 

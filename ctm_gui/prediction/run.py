@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -13,11 +14,18 @@ from PySide6.QtCore import QObject
 from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
 from predictor.core.columns import PredictionRow
 from predictor.core.errors import CtmError
-from predictor.core.records import Device, Measurement, Precision, Prediction, Target
+from predictor.core.records import Device, Measurement, Precision, Prediction, Target, TargetId
+from predictor.core.wording import configuration_text
 from predictor.services.models.ingestion import Model
 from predictor.services.prediction.assumptions import assumptions_of_each
 from predictor.services.prediction.engines import usual_engine_problem
-from predictor.services.prediction.predict import NO_DEVICES, KnownTargets, predict, resolve_targets
+from predictor.services.prediction.predict import (
+    NO_DEVICES,
+    KnownTargets,
+    distinct,
+    predict,
+    resolve_targets,
+)
 from predictor.services.signatures.own import NOTHING_MEASURED, OwnSignatures
 
 _PART_S = 0.2  # how long a part of a comparison may take before what is there is shown
@@ -83,6 +91,26 @@ class Comparison:
         return divmod(row, len(self.targets))
 
 
+def target_names(targets: Sequence[Target]) -> list[str]:
+    """Name targets by their devices, with the configuration where a device has several."""
+    count = Counter(target.device.id for target in targets)
+    return [
+        f"{t.device.name} ({configuration_text(t.configuration)})"
+        if count[t.device.id] > 1
+        else t.device.name
+        for t in targets
+    ]
+
+
+def place_of(targets: Sequence[Target], target: TargetId | None) -> int:
+    """Return the index of a target, else that of the first on its device, else 0."""
+    ids = [each.id for each in targets]
+    if target in ids:
+        return ids.index(target)
+    devices = [each.device_id for each in ids]
+    return devices.index(target.device_id) if target and target.device_id in devices else 0
+
+
 def compare(
     models: Sequence[ComparedModel],
     devices: Sequence[Device],
@@ -96,7 +124,7 @@ def compare(
 
     Args:
         models: the models.
-        devices: the chosen configuration of each first.
+        devices: once for each configuration, which is the first of it.
         what_if: precision and threads in place of the usual ones.
         part: gets the comparison of the first models, a few times a second while the rest is
             predicted; may raise CancelledError.
@@ -108,7 +136,8 @@ def compare(
         InputError: the configuration asked for makes no sense.
     """
     started = shown_at = time.perf_counter()
-    targets = resolve_targets(devices, precision=what_if.precision, threads=what_if.threads)
+    resolved = resolve_targets(devices, precision=what_if.precision, threads=what_if.threads)
+    targets = distinct(_as_listed(target, known) for target in resolved)
     measured = signatures.of(targets)
     rows: list[PredictionRow] = []
     done = predicted = 0
@@ -130,6 +159,15 @@ def compare(
     seconds = time.perf_counter() - started
     every = tuple(models), targets, tuple(rows)
     return Comparison(*every, predicted, seconds, measured, problem, own)
+
+
+def _as_listed(target: Target, known: Mapping[str, Device]) -> Target:
+    """Return a target of its device as the library lists it, whose first configuration is usual."""
+    device = target.device
+    listed = known.get(device.id, device)
+    # A device that is being edited is not the one of the library.
+    is_same = replace(listed, configurations=device.configurations) == device
+    return replace(target, device=listed) if is_same else target
 
 
 def _rows(

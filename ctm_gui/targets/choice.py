@@ -25,6 +25,7 @@ class TargetSelection(QObject):
 
     Attributes:
         configurations: the one that was chosen in place of the usual one, by device id.
+        variants: further configurations that are predicted beside it, by device id.
 
     Args:
         catalogue: all devices.
@@ -53,6 +54,7 @@ class TargetSelection(QObject):
         self._selected = set(wanted)
         self._favourites: set[str] = set()
         self.configurations: dict[str, Configuration] = {}
+        self.variants: dict[str, tuple[Configuration, ...]] = {}
         self._badges: dict[str, tuple[str, str]] = {}
 
     @property
@@ -76,6 +78,8 @@ class TargetSelection(QObject):
             self._favourites = self._favourites - {old_id} | {new_id}
         if old_id in self.configurations:
             self.configurations[new_id] = self.configurations.pop(old_id)
+        if old_id in self.variants:
+            self.variants[new_id] = self.variants.pop(old_id)
 
     def search(self, words: str) -> tuple[Device, ...]:
         """Return the devices that contain every word; all devices where there is no word."""
@@ -84,12 +88,20 @@ class TargetSelection(QObject):
     @property
     def selected_ids(self) -> tuple[str, ...]:
         """Ids of the checked devices, in the catalogue's order."""
-        return tuple(device.id for device in self.selected)
+        return tuple(device.id for device in self.devices if device.id in self._selected)
 
     @property
     def selected(self) -> tuple[Device, ...]:
-        """The checked devices, in the catalogue's order, the chosen configuration of each first."""
-        return tuple(self._configured(d) for d in self.devices if d.id in self._selected)
+        """The checked devices, in the catalogue's order, once for each configuration.
+
+        The one that is predicted is the first of the device: the chosen one, then its variants.
+        """
+        return tuple(
+            _with_first(device, configuration)
+            for device in self.devices
+            if device.id in self._selected
+            for configuration in (self.configuration_of(device), *self.variants_of(device))
+        )
 
     @property
     def favourites(self) -> frozenset[str]:
@@ -110,6 +122,47 @@ class TargetSelection(QObject):
         is_known = chosen in device.configurations or supports(device, chosen)
         return chosen if is_known else usual
 
+    def variants_of(self, device: Device) -> tuple[Configuration, ...]:
+        """Return the further configurations of a device that it can run."""
+        chosen = self.configuration_of(device)
+        return tuple(
+            variant
+            for variant in self.variants.get(device.id, ())
+            if supports(device, variant) and not are_same(device, variant, chosen)
+        )
+
+    def add_variant(self, device: Device, variant: Configuration) -> None:
+        """Predict a device, ticked by it, with a further configuration."""
+        present = (self.configuration_of(device), *self.variants_of(device))
+        if not any(are_same(device, variant, each) for each in present):
+            words = f"Add {printable(device.name)}: {configuration_text(variant)}"
+            self._set_variants(device, (*self.variants_of(device), variant), words, checked=True)
+
+    def remove_variant(self, device: Device, variant: Configuration) -> None:
+        """Predict a device with a configuration less."""
+        left = tuple(each for each in self.variants_of(device) if each != variant)
+        words = f"Remove {printable(device.name)}: {configuration_text(variant)}"
+        self._set_variants(device, left, words, checked=device.id in self._selected)
+
+    def _set_variants(
+        self, device: Device, variants: tuple[Configuration, ...], words: str, *, checked: bool
+    ) -> None:
+        before = self.variants.get(device.id, ())
+        was_checked = device.id in self._selected
+        change = partial(self._show_variants, device.id, variants, checked=checked)
+        back = partial(self._show_variants, device.id, before, checked=was_checked)
+        self._undo_stack.push(UndoStep(words, change, back))
+
+    def _show_variants(
+        self, device_id: str, variants: tuple[Configuration, ...], *, checked: bool
+    ) -> None:
+        self.variants[device_id] = variants
+        if not variants:
+            del self.variants[device_id]
+        self._selected = self._selected - {device_id} | ({device_id} if checked else set())
+        self.devices_changed.emit()
+        self.changed.emit()
+
     def choices(self, device: Device) -> tuple[Configuration, ...]:
         """Return the configurations of a device, and the one that it is predicted with."""
         chosen = self.configuration_of(device)
@@ -127,7 +180,7 @@ class TargetSelection(QObject):
         shown = replace(probed, batch=0)
         if device is not None:
             # "All cores" and their number are one target: what the device lists goes first.
-            same = (c for c in device.configurations if _are_same(device, c, probed))
+            same = (c for c in device.configurations if are_same(device, c, probed))
             shown = next(same, shown)
             self._configure(device, shown)
         # No step: undo after a probing would only hide its result.
@@ -152,21 +205,16 @@ class TargetSelection(QObject):
             self.changed.emit()
 
     def restore(
-        self, favourites: Iterable[str], configurations: Mapping[str, Configuration]
+        self,
+        favourites: Iterable[str],
+        configurations: Mapping[str, Configuration],
+        variants: Mapping[str, tuple[Configuration, ...]],
     ) -> None:
-        """Take up favourites and configurations of an earlier session."""
+        """Take up favourites, configurations and variants of an earlier session."""
         self._favourites = set(favourites)
-        self.configurations = dict(configurations)
+        self.configurations, self.variants = dict(configurations), dict(variants)
         self.devices_changed.emit()
         self.changed.emit()
-
-    def _configured(self, device: Device) -> Device:
-        chosen = self.configuration_of(device)
-        if chosen == device.configurations[0]:
-            return device
-        # resolve_targets takes the first configuration that has the precision asked for.
-        others = (c for c in device.configurations if c != chosen)
-        return replace(device, configurations=(chosen, *others))
 
     def is_selected(self, device_id: str) -> bool:
         """Whether the device is checked."""
@@ -211,5 +259,14 @@ class TargetSelection(QObject):
             self.badges_changed.emit(others)
 
 
-def _are_same(device: Device, one: Configuration, other: Configuration) -> bool:
+def are_same(device: Device, one: Configuration, other: Configuration) -> bool:
+    """Whether two configurations are one target: all cores and their number are."""
     return Target(device, one).id == Target(device, other).id
+
+
+def _with_first(device: Device, configuration: Configuration) -> Device:
+    """Return a device whose first configuration is another: ``resolve_targets`` takes that."""
+    if configuration == device.configurations[0]:
+        return device
+    others = (c for c in device.configurations if c != configuration)
+    return replace(device, configurations=(configuration, *others))

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QMenu, QToolButton, QTre
 
 from ctm_gui.targets.choice import TargetSelection
 from ctm_gui.targets.tree_model import Column, TargetsTreeModel
+from ctm_gui.targets.variant_dialog import VariantDialog
 from ctm_gui.widgets.basic import STRETCH, SearchBox, hbox, label, tool_button, vbox
 from predictor.core.records import Device
 from predictor.core.wording import configuration_text
@@ -194,4 +195,10 @@ def target_menu(selection: TargetSelection, device: Device, parent: QWidget) -> 
         action.triggered.connect(
             lambda _=False, c=configuration: selection.set_configuration(device, c)
         )
+    menu.addAction("Add Variant…", lambda: VariantDialog(selection, device, parent).open())
+    if variants := selection.variants_of(device):
+        removable = menu.addMenu("Remove Variant")
+        for variant in variants:
+            action = removable.addAction(configuration_text(variant))
+            action.triggered.connect(lambda _=False, c=variant: selection.remove_variant(device, c))
     return menu

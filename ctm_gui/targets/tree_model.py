@@ -210,9 +210,13 @@ class TargetsTreeModel(QAbstractItemModel):
         return root
 
     def _chosen_words(self, device: Device) -> str:
-        """Return the configuration of a device where it is not the usual one."""
+        """Return the configuration of a device where it is not the usual one, and its variants."""
         chosen = self._selection.configuration_of(device)
-        return "" if chosen == device.configurations[0] else f" · {configuration_text(chosen)}"
+        is_usual = chosen == device.configurations[0]
+        shown = [] if is_usual else [configuration_text(chosen)]
+        if variants := self._selection.variants_of(device):
+            shown.append(f"+{plural(len(variants), 'variant')}")
+        return "".join(f" · {words}" for words in shown)
 
     def _refresh_names(self) -> None:
         for group in self._groups():

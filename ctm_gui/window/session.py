@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from PySide6.QtCore import QByteArray
 from PySide6.QtWidgets import QMainWindow, QSplitter, QTabWidget
@@ -104,25 +104,37 @@ def remembered_unit(settings: Settings) -> LatencyUnit:
 
 
 def restore_targets(selection: TargetSelection, settings: Settings) -> None:
-    """Take up favourites and the configurations chosen in place of the usual ones."""
-    entries = [_configuration(text) for text in settings.get(table.CONFIGURATIONS)]
-    configurations = dict(entry for entry in entries if entry is not None)
+    """Take up favourites, configurations chosen in place of the usual ones, and variants."""
+    configurations = dict(_configurations(settings.get(table.CONFIGURATIONS)))
+    variants: dict[str, tuple[Configuration, ...]] = {}
+    for device_id, variant in _configurations(settings.get(table.VARIANTS)):
+        variants[device_id] = (*variants.get(device_id, ()), variant)
     favourites = settings.get(table.FAVOURITES)
-    if favourites or configurations:
-        selection.restore(favourites, configurations)
+    if favourites or configurations or variants:
+        selection.restore(favourites, configurations, variants)
 
 
 def remember_targets(selection: TargetSelection, settings: Settings) -> None:
-    """Keep the checked devices, the favourites and the chosen configurations."""
+    """Keep the checked devices, the favourites, the chosen configurations and the variants."""
     settings.set(table.TARGETS, list(selection.selected_ids))
     # Distinguishes a list that the user emptied from a first start.
     settings.set(table.TARGETS_CHOSEN, True)
     settings.set(table.FAVOURITES, sorted(selection.favourites))
-    texts = [
-        f"{device_id}/{c.runtime}/{c.precision}/{c.threads}/{c.batch}"
-        for device_id, c in sorted(selection.configurations.items())
-    ]
-    settings.set(table.CONFIGURATIONS, texts)
+    chosen = sorted(selection.configurations.items())
+    settings.set(table.CONFIGURATIONS, [_line(*entry) for entry in chosen])
+    variants = sorted(selection.variants.items())
+    settings.set(table.VARIANTS, [_line(key, each) for key, of in variants for each in of])
+
+
+def _line(device_id: str, c: Configuration) -> str:
+    return f"{device_id}/{c.runtime}/{c.precision}/{c.threads}/{c.batch}"
+
+
+def _configurations(lines: Iterable[str]) -> Iterator[tuple[str, Configuration]]:
+    """Yield device id and configuration of each valid line."""
+    for line in lines:
+        if (entry := _configuration(line)) is not None:
+            yield entry
 
 
 def _configuration(text: str) -> tuple[str, Configuration] | None:

@@ -133,6 +133,11 @@ def resolve_targets(
     )
 
 
+def distinct(targets: Iterable[Target]) -> tuple[Target, ...]:
+    """Return targets without repeats: devices asked for in one configuration may be one."""
+    return tuple({target.id: target for target in targets}.values())
+
+
 def supports(device: Device, configuration: Configuration) -> bool:
     """Return whether a device can run a configuration, one that it lists or another."""
     try:

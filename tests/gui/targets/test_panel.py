@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QModelIndex, Qt
-from PySide6.QtGui import QAction
+from PySide6.QtGui import QAction, QUndoStack
 from PySide6.QtTest import QAbstractItemModelTester
-from PySide6.QtWidgets import QToolButton
+from PySide6.QtWidgets import QDialogButtonBox, QMenu, QToolButton
 from pytestqt.qtbot import QtBot
 
 from ctm_gui import settings as table
@@ -15,6 +15,7 @@ from ctm_gui.settings import Settings
 from ctm_gui.targets.choice import TargetSelection
 from ctm_gui.targets.panel import TargetsPanel, target_menu
 from ctm_gui.targets.tree_model import FAMILY_NAMES, Column, TargetsTreeModel
+from ctm_gui.targets.variant_dialog import VariantDialog
 from ctm_gui.window.session import remember_targets, restore_targets
 from ctm_gui.window.workspace import Workspace
 from predictor.core.metrics import Family
@@ -235,16 +236,53 @@ def test_a_device_is_predicted_with_the_configuration_that_was_chosen(qtbot: QtB
     assert panel.selection.configurations == {}
 
 
+def test_a_variant_is_predicted_beside_the_usual_configuration(qtbot: QtBot) -> None:
+    gpu = Device("gpu", "Acme GPU", "Acme", Family.GPU, {}, {}, TWO_WAYS)
+    stack = QUndoStack()
+    selection = TargetSelection(Catalogue([gpu]), [], stack)
+    panel = TargetsPanel(selection)
+    qtbot.addWidget(panel)
+    dialog = VariantDialog(selection, gpu, panel)
+    dialog.show()
+    add = dialog.buttons.button(QDialogButtonBox.StandardButton.Ok)
+    assert not add.isEnabled()
+    assert "predicted already" in dialog.problem.text()
+    dialog.runtime_box.setCurrentText("tensorrt")
+    dialog.precision_box.setCurrentText("fp16")
+    with qtbot.waitSignal(selection.changed):
+        qtbot.mouseClick(add, Qt.MouseButton.LeftButton)
+
+    targets = resolve_targets(selection.selected)
+    assert [target.configuration for target in targets] == list(TWO_WAYS)
+    assert selection.selected_ids == ("gpu",)
+    assert find(panel.model, "GPU · +1 variant").isValid()
+    assert stack.undoText() == "Add Acme GPU: tensorrt, fp16"
+    stack.undo()
+    assert selection.selected == ()
+    stack.redo()
+    menu = target_menu(selection, gpu, panel)
+    removing = next(m for m in menu.findChildren(QMenu) if m.title() == "Remove Variant")
+    removing.actions()[0].trigger()
+    assert selection.selected == (gpu,)
+    stack.undo()
+    assert len(selection.selected) == 2
+    # The chosen configuration is not predicted twice.
+    selection.set_configuration(gpu, TWO_WAYS[1])
+    assert len(selection.selected) == 1
+
+
 def test_favourites_and_configurations_come_back(tmp_path: Path) -> None:
     gpu = Device("gpu", "Acme GPU", "Acme", Family.GPU, {}, {}, TWO_WAYS)
     before, after = (TargetSelection(Catalogue([gpu]), []) for _ in range(2))
     before.set_favourite("gpu", favourite=True)
     before.set_configuration(gpu, TWO_WAYS[1])
+    before.add_variant(gpu, TWO_WAYS[0])
     settings = Settings(tmp_path / "w.ini")
     remember_targets(before, settings)
     restore_targets(after, settings)
     assert after.favourites == {"gpu"}
     assert after.configuration_of(gpu) == TWO_WAYS[1]
+    assert after.variants_of(gpu) == TWO_WAYS[:1]
 
 
 @pytest.mark.parametrize(
@@ -254,6 +292,8 @@ def test_a_spoilt_configuration_in_the_settings_is_passed_over(tmp_path: Path, l
     gpu = Device("gpu", "Acme GPU", "Acme", Family.GPU, {}, {}, TWO_WAYS)
     settings = Settings(tmp_path / "w.ini")
     settings.set(table.CONFIGURATIONS, [line])
+    settings.set(table.VARIANTS, [line])
     selection = TargetSelection(Catalogue([gpu]), [])
     restore_targets(selection, settings)
     assert selection.configuration_of(gpu) == TWO_WAYS[0]
+    assert selection.variants_of(gpu) == ()

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ctm_gui.prediction import run as prediction_run
-from ctm_gui.prediction.run import ComparedModel, Comparison, WhatIf, compare
+from ctm_gui.prediction.run import (
+    ComparedModel,
+    Comparison,
+    WhatIf,
+    compare,
+    place_of,
+    target_names,
+)
 from predictor.core.errors import CancelledError
 from predictor.core.metrics import Family
-from predictor.core.records import Device, TargetId
+from predictor.core.records import Configuration, Device, Precision, TargetId
 from tests.unit.cost.graphs import make_target
 from tests.unit.gui.compare.matrices import model_named
 
@@ -55,3 +64,23 @@ def test_a_model_without_a_number_is_on_the_same_targets() -> None:
     for threads in (None, 2):
         rows = compare([MODELS[0], broken], [cores], WhatIf(threads=threads)).rows
         assert len({TargetId.of(row.prediction) for row in rows}) == 1
+
+
+def test_a_device_in_two_configurations_is_two_targets_until_a_what_if_makes_them_one() -> None:
+    ways = tuple(Configuration("onnxruntime", Precision.FP32, threads) for threads in (1, 2))
+    facts = {"cores": 4.0, "dram_bw_gbps": 10.0}
+    devices = [Device("d", "D", "V", Family.CPU, facts, {}, ways[::step]) for step in (1, -1)]
+    both = compare(MODELS[:1], devices, WhatIf())
+    assert target_names(both.targets) == [
+        "D (onnxruntime, fp32, 1 thread)",
+        "D (onnxruntime, fp32, 2 threads)",
+    ]
+    assert target_names(both.targets[:1]) == ["D"]
+    assert len(compare(MODELS[:1], devices, WhatIf(threads=4)).targets) == 1
+    listed = compare(MODELS[:1], devices, WhatIf(), known={"d": devices[0]}).targets
+    assert [target.device for target in listed] == [devices[0]] * 2, "its usual one stays the first"
+    edited = compare(MODELS[:1], devices, WhatIf(), known={"d": replace(devices[0], name="Old")})
+    assert edited.targets[0].device.name == "D"
+    assert place_of(both.targets, both.targets[1].id) == 1
+    assert place_of(both.targets[:1], both.targets[1].id) == 0, "the first of its device"
+    assert place_of(both.targets, None) == place_of(both.targets, TargetId("x", "", "", 0)) == 0
