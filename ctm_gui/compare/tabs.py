@@ -1,11 +1,11 @@
-"""The Compare tab: a chart, and for several models the pages that hold them against one another."""
+"""The Compare tab: a chart, sweeps, and the pages that hold several models against one another."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QStackedWidget, QTabBar, QVBoxLayout, QWidget
 
 from ctm_gui.compare.difference import DifferencePresenter
@@ -14,23 +14,28 @@ from ctm_gui.compare.matrix import VariantsPresenter
 from ctm_gui.compare.matrix_view import MatrixView
 from ctm_gui.compare.pareto import Scores
 from ctm_gui.compare.pareto_view import ParetoView
+from ctm_gui.compare.sweep import SweepPresenter
+from ctm_gui.compare.sweep_view import SweepView
 from ctm_gui.compare.view import CompareView
 from ctm_gui.prediction.run import Comparison
 from ctm_gui.widgets.drop_overlay import refuse_drops
 from ctm_gui.widgets.theme import LIGHT, Theme
 from predictor.core.units import LatencyUnit
 
-CHART_PAGE, MATRIX_PAGE, PARETO_PAGE, DIFFERENCE_PAGE = 0, 1, 2, 3
+CHART_PAGE, MATRIX_PAGE, PARETO_PAGE, DIFFERENCE_PAGE, SWEEP_PAGE = range(5)
 PAGES = (
     ("Chart", "Latency of every model on every target"),
     ("Matrix", "Models by targets, against a baseline"),
     ("Pareto", "Latency against a score of yours"),
     ("What changed", "Operators of two models side by side, and the time moved"),
+    ("Sweep", "Latency of one pair over its batch and its threads"),
 )
+
+_OF_SEVERAL = (MATRIX_PAGE, PARETO_PAGE, DIFFERENCE_PAGE)  # pages that need two models
 
 
 class CompareTabs(QWidget):
-    """The chart of one model; with several, a bar of pages above it, each built when first shown.
+    """The chart under a bar of pages, each built when first shown; some need several models.
 
     Signals:
         budget_changed: the user set the budget: milliseconds, or None for no budget.
@@ -45,13 +50,16 @@ class CompareTabs(QWidget):
         chart: CompareView,
         variants: VariantsPresenter,
         difference: DifferencePresenter,
+        sweep: SweepPresenter,
         scores: Scores,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self._variants, self._difference, self._scores = variants, difference, scores
+        self._sweep = sweep
         self._comparison = Comparison()
         self._looked_at = False
+        self._asked = CHART_PAGE
         self._unit, self._theme = LatencyUnit.MS, LIGHT
         self._budget_ms: float | None = None
         self._units: list[Callable[[LatencyUnit], None]] = []
@@ -71,7 +79,7 @@ class CompareTabs(QWidget):
         layout = QVBoxLayout(self)
         layout.addWidget(self.bar)
         layout.addWidget(self.pages, 1)
-        self.bar.hide()
+        self._offer_pages()
         self._connect()
 
     @cached_property
@@ -104,31 +112,46 @@ class CompareTabs(QWidget):
         self._follow(page.set_unit)
         return page
 
+    @cached_property
+    def sweep(self) -> SweepView:
+        """The page of one pair over batch and threads."""
+        page = SweepView(self._sweep)
+        self._adopt(page)
+        self._follow(page.set_unit, page.set_theme)
+        return page
+
     @property
     def page(self) -> QWidget:
-        """The page that is shown, or will be once there are several models."""
-        if len(self._comparison.models) < 2:
+        """The page that is shown, or will be once there are models enough for it."""
+        if not self._comparison.models:
             return self.chart
-        pages = (lambda: self.chart, lambda: self.matrix, lambda: self.pareto)
-        index = self.bar.currentIndex()
-        return self.difference if index == DIFFERENCE_PAGE else pages[index]()
+        pages: dict[int, Callable[[], QWidget]] = {
+            MATRIX_PAGE: lambda: self.matrix,
+            PARETO_PAGE: lambda: self.pareto,
+            DIFFERENCE_PAGE: lambda: self.difference,
+            SWEEP_PAGE: lambda: self.sweep,
+        }
+        return pages.get(self.bar.currentIndex(), lambda: self.chart)()
 
     @property
     def settled(self) -> bool:
         """Whether the current page is up to date with the comparison."""
-        return self._variants.settled and self._difference.settled
+        return self._variants.settled and self._difference.settled and self._sweep.settled
 
     def show_comparison(self, comparison: Comparison, *, looked_at: bool) -> None:
         """Show another comparison; a hidden page is computed when it becomes visible."""
         self._comparison, self._looked_at = comparison, looked_at
-        self.bar.setVisible(len(comparison.models) > 1)
+        self._offer_pages()
+        self._sweep.set_comparison(comparison)
         self._variants.set_comparison(comparison)
         self._difference.set_comparison(comparison)
         self._show_page()
 
     def show_page(self, index: int) -> None:
-        """Turn to a page; with one model the chart stays until there is a second."""
-        self.bar.setCurrentIndex(index if 0 <= index < len(PAGES) else CHART_PAGE)
+        """Turn to a page; what needs two models is the chart until they are there."""
+        self._asked = index if 0 <= index < len(PAGES) else CHART_PAGE
+        if self.bar.isTabVisible(self._asked):
+            self.bar.setCurrentIndex(self._asked)
 
     def set_unit(self, unit: LatencyUnit) -> None:
         """Show latencies in ``unit`` on every page."""
@@ -151,8 +174,19 @@ class CompareTabs(QWidget):
     def focus_search(self) -> None:
         """Put the cursor into the search box of the page."""
         page = self.page
-        if isinstance(page, CompareView | MatrixView | ParetoView | DifferenceView):
+        if isinstance(page, CompareView | MatrixView | ParetoView | DifferenceView | SweepView):
             page.focus_search()
+
+    def _offer_pages(self) -> None:
+        """Offer the pages that there are models for; the one that was asked for comes back."""
+        count = len(self._comparison.models)
+        # Hiding the current tab would turn the page, and the turn would be remembered.
+        with QSignalBlocker(self.bar):
+            for index in _OF_SEVERAL:
+                self.bar.setTabVisible(index, count > 1)
+            is_there = self.bar.isTabVisible(self._asked)
+            self.bar.setCurrentIndex(self._asked if is_there else CHART_PAGE)
+        self.bar.setVisible(count > 0)
 
     def _adopt(self, page: QWidget) -> None:
         self.pages.addWidget(page)
@@ -188,13 +222,15 @@ class CompareTabs(QWidget):
         is_matrix = isinstance(page, MatrixView | ParetoView)
         self._variants.set_active(active=self._looked_at and is_matrix)
         self._difference.set_active(active=self._looked_at and is_difference)
+        is_sweep = isinstance(page, SweepView)
+        self._sweep.set_active(active=self._looked_at and is_sweep)
         if not self._looked_at:
             return
         if is_difference:
             self._show_choices()
         elif is_matrix:
             self._show_matrix()
-        else:
+        elif not is_sweep:
             self.chart.show_predictions(self._comparison.rows)
 
     def _show_matrix(self) -> None:
@@ -215,6 +251,7 @@ class CompareTabs(QWidget):
                 page.show_difference(difference, self._difference.message)
 
     def _on_page(self, index: int) -> None:
+        self._asked = index
         self._show_page()
         self.page_changed.emit(index)
 

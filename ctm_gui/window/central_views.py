@@ -19,6 +19,7 @@ from ctm_gui.choose.view import ChooseView
 from ctm_gui.compare.difference import DifferencePresenter
 from ctm_gui.compare.matrix import VariantsPresenter
 from ctm_gui.compare.pareto import Scores
+from ctm_gui.compare.sweep import SweepPresenter
 from ctm_gui.compare.tabs import CompareTabs
 from ctm_gui.compare.view import CompareView
 from ctm_gui.devices.form import DeviceForm
@@ -178,6 +179,7 @@ class CentralViews(QObject):
             self.compare_view,
             VariantsPresenter(workspace.predictor, self),
             DifferencePresenter(workspace.predictor, self),
+            SweepPresenter(workspace.predictor, self),
             Scores(self._settings, self),
         )
         yield

@@ -8,18 +8,20 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QModelIndex, QPoint, Qt
+from PySide6.QtCore import QModelIndex, QPoint, QPointF, Qt
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QLineEdit
 from pytestqt.qtbot import QtBot
 
 from ctm_gui import settings as table
 from ctm_gui.compare.matrix import CellValue
+from ctm_gui.compare.sweep_plot import SweepPlot
 from ctm_gui.compare.tabs import (
     CHART_PAGE,
     DIFFERENCE_PAGE,
     MATRIX_PAGE,
     PARETO_PAGE,
+    SWEEP_PAGE,
 )
 from ctm_gui.settings import Settings
 from ctm_gui.widgets.table_view import GridView
@@ -27,6 +29,7 @@ from ctm_gui.widgets.theme import DARK, LIGHT, Theme
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace
 from predictor.core.records import Precision
+from predictor.core.units import LatencyUnit
 from tests.gui.accessible import LEAST_CONTRAST, contrast
 from tests.gui.conftest import MakeModel
 from tests.gui.test_accessibility import nameless, same_keys
@@ -76,12 +79,12 @@ def test_the_pages_come_with_the_second_model(
     tabs.show_page(MATRIX_PAGE)
     window.open_paths([str(make_model("one.onnx"))])
     settle(workspace)
-    assert not tabs.bar.isVisible()
+    assert [tabs.bar.isTabVisible(page) for page in range(5)] == [True, False, False, False, True]
     assert tabs.pages.currentWidget() is tabs.chart
     window.open_paths([str(make_model("other.onnx", layers=3))])
     settle(workspace)
     qtbot.waitUntil(lambda: tabs.pages.currentWidget() is tabs.matrix)
-    assert tabs.bar.isVisible()
+    assert tabs.bar.isTabVisible(MATRIX_PAGE)
     workspace.shelf.remove([1])
     settle(workspace)
     assert tabs.pages.currentWidget() is tabs.chart
@@ -252,11 +255,33 @@ def test_every_page_names_its_controls_and_has_keys_of_its_own(
     qtbot: QtBot, compared: MainWindow
 ) -> None:
     wrong = {}
-    for page in (CHART_PAGE, MATRIX_PAGE, PARETO_PAGE, DIFFERENCE_PAGE):
+    for page in (CHART_PAGE, MATRIX_PAGE, PARETO_PAGE, DIFFERENCE_PAGE, SWEEP_PAGE):
         turn_to(qtbot, compared, page)
         wrong[page] = same_keys(compared)
     assert nameless(compared.central.compare_tabs) == []
     assert not {page: found for page, found in wrong.items() if found}
+
+
+def test_the_sweep_of_one_pair_follows_choice_and_unit(qtbot: QtBot, compared: MainWindow) -> None:
+    turn_to(qtbot, compared, SWEEP_PAGE)
+    tabs = compared.central.compare_tabs
+    view = tabs.sweep
+    qtbot.waitUntil(lambda: bool(tabs._sweep.sweeps))
+    assert view.batch_plot.isVisible()
+    assert "batch 64" in view.batch_plot.accessibleDescription()
+    first = tabs._sweep.sweeps
+    qtbot.keyClick(view.pair.model_box, Qt.Key.Key_Down)
+    qtbot.waitUntil(lambda: bool(tabs._sweep.sweeps) and tabs._sweep.sweeps is not first)
+    assert tabs._sweep.choice == (1, 0)
+    assert view.pair.sentence.text().startswith("Most samples a second at batch")
+    assert hover(view.batch_plot, 0).startswith("batch 1\n")
+    tabs.set_unit(LatencyUnit.FPS)
+    assert "FPS" in hover(view.batch_plot, 0)
+
+
+def hover(plot: SweepPlot, place: int) -> str:
+    scene = plot._box.mapToScene(QPointF(*plot._pixel(place)))
+    return plot.tooltip_at(QPointF(plot.canvas.mapFromScene(scene)))
 
 
 def test_a_folder_with_a_bad_file_predicts_the_rest(

@@ -1,0 +1,159 @@
+"""The sweeps of one pair over batch and threads, worked out while their page is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from PySide6.QtCore import QObject, Signal
+
+from ctm_gui.prediction.run import ComparisonFollower, place_of, target_names
+from ctm_gui.tasks.serial import SerialWorker
+from ctm_gui.widgets.ordering import FloatArray
+from predictor.core.errors import CtmError
+from predictor.core.records import Basis, Prediction, TargetId
+from predictor.core.text import plural
+from predictor.core.units import LatencyUnit
+from predictor.core.wording import in_unit, interval_text, latency_text, number
+from predictor.services.prediction.sweep import Sweep, sweeps
+
+_NOTHING_YET = "Open a model and tick a target to see its latency over batch and threads."
+_WORKING = "Working out the sweep…"
+
+
+class SweepPresenter(ComparisonFollower):
+    """The pair that is swept, its sweeps, and the reason where there are none.
+
+    Signals:
+        changed: the choices, the pair or its sweeps are others.
+    """
+
+    changed = Signal()
+
+    def __init__(self, worker: SerialWorker, parent: QObject | None = None) -> None:
+        super().__init__(worker, parent)
+        self._chosen: tuple[int, TargetId] | None = None
+        self.sweeps: tuple[Sweep, ...] = ()
+        self.message = _NOTHING_YET
+
+    @property
+    def models(self) -> Sequence[str]:
+        """Labels of the models to choose from."""
+        return [compared.label for compared in self._comparison.models]
+
+    @property
+    def targets(self) -> Sequence[str]:
+        """Names of the targets to choose from."""
+        return target_names(self._comparison.targets)
+
+    @property
+    def choice(self) -> tuple[int, int] | None:
+        """Model and target index of the pair; None where there is none."""
+        comparison = self._comparison
+        if not comparison.models or not comparison.targets:
+            return None
+        entry_id, target = self._chosen or (0, None)
+        models = [compared.entry_id for compared in comparison.models]
+        model = models.index(entry_id) if entry_id in models else 0
+        return model, place_of(comparison.targets, target)
+
+    def choose(self, model: int, target: int) -> None:
+        """Sweep another pair of the comparison."""
+        chosen = self._comparison.models[model].entry_id, self._comparison.targets[target].id
+        if chosen != self._chosen:
+            self._chosen = chosen
+            self._refresh()
+
+    def _begin(self) -> None:
+        choice = self.choice
+        if choice is None:
+            self._show((), _NOTHING_YET)
+            return
+        comparison = self._comparison
+        compared, target = comparison.models[choice[0]], comparison.targets[choice[1]]
+        if compared.problem:
+            self._show((), compared.problem)
+            return
+        devices = {each.device.id: each.device for each in comparison.targets}
+        self._show((), _WORKING)
+        self._submit(
+            lambda _: sweeps(
+                compared.model, target, comparison.own, comparison.signatures, devices
+            ),
+            lambda swept: self._show(swept, _problem(swept)),
+            self._on_error,
+        )
+
+    def _let_go(self) -> None:
+        if self.sweeps:
+            self._show((), _WORKING)
+
+    def _on_error(self, error: CtmError) -> None:
+        self._show((), str(error))
+
+    def _show(self, swept: tuple[Sweep, ...], message: str) -> None:
+        self._task = None
+        self.sweeps, self.message = (() if message else swept), message
+        self.changed.emit()
+
+
+def _problem(swept: Sequence[Sweep]) -> str:
+    """Return why the present choice has no number; empty where it has one."""
+    now = swept[0].predictions[swept[0].now]
+    return "" if now.latency_ms is not None else now.problem
+
+
+def curve(sweep: Sweep, unit: LatencyUnit) -> FloatArray:
+    """Return latency, low and high end of the 80 % interval in ``unit``, float64 [3, N] with NaN.
+
+    Of a rate it is that of samples: batch over latency.
+    """
+    rows = [
+        [
+            in_unit(value, unit, max(p.configuration.batch, 1))
+            for value in (p.latency_ms, p.low80_ms, p.high80_ms)
+        ]
+        for p in sweep.predictions
+    ]
+    values = np.array(rows, dtype=np.float64).T
+    # A rate turns the ends round.
+    return values[[0, 2, 1]] if unit is LatencyUnit.FPS else values
+
+
+def point_words(sweep: Sweep, place: int, unit: LatencyUnit) -> str:
+    """Return the lines that hovering over a point shows."""
+    prediction = sweep.predictions[place]
+    batch = max(prediction.configuration.batch, 1)
+    choice = int(sweep.choices[place])
+    lines = [f"batch {choice}" if sweep.kind == "batch" else plural(choice, "thread")]
+    if prediction.latency_ms is None:
+        return "\n".join([*lines, prediction.problem])
+    measured = " measured" if prediction.basis is Basis.MEASURED else ""
+    lines.append(f"{latency_text(prediction.latency_ms, unit, batch)}{measured}")
+    if prediction.low80_ms is not None:
+        lines.append(f"80 % interval: {interval_text(prediction, unit)} {unit}")
+    if sweep.kind == "batch":
+        lines.append(f"{number(prediction.latency_ms / batch)} ms a sample")
+    if prediction.fits_memory is False:
+        lines.append("Exceeds the memory of the device")
+    return "\n".join(lines)
+
+
+def sweep_sentence(swept: Sequence[Sweep]) -> str:
+    """Return what another batch or number of threads would bring, in one line."""
+    parts = []
+    for sweep in swept:
+        known = [p for p in sweep.predictions if p.latency_ms and p.fits_memory is not False]
+        now = sweep.predictions[sweep.now]
+        if not known or not now.latency_ms:
+            continue
+        best = max(known, key=_samples_a_ms)
+        gain = _samples_a_ms(best) / _samples_a_ms(now)
+        choice = max(getattr(best.configuration, sweep.kind), 1)
+        words = f"batch {choice}" if sweep.kind == "batch" else plural(choice, "thread")
+        parts.append(f"{words}, {number(gain)}× of now" if gain > 1.005 else f"{words}, as now")
+    return f"Most samples a second at {' and at '.join(parts)}" if parts else ""
+
+
+def _samples_a_ms(prediction: Prediction) -> float:
+    return max(prediction.configuration.batch, 1) / (prediction.latency_ms or np.inf)

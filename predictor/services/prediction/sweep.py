@@ -1,0 +1,115 @@
+"""Latencies of one model on one target over its batch, and over its threads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predictor.core.records import Device, Measurement, Prediction, Target
+from predictor.core.wording import batch_of
+from predictor.graph.model import Model
+from predictor.graph.scaling import at_batch
+from predictor.services.prediction.engines import open_engine
+from predictor.services.prediction.predict import (
+    NO_DEVICES,
+    KnownTargets,
+    predict,
+    predicted_by,
+    without,
+)
+
+_FACTORS: Final = (1, 2, 4, 8, 16, 32, 64)
+_EVERY_COUNT: Final = 8  # threads up to which each number is a point of the curve
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """Latencies of a model on a target over one choice of its configuration.
+
+    Attributes:
+        kind: ``batch`` or ``threads``.
+        now: place of the present choice among the predictions.
+        predictions: with the choice in their configurations, ascending.
+    """
+
+    kind: str
+    now: int
+    predictions: tuple[Prediction, ...]
+
+    @property
+    def choices(self) -> NDArray[np.int64]:
+        """The batch or the number of threads of each prediction, int64 [N]."""
+        values = [getattr(each.configuration, self.kind) for each in self.predictions]
+        return np.maximum(np.array(values, dtype=np.int64), 1)
+
+
+def sweeps(
+    model: Model,
+    target: Target,
+    own: Sequence[Measurement] = (),
+    signatures: KnownTargets | None = None,
+    devices: Mapping[str, Device] = NO_DEVICES,
+) -> tuple[Sweep, ...]:
+    """Return the sweep over the batch, and over the threads where they mean something.
+
+    Latencies at other batches are those of a network of independent samples, see
+    :func:`predictor.graph.scaling.at_batch`.
+
+    Args:
+        model: the model, at the batch of its file.
+        target: the target.
+        own: the user's measurements, the oldest first; those of the model stand for predictions.
+        signatures: measurements of targets, by target.
+        devices: that ``own`` may be of, by id.
+    """
+    counts = _thread_counts(target)
+    targets = [
+        Target(target.device, replace(target.configuration, threads=count)) for count in counts
+    ]
+    predicted = predict(
+        [model], [target, *targets], own=own, signatures=signatures, devices=devices
+    )
+    now, *over_threads = predicted
+    batches = Sweep("batch", 0, tuple(_over_batch(model, target, now, signatures or {})))
+    if not counts:
+        return (batches,)
+    return batches, Sweep("threads", counts.index(target.threads), tuple(over_threads))
+
+
+def _over_batch(
+    model: Model, target: Target, now: Prediction, signatures: KnownTargets
+) -> Iterator[Prediction]:
+    yield now
+    measured = without(signatures, model.graph.fingerprint)
+    larger = [replace(model, graph=at_batch(model.graph, factor)) for factor in _FACTORS[1:]]
+    rows = predicted_by(open_engine(), larger, [target], measured)
+    for factor, row in zip(_FACTORS[1:], rows, strict=True):
+        batch = factor * batch_of(now.configuration)
+        # A measurement elsewhere that scales the model's latency scales it at every batch.
+        yield replace(
+            row,
+            configuration=replace(row.configuration, batch=batch),
+            latency_ms=_scaled(row.latency_ms, now.scale),
+            low80_ms=_scaled(row.low80_ms, now.scale),
+            high80_ms=_scaled(row.high80_ms, now.scale),
+            low95_ms=_scaled(row.low95_ms, now.scale),
+            high95_ms=_scaled(row.high95_ms, now.scale),
+        )
+
+
+def _scaled(value_ms: float | None, factor: float) -> float | None:
+    return None if value_ms is None else value_ms * factor
+
+
+def _thread_counts(target: Target) -> list[int]:
+    """Return numbers of threads up to that of the cores; empty where threads mean nothing."""
+    cores = target.device.core_count or 0
+    if not target.threads or cores < 2:
+        return []
+    doubled: Iterable[int] = (2**power for power in range(cores.bit_length()))
+    counts = range(1, cores + 1) if cores <= _EVERY_COUNT else doubled
+    return sorted({*counts, target.threads, cores})
