@@ -1,4 +1,7 @@
-"""Bar charts of latencies: whiskers, bounds, the budget, as many pages as it takes."""
+"""Charts of latencies: whiskers, bounds, the budget, as many pages as it takes.
+
+On a logarithmic axis the length of a bar means nothing: a dot stands for it.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +26,7 @@ _LABEL_GAP = 60.0
 _AXIS = 300.0
 _HEAD = 150.0
 _PALE = 0.25
+_DOT = 76.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +118,8 @@ def _legend(flow: Flow, chart: BarChart) -> None:
 def _names(flow: Flow, group: Sequence[Bar], scale: _Scale, top: float) -> None:
     """Set the name of a target and its configuration beside its bars."""
     width = scale.left - LEFT - _LABEL_GAP
-    y = top + (_group_height(group) - 200.0) / 2
+    lines = 2 if group[0].detail else 1
+    y = top + (_group_height(group) - 100.0 * lines) / 2
     flow.text(LEFT, y, flow.fitted(group[0].label, SMALL_BOLD, width), SMALL_BOLD)
     detail = flow.fitted(group[0].detail, _TINY, width)
     flow.text(LEFT, y + 100.0, detail, _TINY, LIGHT.muted)
@@ -134,13 +139,17 @@ def _bars(flow: Flow, group: Sequence[Bar], scale: _Scale, top: float) -> None:
 def _bar(flow: Flow, bar: Bar, value: float, scale: _Scale, top: float) -> None:
     colour, width = _colour(bar.series), max(scale.x(value) - scale.left, 6.0)
     fill, outline = (mixed(colour, _PALE), colour) if bar.over else (colour, "")
-    flow.put(Box(scale.left, top + 14.0, width, _BAR - 28.0, fill, outline))
+    if not scale.logarithmic:
+        flow.put(Box(scale.left, top + 14.0, width, _BAR - 28.0, fill, outline))
     for low, high, thickness in ((bar.low95, bar.high95, 8.0), (bar.low80, bar.high80, 20.0)):
         if low is not None and high is not None:
             _whisker(flow, scale, (low, high), top + _BAR / 2, thickness)
-    if bar.bound is not None:
+    if bar.bound is not None and bar.bound >= scale.low:
         x = scale.x(bar.bound)
         _haloed(flow, x, top + 6.0, x, top + _BAR - 6.0, 12.0)
+    if scale.logarithmic:
+        x, y = scale.x(value) - _DOT / 2, top + (_BAR - _DOT) / 2
+        flow.put(Box(x, y, _DOT, _DOT, fill, outline or LIGHT.surface, is_round=True))
 
 
 def _labels(flow: Flow, group: Sequence[Bar], scale: _Scale, top: float) -> None:
@@ -220,14 +229,14 @@ def _reach(bar: Bar) -> float:
 
 
 def _lowest(bars: Sequence[Bar], high: float) -> float:
-    """Return the power of ten from which every bar has a length."""
+    """Return the beginning of an axis near the data; a bound far under it is left out."""
     marks = [
         mark
         for bar in bars
-        for mark in (bar.value, bar.low80, bar.low95, bar.bound)
+        for mark in (bar.value, bar.low80, bar.low95)
         if mark is not None and mark > 0
     ]
-    return 10.0 ** math.floor(math.log10(min(marks, default=high / 10) * 0.8))
+    return min(marks, default=high / 10) * 0.7
 
 
 def _ticks(scale: _Scale) -> list[float]:
@@ -238,7 +247,7 @@ def _ticks(scale: _Scale) -> list[float]:
 
 
 def _group_height(group: Sequence[Bar]) -> float:
-    return max(_SINGLE, _BAR * len(group) + _BETWEEN)
+    return max(_SINGLE if group[0].detail else 0.0, _BAR * len(group) + _BETWEEN)
 
 
 def _colour(series: int) -> str:

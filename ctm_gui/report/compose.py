@@ -21,6 +21,7 @@ from ctm_gui.report.flow import (
     strip,
 )
 from ctm_gui.report.marks import Box, Line, Pages, PageSize, Style, Text, Typeface, wrapped
+from ctm_gui.report.roofline import draw_roofline, roofline_height
 from ctm_gui.report.tables import draw_facts, draw_table
 from ctm_gui.widgets.theme import LIGHT
 from predictor.core.progress import CancelToken, Progress, ProgressCallback, no_progress
@@ -34,6 +35,7 @@ from predictor.core.report import (
     HeatMap,
     Paragraph,
     Report,
+    RooflineChart,
     Section,
     Table,
 )
@@ -92,7 +94,7 @@ def _head(flow: Flow, row_title: str, labels: Sequence[str], cell: float, head: 
     for place, label in enumerate(labels):
         # Turned text stands on its base line: about a third of the ascent centres lower case.
         baseline = x + (place + 0.5) * cell + flow.typeface.ascent(SMALL) * 0.35
-        flow.put(Text(baseline, bottom - 30.0, label, SMALL, LIGHT.text, upward=True))
+        flow.put(Text(baseline, bottom - 30.0, label, SMALL, LIGHT.text, -90.0))
     flow.y = bottom
 
 
@@ -228,6 +230,8 @@ def _least_height(flow: Flow, following: Sequence[Block]) -> float:
             least = _HEADED + chart_height(block)
         elif isinstance(block, HeatMap):
             least = _HEADED + heat_map_height(flow, block)
+        elif isinstance(block, RooflineChart):
+            least = _HEADED + roofline_height(flow)
     return least
 
 
@@ -290,4 +294,5 @@ _DRAWN: dict[type, Callable[[Flow, Any], None]] = {
     Table: draw_table,
     BarChart: draw_chart,
     HeatMap: draw_heat_map,
+    RooflineChart: draw_roofline,
 }

@@ -29,10 +29,11 @@ from ctm_gui.widgets.basic import STRETCH, button, combo_box, fill, hbox, label,
 from ctm_gui.widgets.theme import Theme
 from predictor.core.errors import CtmError, HostError
 from predictor.core.progress import Progress
-from predictor.core.report import SectionId
+from predictor.core.report import APPENDICES, USUAL_SECTIONS, SectionId
 
 SECTION_WORDS: dict[SectionId, str] = {
-    SectionId.SUMMARY: "&Summary",
+    SectionId.SUMMARY: "Ans&wer",
+    SectionId.WHY: "Where the time &goes",
     SectionId.COMPARISON: "&Comparison",
     SectionId.MODELS: "&Models",
     SectionId.OPERATORS: "&Operators",
@@ -124,7 +125,7 @@ class ReportDialog(QDialog):
         self.section_boxes: dict[SectionId, QCheckBox] = {}
         for section, words in SECTION_WORDS.items():
             box = QCheckBox(words)
-            box.setChecked(True)
+            box.setChecked(section in USUAL_SECTIONS)
             box.toggled.connect(self._choose)
             self.section_boxes[section] = box
         self.size_box = combo_box("Page size")
@@ -157,8 +158,10 @@ class ReportDialog(QDialog):
         self.preview.page_changed.connect(self._show_page)
 
     def _arrange(self) -> None:
-        sections, paper = QGroupBox("Sections"), QGroupBox("Paper")
-        vbox(*self.section_boxes.values(), of=sections)
+        sections, appendices = QGroupBox("Sections"), QGroupBox("Appendices")
+        paper = QGroupBox("Paper")
+        for group, members in ((sections, USUAL_SECTIONS), (appendices, APPENDICES)):
+            vbox(*(self.section_boxes[section] for section in members), of=group)
         grid = QGridLayout(paper)
         for row, (words, field) in enumerate(
             (("Si&ze:", self.size_box), ("Tit&le:", self.title_box))
@@ -166,7 +169,7 @@ class ReportDialog(QDialog):
             grid.addWidget(named(words, field), row, 0)
             grid.addWidget(field, row, 1)
         self.words.setMinimumWidth(_LEFT_PX)
-        left = vbox(sections, paper, STRETCH, self.words)
+        left = vbox(sections, appendices, paper, STRETCH, self.words)
         zooming = (self.zoom_out_button, self.zoom_in_button, self.fit_button)
         right = vbox((self.preview, 1), hbox((self.page_words, 1), *zooming))
         closing = (self.save_button, self.print_button, self.close_button)

@@ -37,19 +37,19 @@ class Style:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """One line of text from (x, y) on, y being its base line; ``upward`` turns it by 90 degrees."""
+    """One line of text from (x, y) on, y being its base line, turned by an angle in degrees."""
 
     x: float
     y: float
     text: str
     style: Style
     colour: str
-    upward: bool = False
+    angle: float = 0.0  # clockwise
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A rectangle; an empty colour leaves its area or its outline out."""
+    """A rectangle or an ellipse; an empty colour leaves its area or its outline out."""
 
     x: float
     y: float
@@ -57,6 +57,7 @@ class Box:
     height: float
     fill: str = ""
     outline: str = ""
+    is_round: bool = False
 
 
 @dataclass(frozen=True, slots=True)

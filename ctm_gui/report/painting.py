@@ -79,12 +79,12 @@ def pdf_of(
 
 def _text(painter: QPainter, mark: Text) -> None:
     painter.setPen(QColor(mark.colour))
-    if not mark.upward:
+    if not mark.angle:
         painter.drawText(QPointF(mark.x, mark.y), mark.text)
         return
     painter.save()
     painter.translate(mark.x, mark.y)
-    painter.rotate(-90)
+    painter.rotate(mark.angle)
     painter.drawText(QPointF(0, 0), mark.text)
     painter.restore()
 
@@ -93,7 +93,10 @@ def _box(painter: QPainter, mark: Box) -> None:
     rect = QRectF(mark.x, mark.y, mark.width, mark.height)
     painter.setPen(QPen(QColor(mark.outline), 6.0) if mark.outline else Qt.PenStyle.NoPen)
     painter.setBrush(QColor(mark.fill) if mark.fill else Qt.BrushStyle.NoBrush)
-    painter.drawRect(rect)
+    if mark.is_round:
+        painter.drawEllipse(rect)
+    else:
+        painter.drawRect(rect)
 
 
 def _line(painter: QPainter, mark: Line) -> None:

@@ -22,13 +22,13 @@ from ctm_gui.tasks.store_client import Recorder
 from ctm_gui.widgets.theme import LIGHT
 from predictor.core.errors import CtmError
 from predictor.core.progress import Progress
-from predictor.core.report import Report, SectionId
+from predictor.core.report import USUAL_SECTIONS, Report, SectionId
 from predictor.core.text import plural
 from predictor.core.units import LatencyUnit
 from predictor.services.history.history import History
 from predictor.services.prediction.predict import explain
 from predictor.services.prediction.sensitivity import sensitivity_of
-from predictor.services.report.build import EVERY_SECTION, build_report
+from predictor.services.report.build import build_report
 from predictor.services.report.files import save_report
 from predictor.services.report.probing import known_signatures
 from predictor.services.report.request import Asked, KnownSignature, ReportedModel, ReportRequest
@@ -58,7 +58,7 @@ class ReportSubject:
 class ReportChoice:
     """Choices of the user: sections, paper, and a title, empty for the usual one."""
 
-    sections: frozenset[SectionId] = frozenset(EVERY_SECTION)
+    sections: frozenset[SectionId] = frozenset(USUAL_SECTIONS)
     size: PageSize = PageSize.A4
     title: str = ""
 

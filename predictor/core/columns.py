@@ -229,21 +229,6 @@ def _time(
     )
 
 
-def _interval(column_id: str, titles: Mapping[Place, str], percent: int) -> PredictionColumn:
-    def width_ms(row: PredictionRow, _: TableContext) -> float | None:
-        low, high = interval_ms(row.prediction, percent)
-        return None if low is None or high is None else high - low
-
-    return PredictionColumn(
-        column_id,
-        titles,
-        lambda row, context: interval_text(row.prediction, context.unit, percent),
-        sort_key=width_ms,
-        help="Sorted by its width in milliseconds.",
-        is_needed=lambda rows, context: any(width_ms(row, context) is not None for row in rows),
-    )
-
-
 def _device(row: PredictionRow, _: TableContext) -> str:
     return shown(row.device_name)
 
@@ -272,14 +257,24 @@ def _memory_bytes(row: PredictionRow, _: TableContext) -> float | None:
 
 
 _C, _H, _T, _R = Place.COMPARE, Place.HISTORY, Place.TEXT, Place.REPORT
-_INTERVAL80 = _interval(
+
+
+def _width_ms(row: PredictionRow, _: TableContext) -> float | None:
+    low, high = interval_ms(row.prediction)
+    return None if low is None or high is None else high - low
+
+
+_INTERVAL80 = PredictionColumn(
     "interval80",
     {
         _C: "80 % interval ({unit})",
         _T: "80 % interval",
         _R: "80 % interval {unit}",
     },
-    80,
+    lambda row, context: interval_text(row.prediction, context.unit),
+    sort_key=_width_ms,
+    help="Sorted by its width in milliseconds.",
+    is_needed=lambda rows, context: any(_width_ms(row, context) is not None for row in rows),
 )
 
 COLUMNS: Final[tuple[PredictionColumn, ...]] = (
@@ -303,7 +298,6 @@ COLUMNS: Final[tuple[PredictionColumn, ...]] = (
         lambda p: p.latency_ms,
     ),
     _INTERVAL80,
-    _interval("interval95", _titled("95 % interval {unit}", _R), 95),
     _time(
         "predicted",
         _titled("Predicted ({unit})", _C),
@@ -313,7 +307,7 @@ COLUMNS: Final[tuple[PredictionColumn, ...]] = (
     ),
     _time(
         "fps",
-        {_C: "{rate}", _T: "FPS", _R: "FPS"},
+        {_C: "{rate}", _T: "FPS"},
         lambda p: p.latency_ms,
         _other_kind,
         is_needed=lambda _, c: c.place is Place.COMPARE or c.unit is not LatencyUnit.FPS,

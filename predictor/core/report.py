@@ -18,9 +18,10 @@ BUDGET_REACH: Final = 3.0
 
 
 class SectionId(StrEnum):
-    """The sections of a report, in their order; a user may leave some out."""
+    """The sections of a report, in their order."""
 
     SUMMARY = "summary"
+    WHY = "why"
     COMPARISON = "comparison"
     MODELS = "models"
     OPERATORS = "operators"
@@ -30,6 +31,11 @@ class SectionId(StrEnum):
     SETTINGS = "settings"
     METHODS = "methods"
     VERSIONS = "versions"
+
+
+# Four pages for three models on nine targets; the other sections are appendices.
+USUAL_SECTIONS: Final = (SectionId.SUMMARY, SectionId.WHY, SectionId.COMPARISON)
+APPENDICES: Final = tuple(section for section in SectionId if section not in USUAL_SECTIONS)
 
 
 class Tone(StrEnum):
@@ -190,7 +196,53 @@ class HeatMap:
     values: tuple[tuple[float, ...], ...]
 
 
-Block = Heading | Paragraph | Bullets | Facts | Commands | Table | BarChart | HeatMap
+@dataclass(frozen=True, slots=True)
+class RoofMark:
+    """A roof: FLOP/s of arithmetic, or bytes a second of a memory, which slopes."""
+
+    label: str
+    rate: float
+    is_memory: bool
+    is_bound: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RooflinePoint:
+    """An operator under the roofs.
+
+    Attributes:
+        intensity: FLOPs a byte, over 0.
+        flops_per_s: reached, over 0.
+        share: of the latency, 0 to 1.
+        series: index of what binds it.
+    """
+
+    intensity: float
+    flops_per_s: float
+    share: float
+    series: int
+
+
+@dataclass(frozen=True, slots=True)
+class RooflineChart:
+    """Operators under the roofs of a target, on logarithmic axes.
+
+    Attributes:
+        series: names of what binds.
+        roofs: memories first.
+        points: those that multiply, the slowest first.
+        note: a guide to reading it.
+    """
+
+    series: tuple[str, ...]
+    roofs: tuple[RoofMark, ...]
+    points: tuple[RooflinePoint, ...]
+    note: str = ""
+
+
+Block = (
+    Heading | Paragraph | Bullets | Facts | Commands | Table | BarChart | HeatMap | RooflineChart
+)
 
 
 @dataclass(frozen=True, slots=True)

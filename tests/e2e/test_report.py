@@ -25,7 +25,18 @@ def test_the_pdf_says_what_predict_says(ctm: Run, mobilenet: Path, tmp_path: Pat
     predicted = ctm("predict", mobilenet, *DEVICES, "--json", CTM_STORE=store)
     predictions = json.loads(predicted.stdout)["predictions"]
     budget = number(sum(prediction["latency_ms"] for prediction in predictions) / 2)
-    done = ctm("report", mobilenet, *DEVICES, "--budget-ms", budget, "-o", path, CTM_STORE=store)
+    done = ctm(
+        "report",
+        mobilenet,
+        *DEVICES,
+        "--budget-ms",
+        budget,
+        "-o",
+        path,
+        "--with",
+        "versions",
+        CTM_STORE=store,
+    )
 
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == f"{path}: Latency of mobilenetv2-1.0-224.onnx\n"
@@ -70,7 +81,7 @@ def test_the_command_in_the_report_makes_it_again(
 ) -> None:
     place = {"CTM_STORE": str(tmp_path / "store.sqlite")}
     path = tmp_path / "report.json"
-    ctm("report", mobilenet, *DEVICES, "--batch", "2", "-o", path, **place)
+    ctm("report", mobilenet, *DEVICES, "--batch", "2", "--with", "all", "-o", path, **place)
     first = json.loads(path.read_bytes())
     (commands,) = [
         block
@@ -115,3 +126,27 @@ def test_a_store_that_fails_costs_no_report(ctm: Run, mobilenet: Path, tmp_path:
     assert done.returncode == 3
     assert "the report is not in the store" in done.stderr
     assert path.exists()
+
+
+@needs_poppler
+def test_four_pages_unless_appendices_are_asked_for(
+    ctm: Run, mobilenet: Path, tmp_path: Path
+) -> None:
+    samples = sorted(mobilenet.parent.glob("*.onnx"))
+    chosen = ("rpi5", "rtx3090", "rtx4090", "a100-sxm4-40gb", "rk3588-cpu", "jetson-orin-nano-gpu")
+    devices = [word for device in chosen for word in ("--device", device)]
+    pages = []
+    for further in ((), ("--with", "devices,methods")):
+        path = tmp_path / f"{len(further)}.pdf"
+        ctm("report", *samples, *devices, "--budget-ms", "10", *further, "-o", path)
+        text = subprocess.run(["pdfinfo", str(path)], capture_output=True, text=True, check=True)
+        pages.append(int(text.stdout.split("Pages:")[1].split()[0]))
+
+    assert pages[0] <= 4 < pages[1]
+
+
+def test_an_appendix_that_does_not_exist_is_refused(ctm: Run, mobilenet: Path) -> None:
+    done = ctm("report", mobilenet, *DEVICES, "--with", "poems", "-o", "report.md")
+
+    assert done.returncode == 2
+    assert "there is no section 'poems'" in done.stderr

@@ -8,7 +8,7 @@ from pathlib import Path
 from predictor.cli.console import Console
 from predictor.cli.parser import Parser, measured_option, positive_int, prediction_options
 from predictor.cli.reading import reading_found
-from predictor.core.report import SectionId
+from predictor.core.report import APPENDICES, USUAL_SECTIONS, SectionId
 from predictor.services.report.files import check_report_path
 
 _SECTIONS = tuple(section.value for section in SectionId)
@@ -37,9 +37,17 @@ def add_report(parser: Parser) -> None:
     parser.add_argument(
         "--sections",
         type=_sections,
-        default=_SECTIONS,
+        default=USUAL_SECTIONS,
         metavar="NAME,NAME",
-        help=f"what is to be in it (default: all of {', '.join(_SECTIONS)})",
+        help=f"what is to be in it (default: {', '.join(USUAL_SECTIONS)})",
+    )
+    parser.add_argument(
+        "--with",
+        dest="appendices",
+        type=_appendices,
+        default=(),
+        metavar="NAME,NAME",
+        help=f"appendices behind it: {', '.join(APPENDICES)}, or all of them",
     )
     parser.add_argument(
         "--top",
@@ -51,14 +59,18 @@ def add_report(parser: Parser) -> None:
     parser.add_argument("--title", default="", metavar="TEXT", help="title of the report")
 
 
-def _sections(text: str) -> tuple[str, ...]:
-    names = tuple(name.strip() for name in text.split(","))
+def _appendices(text: str) -> tuple[SectionId, ...]:
+    return APPENDICES if text.strip() == "all" else _sections(text)
+
+
+def _sections(text: str) -> tuple[SectionId, ...]:
+    names = [name.strip() for name in text.split(",")]
     unknown = [name for name in names if name not in _SECTIONS]
     if unknown:
         raise argparse.ArgumentTypeError(
             f"there is no section {unknown[0]!r}, only {', '.join(_SECTIONS)}"
         )
-    return names
+    return tuple(map(SectionId, names))
 
 
 def _run(options: argparse.Namespace, console: Console) -> int:

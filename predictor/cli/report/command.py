@@ -18,7 +18,7 @@ from predictor.cli.predicting import PredictionStore, choose_targets, read_model
 from predictor.cli.progress import progress_on
 from predictor.core.progress import Progress, ProgressCallback, no_progress
 from predictor.core.records import Measurement, Precision, Prediction, Target
-from predictor.core.report import Report, SectionId
+from predictor.core.report import USUAL_SECTIONS, Report
 from predictor.core.text import printable
 from predictor.services.models.inspection import Model
 from predictor.services.prediction.predict import KnownTargets, explain, predict
@@ -102,6 +102,10 @@ def _command(options: argparse.Namespace, targets: Sequence[Target], asked: Aske
     ids = [target.device.id for target in targets]
     further = [("--engine", options.engine)] if options.engine else []
     further += [("--measured", text) for text in options.measured]
+    if options.sections != USUAL_SECTIONS:
+        further.append(("--sections", ",".join(options.sections)))
+    if options.appendices:
+        further.append(("--with", ",".join(options.appendices)))
     return command_line(
         options.models,
         ids if not files else [*options.device, *(["--all"] if options.all else [])],
@@ -117,8 +121,7 @@ def _command(options: argparse.Namespace, targets: Sequence[Target], asked: Aske
 def _write(
     options: argparse.Namespace, request: ReportRequest, progress: ProgressCallback
 ) -> Report:
-    sections = [SectionId(name) for name in options.sections]
-    report = build_report(request, sections, report=progress)
+    report = build_report(request, {*options.sections, *options.appendices}, report=progress)
     save_report(
         report, Path(options.output), partial(report_pdf, page=options.page, progress=progress)
     )

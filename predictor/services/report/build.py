@@ -23,12 +23,12 @@ from predictor.services.report.request import ReportRequest
 from predictor.services.report.settings import settings_section
 from predictor.services.report.summary import summary_section
 from predictor.services.report.versions import PROGRAM, versions_section
+from predictor.services.report.why import why_section
 from predictor.services.report.words import brief
 
 EVERY_SECTION = tuple(SectionId)
 
 _PLAIN: dict[SectionId, Callable[[ReportRequest], Section]] = {
-    SectionId.SUMMARY: summary_section,
     SectionId.COMPARISON: comparison_section,
     SectionId.MODELS: models_section,
     SectionId.DEVICES: devices_section,
@@ -38,6 +38,8 @@ _PLAIN: dict[SectionId, Callable[[ReportRequest], Section]] = {
     SectionId.VERSIONS: versions_section,
 }
 _EXPLAINED: dict[SectionId, Callable[[ReportRequest, Sequence[Explained]], Section]] = {
+    SectionId.SUMMARY: summary_section,
+    SectionId.WHY: why_section,
     SectionId.OPERATORS: operators_section,
     SectionId.ATTENTION: attention_section,
 }
@@ -63,9 +65,11 @@ def build_report(
     """
     token = cancel or CancelToken()
     explained: Sequence[Explained] = ()
-    # Explaining takes most of the time: only where a section needs it.
-    if any(section in _EXPLAINED for section in sections):
+    # Explaining takes most of the time: only what a section needs.
+    if {SectionId.OPERATORS, SectionId.ATTENTION} & set(sections):
         explained = explained_pairs(request, token, report)
+    elif {SectionId.SUMMARY, SectionId.WHY} & set(sections):
+        explained = explained_pairs(request, token, report, fastest_only=True)
     made = tuple(_sections(request, sections, explained, token))
     report(Progress(1, 1, "Writing"))
     title = shown(request.title.strip()) or _title(request)

@@ -1,9 +1,9 @@
-"""The comparison: a chart and a table of every model on every target."""
+"""The comparison: a table of every model on every target, and the chart of the fastest ones."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from predictor.core.columns import (
     Place,
@@ -15,12 +15,14 @@ from predictor.core.columns import (
     no_number,
     remarks,
 )
+from predictor.core.records import Basis
 from predictor.core.report import (
     BUDGET_REACH,
     LINEAR_SPAN,
     Bar,
     BarChart,
     Block,
+    Bullets,
     Cell,
     Column,
     Heading,
@@ -37,26 +39,43 @@ from predictor.core.wording import (
     configuration_text,
     in_unit,
     interval_in_unit,
+    interval_text,
     number,
     shown,
 )
 from predictor.services.report.request import Pair, ReportRequest
 
-_P50 = "Each bar is the P50."
+# So that the chart stands on the first page, under the answer.
+_CHARTED_BARS, _CHARTED_TARGETS = 18, 10
+_P50, _DOT = "Each bar is the P50.", "Each dot is the P50."
 _WHISKERS = "Its thick whisker is the 80 % interval, its thin one the 95 % interval."
 _BOUND = "The tick is the bound, which no run can beat."
-_OVER = "A pale bar is over the budget."
+_OVER = "A pale one is over the budget."
+_BASIS_SENTENCES: dict[Basis, str] = {
+    Basis.MEASURED: "Measured: this very model was measured on this target.",
+    Basis.PROBED: "Calibrated: predicted from other networks that were measured on this target.",
+    Basis.ZERO_SHOT: (
+        "From specs: predicted from the device's facts and from measurements of hardware or "
+        "configurations near it, where there are any; the remark names them."
+    ),
+    Basis.ANALYTIC: (
+        "Analytic: the time at the device's peak rates, operator by operator. Real runs are "
+        "usually slower, often by a factor of 1 to 4. It ranks targets and shows what limits "
+        "them; it does not promise a latency."
+    ),
+}
 
 
 def comparison_section(request: ReportRequest) -> Section:
-    """Return the chart of all pairs, and a table a model."""
-    blocks: list[Block] = [_chart(request)]
+    """Return a table a model, and how sure its numbers are."""
+    blocks: list[Block] = []
     for model in request.models:
         pairs = request.pairs_of(model)
         batches = sorted({batch_of(pair.prediction.configuration) for pair in pairs})
         batch = f"batch {', '.join(map(str, batches))}"
         blocks.append(Heading(shown(model.label), f"{plural(len(pairs), 'target')}, {batch}"))
         blocks.append(_table(pairs, request))
+    blocks += [Heading("How sure this is"), Bullets(tuple(_sureness(request)))]
     return Section(SectionId.COMPARISON, "Comparison", tuple(blocks))
 
 
@@ -84,16 +103,20 @@ def _row(row: PredictionRow, columns: Sequence[PredictionColumn], context: Table
     return Row(tuple(cells), ". ".join(map(capitalised, remarks(row, context))))
 
 
-def _chart(request: ReportRequest) -> BarChart:
-    """Place the targets with their fastest model first, and each target's bars by model."""
+def latency_chart(request: ReportRequest) -> BarChart:
+    """Return a chart of the fastest targets, each with a bar a model."""
     unit = request.unit
     pairs = list(request.pairs())
     per_model = len(request.targets)
     # Pairs are ordered by model: every T-th one is of the same target.
     by_target = [pairs[place::per_model] for place in range(per_model)]
     by_target.sort(key=_fastest)
+    charted = max(min(_CHARTED_BARS // len(request.models), _CHARTED_TARGETS), 1)
+    more = per_model - charted
     bars = tuple(
-        _bar(pair, series, request) for group in by_target for series, pair in enumerate(group)
+        _bar(pair, series, request)
+        for group in by_target[:charted]
+        for series, pair in enumerate(group)
     )
     budget = _budget(pairs, request, bars)
     return BarChart(
@@ -103,14 +126,15 @@ def _chart(request: ReportRequest) -> BarChart:
         logarithmic=_spans_decades(bars),
         budget=budget,
         budget_text="" if budget is None else f"budget {number(request.budget_ms)} ms",
-        note=_note(bars),
+        note=_note(bars, logarithmic=_spans_decades(bars))
+        + (f" The other {plural(more, 'target')} stand in the tables." if more > 0 else ""),
     )
 
 
-def _note(bars: Sequence[Bar]) -> str:
+def _note(bars: Sequence[Bar], *, logarithmic: bool) -> str:
     """Return the legend of the chart in words."""
     parts = (
-        (_P50, True),
+        (_DOT if logarithmic else _P50, True),
         (_WHISKERS, any(bar.low80 is not None for bar in bars)),
         (_BOUND, any(bar.bound is not None for bar in bars)),
         (_OVER, any(bar.over for bar in bars)),
@@ -164,3 +188,29 @@ def _spans_decades(bars: Sequence[Bar]) -> bool:
     lengths = [bar.value for bar in bars if bar.value]
     ends = [end for bar in bars for end in (bar.value, bar.high80, bar.high95) if end]
     return bool(lengths) and max(ends) > LINEAR_SPAN * min(lengths)
+
+
+def _sureness(request: ReportRequest) -> Iterator[Cell]:
+    """Yield sentences on the basis of the numbers and the width of their intervals."""
+    pairs = list(request.pairs())
+    for basis, sentence in _BASIS_SENTENCES.items():
+        of_basis = [pair for pair in pairs if pair.prediction.basis is basis]
+        if of_basis:
+            yield Cell(f"{plural(len(of_basis), 'number')}. {sentence}")
+    widest = max(pairs, key=_spread)
+    if _spread(widest) > 0:
+        yield Cell(
+            "The 80 % interval is meant to hold the real latency in 8 of 10 cases, the 95 % one in "
+            f"19 of 20. The widest here: {request.target_name(widest.target)}, "
+            f"{interval_text(widest.prediction, request.unit)} {request.unit}."
+        )
+    elif any(pair.prediction.latency_ms is not None for pair in pairs):
+        yield Cell("This engine gives no interval.")
+
+
+def _spread(pair: Pair) -> float:
+    """Return the high end of the 80 % interval over its low end; 0 without one."""
+    low, high = pair.prediction.low80_ms, pair.prediction.high80_ms
+    if not low or high is None:
+        return 0.0
+    return high / low

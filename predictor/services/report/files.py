@@ -23,6 +23,7 @@ from predictor.core.report import (
     HeatMap,
     Paragraph,
     Report,
+    RooflineChart,
     Row,
     Table,
 )
@@ -38,6 +39,7 @@ _KINDS: dict[str, type[Any]] = {
     "table": Table,
     "bar_chart": BarChart,
     "heat_map": HeatMap,
+    "roofline": RooflineChart,
 }
 _NAMES = {kind: name for name, kind in _KINDS.items()}
 

@@ -15,6 +15,7 @@ from predictor.core.units import format_count, significant
 from predictor.core.wording import configuration_text, number, percent, shape_text, shown
 from predictor.services.prediction.attention import AttentionMaps, token_label
 from predictor.services.prediction.predict import OperatorTable
+from predictor.services.prediction.sensitivity import Sensitivity
 from predictor.services.report.request import Pair, ReportRequest
 from predictor.services.report.words import (
     Field,
@@ -40,17 +41,27 @@ _READ_BY_FACTS = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Explained:
-    """A pair with a number, where its time goes, and what would change it; empty for nothing."""
+    """A pair with a number, where its time goes, and what would change it."""
 
     pair: Pair
     table: OperatorTable
-    changes: str
+    sensitivity: Sensitivity | None
 
 
 def explained_pairs(
-    request: ReportRequest, cancel: CancelToken, report: ProgressCallback
+    request: ReportRequest,
+    cancel: CancelToken,
+    report: ProgressCallback,
+    *,
+    fastest_only: bool = False,
 ) -> tuple[Explained, ...]:
-    """Explain every pair that has a number, the fastest target of the first model first.
+    """Explain the pairs that have a number, the fastest target of the first model first.
+
+    Args:
+        request: models, targets and predictions.
+        cancel: asks to stop.
+        report: called for each pair.
+        fastest_only: whether only the fastest target of each model is explained.
 
     Raises:
         CancelledError: it was cancelled.
@@ -58,7 +69,7 @@ def explained_pairs(
     pairs = [
         pair
         for model in request.models
-        for pair in request.pairs_of(model)
+        for pair in request.pairs_of(model)[: 1 if fastest_only else None]
         if pair.prediction.latency_ms is not None
     ]
     explained = []
@@ -67,9 +78,17 @@ def explained_pairs(
         report(Progress(place, len(pairs), f"Explaining {request.target_name(pair.target)}"))
         model, target = pair.model.model, pair.target
         table = request.explain(model, target).scaled(pair.prediction.scale)
-        changes = request.sensitivity(model, target).sentence if request.sensitivity else ""
-        explained.append(Explained(pair, table, changes))
+        sensitivity = request.sensitivity(model, target) if request.sensitivity else None
+        explained.append(Explained(pair, table, sensitivity))
     return tuple(explained)
+
+
+def fastest_of_each(explained: Sequence[Explained]) -> list[Explained]:
+    """Return each model's explanation on its fastest target, in the order of the models."""
+    fastest: dict[str, Explained] = {}
+    for one in explained:  # a model's fastest target comes first
+        fastest.setdefault(one.pair.model.label, one)
+    return list(fastest.values())
 
 
 def operators_section(request: ReportRequest, explained: Sequence[Explained]) -> Section:
@@ -97,14 +116,14 @@ def _blocks(explained: Explained, request: ReportRequest) -> Iterator[Block]:
     table = explained.table
     chosen = slowest(table, request.operators)
     yield pair_heading(explained.pair, request)
-    yield Paragraph(_sentence(table, chosen) + _of_prediction(explained.pair))
-    if explained.changes:
-        yield Paragraph(f"What would change it: {explained.changes}.")
+    yield Paragraph(time_sentence(table, chosen) + _of_prediction(explained.pair))
+    if explained.sensitivity and explained.sensitivity.sentence:
+        yield Paragraph(f"What would change it: {explained.sensitivity.sentence}.")
     if chosen:
         yield table_of(operator_fields(explained.table, chosen), chosen)
 
 
-def _sentence(table: OperatorTable, chosen: Sequence[int]) -> str:
+def time_sentence(table: OperatorTable, chosen: Sequence[int]) -> str:
     """Return a sentence on the time of the listed operators, and on the bounds of the whole."""
     every = plural(len(table.names), "operator")
     if not chosen:

@@ -31,7 +31,7 @@ def settings_section(request: ReportRequest) -> Section:
         Facts(tuple(_asked(request))),
         table_of(_COLUMNS, _targets(request), "Execution configurations"),
     ]
-    sentences = dict.fromkeys(_assumed(request))
+    sentences = dict.fromkeys(assumed(request))
     if sentences:
         blocks.append(Bullets(tuple(Cell(sentence, tone=Tone.WARN) for sentence in sentences)))
     return Section(SectionId.SETTINGS, "Settings and what-ifs", tuple(blocks))
@@ -76,7 +76,8 @@ def _usual(made: Configuration, usual: Configuration) -> str:
     return "yes" if is_usual else f"{usual.runtime}, {usual.precision.value}"
 
 
-def _assumed(request: ReportRequest) -> Iterator[str]:
+def assumed(request: ReportRequest) -> Iterator[str]:
+    """Yield what the numbers take for granted, such as that INT8 means a quantised model."""
     several = len(request.models) > 1
     for model in request.models:
         predictions = [pair.prediction for pair in request.pairs_of(model)]

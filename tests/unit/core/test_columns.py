@@ -78,7 +78,7 @@ def test_printed_tables_leave_out_what_has_nothing_to_say() -> None:
     plain = row(low80_ms=None, high80_ms=None)
     report, text = TableContext(Place.REPORT), TableContext(Place.TEXT)
 
-    assert needed(plain, report).isdisjoint({"interval80", "interval95", "verdict", "likely"})
+    assert needed(plain, report).isdisjoint({"interval80", "verdict", "likely"})
     assert {"interval80", "likely"} <= needed(row(), replace(report, budget_ms=30.0))
     assert "fps" not in needed(row(), replace(report, unit=LatencyUnit.FPS))
     assert "interval80" not in needed(plain, text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shutil
 import subprocess
@@ -86,8 +87,10 @@ def edges_of(mark: Text | Box | Line, typeface: Typeface) -> tuple[float, float,
     if isinstance(mark, Box):
         return mark.x, mark.y, mark.x + mark.width, mark.y + mark.height
     length = typeface.width(mark.text, mark.style)
-    if mark.upward:
-        return mark.x - mark.style.size, mark.y - length, mark.x, mark.y
+    if mark.angle:  # it leans upward
+        turn = math.radians(mark.angle)
+        right, down = length * math.cos(turn), length * math.sin(turn)
+        return mark.x - mark.style.size, mark.y + down, mark.x + max(right, 0.0), mark.y
     return mark.x, mark.y - mark.style.size, mark.x + length, mark.y
 
 
@@ -111,7 +114,7 @@ def test_no_two_texts_of_a_row_overlap() -> None:
     for page in compose(REPORTS["hostile names"](), PageSize.A4).pages:
         by_line: dict[float, list[tuple[float, float]]] = {}
         for mark in page.marks:
-            if isinstance(mark, Text) and not mark.upward:
+            if isinstance(mark, Text) and not mark.angle:
                 left, _, right, _ = edges_of(mark, typeface)
                 by_line.setdefault(round(mark.y, 1), []).append((left, right))
         for spans in by_line.values():
@@ -140,7 +143,7 @@ def test_every_page_has_its_number_and_the_contents_name_them() -> None:
         contents = first.index(section.title)
         titled = [n for n, page in enumerate(pages, 1) if section.title in lines_of(page)[1:]]
         begins = max(titled)
-        assert contents < first.index("Summary", first.index("Summary") + 1)
+        assert contents < first.index("Answer", first.index("Answer") + 1)
         assert str(begins) in first
 
 

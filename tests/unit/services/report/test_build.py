@@ -10,14 +10,18 @@ from predictor.core.errors import CancelledError
 from predictor.core.progress import CancelToken, Progress
 from predictor.core.records import Basis, MeasuredRate, OperatingPoint, Precision, Target
 from predictor.core.report import (
+    USUAL_SECTIONS,
     BarChart,
     Block,
     Bullets,
+    Cell,
     Commands,
     Facts,
+    Heading,
     HeatMap,
     Paragraph,
     Report,
+    RooflineChart,
     SectionId,
     Table,
     Tone,
@@ -35,6 +39,7 @@ from tests.unit.services.report.requests import (
     FAST,
     HOSTILE,
     SLOW,
+    TWO,
     attending,
     fine_tuned_request,
     make_device,
@@ -71,7 +76,6 @@ def test_the_figures_are_those_of_the_predictions_the_fastest_first() -> None:
     assert fast < slow
     assert [cell.value for cell in column(table, "latency")] == [fast, slow]
     assert [cell.text for cell in column(table, "target")] == ["Fast", "Slow"]
-    assert [cell.value for cell in column(table, "fps")] == pytest.approx([1e3 / fast, 1e3 / slow])
     assert {cell.text for cell in column(table, "basis")} == {"analytic"}
 
 
@@ -80,17 +84,16 @@ def test_a_budget_between_two_targets_parts_them() -> None:
     budget_ms = sum(p.latency_ms or 0.0 for p in request.predictions) / 2
     report = build_report(replace(request, budget_ms=budget_ms))
 
-    (finding, *_) = of_kind(report, SectionId.SUMMARY, Paragraph)
-    assert "on 1 of 2 targets" in finding.text
+    assert "on 1 of 2 targets: Fast (" in bullet_texts(report, SectionId.SUMMARY)[0]
     (table,) = of_kind(report, SectionId.COMPARISON, Table)
     assert [cell.tone for cell in column(table, "verdict")] == [Tone.GOOD, Tone.BAD]
-    (chart,) = of_kind(report, SectionId.COMPARISON, BarChart)
+    (chart,) = of_kind(report, SectionId.SUMMARY, BarChart)
     assert [bar.over for bar in chart.bars] == [False, True]
     assert chart.budget == budget_ms
 
 
 def test_a_budget_far_beyond_the_bars_does_not_squeeze_them() -> None:
-    (chart,) = of_kind(build_report(make_request(budget_ms=1e6)), SectionId.COMPARISON, BarChart)
+    (chart,) = of_kind(build_report(make_request(budget_ms=1e6)), SectionId.SUMMARY, BarChart)
 
     assert chart.budget is None
 
@@ -102,11 +105,11 @@ def test_intervals_and_likelihoods_appear_with_the_data() -> None:
     (without,) = of_kind(bare, SectionId.COMPARISON, Table)
     (table,) = of_kind(sure, SectionId.COMPARISON, Table)
     keys = {column.key for column in table.columns} - {column.key for column in without.columns}
-    assert keys == {"interval80", "interval95", "likely"}
-    assert "This engine gives no interval." in bullet_texts(bare, SectionId.SUMMARY)
-    assert any("80 % interval" in text for text in bullet_texts(sure, SectionId.SUMMARY))
+    assert keys == {"interval80", "likely"}
+    assert "This engine gives no interval." in bullet_texts(bare, SectionId.COMPARISON)
+    assert any("80 % interval" in text for text in bullet_texts(sure, SectionId.COMPARISON))
     assert any(
-        b.low80 and b.high95 for c in of_kind(sure, SectionId.COMPARISON, BarChart) for b in c.bars
+        b.low80 and b.high95 for c in of_kind(sure, SectionId.SUMMARY, BarChart) for b in c.bars
     )
 
 
@@ -116,7 +119,7 @@ def test_a_rate_turns_an_interval_round_and_leaves_no_second_column_of_it() -> N
 
     (table,) = of_kind(report, SectionId.COMPARISON, Table)
     assert "fps" not in [column.key for column in table.columns]
-    (chart,) = of_kind(report, SectionId.COMPARISON, BarChart)
+    (chart,) = of_kind(report, SectionId.SUMMARY, BarChart)
     for bar in chart.bars:
         assert bar.low95 < bar.low80 < bar.value < bar.high80 < bar.high95
 
@@ -389,5 +392,67 @@ def test_what_would_change_a_prediction_stands_under_its_sum() -> None:
     assert "+10 %: −" in sentence
     assert asked == [FAST, FAST]
     assert len(of_kind(without, SectionId.OPERATORS, Paragraph)) == 1
-    build_report(make_request(targets=(FAST,), sensitivity=sensitivity), [SectionId.SUMMARY])
+    build_report(make_request(targets=(FAST,), sensitivity=sensitivity), [SectionId.COMPARISON])
     assert len(asked) == 2
+
+
+def test_the_answer_names_who_meets_the_budget_how_sure_and_what_to_measure() -> None:
+    request = with_intervals(make_request())
+    slow, fast = (prediction.latency_ms or 0.0 for prediction in request.predictions)
+
+    def answer(budget_ms: float | None) -> Cell:
+        report = build_report(replace(request, budget_ms=budget_ms), [SectionId.SUMMARY])
+        return of_kind(report, SectionId.SUMMARY, Bullets)[0].items[0]
+
+    near = answer(slow * 1.01)
+    assert "on all 2 targets: Fast (" in near.text
+    assert "> 99 % likely" in near.text
+    assert near.text.endswith("; to be sure, measure it on Slow.")
+    assert near.tone is Tone.GOOD
+    far = answer(fast / 10)
+    assert "on none of 2 targets: the nearest is Fast (" in far.text
+    assert far.text.endswith("; every verdict is at least 90 % sure.")
+    assert far.tone is Tone.BAD
+    assert answer(None).text.endswith("; measure it there to be sure.")
+
+
+def test_the_first_chart_has_the_fastest_targets_and_counts_the_others() -> None:
+    targets = tuple(make_device(f"Device {n}", speed=1.0 + n) for n in range(12))
+    (chart,) = of_kind(build_report(make_request(targets=targets)), SectionId.SUMMARY, BarChart)
+
+    assert [bar.label for bar in chart.bars] == [f"Device {n}" for n in range(11, 1, -1)]
+    assert chart.note.endswith("The other 2 targets stand in the tables.")
+
+
+def test_pictures_are_of_the_model_that_takes_longest_on_its_fastest_target() -> None:
+    small, large = make_model(Op(macs=10**6, read=10**5)), make_model(*TWO)
+
+    def sensitivity(model: Model, target: Target) -> Sensitivity:
+        return sensitivity_of(model, target, "roofline")
+
+    request = make_request(small, large, sensitivity=sensitivity, budget_ms=1e-3)
+    report = build_report(request, USUAL_SECTIONS)
+    why = [block.text for block in of_kind(report, SectionId.WHY, Heading)]
+    (roofline,) = of_kind(report, SectionId.WHY, RooflineChart)
+    types, changes = of_kind(report, SectionId.WHY, BarChart)
+    latency_ms = request.pairs_of(request.models[1])[0].prediction.latency_ms
+
+    assert why == ["net1.onnx on Fast", "What would change it", "net0.onnx on Fast"]
+    assert {roof.is_memory for roof in roofline.roofs} == {True, False}
+    assert len(roofline.points) == len(TWO)
+    assert sum(point.share for point in roofline.points) == pytest.approx(1.0)
+    assert sum(bar.value for bar in types.bars) == pytest.approx(latency_ms)
+    assert changes.bars[0].value == pytest.approx(latency_ms)
+    assert any("+10 %" in bar.label and bar.value < latency_ms for bar in changes.bars)
+    assert all(bar.over for bar in changes.bars)
+
+
+def test_only_the_fastest_target_is_explained_without_the_appendix_of_operators() -> None:
+    explained: list[Target] = []
+
+    def explain(model: Model, target: Target) -> OperatorTable:
+        explained.append(target)
+        return make_request().explain(model, target)
+
+    build_report(make_request(explain=explain), USUAL_SECTIONS)
+    assert explained == [FAST]

@@ -60,7 +60,7 @@ def test_a_document_of_another_schema_is_refused(report: Report) -> None:
 
 
 def test_json_figures_have_text_and_value(report: Report) -> None:
-    comparison = report_document(report)["sections"][1]  # type: ignore[index]
+    comparison = report_document(report)["sections"][2]  # type: ignore[index]
     table = next(block for block in comparison["blocks"] if block["kind"] == "table")
     row = dict(zip([c["key"] for c in table["columns"]], table["rows"][0]["cells"], strict=True))
 

@@ -35,7 +35,7 @@ def test_a_child_writes_the_file_and_tells_how_far_it_is(report: Report) -> None
 
     assert data.startswith(b"%PDF-")
     assert re.search(rb"/MediaBox \[0 0 612(\.0+)? 792(\.0+)? *\]", data)
-    assert {progress.message for progress in told} >= {"Laying out Summary", "Writing pages"}
+    assert {progress.message for progress in told} >= {"Laying out Answer", "Writing pages"}
 
 
 def test_a_cancel_ends_the_child(report: Report) -> None:

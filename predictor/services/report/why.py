@@ -1,0 +1,158 @@
+"""Pictures of one prediction: its roofline, where its time goes, and what would change it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from predictor.core.report import (
+    BUDGET_REACH,
+    Bar,
+    BarChart,
+    Block,
+    Heading,
+    Paragraph,
+    RooflineChart,
+    RooflinePoint,
+    RoofMark,
+    Section,
+    SectionId,
+)
+from predictor.core.text import plural
+from predictor.core.wording import batch_of, number, percent, shown
+from predictor.services.prediction.predict import OperatorTable
+from predictor.services.prediction.roofline import BOUND, roofline_of
+from predictor.services.prediction.sensitivity import Alternative, Sensitivity, change_words
+from predictor.services.report.operators import (
+    Explained,
+    fastest_of_each,
+    pair_heading,
+    slowest,
+    time_sentence,
+)
+from predictor.services.report.request import ReportRequest
+
+_BOUNDS = ("compute", "memory", "launch")
+_POINTS = 300
+_TYPES = 5
+_FACTS = 3
+_LEAST = 1e-3  # of the latency
+_ROOFLINE_NOTE = (
+    "Each mark is an operator, as large as its share of the time; those that multiply nothing are "
+    "not shown. On a roof it reaches that rate; dashed is the highest rate of any kernel."
+)
+
+
+def why_section(request: ReportRequest, explained: Sequence[Explained]) -> Section:
+    """Return the pictures of the model that takes longest, on its fastest target.
+
+    A sentence tells of each other model on its own fastest target.
+    """
+    fastest = fastest_of_each(explained)
+    order = sorted(fastest, key=lambda one: one.pair.prediction.latency_ms or 0.0, reverse=True)
+    blocks = [*_pictures(order[0], request), *_others(order[1:], request)] if order else []
+    return Section(SectionId.WHY, "Where the time goes, and what would change it", tuple(blocks))
+
+
+def _pictures(one: Explained, request: ReportRequest) -> Iterator[Block]:
+    yield pair_heading(one.pair, request)
+    yield Paragraph(time_sentence(one.table, slowest(one.table, request.operators)))
+    roofline = _roofline(one)
+    if roofline.points:
+        yield roofline
+    yield _types(one.table)
+    if one.sensitivity and one.sensitivity.sentence:
+        yield Heading("What would change it", "one thing at a time, the rest as it is")
+        yield _changes(one, one.sensitivity, request.budget_ms)
+
+
+def _others(others: Sequence[Explained], request: ReportRequest) -> Iterator[Block]:
+    for one in others:
+        table, changes = one.table, one.sensitivity.sentence if one.sensitivity else ""
+        yield pair_heading(one.pair, request)
+        change = f" What would change it: {changes}." if changes else ""
+        yield Paragraph(time_sentence(table, slowest(table, request.operators)) + change)
+
+
+def _roofline(one: Explained) -> RooflineChart:
+    """Return the roofs of a pair's target, and its slowest operators that multiply."""
+    table = one.table
+    roofline = roofline_of(one.pair.model.model, one.pair.target, table)
+    with np.errstate(invalid="ignore"):
+        is_placed = (roofline.intensity > 0) & (roofline.flops_per_s > 0)
+    places = [place for place in slowest(table, len(table.names)) if is_placed[place]]
+    return RooflineChart(
+        series=tuple(f"bound by {kind}" for kind in _BOUNDS),
+        roofs=tuple(
+            RoofMark(shown(roof.label), roof.rate, roof.is_memory, roof.origin == BOUND)
+            for roof in roofline.roofs
+        ),
+        points=tuple(
+            RooflinePoint(
+                float(roofline.intensity[place]),
+                float(roofline.flops_per_s[place]),
+                float(table.share[place]),
+                _BOUNDS.index(table.bound_type[place]),
+            )
+            for place in places[:_POINTS]
+        ),
+        note=_ROOFLINE_NOTE,
+    )
+
+
+def _types(table: OperatorTable) -> BarChart:
+    """Return the time of the types of operators that take most of it."""
+    of_type: dict[str, list[int]] = {}
+    for place, name in enumerate(table.op_types):
+        if table.latency_ms[place] > 0:
+            of_type.setdefault(name, []).append(place)
+    ordered = sorted(of_type, key=lambda name: -float(table.latency_ms[of_type[name]].sum()))
+    bars = []
+    for name in ordered[:_TYPES]:
+        places = of_type[name]
+        bound = np.array([table.bound_type[place] for place in places])
+        times = table.latency_ms[places]
+        most = max(_BOUNDS, key=lambda kind: float(times[bound == kind].sum()))
+        text = f"{number(float(times.sum()))} ms, {percent(float(table.share[places].sum()))}"
+        detail = f"{plural(len(places), 'operator')}, most by {most}"
+        bars.append(Bar(shown(name), detail, 0, float(times.sum()), text))
+    more = len(ordered) - _TYPES
+    note = f"{plural(more, 'more type')} take the rest." if more > 0 else ""
+    return BarChart("Time by type of operator, ms", ("",), tuple(bars), note=note)
+
+
+def _changes(one: Explained, sensitivity: Sensitivity, budget_ms: float | None) -> BarChart:
+    """Return the latency now and after each change alone, for one inference."""
+    prediction = one.pair.prediction
+    now_ms = (prediction.latency_ms or 0.0) / batch_of(prediction.configuration)
+    budget = None if budget_ms is None else budget_ms / batch_of(prediction.configuration)
+    changes = [(f"{fact.label} +10 %", fact.more) for fact in sensitivity.facts[:_FACTS]]
+    # A tenth of a percent is no advice.
+    changes = [(words, factor) for words, factor in changes if abs(factor - 1) > _LEAST]
+    changes += [(_words(each), 1 / each.throughput_factor) for each in sensitivity.alternatives]
+    bars = [Bar("As it is", "", 0, now_ms, f"{number(now_ms)} ms", _is_over(now_ms, budget))]
+    bars += [_changed(words, factor, now_ms, budget) for words, factor in changes]
+    longest = max(bar.value or 0.0 for bar in bars)
+    line = budget if budget is not None and budget <= BUDGET_REACH * longest else None
+    words = "" if line is None else f"budget {number(line)} ms"
+    return BarChart("ms for one inference", ("",), tuple(bars), budget=line, budget_text=words)
+
+
+def _changed(words: str, factor: float, now_ms: float, budget: float | None) -> Bar:
+    value = now_ms * factor
+    text = f"{number(value)} ms, {change_words(factor)}"
+    return Bar(words, "", 0, value, text, _is_over(value, budget))
+
+
+def _is_over(value: float, budget: float | None) -> bool:
+    return budget is not None and value > budget
+
+
+def _words(alternative: Alternative) -> str:
+    configuration = alternative.configuration
+    if alternative.kind == "precision":
+        return configuration.precision.value.replace("_", " ").upper()
+    if alternative.kind == "threads":
+        return plural(configuration.threads, "thread")
+    return f"Batch {configuration.batch}"
