@@ -205,7 +205,8 @@ def _front(goods: Floats) -> NDArray[np.intp]:
 def _numbers(option: Option) -> str:
     p = option.prediction
     interval = f"{number(p.low80_ms)} to {number(p.high80_ms)} ms"
-    parts = [f"P50 {number(p.latency_ms)} ms (80 % interval {interval})"]
+    which = f"{shown(p.model)} " if len(option.predictions) > 1 else ""
+    parts = [f"{which}P50 {number(p.latency_ms)} ms (80 % interval {interval})"]
     if option.watts is not None:
         parts.append(f"{number(option.watts)} W")
     if option.memory_mb is not None:

@@ -85,6 +85,7 @@ def test_two_models_are_joint_and_equal_graphs_count_once() -> None:
     other = chosen(budget, OTHER)
     first, second = chance_of(alone, "small"), chance_of(other, "small")
     assert first * second < chance_of(both, "small") <= min(first, second)
+    assert f": {both.best.prediction.model} P50 " in both.sentence
     twice = chosen(budget, MODEL, MODEL)
     assert chance_of(twice, "small") == chance_of(alone, "small")
 
