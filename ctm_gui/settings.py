@@ -94,6 +94,9 @@ TARGETS: Setting[list[str]] = Setting(
 TARGETS_CHOSEN = Setting(
     "targets/chosen", False, "Targets chosen", "Whether the selection was ever the user's."
 )
+GUIDE = Setting(
+    "window/guide", True, "First minute", "Whether the start page shows the first steps."
+)
 FAVOURITES: Setting[list[str]] = Setting(
     "targets/favourites", [], "Favourites", "Ids of the favourite devices."
 )

@@ -24,7 +24,7 @@ from ctm_gui.targets.panel import TargetsPanel
 from ctm_gui.widgets.basic import splitter
 from ctm_gui.widgets.drop_overlay import DropOverlay, refuse_drops
 from ctm_gui.widgets.theme import LIGHT, Theme, ThemeChoice
-from ctm_gui.window.actions import COMPARE_TAB, TITLES, build_actions
+from ctm_gui.window.actions import COMPARE_TAB, DEVICES_TAB, TITLES, build_actions
 from ctm_gui.window.assistance import Assistance
 from ctm_gui.window.filter_steps import FilterSteps
 from ctm_gui.window.focus_parts import copy_from, go_to_part, select_all_in
@@ -197,6 +197,10 @@ class MainWindow(QMainWindow):
         """Ask for the probing wizard."""
         self.probing_asked.emit()
 
+    def _see_machine(self) -> None:
+        self.show_tab(DEVICES_TAB)
+        self.workspace.machine.detect()
+
     def go_to_part(self, step: int) -> None:
         """Put the focus into the next part of the window, or the one before."""
         parts = (self.what_if_bar, self.models_panel, self.targets_panel, self.tabs)
@@ -311,6 +315,11 @@ class MainWindow(QMainWindow):
         start.folder_requested.connect(self.open_folder)
         start.samples_chosen.connect(workspace.open_paths)
         start.help_requested.connect(self.assistance.show_help)
+        start.machine_requested.connect(self._see_machine)
+        start.targets_requested.connect(self.targets_panel.focus_search)
+        start.probe_requested.connect(self.probe_device)
+        start.guide.setHidden(not self._settings.get(table.GUIDE))
+        start.guide_closed.connect(lambda: self._settings.set(table.GUIDE, value=False))
         workspace.shelf.content_changed.connect(self._remember_models_soon)
         self.assistance.setting_changed.connect(self._take_setting)
         self._show_activity()

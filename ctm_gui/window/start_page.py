@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from ctm_gui.models.shelf import ModelShelf
-from ctm_gui.widgets.basic import STRETCH, button, fill, hbox, label
+from ctm_gui.widgets.basic import STRETCH, button, fill, hbox, label, vbox
 from predictor.core.resources import resources_dir
 
 # The shipped models, the lightest first: file, usual name, what it is for.
@@ -25,6 +25,12 @@ _SAMPLES = (
     ("mobilenetv2-1.0-224", "MobileNetV2", "classifies images of 224 × 224; light, for phones"),
     ("yolov3-tiny-416", "YOLOv3-tiny", "finds objects in images of 416 × 416"),
     ("distilbert-base", "DistilBERT", "reads text; batch and length are open and can be set"),
+)
+# The steps of the guide: button, and what comes of it.
+_GUIDE = (
+    ("See This Machine", "what its system states and what it sustains, in 3 s; then tick it"),
+    ("Tick Hardware", "search the catalogue and tick where the model is to run"),
+    ("Probe a Device…", "a minute of measuring narrows the intervals of a device"),
 )
 _WIDTH_PX = 620
 _STEPS = (
@@ -38,12 +44,18 @@ class StartPage(QScrollArea):
 
     Signals:
         open_requested, folder_requested, help_requested: the user asks for a dialog or for help.
+        machine_requested, targets_requested, probe_requested: a step of the guide.
+        guide_closed: the user needs the guide no more.
         samples_chosen: paths of shipped models to open.
     """
 
     open_requested = Signal()
     folder_requested = Signal()
     help_requested = Signal()
+    machine_requested = Signal()
+    targets_requested = Signal()
+    probe_requested = Signal()
+    guide_closed = Signal()
     samples_chosen = Signal(object)
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -70,6 +82,8 @@ class StartPage(QScrollArea):
             16,
             label("Or try a model that ships with the program", "heading"),
             self._build_samples(),
+            8,
+            self._build_guide(),
             spacing=12,
         )
         # A little above the middle.
@@ -77,6 +91,28 @@ class StartPage(QScrollArea):
         column.addStretch(3)
         fill(QHBoxLayout(page), STRETCH, (body, 20), STRETCH)
         return page
+
+    def _build_guide(self) -> QWidget:
+        self.guide = QWidget()
+        close = button("Hide", act=self._close_guide, name="Hide the first minute")
+        heading = hbox(label("Your first minute", "heading"), STRETCH, close)
+        steps = QGridLayout()
+        steps.setHorizontalSpacing(12)
+        steps.setColumnStretch(1, 1)
+        acts = (self.machine_requested, self.targets_requested, self.probe_requested)
+        self.guide_buttons = [close]
+        for row, ((title, words), act) in enumerate(zip(_GUIDE, acts, strict=True)):
+            step = button(title, act=act.emit)
+            step.setAccessibleDescription(words)
+            self.guide_buttons.append(step)
+            steps.addWidget(step, row, 0)
+            steps.addWidget(label(words, "muted"), row, 1)
+        vbox(heading, steps, of=self.guide, margins=0, spacing=8)
+        return self.guide
+
+    def _close_guide(self) -> None:
+        self.guide.hide()
+        self.guide_closed.emit()
 
     def _build_samples(self) -> QGridLayout:
         grid = QGridLayout()

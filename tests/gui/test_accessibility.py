@@ -102,7 +102,7 @@ def test_every_view_is_readable_in_both_themes_and_maps_are_said_in_words(
 def test_the_start_page_is_named_and_in_order(qtbot: QtBot, window: MainWindow) -> None:
     assert not nameless(window.first_view)
     assert not out_of_order(window.first_view)
-    assert len(controls(window.first_view.start)) == 7
+    assert len(controls(window.first_view.start)) == 11
 
 
 def test_dialogs_name_their_controls_and_are_read_in_order(

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
 from ctm_gui import settings as table
@@ -138,3 +139,25 @@ def test_while_there_is_no_model_the_window_says_how_to_begin(
     assert view.currentWidget() is view.start
     application.workspace.undo_stack.undo()
     assert view.currentWidget() is application.window.central.compare_tabs
+
+
+def test_the_first_minute_leads_to_machine_targets_and_probing_until_it_is_hidden(
+    qtbot: QtBot, start: Start
+) -> None:
+    application = start()
+    window, page = application.window, application.window.first_view.start
+    close, _, tick, probe = page.guide_buttons
+    assert not page.guide.isHidden()
+    with qtbot.waitActive(window):
+        window.show()
+        window.activateWindow()
+    qtbot.mouseClick(tick, Qt.MouseButton.LeftButton)
+    assert window.targets_panel.search_box.hasFocus()
+    window.probing_asked.disconnect()  # the wizard itself is not what is asked about
+    with qtbot.waitSignal(window.probing_asked):
+        qtbot.mouseClick(probe, Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(close, Qt.MouseButton.LeftButton)
+    assert page.guide.isHidden()
+    window.close()
+    application.close()
+    assert start().window.first_view.start.guide.isHidden()
