@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from predictor.core.resources import help_dir
 
 INDEX = "index"
 _SUFFIXES = re.compile(r"(View|Panel|Bar|List|Dialog|Page|Tabs|Window|Wizard|Palette)$")
+_PICTURE = re.compile(r"([a-z]+)-light\.png")
 _LINK = re.compile(r"\[([^\]]+)\]\(([a-z0-9-]+)\.md\)")
 
 
@@ -24,6 +26,20 @@ def page_text(name: str) -> str:
 def has_page(name: str) -> bool:
     """Whether there is a page of this name."""
     return (help_dir() / f"{name}.md").is_file()
+
+
+def picture_path(name: str, *, is_dark: bool) -> Path | None:
+    """Return the file of a picture in the colours of a theme; None where there is none.
+
+    Args:
+        name: as a page has it, ``compare-light.png``.
+        is_dark: whether the dark theme is shown.
+    """
+    stem = _PICTURE.fullmatch(name)
+    if stem is None:
+        return None
+    path = help_dir() / "pictures" / f"{stem[1]}-{'dark' if is_dark else 'light'}.png"
+    return path if path.is_file() else None
 
 
 def contents() -> list[tuple[str, str]]:

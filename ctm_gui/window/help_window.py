@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from PySide6.QtCore import QEvent, Qt, QUrl
-from PySide6.QtGui import QKeySequence, QTextDocument
+from PySide6.QtGui import QImage, QKeySequence, QTextDocument
 from PySide6.QtWidgets import (
     QDialog,
     QListWidget,
@@ -16,16 +16,17 @@ from PySide6.QtWidgets import (
 )
 
 from ctm_gui.widgets.basic import STRETCH, button, hbox, splitter, vbox
-from ctm_gui.window.help_pages import INDEX, contents, page_text
+from ctm_gui.window.help_pages import INDEX, contents, page_text, picture_path
 
 _SIZE = (860, 640)
 _LIST_PX = 215
 _PAGE_MARGIN_PX = 12
 _FILE = ".md"
+_HALF = 128  # lightness, 0 to 255
 
 
 class HelpBrowser(QTextBrowser):
-    """Shows pages of help and nothing else: no image, no file, no address is ever loaded."""
+    """Shows pages of help and their pictures: no other file and no address is ever loaded."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -51,7 +52,21 @@ class HelpBrowser(QTextBrowser):
     def loadResource(self, kind: int, name: QUrl | str) -> Any:
         if QTextDocument.ResourceType(kind) is QTextDocument.ResourceType.MarkdownResource:
             return page_text(QUrl(name).fileName().removesuffix(_FILE))
+        if QTextDocument.ResourceType(kind) is QTextDocument.ResourceType.ImageResource:
+            return self._picture(QUrl(name).fileName())
         return None
+
+    def _picture(self, name: str) -> QImage | None:
+        """Return a picture as wide as the page, sharp on a screen of any density."""
+        path = picture_path(name, is_dark=self.palette().base().color().lightness() < _HALF)
+        if path is None:
+            return None
+        density = self.devicePixelRatioF()
+        width = self.viewport().width() - 2 * _PAGE_MARGIN_PX - self.verticalScrollBar().width()
+        smooth = Qt.TransformationMode.SmoothTransformation
+        picture = QImage(str(path)).scaledToWidth(max(round(width * density), 1), smooth)
+        picture.setDevicePixelRatio(density)
+        return picture
 
     def changeEvent(self, event: QEvent) -> None:
         """Read the page again in the colours of another theme: links keep those they had."""

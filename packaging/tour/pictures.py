@@ -2,7 +2,8 @@
 
 ``python3 run.py tour DIR`` runs it. Each scene is taken in the light and the dark theme and in two
 sizes, so that a person can look at what the program shows before it ships. With ``--store FILE``
-the scenes are those of a store with a signature of this machine, of which a copy is used.
+the scenes are those of a store with a signature of this machine, of which a copy is used. With
+``--help-pages`` they are those of the README and the pages of help, in one size.
 """
 
 from __future__ import annotations
@@ -15,6 +16,10 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+from help_scenes import HELP_SCENES
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication, QWidget
 from scenes import SCENES, Scene
 from signature_scenes import SIGNATURE_SCENES
@@ -25,16 +30,18 @@ from ctm_gui.widgets.theme import ThemeChoice
 from predictor.core.errors import HostError
 
 SIZES = ((1280, 800), (1920, 1080))
+_NEAREST = Qt.ImageConversionFlag.ThresholdDither
+_KIND = 0xF0F0F0
 THEMES = (ThemeChoice.LIGHT, ThemeChoice.DARK)
 
 
-def take(directory: Path, kept: Path | None = None) -> list[Path]:
+def take(directory: Path, scenes: Sequence[Scene], kept: Path | None = None) -> list[Path]:
     """Play every scene and save its pictures.
 
     Args:
         directory: where the PNG files go; made if missing.
-        kept: a store with a signature of this machine, whose scenes are played on a copy of it;
-            None for those of an empty one.
+        scenes: played in their order.
+        kept: a store that the scenes are played on a copy of; None for an empty one.
 
     Returns:
         The files, in the order of the scenes.
@@ -52,7 +59,6 @@ def take(directory: Path, kept: Path | None = None) -> list[Path]:
         app.start()
         wait(lambda: app.window.central.is_built)
         try:
-            scenes = SCENES if kept is None else SIGNATURE_SCENES
             return [path for scene in scenes for path in _pictures(app, scene, folder, directory)]
         finally:
             app.window.close()
@@ -65,16 +71,38 @@ def _pictures(app: Application, scene: Scene, folder: Path, directory: Path) -> 
     files = []
     for theme in THEMES:
         app.use_theme(theme)
-        for width, height in SIZES if scene.sized else SIZES[:1]:
+        for width, height in SIZES if scene.sized and not scene.in_help else SIZES[:1]:
             shown = _window_of(app, scene)
             if scene.sized:
                 shown.resize(width, height)
             turn(REPAINT_MS)
-            path = directory / f"{scene.name}-{theme.value}-{shown.width()}x{shown.height()}.png"
-            if not shown.grab().save(str(path)):
-                raise HostError(str(path), "the picture cannot be written", "choose another folder")
+            size = "" if scene.in_help else f"-{shown.width()}x{shown.height()}"
+            path = directory / f"{scene.name}-{theme.value}{size}.png"
+            _save(shown.grab().toImage(), path, is_small=scene.in_help)
             files.append(path)
     return files
+
+
+def _save(image: QImage, path: Path, *, is_small: bool) -> None:
+    if is_small:
+        image = _with_palette(image)
+    if not image.save(str(path)):
+        raise HostError(str(path), "the picture cannot be written", "choose another folder")
+
+
+def _with_palette(image: QImage) -> QImage:
+    """Return a picture in 256 colours, a third of the bytes: frequent ones, and one of each kind.
+
+    A kind has the same four upper bits of red, green and blue: a few green rings stay green.
+    """
+    image = image.convertToFormat(QImage.Format.Format_RGB32)
+    colours, counts = np.unique(np.frombuffer(image.constBits(), np.uint32), return_counts=True)
+    colours = colours[np.argsort(-counts, kind="stable")]
+    _, firsts = np.unique(colours & _KIND, return_index=True)
+    kinds = colours[np.sort(firsts)]
+    palette = dict.fromkeys([*colours[:128].tolist(), *kinds.tolist(), *colours.tolist()])
+    indexed = QImage.Format.Format_Indexed8
+    return image.convertToFormat(indexed, list(palette)[:256], _NEAREST)
 
 
 def _window_of(app: Application, scene: Scene) -> QWidget:
@@ -89,18 +117,23 @@ def _parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--store", type=Path, metavar="FILE", help="one with a signature of this machine; copied"
     )
+    made.add_argument(
+        "--help-pages", action="store_true", help="the pictures of README and help, in one size"
+    )
     return made
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Take the tour; without a display Qt draws offscreen."""
     options = _parser().parse_args(argv)
+    scenes: Sequence[Scene] = SCENES if options.store is None else SIGNATURE_SCENES
+    scenes = HELP_SCENES if options.help_pages else scenes
     if sys.platform == "linux" and not (
         os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     ):
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     try:
-        files = take(options.folder, options.store)
+        files = take(options.folder, scenes, options.store)
     except HostError as error:
         print(f"tour: {error}", file=sys.stderr)
         return error.exit_code

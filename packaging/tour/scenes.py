@@ -45,12 +45,14 @@ class Scene:
         play: does it.
         of: the class of the window that is shown; the main window where there is none such.
         sized: whether the picture is taken in all sizes; a dialog keeps its own.
+        in_help: whether it stands in the pages of help: in one size, its file small.
     """
 
     name: str
     play: Callable[[Application, Path], None]
     of: type[QWidget] = QMainWindow
     sized: bool = True
+    in_help: bool = False
 
 
 def _nothing(_: Application, __: Path) -> None:
@@ -66,10 +68,11 @@ def _all_models(app: Application, _: Path) -> None:
 
 
 def _budget(app: Application, _: Path) -> None:
-    app.window.central.compare_view.set_budget_ms(5.0)
+    app.window.central.compare_view.budget_box.budget_edited.emit(5.0)
 
 
-def _report(app: Application, _: Path) -> None:
+def show_report(app: Application, _: Path) -> None:
+    """Open the report's dialog, its pages painted."""
     dialog = app.open_report()
     wait(lambda: dialog.presenter.draft is not None and not dialog.presenter.busy)
     wait(lambda: dialog.preview.images.settled)
@@ -119,7 +122,8 @@ def _operators(app: Application, _: Path) -> None:
     app.window.show_tab(OPERATORS_TAB)
 
 
-def _graph(app: Application, _: Path) -> None:
+def show_graph(app: Application, _: Path) -> None:
+    """Show the operators as boxes, laid out."""
     app.window.show_tab(GRAPH_TAB)
     presenter = app.window.central.graph_view.presenter
     wait(lambda: presenter.settled and bool(presenter.picture.nodes.size))
@@ -323,7 +327,7 @@ SCENES = (
     Scene("2-one-model", _one_model),
     Scene("3-compare", _all_models),
     Scene("4-budget", _budget),
-    Scene("4b-report", _report, of=QDialog, sized=False),
+    Scene("4b-report", show_report, of=QDialog, sized=False),
     Scene("4c-history", _history),
     Scene("4d-truth", _truth),
     Scene("4e-record", _record, of=QDialog, sized=False),
@@ -331,7 +335,7 @@ SCENES = (
     Scene("5-fps", _frames_per_second),
     Scene("6-every-target", _every_target),
     Scene("7-operators", _operators),
-    Scene("7b-graph", _graph),
+    Scene("7b-graph", show_graph),
     Scene("7c-roofline", _roofline),
     Scene("7d-timeline", _timeline),
     Scene("8-attention", _attention),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt, QUrl
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QGuiApplication, QPalette, QTextDocument
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QCheckBox, QComboBox, QDoubleSpinBox, QWhatsThis
 from pytestqt.qtbot import QtBot
@@ -82,6 +82,24 @@ def test_help_follows_links_to_pages_only(qtbot: QtBot, window: MainWindow) -> N
         assert browser.page == "compare"
     browser.follow(QUrl("nothing-of-the-kind.md"))
     assert "There is no page" in browser.toPlainText()
+
+
+def test_help_shows_its_pictures_in_the_theme_and_no_others(window: MainWindow) -> None:
+    browser = window.assistance.show_help("compare").browser
+    image = QTextDocument.ResourceType.ImageResource
+    pictures = []
+    for base in ("white", "black"):
+        palette = browser.palette()
+        palette.setColor(QPalette.ColorRole.Base, base)
+        browser.setPalette(palette)
+        pictures.append(browser.loadResource(image, QUrl("pictures/compare-light.png")))
+
+    light, dark = (picture.pixelColor(2, picture.height() // 2).lightness() for picture in pictures)
+    assert light > 200
+    assert dark < 60
+    assert 0 < pictures[0].deviceIndependentSize().width() < browser.viewport().width()
+    for elsewhere in ("https://example.org/compare.png", "file:///etc/passwd"):
+        assert browser.loadResource(image, QUrl(elsewhere)) is None
 
 
 @pytest.mark.qt_log_ignore("grabbing the keyboard", r"raise\(\)", extend=True)

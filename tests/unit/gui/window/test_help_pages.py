@@ -15,6 +15,7 @@ from ctm_gui.window.help_pages import (
     has_page,
     page_of,
     page_text,
+    picture_path,
     view_name,
 )
 from predictor.core.resources import help_dir
@@ -47,9 +48,14 @@ def test_the_innermost_part_with_a_page_is_explained_else_the_first_steps() -> N
 def test_a_page_has_a_title_and_links_to_pages_alone(name: str) -> None:
     text = page_text(name)
     assert text.startswith("# ")
-    links = re.findall(r"\]\(([^)]*)\)", text)
+    links = re.findall(r"(?<!!)\[[^]]+\]\(([^)]*)\)", text)
     assert all(link.endswith(".md") and has_page(link.removesuffix(".md")) for link in links)
-    assert "![" not in text
+    for shown in re.findall(r"!\[[^]]+\]\(pictures/([^)]*)\)", text):
+        for is_dark in (False, True):
+            picture = picture_path(shown, is_dark=is_dark)
+            assert picture is not None
+            assert picture.stat().st_size < 300_000
+    assert text.count("![") == text.count("](pictures/")
     assert "<" not in text, "no markup"
 
 
@@ -60,6 +66,18 @@ def test_every_page_is_in_the_contents() -> None:
 def test_a_page_that_is_not_there_says_so_and_no_other_file_is_read() -> None:
     for name in ("nothing", "../window", "/etc/passwd"):
         assert "There is no page" in page_text(name)
+
+
+def test_no_picture_is_read_from_elsewhere() -> None:
+    for name in ("nothing-light.png", "../compare-light.png", "/etc/passwd", "compare-dark.png"):
+        assert picture_path(name, is_dark=False) is None
+
+
+def test_every_picture_stands_on_a_page() -> None:
+    pages = "".join(page_text(name) for name in PAGES)
+    pictures = sorted((help_dir() / "pictures").glob("*-light.png"))
+    assert len(pictures) == len(list((help_dir() / "pictures").glob("*-dark.png"))) > 0
+    assert all(picture.name in pages for picture in pictures)
 
 
 def test_every_view_in_a_tab_has_a_page() -> None:

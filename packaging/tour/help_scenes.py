@@ -1,0 +1,72 @@
+"""The scenes whose pictures stand in the README and in the pages of help: one real answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtWidgets import QDialog
+from scenes import Scene, sample_models, show_graph, show_report
+from waiting import wait
+
+from ctm_gui.application import Application
+from ctm_gui.window.actions import (
+    ATTENTION_TAB,
+    COMPARE_TAB,
+    GRAPH_TAB,
+    OPERATORS_TAB,
+    ROOFLINE_TAB,
+    TIMELINE_TAB,
+)
+
+_MODEL = "yolov3-tiny-416.onnx"
+_TARGETS = ("rpi5", "rk3588-cpu", "jetson-orin-nano-gpu", "rtx3060", "snapdragon-8-gen-3")
+_EXPLAINED = "jetson-orin-nano-gpu"
+_BUDGET_MS = 33.0  # 30 frames a second
+
+
+def _compare(app: Application, _: Path) -> None:
+    selection = app.workspace.selection
+    selection.select([device.id for device in selection.devices], selected=False)
+    selection.select(_TARGETS, selected=True)
+    app.window.open_paths([str(path) for path in sample_models() if path.name == _MODEL])
+    app.window.show_tab(COMPARE_TAB)
+    app.window.central.compare_view.budget_box.budget_edited.emit(_BUDGET_MS)
+
+
+def _operators(app: Application, _: Path) -> None:
+    _explain(app, OPERATORS_TAB)
+
+
+def _graph(app: Application, folder: Path) -> None:
+    _explain(app, GRAPH_TAB)
+    show_graph(app, folder)
+
+
+def _roofline(app: Application, _: Path) -> None:
+    _explain(app, ROOFLINE_TAB)
+
+
+def _timeline(app: Application, _: Path) -> None:
+    _explain(app, TIMELINE_TAB)
+
+
+def _attention(app: Application, _: Path) -> None:
+    _explain(app, ATTENTION_TAB)
+
+
+def _explain(app: Application, tab: int) -> None:
+    app.window.show_tab(tab)
+    explanation = app.window.central.explanation
+    explanation.choose_device(_EXPLAINED)
+    wait(lambda: explanation.settled)
+
+
+HELP_SCENES = (
+    Scene("compare", _compare, in_help=True),
+    Scene("operators", _operators, in_help=True),
+    Scene("graph", _graph, in_help=True),
+    Scene("roofline", _roofline, in_help=True),
+    Scene("timeline", _timeline, in_help=True),
+    Scene("attention", _attention, in_help=True),
+    Scene("report", show_report, of=QDialog, sized=False, in_help=True),
+)
