@@ -85,8 +85,6 @@ def machine_of(device: Device) -> Machine:
 # have a dot product of four.
 _CPU_INTEGERS: Final = 2.0
 _GPU_INTEGERS: Final = 4.0
-_LEAST_MATRIX_OVER_VECTOR: Final = 2.0  # of an A10G, whose matrix units have the least
-_WITH_DOT_PRODUCTS: Final = frozenset({"pascal-gp10x"})
 _PEAKS: Final = ("fp32_tflops", "tf32_tflops", "fp16_tflops", "bf16_tflops", "int8_tops")
 
 
@@ -122,11 +120,7 @@ def _matrix(device: Device) -> float | None:
         integer = device.metric("int8_tops")
         return vector if integer is None else integer / _INTEGER_OVER_FLOAT
     half = device.metric("fp16_tflops") or device.metric("bf16_tflops")
-    if half is None and vector is not None and device.metric("matrix_units"):
-        half = vector * _LEAST_MATRIX_OVER_VECTOR
     integer = device.metric("int8_tops")
-    if integer is None and vector is not None and device.architecture in _WITH_DOT_PRODUCTS:
-        integer = vector * _GPU_INTEGERS
     # Cards before tensor cores multiply bytes four at once; those with them reach twice the halves.
     rates = (vector, half, None if integer is None else integer / 2)
     return max((rate for rate in rates if rate is not None), default=None)

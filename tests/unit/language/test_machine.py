@@ -8,9 +8,13 @@ import pytest
 from predictor.core.errors import InputError
 from predictor.core.metrics import Family
 from predictor.core.records import Device, MeasuredRate
+from predictor.devices.catalogue import shipped_devices
 from predictor.language.machine import machine_of
 from predictor.language.runtimes import runtime_for
 from tests.unit.language.decoders import gpu
+
+SHIPPED = shipped_devices()
+CATALOGUE = {device.id: device for device in SHIPPED}
 
 
 def test_a_card_has_its_stated_rates():
@@ -34,12 +38,17 @@ def test_a_processor_multiplies_with_its_vectors():
     assert machine.bandwidth == pytest.approx(50e9 / (1 + 50 / 300))
 
 
-def test_matrix_units_whose_rate_is_not_stated_do_the_least_that_there_is():
-    facts = {"dram_bw_gbps": 600.0, "fp32_tflops": 31.5}
-    card = Device("c", "C", "NVIDIA", Family.GPU, facts)
-    units = dataclasses.replace(card, metrics={**facts, "matrix_units": 320})
-    old = dataclasses.replace(card, architecture="pascal-gp10x")
-    assert [machine_of(d).matrix / 1e12 for d in (card, units, old)] == [31.5, 63, 63]
+def test_cards_state_what_their_units_multiply():
+    a10g = machine_of(CATALOGUE["a10g"])
+    # 80 SMs of 256 FP16 products a clock, 1.71 GHz.
+    assert a10g.matrix == pytest.approx(70.04e12, rel=1e-3)
+    for device in SHIPPED:
+        if device.metric("matrix_units") and device.metric("fp32_tflops"):
+            assert device.metric("fp16_tflops") or device.metric("bf16_tflops"), device.id
+        if device.architecture == "pascal-gp10x":
+            # DP4A multiplies bytes four at once; a kernel of halves' rate is half of it.
+            machine = machine_of(device)
+            assert machine.matrix == pytest.approx(2 * machine.vector, rel=0.05), device.id
 
 
 def test_rates_are_derived_from_lanes():
