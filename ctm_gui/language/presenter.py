@@ -27,7 +27,7 @@ from predictor.services.models.language import LanguageModel
 
 _POINTS: Final = 24
 _MOST_BATCH: Final = 64
-_GB: Final = 1e9
+_GB: Final = 2**30  # as memory is sold
 
 
 class Along(StrEnum):
@@ -208,6 +208,8 @@ def details(each: Generation) -> str:
         f"Prompt bound by {each.first_token.binds}, tokens bound by {each.token.binds}.",
         f"{each.basis}: {each.evidence}.",
     ]
+    if each.usable is not None:
+        lines.append(f"Memory that it may take: {each.usable.assumption}.")
     if each.fits is False:
         lines.append("It does not fit: the rates are those that it would have if it did.")
     return "\n".join(lines)

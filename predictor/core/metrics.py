@@ -160,7 +160,15 @@ METRICS: tuple[Metric, ...] = (
     Metric(
         "onchip_sram_kb", "On-chip SRAM", "KiB", 1, 1e8, _M, "Explicitly managed on-chip memory."
     ),
-    Metric("dram_gb", "Memory", "GB", 1e-5, 1e5, _M, "Memory that the device can use."),
+    Metric(
+        "dram_gb",
+        "Memory",
+        "GB",
+        1e-5,
+        1e5,
+        _M,
+        "Memory that the device can use; 1 GB is 2^30 bytes.",
+    ),
     Metric(
         "dram_bw_gbps",
         "Memory bandwidth",

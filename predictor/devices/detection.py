@@ -226,7 +226,8 @@ def _memory_facts(facts: _Facts, root: Path) -> None:
 
 
 def _gb(memory_bytes: int) -> float:
-    return round(memory_bytes / 1e9, 3)
+    # As memory is sold: 1 GB is 2^30 bytes.
+    return round(memory_bytes / 2**30, 3)
 
 
 def _psutil_clock(facts: _Facts) -> None:

@@ -36,11 +36,14 @@ class Backend:
         title: for people.
         coefficients: of its physics.
         deviations: of measurements from it, by phase.
+        held: most bytes of a device's memory that a measured run took, by device, where they are
+            more than devices usually give.
     """
 
     title: str
     coefficients: Coefficients
     deviations: Mapping[Phase, Deviations]
+    held: Mapping[str, float]
 
 
 def rates_path() -> Path:
@@ -100,6 +103,7 @@ def _backend(entry: Any) -> Backend:
         str(entry["title"]),
         _coefficients(entry["coefficients"]),
         {phase: _deviations(entry[phase.value]) for phase in Phase},
+        {str(device): _positive(value) for device, value in entry["held"].items()},
     )
 
 
@@ -152,6 +156,7 @@ def _entry(backend: Backend) -> dict[str, object]:
             for name in names
         },
         **{phase.value: _phase_entry(backend.deviations[phase]) for phase in Phase},
+        "held": dict(backend.held),
     }
 
 

@@ -12,10 +12,12 @@ from predictor.core.metrics import Family
 from predictor.core.records import Device
 from predictor.core.runtimes import CPUS
 from predictor.core.text import printable
+from predictor.language.memory import is_card
 
 _GPUS: Final = frozenset({Family.GPU, Family.MOBILE_GPU})
 _ANY: Final = ""  # maker: all others
 NONE: Final = ""  # backend: it does not run
+_LLAMA_CPP: Final = frozenset({"cuda", "metal", "vulkan", "rocm", "cpu"})  # backends
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,3 +128,8 @@ def runtime_for(device: Device, name: str = "") -> tuple[LanguageRuntime, str]:
         )
     chosen = name or next(iter(running))
     return LANGUAGE_RUNTIMES[chosen], running[chosen]
+
+
+def table_on_host(device: Device, backend: str) -> bool:
+    """Whether the table of input tokens stays out of a device's memory."""
+    return backend in _LLAMA_CPP and is_card(device)

@@ -125,6 +125,11 @@ class WeightFormat:
         vectors = model.norm_parameters() + sum(p.biases for p in products)
         return (matrices + vectors * BITS[self.vectors]) / 8
 
+    def table_bytes(self, model: DecoderArchitecture) -> float:
+        """Return the bytes of the table of input tokens."""
+        tables = (p for p in model.products() if p.kind is Kind.EMBEDDING)
+        return sum(p.weights * self.bits(model, p) for p in tables) / 8
+
 
 @lru_cache(maxsize=4096)
 def _mean_bits(form: WeightFormat, model: DecoderArchitecture, product: Product) -> float:

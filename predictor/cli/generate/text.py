@@ -74,7 +74,7 @@ def _row(each: Generation) -> list[str]:
         number(each.decode_tokens_per_s),
         _between(_rate(token.high, batch), _rate(token.low, batch)) if token else NOTHING,
         number(_rate(token.bound, batch)) if token else NOTHING,
-        number(each.memory.total / 1e9),
+        number(each.memory.total / 2**30),
         {True: "yes", False: "no", None: "not known"}[each.fits],
         NOTHING if each.longest_context is None else f"{each.longest_context:,}",
     ]
@@ -92,7 +92,8 @@ def _behind(each: Generation) -> str:
     """Return what binds the phases and what the numbers rest on."""
     binds = f"{_binds('prompt', each.first_token)}, {_binds('tokens', each.token)}"
     name = shortened(each.device.name, NAME_COLUMNS)
-    return f"{name}: {binds}; {each.basis}, {each.evidence}"
+    memory = f"; memory: {each.usable.assumption}" if each.usable else ""
+    return f"{name}: {binds}; {each.basis}, {each.evidence}{memory}"
 
 
 def _binds(phase: str, interval: Interval | None) -> str:

@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
+from predictor.language.memory import memory_of, usable_memory
 from predictor.language.rates import Coefficients, Deviations, Phase, Scales
 from predictor.language.rates_file import Backend
+from predictor.language.runtimes import table_on_host
 from predictor.research.generation.fit import (
     FEWEST,
     USUAL,
@@ -73,7 +75,21 @@ def make_backend(title: str, rows: Sequence[Row], start: Coefficients) -> Backen
         phase: Deviations(replace(of.scales, widen=widen.get(phase, 1.0)), of.observed)
         for phase, of in known.items()
     }
-    return Backend(title, c, deviations)
+    return Backend(title, c, deviations, _held(rows))
+
+
+def _held(rows: Sequence[Row]) -> dict[str, float]:
+    """Return the most bytes that runs took of each device that gave more than is usual."""
+    held: dict[str, float] = {}
+    for rate in (row.rate for row in rows):
+        on_host = table_on_host(rate.device, rate.backend)
+        context = rate.depth + rate.prompt + rate.tokens
+        taken = round(memory_of(rate.model, rate.form, context, table_on_host=on_host).total)
+        usable = usable_memory(rate.device, taken)
+        # So between the usual share and all of the memory.
+        if usable is not None and usable.bytes == taken:
+            held[rate.device.id] = max(taken, held.get(rate.device.id, 0))
+    return held
 
 
 def _deviations(rows: Sequence[Row], phase: Phase, c: Coefficients) -> Deviations:

@@ -15,7 +15,13 @@ from predictor.core.errors import InputError
 from predictor.core.records import Basis, Device
 from predictor.language.architecture import DecoderArchitecture
 from predictor.language.machine import Machine, machine_of
-from predictor.language.memory import Memory, longest_context, memory_of, usable_memory
+from predictor.language.memory import (
+    Memory,
+    UsableMemory,
+    longest_context,
+    memory_of,
+    usable_memory,
+)
 from predictor.language.passes import Passes, decode_pass, prefill_passes
 from predictor.language.rates import (
     Z80,
@@ -30,7 +36,12 @@ from predictor.language.rates import (
     target_of,
 )
 from predictor.language.rates_file import Backend, shipped_rates
-from predictor.language.runtimes import LANGUAGE_RUNTIMES, LanguageRuntime, runtime_for
+from predictor.language.runtimes import (
+    LANGUAGE_RUNTIMES,
+    LanguageRuntime,
+    runtime_for,
+    table_on_host,
+)
 from predictor.language.weights import FORMATS, KV_BITS, WeightFormat, weight_format
 
 WEIGHT_FORMATS: Final = tuple(FORMATS)
@@ -112,7 +123,7 @@ class Generation:
         token: ms of each further token of all sequences; None without a number.
         request: the run.
         memory: that it takes.
-        usable_bytes: that the device gives; None where its memory is not known.
+        usable: memory that the device gives; None where its memory is not known.
         longest_context: that fits; None where the memory is not known.
         basis: of the times.
         evidence: measurements that they rest on, in words.
@@ -127,7 +138,7 @@ class Generation:
     token: Interval | None
     request: GenerationRequest
     memory: Memory
-    usable_bytes: float | None
+    usable: UsableMemory | None
     longest_context: int | None
     basis: Basis | None
     evidence: str
@@ -136,7 +147,7 @@ class Generation:
     @property
     def fits(self) -> bool | None:
         """Whether the memory suffices; None where it is not known."""
-        return None if self.usable_bytes is None else self.memory.total <= self.usable_bytes
+        return None if self.usable is None else self.memory.total <= self.usable.bytes
 
     @property
     def prefill_tokens_per_s(self) -> float | None:
@@ -265,15 +276,16 @@ class _Work:
         depth, batch = self.request.depth, self.request.batch
         return decode_pass(self.model, weight_format(form), self.kv_bits, depth, batch)
 
-    def _memory(self, form: str) -> Memory:
-        request = self.request
-        return memory_of(
-            self.model, weight_format(form), request.longest, request.batch, self.kv_bits
-        )
+    def _memory(self, form: str, on_host: bool) -> Memory:
+        context, batch = self.request.longest, self.request.batch
+        weights = weight_format(form)
+        return memory_of(self.model, weights, context, batch, self.kv_bits, table_on_host=on_host)
 
-    def _longest(self, form: str, usable: float) -> int:
-        batch = self.request.batch
-        return longest_context(self.model, weight_format(form), usable, batch, self.kv_bits)
+    def _longest(self, form: str, on_host: bool, usable: float) -> int:
+        batch, weights = self.request.batch, weight_format(form)
+        return longest_context(
+            self.model, weights, usable, batch, self.kv_bits, table_on_host=on_host
+        )
 
 
 def _own(
@@ -315,8 +327,8 @@ def _predict(
         observed = deviations[Phase.DECODE].observed
         is_own = any(o.own and o.device == plan.device.id for o in observed)
         basis = Basis.PROBED if is_own else Basis.ZERO_SHOT if observed else Basis.ANALYTIC
-        usable = usable_memory(plan.device)
-        form = plan.form.name
+        usable = usable_memory(plan.device, backend.held.get(plan.device.id, 0))
+        form, on_host = plan.form.name, table_on_host(plan.device, name)
         generations.append(
             Generation(
                 work.model.name,
@@ -326,9 +338,9 @@ def _predict(
                 _first_token(work, plan, backend, prompt_mean, prompt_spread),
                 _token(work, plan, backend, mean, spread),
                 work.request,
-                work.memory(form),
-                None if usable is None else usable.bytes,
-                None if usable is None else work.longest(form, usable.bytes),
+                work.memory(form, on_host),
+                usable,
+                None if usable is None else work.longest(form, on_host, usable.bytes),
                 basis,
                 _evidence(backend, target, deviations[Phase.PREFILL].observed, observed),
             )
@@ -372,8 +384,7 @@ def _evidence(
 
 def _without(work: _Work, device: Device, request: GenerationRequest, problem: str) -> Generation:
     form = weight_format(request.weights or _USUAL_WEIGHTS).name
-    usable = usable_memory(device)
     return Generation(
-        work.model.name, device, "", form, None, None, request, work.memory(form),
-        None if usable is None else usable.bytes, None, None, "", problem,
+        work.model.name, device, "", form, None, None, request, work.memory(form, False),
+        usable_memory(device), None, None, "", problem,
     )  # fmt: skip

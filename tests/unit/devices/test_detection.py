@@ -20,7 +20,7 @@ def test_a_laptop_is_described_by_its_system(tmp_path: Path):
     laptop(tmp_path)
     device = detect_this_machine(tmp_path)
     facts = dict(device.metrics)
-    assert facts.pop("dram_gb") == round(psutil.virtual_memory().total / 1e9, 3)
+    assert facts.pop("dram_gb") == round(psutil.virtual_memory().total / 2**30, 3)
     assert facts == {
         "core_count": 4,
         "clock_mhz": 4200,
@@ -219,7 +219,7 @@ def test_a_group_without_a_limit_changes_nothing(tmp_path: Path):
 
 def test_a_control_group_limits_the_memory(tmp_path: Path):
     laptop(tmp_path)
-    write(tmp_path, {"sys/fs/cgroup/memory.max": "500000000"})
+    write(tmp_path, {"sys/fs/cgroup/memory.max": "536870912"})
     device = detect_this_machine(tmp_path)
     assert device.metric("dram_gb") == pytest.approx(0.5)
     assert "control group" in device.sources["dram_gb"]

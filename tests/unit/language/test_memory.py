@@ -21,7 +21,7 @@ from predictor.language.memory import (
 from predictor.language.weights import FORMATS
 from tests.unit.language.public_models import CONFIGS
 
-MIB = 2**20
+MIB, GIB = 2**20, 2**30
 NAMES = sorted(CONFIGS)
 
 
@@ -77,8 +77,36 @@ def test_a_windowed_layer_keeps_its_window() -> None:
 def test_a_device_keeps_some_of_its_memory(tested: Device, share: float) -> None:
     usable = usable_memory(tested)
     assert usable is not None
-    assert usable.bytes == pytest.approx(share * tested.metrics["dram_gb"] * 1e9)
+    assert usable.bytes == pytest.approx(share * tested.metrics["dram_gb"] * GIB)
     assert f"{share:.0%} of the" in usable.assumption
+
+
+def test_metals_share_is_what_it_logs() -> None:
+    # recommendedMaxWorkingSetSize of an M1 with 16 GB and of an M2 Max with 96 GB, in MB.
+    for gigabytes, logged in ((16, 11453.25), (96, 77309.41)):
+        usable = usable_memory(device(Family.GPU, gigabytes, "Apple"))
+        assert usable is not None
+        assert usable.bytes / 1e6 == pytest.approx(logged, rel=1e-4)
+
+
+def test_a_published_run_shows_that_more_fits() -> None:
+    card = device(Family.GPU, 16, "NVIDIA", host_link_gbps=31.5)
+    usable = usable_memory(card, 15 * GIB)
+    assert usable == (15 * GIB, "a published run took 15 of its 16 GB")
+    assert usable_memory(card, 14 * GIB) == usable_memory(card)
+    # A card of the user with less memory gives no more than it has.
+    smaller = usable_memory(device(Family.GPU, 12, "NVIDIA", host_link_gbps=31.5), 15 * GIB)
+    assert smaller is not None
+    assert smaller.bytes == 12 * GIB
+
+
+def test_a_card_leaves_the_table_of_tokens_to_the_host() -> None:
+    # llama.cpp, Llama 3 8B in Q4_K_M: CPU buffer 281.81 MiB.
+    llama, form = model("Llama-3-8B"), FORMATS["q4_k_m"]
+    whole, card = (memory_of(llama, form, 512, table_on_host=host) for host in (False, True))
+    assert (whole.weights - card.weights) / MIB == pytest.approx(281.81, rel=1e-4)
+    tied = model("gemma-3-1b")
+    assert memory_of(tied, form, 512, table_on_host=True) == memory_of(tied, form, 512)
 
 
 def test_memory_that_is_not_known_is_not_made_up() -> None:

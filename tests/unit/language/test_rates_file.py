@@ -32,7 +32,7 @@ def test_what_is_written_is_read(tmp_path):
     assert again.keys() == shipped_rates().keys()
     for name, backend in again.items():
         shipped = shipped_rates()[name]
-        assert backend.coefficients == shipped.coefficients
+        assert (backend.coefficients, backend.held) == (shipped.coefficients, shipped.held)
         for phase in Phase:
             assert backend.deviations[phase].observed == shipped.deviations[phase].observed
 
@@ -43,6 +43,8 @@ def test_what_is_written_is_read(tmp_path):
         lambda d: d.update(schema="ctm-generation-rates/0"),
         lambda d: d.pop("backends"),
         lambda d: d["backends"]["cuda"].pop("coefficients"),
+        lambda d: d["backends"]["cuda"].pop("held"),
+        lambda d: d["backends"]["cuda"]["held"].update(rtx4080=-1),
         lambda d: d["backends"]["cuda"]["coefficients"].update(step=-1),
         lambda d: d["backends"]["cuda"]["coefficients"]["unpack"].pop("16"),
         lambda d: d["backends"]["cuda"]["decode"]["observed"].append(["a"]),

@@ -75,6 +75,24 @@ def test_more_memory_never_slows_and_holds_more():
     assert small.longest_context <= large.longest_context
 
 
+@pytest.mark.parametrize(
+    ("device", "weights", "fits"),
+    [
+        # xiongjie_llama_bench measured the first two, at up to 4096 tokens.
+        ("rtx4080", "f16", True),
+        ("rtx4000-ada", "f16", True),
+        ("rtx4070-ti", "f16", False),
+        ("rtx4070-ti", "q8_0", True),
+    ],
+)
+def test_what_was_measured_on_a_card_fits_it(device, weights, fits):
+    llama = dataclasses.replace(LLAMA, tied_embeddings=False)
+    request = GenerationRequest(prompt=3968, weights=weights)
+    (result,) = generate(llama, [CATALOGUE[device]], request)
+    assert result.fits is fits
+    assert (result.longest_context >= 4096) is fits
+
+
 def test_published_devices_are_predicted_as_published():
     # llama.cpp discussion 15013, Llama 2 7B in Q4_0 at 128 new tokens: 158 tokens a second.
     llama2 = dataclasses.replace(LLAMA, name="Llama-2-7B", kv_heads=32, feed_forward=11_008,
