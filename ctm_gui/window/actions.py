@@ -141,7 +141,8 @@ _KEY = QKeySequence.StandardKey
     DEVICES_TAB,
     HISTORY_TAB,
     CHOOSE_TAB,
-) = range(9)
+    CLOCKS_TAB,
+) = range(10)
 TITLES = (
     "Compare",
     "Operators",
@@ -152,6 +153,7 @@ TITLES = (
     "Devices",
     "History",
     "Choose",
+    "Clocks",
 )
 
 FILE, EDIT, VIEW, TOOLS, HELP = "&File", "&Edit", "&View", "&Tools", "&Help"
@@ -203,6 +205,8 @@ ACTIONS: tuple[ActionSpec, ...] = (
                tip="What was predicted before, and how right it was"),
     ActionSpec("choose", VIEW, "Choos&e", lambda w: w.show_tab(CHOOSE_TAB), "Ctrl+9", "tabs",
                tip="Which hardware keeps a budget, by its chance"),
+    ActionSpec("clocks", VIEW, "Cloc&ks", lambda w: w.show_tab(CLOCKS_TAB), "Ctrl+0", "tabs",
+               tip="Latency over power modes and clocks of a device"),
     ActionSpec("chart", VIEW, "C&hart", lambda w: w.show_compared(0), "Alt+1", "pages",
                tip="Latency of every model on every target"),
     ActionSpec("matrix", VIEW, "Mat&rix", lambda w: w.show_compared(1), "Alt+2", "pages",

@@ -16,6 +16,8 @@ from ctm_gui import settings as table
 from ctm_gui.attention.view import AttentionView
 from ctm_gui.choose.presenter import ChoicePresenter
 from ctm_gui.choose.view import ChooseView
+from ctm_gui.clocks.plane import ClocksPresenter
+from ctm_gui.clocks.view import ClocksView
 from ctm_gui.compare.difference import DifferencePresenter
 from ctm_gui.compare.matrix import VariantsPresenter
 from ctm_gui.compare.pareto import Scores
@@ -37,6 +39,7 @@ from ctm_gui.widgets.drop_overlay import refuse_drops
 from ctm_gui.widgets.theme import LIGHT, Theme
 from ctm_gui.window.actions import (
     CHOOSE_TAB,
+    CLOCKS_TAB,
     COMPARE_TAB,
     DEVICES_TAB,
     OPERATORS_TAB,
@@ -57,6 +60,7 @@ View = (
     | DevicesView
     | HistoryView
     | ChooseView
+    | ClocksView
 )
 
 
@@ -116,6 +120,7 @@ class CentralViews(QObject):
             self.devices_view,
             self.history_view,
             self.choose_view,
+            self.clocks_view,
         )
 
     def set_theme(self, theme: Theme) -> None:
@@ -134,6 +139,7 @@ class CentralViews(QObject):
             self.roofline_view.set_unit(unit)
             self.timeline_view.set_unit(unit)
             self.history_view.set_unit(unit)
+            self.clocks_view.set_unit(unit)
             self.live.set_unit(unit)
 
     def focus_search(self) -> None:
@@ -170,6 +176,7 @@ class CentralViews(QObject):
         budget_ms = self._settings.get(table.BUDGET_MS) or None
         self.compare_tabs.set_budget_ms(budget_ms)
         self.choose_view.set_budget_ms(budget_ms)
+        self.clocks_view.set_budget_ms(budget_ms)
 
     def _build(self) -> Iterator[None]:
         workspace = self.workspace
@@ -203,6 +210,8 @@ class CentralViews(QObject):
             workspace.predictor, workspace.own, workspace.library.by_id, self
         )
         self.choose_view = ChooseView(self.choice)
+        self.clocks = ClocksPresenter(self.explanation, workspace.predictor, self)
+        self.clocks_view = ClocksView(self.clocks)
         yield
         for index, view in enumerate(self.views):
             refuse_drops(view)
@@ -238,6 +247,8 @@ class CentralViews(QObject):
             self.attention_view,
             self._tabs,
         )
+        self.clocks_view.pair.choice_changed.connect(self.explanation.choose)
+        self.clocks.choices_changed.connect(self._show_clocks_pair)
         self.explanation.done.connect(workspace.messages.info)
         self.explanation.failed.connect(workspace.messages.error)
         self.compare_tabs.budget_changed.connect(self._on_budget)
@@ -252,6 +263,7 @@ class CentralViews(QObject):
         self.choose_view.budget_changed.connect(self.compare_tabs.set_budget_ms)
         self.choose_view.device_activated.connect(self.show_operators)
         self.choose_view.measuring_asked.connect(self._probe)
+        self._tabs.currentChanged.connect(self._look_at_clocks)
 
     def _show(self) -> None:
         """Bring the new views up to the window's theme, unit, budget and comparison."""
@@ -262,10 +274,12 @@ class CentralViews(QObject):
         self.compare_tabs.show_page(self._settings.get(table.COMPARE_MODE))
         self._on_comparison()
         self.explanation_tabs.look()
+        self._look_at_clocks()
 
     def _on_comparison(self) -> None:
         self.explanation.set_comparison(self.workspace.comparison)
         self.choice.set_comparison(self.workspace.comparison)
+        self.clocks.set_comparison(self.workspace.comparison)
         self._show_comparison()
 
     def _show_comparison(self, *_: object) -> None:
@@ -277,6 +291,15 @@ class CentralViews(QObject):
     def _on_budget(self, budget_ms: float | None) -> None:
         self._settings.set(table.BUDGET_MS, budget_ms or 0.0)
         self.choose_view.set_budget_ms(budget_ms)
+        self.clocks_view.set_budget_ms(budget_ms)
+
+    def _look_at_clocks(self, *_: object) -> None:
+        self.clocks.set_active(active=self._tabs.currentIndex() == CLOCKS_TAB)
+
+    def _show_clocks_pair(self) -> None:
+        self.clocks_view.pair.set_choices(self.explanation.models, self.explanation.targets)
+        if self.explanation.choice is not None:
+            self.clocks_view.pair.set_choice(*self.explanation.choice)
 
     def _on_row_activated(self, row: int) -> None:
         self.explanation.choose(*self.workspace.comparison.pair_of(row))

@@ -27,6 +27,7 @@ from predictor.devices.operating import (
     named_mode,
     own_domain,
     parsed_clocks,
+    power_modes,
 )
 from predictor.graph.model import Model
 from predictor.services.prediction.predict import KnownTargets, explain
@@ -49,6 +50,7 @@ __all__ = [
     "measured_at",
     "named_mode",
     "parsed_clocks",
+    "power_modes",
 ]
 
 Floats = NDArray[np.float64]
@@ -96,6 +98,8 @@ class Clocked:
         """The clocks, what they change, and the energy."""
         at = f"{self.mode} ({self.clocks.text()})" if self.mode else self.clocks.text()
         words = f"at {at}: {number(self.factor)} times the latency at {self.default.text()}"
+        if self.clocks == self.default and self.factor == 1.0:
+            words = f"at the default clocks ({self.default.text()})"
         if self.energy is None:
             return words
         e = self.energy

@@ -1,0 +1,1 @@
+"""Latency over the clocks and power modes of a target."""

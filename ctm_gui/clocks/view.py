@@ -1,0 +1,148 @@
+"""The Clocks tab: power modes and clocks of one target, and latency over the plane of clocks."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSignalBlocker, Qt
+from PySide6.QtWidgets import QGridLayout, QLabel, QSlider, QWidget
+
+from ctm_gui.clocks.plane import ClocksPresenter
+from ctm_gui.clocks.plane_plot import PlanePlot
+from ctm_gui.widgets.basic import (
+    STRETCH,
+    ContentOrMessage,
+    button,
+    combo_box,
+    hbox,
+    holder,
+    label,
+    named,
+    vbox,
+)
+from ctm_gui.widgets.pair_choice import PairChoice
+from ctm_gui.widgets.save_plot import ask_and_save
+from ctm_gui.widgets.theme import Theme
+from predictor.core.units import LatencyUnit
+from predictor.core.wording import interval_text, latency_text, number, shown
+from predictor.services.prediction.clocks import DOMAINS
+
+_DEFAULT, _FREE = "Default clocks", "Clocks as set below"
+_KEYS = "Click into the map to choose clocks."
+
+
+class ClocksView(QWidget):
+    """Modes and sliders over a heat map of latency.
+
+    Args:
+        presenter: pair, clocks and plane.
+        parent: the parent widget.
+    """
+
+    def __init__(self, presenter: ClocksPresenter, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._presenter = presenter
+        self._unit = LatencyUnit.MS
+        self.pair = PairChoice()
+        self.pair.sentence.hide()  # on sensitivities, which are of the default clocks
+        self.mode_box = combo_box("Power mode", letters=24)
+        self.sliders = {name: QSlider(Qt.Orientation.Horizontal) for name in DOMAINS}
+        self._names = {name: QLabel() for name in DOMAINS}
+        self._values = {name: label(name=f"{DOMAINS[name]} clock in MHz") for name in DOMAINS}
+        self.summary = label(role="heading", name="Latency at these clocks")
+        self.details = label(role="muted", name="What the clocks change", selectable=True)
+        self.plot = PlanePlot()
+        self.save_button = button("Save &plot…")
+        self._arrange()
+        self._connect()
+        self._show_choices()
+        self._show_plane()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Paint in the colours of ``theme``."""
+        self.plot.set_theme(theme)
+
+    def set_unit(self, unit: LatencyUnit) -> None:
+        """Write latencies in ``unit``."""
+        self._unit = unit
+        self.plot.set_unit(unit)
+        self._show_plane()
+
+    def set_budget_ms(self, budget_ms: float | None) -> None:
+        """Show the budget's contour."""
+        self.plot.set_budget_ms(budget_ms)
+
+    def focus_search(self) -> None:
+        """Go to the modes: there is nothing to search."""
+        self.mode_box.setFocus()
+
+    def _arrange(self) -> None:
+        clocks = QGridLayout()
+        for row, (name, slider) in enumerate(self.sliders.items()):
+            title = DOMAINS[name]
+            self._names[name].setText(f"{title[:1].upper()}{title[1:]}")
+            self._names[name].setBuddy(slider)
+            slider.setAccessibleName(f"{title} clock")
+            self._values[name].setMinimumWidth(80)
+            for column, part in enumerate((self._names[name], slider, self._values[name])):
+                clocks.addWidget(part, row, column)
+        clocks.setColumnStretch(1, 1)
+        modes = hbox(named("M&ode", self.mode_box), self.mode_box, STRETCH, self.save_button)
+        keys = label(_KEYS, role="muted")
+        content = holder(modes, clocks, self.summary, self.details, (self.plot, 1), keys)
+        self._stack = ContentOrMessage(content, name="Message")
+        vbox(self.pair, (self._stack, 1), of=self)
+
+    def _connect(self) -> None:
+        presenter = self._presenter
+        self.mode_box.activated.connect(lambda index: presenter.choose_mode(index - 1))
+        for name, slider in self.sliders.items():
+            slider.valueChanged.connect(
+                lambda mhz, domain=name: presenter.choose_clock(domain, float(mhz))
+            )
+        self.plot.clocks_chosen.connect(self._on_clicked)
+        self.save_button.clicked.connect(lambda: ask_and_save(self, "clocks", self.plot.save))
+        presenter.choices_changed.connect(self._show_choices)
+        presenter.plane_changed.connect(self._show_plane)
+
+    def _on_clicked(self, across: float, up: float) -> None:
+        plane = self._presenter.plane
+        if plane is not None:
+            for domain, mhz in ((plane.across, across), (plane.up, up)):
+                if domain:
+                    self.sliders[domain].setValue(round(mhz))
+
+    def _show_choices(self) -> None:
+        """Follow the device's modes and the chosen clocks."""
+        presenter = self._presenter
+        names = [_DEFAULT, *(shown(mode.name) for mode in presenter.modes)]
+        mode, default = presenter.mode, presenter.is_default
+        if mode is None and not default:
+            names.append(_FREE)
+        self.mode_box.clear()
+        self.mode_box.addItems(names)
+        index = 0 if mode is None else presenter.modes.index(mode) + 1
+        self.mode_box.setCurrentIndex(index if default or mode else len(names) - 1)
+        for name, slider in self.sliders.items():
+            ends, mhz = presenter.ranges.get(name), getattr(presenter.clocks, name)
+            for part in (self._names[name], slider, self._values[name]):
+                part.setVisible(ends is not None)
+            if ends is None or mhz is None:
+                continue
+            with QSignalBlocker(slider):
+                slider.setRange(round(ends[0]), round(ends[1]))
+                slider.setPageStep(max(1, round((ends[1] - ends[0]) / 10)))
+                slider.setValue(round(mhz))
+            self._values[name].setText(f"{number(mhz, 5)} MHz")
+
+    def _show_plane(self) -> None:
+        plane = self._presenter.plane
+        self.plot.show_plane(plane)
+        if plane is None:
+            self._stack.show_message(shown(self._presenter.message))
+            return
+        self._stack.show_content()
+        prediction = plane.clocked.prediction
+        latency = latency_text(prediction.latency_ms, self._unit)
+        interval = interval_text(prediction, self._unit)
+        self.summary.setText(f"{latency}, 80 % interval {interval}")
+        sentence = plane.clocked.sentence
+        self.details.setText(f"{sentence[:1].upper()}{sentence[1:]}.")
