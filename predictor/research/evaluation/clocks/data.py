@@ -137,14 +137,17 @@ class Sweeps:
         )
         target = self._target("jetson-agx-xavier-gpu", "pytorch", Precision.FP32)
         times = [float(row["latency_mean_ms"]) for row in rows]
-        modes = [_mode(target.device, row["mode"]) for row in rows]
+        modes = [clocks_of(target.device, named_mode(target.device, row["mode"])) for row in rows]
         yield self._swept("AGX Xavier, darknet in ROS", "yolov3_darknet", 1, target, modes, times)
         table = self._data / _FOLDER / "jetson_orin_power_modes_scales.csv"
         rows = list(read_rows(table, ("model", "power_mode", "rate")))
         target = self._target("jetson-agx-orin-gpu", "pytorch", Precision.FP32)
         for name, graph in _ORIN.items():
             own = [row for row in rows if row["model"] == name]
-            modes = [_mode(target.device, row["power_mode"]) for row in own]
+            modes = [
+                clocks_of(target.device, named_mode(target.device, row["power_mode"]))
+                for row in own
+            ]
             times = [1e3 / float(row["rate"]) for row in own]
             yield self._swept("AGX Orin, PyTorch", graph, 1, target, modes, times)
 
@@ -195,13 +198,6 @@ class Sweeps:
             return self._reader.read(graph_file(self._data, "timm", f"{name}__224.onnx"))
         file = f"{name}{side.get(name, '__224x224')}.onnx"
         return self._reader.read(graph_file(self._data, "graphs", file))
-
-
-def _mode(device: Device, name: str) -> Clocks:
-    """Return the clocks of a mode; catalogue names may go on with the cores that are on."""
-    names = [point.name for point in device.operating_points]
-    full = next(n for n in names if n.split(",")[0].casefold() == name.casefold())
-    return clocks_of(device, named_mode(device, full))
 
 
 def write_yolov3_tiny(path: Path) -> None:
