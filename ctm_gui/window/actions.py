@@ -215,7 +215,7 @@ ACTIONS: tuple[ActionSpec, ...] = (
                tip="Latency against a score"),
     ActionSpec("changes", VIEW, "&What Changed", lambda w: w.show_compared(3), "Alt+4", "pages",
                tip="Operators of two models"),
-    ActionSpec("sweep", VIEW, "S&weep", lambda w: w.show_compared(4), "Alt+5", "pages",
+    ActionSpec("sweep", VIEW, "Sw&eep", lambda w: w.show_compared(4), "Alt+5", "pages",
                tip="Latency over batch and threads"),
     ActionSpec("side_bar", VIEW, "Side &Bar", lambda w: w.toggle_side_bar(), "Ctrl+B", "messages",
                checkable=True, tip="Show or hide models and targets"),

@@ -7,6 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from ctm_gui.compare.tabs import SWEEP_PAGE
 from ctm_gui.window.actions import COMPARE_TAB, DEVICES_TAB, HISTORY_TAB
 from ctm_gui.window.main_window import MainWindow
 
@@ -54,7 +55,7 @@ def test_the_users_choice_goes_before_the_width(narrow: MainWindow) -> None:
 def test_a_page_of_compare_is_reached_from_any_view(window: MainWindow, qapp: QApplication) -> None:
     window.show_tab(HISTORY_TAB)
 
-    QTest.keyClick(window, Qt.Key.Key_3, Qt.KeyboardModifier.AltModifier)
+    QTest.keyClick(window, Qt.Key.Key_5, Qt.KeyboardModifier.AltModifier)
 
     assert window.tabs.currentIndex() == COMPARE_TAB
-    assert window.central.compare_tabs.bar.currentIndex() == 2
+    assert window.central.compare_tabs.bar.currentIndex() == SWEEP_PAGE
