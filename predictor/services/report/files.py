@@ -96,7 +96,7 @@ def _hints(record: Any) -> dict[str, Any]:
 
 
 def report_markdown(report: Report) -> str:
-    """Return the text; charts are left out, as tables elsewhere have their figures."""
+    """Return the text; bar charts are tables of their figures, a roofline is left out."""
     return "\n\n".join(_parts(report)) + "\n"
 
 
@@ -147,6 +147,15 @@ def _cells(row: Row, has_notes: bool) -> list[str]:
     return [cell.text for cell in row.cells] + ([row.note] if has_notes else [])
 
 
+def _bar_chart(chart: BarChart) -> str:
+    names = (
+        ", ".join(filter(None, (bar.label, bar.detail, chart.series[bar.series])))
+        for bar in chart.bars
+    )
+    rows = list(zip(names, (bar.text for bar in chart.bars), strict=True))
+    return _lines(("", chart.axis), rows, (False, True))
+
+
 def _heat_map(heat_map: HeatMap) -> str:
     header = [heat_map.row_title, *heat_map.columns]
     rows = [
@@ -169,6 +178,7 @@ _WRITERS: dict[type, Callable[[Any], str]] = {
     Facts: _facts,
     Commands: _commands,
     Table: _table,
+    BarChart: _bar_chart,
     HeatMap: _heat_map,
 }
 

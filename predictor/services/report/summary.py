@@ -56,23 +56,27 @@ def _answer(model: ReportedModel, pairs: Sequence[Pair], request: ReportRequest)
         return Cell(f"{name} has no number on any of {targets}.", tone=Tone.WARN)
     fastest = numbers[0]
     if request.budget_ms is None:
-        among = f" of {targets}" if len(pairs) > 1 else ""
+        runs = f"is fastest of {targets}" if len(pairs) > 1 else "is predicted"
         sure = f"; {_MEASURE_IT}" if fastest.prediction.basis is not Basis.MEASURED else ""
-        return Cell(f"{name} is fastest{among} on {_named([fastest], request)}{sure}.")
+        return Cell(f"{name} {runs} on {_named([fastest], request)}{sure}.")
     within = [p for p in numbers if not is_over(p.prediction, request.budget_ms)]
-    budget = f"{number(request.budget_ms)} ms"
-    if len(within) == len(pairs):
-        where = "its target" if len(pairs) == 1 else f"all {targets}"
-    else:
-        where = f"{len(within) or 'none'} of {targets}"
     named = min(len(within) or 1, _TARGETS_NAMED)
-    nearest = "" if within else "the nearest is "
     sentence = (
-        f"{name} meets the budget of {budget} on {where}: {nearest}"
+        f"{name} {_met(len(within), len(pairs), request.budget_ms)}"
         f"{_named(within or [fastest], request)}"
         f"{_doubt(numbers, named, request, request.budget_ms)}."
     )
     return Cell(sentence, tone=VERDICT_TONES[verdict(fastest.prediction, request.budget_ms)])
+
+
+def _met(within: int, targets: int, budget_ms: float) -> str:
+    budget = f"the budget of {number(budget_ms)} ms on"
+    if targets == 1:
+        return f"{'meets' if within else 'misses'} {budget} its target: "
+    every = plural(targets, "target")
+    if not within:
+        return f"meets {budget} none of {every}: the nearest is "
+    return f"meets {budget} {f'all {every}' if within == targets else f'{within} of {every}'}: "
 
 
 def _named(pairs: Sequence[Pair], request: ReportRequest) -> str:

@@ -22,7 +22,7 @@ from predictor.core.report import (
 from predictor.core.text import plural
 from predictor.core.wording import batch_of, number, percent, shown
 from predictor.services.prediction.predict import OperatorTable
-from predictor.services.prediction.roofline import BOUND, roofline_of
+from predictor.services.prediction.roofline import BOUND, MEASURED, Roof, roofline_of
 from predictor.services.prediction.sensitivity import Alternative, Sensitivity, change_words
 from predictor.services.report.operators import (
     Explained,
@@ -85,7 +85,7 @@ def _roofline(one: Explained) -> RooflineChart:
     return RooflineChart(
         series=tuple(f"bound by {kind}" for kind in _BOUNDS),
         roofs=tuple(
-            RoofMark(shown(roof.label), roof.rate, roof.is_memory, roof.origin == BOUND)
+            RoofMark(_roof_name(roof), roof.rate, roof.is_memory, roof.origin == BOUND)
             for roof in roofline.roofs
         ),
         points=tuple(
@@ -99,6 +99,10 @@ def _roofline(one: Explained) -> RooflineChart:
         ),
         note=_ROOFLINE_NOTE,
     )
+
+
+def _roof_name(roof: Roof) -> str:
+    return shown(f"{roof.label}, measured" if roof.origin == MEASURED else roof.label)
 
 
 def _types(table: OperatorTable) -> BarChart:

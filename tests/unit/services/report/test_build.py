@@ -414,6 +414,10 @@ def test_the_answer_names_who_meets_the_budget_how_sure_and_what_to_measure() ->
     assert far.text.endswith("; every verdict is at least 90 % sure.")
     assert far.tone is Tone.BAD
     assert answer(None).text.endswith("; measure it there to be sure.")
+    alone = build_report(make_request(targets=(SLOW,), budget_ms=slow / 2), [SectionId.SUMMARY])
+    budget = bullet_texts(alone, SectionId.SUMMARY)[0]
+    assert "misses the budget of" in budget
+    assert " on its target: Slow (" in budget
 
 
 def test_the_first_chart_has_the_fastest_targets_and_counts_the_others() -> None:

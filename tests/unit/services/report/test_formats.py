@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from predictor.core.errors import HostError, InputError
-from predictor.core.report import Report
+from predictor.core.report import BarChart, Report
 from predictor.services.report.build import build_report
 from predictor.services.report.files import (
     SCHEMA,
@@ -74,6 +74,9 @@ def test_markdown_has_every_section_and_every_row(report: Report) -> None:
         assert f"## {section.title}" in text
     assert "| Fast |" in text
     assert "\n    ctm\n" in text
+    (chart,) = [block for block in report.sections[0].blocks if isinstance(block, BarChart)]
+    assert all(bar.text.split()[0] in text for bar in chart.bars)
+    assert f"| {chart.axis} |" in text
     tables = [line for line in text.split("\n") if line.startswith("|")]
     assert all(line.endswith("|") for line in tables)
 
