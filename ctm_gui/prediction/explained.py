@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
+from ctm_gui.prediction.run import target_names
 from predictor.core.errors import InputError
 from predictor.core.records import Prediction, Target
 from predictor.services.models.ingestion import Model
@@ -60,27 +61,30 @@ def explained(
         InputError: the target has no number for the model.
     """
     table = explain(model, target, signatures=signatures).scaled(prediction.scale)
+    name, *other_names = target_names([target, *others])
     roofline = None
     # The engine may know more than the facts tell: what was measured.
     with suppress(InputError):
         roofline = roofline_of(model, target, table)
     return Explained(
         pair_title(prediction.model, target),
-        target.device.name,
+        name,
         table,
         timeline_of(table),
         roofline,
-        tuple(_other_roofs(model, others))[:_MOST_OTHERS],
+        tuple(_other_roofs(model, others, other_names))[:_MOST_OTHERS],
         _interval(prediction),
     )
 
 
-def _other_roofs(model: Model, targets: Sequence[Target]) -> list[tuple[str, tuple[Roof, ...]]]:
+def _other_roofs(
+    model: Model, targets: Sequence[Target], names: Sequence[str]
+) -> list[tuple[str, tuple[Roof, ...]]]:
     roofs = []
-    for target in targets:
+    for target, name in zip(targets, names, strict=True):
         # A target that cannot run the configuration has no roofs for it.
         with suppress(InputError):
-            roofs.append((target.device.name, roofs_of(model, target)))
+            roofs.append((name, roofs_of(model, target)))
     return roofs
 
 

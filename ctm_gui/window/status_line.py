@@ -115,7 +115,7 @@ class StatusLine(QWidget):
         if self._workspace.machine.state:
             return self._workspace.machine.state
         models = len(self._workspace.shelf.entries)
-        targets = len(self._workspace.selection.selected_ids)
+        targets = len(self._workspace.selection.selected)
         counts = [plural(models, "model"), plural(targets, "target")]
         if comparison.predicted:
             counts.append(
