@@ -73,7 +73,8 @@ def test_a_report_tells_it_and_how_to_repeat_it(
     ctm: Run, mobilenet: Path, board: Path, tmp_path: Path
 ) -> None:
     given, file = f"{board}/onnxruntime/fp32/t1=500", tmp_path / "report.md"
-    done = ctm("report", mobilenet, "--device", board, "--measured", given, "-o", file)
+    asked = ("--device", board, "--measured", given, "--with", "methods,versions")
+    done = ctm("report", mobilenet, *asked, "-o", file)
     assert done.returncode == 0, done.stderr
     text = file.read_text(encoding="utf-8")
     assert "caled from 500 ms that you measured on this device" in text
