@@ -191,9 +191,9 @@ def generation_grid(results: Sequence[Generation]) -> Grid:
             text_column("fits", "Fits", [memory_text(each.fits) for each in results]),
             number_column(
                 "context",
-                "Longest context",
+                "Context",
                 [each.longest_context for each in results],
-                "Tokens of a sequence that the memory holds.",
+                "Longest context of a sequence that the memory holds, in tokens.",
                 lambda value: "—" if value is None else f"{value:,.0f}",
             ),
         ],

@@ -157,3 +157,15 @@ def test_a_decoder_in_onnx_has_its_own_weights(ctm: Run, tmp_path: Path):
     (result,) = json.loads(done.stdout)["results"]
     assert result["weights"].startswith(("fp", "int4"))
     assert (result["runtime"], result["basis"]) == ("onnxruntime-genai", "analytic")
+
+
+def test_the_answer_is_written_as_a_report(ctm: Run, config: Path, tmp_path: Path):
+    path = tmp_path / "llama.md"
+    done = ctm("generate", config, "--device", "rtx3060", "--report", path)
+    assert (done.returncode, done.stderr) == (0, "")
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith("# Tokens a second of llama")
+    assert "tokens bound by reading the weights" in text
+    refused = ctm("generate", config, "--device", "rtx3060", "--report", tmp_path / "llama.docx")
+    assert refused.returncode == 2
+    assert "llama.docx" in refused.stderr

@@ -72,6 +72,11 @@ def add_generate(parser: Parser) -> None:
         help="new tokens a second that you measured there in this very run; calibrates that device "
         "and those near it; may be repeated",
     )
+    parser.add_argument(
+        "--report",
+        metavar="FILE",
+        help="write a report too: .pdf, .md or .json by the ending",
+    )
     json_option(parser)
 
 

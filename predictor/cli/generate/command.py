@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
 
 from predictor.cli.catalogue import open_catalogue
 from predictor.cli.console import Console
@@ -18,7 +20,10 @@ from predictor.services.generation.generate import (
     MeasuredRate,
     generate,
 )
+from predictor.services.generation.report import generation_report
 from predictor.services.models.language import read_language_model
+from predictor.services.report.files import check_report_path, save_report
+from predictor.services.report.pdf import report_pdf
 
 _TOO_SLOW = 1  # exit code
 _MEASURED = "--measured"
@@ -26,6 +31,8 @@ _MEASURED = "--measured"
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Predict the model on every device and print the result."""
+    if options.report:
+        check_report_path(Path(options.report))
     read = read_language_model(options.model)
     model = read.architecture
     catalogue = open_catalogue(options, console)
@@ -45,6 +52,9 @@ def run(options: argparse.Namespace, console: Console) -> int:
     if all(each.token is None for each in results) and (least is not None or len(results) == 1):
         # Exit code 0 would pass for a rate that nothing has.
         raise InputError(results[0].device.id, results[0].problem, "choose another device")
+    if options.report:
+        report = generation_report(size_of(model), results, datetime.now(UTC).astimezone())
+        save_report(report, Path(options.report), report_pdf)
     if options.json:
         console.document(generation_document(results))
     else:

@@ -1,0 +1,131 @@
+"""The report on a language model: how fast each device generates, what binds it, what fits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from predictor.core.report import (
+    Bar,
+    BarChart,
+    Block,
+    Bullets,
+    Cell,
+    Heading,
+    Paragraph,
+    Report,
+    Section,
+    SectionId,
+    Tone,
+)
+from predictor.core.text import plural
+from predictor.core.wording import NOTHING, memory_text, number, shown
+from predictor.services.generation.generate import Generation, Interval
+from predictor.services.report.versions import PROGRAM
+from predictor.services.report.words import Field, brief, count, figures, table_of, words
+
+_GB = 2**30  # as memory is sold
+
+
+def generation_report(size: str, results: Sequence[Generation], created: datetime) -> Report:
+    """Return the report of a run, the fastest device first.
+
+    Args:
+        size: of the model in words.
+        results: at least one, all of one request.
+        created: now, with its zone.
+    """
+    rows = sorted(results, key=lambda each: -(each.decode_tokens_per_s or 0))
+    request, name = rows[0].request, shown(rows[0].model)
+    run = (
+        f"{size}; {request.prompt:,} prompt tokens, {request.new:,} new ones, "
+        f"{plural(request.batch, 'sequence')}; tokens a second with {request.depth:,} tokens in "
+        "the cache"
+    )
+    section = Section(SectionId.SUMMARY, "Language model", tuple(_blocks(run, rows)))
+    date = created.isoformat(timespec="seconds")
+    title = f"Tokens a second of {brief(name)}"
+    return Report(title, f"Predicted on {plural(len(rows), 'device')}", date, PROGRAM, (section,))
+
+
+def _blocks(run: str, rows: Sequence[Generation]) -> list[Block]:
+    blocks: list[Block] = [Paragraph(run + ".")]
+    if any(each.token for each in rows):
+        bars = tuple(_bar(each) for each in rows)
+        note = "Lines show the 80 % interval."
+        blocks.append(BarChart("Tokens a second", ("Tokens a second",), bars, note=note))
+    blocks += [table_of(_COLUMNS, rows), Heading("What binds, and what it rests on")]
+    return [*blocks, Bullets(tuple(_behind(each) for each in rows))]
+
+
+def _bar(each: Generation) -> Bar:
+    token, rate = each.token, each.decode_tokens_per_s
+    label = brief(shown(each.device.name))
+    if token is None:
+        return Bar(label, each.runtime, 0, None, "no number")
+    # The axis ends with the longest interval, and the bound lies beyond it.
+    low, high = _rate(each, token.high), _rate(each, token.low)
+    return Bar(label, each.runtime, 0, rate, number(rate), low80=low, high80=high)
+
+
+def _rate(each: Generation, token_ms: float) -> float:
+    return 1000 * each.request.batch / token_ms
+
+
+def _figure(value: float | None) -> Cell:
+    return Cell(number(value), value)
+
+
+def _between(low: float, high: float) -> str:
+    return f"{number(low)} to {number(high)}"
+
+
+def _longest(each: Generation) -> Cell:
+    return Cell(NOTHING) if each.longest_context is None else count(each.longest_context)
+
+
+def _median(time: Interval | None) -> Cell:
+    return _figure(time.median if time else None)
+
+
+def _first(time: Interval | None) -> str:
+    return _between(time.low, time.high) if time else NOTHING
+
+
+def _bound(each: Generation) -> Cell:
+    return _figure(_rate(each, each.token.bound) if each.token else None)
+
+
+def _tokens(each: Generation) -> str:
+    time = each.token
+    return _between(_rate(each, time.high), _rate(each, time.low)) if time else NOTHING
+
+
+_COLUMNS: tuple[Field[Generation], ...] = (
+    words("device", "Device", lambda each: brief(shown(each.device.name))),
+    words("runtime", "Runtime", lambda each: each.runtime or NOTHING),
+    words("weights", "Weights", lambda each: each.weights),
+    figures("first", "First token ms", lambda each: _median(each.first_token)),
+    words("first80", "80 % interval", lambda each: _first(each.first_token)),
+    figures("tokens", "Tokens/s", lambda each: _figure(each.decode_tokens_per_s)),
+    words("tokens80", "80 % interval", _tokens),
+    figures("bound", "At most", _bound),
+    figures("memory", "Memory GB", lambda each: _figure(each.memory.total / _GB)),
+    words("fits", "Memory", lambda each: memory_text(each.fits)),
+    figures("context", "Longest context", _longest),
+)
+
+
+def _behind(each: Generation) -> Cell:
+    """Return what binds the phases of a device and what its numbers rest on, in a sentence."""
+    device = brief(shown(each.device.name))
+    if each.token is None or each.first_token is None:
+        return Cell(f"{device}: {shown(each.problem)}.", tone=Tone.WARN)
+    binds = f"prompt bound by {each.first_token.binds}, tokens bound by {each.token.binds}"
+    memory = f"; memory: {each.usable.assumption}" if each.usable else ""
+    unfit = "; it does not fit, the rates are those that it would have if it did"
+    return Cell(
+        f"{device}: {binds}; {each.basis}, {each.evidence}{memory}"
+        f"{unfit if each.fits is False else ''}.",
+        tone=Tone.WARN if each.fits is False else Tone.PLAIN,
+    )
