@@ -179,7 +179,7 @@ def generation_grid(results: Sequence[Generation]) -> Grid:
             text_column("weights", "Weights", [each.weights for each in results]),
             number_column(
                 "first",
-                "First token (ms)",
+                "First (ms)",
                 [None if each is None else each.median for each in first],
                 "Time from the prompt to the first token.",
             ),
