@@ -59,7 +59,11 @@ class SweepPresenter(ComparisonFollower):
 
     def choose(self, model: int, target: int) -> None:
         """Sweep another pair of the comparison."""
-        chosen = self._comparison.models[model].entry_id, self._comparison.targets[target].id
+        models, targets = self._comparison.models, self._comparison.targets
+        # The boxes may not know the newest comparison yet.
+        if not (0 <= model < len(models) and 0 <= target < len(targets)):
+            return
+        chosen = models[model].entry_id, targets[target].id
         if chosen != self._chosen:
             self._chosen = chosen
             self._refresh()

@@ -1,4 +1,4 @@
-"""The whole path on a real screen: files dropped on the window become bars and stored rows."""
+"""The whole path on a real screen: files dropped on the window become dots and stored rows."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def stored_predictions(store: Path) -> int:
 
 
 @pytest.mark.timeout(240)
-def test_two_dropped_files_become_bars_and_rows(
+def test_two_dropped_files_become_dots_and_rows(
     display: str,
     start: Start,
     own_store: Path,
@@ -166,7 +166,7 @@ def test_two_dropped_files_become_bars_and_rows(
 ) -> None:
     first, second = LIGHT.series[:2]
 
-    def bars() -> dict[str, int]:
+    def dots() -> dict[str, int]:
         """Return how many pixels have the colours of the first and the second model."""
         probe = start(HERE / "screen_colours.py", first, second, "--save", tmp_path / "screen.png")
         counts: dict[str, int] = json.loads(probe.communicate(timeout=PATIENCE_S)[0])
@@ -179,10 +179,10 @@ def test_two_dropped_files_become_bars_and_rows(
     )
     source = Lines(start(HERE / "drag_source.py", mobilenet, distilbert))
     wait_until("the other program is shown", lambda: source.has("ready"))
-    assert max(bars().values()) < 200, "no bars before the drop"
+    assert max(dots().values()) < 20, "no dots before the drop"
 
     drag(display, source, (800, 500))
 
-    # The swatch of the legend has about two hundred pixels; bars are short beside long intervals.
-    wait_until("bars of both models", lambda: min(bars().values()) > 700)
+    # A dot has about forty pixels, the one in the legend too; there are three targets.
+    wait_until("dots of both models", lambda: min(dots().values()) > 120)
     wait_until("the rows", lambda: stored_predictions(own_store) >= 2 * len(DEVICES))

@@ -120,6 +120,6 @@ def test_a_probed_target_is_ticked_as_it_was_measured(
 
 def test_a_configuration_that_a_device_cannot_run_is_not_taken_up() -> None:
     selection = TargetSelection(CATALOGUE, ["rtx3060"])
-    selection.restore([], {"rtx3060": Configuration("tflite", Precision.INT8, 4)})
+    selection.restore([], {"rtx3060": Configuration("tflite", Precision.INT8, 4)}, {})
 
     assert selection.configuration_of(CARD) == CARD.configurations[0]
