@@ -1,4 +1,4 @@
-"""How boxes and edges look: colours, words that fit, what is left out from afar."""
+"""Painting of boxes and edges: colours, elided words, detail by distance."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _DARK_INK = 0.2  # relative luminance from which dark letters have more contrast
 
 
 class Colouring(StrEnum):
-    """What the colour of a box tells."""
+    """Quantity that the colour of a box shows."""
 
     SHARE = "share of time"
     BOUND = "what binds"

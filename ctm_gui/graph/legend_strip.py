@@ -1,4 +1,4 @@
-"""What the colours of the graph mean, in one line."""
+"""Legend of the colours of the graph, in one line."""
 
 from __future__ import annotations
 
