@@ -8,6 +8,7 @@ _ACTIONS = {
     "plan": ("probe.run", "choose networks, measure nothing"),
     "kit": ("probe.run", "archive that measures on a machine out of reach"),
     "run": ("probe.run", "measure on this machine or a board"),
+    "fleet": ("probe.fleet", "measure boards of an inventory side by side over SSH"),
     "import": ("probe.imports", "take over a kit's results, or another tool's file"),
     "list": ("probe.listing", "sessions and signatures"),
     "show": ("probe.listing", "one session or signature"),

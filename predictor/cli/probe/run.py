@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from predictor.cli.probe.sessions import ID_DIGITS, print_session, with_store
 from predictor.cli.progress import duration
 from predictor.cli.tables import configuration_text, render_table
 from predictor.core.errors import InputError
+from predictor.core.records import Target
 from predictor.core.text import printable
 from predictor.core.units import format_count, significant
 from predictor.core.wording import percent
@@ -73,6 +75,22 @@ def plan_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--device", default="this", metavar="ID|DEVICE.json|this", help="default: this machine"
     )
+    choice_options(parser)
+    parser.add_argument(
+        "--threads", type=thread_count, default=1, metavar="N", help="default: 1; 0: all cores"
+    )
+    measure_option(parser)
+    parser.add_argument(
+        "--affinity",
+        type=_processors,
+        default=(),
+        metavar="0,1",
+        help="processors to run on, default: the system chooses",
+    )
+
+
+def choice_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of a plan that several devices may share: networks, time, provider."""
     parser.add_argument(
         "--probes",
         type=positive_int,
@@ -94,26 +112,15 @@ def plan_options(parser: argparse.ArgumentParser) -> None:
         "no further above its latency",
     )
     parser.add_argument(
-        "--threads", type=thread_count, default=1, metavar="N", help="default: 1; 0: all cores"
-    )
-    parser.add_argument(
         "--minutes",
         type=positive_int,
         default=5,
         metavar="N",
         help="time that measuring may take, default: 5",
     )
-    measure_option(parser)
     parser.add_argument("--seed", type=thread_count, default=0, metavar="N")
     parser.add_argument(
         "--provider", default=_CPU_PROVIDER, help=f"execution provider, default: {_CPU_PROVIDER}"
-    )
-    parser.add_argument(
-        "--affinity",
-        type=_processors,
-        default=(),
-        metavar="0,1",
-        help="processors to run on, default: the system chooses",
     )
 
 
@@ -158,12 +165,25 @@ def plan_request(options: argparse.Namespace, console: Console, *, live: bool) -
         console: told that this machine's rates are measured.
         live: whether the networks that are measured first may choose the others.
     """
+    check_within(options)
+    device = open_catalogue(options, console).find(options.device)
+    return request_of(options, probe_target(device, options.threads), live=live)
+
+
+def check_within(options: argparse.Namespace) -> None:
+    """Refuse an interval for a selector that does not look at it.
+
+    Raises:
+        InputError: the selector is not the adaptive one.
+    """
     if options.within and options.selector != ADAPTIVE:
         raise InputError(
             "--within", "only the adaptive selector stops by itself", f"add --selector {ADAPTIVE}"
         )
-    device = open_catalogue(options, console).find(options.device)
-    target = probe_target(device, options.threads)
+
+
+def request_of(options: argparse.Namespace, target: Target, *, live: bool) -> PlanRequest:
+    """Return the request of a plan for a target; see ``plan_request``."""
     configuration = RunConfiguration(
         provider=options.provider,
         threads=target.configuration.threads,
@@ -280,7 +300,7 @@ def _run(options: argparse.Namespace, console: Console, probing: Probing) -> int
     """Measure a new session or go on with one."""
     runner = _runner(options, console)
     session = _session(options, console, probing)
-    progress = ProbeProgress(session, console)
+    progress = ProbeProgress(session, console.note)
     source = "ssh" if options.ssh else "local"
     try:
         for event in measure(probing.sessions, session.id, runner, source=source):
@@ -330,18 +350,18 @@ class ProbeProgress:
 
     Args:
         session: that is run.
-        console: to write to.
+        note: writes a line.
     """
 
-    def __init__(self, session: ProbeSession, console: Console) -> None:
-        self._console = console
+    def __init__(self, session: ProbeSession, note: Callable[[str], None]) -> None:
+        self._note = note
         self._total = len(session.probes)
         self._begun = self._done = sum(p.measurement_id is not None for p in session.probes)
         self._start_s = time.monotonic()
         self._in_time, to_come = session.plan.in_time, session.plan.to_come
         why = "more while there is time left" if self._in_time else "chosen by what they show"
         later = f", and up to {to_come} {why}" if to_come else ""
-        console.note(f"Session {session.id}: {self._total} networks{later}.")
+        note(f"Session {session.id}: {self._total} networks{later}.")
         # Those that there may be no time for are counted when they are chosen.
         self._total += 0 if self._in_time else to_come
 
@@ -356,9 +376,9 @@ class ProbeProgress:
             self._total += len(event.names) * (event.again or self._in_time)
             chosen = "There is time for more" if self._in_time else "Chosen by what they showed"
             why = "Inconclusive, and measured again" if event.again else chosen
-            self._console.note(f"{why}: {', '.join(map(printable, event.names))}.")
+            self._note(f"{why}: {', '.join(map(printable, event.names))}.")
         elif isinstance(event, Drift) and event.drift > DRIFT_LIMIT:
-            self._console.note(
+            self._note(
                 f"The sentinel network has drifted by {percent(event.drift)}: the machine gets "
                 "warm or other programs are at work. Let it cool down and measure again."
             )
@@ -369,6 +389,4 @@ class ProbeProgress:
         each_s = (time.monotonic() - self._start_s) / (self._done - self._begun)
         left = self._total - self._done
         rest = f" (about {duration(each_s * left)} left)" if left else ""
-        self._console.note(
-            f"{self._done} of {self._total}  {printable(name)}: {printable(what)}{rest}"
-        )
+        self._note(f"{self._done} of {self._total}  {printable(name)}: {printable(what)}{rest}")

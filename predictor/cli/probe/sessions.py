@@ -45,7 +45,7 @@ def print_session(
     """Print a session; return 0, or 3 where nothing could be measured."""
     session = probing.sessions.get(session_id)
     measurements = probing.sessions.measurements(session.id)
-    signature_id = _signature_of(probing, session)
+    signature_id = signature_of(probing, session)
     if options.json:
         console.document(session_document(session, measurements, signature_id))
     else:
@@ -53,7 +53,7 @@ def print_session(
     return _NOTHING_MEASURED if session.state is SessionState.FAILED else 0
 
 
-def _signature_of(probing: Probing, session: ProbeSession) -> str | None:
+def signature_of(probing: Probing, session: ProbeSession) -> str | None:
     """Return the newest signature that came of a session."""
     # Excluding a network or adapting makes a new signature of the same session.
     ids = [s.signature.id for s in probing.signatures.every() if s.session_id == session.id]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from predictor.core.files import read_text, write_text
 
 DEFAULT_PORT = 22
 USERS_OWN = Path("~/.ssh/known_hosts")
+_remembering = threading.Lock()  # boards of a fleet are accepted by several threads
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,8 @@ class KnownHosts:
         except OSError as error:
             reason = f"it cannot be written ({error.strerror})"
             raise HostError(str(self._own), reason, "make the folder writable") from error
-        write_text(self._own, _text(self._own) + line, "the accepted key")
+        with _remembering:
+            write_text(self._own, _text(self._own) + line, "the accepted key")
 
 
 def _read(path: Path) -> asyncssh.SSHKnownHosts:

@@ -383,7 +383,7 @@ def test_progress_tells_failures_and_drift(
 
     with open_probing(own_store) as probing:
         session = probing.sessions.start(small_plan(2))
-    progress = ProbeProgress(session, Console())
+    progress = ProbeProgress(session, Console().note)
     progress.take(NetworkDone("a", {"median_ms": 12.3456, "verdict": "steady"}))
     progress.take(NetworkDone("b", {"median_ms": None, "verdict": "inconclusive"}))
     progress.take(NetworkFailed("watch", Failure.CRASHED, "it crashed", sentinel=True))

@@ -1,0 +1,137 @@
+"""TOML files that people write: tables ``[[NAME]]``, each wrong key named with its line."""
+
+from __future__ import annotations
+
+import math
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from predictor.core.errors import InputError
+from predictor.core.files import read_text
+
+_MOST_BYTES: Final = 1_000_000
+_AT_LINE: Final = re.compile(r"^(.*) \(at (?:line (\d+), column \d+|end of document)\)$", re.DOTALL)
+
+Readers = Mapping[str, tuple[Callable[[Any], object], str]]
+"""By key: what turns its value into a field, and the words for what it expects."""
+
+
+@dataclass(frozen=True, slots=True)
+class TomlTables:
+    """A parsed file.
+
+    Attributes:
+        path: of the file.
+        content: as parsed.
+        lines: of its text.
+        fix: next step of the user where something is wrong.
+    """
+
+    path: Path
+    content: Mapping[str, Any]
+    lines: list[str]
+    fix: str
+
+    @classmethod
+    def read(cls, path: Path, fix: str) -> TomlTables:
+        """Read a file.
+
+        Raises:
+            InputError: it cannot be read or is no TOML; with its line.
+        """
+        text = read_text(path, _MOST_BYTES)
+        try:
+            return cls(path, tomllib.loads(text), text.splitlines(), fix)
+        except tomllib.TOMLDecodeError as error:
+            match = _AT_LINE.match(str(error))
+            line = int(match[2]) if match and match[2] else text.count("\n") + 1
+            reason = match[1] if match else str(error)
+            raise InputError(f"{path}, line {line}", f"it is no TOML: {reason}", fix) from error
+        except RecursionError as error:
+            raise InputError(str(path), "it is nested too deeply", fix) from error
+
+    def named(self, name: str, others: frozenset[str] = frozenset()) -> list[tuple[int, Any]]:
+        """Return the tables ``[[name]]``, each with the line of its header, from 1.
+
+        Args:
+            name: of the tables.
+            others: further keys that the file may have.
+
+        Raises:
+            InputError: there is none, or there are other keys.
+        """
+        for key in self.content.keys() - {name} - others:
+            line = self.line_of(key, 1)
+            raise self.wrong(line, key, f"no such key; tables are [[{name}]]")
+        tables = self.content.get(name)
+        are_tables = isinstance(tables, list) and all(isinstance(t, dict) for t in tables)
+        if not tables or not are_tables:
+            raise self.wrong(1, name, f"the file has no table [[{name}]]")
+        header = re.compile(rf"\s*\[\[\s*{re.escape(name)}\s*\]\]")
+        starts = [number for number, line in enumerate(self.lines, 1) if header.match(line)]
+        # Tables of an inline array have no header of their own.
+        if len(starts) != len(tables):
+            starts = [1] * len(tables)
+        return list(zip(starts, tables, strict=True))
+
+    def values(self, start: int, table: Mapping[str, Any], readers: Readers) -> dict[str, Any]:
+        """Return the fields of a table by key.
+
+        Raises:
+            InputError: a key is unknown, or its value is wrong; with its line.
+        """
+        values: dict[str, Any] = {}
+        for key, value in table.items():
+            line = self.line_of(key, start)
+            if key not in readers:
+                raise self.wrong(line, key, f"no such key; there are {', '.join(readers)}")
+            read, expected = readers[key]
+            try:
+                values[key] = read(value)
+            except (TypeError, ValueError, AttributeError) as error:
+                raise self.wrong(line, key, f"it is not {expected}") from error
+        return values
+
+    def line_of(self, key: str, start: int) -> int:
+        """Return the line of a key at or after another, that one where it is not seen."""
+        pattern = re.compile(rf"""\s*\[?["']?{re.escape(key)}["']?\s*[\]=.]""")
+        following = enumerate(self.lines[start - 1 :], start)
+        return next((number for number, line in following if pattern.match(line)), start)
+
+    def wrong(self, line: int, key: str, reason: str) -> InputError:
+        """Return the error of a key."""
+        return InputError(f"{self.path}, line {line}, {key}", reason, self.fix)
+
+
+def one_text(value: object) -> str:
+    """Return a text that is not empty; raise ValueError for any other value."""
+    if not isinstance(value, str) or not value:
+        raise ValueError
+    return value
+
+
+def texts(value: object) -> tuple[str, ...]:
+    """Return a text or a list of them; raise ValueError for any other value."""
+    if not isinstance(value, list):
+        return (one_text(value),)
+    if not value:
+        raise ValueError
+    return tuple(map(one_text, value))
+
+
+def number(value: object, low: float = 0.0, high: float = math.inf) -> float:
+    """Return a number between two others; raise ValueError for any other value."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low < value < high:
+        raise ValueError
+    return float(value)
+
+
+def whole(value: object, low: int = 1, high: int = 2**31 - 1) -> int:
+    """Return a whole number from ``low`` to ``high``; raise ValueError for any other value."""
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise ValueError
+    return value
