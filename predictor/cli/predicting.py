@@ -115,6 +115,10 @@ class PredictionStore:
         """Return the user's measurements of models; none where the store fails."""
         return self.ask(lambda history: history.measured(models), [])
 
+    def is_measured(self, fingerprint: str) -> bool:
+        """Return whether the user measured a graph; not where the store fails."""
+        return self.ask(lambda history: history.is_measured(fingerprint), otherwise=False)
+
     def signatures(self, targets: Sequence[Target]) -> KnownTargets:
         """Return the user's measurements on targets; none where the store fails."""
         return self.ask(lambda history: history.own_signatures().of(targets), {})

@@ -56,6 +56,22 @@ def _add_many(parser: Parser) -> None:
         metavar="I/N",
         help="the I-th of N parts of the models, each of every N-th (with --rows)",
     )
+    many.add_argument(
+        "--cluster",
+        metavar="tls://HOST:PORT",
+        help="predict on the workers of this Dask cluster (with --rows; needs the extra cluster)",
+    )
+    for name, what in (
+        ("ca", "certificate of the cluster's authority"),
+        ("cert", "certificate of this side"),
+        ("key", "key of that certificate"),
+    ):
+        many.add_argument(
+            f"--cluster-{name}",
+            type=Path,
+            metavar="FILE.pem",
+            help=f"{what}; default: that of Dask's configuration",
+        )
 
 
 def _add_clocks(parser: Parser) -> None:
@@ -87,6 +103,7 @@ def add_explain(parser: Parser) -> None:
     parser.description = "Say where the time of each model goes on each device, and what moves it."
     _add_options(parser)
     parser.set_defaults(operators=True, sensitivity=True, rows=None, jobs=1, shard=(1, 1))
+    parser.set_defaults(cluster=None, cluster_ca=None, cluster_cert=None, cluster_key=None)
     parser.set_defaults(mode="", clock="", measured_at=[])
 
 
@@ -122,7 +139,7 @@ def _run(options: argparse.Namespace, console: Console) -> int:
         from predictor.cli.predict.rows import write_rows  # noqa: PLC0415  # NumPy
 
         return write_rows(options, console)
-    for name, usual in (("jobs", 1), ("shard", (1, 1))):
+    for name, usual in (("jobs", 1), ("shard", (1, 1)), ("cluster", None)):
         if getattr(options, name) != usual:
             raise InputError(f"--{name}", "it needs --rows", "name a file for the rows")
     with reading_found(options.models, options) as readings:

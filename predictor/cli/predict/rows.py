@@ -20,12 +20,13 @@ from predictor.cli.measured import measured_of
 from predictor.cli.predicting import PredictionStore, choose_targets
 from predictor.cli.progress import progress_on
 from predictor.cli.reading import unique
-from predictor.core.errors import HostError, InputError
+from predictor.core.errors import CtmError, HostError, InputError
 from predictor.core.progress import CancelToken, Progress, no_progress
-from predictor.core.records import Prediction
+from predictor.core.records import Prediction, Target
+from predictor.services.cluster import Cluster, Request, predict_on_cluster
 from predictor.services.models.files import find_model_files
 from predictor.services.models.ingestion import IngestionWorker, Model
-from predictor.services.prediction.predict import predict
+from predictor.services.prediction.predict import KnownTargets, predict
 
 _MOST_FILES: Final = 1_000_000
 _NUMBERS: Final = (
@@ -74,13 +75,12 @@ def write_rows(options: argparse.Namespace, console: Console) -> int:
     progress = progress_on(console) if sys.stderr.isatty() else no_progress
     with closing(PredictionStore(options.store)) as store, _Writer(options.rows) as writer:
         signatures = store.signatures(targets)
-        for done, (path, model) in enumerate(_read_side_by_side(paths, options), 1):
-            if isinstance(model, InputError):
+        where = _predicted_here if options.cluster is None else _predicted_on_cluster
+        for done, (path, row) in enumerate(where(paths, targets, options, store, signatures), 1):
+            if isinstance(row, CtmError):
                 failed += 1
-                writer.write([{"model": path, "problem": model.reason}])
+                writer.write([{"model": path, "problem": row.reason}])
             else:
-                own, devices = measured_of(options, store, [model], (), signatures)
-                row = predict([model], targets, options.engine, own, signatures, devices)
                 writer.write([_row(path, each) for each in row])
             progress(Progress(done, len(paths), "models predicted"))
         stored = store.exit_code(console, "your measurements were not used")
@@ -100,10 +100,58 @@ def _check_options(options: argparse.Namespace) -> None:
     for name, given in others.items():
         if given:
             raise InputError(name, "it does not go with --rows", "leave one of them out")
+    if options.cluster is not None and options.jobs != 1:
+        raise InputError("--jobs", "it does not go with --cluster", "leave one of them out")
+    if options.cluster is not None:
+        _cluster(options)  # refused before anything is read
+    for name in ("ca", "cert", "key"):
+        if options.cluster is None and getattr(options, f"cluster_{name}") is not None:
+            raise InputError(f"--cluster-{name}", "it needs --cluster", "name a cluster")
     if options.rows.suffix.lower() not in {".jsonl", ".csv"}:
         raise InputError(
             f"--rows {options.rows}", "its ending is neither .jsonl nor .csv", "choose one of them"
         )
+
+
+def _predicted_here(
+    paths: Sequence[str],
+    targets: Sequence[Target],
+    options: argparse.Namespace,
+    store: PredictionStore,
+    signatures: KnownTargets,
+) -> Iterator[tuple[str, Sequence[Prediction] | CtmError]]:
+    """Yield the predictions of each file as it is read, or why it cannot be."""
+    for path, model in _read_side_by_side(paths, options):
+        if isinstance(model, InputError):
+            yield path, model
+        else:
+            own, devices = measured_of(options, store, [model], (), signatures)
+            yield path, predict([model], targets, options.engine, own, signatures, devices)
+
+
+def _cluster(options: argparse.Namespace) -> Cluster:
+    certificates = (options.cluster_ca, options.cluster_cert, options.cluster_key)
+    return Cluster(options.cluster, *certificates)
+
+
+def _predicted_on_cluster(
+    paths: Sequence[str],
+    targets: Sequence[Target],
+    options: argparse.Namespace,
+    store: PredictionStore,
+    signatures: KnownTargets,
+) -> Iterator[tuple[str, Sequence[Prediction] | CtmError]]:
+    """Yield the predictions of each file as workers of the cluster have them."""
+    bindings, shapes = unique(options.dim, "--dim"), unique(options.shape, "--shape")
+    cluster = _cluster(options)
+    request = Request(tuple(targets), options.engine, signatures, bindings, options.batch, shapes)
+    with closing(predict_on_cluster(cluster, request, paths)) as answers:
+        for path, answer in answers:
+            if not isinstance(answer, CtmError) and store.is_measured(answer[0].fingerprint):
+                # What the user measured of a model stays here, and is counted in here.
+                yield from _predicted_here([path], targets, options, store, signatures)
+            else:
+                yield path, answer
 
 
 def _read_side_by_side(

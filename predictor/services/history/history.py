@@ -126,6 +126,10 @@ class History:
         fingerprints = [model.graph.fingerprint for model in models]
         return measurement_records.of_fingerprints(self._database, fingerprints)
 
+    def is_measured(self, fingerprint: str) -> bool:
+        """Return whether the user measured a graph."""
+        return bool(measurement_records.of_fingerprints(self._database, [fingerprint]))
+
     def own_signatures(self) -> OwnSignatures:
         """Return the user's measurements of targets, as engines take them."""
         return read_own_signatures(self._database)
