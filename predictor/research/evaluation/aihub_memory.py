@@ -32,6 +32,9 @@ _COLUMNS: Final = (
     *("model_id", "component", "precision", "form_factor", "runtime", "primary_compute_unit"),
     *("peak_mem_min_mb", "peak_mem_max_mb", "layers_gpu", "layers_cpu", "mirror_of"),
 )
+# Programs of AI Engine Direct, made ahead of time or not, and its context binary in an ONNX file.
+_QNN: Final = ("precompiled_qnn_onnx", "qnn_context_binary", "qnn_dlc")
+_RUNTIMES: Final = {"onnx": "onnxruntime", "tflite": "tflite", **dict.fromkeys(_QNN, "qnn")}
 _SYSTEMS: Final = {"IoT": "board"}  # Linux; phones, headsets and cars run Android
 _OTHERS: Final = "phone, headset, car"
 
@@ -54,10 +57,14 @@ added, so a prediction states weights and activations alone."""
 _SUPPORT: Final = """\
 ## Operators that fall back
 
-ONNX Runtime with its QNN provider, networks that ran mostly on the NPU. *Named*: a prediction says
-that operators are not supported. *Fell back*: the profile has layers on the processor or the GPU.
-That an Erf counts in quantised networks alone was seen in these rows: the list has none, and in
-floating point ONNX Runtime makes it one Gelu with what stands around it."""
+Networks that ran mostly on the NPU. *Named*: a prediction says that operators are not supported.
+*Fell back*: the profile has layers on the processor or the GPU. AI Engine Direct (`qnn`) has no
+fall-back: what is named there is told not to convert, and each such run is a false alarm. The
+graphs are those of the ONNX files; AI Hub converts other files of the same networks for the other
+runtimes.
+
+That an Erf counts in quantised networks under ONNX Runtime alone was seen in these rows: the list
+has none, and in floating point ONNX Runtime makes it one Gelu with what stands around it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,16 +97,18 @@ def memory_check(data: Path, progress: ProgressCallback) -> dict[str, Any]:
     for run in runs:
         if run.needed is not None:
             groups[run.runtime, run.unit, run.system].append(run)
-    judged = [run for run in runs if run.runtime == "onnx" and run.unit == "NPU"]
+    judged: dict[tuple[str, bool], list[_Run]] = defaultdict(list)
+    for run in runs:
+        if run.unit == "NPU":
+            judged[_RUNTIMES[run.runtime], run.is_quantised].append(run)
     return {
         "memory": [
             dict(zip(("runtime", "unit", "system"), key, strict=True)) | _within(group)
             for key, group in sorted(groups.items())
         ],
         "support": [
-            {"quantised": is_quantised}
-            | _counts([run for run in judged if run.is_quantised is is_quantised])
-            for is_quantised in (False, True)
+            {"runtime": runtime, "quantised": is_quantised} | _counts(group)
+            for (runtime, is_quantised), group in sorted(judged.items())
         ],
     }
 
@@ -124,7 +133,8 @@ def _runs(data: Path, graphs: Mapping[str, OperatorGraph]) -> Iterator[_Run]:
             continue
         unit, is_quantised = row["primary_compute_unit"], row["precision"] != "float"
         of_processor = Precision.FP32 if unit == "CPU" else Precision.FP16
-        target = _target(Precision.INT8 if is_quantised else of_processor)
+        precision = Precision.INT8 if is_quantised else of_processor
+        target = _target(_RUNTIMES[row["runtime"]], precision)
         needed = memory_uses(graph, [target])[0].peak_bytes / _MIB
         yield _Run(
             row["runtime"],
@@ -139,9 +149,9 @@ def _runs(data: Path, graphs: Mapping[str, OperatorGraph]) -> Iterator[_Run]:
         )
 
 
-def _target(precision: Precision) -> Target:
+def _target(runtime: str, precision: Precision) -> Target:
     device = Device(NAME, "AI Hub", "Qualcomm", Family.NPU, {})
-    return Target(device, Configuration("onnxruntime", precision))
+    return Target(device, Configuration(runtime, precision))
 
 
 def _within(runs: list[_Run]) -> dict[str, Any]:
@@ -186,9 +196,10 @@ def memory_page(figures: Mapping[str, Any], origin: str) -> str:
         ],
     )  # fmt: skip
     support = table(
-        ("networks", "runs", "named, fell back", "named only", "fell back only", "neither"),
+        ("runtime", "networks", "runs", "named, fell back", "named only", "fell back only",
+         "neither"),
         [
-            ("quantised" if g["quantised"] else "floating point", g["runs"],
+            (g["runtime"], "quantised" if g["quantised"] else "floating point", g["runs"],
              g["named_and_fell_back"], g["named_only"], g["fell_back_only"], g["neither"])
             for g in figures["support"]
         ],

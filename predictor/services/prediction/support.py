@@ -29,9 +29,10 @@ class SupportList:
 
     Attributes:
         title: the runtime's part, for people.
-        runtime: its name in the registry.
+        runtimes: their names in the registry.
         families: kinds of unit.
         vendors: makers of the units; empty for all.
+        architectures: beginnings of the ids of their architectures; empty for all.
         otherwise: what happens to other operators, in words.
         source: of the list, with its version.
         types: ONNX types of the default domain.
@@ -40,19 +41,21 @@ class SupportList:
     """
 
     title: str
-    runtime: str
+    runtimes: frozenset[str]
     families: frozenset[str]
     vendors: frozenset[str]
+    architectures: tuple[str, ...]
     otherwise: str
     source: str
     types: frozenset[str]
     lists_all: bool
     in_float: frozenset[str]
 
-    def covers(self, runtime: str, family: str, vendor: str) -> bool:
+    def covers(self, runtime: str, family: str, vendor: str, architecture: str) -> bool:
         """Whether the list is about a kind of target."""
         of_vendor = not self.vendors or vendor in self.vendors
-        return runtime == self.runtime and family in self.families and of_vendor
+        of_design = not self.architectures or architecture.startswith(self.architectures)
+        return runtime in self.runtimes and family in self.families and of_vendor and of_design
 
     def refused(self, graph: OperatorGraph, *, is_float: bool) -> Unsupported | None:
         """Return the operators of a graph that do not run; those of other domains are not judged.
@@ -95,16 +98,17 @@ def unsupported(graph: OperatorGraph, targets: Sequence[Target]) -> list[Unsuppo
     given: list[Unsupported | None] = []
     for target in targets:
         device, configuration = target.device, target.configuration
-        listed = _list_of(configuration.runtime, device.family, device.vendor)
+        listed = _list_of(configuration.runtime, device.family, device.vendor, device.architecture)
         is_float = configuration.precision is not Precision.INT8
         given.append(None if listed is None else held_against(listed, is_float))
     return given
 
 
 @cache
-def _list_of(runtime: str, family: str, vendor: str) -> SupportList | None:
-    lists = support_lists()
-    return next((each for each in lists if each.covers(runtime, family, vendor)), None)
+def _list_of(runtime: str, family: str, vendor: str, architecture: str) -> SupportList | None:
+    """Return the first list of a kind of target: those of one design stand before the others."""
+    kind = runtime, family, vendor, architecture
+    return next((listed for listed in support_lists() if listed.covers(*kind)), None)
 
 
 @cache
@@ -122,9 +126,10 @@ def _support_list(entry: Mapping[str, object]) -> SupportList:
 
     return SupportList(
         title=str(entry["title"]),
-        runtime=str(entry["runtime"]),
+        runtimes=names("runtimes"),
         families=names("families"),
         vendors=names("vendors"),
+        architectures=tuple(names("architectures")),
         otherwise=str(entry["otherwise"]),
         source=f"{entry['source']} ({entry['version']})",
         types=names("runs") or names("lacks"),

@@ -53,7 +53,7 @@ def test_named_operators_are_held_against_layers_that_fell_back(data: Path) -> N
 def test_the_page_has_both_tables(data: Path) -> None:
     page = memory_page(memory_check(data, no_progress), "Written by a test.")
     assert "| onnx | NPU | board | 1 | 0.00 | 100.00 | 2.00 | 1.00 | 0.50 |" in page
-    assert "| quantised | 2 | 1 | 1 | 0 | 0 |" in page
+    assert "| onnxruntime | quantised | 2 | 1 | 1 | 0 | 0 |" in page
 
 
 def test_a_folder_without_the_graphs_is_refused(tmp_path: Path) -> None:

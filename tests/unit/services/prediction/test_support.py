@@ -25,10 +25,19 @@ def graph_of(*types: str, flags: int = 0) -> OperatorGraph:
 
 
 def target_of(
-    runtime: str, family: Family, vendor: str = "", precision: Precision = Precision.FP16
+    runtime: str,
+    family: Family,
+    vendor: str = "",
+    precision: Precision = Precision.FP16,
+    architecture: str = "",
 ) -> Target:
     target = make_target(runtime=runtime, family=family, precision=precision)
-    return replace(target, device=replace(target.device, vendor=vendor))
+    device = replace(target.device, vendor=vendor, architecture=architecture)
+    return replace(target, device=device)
+
+
+def npu_of(architecture: str, runtime: str = "tflite") -> Target:
+    return target_of(runtime, Family.NPU, "Maker", Precision.INT8, architecture)
 
 
 QNN = target_of("onnxruntime", Family.NPU, "Qualcomm")
@@ -43,6 +52,15 @@ QNN = target_of("onnxruntime", Family.NPU, "Qualcomm")
         (target_of("tensorrt", Family.GPU), "QLinearConv", "the model is not converted"),
         (target_of("openvino", Family.CPU), "DeformConv", "the model is not converted"),
         (target_of("rknn", Family.NPU), "TopK", "the model is not converted"),
+        (target_of("qnn", Family.NPU, "Qualcomm"), "Unique", "the model is not converted"),
+        (target_of("snpe", Family.NPU, "Qualcomm"), "Loop", "the model is not converted"),
+        (target_of("tflite", Family.NPU, "Qualcomm"), "GridSample", "on the CPU instead"),
+        (target_of("coreml", Family.NPU, "Apple"), "NonZero", "on the CPU instead"),
+        (target_of("onnxruntime", Family.GPU, "Apple"), "NonZero", "on the CPU instead"),
+        (npu_of("edgetpu"), "Abs", "on the CPU instead"),
+        (npu_of("ethos-u65-256"), "Transpose", "on the CPU instead"),
+        (npu_of("intel-npu-4000", "openvino"), "Unique", "the model is not compiled"),
+        (target_of("openvino", Family.GPU), "BitwiseNot", "the model is not compiled"),
     ],
 )
 def test_an_operator_off_the_list_is_named_and_a_convolution_is_not(
@@ -63,7 +81,8 @@ def test_without_a_list_nothing_is_judged() -> None:
         target_of("ncnn", Family.CPU),
         target_of("onnxruntime", Family.CPU),
         target_of("onnxruntime", Family.GPU, "AMD"),
-        target_of("qnn", Family.NPU, "Qualcomm"),
+        npu_of("vip8000"),
+        npu_of("edgetpu", "onnxruntime"),
     ):
         assert unsupported(graph, [target]) == [None]
 
@@ -101,11 +120,22 @@ def test_the_remark_names_the_types_and_what_happens() -> None:
 def test_lists_are_of_runtimes_and_vendors_that_there_are() -> None:
     devices = load_catalogue().devices
     for listed in support_lists():
-        assert listed.runtime in RUNTIMES
+        assert listed.runtimes <= set(RUNTIMES)
         assert listed.types
         assert "Conv" in listed.types if listed.lists_all else "Conv" not in listed.types
-        assert any(
-            listed.covers(configuration.runtime, device.family, device.vendor)
+        assert listed.runtimes & {
+            configuration.runtime
             for device in devices
             for configuration in device.configurations
-        )
+            if listed.covers(
+                configuration.runtime, device.family, device.vendor, device.architecture
+            )
+        }
+
+
+def test_a_list_of_one_design_goes_before_that_of_all() -> None:
+    graph = graph_of("Conv", "Unique")
+    assert unsupported(graph, [npu_of("myriad-x", "openvino")]) == [None]
+    (refused,) = unsupported(graph, [npu_of("intel-npu-4000", "openvino")])
+    assert refused is not None
+    assert refused.runtime == "OpenVINO on an NPU"
