@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
-from PySide6.QtGui import QActionGroup
+from PySide6.QtGui import QActionGroup, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QMenu, QToolButton, QTreeView, QWidget
 
 from ctm_gui.targets.choice import TargetSelection
@@ -17,6 +17,8 @@ from predictor.core.wording import configuration_text
 
 _BASIS_WIDTH = 76
 _STAR_WIDTH = 22
+# In a narrower panel devices would be left with a letter of their names.
+_BASIS_FITS_PX = 290
 
 
 class TargetsPanel(QWidget):
@@ -69,8 +71,13 @@ class TargetsPanel(QWidget):
         self.selection.select(self._model.shown_device_ids(), selected=selected)
 
     def _show_badges(self) -> None:
-        """Leave the room to the names while there is no number yet."""
-        self._tree.setColumnHidden(Column.BASIS, not self.selection.has_badges)
+        """Leave the room to the names where the panel is narrow, or while there is no number."""
+        shown = self.selection.has_badges and self.width() >= _BASIS_FITS_PX
+        self._tree.setColumnHidden(Column.BASIS, not shown)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._show_badges()
 
     def _build_header(self) -> QHBoxLayout:
         check = tool_button("All", "Check every device that is shown", "Check all shown targets")

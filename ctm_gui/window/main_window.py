@@ -11,7 +11,6 @@ from PySide6.QtGui import QCloseEvent, QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import (
     QFileDialog,
     QMainWindow,
-    QTabWidget,
     QToolBar,
     QWidget,
 )
@@ -38,7 +37,7 @@ from ctm_gui.window.session import (
     remembered_unit,
     restore_targets,
 )
-from ctm_gui.window.side_panels import SidePanels
+from ctm_gui.window.side_panels import SidePanels, Views
 from ctm_gui.window.start_page import FirstView
 from ctm_gui.window.status_line import StatusLine
 from ctm_gui.window.workspace import Workspace
@@ -266,9 +265,7 @@ class MainWindow(QMainWindow):
 
     def _arrange(self) -> None:
         self.first_view = FirstView(self.workspace.shelf)
-        self.tabs = QTabWidget()
-        self.tabs.setDocumentMode(True)
-        self.tabs.setAccessibleName("Views")
+        self.tabs = Views()
         for index, title in enumerate(TITLES):
             self.tabs.addTab(QWidget() if index else self.first_view, title)
         across, down = Qt.Orientation.Horizontal, Qt.Orientation.Vertical

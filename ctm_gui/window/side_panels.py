@@ -1,7 +1,8 @@
-"""The panels at the left, which give way where the window is narrow."""
+"""The views as tabs, and the panels at the left, which give way where the window is narrow."""
 
 from __future__ import annotations
 
+from PySide6.QtCore import QSize
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QTabWidget, QWidget
 
@@ -11,6 +12,24 @@ from ctm_gui.window.actions import CHOOSE_TAB, DEVICES_TAB, HISTORY_TAB
 _NARROW_PX = 1200
 # The ticks do not change what these show.
 _APART = {DEVICES_TAB, HISTORY_TAB, CHOOSE_TAB}
+
+
+class Views(QTabWidget):
+    """The views; only the one that is shown has a say in the least width of the window."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setDocumentMode(True)
+        self.setAccessibleName("Views")
+        self.currentChanged.connect(self.updateGeometry)
+
+    def minimumSizeHint(self) -> QSize:
+        shown = self.currentWidget()
+        if shown is None:
+            return super().minimumSizeHint()
+        # Qt's own is that of the widest view, shown or not.
+        bar, least = self.tabBar().minimumSizeHint(), shown.minimumSizeHint()
+        return QSize(max(bar.width(), least.width()), bar.height() + least.height())
 
 
 class SidePanels:

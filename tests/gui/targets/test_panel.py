@@ -184,11 +184,21 @@ def test_badges_tell_the_basis_of_the_numbers(
 
 
 def test_names_have_the_room_of_the_badges_until_there_are_any(panel: TargetsPanel) -> None:
+    panel.resize(340, 600)
     assert panel.tree.isColumnHidden(Column.BASIS)
     panel.selection.set_badges({"rtx-1": ("analytic", "The numbers are analytic.")})
     assert not panel.tree.isColumnHidden(Column.BASIS)
     panel.selection.set_badges({})
     assert panel.tree.isColumnHidden(Column.BASIS)
+
+
+def test_a_narrow_panel_leaves_its_room_to_the_names(panel: TargetsPanel) -> None:
+    panel.show()
+    panel.selection.set_badges({"rtx-1": ("analytic", "The numbers are analytic.")})
+    panel.resize(230, 600)
+    assert panel.tree.isColumnHidden(Column.BASIS)
+    panel.resize(340, 600)
+    assert not panel.tree.isColumnHidden(Column.BASIS)
 
 
 TWO_WAYS = (Configuration("pytorch"), Configuration("tensorrt", Precision.FP16))

@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QLabel
+from pytestqt.qtbot import QtBot
 
 from ctm_gui.compare.tabs import SWEEP_PAGE
 from ctm_gui.window.actions import COMPARE_TAB, DEVICES_TAB, HISTORY_TAB
 from ctm_gui.window.main_window import MainWindow
+from ctm_gui.window.side_panels import Views
 
 
 @pytest.fixture
@@ -37,6 +39,22 @@ def test_a_form_or_a_long_table_has_a_narrow_window_for_itself(
     narrow.show_tab(COMPARE_TAB)
     assert has_panels(narrow)
     assert narrow.actions_by_id["side_bar"].isChecked()
+
+
+def test_every_view_fits_a_narrow_window(narrow: MainWindow) -> None:
+    for tab in range(narrow.tabs.count()):
+        narrow.show_tab(tab)
+        assert narrow.minimumSizeHint().width() <= 1024, narrow.tabs.tabText(tab)
+
+
+def test_a_view_that_was_looked_at_does_not_widen_the_window(qtbot: QtBot) -> None:
+    views = Views()
+    qtbot.addWidget(views)
+    views.addTab(QLabel("narrow"), "Narrow")
+    views.addTab(QLabel("wide " * 300), "Wide")
+    assert views.minimumSizeHint().width() < 1024
+    views.setCurrentIndex(1)
+    assert views.minimumSizeHint().width() > 1024
 
 
 def test_the_users_choice_goes_before_the_width(narrow: MainWindow) -> None:
