@@ -26,6 +26,7 @@ from ctm_gui.report.tables import draw_facts, draw_table
 from ctm_gui.widgets.theme import LIGHT
 from predictor.core.progress import CancelToken, Progress, ProgressCallback, no_progress
 from predictor.core.report import (
+    USUAL_SECTIONS,
     BarChart,
     Block,
     Bullets,
@@ -125,6 +126,7 @@ _HEADING = Style(104, bold=True)
 _KEPT = 1500.0
 # So does a heading; its own height and that of a paragraph are in it.
 _HEADED = 900.0
+_ABOVE, _BELOW = 60.0, 50.0  # a heading
 
 
 def compose(
@@ -149,7 +151,7 @@ def compose(
     token = cancel or CancelToken()
     flow = Flow(size, Typeface())
     _title(flow, report)
-    contents = _contents(flow, report) if len(report.sections) > 1 else []
+    contents = _contents(flow, report) if len(report.sections) > len(USUAL_SECTIONS) else []
     total = sum(len(section.blocks) for section in report.sections)
     done = 0
     for place, section in enumerate(report.sections):
@@ -223,20 +225,23 @@ def _first_height(flow: Flow, blocks: Sequence[Block]) -> float:
 def _least_height(flow: Flow, following: Sequence[Block]) -> float:
     """Return the room of a heading with the beginning of its content, so that it is never alone."""
     least = _HEADED
+    # A picture right under its heading has no paragraph between.
+    above = _ABOVE + flow.typeface.line_height(_HEADING) + _BELOW
     for block in following:
         if isinstance(block, Heading):
             break
         if isinstance(block, BarChart):
-            least = _HEADED + chart_height(block)
+            least = above + chart_height(block)
         elif isinstance(block, HeatMap):
-            least = _HEADED + heat_map_height(flow, block)
+            least = above + heat_map_height(flow, block)
         elif isinstance(block, RooflineChart):
-            least = _HEADED + roofline_height(flow)
+            least = above + roofline_height(flow)
+        above = _HEADED
     return least
 
 
 def _heading(flow: Flow, heading: Heading) -> None:
-    flow.skip(60.0)
+    flow.skip(_ABOVE)
     lines = wrapped(flow.typeface, heading.text, _HEADING, flow.width, 2)
     height = flow.typeface.line_height(_HEADING)
     for line in lines:
@@ -244,7 +249,7 @@ def _heading(flow: Flow, heading: Heading) -> None:
         flow.y += height
     if heading.detail:
         _detail(flow, heading.detail, flow.typeface.width(lines[-1], _HEADING), height)
-    flow.y += 50.0
+    flow.y += _BELOW
 
 
 def _detail(flow: Flow, detail: str, taken: float, height: float) -> None:

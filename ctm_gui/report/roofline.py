@@ -15,7 +15,7 @@ from predictor.core.units import format_count
 
 _TINY = Style(66)
 _LEGEND = 170.0
-_PLOT = 1500.0
+_PLOT = 1340.0
 _AXIS = 300.0
 _LABELS = 520.0
 _MARGIN = 0.15  # decades

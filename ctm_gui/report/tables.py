@@ -21,7 +21,7 @@ _LABEL_SHARE = 0.24
 # Letters and gaps from which a table takes the first in which no figure breaks.
 _SETTINGS = tuple(
     (Style(size), Style(size, bold=True), gap)
-    for size, gap in ((SMALL.size, _GAP), (70, 70.0), (62, 50.0), (54, 50.0), (46, 50.0))
+    for size, gap in ((70, 70.0), (62, 50.0), (54, 50.0), (46, 50.0))
 )
 
 

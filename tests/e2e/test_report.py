@@ -129,16 +129,19 @@ def test_a_store_that_fails_costs_no_report(ctm: Run, mobilenet: Path, tmp_path:
 
 
 @needs_poppler
-def test_four_pages_unless_appendices_are_asked_for(
-    ctm: Run, mobilenet: Path, tmp_path: Path
+@pytest.mark.parametrize("paper", ["a4", "letter"])
+def test_four_pages_for_three_models_on_nine_targets_unless_appendices_are_asked_for(
+    ctm: Run, mobilenet: Path, tmp_path: Path, paper: str
 ) -> None:
     samples = sorted(mobilenet.parent.glob("*.onnx"))
-    chosen = ("rpi5", "rtx3090", "rtx4090", "a100-sxm4-40gb", "rk3588-cpu", "jetson-orin-nano-gpu")
+    chosen = ("rpi4", "rpi5", "rk3588-cpu", "jetson-orin-nano-gpu", "snapdragon-8-gen-3")
+    chosen += ("core-i7-1165g7", "rtx3060", "rtx4090", "a100-pcie-40gb")
     devices = [word for device in chosen for word in ("--device", device)]
     pages = []
     for further in ((), ("--with", "devices,methods")):
         path = tmp_path / f"{len(further)}.pdf"
-        ctm("report", *samples, *devices, "--budget-ms", "10", *further, "-o", path)
+        options = ("--budget-ms", "33", "--page", paper, *further, "-o", path)
+        ctm("report", *samples, *devices, *options)
         text = subprocess.run(["pdfinfo", str(path)], capture_output=True, text=True, check=True)
         pages.append(int(text.stdout.split("Pages:")[1].split()[0]))
 

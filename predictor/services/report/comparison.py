@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 
 from predictor.core.columns import (
     Place,
@@ -25,6 +26,7 @@ from predictor.core.report import (
     Bullets,
     Cell,
     Column,
+    Facts,
     Heading,
     Row,
     Section,
@@ -56,7 +58,7 @@ _BASIS_SENTENCES: dict[Basis, str] = {
     Basis.PROBED: "Calibrated: predicted from other networks that were measured on this target.",
     Basis.ZERO_SHOT: (
         "From specs: predicted from the device's facts and from measurements of hardware or "
-        "configurations near it, where there are any; the remark names them."
+        "configurations near it, where there are any."
     ),
     Basis.ANALYTIC: (
         "Analytic: the time at the device's peak rates, operator by operator. Real runs are "
@@ -69,30 +71,58 @@ _BASIS_SENTENCES: dict[Basis, str] = {
 def comparison_section(request: ReportRequest) -> Section:
     """Return a table a model, and how sure its numbers are."""
     blocks: list[Block] = []
+    origins = _common_origins(request)
     for model in request.models:
         pairs = request.pairs_of(model)
         batches = sorted({batch_of(pair.prediction.configuration) for pair in pairs})
         batch = f"batch {', '.join(map(str, batches))}"
         blocks.append(Heading(shown(model.label), f"{plural(len(pairs), 'target')}, {batch}"))
-        blocks.append(_table(pairs, request))
+        blocks.append(_table(pairs, request, origins))
+    if origins:
+        facts = tuple((target, Cell(origin)) for target, origin in origins.items())
+        blocks += [Heading("Where the numbers come from"), Facts(facts)]
     blocks += [Heading("How sure this is"), Bullets(tuple(_sureness(request)))]
     return Section(SectionId.COMPARISON, "Comparison", tuple(blocks))
 
 
-def _table(pairs: Sequence[Pair], request: ReportRequest) -> Table:
-    """Return a row a pair in the registry's columns; those with nothing to say are left out."""
+def _common_origins(request: ReportRequest) -> dict[str, str]:
+    """Return by target the measurements that the numbers of all models come from.
+
+    A target whose models differ, or a report of one model, has them in its rows.
+    """
+    if len(request.models) == 1:
+        return {}
+    origins: dict[str, set[str]] = {}
+    for pair in request.pairs():
+        measured = pair.prediction.basis is Basis.MEASURED
+        origin = "" if measured else pair.prediction.evidence
+        origins.setdefault(request.target_name(pair.target), set()).add(origin)
+    common = {target: texts.pop() for target, texts in origins.items() if len(texts) == 1}
+    return {target: capitalised(shown(origin)) for target, origin in common.items() if origin}
+
+
+def _table(pairs: Sequence[Pair], request: ReportRequest, origins: Collection[str]) -> Table:
+    """Return a row a pair in the registry's columns; those with nothing to say are left out.
+
+    Args:
+        pairs: one a row.
+        request: the report's.
+        origins: targets whose measurements are told elsewhere.
+    """
     context = TableContext(Place.REPORT, request.unit, request.budget_ms)
     # Over all models, so that the tables of one report have the same columns.
     every = [_row_of(pair) for pair in request.pairs()]
     columns = [c for c in columns_of(Place.REPORT) if c.is_needed(every, context)]
+    rows = [_row_of(p, is_told=request.target_name(p.target) in origins) for p in pairs]
     return Table(
         tuple(Column(c.id, c.title(context), c.is_number) for c in columns),
-        tuple(_row(_row_of(pair), columns, context) for pair in pairs),
+        tuple(_row(row, columns, context) for row in rows),
     )
 
 
-def _row_of(pair: Pair) -> PredictionRow:
-    return PredictionRow(pair.prediction, pair.target.device.name, pair.model.label)
+def _row_of(pair: Pair, *, is_told: bool = False) -> PredictionRow:
+    prediction = replace(pair.prediction, evidence="") if is_told else pair.prediction
+    return PredictionRow(prediction, pair.target.device.name, pair.model.label)
 
 
 def _row(row: PredictionRow, columns: Sequence[PredictionColumn], context: TableContext) -> Row:

@@ -79,6 +79,29 @@ def test_the_figures_are_those_of_the_predictions_the_fastest_first() -> None:
     assert {cell.text for cell in column(table, "basis")} == {"analytic"}
 
 
+def test_what_the_numbers_of_all_models_come_from_is_told_once_a_target() -> None:
+    request = make_request(make_model(*TWO), make_model(*TWO[:1]))
+    slow, fast = "from its chip", "from this device"
+    predictions = tuple(
+        replace(prediction, evidence=evidence)
+        for prediction, evidence in zip(
+            request.predictions, (slow, fast, slow, "from other nets"), strict=True
+        )
+    )
+    report = build_report(replace(request, predictions=predictions))
+    (facts,) = of_kind(report, SectionId.COMPARISON, Facts)
+    assert [(name, cell.text) for name, cell in facts.rows] == [("Slow", "From its chip")]
+    tables = of_kind(report, SectionId.COMPARISON, Table)
+    assert [[row.note for row in table.rows] for table in tables] == [
+        ["From this device", ""],
+        ["From other nets", ""],
+    ]
+
+    alone = replace(make_request(), predictions=predictions[:2])
+    (table,) = of_kind(build_report(alone), SectionId.COMPARISON, Table)
+    assert [row.note for row in table.rows] == ["From this device", "From its chip"]
+
+
 def test_a_budget_between_two_targets_parts_them() -> None:
     request = make_request()
     budget_ms = sum(p.latency_ms or 0.0 for p in request.predictions) / 2
