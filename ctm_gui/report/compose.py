@@ -23,6 +23,7 @@ from ctm_gui.report.flow import (
 from ctm_gui.report.marks import Box, Line, Pages, PageSize, Style, Text, Typeface, wrapped
 from ctm_gui.report.roofline import draw_roofline, roofline_height
 from ctm_gui.report.tables import draw_facts, draw_table
+from ctm_gui.report.timeline import draw_timeline, timeline_height
 from ctm_gui.widgets.theme import LIGHT
 from predictor.core.progress import CancelToken, Progress, ProgressCallback, no_progress
 from predictor.core.report import (
@@ -39,6 +40,7 @@ from predictor.core.report import (
     RooflineChart,
     Section,
     Table,
+    Timeline,
 )
 from predictor.core.wording import percent
 
@@ -63,13 +65,15 @@ def draw_heat_map(flow: Flow, heat_map: HeatMap) -> None:
     _head(flow, heat_map.row_title, labels, cell, head)
     every = [value for row in heat_map.values for value in row]
     highest = max(every, default=0.0)
-    # A map that is even all over stays pale: nothing stands out of it.
-    darkest = max(highest, _EVEN * sum(every) / max(len(every), 1)) or 1.0
-    for name, values in zip(heat_map.rows, heat_map.values, strict=True):
+    # A map of shares that is even all over stays pale: nothing stands out of it.
+    even = _EVEN * sum(every) / max(len(every), 1)
+    darkest = highest if heat_map.texts else max(highest, even)
+    texts = heat_map.texts or (None,) * len(heat_map.rows)
+    for name, values, written in zip(heat_map.rows, heat_map.values, texts, strict=True):
         if flow.need(_ROW):
             _head(flow, heat_map.row_title, labels, cell, head)
         flow.text(LEFT, flow.y + 12.0, flow.fitted(name, SMALL, names_width - 60.0), SMALL)
-        _cells(flow, values, darkest, cell)
+        _cells(flow, values, written, darkest or 1.0, cell)
         flow.y += _ROW
     flow.y += 140.0
 
@@ -99,24 +103,30 @@ def _head(flow: Flow, row_title: str, labels: Sequence[str], cell: float, head: 
     flow.y = bottom
 
 
-def _cells(flow: Flow, values: Sequence[float], darkest: float, cell: float) -> None:
+def _cells(
+    flow: Flow,
+    values: Sequence[float],
+    written: Sequence[str] | None,
+    darkest: float,
+    cell: float,
+) -> None:
     x = LEFT + flow.width * _NAME_SHARE
     for place, value in enumerate(values):
         strength = min(max(0.0, value / darkest), 1.0)
         left = x + place * cell
         flow.put(Box(left, flow.y, cell, _ROW, mixed(LIGHT.accent, strength), LIGHT.surface))
-        text, width = _percentage(flow, value, cell)
+        text = _percentage(flow, value, cell) if written is None else written[place]
+        text = flow.fitted(text, _TINY, cell)
+        width = flow.typeface.width(text, _TINY)
         colour = LIGHT.on_accent if strength > 0.5 else LIGHT.text
         top = flow.y + (_ROW - flow.typeface.line_height(_TINY)) / 2 + 6.0
         flow.text(left + (cell - width) / 2, top, text, _TINY, colour)
 
 
-def _percentage(flow: Flow, value: float, cell: float) -> tuple[str, float]:
-    """Return a share with a decimal where it is small and there is room, and its width."""
-    texts = [percent(round(value, decimals), 2) for decimals in (3, 2)]
-    widths = [flow.typeface.width(text, _TINY) for text in texts]
-    place = 0 if widths[0] < cell else 1
-    return texts[place], widths[place]
+def _percentage(flow: Flow, value: float, cell: float) -> str:
+    """Return a share with a decimal where it is small and there is room."""
+    exact, whole = (percent(round(value, decimals), 2) for decimals in (3, 2))
+    return exact if flow.typeface.width(exact, _TINY) < cell else whole
 
 
 _TITLE = Style(230, bold=True)
@@ -236,6 +246,8 @@ def _least_height(flow: Flow, following: Sequence[Block]) -> float:
             least = above + heat_map_height(flow, block)
         elif isinstance(block, RooflineChart):
             least = above + roofline_height(flow)
+        elif isinstance(block, Timeline):
+            least = above + timeline_height(block)
         above = _HEADED
     return least
 
@@ -300,4 +312,5 @@ _DRAWN: dict[type, Callable[[Flow, Any], None]] = {
     BarChart: draw_chart,
     HeatMap: draw_heat_map,
     RooflineChart: draw_roofline,
+    Timeline: draw_timeline,
 }

@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
+from predictor.core.wording import percent
+
 # On a linear axis, bars shorter than a fiftieth of the longest are hardly seen.
 LINEAR_SPAN: Final = 50.0
 # A budget further out than this many times the longest bar would squeeze all bars.
@@ -26,6 +28,10 @@ class SectionId(StrEnum):
     MODELS = "models"
     OPERATORS = "operators"
     ATTENTION = "attention"
+    ROOFLINE = "roofline"
+    TIMELINE = "timeline"
+    GRAPH = "graph"
+    MATRIX = "matrix"
     DEVICES = "devices"
     PROBING = "probing"
     SETTINGS = "settings"
@@ -179,7 +185,7 @@ class BarChart:
 
 @dataclass(frozen=True, slots=True)
 class HeatMap:
-    """A matrix of shares in colours, each cell with its percentage.
+    """A matrix of shares in colours, each cell with its percentage or a text of its own.
 
     Attributes:
         title: its message, in a line.
@@ -187,6 +193,7 @@ class HeatMap:
         rows: R labels.
         columns: C labels.
         values: R rows of C shares, 0 to 1.
+        texts: R rows of C texts in the cells; without them these are percentages.
     """
 
     title: str
@@ -194,6 +201,13 @@ class HeatMap:
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     values: tuple[tuple[float, ...], ...]
+    texts: tuple[tuple[str, ...], ...] = ()
+
+    def cells(self) -> tuple[tuple[str, ...], ...]:
+        """Return the texts of the cells, R rows of C."""
+        if self.texts:
+            return self.texts
+        return tuple(tuple(percent(round(v, 3), 2) for v in row) for row in self.values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,8 +254,52 @@ class RooflineChart:
     note: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A piece of a lane: from, to, its name, and the series whose colour it has; None for none."""
+
+    start: float
+    end: float
+    label: str
+    series: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """Pieces in a line, by their start."""
+
+    name: str
+    spans: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """Lanes over one axis of time, which begins at 0.
+
+    Attributes:
+        series: names of the colours.
+        lanes: from the top down.
+        total: end of the axis.
+        axis: its unit.
+    """
+
+    series: tuple[str, ...]
+    lanes: tuple[Lane, ...]
+    total: float
+    axis: str
+
+
 Block = (
-    Heading | Paragraph | Bullets | Facts | Commands | Table | BarChart | HeatMap | RooflineChart
+    Heading
+    | Paragraph
+    | Bullets
+    | Facts
+    | Commands
+    | Table
+    | BarChart
+    | HeatMap
+    | RooflineChart
+    | Timeline
 )
 
 

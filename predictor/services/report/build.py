@@ -18,6 +18,12 @@ from predictor.services.report.operators import (
     explained_pairs,
     operators_section,
 )
+from predictor.services.report.pictures import (
+    graphs_section,
+    matrix_section,
+    rooflines_section,
+    timelines_section,
+)
 from predictor.services.report.probing import probing_section
 from predictor.services.report.request import ReportRequest
 from predictor.services.report.settings import settings_section
@@ -30,6 +36,7 @@ EVERY_SECTION = tuple(SectionId)
 
 _PLAIN: dict[SectionId, Callable[[ReportRequest], Section]] = {
     SectionId.COMPARISON: comparison_section,
+    SectionId.MATRIX: matrix_section,
     SectionId.MODELS: models_section,
     SectionId.DEVICES: devices_section,
     SectionId.PROBING: probing_section,
@@ -42,7 +49,12 @@ _EXPLAINED: dict[SectionId, Callable[[ReportRequest, Sequence[Explained]], Secti
     SectionId.WHY: why_section,
     SectionId.OPERATORS: operators_section,
     SectionId.ATTENTION: attention_section,
+    SectionId.ROOFLINE: rooflines_section,
+    SectionId.TIMELINE: timelines_section,
+    SectionId.GRAPH: graphs_section,
 }
+# Of every pair; what else is explained are the models on their fastest targets.
+_EVERY_PAIR = frozenset({SectionId.OPERATORS, SectionId.ATTENTION})
 
 
 def build_report(
@@ -66,9 +78,9 @@ def build_report(
     token = cancel or CancelToken()
     explained: Sequence[Explained] = ()
     # Explaining takes most of the time: only what a section needs.
-    if {SectionId.OPERATORS, SectionId.ATTENTION} & set(sections):
+    if _EVERY_PAIR & set(sections):
         explained = explained_pairs(request, token, report)
-    elif {SectionId.SUMMARY, SectionId.WHY} & set(sections):
+    elif _EXPLAINED.keys() & set(sections):
         explained = explained_pairs(request, token, report, fastest_only=True)
     made = tuple(_sections(request, sections, explained, token))
     report(Progress(1, 1, "Writing"))

@@ -26,8 +26,8 @@ from predictor.core.report import (
     RooflineChart,
     Row,
     Table,
+    Timeline,
 )
-from predictor.core.wording import percent
 
 SCHEMA = "ctm-report/1"
 _KINDS: dict[str, type[Any]] = {
@@ -40,6 +40,7 @@ _KINDS: dict[str, type[Any]] = {
     "bar_chart": BarChart,
     "heat_map": HeatMap,
     "roofline": RooflineChart,
+    "timeline": Timeline,
 }
 _NAMES = {kind: name for name, kind in _KINDS.items()}
 
@@ -96,7 +97,7 @@ def _hints(record: Any) -> dict[str, Any]:
 
 
 def report_markdown(report: Report) -> str:
-    """Return the text; bar charts are tables of their figures, a roofline is left out."""
+    """Return the text; bar charts are tables, rooflines and timelines are left out."""
     return "\n\n".join(_parts(report)) + "\n"
 
 
@@ -158,10 +159,7 @@ def _bar_chart(chart: BarChart) -> str:
 
 def _heat_map(heat_map: HeatMap) -> str:
     header = [heat_map.row_title, *heat_map.columns]
-    rows = [
-        [name, *(percent(round(value, 3), 2) for value in values)]
-        for name, values in zip(heat_map.rows, heat_map.values, strict=True)
-    ]
+    rows = [[name, *texts] for name, texts in zip(heat_map.rows, heat_map.cells(), strict=True)]
     numeric = [False] + [True] * len(heat_map.columns)
     return f"**{markdown_text(heat_map.title)}**\n\n{_lines(header, rows, numeric)}"
 

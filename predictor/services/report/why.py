@@ -33,7 +33,7 @@ from predictor.services.report.operators import (
 )
 from predictor.services.report.request import ReportRequest
 
-_BOUNDS = ("compute", "memory", "launch")
+BOUNDS = ("compute", "memory", "launch")
 _POINTS = 300
 _TYPES = 5
 _FACTS = 3
@@ -58,7 +58,7 @@ def why_section(request: ReportRequest, explained: Sequence[Explained]) -> Secti
 def _pictures(one: Explained, request: ReportRequest) -> Iterator[Block]:
     yield pair_heading(one.pair, request)
     yield Paragraph(time_sentence(one.table, slowest(one.table, request.operators)))
-    roofline = _roofline(one)
+    roofline = roofline_chart(one)
     if roofline.points:
         yield roofline
     yield _types(one.table)
@@ -75,7 +75,7 @@ def _others(others: Sequence[Explained], request: ReportRequest) -> Iterator[Blo
         yield Paragraph(time_sentence(table, slowest(table, request.operators)) + change)
 
 
-def _roofline(one: Explained) -> RooflineChart:
+def roofline_chart(one: Explained) -> RooflineChart:
     """Return the roofs of a pair's target, and its slowest operators that multiply."""
     table = one.table
     roofline = roofline_of(one.pair.model.model, one.pair.target, table)
@@ -83,7 +83,7 @@ def _roofline(one: Explained) -> RooflineChart:
         is_placed = (roofline.intensity > 0) & (roofline.flops_per_s > 0)
     places = [place for place in slowest(table, len(table.names)) if is_placed[place]]
     return RooflineChart(
-        series=tuple(f"bound by {kind}" for kind in _BOUNDS),
+        series=tuple(f"bound by {kind}" for kind in BOUNDS),
         roofs=tuple(
             RoofMark(_roof_name(roof), roof.rate, roof.is_memory, roof.origin == BOUND)
             for roof in roofline.roofs
@@ -93,7 +93,7 @@ def _roofline(one: Explained) -> RooflineChart:
                 float(roofline.intensity[place]),
                 float(roofline.flops_per_s[place]),
                 float(table.share[place]),
-                _BOUNDS.index(table.bound_type[place]),
+                BOUNDS.index(table.bound_type[place]),
             )
             for place in places[:_POINTS]
         ),
@@ -117,7 +117,7 @@ def _types(table: OperatorTable) -> BarChart:
         places = of_type[name]
         bound = np.array([table.bound_type[place] for place in places])
         times = table.latency_ms[places]
-        most = max(_BOUNDS, key=lambda kind: float(times[bound == kind].sum()))
+        most = max(BOUNDS, key=lambda kind: float(times[bound == kind].sum()))
         text = f"{number(float(times.sum()))} ms, {percent(float(table.share[places].sum()))}"
         detail = f"{plural(len(places), 'operator')}, most by {most}"
         bars.append(Bar(shown(name), detail, 0, float(times.sum()), text))

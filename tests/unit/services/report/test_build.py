@@ -24,9 +24,11 @@ from predictor.core.report import (
     RooflineChart,
     SectionId,
     Table,
+    Timeline,
     Tone,
 )
 from predictor.core.units import LatencyUnit
+from predictor.core.wording import number
 from predictor.graph.model import Model
 from predictor.services.prediction.predict import OperatorTable, explain
 from predictor.services.prediction.sensitivity import Sensitivity, sensitivity_of
@@ -483,3 +485,51 @@ def test_only_the_fastest_target_is_explained_without_the_appendix_of_operators(
 
     build_report(make_request(explain=explain), USUAL_SECTIONS)
     assert explained == [FAST]
+
+
+PICTURES = (SectionId.ROOFLINE, SectionId.TIMELINE, SectionId.GRAPH, SectionId.MATRIX)
+
+
+def test_pictures_as_appendices_are_of_every_model_on_its_fastest_target() -> None:
+    request = make_request(make_model(*TWO), make_model(*TWO[:1]))
+    asked: list[Target] = []
+
+    def explained(model: Model, target: Target) -> OperatorTable:
+        asked.append(target)
+        return explain(model, target, "roofline")
+
+    report = build_report(replace(request, explain=explained), PICTURES)
+
+    assert asked == [FAST, FAST]
+    assert [section.id for section in report.sections] == list(PICTURES)
+    assert len(of_kind(report, SectionId.ROOFLINE, RooflineChart)) == 2
+    timeline, _ = of_kind(report, SectionId.TIMELINE, Timeline)
+    operators = next(lane for lane in timeline.lanes if lane.name == "Operators")
+    table = explain(request.models[0].model, FAST, "roofline")
+    assert [span.end - span.start for span in operators.spans] == pytest.approx(
+        table.latency_ms.tolist()
+    )
+    assert operators.spans[-1].end == pytest.approx(timeline.total)
+
+
+def test_neighbours_that_are_hairs_are_drawn_as_one() -> None:
+    request = make_request(make_model(*(Op(macs=10**6, read=8, written=8) for _ in range(5000))))
+    (timeline,) = of_kind(build_report(request, PICTURES), SectionId.TIMELINE, Timeline)
+    assert max(len(lane.spans) for lane in timeline.lanes) <= 1501
+    (graph,) = of_kind(build_report(request, PICTURES), SectionId.GRAPH, Table)
+    assert len(graph.rows) <= 40
+
+
+def test_the_matrix_has_a_number_a_cell_and_the_darkest_is_the_slowest() -> None:
+    request = make_request(make_model(*TWO), make_model(*TWO[:1]))
+    without = replace(request.predictions[1], latency_ms=None, problem="fixed batch")
+    predictions = (request.predictions[0], without, *request.predictions[2:])
+    report = build_report(replace(request, predictions=predictions), PICTURES)
+    (matrix,) = of_kind(report, SectionId.MATRIX, HeatMap)
+
+    assert matrix.rows == ("Slow", "Fast")
+    assert matrix.columns == ("net0.onnx", "net1.onnx")
+    assert matrix.values[0][0] == 1.0
+    assert matrix.values[1] == (0.0, 0.0)
+    assert matrix.texts[1][0] == "—"
+    assert matrix.cells()[0][0] == number(request.predictions[0].latency_ms)

@@ -1,0 +1,185 @@
+"""Pictures as appendices: every model's roofline, timeline and modules, and the matrix of all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predictor.core.records import Prediction
+from predictor.core.report import (
+    Block,
+    Cell,
+    HeatMap,
+    Lane,
+    Section,
+    SectionId,
+    Span,
+    Timeline,
+)
+from predictor.core.text import plural
+from predictor.core.units import LatencyUnit
+from predictor.core.wording import batch_of, in_unit, number, shown
+from predictor.services.graph.grouping import GroupTree, group_operators
+from predictor.services.prediction.predict import OperatorTable
+from predictor.services.prediction.timeline import LANES, timeline_of
+from predictor.services.report.operators import Explained, fastest_of_each, pair_heading
+from predictor.services.report.request import ReportRequest
+from predictor.services.report.why import BOUNDS, roofline_chart
+from predictor.services.report.words import Field, brief, figures, share, table_of, words
+
+_LEAST_SPAN = 1 / 1500  # of the latency: a hair on paper
+_MODULE_LANES = 2
+_BOUND_OF = tuple(map(BOUNDS.index, ("launch", "compute", "memory")))  # of each of LANES
+_GROUPS = 40
+_DEEPEST = 3
+_MATRIX_ROWS = 400
+_Spans = tuple[Span, ...]
+
+
+def matrix_section(request: ReportRequest) -> Section:
+    """Return the latency of every model on every target as a heat map, a row a target."""
+    per_model = len(request.targets)
+    pairs = list(request.pairs())
+    latency_ms = np.array(
+        [np.nan if p.prediction.latency_ms is None else p.prediction.latency_ms for p in pairs]
+    ).reshape(-1, per_model)
+    texts = [
+        number(
+            in_unit(p.prediction.latency_ms, request.unit, p.prediction.configuration.batch or 1)
+        )
+        for p in pairs
+    ]
+    rows = range(min(per_model, _MATRIX_ROWS))
+    heat_map = HeatMap(
+        f"Latency of every model on every target, {request.unit}: the darker, the slower",
+        "Target",
+        tuple(request.target_name(request.targets[row]) for row in rows),
+        tuple(brief(model.label) for model in request.models),
+        tuple(tuple(column) for column in _heat(latency_ms).T[: len(rows)].tolist()),
+        tuple(tuple(texts[row::per_model]) for row in rows),
+    )
+    return Section(SectionId.MATRIX, "Matrix", (heat_map,))
+
+
+def _figure(prediction: Prediction, unit: LatencyUnit) -> str:
+    return number(in_unit(prediction.latency_ms, unit, batch_of(prediction.configuration)))
+
+
+def _heat(latency_ms: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return 0 for the least latency and 1 for the most, by their logarithm; 0 without one."""
+    logs = np.log(np.maximum(latency_ms, np.finfo(np.float64).tiny))
+    known = logs[~np.isnan(logs)]
+    if not known.size:
+        return np.zeros_like(logs)
+    low, high = known.min(), known.max()
+    heat: NDArray[np.float64] = np.nan_to_num((logs - low) / max(high - low, 1e-9))
+    return heat
+
+
+def rooflines_section(request: ReportRequest, explained: Sequence[Explained]) -> Section:
+    """Return the roofline of each model on its fastest target."""
+    blocks: list[Block] = []
+    for one in fastest_of_each(explained):
+        chart = roofline_chart(one)
+        if chart.points:
+            blocks += [pair_heading(one.pair, request), chart]
+    return Section(SectionId.ROOFLINE, "Rooflines", tuple(blocks))
+
+
+def timelines_section(request: ReportRequest, explained: Sequence[Explained]) -> Section:
+    """Return the operators of each model over time, on its fastest target."""
+    blocks: list[Block] = []
+    for one in fastest_of_each(explained):
+        if one.table.latency_ms.sum() > 0:
+            blocks += [pair_heading(one.pair, request), _timeline(one.table)]
+    return Section(SectionId.TIMELINE, "Timelines", tuple(blocks))
+
+
+def _timeline(table: OperatorTable) -> Timeline:
+    timeline = timeline_of(table)
+    ends, least = timeline.ends_ms, timeline.total_ms * _LEAST_SPAN
+    lanes = []
+    for depth in range(min(timeline.depth, _MODULE_LANES)):
+        spans = (
+            Span(float(ends[m.operators[0]]), float(ends[m.operators[1]]), shown(m.path[-1]))
+            for m in timeline.modules
+            if m.depth == depth
+        )
+        lanes.append(Lane("Modules" if depth == 0 else "", tuple(spans)))
+    # An operator that takes no time is bound by nothing, and is not drawn.
+    bounds = [BOUNDS.index(kind) if kind in BOUNDS else 0 for kind in table.bound_type]
+    lanes.append(Lane("Operators", _runs(ends[:-1], table.latency_ms, bounds, least)))
+    for place, name in enumerate(LANES):
+        starts, lengths = timeline.lane_start_ms[place], timeline.lane_ms[place]
+        lanes.append(Lane(name, _runs(starts, lengths, [_BOUND_OF[place]] * len(bounds), least)))
+    colours = tuple(f"bound by {kind}" for kind in BOUNDS)
+    return Timeline(colours, tuple(lanes), timeline.total_ms, "ms")
+
+
+def _runs(
+    starts: NDArray[np.float64], lengths: NDArray[np.float64], series: Sequence[int], least: float
+) -> _Spans:
+    """Return a span an operator; neighbours of one colour are one where each would be a hair."""
+    spans: list[Span] = []
+    for start, length, place in zip(starts.tolist(), lengths.tolist(), series, strict=True):
+        if length <= 0:
+            continue
+        last = spans[-1] if spans else None
+        is_short = last is not None and (length < least or last.end - last.start < least)
+        if last is not None and is_short and last.series == place and start - last.end < least:
+            spans[-1] = Span(last.start, start + length, "", place)
+        else:
+            spans.append(Span(start, start + length, "", place))
+    return tuple(spans)
+
+
+def graphs_section(request: ReportRequest, explained: Sequence[Explained]) -> Section:
+    """Return the modules of each model in the order of its graph, on its fastest target."""
+    blocks: list[Block] = []
+    for one in fastest_of_each(explained):
+        blocks += [pair_heading(one.pair, request), *_groups(one)]
+    return Section(SectionId.GRAPH, "Graphs", tuple(blocks))
+
+
+def _groups(one: Explained) -> Iterator[Block]:
+    """Yield a table of the outer groups of a graph with the time in them."""
+    table = one.table
+    tree = group_operators(table.names, table.op_types, table.edges)
+    sums, nodes = tree.sums(table.latency_ms), _outer_nodes(tree)
+    total = float(table.latency_ms.sum()) or 1.0
+    fields: tuple[Field[int], ...] = (
+        words("module", "Module", lambda node: _path(tree, node)),
+        words("operators", "Operators", lambda node: _kinds(tree, node, table)),
+        figures("latency", "ms", lambda node: Cell(number(float(sums[node])), float(sums[node]))),
+        figures("share", "Share", lambda node: share(float(sums[node]) / total)),
+    )
+    yield table_of(fields, nodes)
+
+
+def _outer_nodes(tree: GroupTree) -> list[int]:
+    """Return the nodes of the graph down to the level whose number a page holds."""
+    for deepest in range(_DEEPEST, 0, -1):
+        nodes = list(_walk(tree, tree.root, deepest))
+        if len(nodes) <= _GROUPS:
+            return nodes
+    return list(_walk(tree, tree.root, 1))[:_GROUPS]
+
+
+def _walk(tree: GroupTree, group: int, deepest: int) -> Iterator[int]:
+    for node in tree.members_of(group):
+        yield node
+        if tree.is_group(node) and tree.depth[node] < deepest:
+            yield from _walk(tree, node, deepest)
+
+
+def _path(tree: GroupTree, node: int) -> str:
+    around = reversed(tree.ancestors(node)[:-1])  # the last is the whole graph
+    return " / ".join(shown(tree.labels[place]) for place in (*around, node))
+
+
+def _kinds(tree: GroupTree, node: int, table: OperatorTable) -> str:
+    if not tree.is_group(node):
+        return shown(table.op_types[node])
+    return plural(tree.count(node), "operator")
