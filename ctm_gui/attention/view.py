@@ -33,10 +33,12 @@ from predictor.core.records import Device
 from predictor.core.wording import shown
 from predictor.services.prediction.predict import OperatorTable
 
-_NOTHING_YET = "Drop an ONNX model and tick a target to see what its operators look at."
+_NOTHING_YET = (
+    "Drop an ONNX model and tick a target to see what its operators are most sensitive to."
+)
 _NO_ATTENTION = (
-    "This prediction is analytic: it adds up arithmetic and traffic, and nothing attends to "
-    "anything. Attention is shown for predictions of the CloserToMe engine, whose basis in "
+    "This prediction is analytic: it adds up arithmetic and traffic, and has no attention. "
+    "Attention is shown for predictions of the CloserToMe engine, whose basis in "
     "Compare is from specs, calibrated or measured."
 )
 

@@ -150,11 +150,11 @@ _TIPS = {
     "name": "What people call the device.",
     "id": "Short name for --device: lower-case letters and digits joined by -, _ or .",
     "vendor": "Maker of the chip.",
-    "system": "What joins the units of one chip or board; empty where there is one.",
+    "system": "Name shared by the units of one chip or board; empty where there is one.",
     "chip": "Id of the die or system on chip; devices of one chip share silicon.",
     "architecture": "Design of its cores; type a part of its name. Of a processor with several "
     "kinds of cores, each has its own below.",
-    "instruction_sets": "Vector instruction sets, apart by blanks; empty for those of the "
+    "instruction_sets": "Vector instruction sets, separated by spaces; empty for those of the "
     "architecture.",
     "notes": "Anything worth knowing.",
 }

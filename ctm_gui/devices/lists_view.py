@@ -62,7 +62,7 @@ class ConfigurationsEditor(QWidget):
         self.threads.setAccessibleName("Threads")
         self.add_button = button("Add", act=self._add, name="Add configuration")
         self.first_button = button(
-            "Make usual", "Predictions use the first configuration", self._make_first
+            "Make default", "Predictions use the first configuration", self._make_first
         )
         self.remove_button = button("Remove", act=self._remove, name="Remove configuration")
         self.problem = note_label("bad")
@@ -81,7 +81,7 @@ class ConfigurationsEditor(QWidget):
                 text = configuration_text(configuration)
                 if configuration.runtime == "unknown":
                     text = f"runtime not known, {text}"
-                self.list.addItem(f"{text}  (usual)" if number == 0 else text)
+                self.list.addItem(f"{text}  (default)" if number == 0 else text)
             self.list.setCurrentRow(min(row, len(configurations) - 1))
         for widget in self._controls:
             widget.setVisible(editable)

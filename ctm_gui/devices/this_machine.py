@@ -68,7 +68,7 @@ class ThisMachine(QObject):
         self._task = self._worker.submit(
             lambda _: describe_this_machine(), on_result=self._on_described, on_error=self._on_error
         )
-        self._show("Reading what the system states…")
+        self._show("Reading the hardware…")
 
     def prepare(self, devices: Iterable[Device]) -> None:
         """Measure this machine before it is predicted; once a session, so that Cancel counts.
@@ -86,7 +86,7 @@ class ThisMachine(QObject):
             self._task.cancel()
             self._end()
             self._library.done.emit(
-                "Measuring was cancelled; this machine is predicted from what its system states"
+                "Measuring was cancelled; this machine is predicted from its hardware alone"
             )
 
     def close(self) -> None:

@@ -245,7 +245,7 @@ class DevicesView(QWidget):
         )
         self.detect_button = button(
             "Detect this &machine",
-            "Make a device of this machine: what its system states, then what it sustains",
+            "Make a device of this machine: read its hardware, then measure its rates",
             self.machine.detect,
         )
         left, buttons = (

@@ -251,7 +251,7 @@ def _checked_file(stored: StoredPrediction) -> None:
     """
     model = stored.prediction.model
     if not stored.path:
-        reason = "where its file is, this store does not know: the prediction was imported"
+        reason = "its file is not known: the prediction was imported"
         raise InputError(model, reason, "open the file itself")
     try:
         there = Path(stored.path).is_file()

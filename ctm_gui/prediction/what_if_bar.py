@@ -32,14 +32,14 @@ _BATCH = (
 _PRECISION = (
     "Arithmetic of every target",
     (
-        "The arithmetic of every target in place of its usual one. A target that does not support "
+        "The arithmetic of every target in place of its default. A target that does not support "
         "it has no number. INT8 on a model of floats means that the whole model is quantised."
     ),
 )
 _THREADS = (
     "CPU threads of every target",
     (
-        "How many threads every CPU target uses in place of its usual number. Targets without "
+        "How many threads every CPU target uses in place of its default. Targets without "
         "threads are not changed."
     ),
 )
@@ -51,8 +51,8 @@ _UNIT = (
     ),
 )
 _RESET = (
-    "Back to each model's batch and each device's usual run",
-    "Takes batch, precision and threads back to each model's own and each device's usual ones.",
+    "Back to the defaults of models and devices",
+    "Sets batch, precision and threads back to the defaults of models and devices.",
 )
 
 

@@ -118,14 +118,14 @@ def result_grid(rows: Sequence[ResultRow], other: str = "") -> Grid:
             "Leave-one-out estimate (ms)",
             [fit.predicted_ms if fit else None for fit in fits],
             milliseconds,
-            "What the other networks of the signature tell of this one.",
+            "Predicted from the other networks of the signature.",
         ),
         _numbers(
             "error",
             "Error",
             [fit.error if fit else None for fit in fits],
             ratio_text,
-            "Of what the others tell: the honest estimate for networks that are not measured.",
+            "Of the leave-one-out estimate: what to expect for networks that are not measured.",
         ),
     ]
     columns.append(text_column("verdict", "Verdict", [_verdict(row) for row in rows]))

@@ -45,11 +45,11 @@ from predictor.services.probing.plan import (
 from predictor.services.probing.runners import board_runner
 
 SELECTORS = {
-    "iopt": "I-optimal: what tells most of the rest",
+    "iopt": "I-optimal: most informative about the rest",
     "dbsel": "DBSel: where known devices differ",
-    "dopt": "D-optimal: what is known least about",
+    "dopt": "D-optimal: least certain networks",
     "random": "Random",
-    ADAPTIVE: "Adaptive: what teaches most next",
+    ADAPTIVE: "Adaptive: most informative next",
 }
 # Typing 12 passes through 1.
 PLAN_DELAY_MS = 250

@@ -42,8 +42,8 @@ class PlanPage(QWidget):
         self.within_box.setSuffix(" %")
         self.within_box.setSpecialValueText("off")
         self.within_box.setToolTip(
-            "The adaptive selector measures no more once the 80 % interval of a typical "
-            "network reaches no further above its latency."
+            "The adaptive selector stops once the upper end of the 80 % interval of a typical "
+            "network is at most this far above its latency."
         )
         self.within_box.setEnabled(False)
         self.summary = label()

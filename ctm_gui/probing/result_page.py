@@ -45,7 +45,7 @@ class ResultPage(QWidget):
         self.facts = label(name="How it was measured")
         self.facts.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.table = Table("Measured networks", several=True)
-        self.fit = label(name="How well the networks tell of one another")
+        self.fit = label(name="How well the networks predict each other")
         self.changes = Table("Open models before and after")
         self.signatures = Table("Signatures of all targets")
         self.compare_box = combo_box(

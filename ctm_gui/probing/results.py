@@ -302,7 +302,7 @@ def fit_words(result: Result) -> str:
     if result.signature is None:
         return ""
     if not result.assessed:
-        return "Working out how well the networks tell of one another…"
+        return "Working out how well the networks predict each other…"
     words, odd = errors_in_words(result.fits), result.odd
     if result.drifted:
         words = f"{drift_words(result.drift)} {words}"

@@ -131,7 +131,7 @@ class SignatureShelf(QObject):
             f"Include {row.name}",
             signature_id,
             lambda signatures: signatures.include(signature_id, row.measurement_id),
-            f"Took in {row.name} again; that it was left out is kept",
+            f"Included {row.name} again; its exclusion stays on record",
         )
 
     def adapt(self, stored: StoredSignature, film: FilmTuning, message: str) -> None:

@@ -133,7 +133,7 @@ class TargetForm(QWidget):
         self.address_edit = QLineEdit(placeholderText="user@host or user@host:22")
         self.address_edit.setAccessibleName("Address of the board")
         self.key_field = FileField("Private key", "Private key for the board")
-        self.key_field.edit.setPlaceholderText("the agent and the usual keys")
+        self.key_field.edit.setPlaceholderText("the SSH agent and the default keys")
         self.python_edit = QLineEdit("python3")
         self.python_edit.setAccessibleName("Python on the board")
         self.file_field = FileField("File to import", "File to import")

@@ -68,7 +68,7 @@ class Ticked:
         )
         return (
             f"It is ticked with {ticked}. Reference networks run with {probed}: it is ticked so "
-            "afterwards, and what they show tells of its other configurations too, less surely."
+            "afterwards. The results help its other configurations too, but less."
         )
 
 

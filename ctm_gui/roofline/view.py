@@ -19,7 +19,9 @@ from ctm_gui.widgets.theme import Theme
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import shown
 
-_NOTHING_YET = "Drop an ONNX model and tick a target to see what of the hardware it reaches."
+_NOTHING_YET = (
+    "Drop an ONNX model and tick a target to see how close it gets to the limits of the hardware."
+)
 _NO_ROOFS = "The rates of this target are not known: add them to the device to see its roofs."
 
 

@@ -43,9 +43,9 @@ DEFAULT_SELECTOR: Final = INFORMATION
 DEFAULT_PROBES: Final = 12
 DEFAULT_BUDGET_S: Final = 300.0
 _REASONS: Final = {
-    "random": "drawn at random",
-    "dopt": "what is known least about after those before it",
-    INFORMATION: "tells most about all the others",
+    "random": "chosen at random",
+    "dopt": "least certain after those before it",
+    INFORMATION: "most informative about all the others",
 }
 
 Choice = tuple[int, str]
@@ -181,7 +181,7 @@ class Choosing:
                 f"selector {ADAPTIVE}", "the engine gives no intervals", "choose another selector"
             )
         design = OperatorDesign(self.beliefs.works, self.beliefs.asked)
-        why = "its operators tell most about what is left"
+        why = "its operators are most informative about the rest"
         return [(row, why) for row in design.most_telling(count, chosen)]
 
     def _is_enough(self) -> bool:

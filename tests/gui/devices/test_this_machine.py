@@ -116,7 +116,7 @@ def test_cancel_predicts_without_and_nothing_asks_again(
     settle(workspace)
     (prediction,) = of_this_machine(workspace)
     assert workspace.messages.messages[-1].text == (
-        "Measuring was cancelled; this machine is predicted from what its system states"
+        "Measuring was cancelled; this machine is predicted from its hardware alone"
     )
     tick(workspace, selected=False)
     settle(workspace)
