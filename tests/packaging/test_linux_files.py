@@ -60,7 +60,7 @@ def test_the_file_type_is_that_of_the_desktop_entry() -> None:
 
 
 @pytest.fixture(scope="module")
-def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def unpacked(qapp: object, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A Debian package of a folder with one small program in it, unpacked again."""
     if not all(shutil.which(name) for name in ("dpkg-deb", "dpkg-query", "objdump")):
         pytest.skip("Debian's tools are not installed")
