@@ -15,6 +15,8 @@ from ctm_gui.widgets.basic import (
     show_note,
     vbox,
 )
+from ctm_gui.widgets.tooltips import as_tooltip
+from predictor.core.text import plural
 from predictor.core.wording import shown
 
 _SHIPPED = "Shipped with the program. Duplicate it to make a device of your own from it."
@@ -40,7 +42,7 @@ class DeviceHeader(QWidget):
         self.name.setProperty("role", "heading")
         self.state = label(role="muted")
         # A line each, also where they are empty: a header that grows moves the field that is typed
-        # into. The sentences stand below their fields; the tips of these have them all.
+        # into. The sentences stand below their fields: these count them, and have them as tips.
         self.live, self.problems, self.warnings = ElidedLabel(), ElidedLabel(), ElidedLabel()
         self.problems.setProperty("role", "bad")
         self.warnings.setProperty("role", "warn")
@@ -82,9 +84,10 @@ class DeviceHeader(QWidget):
             part.setEnabled(here)
         show_note(self.state, [self._state()] if here else [])
         missing = form.missing_line() if here else ""
-        self.problems.set_full_text(_in_a_line(form.problem_lines() if own else []))
+        problems = form.problem_lines() if own else []
         warnings = form.warning_lines() if here else []
-        self.warnings.set_full_text(_in_a_line([missing, *warnings] if missing else warnings))
+        _count(self.problems, "", problems, "wrong value")
+        _count(self.warnings, missing, warnings, "warning")
 
     def _show_live(self) -> None:
         self.live.set_full_text(self._live.words)
@@ -101,6 +104,9 @@ class DeviceHeader(QWidget):
         return f"{state} {len(form.fields.available)} metrics known."
 
 
-def _in_a_line(lines: list[str]) -> str:
-    more = f"{len(lines)}: " if len(lines) > 1 else ""
-    return f"{more}{' '.join(lines)}"
+def _count(shown_in: ElidedLabel, first: str, lines: list[str], thing: str) -> None:
+    """Show a sentence, and how many others stand below; the tip has all of them."""
+    below = f"{plural(len(lines), thing)} below" if lines else ""
+    shown_in.set_full_text(" ".join(filter(None, (first, below))))
+    tip = "\n".join(filter(None, (first, *lines)))
+    shown_in.setToolTip(as_tooltip(tip) if "<" in tip else tip)

@@ -178,6 +178,7 @@ def test_what_is_wrong_stands_below_its_field_while_typing(own: DevicesView, qtb
     assert clock.problem.text() == 'Clock is "24x" where a number was expected.'
     assert not own.header.save_button.isEnabled()
     assert clock.problem.text() in own.header.problems.toolTip()
+    assert own.header.problems.text() == "1 wrong value below"  # the sentence stands once
     type_over(qtbot, clock.value, "2400")
     assert not clock.problem.isVisible()
 
