@@ -27,8 +27,8 @@ class Views(QTabWidget):
         shown = self.currentWidget()
         if shown is None:
             return super().minimumSizeHint()
-        # Qt's own is that of the widest view, shown or not.
-        bar, least = self.tabBar().minimumSizeHint(), shown.minimumSizeHint()
+        # Qt's own is that of the widest view, shown or not, and of a bar that scrolls.
+        bar, least = self.tabBar().sizeHint(), shown.minimumSizeHint()
         return QSize(max(bar.width(), least.width()), bar.height() + least.height())
 
 

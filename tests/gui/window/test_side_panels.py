@@ -45,6 +45,8 @@ def test_every_view_fits_a_narrow_window(narrow: MainWindow) -> None:
     for tab in range(narrow.tabs.count()):
         narrow.show_tab(tab)
         assert narrow.minimumSizeHint().width() <= 1024, narrow.tabs.tabText(tab)
+        # No tab is behind an arrow of the bar.
+        assert narrow.tabs.tabBar().sizeHint().width() <= narrow.tabs.width()
 
 
 def test_a_view_that_was_looked_at_does_not_widen_the_window(qtbot: QtBot) -> None:
