@@ -1,9 +1,10 @@
 """Drives the real application through every view with real models and saves pictures of it.
 
-``python3 run.py tour DIR`` runs it. Each scene is taken in the light and the dark theme and in two
-sizes, so that a person can look at what the program shows before it ships. With ``--store FILE``
+``python3 run.py tour DIR`` runs it. Each scene is taken in the light and the dark theme and in
+three sizes, so that a person can look at what the program shows before it ships. With ``--store``
 the scenes are those of a store with a signature of this machine, of which a copy is used. With
-``--help-pages`` they are those of the README and the pages of help, in one size.
+``--help-pages`` they are those of the README and the pages of help, in one size; with ``--sheet`` a
+sheet of small pictures a size and theme takes the place of the pictures.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from pathlib import Path
 import numpy as np
 from help_scenes import HELP_SCENES
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QImage
+from PySide6.QtGui import QImage, QPixmap
 from PySide6.QtWidgets import QApplication, QWidget
 from scenes import SCENES, Scene
+from sheet import Picture, write_sheets
 from signature_scenes import SIGNATURE_SCENES
 from waiting import REPAINT_MS, settle, turn, wait
 
@@ -29,13 +31,16 @@ from ctm_gui.application import Application
 from ctm_gui.widgets.theme import ThemeChoice
 from predictor.core.errors import HostError
 
-SIZES = ((1280, 800), (1920, 1080))
+# Width and height of the window, and pixels of the picture to one of them: the last is 4K.
+SIZES = ((1024, 700, 1), (1280, 800, 1), (1920, 1080, 2))
+_ONE_SIZE = SIZES[1:2]
 _NEAREST = Qt.ImageConversionFlag.ThresholdDither
 _KIND = 0xF0F0F0
+_SHEETS = "window-pictures"
 THEMES = (ThemeChoice.LIGHT, ThemeChoice.DARK)
 
 
-def take(directory: Path, scenes: Sequence[Scene], kept: Path | None = None) -> list[Path]:
+def take(directory: Path, scenes: Sequence[Scene], kept: Path | None = None) -> list[Picture]:
     """Play every scene and save its pictures.
 
     Args:
@@ -44,7 +49,7 @@ def take(directory: Path, scenes: Sequence[Scene], kept: Path | None = None) -> 
         kept: a store that the scenes are played on a copy of; None for an empty one.
 
     Returns:
-        The files, in the order of the scenes.
+        The pictures, in the order of the scenes.
 
     Raises:
         HostError: the application did not settle, or a picture cannot be written.
@@ -59,28 +64,40 @@ def take(directory: Path, scenes: Sequence[Scene], kept: Path | None = None) -> 
         app.start()
         wait(lambda: app.window.central.is_built)
         try:
-            return [path for scene in scenes for path in _pictures(app, scene, folder, directory)]
+            return [taken for scene in scenes for taken in _pictures(app, scene, folder, directory)]
         finally:
             app.window.close()
             app.close()
 
 
-def _pictures(app: Application, scene: Scene, folder: Path, directory: Path) -> list[Path]:
+def _pictures(app: Application, scene: Scene, folder: Path, directory: Path) -> list[Picture]:
     scene.play(app, folder)
     settle(app, scene.name)
-    files = []
+    pictures = []
     for theme in THEMES:
         app.use_theme(theme)
-        for width, height in SIZES if scene.sized and not scene.in_help else SIZES[:1]:
+        for width, height, scale in SIZES if scene.sized and not scene.in_help else _ONE_SIZE:
             shown = _window_of(app, scene)
             if scene.sized:
-                shown.resize(width, height)
+                # The panels at the left give way to the first, and the second has their room.
+                for _ in range(2):
+                    shown.resize(width, height)
+                    turn(REPAINT_MS)
             turn(REPAINT_MS)
-            size = "" if scene.in_help else f"-{shown.width()}x{shown.height()}"
+            picture = _grabbed(shown, scale)
+            size = "" if scene.in_help else f"-{picture.width()}x{picture.height()}"
             path = directory / f"{scene.name}-{theme.value}{size}.png"
-            _save(shown.grab().toImage(), path, is_small=scene.in_help)
-            files.append(path)
-    return files
+            _save(picture, path, is_small=scene.in_help)
+            of = f"{scale * width}x{scale * height}"
+            pictures.append(Picture(scene.name, theme.value, of, path))
+    return pictures
+
+
+def _grabbed(shown: QWidget, scale: int) -> QImage:
+    pixmap = QPixmap(shown.size() * scale)
+    pixmap.setDevicePixelRatio(scale)
+    shown.render(pixmap)
+    return pixmap.toImage()
 
 
 def _save(image: QImage, path: Path, *, is_small: bool) -> None:
@@ -120,7 +137,19 @@ def _parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--help-pages", action="store_true", help="the pictures of README and help, in one size"
     )
+    made.add_argument(
+        "--sheet", action="store_true", help="contact sheets and a page of them, no pictures"
+    )
     return made
+
+
+def _take(options: argparse.Namespace, scenes: Sequence[Scene]) -> int:
+    """Take the pictures, or sheets of them, and return how many files there are."""
+    if not options.sheet:
+        return len(take(options.folder, scenes, options.store))
+    with tempfile.TemporaryDirectory(prefix="ctm-sheet-") as name:
+        pictures = take(Path(name), scenes, options.store)
+        return len(write_sheets(pictures, options.folder, _SHEETS))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -133,10 +162,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     ):
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     try:
-        files = take(options.folder, scenes, options.store)
+        count = _take(options, scenes)
     except HostError as error:
         print(f"tour: {error}", file=sys.stderr)
         return error.exit_code
-    print(f"{len(files)} pictures in {options.folder}")
+    print(f"{count} pictures in {options.folder}")
     QApplication.quit()
     return 0

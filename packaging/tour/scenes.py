@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,7 @@ from PySide6.QtWidgets import QDialog, QMainWindow, QWidget
 from waiting import REPAINT_MS, SETTLE_MS, turn, wait
 
 from ctm_gui.application import Application
-from ctm_gui.compare.tabs import DIFFERENCE_PAGE, MATRIX_PAGE, PARETO_PAGE
+from ctm_gui.compare.tabs import DIFFERENCE_PAGE, MATRIX_PAGE, PARETO_PAGE, SWEEP_PAGE
 from ctm_gui.devices.view import COMPARISON_PAGE, FORM_PAGE, PROFILE_PAGE
 from ctm_gui.prediction.run import WhatIf
 from ctm_gui.probing.choice import Way
@@ -19,6 +20,7 @@ from ctm_gui.probing.wizard import NAMES, RESULT, TARGET
 from ctm_gui.window.actions import (
     ATTENTION_TAB,
     CHOOSE_TAB,
+    CLOCKS_TAB,
     COMPARE_TAB,
     DEVICES_TAB,
     GRAPH_TAB,
@@ -32,6 +34,18 @@ from predictor.core.resources import resources_dir
 from predictor.core.units import LatencyUnit
 from predictor.services.history.past_predictions import NewTruth
 
+_LLAMA = {
+    "architectures": ["LlamaForCausalLM"],
+    "model_type": "llama",
+    "hidden_size": 2048,
+    "intermediate_size": 8192,
+    "num_hidden_layers": 16,
+    "num_attention_heads": 32,
+    "num_key_value_heads": 8,
+    "vocab_size": 128256,
+    "max_position_embeddings": 131072,
+    "tie_word_embeddings": True,
+}
 # Typed for the fastest predictions, as a user would who has measured them.
 _MEASURED_PARTS = (0.9, 1.1, 1.3, 0.95, 1.02, 1.6)
 
@@ -187,7 +201,33 @@ def _show_page(app: Application, page: int) -> None:
     wait(lambda: app.window.central.compare_tabs.settled)
 
 
+def _clocks(app: Application, _: Path) -> None:
+    explanation = app.window.central.explanation
+    app.window.show_tab(OPERATORS_TAB)
+    explanation.choose_device("jetson-tx2-gpu")
+    wait(lambda: explanation.settled)
+    app.window.show_tab(CLOCKS_TAB)
+    wait(lambda: app.window.central.clocks.settled)
+
+
+def _sweep(app: Application, _: Path) -> None:
+    app.window.show_tab(COMPARE_TAB)
+    _show_page(app, SWEEP_PAGE)
+    wait(lambda: app.window.central.compare_tabs.settled)
+
+
+def _language_model(app: Application, folder: Path) -> None:
+    """Open what Llama 3.2 1B publishes of itself."""
+    path = folder / "llama-3.2-1b" / "config.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps(_LLAMA), encoding="utf-8")
+    app.window.open_paths([str(path)])
+    wait(lambda: app.window.language_model is not None)
+    turn(2 * REPAINT_MS)
+
+
 def _broken_file(app: Application, folder: Path) -> None:
+    close_dialogs(app)
     broken = folder / "not-a-model.onnx"
     broken.write_text("this is text, not a model\n")
     app.window.open_paths([str(broken)])
@@ -345,6 +385,9 @@ SCENES = (
     Scene("10c-pareto", _pareto),
     Scene("10d-what-changed", _what_changed),
     Scene("10e-choose", _choose),
+    Scene("10f-clocks", _clocks),
+    Scene("10g-sweep", _sweep),
+    Scene("10h-language-model", _language_model, of=QDialog),
     Scene("11-broken-file", _broken_file),
     Scene("12-shipped-device", _shipped_device),
     Scene("13-own-device", _own_device),
