@@ -59,6 +59,16 @@ GEOMETRY = Setting("window/geometry", b"", "Geometry", "Place and size of the wi
 SPLITTERS = Setting("window/splitters", b"", "Panels", "Width of the panels beside the tabs.")
 PANEL_SPLITTER = Setting("window/panels", b"", "Panel heights", "Height of Models and Targets.")
 VIEW = Setting("window/view", "", "View", "Name of the view that is shown.")
+GRAPH_BESIDE = Setting(
+    "operators/graph",
+    "auto",
+    "Graph beside operators",
+    "Whether the graph stands beside the table of operators.",
+    choices=(("auto", "Where there is room"), ("shown", "Always"), ("hidden", "Never")),
+)
+GRAPH_SPLITTER = Setting(
+    "operators/splitter", b"", "Operators and graph", "Width of the table beside the graph."
+)
 UNIT = Setting(
     "compare/unit",
     LatencyUnit.MS.value,

@@ -22,7 +22,6 @@ from ctm_gui.graph.boxes_plot import GraphPainter
 from ctm_gui.graph.minimap_view import Minimap
 from ctm_gui.graph.placement import EMPTY
 from ctm_gui.widgets.theme import LIGHT, Theme
-from ctm_gui.widgets.tooltips import as_tooltip
 
 _MARGIN = 24.0
 _SMALLEST, _LARGEST = 0.03, 3.0
@@ -98,7 +97,7 @@ class GraphCanvas(QGraphicsView):
         self.setTransformationAnchor(QGraphicsView.ViewportAnchor.AnchorUnderMouse)
         self.setViewportUpdateMode(QGraphicsView.ViewportUpdateMode.FullViewportUpdate)
         self.setAccessibleName("Graph of operators")
-        self.words_of: Callable[[int], str] = lambda _box: ""
+        self.tooltip_of: Callable[[int], str] = lambda _box: ""
         self._pressed = QPoint()
         self.minimap = Minimap(self)
         self.minimap.centred.connect(self.centerOn)
@@ -232,8 +231,7 @@ class GraphCanvas(QGraphicsView):
     def viewportEvent(self, event: QEvent) -> bool:
         if event.type() is QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             box = self.box_at(event.pos())
-            text = "" if box is None else self.words_of(box)
-            QToolTip.showText(event.globalPos(), as_tooltip(text) if text else "", self)
+            QToolTip.showText(event.globalPos(), "" if box is None else self.tooltip_of(box), self)
             return True
         if event.type() is QEvent.Type.Resize:
             self._show_place()

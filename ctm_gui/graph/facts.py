@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ctm_gui.operators.details import operator_details
 from ctm_gui.operators.rows import BOUND_TYPES, bound_codes, operator_unit
+from ctm_gui.prediction.explained import Costs
 from predictor.core.text import plural
 from predictor.core.units import LatencyUnit, format_bytes, format_count
 from predictor.core.wording import latency_text, number, percent, shape_text, shown
@@ -42,6 +43,7 @@ _OTHER, _MOVES = 6, 7
 _ORDER: tuple[int, ...] = (0, 1, _MOVES, 2, 3, 4, 5)
 _TYPES_NAMED = 6
 _LEAST_SHARE = 0.001  # that a box names
+_TARGETS_NAMED = 12
 
 
 def kind_of(op_type: str) -> int:
@@ -64,12 +66,14 @@ class NodeFacts:
         table: times of the operators.
         interval: low and high end of the model's 80 % interval over its latency; None without one.
         sensitivity: of the operators to the facts of the device, once it is known.
+        costs: of the operators on every target, once they are known.
     """
 
     tree: GroupTree
     table: OperatorTable
     interval: tuple[float, float] | None = None
     sensitivity: Sensitivity | None = None
+    costs: Costs | None = None
 
     @cached_property
     def latency_ms(self) -> Floats:
@@ -139,6 +143,21 @@ class NodeFacts:
         if not self.tree.is_group(node) and self.table.flags[node]:
             lines.append(shown(self.table.flags[node]))
         return "\n".join(lines)
+
+    def costs_on_targets(self, node: int, unit: LatencyUnit) -> list[tuple[str, str, str]]:
+        """Return name, time and 80 % interval of a node on every target, the fastest first."""
+        costs, shown_in = self.costs, operator_unit(unit)
+        if costs is None or len(costs.names) < 2:
+            return []
+        times = costs.latency_ms[:, self.tree.operators_of(node)].sum(axis=1, dtype=np.float64)
+        rows = []
+        for place in np.argsort(times, kind="stable")[:_TARGETS_NAMED].tolist():
+            time, ends = float(times[place]), costs.interval[place]
+            low, high = (number(shown_in.from_ms(time * end)) for end in ends.tolist())
+            interval = "" if np.isnan(ends).any() or not time else f"{low} to {high}"
+            rows.append((shown(costs.names[place]), latency_text(time, shown_in), interval))
+        further = len(costs.names) + costs.left_out - len(rows)
+        return [*rows, (plural(further, "further target"), "", "")] if further else rows
 
     def path(self, node: int) -> str:
         """Return the names of a node and of the groups around it, the outermost first."""

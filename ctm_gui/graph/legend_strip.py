@@ -60,6 +60,9 @@ class Legend(QWidget):
         metrics = QFontMetricsF(font)
         x = self._paint_boxes(painter, metrics)
         for kind in self._kinds:
+            if x + 8 + metrics.horizontalAdvance(KINDS[kind][0]) > self.width():
+                self._write(painter, metrics, x, "…")  # the tooltip has all of them
+                return
             stripe = QRectF(x, 3, 4, _HEIGHT_PX - 6)
             painter.fillRect(stripe, QColor(self._theme.series[kind]))
             x = self._write(painter, metrics, x + 8, KINDS[kind][0])

@@ -12,6 +12,7 @@ from PySide6.QtCore import QObject, Signal
 
 from ctm_gui.graph.facts import NodeFacts
 from ctm_gui.graph.placement import EMPTY, Picture, boxes_seen, picture_of, seen_groups
+from ctm_gui.prediction.explained import Costs
 from ctm_gui.tasks.serial import SerialWorker, Task
 from ctm_gui.widgets.grid import search_mask, search_texts
 from ctm_gui.widgets.ordering import IndexArray
@@ -70,6 +71,7 @@ class GraphPresenter(QObject):
         # In the order in which the user opened them.
         self._opened: dict[int, None] = {}
         self._sensitivity: Sensitivity | None = None
+        self._costs: Costs | None = None
         self.facts: NodeFacts | None = None
         self.picture: Picture = EMPTY
         self.matches: IndexArray = np.zeros(0, dtype=np.intp)
@@ -88,7 +90,7 @@ class GraphPresenter(QObject):
         self, table: OperatorTable | None, interval: tuple[float, float] | None = None
     ) -> None:
         """Show another table; boxes stay where it is of the same graph."""
-        self._sensitivity = None
+        self._sensitivity = self._costs = None
         if table is not None and self._drawn is not None and _is_same_graph(self._drawn, table):
             self.facts = NodeFacts(self._drawn.tree, table, interval)
             self.facts_changed.emit()
@@ -112,6 +114,12 @@ class GraphPresenter(QObject):
         self._sensitivity = sensitivity
         if self.facts is not None:
             self.facts = replace(self.facts, sensitivity=sensitivity)
+
+    def show_costs(self, costs: Costs | None) -> None:
+        """Tell the times on every target, of a table that may still be laid out."""
+        self._costs = costs
+        if self.facts is not None:
+            self.facts = replace(self.facts, costs=costs)
 
     def toggle(self, node: int) -> None:
         """Open a closed group, close an open one; an operator stays as it is."""
@@ -213,7 +221,7 @@ class GraphPresenter(QObject):
         self, table: OperatorTable, interval: tuple[float, float] | None, drawn: _Drawn
     ) -> None:
         self._drawn = drawn
-        self.facts = NodeFacts(drawn.tree, table, interval, self._sensitivity)
+        self.facts = NodeFacts(drawn.tree, table, interval, self._sensitivity, self._costs)
         self._opened = dict.fromkeys(first_opened(drawn.tree))
         self._draw(None)
 

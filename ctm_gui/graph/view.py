@@ -1,4 +1,4 @@
-"""The Graph tab: the operator graph with the time on its boxes."""
+"""The operator graph with the time on its boxes, in its tab or beside the table of operators."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 from PySide6.QtCore import QPointF, QSize, Qt, Signal
 from PySide6.QtGui import QKeySequence
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from ctm_gui.graph.boxes_plot import Colouring, GraphPainter, looks_of
 from ctm_gui.graph.canvas_view import GraphCanvas
 from ctm_gui.graph.legend_strip import Legend
 from ctm_gui.graph.presenter import WORKING, GraphPresenter
-from ctm_gui.prediction.explained import Explained
+from ctm_gui.prediction.explained import Costs, Explained
 from ctm_gui.widgets.basic import (
     ContentOrMessage,
     SearchBox,
@@ -32,6 +32,7 @@ from ctm_gui.widgets.ordering import IndexArray
 from ctm_gui.widgets.pair_choice import PairChoice
 from ctm_gui.widgets.save_plot import ask_and_save, save_plot
 from ctm_gui.widgets.theme import LIGHT, Theme
+from ctm_gui.widgets.tooltips import as_tooltip
 from predictor.core.text import plural
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import shown
@@ -43,11 +44,16 @@ _HINT = (
     "closes the group around, Ctrl and the wheel enlarge."
 )
 _LONGEST_PICTURE_PX = 12_000
+_TARGETS_LISTED = 4
+_BESIDE_PX = 8
 _NO_OPERATORS: IndexArray = np.zeros(0, dtype=np.intp)
 
 
 class GraphView(QWidget):
     """The graph of one model, coloured by the time on one target.
+
+    Attributes:
+        pair: the boxes that choose model and target, for the tab that the graph is in.
 
     Signals:
         operators_selected: the user chose a box: its operators, intp [K], and the slowest of them.
@@ -67,10 +73,11 @@ class GraphView(QWidget):
         self._current: int | None = None
         self._selected: IndexArray = _NO_OPERATORS
         self._anchor: QPointF | None = None
-        self._match = -1
+        self._words, self._match = "", -1
+        self._is_beside = False
         self._make_controls()
         self.canvas = GraphCanvas()
-        self.canvas.words_of = self._words_of
+        self.canvas.tooltip_of = self._tooltip_of
         self.legend = Legend()
         self._arrange()
         self._connect()
@@ -90,6 +97,25 @@ class GraphView(QWidget):
     def show_sensitivity(self, sensitivity: Sensitivity | None) -> None:
         """Say on hover what would change the times."""
         self.presenter.show_sensitivity(sensitivity)
+
+    def show_costs(self, costs: Costs | None) -> None:
+        """Say the times on every target, on hover and of the box with the cursor."""
+        self.presenter.show_costs(costs)
+        self._mark()
+
+    def set_beside(self, words: str | None) -> None:
+        """Be narrow, beside a table that searches for ``words``; None for all controls."""
+        self._is_beside = words is not None
+        for part in (self.search_box, self.matches, self.save_button):
+            part.setHidden(self._is_beside)
+        self._layout.setContentsMargins(_BESIDE_PX if self._is_beside else 0, 0, 0, 0)
+        self.search(self.search_box.text() if words is None else words)
+
+    def search(self, words: str) -> None:
+        """Show the boxes whose operators have all words, the others pale."""
+        self._words, self._match = words, -1
+        self.presenter.search(words)
+        self._mark()
 
     def select_operators(self, operators: IndexArray, current: int | None) -> None:
         """Mark the boxes of operators; that of the current one comes into view."""
@@ -130,7 +156,7 @@ class GraphView(QWidget):
         )
         self.matches = label(role="muted", name="Matches", wraps=False)
         self.colour_box = combo_box("Colour of boxes", [each.value for each in Colouring])
-        self.fit_button = button("F&it", "Show all of the graph (0).")
+        self.fit_button = tool_button("F&it", "Show all of the graph (0).")
         self.closer_button = tool_button("+", "Enlarge (+).", "Enlarge")
         self.wider_button = tool_button("−", "Make smaller (-).", "Make smaller")
         self.save_button = button("Save &plot…")
@@ -149,12 +175,12 @@ class GraphView(QWidget):
         )
         content = holder(controls, self.legend, self.problem, (self.canvas, 1), self.facts)
         self._stack = ContentOrMessage(content, name="Message")
-        vbox(self.pair, (self._stack, 1), of=self)
+        self._layout = vbox(self._stack, of=self, margins=0)
 
     def _connect(self) -> None:
         self.presenter.picture_changed.connect(self._show_picture)
         self.presenter.facts_changed.connect(self._show_facts)
-        self.search_box.textChanged.connect(self._search)
+        self.search_box.textChanged.connect(self._on_words)
         self.search_box.returnPressed.connect(lambda: self._next_match(1))
         self.colour_box.activated.connect(self._show_facts)
         self.fit_button.clicked.connect(self.canvas.fit)
@@ -165,7 +191,6 @@ class GraphView(QWidget):
         self.canvas.toggled.connect(self._toggle)
         self.canvas.moved.connect(self._on_moved)
         self.canvas.closed.connect(self._close_around)
-        add_view_keys(self, QKeySequence.StandardKey.Find, self.focus_search)
         add_view_keys(self, QKeySequence.StandardKey.FindNext, lambda: self._next_match(1))
         add_view_keys(self, QKeySequence.StandardKey.FindPrevious, lambda: self._next_match(-1))
 
@@ -177,7 +202,7 @@ class GraphView(QWidget):
         show_note(self.problem, [self.presenter.problem] if self.presenter.problem else [])
         self._show_facts()
         if anchor is None:
-            self._search(self.search_box.text())
+            self.search(self._words)
             self.canvas.show_first()
             self._go_to(self._current)
             return
@@ -218,19 +243,27 @@ class GraphView(QWidget):
     def _mark(self) -> None:
         presenter, facts = self.presenter, self.presenter.facts
         box = None if self._current is None else presenter.box_of(self._current)
-        has_search = bool(self.search_box.text().strip())
-        bright = presenter.boxes_of(presenter.matches) if has_search else None
+        bright = presenter.boxes_of(presenter.matches) if self._words.strip() else None
         self.canvas.mark(box, presenter.boxes_of(self._selected), bright)
-        words = _HINT
+        words, tooltip = _HINT, ""
         if facts is not None and self._current is not None:
             words = "  |  ".join(facts.details(self._current, self._unit).split("\n")[:4])
+            costs = facts.costs_on_targets(self._current, self._unit)
+            if costs:
+                listed = [" ".join(row[:2]).strip() for row in costs[:_TARGETS_LISTED]]
+                words += f"\n{' · '.join(listed)}{' …' if len(costs) > len(listed) else ''}"
+            tooltip = as_tooltip(facts.details(self._current, self._unit), costs)
         self.facts.setText(words)
+        self.facts.setToolTip(tooltip)
         self._show_matches()
 
-    def _words_of(self, box: int) -> str:
+    def _tooltip_of(self, box: int) -> str:
         facts = self.presenter.facts
+        if facts is None:
+            return ""
         node = int(self.presenter.picture.nodes[box])
-        return "" if facts is None else facts.details(node, self._unit)
+        costs = facts.costs_on_targets(node, self._unit)
+        return as_tooltip(facts.details(node, self._unit), costs)
 
     def _on_clicked(self, box: int | None) -> None:
         self._current = None if box is None else int(self.presenter.picture.nodes[box])
@@ -278,14 +311,13 @@ class GraphView(QWidget):
                 self._toggle(box)
                 return
 
-    def _search(self, text: str) -> None:
-        self._match = -1
-        self.presenter.search(text)
-        self._mark()
+    def _on_words(self, words: str) -> None:
+        if not self._is_beside:
+            self.search(words)
 
     def _show_matches(self) -> None:
         count = self.presenter.matches.size
-        text = plural(count, "match", "matches") if self.search_box.text().strip() else ""
+        text = plural(count, "match", "matches") if self._words.strip() else ""
         self.matches.setText(f"{self._match + 1} of {text}" if self._match >= 0 and text else text)
 
     def _next_match(self, step: int) -> None:
@@ -302,6 +334,37 @@ class GraphView(QWidget):
                 self.canvas.focus_on(box)
         self._mark()
         self.operators_selected.emit(self._selected, operator)
+
+
+class GraphTab(QWidget):
+    """A place for the graph under the boxes that choose its pair; another tab may borrow it.
+
+    Args:
+        graph: is in it until it is borrowed.
+        parent: the parent widget.
+    """
+
+    def __init__(self, graph: GraphView, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.graph = graph
+        self._layout: QVBoxLayout = vbox(graph.pair, of=self)
+        self.take_back()
+        add_view_keys(self, QKeySequence.StandardKey.Find, graph.focus_search)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Paint in the colours of ``theme``."""
+        self.graph.set_theme(theme)
+
+    def focus_search(self) -> None:
+        """Put the cursor into the search box."""
+        self.graph.focus_search()
+
+    def take_back(self) -> None:
+        """Show the graph with all its controls."""
+        if not self.isAncestorOf(self.graph):
+            self._layout.addWidget(self.graph, 1)
+            self.graph.show()  # a layout shows what it is given a turn later only
+            self.graph.set_beside(None)
 
 
 class _SavedGraph(QWidget):

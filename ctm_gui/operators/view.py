@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QCheckBox, QFileDialog, QWidget
 
@@ -27,6 +27,8 @@ from ctm_gui.widgets.basic import (
     hbox,
     holder,
     label,
+    splitter,
+    tool_button,
     vbox,
 )
 from ctm_gui.widgets.filtered_table import PATH_ELIDE, PATH_PX, FilteredTable
@@ -47,6 +49,10 @@ _NOTHING_YET = "Drop an ONNX model and tick a target to see where its time goes.
 
 class OperatorsView(QWidget):
     """Operators of one model on one target, ranked by their share of the latency.
+
+    Attributes:
+        body: the table, and what is shown beside it.
+        graph_button: whether the user wants the graph there.
 
     Signals:
         node_data_asked: the user wants the values as node data: the Path to write.
@@ -136,6 +142,8 @@ class OperatorsView(QWidget):
         self.node_data_button = button(
             "&Node data…", "Save latency and share of every operator for Google's Model Explorer."
         )
+        self.graph_button = tool_button("&Graph", "Show the graph beside the table.")
+        self.graph_button.setCheckable(True)
         self.totals = label(role="muted", name="Totals")
 
     def _arrange(self) -> None:
@@ -147,8 +155,11 @@ class OperatorsView(QWidget):
             self.table.copy_button,
             self.save_button,
             self.node_data_button,
+            self.graph_button,
         )
-        self._stack = ContentOrMessage(holder(controls, self.strip, (self.table, 1), self.totals))
+        table = holder((self.table, 1), self.totals)
+        self.body = splitter(Qt.Orientation.Horizontal, table, stretch=(1,))
+        self._stack = ContentOrMessage(holder(controls, self.strip, (self.body, 1)))
         vbox(self.pair, (self._stack, 1), of=self)
 
     def _connect(self) -> None:

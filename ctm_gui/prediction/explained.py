@@ -7,8 +7,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ctm_gui.prediction.run import target_names
 from predictor.core.errors import InputError
+from predictor.core.progress import CancelToken
 from predictor.core.records import Prediction, Target
 from predictor.services.models.ingestion import Model
 from predictor.services.prediction.predict import KnownTargets, OperatorTable, explain
@@ -16,6 +20,25 @@ from predictor.services.prediction.roofline import Roof, Roofline, roofline_of, 
 from predictor.services.prediction.timeline import Timeline, pair_title, timeline_of
 
 _MOST_OTHERS: Final = 4  # targets beside the explained one: more roofs than that cannot be read
+_NO_INTERVAL: Final = (np.nan, np.nan)
+_MOST_COSTS: Final = 10_000_000  # of operators on targets together, 4 bytes each
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Costs:
+    """Time of each operator on each of some targets.
+
+    Attributes:
+        names: of the T targets that have a number.
+        latency_ms: float32 [T, N].
+        interval: ends of each 80 % interval over the latency, float64 [T, 2]; NaN without one.
+        left_out: how many further targets are not among them.
+    """
+
+    names: tuple[str, ...]
+    latency_ms: NDArray[np.float32]
+    interval: NDArray[np.float64]
+    left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,6 +97,45 @@ def explained(
         roofline,
         tuple(_other_roofs(model, others, other_names))[:_MOST_OTHERS],
         _interval(prediction),
+    )
+
+
+def costs_of(
+    model: Model,
+    targets: Sequence[Target],
+    predictions: Sequence[Prediction],
+    signatures: KnownTargets,
+    cancel: CancelToken,
+) -> Costs:
+    """Return the time of each operator on every target.
+
+    Args:
+        model: the model.
+        targets: the targets.
+        predictions: of the model on each of them.
+        signatures: the user's measurements on targets.
+        cancel: asked before each target.
+
+    Raises:
+        CancelledError: a stop was asked for.
+    """
+    able = [place for place, each in enumerate(predictions) if each.latency_ms is not None]
+    asked = able[: max(1, _MOST_COSTS // max(len(model.graph.names), 1))]
+    names = target_names(targets)
+    costs = []
+    for place in asked:
+        cancel.check()
+        # A target of which only measurements are known has no parts.
+        with suppress(InputError):
+            table = explain(model, targets[place], signatures=signatures)
+            latency_ms = (table.latency_ms * predictions[place].scale).astype(np.float32)
+            costs.append((names[place], latency_ms, _interval(predictions[place]) or _NO_INTERVAL))
+    count = len(model.graph.names)
+    return Costs(
+        tuple(name for name, _, _ in costs),
+        np.array([each for _, each, _ in costs], dtype=np.float32).reshape(-1, count),
+        np.array([ends for _, _, ends in costs], dtype=np.float64).reshape(-1, 2),
+        len(able) - len(asked),
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from PySide6.QtCore import QObject, Signal
 
-from ctm_gui.prediction.explained import Explained, explained
+from ctm_gui.prediction.explained import Costs, Explained, costs_of, explained
 from ctm_gui.prediction.run import Comparison, ComparisonFollower, place_of, target_names
 from ctm_gui.tasks.serial import SerialWorker
 from ctm_gui.widgets.ordering import IndexArray
@@ -34,7 +34,8 @@ class ExplanationPresenter(ComparisonFollower):
 
     ``choices_changed`` is emitted when models, targets or the choice change; ``table_changed`` when
     ``explained``, its ``device`` and ``message`` do; ``sensitivity_changed`` when ``sensitivity``
-    does, which comes a little after its table. ``done`` gives a sentence about a finished action,
+    does, which comes a little after its table, and ``costs_changed`` when ``costs`` on all targets
+    do, which come last. ``done`` gives a sentence about a finished action,
     ``failed`` the CtmError of a failed one.
 
     Args:
@@ -45,6 +46,7 @@ class ExplanationPresenter(ComparisonFollower):
     choices_changed = Signal()
     table_changed = Signal()
     sensitivity_changed = Signal()
+    costs_changed = Signal()
     done = Signal(str)
     failed = Signal(object)
 
@@ -54,6 +56,7 @@ class ExplanationPresenter(ComparisonFollower):
         self._chosen: tuple[int, TargetId | None] | None = None
         self.explained: Explained | None = None
         self.sensitivity: Sensitivity | None = None
+        self.costs: Costs | None = None
         self.device: Device | None = None
         self.message = NOTHING_YET
         self.selected: IndexArray = np.zeros(0, dtype=np.intp)
@@ -153,9 +156,11 @@ class ExplanationPresenter(ComparisonFollower):
         # Read now: the comparison may be another one when the worker comes to it.
         device, signatures = target.device, self._comparison.signatures
         own = self._comparison.own
-        place = choice[0] * len(self._comparison.targets) + choice[1]
-        prediction = self._comparison.rows[place].prediction
-        others = [each for each in self._comparison.targets if each is not target]
+        targets = self._comparison.targets
+        first = choice[0] * len(targets)
+        predictions = [row.prediction for row in self._comparison.rows[first:][: len(targets)]]
+        prediction = predictions[choice[1]]
+        others = [each for each in targets if each is not target]
 
         def show(pair: Explained) -> None:
             self._show(pair, "", device)
@@ -163,9 +168,17 @@ class ExplanationPresenter(ComparisonFollower):
                 lambda _: sensitivity_of(
                     compared.model, target, signatures=signatures, own=own
                 ).scaled(prediction.scale),
-                self._show_sensitivity,
+                show_sensitivity,
                 # A target of which only measurements are known has nothing to vary.
-                lambda _: self._show_sensitivity(None),
+                lambda _: show_sensitivity(None),
+            )
+
+        def show_sensitivity(sensitivity: Sensitivity | None) -> None:
+            self._show_sensitivity(sensitivity)
+            self._submit(
+                lambda task: costs_of(compared.model, targets, predictions, signatures, task.token),
+                self._show_costs,
+                lambda _: self._show_costs(None),
             )
 
         self._submit(
@@ -189,11 +202,17 @@ class ExplanationPresenter(ComparisonFollower):
         self.message = message
         self.table_changed.emit()
         self._show_sensitivity(None)
+        self._show_costs(None)
 
     def _show_sensitivity(self, sensitivity: Sensitivity | None) -> None:
         self._task = None
         self.sensitivity = sensitivity
         self.sensitivity_changed.emit()
+
+    def _show_costs(self, costs: Costs | None) -> None:
+        self._task = None
+        self.costs = costs
+        self.costs_changed.emit()
 
 
 def sensitivity_details(sensitivity: Sensitivity) -> str:

@@ -162,6 +162,8 @@ QTreeView::indicator:indeterminate {{ border-color: {accent}; background: {accen
 QCheckBox::indicator:checked, QTreeView::indicator:checked {{
     image: url("{icons}/check-{name}.svg"); }}
 QTreeView::indicator:indeterminate {{ image: url("{icons}/partial-{name}.svg"); }}
+QToolButton:checked {{
+    border: 1px solid {accent}; border-radius: 3px; background: {grid}; padding: 3px; }}
 QLabel[role="title"] {{ font-size: 20px; font-weight: 600; }}
 QLabel[role="heading"] {{ font-weight: 600; }}
 QLabel[role="muted"] {{ color: {muted}; }}

@@ -28,7 +28,7 @@ from ctm_gui.devices.form import DeviceForm
 from ctm_gui.devices.live import LivePrediction
 from ctm_gui.devices.view import DevicesView
 from ctm_gui.graph.presenter import GraphPresenter
-from ctm_gui.graph.view import GraphView
+from ctm_gui.graph.view import GraphTab, GraphView
 from ctm_gui.history.view import HistoryView
 from ctm_gui.operators.view import OperatorsView
 from ctm_gui.prediction.explanation import WORKING, ExplanationPresenter
@@ -46,6 +46,7 @@ from ctm_gui.window.actions import (
     TIMELINE_TAB,
 )
 from ctm_gui.window.explanation_tabs import ExplanationTabs
+from ctm_gui.window.graph_beside import GraphBeside
 from ctm_gui.window.start_page import FirstView
 from ctm_gui.window.workspace import Workspace
 from predictor.core.units import LatencyUnit
@@ -53,7 +54,7 @@ from predictor.core.units import LatencyUnit
 View = (
     CompareTabs
     | OperatorsView
-    | GraphView
+    | GraphTab
     | RooflineView
     | TimelineView
     | AttentionView
@@ -113,7 +114,7 @@ class CentralViews(QObject):
         return (
             self.compare_tabs,
             self.operators_view,
-            self.graph_view,
+            self.graph_tab,
             self.roofline_view,
             self.timeline_view,
             self.attention_view,
@@ -193,6 +194,7 @@ class CentralViews(QObject):
         self.operators_view = OperatorsView()
         yield
         self.graph_view = GraphView(GraphPresenter(workspace.layouter, self))
+        self.graph_tab = GraphTab(self.graph_view)
         yield
         self.roofline_view = RooflineView()
         self.timeline_view = TimelineView()
@@ -241,11 +243,12 @@ class CentralViews(QObject):
         self.explanation_tabs = ExplanationTabs(
             self.explanation,
             self.operators_view,
-            self.graph_view,
+            self.graph_tab,
             self.roofline_view,
             self.timeline_view,
             self.attention_view,
             self._tabs,
+            GraphBeside(self.operators_view, self.graph_tab, self._tabs, self._settings),
         )
         self.clocks_view.pair.choice_changed.connect(self.explanation.choose)
         self.clocks.choices_changed.connect(self._show_clocks_pair)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 
 import numpy as np
@@ -10,43 +10,49 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QTabWidget, QWidget
 
 from ctm_gui.attention.view import AttentionView
-from ctm_gui.graph.view import GraphView
+from ctm_gui.graph.view import GraphTab, GraphView
 from ctm_gui.operators.view import OperatorsView
 from ctm_gui.prediction.explanation import ExplanationPresenter, sensitivity_details
 from ctm_gui.roofline.view import RooflineView
 from ctm_gui.timeline.view import TimelineView
 from ctm_gui.widgets.ordering import IndexArray
+from ctm_gui.widgets.pair_choice import PairChoice
+from ctm_gui.window.graph_beside import GraphBeside
 from predictor.services.prediction.predict import OperatorTable
 
 View = OperatorsView | GraphView | RooflineView | TimelineView | AttentionView
 
 
 class ExplanationTabs(QObject):
-    """Shows a presenter's explanation in the visible one of its views.
+    """Shows a presenter's explanation in the visible ones of its views.
 
     The others follow when they are shown: filling all would take that many times as long.
 
     Args:
         explanation: the choice, the table and the selection.
         operators: its table of operators.
-        graph: the operators and what flows between them.
+        graph_tab: the operators and what flows between them.
         roofline: the operators under the roofs of the target.
         timeline: the operators over time.
         attention: its maps.
         tabs: with these views; owner of this object.
+        beside: puts the graph beside the operators.
     """
 
     def __init__(
         self,
         explanation: ExplanationPresenter,
         operators: OperatorsView,
-        graph: GraphView,
+        graph_tab: GraphTab,
         roofline: RooflineView,
         timeline: TimelineView,
         attention: AttentionView,
         tabs: QTabWidget,
+        beside: GraphBeside,
     ) -> None:
         super().__init__(tabs)
+        graph = graph_tab.graph
+        self._graph, self._graph_tab, self._beside = graph, graph_tab, beside
         self._explanation = explanation
         self._operators = operators
         self._views: tuple[View, ...] = (operators, graph, roofline, timeline, attention)
@@ -66,26 +72,38 @@ class ExplanationTabs(QObject):
         explanation.choices_changed.connect(self._show_choices)
         explanation.table_changed.connect(self._show_table)
         explanation.sensitivity_changed.connect(self._show_sensitivity)
+        explanation.costs_changed.connect(lambda: graph.show_costs(explanation.costs))
+        beside.changed.connect(self.look)
         tabs.currentChanged.connect(self.look)
 
     def look(self, *_: object) -> None:
         """Follow the tab that is shown."""
-        self._explanation.set_active(active=self._shown is not None)
+        self._beside.place()
+        self._explanation.set_active(active=bool(self._shown))
         self._show_choices()
-        self._show_selection()
+        self._show_selection(self._shown)
 
     @property
-    def _shown(self) -> View | None:
-        view = self._tabs.currentWidget()
-        return view if isinstance(view, View) else None
+    def _shown(self) -> tuple[View, ...]:
+        """The views of the tab that is shown; the first has the boxes of the pair."""
+        page = self._tabs.currentWidget()
+        if page is self._graph_tab:
+            return (self._graph,)
+        if page is self._operators and self._beside.is_beside:
+            return self._operators, self._graph
+        return (page,) if isinstance(page, View) else ()
+
+    @property
+    def _pair(self) -> PairChoice | None:
+        return self._shown[0].pair if self._shown else None
 
     def _show_choices(self) -> None:
-        view = self._shown
-        if view is None:
+        pair = self._pair
+        if pair is None:
             return
-        view.pair.set_choices(self._explanation.models, self._explanation.targets)
+        pair.set_choices(self._explanation.models, self._explanation.targets)
         if self._explanation.choice is not None:
-            view.pair.set_choice(*self._explanation.choice)
+            pair.set_choice(*self._explanation.choice)
         self._show_table()
         self._show_sensitivity()
 
@@ -95,7 +113,7 @@ class ExplanationTabs(QObject):
         now = (table, self._explanation.message if table is None else "")
         for view in self._views:
             # A table that is gone is let go of by the hidden views too.
-            if (view is shown or table is None) and self._filled.get(view) != now:
+            if (view in shown or table is None) and self._filled.get(view) != now:
                 self._filled[view] = now
                 self._quietly(partial(self._fill, view, *now))
 
@@ -106,25 +124,28 @@ class ExplanationTabs(QObject):
             view.show_table(table, message, self._explanation.device)
 
     def _show_sensitivity(self) -> None:
-        view, sensitivity = self._shown, self._explanation.sensitivity
-        if view is not None:
+        pair, sensitivity = self._pair, self._explanation.sensitivity
+        if pair is not None:
             texts = ("", "")
             if sensitivity is not None:
                 texts = sensitivity.sentence, sensitivity_details(sensitivity)
-            view.pair.show_sentence(*texts)
-        if isinstance(view, GraphView):
-            view.show_sensitivity(sensitivity)
+            pair.show_sentence(*texts)
+        if self._graph in self._shown:
+            self._graph.show_sensitivity(sensitivity)
+            self._graph.show_costs(self._explanation.costs)
 
-    def _show_selection(self) -> None:
-        """Carry the selection over from the other view."""
-        view, chosen = self._shown, self._explanation
-        if view is not None:
-            self._quietly(lambda: view.select_operators(chosen.selected, chosen.current))
+    def _show_selection(self, views: Iterable[View]) -> None:
+        """Carry the selection over from another view."""
+        chosen = self._explanation
+        for view in views:
+            self._last_selected[view] = chosen.selected
+            self._quietly(partial(view.select_operators, chosen.selected, chosen.current))
 
     def _on_selected(self, view: QWidget, operators: IndexArray, current: int | None) -> None:
         # A table without a current row takes one with the focus; that selects nothing.
         if not self._linking and not np.array_equal(operators, self._last_selected[view]):
             self._explanation.select(operators, current)
+            self._show_selection(each for each in self._shown if each is not view)
         self._last_selected[view] = operators
 
     def _on_activated(self, operator: int) -> None:

@@ -14,6 +14,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 
+from ctm_gui import settings
 from ctm_gui.window.actions import (
     ATTENTION_TAB,
     GRAPH_TAB,
@@ -24,6 +25,7 @@ from ctm_gui.window.actions import (
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace
 from predictor.core import files
+from predictor.core.units import LatencyUnit
 
 MakeModel = Callable[..., Path]
 Settle = Callable[[Workspace], None]
@@ -74,6 +76,87 @@ def test_a_box_of_the_graph_is_selected_in_every_tab(qtbot: QtBot, shown: MainWi
     assert central.attention_view.table.selected_rows().tolist() == [3]
     shown.show_tab(OPERATORS_TAB)
     assert central.operators_view.table.selected_rows().tolist() == [3]
+
+
+def test_the_graph_stands_beside_the_operators_with_one_selection(
+    qtbot: QtBot, shown: MainWindow
+) -> None:
+    central = shown.central
+    operators, graph, explanation = central.operators_view, central.graph_view, central.explanation
+    shown.resize(1400, 800)
+    qtbot.waitUntil(lambda: operators.isAncestorOf(graph) and graph.isVisible())
+    qtbot.waitUntil(lambda: bool(graph.presenter.picture.nodes.size))
+    assert not graph.search_box.isVisible()
+    operators.table.select_rows([2], 2)
+    assert graph.presenter.picture.nodes[graph.canvas._item.current] == 2
+    QTest.keyClick(graph.canvas, Qt.Key.Key_Down)
+    assert operators.table.selected_rows().tolist() == [3]
+    assert explanation.selected.tolist() == [3]
+    # The same box again, after another choice elsewhere.
+    operators.table.select_rows([5], 5)
+    graph.canvas.clicked.emit(graph.presenter.picture.box_of(3))
+    assert operators.table.selected_rows().tolist() == [3]
+
+    shown.show_tab(GRAPH_TAB)
+    assert graph.search_box.isVisible()
+    assert graph.presenter.picture.nodes[graph.canvas._item.current] == 3
+    shown.show_tab(OPERATORS_TAB)
+    operators.table.search_box.setText("product_4")
+    assert graph.presenter.matches.tolist() == [4]
+    shown.show_tab(GRAPH_TAB)
+    assert not graph.presenter.matches.size
+    shown.show_tab(OPERATORS_TAB)
+    assert graph.isVisible()
+
+
+def test_the_graph_beside_the_operators_follows_room_and_choice(
+    qtbot: QtBot, shown: MainWindow
+) -> None:
+    operators, graph = shown.central.operators_view, shown.central.graph_view
+    shown.resize(1400, 800)
+    qtbot.waitUntil(graph.isVisible)
+    shown.resize(1024, 700)
+    qtbot.waitUntil(lambda: not graph.isVisible())
+    assert not operators.graph_button.isChecked()
+    operators.graph_button.click()
+    assert graph.isVisible()
+    operators.graph_button.click()
+    shown.resize(1400, 800)
+    assert not graph.isVisible()
+    assert shown._settings.get(settings.GRAPH_BESIDE) == "hidden"
+    operators.graph_button.click()
+    first, second = operators.body.sizes()
+    operators.body.setSizes([first - 60, second + 60])
+    wide = operators.body.sizes()
+    assert wide != [first, second]
+    operators.body.splitterMoved.emit(first - 60, 1)
+    assert shown._settings.get(settings.GRAPH_SPLITTER)
+    shown.show_tab(GRAPH_TAB)
+    shown.show_tab(OPERATORS_TAB)
+    assert operators.body.sizes() == wide
+
+
+def test_a_box_has_its_cost_on_every_ticked_target(qtbot: QtBot, shown: MainWindow) -> None:
+    explanation, view = shown.central.explanation, shown.central.graph_view
+    shown.show_tab(GRAPH_TAB)
+    qtbot.waitUntil(lambda: explanation.costs is not None and explanation.settled)
+    qtbot.waitUntil(lambda: bool(view.presenter.picture.nodes.size))
+    facts, costs = view.presenter.facts, explanation.costs
+    assert facts is not None
+    assert costs is not None
+    assert facts.costs is costs
+    rows = shown.workspace.comparison.rows
+    assert costs.names == tuple(row.device_name for row in rows)
+    latency_ms = [row.prediction.latency_ms for row in rows]
+    assert costs.latency_ms.sum(axis=1).tolist() == pytest.approx(latency_ms, rel=1e-4)
+    in_table = facts.costs_on_targets(facts.tree.root, LatencyUnit.MS)
+    fastest = min(rows, key=lambda row: row.prediction.latency_ms or 0.0)
+    assert in_table[0][0] == fastest.device_name
+    assert len(in_table) == len(rows)
+    view.select_operators(np.array([2]), 2)
+    assert fastest.device_name in view.facts.text()
+    tooltip = view._tooltip_of(view.presenter.box_of(2) or 0)
+    assert tooltip.count("<tr>") == len(rows)
 
 
 def test_the_graph_tells_what_would_change_the_time_of_a_box(
