@@ -56,9 +56,11 @@ class OperatorsView(QWidget):
 
     Signals:
         node_data_asked: the user wants the values as node data: the Path to write.
+        type_chosen: the user chose a type, or all: its label and that of before, empty for all.
     """
 
     node_data_asked = Signal(object)
+    type_chosen = Signal(str, str)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -100,6 +102,14 @@ class OperatorsView(QWidget):
         self._refresh()
         self.table.fit_columns()
         self.table.scrollToTop()
+
+    def show_type(self, label: str) -> None:
+        """Show the operators of one type alone; all where there is none of that label."""
+        times = self._summary.type_times if self._summary is not None else ()
+        labels = [time.label for time in times]
+        self._type = labels.index(label) if label in labels else None
+        self._show_type()
+        self.table.filter()
 
     def select_operators(self, operators: IndexArray, current: int | None) -> None:
         """Select operators, intp [K]; those that are not shown are left out."""
@@ -207,9 +217,11 @@ class OperatorsView(QWidget):
             self.totals.setText(totals(self._summary.table, self._model.grid.order, self._unit))
 
     def _choose_type(self, index: int | None) -> None:
-        self._type = index
-        self._show_type()
-        self.table.filter()
+        if self._summary is not None:
+            times = self._summary.type_times
+            now, before = ("" if at is None else times[at].label for at in (index, self._type))
+            self.show_type(now)
+            self.type_chosen.emit(now, before)
 
     def _ask_for_node_data(self) -> None:
         name = f"{Path(self.pair.model_box.currentText()).stem or 'operators'}.json"

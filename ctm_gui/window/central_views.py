@@ -35,6 +35,7 @@ from ctm_gui.prediction.explanation import WORKING, ExplanationPresenter
 from ctm_gui.roofline.view import RooflineView
 from ctm_gui.settings import Settings
 from ctm_gui.timeline.view import TimelineView
+from ctm_gui.undo import UndoStep
 from ctm_gui.widgets.drop_overlay import refuse_drops
 from ctm_gui.widgets.theme import LIGHT, Theme
 from ctm_gui.window.actions import (
@@ -50,6 +51,7 @@ from ctm_gui.window.graph_beside import GraphBeside
 from ctm_gui.window.start_page import FirstView
 from ctm_gui.window.workspace import Workspace
 from predictor.core.units import LatencyUnit
+from predictor.core.wording import number, shown
 
 View = (
     CompareTabs
@@ -250,6 +252,7 @@ class CentralViews(QObject):
             self._tabs,
             GraphBeside(self.operators_view, self.graph_tab, self._tabs, self._settings),
         )
+        self.operators_view.type_chosen.connect(self._on_type)
         self.clocks_view.pair.choice_changed.connect(self.explanation.choose)
         self.clocks.choices_changed.connect(self._show_clocks_pair)
         self.explanation.done.connect(workspace.messages.info)
@@ -263,7 +266,6 @@ class CentralViews(QObject):
         machine.changed.connect(lambda: self.compare_view.show_activity(machine.state))
         self._tabs.currentChanged.connect(self._show_comparison)
         self.choose_view.budget_changed.connect(self._on_budget)
-        self.choose_view.budget_changed.connect(self.compare_tabs.set_budget_ms)
         self.choose_view.device_activated.connect(self.show_operators)
         self.choose_view.measuring_asked.connect(self._probe)
         self._tabs.currentChanged.connect(self._look_at_clocks)
@@ -292,9 +294,20 @@ class CentralViews(QObject):
         self.choice.set_active(active=self._tabs.currentIndex() == CHOOSE_TAB)
 
     def _on_budget(self, budget_ms: float | None) -> None:
+        before = self._settings.get(table.BUDGET_MS) or None
+        if budget_ms != before:
+            words = "No Budget" if budget_ms is None else f"Budget {number(budget_ms)} ms"
+            change, back = (partial(self._set_budget, ms) for ms in (budget_ms, before))
+            self.workspace.undo_stack.push(UndoStep(words, change, back, "budget"))
+
+    def _set_budget(self, budget_ms: float | None) -> None:
         self._settings.set(table.BUDGET_MS, budget_ms or 0.0)
-        self.choose_view.set_budget_ms(budget_ms)
-        self.clocks_view.set_budget_ms(budget_ms)
+        self.show_budget()
+
+    def _on_type(self, now: str, before: str) -> None:
+        words = f"Show {shown(now)}" if now else "Show All Types"
+        change, back = (partial(self.operators_view.show_type, each) for each in (now, before))
+        self.workspace.undo_stack.push(UndoStep(words, change, back))
 
     def _look_at_clocks(self, *_: object) -> None:
         self.clocks.set_active(active=self._tabs.currentIndex() == CLOCKS_TAB)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from ctm_gui.models.panel import ModelsPanel
 from ctm_gui.prediction.what_if_bar import WhatIfBar
 from ctm_gui.settings import AnySetting, Settings, remembered_theme
 from ctm_gui.targets.panel import TargetsPanel
+from ctm_gui.undo import UndoStep
 from ctm_gui.widgets.basic import splitter
 from ctm_gui.widgets.drop_overlay import DropOverlay, refuse_drops
 from ctm_gui.widgets.theme import LIGHT, Theme, ThemeChoice
@@ -302,7 +304,7 @@ class MainWindow(QMainWindow):
         self.what_if_bar.precision_changed.connect(workspace.set_precision)
         self.what_if_bar.threads_changed.connect(workspace.set_threads)
         self.what_if_bar.reset_asked.connect(workspace.reset_what_if)
-        self.what_if_bar.unit_changed.connect(self._on_unit)
+        self.what_if_bar.unit_changed.connect(self._choose_unit)
         self.targets_panel.device_activated.connect(self._on_device_activated)
         self.targets_panel.details_requested.connect(self._on_details)
         self.status_line.messages_requested.connect(self.toggle_messages)
@@ -375,10 +377,16 @@ class MainWindow(QMainWindow):
         self._models_timer.stop()
         remember_models(self.workspace.shelf, self._settings)
 
+    def _choose_unit(self, unit: LatencyUnit) -> None:
+        # The box tells of a unit that the program set in it too.
+        if unit is not self._unit:
+            change, back = (partial(self._on_unit, each) for each in (unit, self._unit))
+            self.workspace.undo_stack.push(UndoStep(f"Unit {unit.value}", change, back))
+
     def _on_unit(self, unit: LatencyUnit) -> None:
         self._settings.set(table.UNIT, unit.value)
-        self.what_if_bar.show_unit(unit)
         self._unit = unit
+        self.what_if_bar.show_unit(unit)
         if self._central is not None:
             self._central.set_unit(unit)
 

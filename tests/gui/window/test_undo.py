@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
@@ -10,12 +11,13 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QToolButton
 from pytestqt.qtbot import QtBot
 
-from ctm_gui import undo
+from ctm_gui import settings, undo
 from ctm_gui.prediction.run import WhatIf
-from ctm_gui.window.actions import HISTORY_TAB
+from ctm_gui.window.actions import GRAPH_TAB, HISTORY_TAB, OPERATORS_TAB
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace
 from predictor.core.records import Precision
+from predictor.core.units import LatencyUnit
 from predictor.services.devices.this_machine import describe_this_machine
 from predictor.services.devices.user_devices import DeviceFile
 
@@ -74,6 +76,61 @@ def test_a_reset_is_one_step(window: MainWindow, workspace: Workspace) -> None:
     workspace.undo_stack.undo()
 
     assert workspace.what_if == asked == WhatIf(batch=8, precision=Precision.INT8)
+
+
+def test_the_unit_is_one_step(window: MainWindow, workspace: Workspace) -> None:
+    window.what_if_bar.unit.setCurrentText("FPS")
+    assert words(window) == "Undo Unit FPS"
+    workspace.undo_stack.undo()
+    assert window.what_if_bar.unit.currentText() == "ms"
+    assert window._unit is LatencyUnit.MS
+    assert not workspace.undo_stack.canUndo()
+    workspace.undo_stack.redo()
+    assert window._settings.get(settings.UNIT) == "FPS"
+
+
+def test_the_budget_is_one_step_for_every_view(window: MainWindow, workspace: Workspace) -> None:
+    central = window.central
+    central.compare_view.budget_box.setValue(12.5)
+    assert words(window) == "Undo Budget 12.5 ms"
+    central.choose_view.budget_changed.emit(20.0)
+    assert central.compare_view.budget_box.value() == 20.0
+    # Typed on within a second: one step.
+    workspace.undo_stack.undo()
+    assert central.compare_view.budget_box.value() == 0.0
+    assert window._settings.get(settings.BUDGET_MS) == 0.0
+    assert not workspace.undo_stack.canUndo()
+
+
+def test_a_type_of_operators_is_one_step_and_an_opened_group_none(
+    qtbot: QtBot,
+    window: MainWindow,
+    workspace: Workspace,
+    make_model: Callable[..., Path],
+    settle: Callable[[Workspace], None],
+) -> None:
+    workspace.open_paths([str(make_model(layers=80, pinned=True))])
+    settle(workspace)
+    window.show_tab(OPERATORS_TAB)
+    view, graph = window.central.operators_view, window.central.graph_view
+    qtbot.waitUntil(lambda: view.table.model().rowCount() == 81)
+    qtbot.keyClick(view.strip, Qt.Key.Key_Down)
+    shown = view.strip.times[0].label
+    assert words(window) == f"Undo Show {shown}"
+    assert view.table.model().rowCount() == 80
+    view.type_button.click()
+    assert words(window) == "Undo Show All Types"
+    workspace.undo_stack.undo()
+    assert view.table.model().rowCount() == 80
+    workspace.undo_stack.undo()
+    assert view.table.model().rowCount() == 81
+
+    window.show_tab(GRAPH_TAB)
+    qtbot.waitUntil(lambda: bool(graph.presenter.picture.nodes.size))
+    before = words(window)
+    group = next(n for n in graph.presenter.picture.nodes.tolist() if n > 81)
+    graph.canvas.toggled.emit(graph.presenter.box_of(group))
+    assert words(window) == before
 
 
 def test_the_words_of_a_filter_are_one_step_of_the_windows(
