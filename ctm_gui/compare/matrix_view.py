@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QModelIndex, QSignalBlocker, Signal
+from PySide6.QtCore import QModelIndex, QSignalBlocker, QTimer, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QWidget
 
 from ctm_gui.compare.item_models import MatrixModel
@@ -15,7 +16,9 @@ from ctm_gui.widgets.theme import Theme
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import shown
 
-_LEAST_PX = {"device": 180, "fastest": 260}
+_LEAST_PX = {"device": 120, "configuration": 90}
+# Under it a sentence would be cut: that of the current row stands below the table then.
+_SENTENCE_PX = 300
 
 
 class MatrixView(QWidget):
@@ -40,6 +43,7 @@ class MatrixView(QWidget):
         self.table = FilteredTable(self._model, "Targets by models", "Filter targets…", _LEAST_PX)
         self.table.setItemDelegate(HeatDelegate(self))
         self.summary = label(role="heading", name="Summary of the matrix")
+        self.answer = label(name="Fastest on the current target")
         self.budget_box = BudgetBox()
         self.value_box = combo_box("Number of a cell", [value.value for value in CellValue])
         self.baseline_box = combo_box("Baseline", letters=10)
@@ -72,6 +76,10 @@ class MatrixView(QWidget):
         self._model.set_theme(theme)
         self.table.viewport().update()
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        QTimer.singleShot(0, self, self._fit)  # the table gets its width after this
+
     def focus_search(self) -> None:
         """Put the cursor into the filter."""
         self.table.focus_search()
@@ -90,13 +98,14 @@ class MatrixView(QWidget):
             self.table.matches,
             self.table.copy_button,
         )
-        vbox(controls, self.summary, (self.table, 1), of=self, margins=0)
+        vbox(controls, self.summary, (self.table, 1), self.answer, of=self, margins=0)
 
     def _connect(self) -> None:
         self.budget_box.budget_edited.connect(self._on_budget)
         self.value_box.currentIndexChanged.connect(self._refresh)
         self.baseline_box.activated.connect(self.baseline_chosen)
         self.table.doubleClicked.connect(self._activated)
+        self.table.rows_selected.connect(self._show_answer)
 
     def _refresh(self, *_: object) -> None:
         matrix = self._matrix
@@ -106,7 +115,27 @@ class MatrixView(QWidget):
         value = list(CellValue)[self.value_box.currentIndex()]
         self.table.show_grid(MatrixGrid(matrix, self._unit, self._budget_ms, value))
         self.table.fit_columns()
+        self._fit()
         self.summary.setText("\n".join([matrix_summary(matrix), *matrix.notes]))
+
+    def _fit(self) -> None:
+        """Give the sentences a column where there is room beside the numbers."""
+        columns = len(self._model.grid.columns)
+        if self._matrix is not None and columns:
+            numbers_px = sum(self.table.columnWidth(number) for number in range(columns - 1))
+            has_room = self.table.viewport().width() - numbers_px >= _SENTENCE_PX
+            self.table.set_column_shown("fastest", shown=has_room)
+            self._show_answer()
+
+    def _show_answer(self, *_: object) -> None:
+        grid, row = self._model.grid, self.table.current_row()
+        has_rows = bool(self._model.rowCount())
+        is_hidden = has_rows and self.table.isColumnHidden(len(grid.columns) - 1)
+        self.answer.setVisible(is_hidden)
+        if is_hidden and isinstance(grid, MatrixGrid):
+            target = grid.source(0) if row is None else row
+            name = grid.matrix.target_title(target).partition("\n")[0]
+            self.answer.setText(f"{name}: {grid.columns[-1].text(target)}")
 
     def _activated(self, index: QModelIndex) -> None:
         pair = self._model.pair_at(index)

@@ -92,9 +92,10 @@ class LivePrediction(QObject):
 
 
 def live_words(comparison: Comparison, unit: LatencyUnit) -> str:
-    """Return the latency of each model in a line; empty where there is no model."""
+    """Return the latency of each model in a line; empty where there is no number."""
     rows = comparison.rows
-    if not rows:
+    # A device without facts has no number: what it lacks stands beside.
+    if all(row.prediction.latency_ms is None for row in rows):
         return ""
     parts = []
     for row in rows[:_MODELS_NAMED]:

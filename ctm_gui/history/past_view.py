@@ -91,8 +91,10 @@ class PastFilterBar(QWidget):
         boxes = (self.model_box, self.device_box, self.basis_box, self.tag_box, self.period_box)
         as_filter(*boxes, self.measured_box, self.every_box)
         layout = QHBoxLayout(self)
-        search = (table.search_box, 1)
-        fill(layout, search, *boxes, self.measured_box, self.every_box, table.matches, margins=0)
+        # The search has most of the room, names of models and devices some.
+        wide = ((table.search_box, 4), (self.model_box, 1), (self.device_box, 1))
+        ticks = (self.measured_box, self.every_box)
+        fill(layout, *wide, self.basis_box, self.tag_box, self.period_box, *ticks, margins=0)
         table.search_box.textChanged.connect(self.changed)
         for box in boxes:
             box.activated.connect(self.changed)

@@ -242,6 +242,7 @@ class HistoryView(QWidget):
             self.record_button,
             self.delete_button,
             STRETCH,
+            self.table.matches,
             self.table.copy_button,
             self.save_button,
             self.project_button,

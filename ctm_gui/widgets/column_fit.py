@@ -46,6 +46,12 @@ class ColumnFit(QObject):
         self.at_work = False
         self.is_users = False
 
+    @property
+    def last_shown(self) -> int:
+        """Number of the last column that is not hidden, which may stretch; -1 where none is."""
+        columns = reversed(range(self._model.columnCount()))
+        return next((at for at in columns if not self._table.isColumnHidden(at)), -1)
+
     def fit(self) -> None:
         """Measure and set the widths; many columns in turns, those at the left at once."""
         self._fits += 1
@@ -57,7 +63,8 @@ class ColumnFit(QObject):
         if self.is_users or not columns:
             return
         # A last column of text takes what is left over; numbers stay beside the others.
-        self._table.horizontalHeader().setStretchLastSection(not columns[-1].numeric)
+        stretches = not columns[self.last_shown].numeric
+        self._table.horizontalHeader().setStretchLastSection(stretches)
         self._natural_px = self._measured(columns[:_COLUMNS_A_TURN])
         self.share()
         if len(columns) > _COLUMNS_A_TURN:
@@ -75,13 +82,15 @@ class ColumnFit(QObject):
         """Set the widths that were measured, in the room that there is."""
         columns, natural = self._model.grid.columns, list(self._natural_px)
         # The last column stretches to the edge unless it holds numbers: it has no width of its own.
-        measured = range(min(len(natural), len(columns) - (not columns[-1].numeric)))
+        last = self.last_shown
+        measured = range(min(len(natural), last + columns[last].numeric))
         texts = [number for number in measured if not columns[number].numeric]
         numbers = sum(natural) - sum(natural[number] for number in texts)
+        least = [self._least_px.get(columns[at].key, _NARROWEST_TEXT_PX) for at in texts]
         pressed = shared_widths(
             [natural[number] for number in texts],
             self._table.viewport().width() - numbers,
-            _NARROWEST_TEXT_PX,
+            least,
         )
         for number, width in zip(texts, pressed, strict=True):
             natural[number] = max(width, self._least_px.get(columns[number].key, 0))

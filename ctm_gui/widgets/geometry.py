@@ -64,23 +64,27 @@ def linear_ticks(high: float, most: int) -> list[float]:
     return [place * step for place in range(math.floor(high / step * (1 + 1e-9)) + 1)]
 
 
-def shared_widths(natural: Sequence[float], room: float, least: float) -> list[float]:
+def shared_widths(
+    natural: Sequence[float], room: float, least: float | Sequence[float]
+) -> list[float]:
     """Return widths that fit in ``room``: the widest give way first, none under ``least``.
 
     Args:
         natural: the width of each at its full content, in pixels.
         room: the available width, in pixels.
-        least: the width under which none is pressed, unless it is naturally narrower.
+        least: the width under which none is pressed, unless it is naturally narrower; or that of
+            each.
 
     Returns:
         One width each, none wider than its natural width; their sum is over ``room`` only where
         ``least`` leaves no choice.
     """
     left, widths = room, list(natural)
+    leasts = least if isinstance(least, Sequence) else [least] * len(widths)
     # From the narrowest on, each takes what it would like or an equal part of what is left.
     by_width = sorted(range(len(natural)), key=lambda index: natural[index])
     for place, index in enumerate(by_width):
-        fair = max(left / (len(by_width) - place), least)
+        fair = max(left / (len(by_width) - place), leasts[index])
         widths[index] = min(natural[index], fair)
         left -= widths[index]
     return widths

@@ -133,6 +133,8 @@ class GridView(QTableView):
         number = self._column(key)
         if self.isColumnHidden(number) is shown:
             self._fit.at_work = True
+            # Qt keeps the width of a column that stretches in the range of the scroll bar.
+            self.horizontalHeader().setStretchLastSection(False)
             self.setColumnHidden(number, not shown)
             self.fit_columns()
             self._fit.at_work = False
@@ -297,7 +299,7 @@ class GridView(QTableView):
         if (
             not self._fit.at_work
             and not self.isColumnHidden(section)
-            and section != self.grid_model.columnCount() - 1
+            and section != self._fit.last_shown
         ):
             self._fit.is_users = True
 

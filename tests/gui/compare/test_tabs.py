@@ -142,6 +142,35 @@ def test_a_budget_of_the_matrix_is_that_of_the_window(qtbot: QtBot, compared: Ma
     assert sentence.endswith("(2 of 2 models meet it)")
 
 
+def test_a_narrow_matrix_has_every_number_and_the_answer_below(
+    qtbot: QtBot, compared: MainWindow, make_model: MakeModel, settle: Callable[[Workspace], None]
+) -> None:
+    names = [f"an_efficient_network_of_int8_{each}.onnx" for each in range(2)]
+    compared.workspace.open_paths([str(make_model(name)) for name in names])
+    settle(compared.workspace)
+    compared.resize(1024, 700)
+    turn_to(qtbot, compared, MATRIX_PAGE)
+    view = compared.central.compare_tabs.matrix
+    qtbot.waitUntil(view.answer.isVisible)
+    qtbot.waitUntil(lambda: view.table.horizontalScrollBar().maximum() == 0)
+    assert view.table.isColumnHidden(view._model.columnCount() - 1)
+    target = view._model.grid.source(1)
+    view.table.select_rows([target], target)
+    device = compared.workspace.comparison.targets[target].device.name
+    assert view.answer.text().startswith(f"{device}: ")
+    assert view.answer.text().endswith(view._model.grid.columns[-1].text(target))
+    view.table.search_box.setText("no such device")
+    assert not view.answer.isVisible()
+    view.table.search_box.clear()
+
+    compared.resize(1700, 700)
+    qtbot.waitUntil(lambda: not view.answer.isVisible())
+    assert not view.table.isColumnHidden(view._model.columnCount() - 1)
+    compared.resize(1024, 700)
+    qtbot.waitUntil(view.answer.isVisible)
+    qtbot.waitUntil(lambda: view.table.horizontalScrollBar().maximum() == 0)
+
+
 def test_a_double_click_on_a_cell_shows_what_changed(qtbot: QtBot, compared: MainWindow) -> None:
     turn_to(qtbot, compared, MATRIX_PAGE)
     tabs = compared.central.compare_tabs

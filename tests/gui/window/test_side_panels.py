@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
-from ctm_gui.compare.tabs import SWEEP_PAGE
+from ctm_gui.compare.tabs import PAGES, SWEEP_PAGE
 from ctm_gui.window.actions import COMPARE_TAB, DEVICES_TAB, HISTORY_TAB
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.side_panels import Views
+from ctm_gui.window.workspace import Workspace
+from predictor.services.history.past_predictions import NewTruth
 
 
 @pytest.fixture
@@ -57,6 +62,37 @@ def test_a_view_that_was_looked_at_does_not_widen_the_window(qtbot: QtBot) -> No
     assert views.minimumSizeHint().width() < 1024
     views.setCurrentIndex(1)
     assert views.minimumSizeHint().width() > 1024
+
+
+def test_no_view_makes_the_window_wider_than_a_small_screen(
+    qtbot: QtBot,
+    narrow: MainWindow,
+    workspace: Workspace,
+    make_model: Callable[..., Path],
+    settle: Callable[[Workspace], None],
+) -> None:
+    name = "an_efficient_network_of_mixed_precision_with_a_long_name"
+    workspace.open_paths([str(make_model(f"{name}_{each}.onnx")) for each in range(4)])
+    settle(workspace)
+    for page in range(len(PAGES)):
+        narrow.show_compared(page)
+    for tab in range(narrow.tabs.count()):
+        narrow.show_tab(tab)
+    history = narrow.central.history_view
+    qtbot.waitUntil(lambda: history.is_built and narrow.central.devices_view.is_built)
+    narrow.show_tab(HISTORY_TAB)
+    qtbot.waitUntil(lambda: len(history.presenter.data) > 0 and not history.presenter.busy)
+    first = history.presenter.data.rows[0].stored
+    history.presenter.add_truth(first, NewTruth("5"))
+    qtbot.waitUntil(lambda: len(history.presenter.data.pairs) > 0)
+    widths = {
+        narrow.tabs.tabText(tab): narrow.tabs.widget(tab).minimumSizeHint().width()
+        for tab in range(narrow.tabs.count())
+    }
+    narrow.actions_by_id["side_bar"].trigger()
+    QTest.qWait(10)
+    assert has_panels(narrow)
+    assert narrow.minimumSizeHint().width() <= 1024, widths
 
 
 def test_the_users_choice_goes_before_the_width(narrow: MainWindow) -> None:

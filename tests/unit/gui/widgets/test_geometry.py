@@ -52,6 +52,10 @@ def test_none_goes_under_the_least_unless_it_is_narrower_by_nature():
     assert shared_widths([10, 300, 300], room=50, least=40) == [10, 40, 40]
 
 
+def test_each_may_have_a_least_of_its_own():
+    assert shared_widths([200, 300], room=100, least=[90, 120]) == [90, 120]
+
+
 def test_with_room_enough_all_get_what_they_would_like():
     assert shared_widths([10, 20], room=100, least=5) == [10, 20]
 
