@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
+from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QPainter, QPen
 from PySide6.QtWidgets import QWidget
 
 from ctm_gui.compare.pareto import TradeOff, axis_ranges, point_details
@@ -26,7 +26,7 @@ class ParetoPlot(PointPlot):
     """Points of models; those on the front joined by steps.
 
     Signals:
-        model_chosen: the user clicked a point: the index of its model.
+        model_chosen: the user clicked a point, or came to it by Left or Right: its model's index.
     """
 
     model_chosen = Signal(int)
@@ -38,6 +38,7 @@ class ParetoPlot(PointPlot):
         self._value_axis = ValueAxis("bottom")
         name = "Latency against score"
         super().__init__({"bottom": self._value_axis}, name, name, parent)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
 
     def show_trade_off(self, points: TradeOff) -> None:
         """Show other points."""
@@ -61,6 +62,17 @@ class ParetoPlot(PointPlot):
         """Mark a model's point."""
         self._current = model
         self._item.refresh()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Left and Right go to the next faster and slower model."""
+        step = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}.get(Qt.Key(event.key()), 0)
+        placed = [] if self._points is None else np.flatnonzero(self._points.is_placed).tolist()
+        if not step or self._points is None or not placed:
+            super().keyPressEvent(event)
+            return
+        placed.sort(key=self._points.values.__getitem__)
+        here = placed.index(self._current) + step if self._current in placed else 0
+        self.model_chosen.emit(placed[min(max(here, 0), len(placed) - 1)])
 
     def model_at(self, point: QPointF) -> int | None:
         """Return the model near a point of the canvas, None where there is none."""

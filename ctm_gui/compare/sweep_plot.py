@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
+from PySide6.QtCore import QLineF, QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QPainter, QPen, QPolygonF
 from PySide6.QtWidgets import QWidget
 
 from ctm_gui.compare.chart_items import DOT_PX, paint_diamond, paint_dot
@@ -24,6 +24,7 @@ _REACH_PX = 16.0
 _BAND_ALPHA = 60
 _MARGIN = 0.08
 _TITLES = {"batch": "Batch", "threads": "Threads"}
+_STEPS = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}
 
 
 class _ChoiceAxis(ValueAxis):
@@ -44,12 +45,21 @@ class _ChoiceAxis(ValueAxis):
 
 
 class SweepPlot(PointPlot):
-    """Latency over the batch or over the threads; both axes are logarithmic."""
+    """Latency over the batch or over the threads; both axes are logarithmic.
+
+    Left and Right, or a click, point at one of its dots.
+
+    Signals:
+        pointed: the words of the dot that is pointed at; empty where none is any more.
+    """
+
+    pointed = Signal(str)
 
     def __init__(self, kind: str, parent: QWidget | None = None) -> None:
         self._sweep: Sweep | None = None
         self._unit = LatencyUnit.MS
         self._values: FloatArray = np.zeros((3, 0))
+        self._current: int | None = None
         self._choices = _ChoiceAxis()
         axes = {"bottom": self._choices, "left": ValueAxis("left")}
         name = f"Latency over {kind}"
@@ -57,12 +67,14 @@ class SweepPlot(PointPlot):
         self.canvas.setLabel("bottom", _TITLES[kind])
         for axis in axes.values():
             axis.setLogMode(x=True, y=True)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
 
     def show_sweep(self, sweep: Sweep | None, unit: LatencyUnit) -> None:
         """Show another sweep; None for an empty plot."""
         self._sweep, self._unit = sweep, unit
         self._values = np.zeros((3, 0)) if sweep is None else curve(sweep, unit)
         self.canvas.setLabel("left", axis_title(unit))
+        self._current = None
         if sweep is not None:
             self.setAccessibleDescription(
                 "; ".join(
@@ -74,15 +86,43 @@ class SweepPlot(PointPlot):
         self._item.refresh()
 
     def choose_at(self, point: QPointF) -> None:
-        """A point has nothing to choose: hovering tells all."""
+        self._point_at(self._near(point))
 
     def tooltip_at(self, point: QPointF) -> str:
         """Return the tooltip of a point of the canvas, plain text."""
+        place = self._near(point)
+        return "" if place is None or self._sweep is None else self._words(self._sweep, place)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        if self._current is None and self._sweep is not None:
+            self._point_at(self._sweep.now)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Left and Right go from dot to dot."""
+        step = _STEPS.get(Qt.Key(event.key()), 0)
+        if not step or self._sweep is None:
+            super().keyPressEvent(event)
+            return
+        now = self._sweep.now if self._current is None else self._current
+        self._point_at(min(max(now + step, 0), len(self._sweep.predictions) - 1))
+
+    def _point_at(self, place: int | None) -> None:
+        self._current = place
+        self._item.refresh()
+        sweep = self._sweep
+        words = "" if place is None or sweep is None else self._words(sweep, place)
+        self.pointed.emit(words.replace("\n", ", "))
+
+    def _near(self, point: QPointF) -> int | None:
+        """Return the dot near a point of the canvas, None where there is none."""
         if self._sweep is None:
-            return ""
+            return None
         pixels = np.array([self._pixel(place) for place in range(self._values.shape[1])])
-        place = nearest_point(pixels, self._inside(point), _REACH_PX)
-        return "" if place is None else point_words(self._sweep, place, self._unit)
+        return nearest_point(pixels, self._inside(point), _REACH_PX)
+
+    def _words(self, sweep: Sweep, place: int) -> str:
+        return point_words(sweep, place, self._unit)
 
     def _set_ranges(self, sweep: Sweep) -> None:
         choices = np.log10(sweep.choices)
@@ -131,6 +171,8 @@ class SweepPlot(PointPlot):
             else:
                 is_over = prediction.fits_memory is False
                 paint_dot(painter, centre, DOT_PX, colour, self._theme, over=is_over)
+            if place == self._current:
+                self._paint_ring(painter, centre, DOT_PX)
 
     def _line(self, row: int) -> list[QPointF]:
         """Return the points of a row of the curve that have a number."""

@@ -31,7 +31,10 @@ class SweepView(QWidget):
             Qt.Orientation.Horizontal, self.batch_plot, self.threads_plot, sizes=(500, 500)
         )
         self._stack = ContentOrMessage(plots, presenter.message)
-        vbox(self.pair, (self._stack, 1), label(_LEGEND, "muted"), of=self, margins=0)
+        self.words = label(_LEGEND, "muted", name="Point of the sweep")
+        vbox(self.pair, (self._stack, 1), self.words, of=self, margins=0)
+        for plot in (self.batch_plot, self.threads_plot):
+            plot.pointed.connect(lambda words: self.words.setText(words or _LEGEND))
         self.pair.choice_changed.connect(presenter.choose)
         presenter.changed.connect(self._show)
         self._show()
@@ -59,6 +62,7 @@ class SweepView(QWidget):
         self.batch_plot.show_sweep(by_kind.get("batch"), self._unit)
         self.threads_plot.show_sweep(by_kind.get("threads"), self._unit)
         self.threads_plot.setVisible("threads" in by_kind)
+        self.words.setText(_LEGEND)
         self.pair.show_sentence(sweep_sentence(presenter.sweeps), "")
         if presenter.message:
             self._stack.show_message(presenter.message)

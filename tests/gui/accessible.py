@@ -7,11 +7,22 @@ from itertools import pairwise
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAccessible, QColor, QKeySequence
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractButton,
+    QAbstractItemView,
+    QAbstractScrollArea,
+    QAbstractSlider,
+    QAbstractSpinBox,
     QComboBox,
+    QGraphicsView,
+    QHeaderView,
     QLabel,
     QLineEdit,
+    QPlainTextEdit,
+    QRadioButton,
+    QScrollBar,
+    QTabBar,
     QWidget,
 )
 
@@ -37,6 +48,53 @@ def controls(root: QWidget) -> list[QWidget]:
     """Return what Tab reaches in a window; the list of a combo box is a window of its own."""
     parts = root.findChildren(QWidget)
     return [part for part in parts if takes_tab(part) and part.window() is root.window()]
+
+
+_INTERACTIVE = (
+    QAbstractButton,
+    QComboBox,
+    QLineEdit,
+    QPlainTextEdit,
+    QAbstractSpinBox,
+    QAbstractSlider,
+    QAbstractItemView,
+    QTabBar,
+    QGraphicsView,
+)
+# Parts of a widget that has the keys for them itself: the cross of a line, arrows of a tab bar,
+# heads of a table, the list of a box.
+_OWNERS = (QLineEdit, QTabBar, QAbstractScrollArea, QAbstractSpinBox, QComboBox)
+
+
+def out_of_reach(root: QWidget) -> list[str]:
+    """Return what is seen, takes clicks, and has no focus by Tab, pressed all the way round."""
+    reached: list[QWidget] = []
+    window = root.window()
+    widget = window.focusWidget() or window
+    while widget is not None and widget not in reached and len(reached) < 500:
+        reached.append(widget)
+        QTest.keyClick(widget, Qt.Key.Key_Tab)
+        widget = window.focusWidget()
+    taken = {each for part in reached for each in (part, part.focusProxy())} - {window}
+    return [
+        f"{type(part).__name__} {name_of(part)!r} in {path(part)}"
+        for part in root.findChildren(QWidget)
+        if isinstance(part, _INTERACTIVE)
+        and part.isVisible()
+        and part.isEnabled()
+        and part.window() is window
+        and not isinstance(part.parentWidget(), _OWNERS)
+        and not isinstance(part, QHeaderView | QScrollBar)
+        and not (isinstance(part, QRadioButton) and part.parentWidget())  # arrows go among them
+        and part not in taken
+        and not (isinstance(part, QGraphicsView) and taken.intersection(owners(part)))
+    ]
+
+
+def owners(part: QWidget) -> list[QWidget]:
+    """Return the widgets around one, the nearest first."""
+    owner = part.parentWidget()
+    return [] if owner is None else [owner, *owners(owner)]
 
 
 def name_of(widget: QWidget) -> str:

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QAccessible, QAction
 from PySide6.QtWidgets import (
     QApplication,
@@ -18,13 +19,21 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
+from ctm_gui.compare.tabs import PAGES
 from ctm_gui.widgets.theme import DARK, LIGHT, apply_theme
 from ctm_gui.window.actions import ACTIONS, DEVICES_TAB
 from ctm_gui.window.crash import CrashDialog
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace
 from predictor.core.resources import resources_dir
-from tests.gui.accessible import controls, faint, nameless, out_of_order, same_keys
+from tests.gui.accessible import (
+    controls,
+    faint,
+    nameless,
+    out_of_order,
+    out_of_reach,
+    same_keys,
+)
 
 
 @pytest.fixture
@@ -53,6 +62,9 @@ def test_the_checks_see_what_is_wrong(qtbot: QtBot) -> None:
     assert out_of_order(dialog) == ["Lower -> Lift in QDialog"]
     assert list(same_keys(dialog)) == ["Alt+L"]
     assert not faint(dialog)
+    upper.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+    assert out_of_reach(dialog) == ["QPushButton 'Lift' in QDialog"]
+    upper.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
     upper.setStyleSheet("color: #999999; background: #ffffff")
     assert faint(dialog) == ["'&Lift': #999999 on #ffffff in QDialog"]
 
@@ -74,6 +86,24 @@ def test_every_view_names_its_controls_is_read_in_order_and_has_keys_of_its_own(
     wrong["names"] = nameless(window)
     assert len(controls(window)) > 50
     assert not {what: found for what, found in wrong.items() if found}
+
+
+def test_tab_reaches_all_of_every_view(qtbot: QtBot, full_window: MainWindow) -> None:
+    window = full_window
+    window.resize(1400, 900)
+    pages = window.central.devices_view
+    wrong: dict[str, list[str]] = {}
+    for index in range(window.tabs.count()):
+        window.show_tab(index)
+        qtbot.waitUntil(lambda: window.central.explanation.settled)
+        if index == DEVICES_TAB:
+            qtbot.waitUntil(lambda: pages.is_built)
+        wrong[window.tabs.tabText(index)] = out_of_reach(window)
+    for page, (title, _) in enumerate(PAGES):
+        window.show_compared(page)
+        qtbot.waitUntil(lambda: window.central.compare_tabs.settled)
+        wrong[title] = out_of_reach(window)
+    assert not {view: found for view, found in wrong.items() if found}
 
 
 def test_every_view_is_readable_in_both_themes_and_maps_are_said_in_words(

@@ -12,10 +12,14 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QFileDialog, QMessageBox
 from pytestqt.qtbot import QtBot
 
 from ctm_gui import settings as table
 from ctm_gui.application import Application
+from ctm_gui.window.actions import GRAPH_TAB
 from ctm_gui.window.workspace import Workspace
 from predictor.core.errors import HostError
 from predictor.services.history.past_predictions import NewTruth
@@ -180,6 +184,45 @@ def test_history_and_predictions_that_find_no_room_are_told_and_kept_later(
         )
     )
     assert len(errors(workspace)) == 3
+
+
+def test_files_of_the_explained_pair_that_find_no_room_are_told_and_leave_nothing(
+    qtbot: QtBot, disk: Disk, application: Application, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window, central = application.window, application.window.central
+    window.show_tab(GRAPH_TAB)
+    qtbot.waitUntil(lambda: central.explanation.explained is not None)
+    qtbot.waitUntil(lambda: bool(central.graph_view.presenter.picture.nodes.size))
+    writes = {
+        "net.json": central.timeline_view.trace_asked.emit,
+        "nodes.json": central.operators_view.node_data_asked.emit,
+    }
+    warned: list[str] = []
+    monkeypatch.setattr(QMessageBox, "warning", lambda *words: warned.append(words[2]))
+    before = disk.names()
+    disk.fill()
+    for name, write in writes.items():
+        with qtbot.waitSignal(central.explanation.failed) as failed:
+            write(disk.folder / name)
+        assert re.search(FULL, str(failed.args[0]))
+        assert isinstance(failed.args[0], HostError)
+    for ending in ("svg", "png"):
+        place = str(disk.folder / f"graph.{ending}")
+        monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_, at=place: (at, ""))
+        central.graph_view.save_button.click()
+    assert len(errors(application.workspace)) == len(warned) == 2
+    assert all(re.search(FULL, sentence) and "\n" not in sentence for sentence in warned)
+    assert disk.names() == before
+    # The graph goes on.
+    QTest.keyClick(central.graph_view.canvas, Qt.Key.Key_Down)
+    assert central.explanation.selected.size
+
+    disk.empty()
+    for name, write in writes.items():
+        with qtbot.waitSignal(central.explanation.done):
+            write(disk.folder / name)
+    central.graph_view.save_button.click()
+    assert "graph.png" in disk.names()
 
 
 def test_settings_that_find_no_room_stop_nobody(disk: Disk, application: Application) -> None:

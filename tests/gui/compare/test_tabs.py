@@ -232,6 +232,13 @@ def test_scores_are_typed_drawn_saved_and_remembered(
     place = view.plot.canvas.mapFromScene(view.plot._box.mapToScene(*view.plot._pixel(0)).toPoint())
     assert view.plot.model_at(place.toPointF()) == 0
     assert model.label in view.plot.tooltip_at(place.toPointF())
+    placed = np.argsort(view.plot._points.values).tolist()
+    qtbot.keyClick(view.plot, Qt.Key.Key_Left)
+    assert view.table.current_row() == placed[0]
+    qtbot.keyClick(view.plot, Qt.Key.Key_Right)
+    assert view.table.current_row() == view.plot._current == placed[1]
+    qtbot.keyClick(view.plot, Qt.Key.Key_Right)
+    assert view.plot._current == placed[1], "there is no slower one"
 
 
 def test_a_score_that_is_being_typed_survives_a_new_comparison(
@@ -304,6 +311,14 @@ def test_the_sweep_of_one_pair_follows_choice_and_unit(qtbot: QtBot, compared: M
     assert tabs._sweep.choice == (1, 0)
     assert view.pair.sentence.text().startswith("Most samples a second at batch")
     assert hover(view.batch_plot, 0).startswith("batch 1\n")
+    view.batch_plot.setFocus()
+    assert view.words.text().startswith("batch 1, ")
+    qtbot.keyClick(view.batch_plot, Qt.Key.Key_Left)
+    qtbot.keyClick(view.batch_plot, Qt.Key.Key_Right)
+    assert view.words.text() == hover(view.batch_plot, 1).replace("\n", ", ")
+    view.batch_plot.grab()
+    view.batch_plot.choose_at(QPointF(-50, -50))
+    assert view.words.text().startswith("Band: ")
     tabs.set_unit(LatencyUnit.FPS)
     assert "FPS" in hover(view.batch_plot, 0)
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtCore import QEvent, QPoint, Qt, QTimer
 from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
 
+from ctm_gui.graph import presenter
 from ctm_gui.graph.boxes_plot import Colouring
 from ctm_gui.graph.facts import NodeFacts
 from ctm_gui.graph.placement import boxes_seen
@@ -23,6 +26,7 @@ from ctm_gui.prediction.explained import Explained
 from ctm_gui.tasks.serial import SerialWorker
 from ctm_gui.widgets.theme import DARK, LIGHT, apply_theme
 from predictor.core.errors import HostError
+from predictor.services.graph.layout import lay_out
 from predictor.services.prediction.predict import OperatorTable
 from tests.unit.gui.explained import explained_pair
 from tests.unit.gui.graphs import chain_of, network, table_with
@@ -328,6 +332,24 @@ def test_where_the_layout_fails_boxes_stand_by_depth(
     before = closed_boxes(view)
     double_click(qtbot, view, node_named(view, "block0"))
     assert closed_boxes(view) == before - 5
+    with qtbot.waitSignal(view.operators_selected):
+        click(view, 26)
+
+
+def test_a_layout_that_takes_too_long_is_ended_and_the_window_goes_on(
+    qtbot, make_view, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(presenter, "lay_out", partial(lay_out, limit_s=1.0))
+    view = make_view([sys.executable, "-c", "import time; time.sleep(60)"])
+    beats: list[float] = []
+    timer = QTimer(view, interval=20)
+    timer.timeout.connect(lambda: beats.append(time.perf_counter()))
+    timer.start()
+    view.show_explained(pair_of(network()))
+    settle(qtbot, view)
+    assert len(beats) > 20, "the window was not kept waiting"
+    assert "layout of the graph failed" in view.problem.text()
+    assert view.problem.text().count(". ") == 0, "one sentence"
     with qtbot.waitSignal(view.operators_selected):
         click(view, 26)
 
