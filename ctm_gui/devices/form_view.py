@@ -206,6 +206,7 @@ class DeviceFormView(QScrollArea):
         for name, editor in list_editors(self._form, self._architectures, self.widget()):
             self._build_list(name, editor)
             yield
+        self._layout.addStretch(1)
         self._form.device_shown.connect(self._on_device)
         self._form.changed.connect(self.show_form)
         self.show_form()

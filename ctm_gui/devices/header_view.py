@@ -19,6 +19,8 @@ from ctm_gui.widgets.tooltips import as_tooltip
 from predictor.core.text import plural
 from predictor.core.wording import shown
 
+# Under the 80 of the style: five of these and the list have to fit into a small screen.
+_BUTTON_PX = 72
 _SHIPPED = "Shipped with the program. Duplicate it to make a device of your own from it."
 
 
@@ -55,15 +57,16 @@ class DeviceHeader(QWidget):
         self.delete_button = button(
             "De&lete", "Delete this device; undo brings it back", self.delete.emit
         )
-        buttons = hbox(
-            (self.name, 1),
+        commands = (
             self.save_button,
             self.revert_button,
             self.duplicate_button,
             self.export_button,
             self.delete_button,
-            spacing=6,
         )
+        for command in commands:
+            command.setMinimumWidth(_BUTTON_PX)
+        buttons = hbox((self.name, 1), *commands, spacing=6)
         findings = hbox((self.problems, 1), (self.warnings, 1), spacing=8)
         vbox(buttons, self.state, self.live, findings, of=self, margins=(8, 8, 8, 4), spacing=3)
         live.changed.connect(self._show_live)

@@ -7,7 +7,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QComboBox, QGridLayout, QLabel, QListWidget, QSpinBox, QWidget
+from PySide6.QtWidgets import (
+    QComboBox,
+    QGridLayout,
+    QLabel,
+    QListWidget,
+    QSizePolicy,
+    QSpinBox,
+    QWidget,
+)
 
 from ctm_gui.devices.form import DeviceForm, ListRow
 from ctm_gui.prediction.what_if_bar import MAX_THREADS, PRECISION_NAMES
@@ -103,6 +111,8 @@ class ConfigurationsEditor(QWidget):
         beside = vbox(self.first_button, self.remove_button, STRETCH)
         new = hbox(self.runtime, self.precision, self.threads, self.add_button, STRETCH)
         vbox(hbox((self.list, 1), beside), new, self.problem, of=self, margins=0)
+        # Else a tall form tears the list from its buttons.
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
 
     def _add(self) -> None:
         new = Configuration(

@@ -80,6 +80,9 @@ def test_no_view_makes_the_window_wider_than_a_small_screen(
         narrow.show_tab(tab)
     history = narrow.central.history_view
     qtbot.waitUntil(lambda: history.is_built and narrow.central.devices_view.is_built)
+    narrow.central.devices_view.new_button.click()
+    header = narrow.central.devices_view.header
+    qtbot.waitUntil(lambda: not header.save_button.isHidden())
     narrow.show_tab(HISTORY_TAB)
     qtbot.waitUntil(lambda: len(history.presenter.data) > 0 and not history.presenter.busy)
     first = history.presenter.data.rows[0].stored
