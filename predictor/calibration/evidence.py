@@ -3,9 +3,10 @@
 A target's whole time deviates from the estimate of its class by exp(level). A level is a sum of
 normal effects of its silicon, of its device, of both under one runtime, and of itself. So
 measurements of another configuration, another device with the chip or another runtime tell about a
-target, the more the nearer. The posterior has a closed form; targets of different silicon tell
-nothing. The parts of the time deviate from that level by a shape, which the nearest target that was
-measured under the same runtime tells.
+target, the more the nearer. Of one device under one runtime, runs of the same precision and of like
+numbers of threads are nearer than others. The posterior has a closed form; targets of different
+silicon tell nothing. The parts of the time deviate from that level by a shape, which the nearest
+target that was measured under the same runtime tells.
 """
 
 from __future__ import annotations
@@ -27,9 +28,16 @@ Words = NDArray[np.str_]
 ALL_CORES: Final = "all"  # in place of a number of threads
 # From far to near.
 NEARNESS: Final = ("", "chip", "device", "target")
+_CHIP: Final = NEARNESS.index("chip")
 # Part of a neighbour's shape that a target has, and the variance of a shape that is then left.
 _SHARED_SHAPE: Final = np.array([0.0, 0.7, 0.8, 1.0])
 _UNKNOWN_SHAPE: Final = np.array([1.0, 0.6, 0.5, 0.3])
+_MOST_OF_CHIP: Final = float(np.log(2))
+
+# Of the effect of a target that another precision of its device shares under the same runtime.
+_OTHER_PRECISION: Final = 0.5
+_USUAL_CORES: Final = "8"  # of a device that runs on all
+_LIKE_THREADS: Final = 2.0  # ln of the ratio of threads at which 1/e of the effect is shared
 
 _ARRAYS: Final = ("level", "variance", "shape", "networks")  # of Evidence, by target
 
@@ -52,12 +60,13 @@ class Scales:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Keys:
-    """The names that targets share, str [T] each."""
+    """The names that targets share, str [T] each; of threads their number or `ALL_CORES`."""
 
     silicon: Words
     device: Words
     runtime: Words
-    configuration: Words
+    precision: Words
+    threads: Words
 
     @classmethod
     def of(cls, targets: Sequence[Target]) -> Keys:
@@ -67,15 +76,16 @@ class Keys:
                 silicon(target.device),
                 target.device.id,
                 target.configuration.runtime,
-                configuration_key(target),
+                target.configuration.precision,
+                threads_key(target),
             )
             for target in targets
         ]
-        return cls(*np.array(rows, np.str_).reshape(-1, 4).T)
+        return cls(*np.array(rows, np.str_).reshape(-1, 5).T)
 
     def targets(self) -> list[tuple[str, ...]]:
         """Return what names each target."""
-        names = (self.device, self.runtime, self.configuration)
+        names = (self.device, self.runtime, self.precision, self.threads)
         return list(zip(*(each.tolist() for each in names), strict=True))
 
     def take(self, places: NDArray[np.integer]) -> Keys:
@@ -145,7 +155,7 @@ class Evidence:
         """Return this evidence but for one target."""
         keys, own = self.keys, Keys.of([target])
         same = np.ones(len(self.networks), np.bool_)
-        for name in ("device", "runtime", "configuration"):
+        for name in ("device", "runtime", "precision", "threads"):
             same &= getattr(keys, name) == getattr(own, name)
         if not same.any():
             return self
@@ -168,7 +178,7 @@ class Evidence:
             asked: of T targets.
         """
         same = np.ones((len(asked.silicon), len(self.networks)), np.bool_)
-        for name in ("silicon", "runtime", "configuration"):
+        for name in ("silicon", "runtime", "precision", "threads"):
             same &= getattr(asked, name)[:, None] == getattr(self.keys, name)
         itself = same & (asked.device[:, None] == self.keys.device)
         is_twin = same.any(axis=1) & ~itself.any(axis=1)
@@ -195,20 +205,23 @@ class Evidence:
             best = _nearest(near + 0.5 * same, networks)
             nearness[here], nearest[here] = near.max(axis=1), there[best]
             # Another runtime has other kernels: it tells nothing of a shape.
-            near = np.where(same, near, 0)
-            best, like = _nearest(near, networks), near.max(axis=1)
-            shape[here] = _SHARED_SHAPE[like][:, None] * self.shape[there[best]]
+            like = np.where(same, near, 0).max(axis=1)
+            best = _nearest(np.where(same, near + _likeness(mine, theirs) / 2, 0), networks)
+            shared = _SHARED_SHAPE[like][:, None] * self.shape[there[best]]
+            # Another device has another memory: of one part it tells no more than a factor of two.
+            most = np.where(like == _CHIP, _MOST_OF_CHIP, np.inf)[:, None]
+            shape[here] = np.clip(shared, -most, most)
             unknown[here] = _UNKNOWN_SHAPE[like]
         return Known(mean, np.maximum(variance, 0.0), shape, unknown, nearness, nearest)
 
 
-def configuration_key(target: Target) -> str:
-    """Return precision and threads of a target, as :class:`Keys` has them.
+def threads_key(target: Target) -> str:
+    """Return the threads of a target, as :class:`Keys` has them.
 
     One thread a core is the same run on a device of more cores.
     """
     is_all = 0 < target.threads == target.device.core_count
-    return f"{target.configuration.precision}/t{ALL_CORES if is_all else target.threads}"
+    return ALL_CORES if is_all else str(target.threads)
 
 
 def _nearest(near: NDArray[np.number], networks: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -219,18 +232,28 @@ def _nearest(near: NDArray[np.number], networks: NDArray[np.int64]) -> NDArray[n
     return nearest
 
 
+def _likeness(a: Keys, b: Keys) -> Floats:
+    """Return how alike the runs of targets are by precision and threads, [A, B], 1 of equal."""
+    # Not the number of cores of the device: a fact that grows would change what is known.
+    ours, theirs = (
+        np.log(np.maximum(np.where(each == ALL_CORES, _USUAL_CORES, each).astype(np.float64), 1))
+        for each in (a.threads, b.threads)
+    )
+    alike = np.exp(-np.abs(ours[:, None] - theirs) / _LIKE_THREADS)
+    likeness: Floats = alike * np.where(a.precision[:, None] == b.precision, 1.0, _OTHER_PRECISION)
+    return likeness
+
+
 def _shared(a: Keys, b: Keys, scales: Scales) -> tuple[Floats, NDArray[np.int64]]:
     """Return covariance and nearness of targets of one silicon, [A, B] each."""
-    runtime, device, configuration = (
+    runtime, device, precision, threads = (
         getattr(a, name)[:, None] == getattr(b, name)
-        for name in ("runtime", "device", "configuration")
+        for name in ("runtime", "device", "precision", "threads")
     )
-    same = device & runtime & configuration
     covariance = (
         scales.silicon**2
         + scales.silicon_runtime**2 * runtime
         + scales.device**2 * device
-        + scales.device_runtime**2 * (device & runtime)
-        + scales.target**2 * same
+        + (scales.device_runtime**2 + scales.target**2 * _likeness(a, b)) * (device & runtime)
     )
-    return covariance, 1 + device.astype(np.int64) + same
+    return covariance, 1 + device.astype(np.int64) + (device & runtime & precision & threads)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Literal
 
 from predictor.core import instruction_sets
 from predictor.core.metrics import Family
@@ -39,6 +39,8 @@ class Runtime:
         importers: names of the formats of its logs (``probing.importers``).
         may_halve: whether it may run an FP32 network in half precision without being told to.
         hides_halves: whether its published latencies do not say where it did.
+        tf32: products of FP32 networks that it computes in TF32 without being told to, on GPUs that
+            have it: ``""``, ``"convolutions"`` or ``"all"``.
         cpu_launch_us: cost of starting one operator on a CPU, in microseconds; None for the usual
             one of the device (``cost.capability``).
         takes_all_cores: whether it runs on all cores where it is not told a number of threads.
@@ -54,6 +56,7 @@ class Runtime:
     importers: tuple[str, ...] = ()
     may_halve: bool = False
     hides_halves: bool = False
+    tf32: Literal["", "convolutions", "all"] = ""
     cpu_launch_us: float | None = None
     takes_all_cores: bool = False
     is_learned: bool = True
@@ -69,6 +72,7 @@ _ROWS: Final = (
         precisions=_FLOAT_AND_INT8,
         kernels=instruction_sets.MLAS,
         importers=("onnxruntime-profile", "ctm-results"),
+        tf32="all",  # use_tf32 of its CUDA provider
         takes_all_cores=True,  # intra_op_num_threads 0: one a physical core
     ),
     Runtime(
@@ -99,6 +103,7 @@ _ROWS: Final = (
         portable=CPUS | {Family.GPU},
         precisions=frozenset(Precision) - {Precision.INT8},
         kernels=instruction_sets.ONEDNN,
+        tf32="convolutions",  # torch.backends.cudnn.allow_tf32, and not that of matmul
         # Measured by benchmarks/launch_overhead.py, see decision 0001.
         cpu_launch_us=0.8,  # it comes back to Python for each operator
         takes_all_cores=True,  # torch.get_num_threads(): one a physical core
@@ -110,6 +115,7 @@ _ROWS: Final = (
         portable=CPUS | {Family.GPU},
         precisions=frozenset({Precision.FP32, Precision.BF16, Precision.AMP_BF16}),
         kernels=instruction_sets.ONEDNN,
+        tf32="convolutions",
         takes_all_cores=True,
     ),
     Runtime(
@@ -134,6 +140,7 @@ _ROWS: Final = (
         "TensorRT",
         families=frozenset({Family.GPU}),
         precisions=_FLOAT_AND_INT8,
+        tf32="all",  # BuilderFlag::kTF32 is set by default
         importers=("trtexec-times", "trtexec-profile"),
     ),
     Runtime(
@@ -204,6 +211,7 @@ _KERNELS_OF_OTHERS: Final[Mapping[str, frozenset[str]]] = {
     "tensorflow": instruction_sets.ONEDNN,
     "deepsparse": instruction_sets.DEEPSPARSE,
 }
+_TF32_OF_OTHERS: Final = frozenset({"paddle-tensorrt", "tensorflow"})
 # Measured by others only: no importer, no shipped network with an input for it. NPUs run float
 # networks in half precision whatever the file says.
 _OF_OTHERS: Final = tuple(
@@ -214,6 +222,7 @@ _OF_OTHERS: Final = tuple(
         precisions=precisions,
         kernels=_KERNELS_OF_OTHERS.get(name, frozenset()),
         may_halve=Family.NPU in families,
+        tf32="all" if name in _TF32_OF_OTHERS else "",
         is_learned=False,
     )
     for name, title, families, precisions in (

@@ -86,6 +86,17 @@ def kinds_of(graph: OperatorGraph) -> NDArray[np.int64]:
     )
 
 
+def is_convolution(op_code: NDArray[np.integer], window: NDArray[np.number]) -> NDArray[np.bool_]:
+    """Return which of N contractions are convolutions, [N].
+
+    Args:
+        op_code: [N], as in :class:`predictor.graph.operator_graph.OperatorGraph`.
+        window: [N, 2], as there.
+    """
+    convolutions: NDArray[np.bool_] = _IS_CONVOLUTION[op_code] | (window.max(axis=1, initial=0) > 0)
+    return convolutions
+
+
 def operator_kinds(
     op_code: NDArray[np.integer],
     gemm: NDArray[np.float64],
@@ -110,7 +121,7 @@ def operator_kinds(
     kinds = _KIND_OF_CODE[op_code]
     groups, rows, columns, _ = gemm.T
     contraction = rows > 0
-    convolution = contraction & (_IS_CONVOLUTION[op_code] | (window.max(axis=1, initial=0) > 0))
+    convolution = contraction & is_convolution(op_code, window)
     product = contraction & ~convolution
     # Without weights of its own a convolution holds the batch in its groups.
     grouped = convolution & (groups > np.where(weight_bytes > 0, 1.0, batch))

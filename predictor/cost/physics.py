@@ -5,7 +5,8 @@ product, memory, launch. An efficiency multiplies each term; where it comes from
 this module. So a rate that grows never raises a time, nor lowers it by more than its own factor.
 
 - *Arithmetic*: multiply-accumulates over the rate that the kernels of the runtime can reach: on a
-  processor the lanes of its instruction sets that they use (:mod:`predictor.cost.kernels`).
+  processor the lanes of its instruction sets that they use (:mod:`predictor.cost.kernels`), with
+  a part that one core does alone.
 - *Block*: a product is cut into blocks, one core or SM works on one. A product of few blocks leaves
   the others idle, so it takes the time of a block at least. The sum of both terms is the smooth
   form of ``max(1, blocks / units)`` waves (docs/decisions/0016-physics.md has the alternatives).
@@ -33,6 +34,7 @@ from predictor.core.runtimes import CPUS, runtime_of
 from predictor.cost.capability import ACTIVATION_BYTES, WEIGHT_BYTES, is_streaming
 from predictor.cost.columns import S_TO_MS, VECTOR, WIDTHS, Columns, width_ratios
 from predictor.cost.kernels import core_of, kernel_lanes
+from predictor.cost.operator_kinds import is_convolution
 from predictor.devices.architectures import architecture_of, kind
 from predictor.graph.operator_graph import OperatorGraph
 
@@ -47,6 +49,9 @@ BLOCK: Final = 256
 _LAUNCH_CLOCKS: Final = 2000.0
 _LAUNCH_S: Final = 1e-6
 _LEAST_LAUNCH_S: Final = 1e-9
+# Part of the arithmetic of a run that its threads do not share (Amdahl). Runtimes reach 1.4 to 2
+# with two threads and 1.8 to 3.5 with four, and no more than 5 with 64.
+_SERIAL: Final = 0.1
 # Starts of a run whose operators all cost nothing; chosen, and less than that of any real operator.
 _LEAST_LAUNCHES: Final = 0.1
 _TERA_MACS: Final = 1e12 / 2
@@ -93,7 +98,8 @@ class Work:
     """Work of the N operators of one graph.
 
     Attributes:
-        matrix_macs: [N], of products with more than one column, and of integers.
+        convolution_macs: [N], of convolutions with more than one column, or of integers.
+        matrix_macs: [N], of other products with more than one column, or of integers.
         vector_macs: [N], of the others.
         reduction: [N], length of the sum of an element of a product, all launches together.
         activation_bytes: [N, WIDTHS], read and written, as in the file.
@@ -102,6 +108,7 @@ class Work:
         whole_weights: [WIDTHS], bytes of the distinct weights of the whole graph, as in the file.
     """
 
+    convolution_macs: Floats
     matrix_macs: Floats
     vector_macs: Floats
     reduction: Floats
@@ -114,7 +121,12 @@ class Work:
     def of(cls, graph: OperatorGraph) -> Work:
         """Return the work of the operators of a graph, cost O(N)."""
         columns = Columns.of(graph)
-        work = cls.rated(columns, graph.gemm[:, 3] * columns.launches, columns.weights_by_width)
+        work = cls.rated(
+            columns,
+            graph.gemm[:, 3] * columns.launches,
+            columns.weights_by_width,
+            is_convolution(graph.op_code, graph.window),
+        )
         if work.launches.any():
             return work
         # Views alone start nothing, but no run takes no time.
@@ -128,6 +140,7 @@ class Work:
         """Return the work times a factor on each term of each operator, [N, len(TERMS)]."""
         arithmetic, block, memory, launch = factors.T
         return Work(
+            self.convolution_macs * arithmetic,
             self.matrix_macs * arithmetic,
             self.vector_macs * arithmetic,
             self.reduction * block,
@@ -155,12 +168,20 @@ class Work:
         return replace(self, **{name: change(getattr(self, name)) for name in names})
 
     @classmethod
-    def rated(cls, columns: RatedOperators, reduction: Floats, whole_weights: Floats) -> Work:
+    def rated(
+        cls,
+        columns: RatedOperators,
+        reduction: Floats,
+        whole_weights: Floats,
+        convolutions: NDArray[np.bool_],
+    ) -> Work:
         """Return the work of operators whose columns for the roofline are at hand."""
         rating, width = np.divmod(columns.code, WIDTHS)
+        products = columns.macs * (rating != VECTOR)
         of_width = np.eye(WIDTHS)[width]  # [N, WIDTHS]
         return cls(
-            matrix_macs=columns.macs * (rating != VECTOR),
+            convolution_macs=products * convolutions,
+            matrix_macs=products * ~convolutions,
             vector_macs=columns.macs * (rating == VECTOR),
             reduction=reduction,
             activation_bytes=columns.activation_bytes[:, None] * of_width,
@@ -175,7 +196,8 @@ class Rates:
     """Rates of T targets; NaN where the facts of the device give none.
 
     Attributes:
-        matrix: [T], multiply-accumulates a second of products in the precision of the run.
+        convolution: [T], multiply-accumulates a second of convolutions.
+        matrix: [T], of other products, in the precision of the run.
         vector: [T], of other multiplications.
         unit: [T], of products on one core or SM.
         bandwidth: [T], bytes a second of the memory, or of the host link where it streams.
@@ -184,6 +206,7 @@ class Rates:
         weight_ratio, activation_ratio: [T, WIDTHS], bytes in the run for a byte in the file.
     """
 
+    convolution: Floats
     matrix: Floats
     vector: Floats
     unit: Floats
@@ -200,7 +223,9 @@ class Rates:
 
 def term_times(work: Work, rates: Rates) -> Floats:
     """Return the terms in ms, [N, T, len(TERMS)]; NaN where a rate is not known."""
-    arithmetic = work.matrix_macs[:, None] / rates.matrix + work.vector_macs[:, None] / rates.vector
+    arithmetic = work.convolution_macs[:, None] / rates.convolution
+    arithmetic += work.matrix_macs[:, None] / rates.matrix
+    arithmetic += work.vector_macs[:, None] / rates.vector
     leaving = leaving_share(rates.weight_ratio @ work.whole_weights, rates.held_bytes)
     moved = work.activation_bytes @ rates.activation_ratio.T * (rates.held_bytes == 0)
     moved += work.weight_bytes @ rates.weight_ratio.T * leaving  # [N, T]
@@ -228,13 +253,15 @@ def matched_times(work: Work, rates: Rates) -> Floats:
     moves = (rates.held_bytes == 0)[:, None]
     moved = np.einsum("tkw,tw->tk", work.activation_bytes, rates.activation_ratio) * moves
     moved += np.einsum("tkw,tw->tk", work.weight_bytes, rates.weight_ratio) * leaving[:, None]
-    matrix, vector, unit, bandwidth, launch_s = (
+    convolution, matrix, vector, unit, bandwidth, launch_s = (
         getattr(rates, name)[:, None]
-        for name in ("matrix", "vector", "unit", "bandwidth", "launch_s")
+        for name in ("convolution", "matrix", "vector", "unit", "bandwidth", "launch_s")
     )
     times = np.stack(
         [
-            work.matrix_macs / matrix + work.vector_macs / vector,
+            work.convolution_macs / convolution
+            + work.matrix_macs / matrix
+            + work.vector_macs / vector,
             work.reduction * BLOCK / unit,
             moved / bandwidth,
             work.launches * launch_s,
@@ -258,9 +285,10 @@ def rates_of(targets: Sequence[Target]) -> Rates:
     rows = [
         _of_cores(t) if t.device.family in CPUS | {Family.MCU} else _of_units(t) for t in targets
     ]
-    matrix, vector, unit, launch_s = np.array(rows, np.float64).reshape(-1, 4).T
+    convolution, matrix, vector, unit, launch_s = np.array(rows, np.float64).reshape(-1, 5).T
     precisions = [target.configuration.precision for target in targets]
     return Rates(
+        convolution,
         matrix,
         vector,
         unit,
@@ -294,7 +322,8 @@ class TypicalRates:
 
     Attributes:
         matrix: multiply-accumulates a second of products.
-        ratios: by rate (``vector``, ``unit``, ``bandwidth``), that rate over ``matrix``.
+        ratios: by rate (``convolution``, ``vector``, ``unit``, ``bandwidth``), that rate over
+            ``matrix``.
     """
 
     matrix: Mapping[str, float]
@@ -323,7 +352,7 @@ class TypicalRates:
         return replace(rates, matrix=matrix, launch_s=launch_s, **filled)
 
 
-_FILLED: Final = ("vector", "unit", "bandwidth")
+_FILLED: Final = ("convolution", "vector", "unit", "bandwidth")
 
 
 def _medians(values: Floats, groups: NDArray[np.str_]) -> dict[str, float]:
@@ -346,7 +375,7 @@ def _filled(
 
 
 def _of_cores(target: Target) -> tuple[float, ...]:
-    """Return matrix, vector and unit rate and the launch of a processor's threads.
+    """Return rates of convolutions, products, others and a unit, and the launch, of threads.
 
     Threads fill the cores that are the fastest in this run first, so that more cores of one kind
     never displace faster ones.
@@ -355,7 +384,7 @@ def _of_cores(target: Target) -> tuple[float, ...]:
     runtime = runtime_of(configuration.runtime)
     kinds = _kinds_of_cores(device, configuration.threads)
     if not kinds:
-        return (np.nan, np.nan, np.nan, _LAUNCH_S)
+        return (np.nan, np.nan, np.nan, np.nan, _LAUNCH_S)
     # Of a core alone, so that further threads never make a block or a start slower.
     alone = _kinds_of_cores(device, 1)
     launch_s = _LAUNCH_CLOCKS / max(clock for _, clock, _ in alone)
@@ -372,7 +401,8 @@ def _of_cores(target: Target) -> tuple[float, ...]:
         macs += rate * min(cores, left)
         left -= min(cores, left)
     unit = max(clock * own for (_, clock, _), own in zip(alone, lanes, strict=True))
-    return (macs, macs, unit, launch_s)
+    shared = 1 / (_SERIAL / unit + (1 - _SERIAL) / macs)
+    return (shared, shared, shared, unit, launch_s)
 
 
 def _kinds_of_cores(device: Device, threads: int) -> list[tuple[float, float, Cluster | None]]:
@@ -392,7 +422,7 @@ def _kinds_of_cores(device: Device, threads: int) -> list[tuple[float, float, Cl
 
 
 def _of_units(target: Target) -> tuple[float, ...]:
-    """Return matrix, vector and unit rate and the launch of a GPU or an accelerator."""
+    """Return rates of convolutions, products, others and a unit, and the launch, of a chip."""
     device = target.device
     name = _METRIC[target.configuration.precision]
     units = device.metric("core_count")
@@ -402,8 +432,11 @@ def _of_units(target: Target) -> tuple[float, ...]:
     matrix = _products(device, name, single, per_clock)
     vector = matrix if single is None else single
     is_gpu = device.family in {Family.GPU, Family.MOBILE_GPU}
+    tf32 = runtime_of(target.configuration.runtime).tf32 if name == "fp32" else ""
+    quick = np.fmax(matrix, _tf32(device, per_clock)) if tf32 else matrix
     return (
-        matrix,
+        quick,
+        quick if tf32 == "all" else matrix,
         vector,
         # Not the whole rate over the units: more of them would then make each of them slower.
         _lanes_of_unit(device, name) * clock * 1e6 if clock and is_gpu else np.nan,
@@ -430,6 +463,14 @@ def _products(device: Device, name: str, single: float | None, per_clock: float)
         if rate is not None:
             return rate * _NARROWER[name] / _NARROWER[other]
     return np.nan
+
+
+def _tf32(device: Device, per_clock: float) -> float:
+    """Return the rate of products in TF32; NaN of a GPU that has none."""
+    stated, design = _stated(device, "tf32"), architecture_of(device)
+    if stated is None and design is not None and "tf32" in design.matrix_lanes:
+        return design.matrix_lanes["tf32"] * per_clock
+    return np.nan if stated is None else stated
 
 
 def _lanes_of_unit(device: Device, name: str) -> float:

@@ -407,8 +407,8 @@ def _whence(evidence: Evidence, near: str, source: int) -> str:
     if near == "target":
         return f"from {networks} measured on this device"
     device = device_name(str(keys.device[source]).partition(_CORES_OF_DEVICE)[0])
-    precision, _, threads = str(keys.configuration[source]).partition("/t")
-    run = f"{_named(str(keys.runtime[source]))} {precision}"
+    threads = str(keys.threads[source])
+    run = f"{_named(str(keys.runtime[source]))} {keys.precision[source]}"
     if threads == ALL_CORES:
         run += ", all cores"
     elif threads != "0":

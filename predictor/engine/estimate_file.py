@@ -21,7 +21,7 @@ from predictor.engine.operator_factors import OperatorFactors
 
 Floats = NDArray[np.float64]
 
-FORMAT: Final = "ctm-estimate/2"
+FORMAT: Final = "ctm-estimate/3"
 _OPERATORS: Final = "operators."  # before the names of its arrays
 
 

@@ -15,7 +15,7 @@ from predictor.calibration.evidence import (
     Keys,
     Known,
     Scales,
-    configuration_key,
+    threads_key,
 )
 from predictor.calibration.target_fit import PARTS
 from predictor.core.metrics import Family
@@ -28,12 +28,13 @@ SCALES = Scales(0.4, 0.3, 0.2, 0.1, 0.1)
 LEVEL = 0.31
 ONE = 0.25  # variance of a level that one network tells
 
-Row = tuple[str, str, str, str]  # silicon, device, runtime, configuration
+Row = tuple[str, str, str, str]  # silicon, device, runtime, precision and threads
 ASKED: Row = ("a76", "board", "ncnn", "fp32/t4")
 
 
 def keys_of(*rows: Row) -> Keys:
-    return Keys(*np.array(rows, np.str_).reshape(-1, 4).T)
+    words = [(*names, *run.split("/t")) for *names, run in rows]
+    return Keys(*np.array(words, np.str_).reshape(-1, 5).T)
 
 
 def evidence_of(*rows: tuple[Row, float, int]) -> Evidence:
@@ -99,8 +100,10 @@ def test_nothing_asked_is_nothing_answered() -> None:
         (("a76", "other", "tflite", "fp32/t4"), 0.16, "chip"),
         (("a76", "other", "ncnn", "fp32/t4"), 0.25, "chip"),
         (("a76", "board", "tflite", "fp32/t4"), 0.20, "device"),
-        (("a76", "board", "ncnn", "int8/t4"), 0.30, "device"),
-        (("a76", "board", "ncnn", "fp32/t1"), 0.30, "device"),
+        # Half of the effect of the target itself, 0.01: exp(-ln(4) / 2) is a half too.
+        (("a76", "board", "ncnn", "int8/t4"), 0.305, "device"),
+        (("a76", "board", "ncnn", "fp32/t1"), 0.305, "device"),
+        (("a76", "board", "ncnn", "int8/t1"), 0.3025, "device"),
         (ASKED, 0.31, "target"),
     ],
 )
@@ -182,8 +185,9 @@ def test_the_nearest_goes_before_the_runtime_and_the_runtime_before_the_most_mea
 @pytest.mark.parametrize(
     ("measured", "shared", "unknown"),
     [
-        (("a76", "other", "ncnn", "fp32/t4"), 0.7, 0.6),
-        (("a76", "other", "ncnn", "int8/t1"), 0.7, 0.6),
+        # 0.7 of 1, but no more than a factor of two.
+        (("a76", "other", "ncnn", "fp32/t4"), np.log(2), 0.6),
+        (("a76", "other", "ncnn", "int8/t1"), np.log(2), 0.6),
         (("a76", "board", "ncnn", "int8/t4"), 0.8, 0.5),
         (ASKED, 1.0, 0.3),
         # Another runtime has other kernels, on whatever device.
@@ -212,9 +216,43 @@ def test_the_nearest_level_and_the_nearest_shape_may_be_of_two_targets() -> None
 
     assert near(known) == ["device"]
     assert known.nearest.tolist() == [0]
-    # Of two devices with the chip, that of more networks: the third, whose shape is 3.
-    assert known.shape == pytest.approx(np.full((1, PARTS), 0.7 * 3))
+    # Of two devices with the chip, that of more networks: the third, whose shape is 3, cut at ln 2.
+    assert known.shape == pytest.approx(np.full((1, PARTS), np.log(2)))
     assert known.unknown.tolist() == [0.6]
+
+
+def test_a_small_shape_of_another_device_is_shared_in_part() -> None:
+    evidence = evidence_of((("a76", "other", "ncnn", "fp32/t4"), 0.9, 5))
+    small = replace(evidence, shape=evidence.shape * 0.5)
+
+    assert small.about(keys_of(ASKED)).shape == pytest.approx(np.full((1, PARTS), 0.35))
+
+
+@pytest.mark.parametrize("nearer", ["fp32/t2", "int8/t4", "fp32/t8"])
+def test_a_shape_is_that_of_the_likest_run(nearer: str) -> None:
+    """Of one device under one runtime, precision and threads go before the most networks."""
+    evidence = evidence_of(
+        (("a76", "board", "ncnn", "int8/t1"), 0.0, 900), (("a76", "board", "ncnn", nearer), 0.0, 3)
+    )
+
+    known = evidence.about(keys_of(ASKED))
+
+    assert known.shape == pytest.approx(np.full((1, PARTS), 0.8 * 2))
+    assert known.unknown.tolist() == [0.5]
+
+
+def test_two_threads_are_between_one_and_four() -> None:
+    evidence = evidence_of(
+        (("a76", "board", "ncnn", "fp32/t1"), 0.0, 50),
+        (("a76", "board", "ncnn", "fp32/t4"), 1.0, 50),
+    )
+
+    one, two, four = evidence.about(
+        keys_of(*(("a76", "board", "ncnn", f"fp32/t{threads}") for threads in (1, 2, 4)))
+    ).mean.tolist()
+
+    assert one < two < four
+    assert two == pytest.approx((one + four) / 2, abs=0.01)
 
 
 def test_each_asked_target_has_its_own_shape() -> None:
@@ -222,12 +260,14 @@ def test_each_asked_target_has_its_own_shape() -> None:
         (("a53", "x", "ncnn", "fp32/t4"), 1.0, 5), (("a76", "y", "ncnn", "fp32/t4"), -1.0, 5)
     )
     asked = keys_of(
-        ("a76", "y", "ncnn", "fp32/t4"), ("a53", "z", "ncnn", "fp32/t4"), ("a7", "z", "ncnn", "")
+        ("a76", "y", "ncnn", "fp32/t4"),
+        ("a53", "z", "ncnn", "fp32/t4"),
+        ("a7", "z", "ncnn", "fp32/t4"),
     )
 
     known = evidence.about(asked)
 
-    assert known.shape[:, 0] == pytest.approx([2.0, 0.7, 0.0])
+    assert known.shape[:, 0] == pytest.approx([2.0, np.log(2), 0.0])
     assert known.unknown.tolist() == [0.3, 0.6, 1.0]
 
 
@@ -252,7 +292,7 @@ def test_a_target_with_other_facts_of_the_same_name_is_the_target() -> None:
     ]
 
     assert near(evidence.about(Keys.of(others))) == ["target", "device", "chip", ""]
-    assert keys.configuration.tolist() == ["fp32/t4"]
+    assert (keys.precision.tolist(), keys.threads.tolist()) == (["fp32"], ["4"])
 
 
 def test_evidence_can_be_joined_and_the_parts_stay() -> None:
@@ -330,7 +370,7 @@ def test_a_target_that_was_measured_itself_has_no_twin() -> None:
 
 @pytest.mark.parametrize(
     ("cores", "threads", "key"),
-    [(4, 4, "fp32/tall"), (8, 4, "fp32/t4"), (8, 0, "fp32/tall"), (1, 1, "fp32/tall")],
+    [(4, 4, "all"), (8, 4, "4"), (8, 0, "all"), (1, 1, "all")],
 )
 def test_one_thread_a_core_is_the_same_run_on_any_number_of_cores(
     cores: int, threads: int, key: str
@@ -338,7 +378,7 @@ def test_one_thread_a_core_is_the_same_run_on_any_number_of_cores(
     metrics = {"core_count": float(cores), "clock_mhz": 1000.0}
     device = Device("board", "Board", "", Family.MOBILE_CPU, metrics)
 
-    assert configuration_key(Target(device, Configuration("ncnn", threads=threads))) == key
+    assert threads_key(Target(device, Configuration("ncnn", threads=threads))) == key
 
 
 SILICON = ("a53", "a76", "a78")

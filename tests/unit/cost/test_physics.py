@@ -62,12 +62,28 @@ def on_threads(number: int, **metrics: float) -> Rates:
     return rates_of([target])
 
 
+def together(rate: float, alone: float) -> float:
+    """Return the rate of threads that share all but a tenth of the work, which one core does."""
+    return 1 / (0.1 / alone + 0.9 / rate)
+
+
 def test_one_thread_runs_at_the_boost_clock_and_all_between_it_and_the_base_clock() -> None:
     """The root of 1 x 4 GHz is 2 GHz; of two threads of four one third of the way is gone."""
-    assert on_threads(1).matrix == pytest.approx([4e9 * 16])
-    assert on_threads(2).matrix == pytest.approx([2 * (2e9 + 2 / 3 * 2e9) * 16])
+    alone = 4e9 * 16
+    assert on_threads(1).matrix == pytest.approx([alone])
+    two = 2 * (2e9 + 2 / 3 * 2e9) * 16
+    assert on_threads(2).matrix == pytest.approx([together(two, alone)])
     for all_cores in (0, 4):
-        assert on_threads(all_cores).matrix == pytest.approx([4 * 2e9 * 16])
+        assert on_threads(all_cores).matrix == pytest.approx([together(4 * 2e9 * 16, alone)])
+
+
+def test_a_tenth_of_the_arithmetic_runs_on_one_core() -> None:
+    """Amdahl: 1 / (0.1 + 0.9 / 16) = 6.4 times as fast on 16 cores, and never 10 times."""
+    clocks = {"clock_mhz": 1000.0, "boost_clock_mhz": 1000.0, "core_count": 4096}
+    alone, sixteen, all_cores = (float(on_threads(n, **clocks).matrix[0]) for n in (1, 16, 4096))
+
+    assert sixteen / alone == pytest.approx(6.4)
+    assert 9.9 < all_cores / alone < 10
 
 
 @given(st.integers(1, 64), st.floats(800.0, 3000.0), st.floats(1.0, 4.0))
@@ -142,7 +158,8 @@ def test_threads_fill_the_cores_that_are_fastest_in_the_run() -> None:
 
     for kinds in ((wide, narrow), (narrow, wide)):
         macs = [float(cores(threads, *kinds).matrix[0]) for threads in (1, 2, 3, 6, 9, 0)]
-        assert macs == pytest.approx([8e9, 16e9, 22e9, 40e9, 40e9, 40e9])
+        rates = [8e9, 16e9, 22e9, 40e9, 40e9, 40e9]
+        assert macs == pytest.approx([together(rate, 8e9) for rate in rates])
         assert cores(3, *kinds).unit == pytest.approx([8e9])
         # The fastest clock, whichever kinds the threads use.
         assert cores(1, *kinds).launch_s == pytest.approx([2000 / 1.5e9])
@@ -156,8 +173,42 @@ def test_cores_of_unknown_lanes_have_those_of_the_narrowest_beside_them() -> Non
         Cluster("Narrow", 1, 1000.0, 4.0),
     )
 
-    assert cores(0, *kinds).matrix == pytest.approx([8e9 + 4e9 + 2 * 2e9])
+    assert cores(0, *kinds).matrix == pytest.approx([together(8e9 + 4e9 + 2 * 2e9, 8e9)])
     assert np.isnan(cores(0, kinds[1]).matrix).all()
+
+
+@pytest.mark.parametrize(
+    ("runtime", "precision", "convolutions", "products"),
+    [
+        ("pytorch", Precision.FP32, 8.0, 2.0),
+        ("tensorrt", Precision.FP32, 8.0, 8.0),
+        ("onnxruntime", Precision.FP32, 8.0, 8.0),
+        ("ncnn-vulkan", Precision.FP32, 2.0, 2.0),
+        ("tensorrt", Precision.FP16, 4.0, 4.0),
+    ],
+)
+def test_tf32_counts_where_the_runtime_uses_it_unasked(
+    runtime: str, precision: Precision, convolutions: float, products: float
+) -> None:
+    """Two operations are one multiply-accumulate: 8 TFLOP/s are 4e12 a second."""
+    facts = {"fp32_tflops": 2.0, "fp16_tflops": 4.0, "tf32_tflops": 8.0, "dram_bw_gbps": 100.0}
+    rates = rates_of([make_target(facts, runtime=runtime, precision=precision)])
+
+    assert rates.convolution == pytest.approx([convolutions / 2 * 1e12])
+    assert rates.matrix == pytest.approx([products / 2 * 1e12])
+
+
+def test_a_convolution_and_a_product_of_equal_work_differ_where_only_one_runs_in_tf32() -> None:
+    facts = {"fp32_tflops": 2.0, "tf32_tflops": 8.0, "dram_bw_gbps": 100.0}
+    rates = rates_of([make_target(facts, runtime="pytorch")])
+    one, none = np.array([1e9]), np.zeros(1)
+    rest = (none, none, np.zeros((1, 3)), np.zeros((1, 3)), none, np.zeros(3))
+
+    convolution, product = (
+        float(term_times(Work(*macs, *rest), rates)[0, 0, 0]) for macs in ((one, none), (none, one))
+    )
+
+    assert (convolution, product) == pytest.approx((0.25, 1.0))  # ms
 
 
 def test_a_gap_is_filled_by_the_typical_ratio_of_the_kind() -> None:

@@ -36,7 +36,8 @@ LEVEL = 0.31
 ONE = 0.25  # variance of a level that one network tells
 FACTORS = {"arithmetic": 2.0, "block": 1.0, "memory": 3.0, "launch": 4.0}
 TYPICAL = TypicalRates(
-    {"": 1e12}, {"vector": {"": 1.0}, "unit": {"": 0.01}, "bandwidth": {"": 0.1}}
+    {"": 1e12},
+    {"convolution": {"": 1.0}, "vector": {"": 1.0}, "unit": {"": 0.01}, "bandwidth": {"": 0.1}},
 )
 ALL = Track(silicon=40, devices=60, error=0.3, spread=0.6, wide80=1.5, wide95=2.5)
 CLASS = Track(silicon=12, devices=15, error=0.214, spread=0.5, wide80=1.25, wide95=2.0)

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from predictor.core.metrics import Family
 from predictor.core.records import Cluster, Configuration, Device, Precision, Target
+from predictor.core.runtimes import runtime_of
 from predictor.cost.engine import PredictionTable
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.graph.scaling import at_batch
@@ -196,13 +197,22 @@ def test_a_fact_that_a_run_has_no_use_for_changes_nothing_by_any_factor(
 def test_what_only_the_bound_reads_moves_only_the_bound(fact: str) -> None:
     table, places, varied = whole_catalogue()
     count = len(every_target())
-    columns = np.array([place for place, variant in enumerate(varied) if variant.fact == fact])
+    columns = np.array(
+        [
+            place
+            for place, variant in enumerate(varied)
+            if variant.fact == fact
+            and not (
+                fact == "tf32_tflops" and runtime_of(variant.target.configuration.runtime).tf32
+            )
+        ]
+    )
     plain = table.latency_ms[:, :count][:, places[columns]]
     bound = table.bound_ms[:, :count][:, places[columns]]
     changed = table.latency_ms[:, count + columns]
 
     above = plain > bound
-    assert above.sum() > 500
+    assert above.sum() > 200
     assert np.array_equal(plain[above], changed[above])
 
 

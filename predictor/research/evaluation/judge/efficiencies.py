@@ -26,13 +26,13 @@ from predictor.research.evaluation.judge.judged import Judged, Rows
 PRIOR_MEANS: Final = (1.3, 0.1, 1.0, 1.0)
 # Standard deviations of the effects in ln: on all terms, on a term, on a kind of operator, on both.
 _PRIORS: Final = {
-    "all": (1.0, 0.7, 0.5, 0.3),
-    "runtime": (0.5, 0.3, 0.3, 0.0),
-    "kind": (1.0, 0.5, 0.3, 0.0),
-    "class": (0.7, 0.3, 0.3, 0.0),
-    "precision": (0.3, 0.2, 0.0, 0.0),
-    "order": (0.3, 0.2, 0.2, 0.0),
-    "maker": (0.5, 0.3, 0.2, 0.0),
+    "all": (0.7, 0.5, 0.35, 0.2),
+    "runtime": (0.35, 0.2, 0.2, 0.0),
+    "kind": (0.7, 0.35, 0.2, 0.0),
+    "class": (0.5, 0.2, 0.2, 0.0),
+    "precision": (0.2, 0.15, 0.0, 0.0),
+    "order": (0.2, 0.15, 0.15, 0.0),
+    "maker": (0.35, 0.2, 0.15, 0.0),
 }
 _MISFIT: Final = 0.2  # of the form to a network, in ln
 _TAILS: Final = 4.0  # degrees of freedom of Student's t

@@ -39,7 +39,7 @@ _LEAST_MS: Final = 1e-12
 _LEAST_SILICON: Final = 3  # of fewer, a median is that of one device
 _MOST_READ: Final = 120  # networks of a target: more tell no more
 # The likeliest on silicon left out in inner folds.
-SCALES: Final = Scales(0.35, 0.3, 0.2, 0.1, 0.3)
+SCALES: Final = Scales(0.35, 0.3, 0.2, 0.1, 0.5)
 
 
 class EstimateEngine:

@@ -298,7 +298,9 @@ class OperatorTraining:
         moved = moved + weights * batch.leaving[batch.row]
         times = torch.stack(
             [
-                work["matrix_macs"] / rates["matrix"] + work["vector_macs"] / rates["vector"],
+                work["convolution_macs"] / rates["convolution"]
+                + work["matrix_macs"] / rates["matrix"]
+                + work["vector_macs"] / rates["vector"],
                 work["reduction"] * BLOCK / rates["unit"],
                 moved / rates["bandwidth"],
                 work["launches"] * rates["launch_s"],

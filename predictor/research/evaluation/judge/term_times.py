@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predictor.core.records import Target
-from predictor.cost.operator_kinds import KINDS, operator_kinds
+from predictor.cost.operator_kinds import KINDS, is_convolution, operator_kinds
 from predictor.cost.physics import (
     TERMS,
     Rates,
@@ -94,7 +94,12 @@ class DistinctOperators:
 
     def work(self, whole_weights: Floats) -> Work:
         """Return the work of the operators, in a graph of these weights in bytes, [WIDTHS]."""
-        return Work.rated(self, self.gemm[:, 3] * self.launches, whole_weights)
+        return Work.rated(
+            self,
+            self.gemm[:, 3] * self.launches,
+            whole_weights,
+            is_convolution(self.op_code, self.window),
+        )
 
     def kinds(self, batch: int | Floats) -> NDArray[np.int64]:
         """Return the kinds of the operators, where the graph has this batch, or that of each."""
