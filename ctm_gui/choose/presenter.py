@@ -141,15 +141,15 @@ def _chosen(
     own: Sequence[Measurement],
     signatures: OwnSignatures,
 ) -> Chosen:
-    targets = options_of(devices, limits.wanted)
+    batches = (1,) if limits.min_fps is None else BATCHES
+    options = options_of(devices, limits.wanted, batches)
     choice = choose(
         models,
-        targets,
+        options,
         budget,
-        batches=(1,) if limits.min_fps is None else BATCHES,
         least=limits.chance,
         own=own,
-        signatures=signatures.of(targets),
+        signatures=signatures.of(options.targets),
         devices={device.id: device for device in devices},
     )
     return Chosen(choice, tuple(map(choice.option, choice.of_devices)), names)

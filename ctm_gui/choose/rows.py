@@ -18,6 +18,8 @@ from predictor.services.choose.choice import Option
 CHANCE = "chance"
 _CHANCE = "That every model keeps every limit."
 _LATENCY = "Of the model that is least likely to keep the budget."
+_MODE = "Power mode of the device; without one its usual clocks."
+_POWER = "As stated of the power mode, else of the device (TDP)."
 _FRONT = "No other option that meets the budget is better in latency, power and memory at once."
 
 
@@ -40,6 +42,7 @@ class OptionsGrid(Grid):
                 text_column(
                     "how", "Configuration", [configuration_text(p.configuration) for p in rows]
                 ),
+                text_column("mode", "Mode", [_mode(option) for option in options], _MODE),
                 _chance_column(options),
                 number_column("latency", "P50 ms", [p.latency_ms for p in rows], _LATENCY),
                 text_column(
@@ -48,7 +51,7 @@ class OptionsGrid(Grid):
                     [f"{number(p.low80_ms)} … {number(p.high80_ms)}" for p in rows],
                 ),
                 number_column("fps", "Images/s", [_fps(o) for o in options]),
-                number_column("watts", "W", [o.watts for o in options], "As stated (TDP)."),
+                number_column("watts", "W", [o.watts for o in options], _POWER),
                 number_column("memory", "MB", [o.memory_mb for o in options]),
                 text_column("remark", "Remark", remarks, _FRONT),
                 text_column("family", "Kind", [o.target.device.family.value for o in options]),
@@ -93,6 +96,10 @@ def _chance_column(options: Sequence[Option]) -> Column:
         copied=lambda rows: [f"{options[row].chance:.4f}" for row in rows],
         help=_CHANCE,
     )
+
+
+def _mode(option: Option) -> str:
+    return NOTHING if option.mode is None else shown(option.mode.name)
 
 
 def _fps(option: Option) -> float | None:

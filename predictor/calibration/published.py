@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from predictor.core.resources import resources_dir
 SCHEMA: Final = "ctm-published/1"
 
 _PREFIX_DIGITS = 16  # of the fingerprint in hex: 64 bits
+_SIDES: Final[tuple[Literal["left", "right"], ...]] = ("left", "right")
 WORDS = "words"
 PROVENANCES = "provenances"
 
@@ -99,10 +100,15 @@ class Published:
         if number is None:
             return None
         prefix = np.uint64(prefix_of(fingerprint))
-        first = np.searchsorted(self.columns.prefix, prefix)
-        last = np.searchsorted(self.columns.prefix, prefix, side="right")
+        first, last = (np.searchsorted(self.columns.prefix, prefix, side) for side in _SIDES)
         at = np.flatnonzero(self.columns.target[first:last] == number)
         return self._latency(int(first + at[0])) if at.size else None
+
+    def targets_of(self, fingerprint: str) -> frozenset[TargetId]:
+        """Return the targets on which a graph was measured."""
+        prefix = np.uint64(prefix_of(fingerprint))
+        first, last = (np.searchsorted(self.columns.prefix, prefix, side) for side in _SIDES)
+        return frozenset(self.targets[at] for at in self.columns.target[first:last].tolist())
 
     @cached_property
     def _numbers(self) -> dict[TargetId, int]:

@@ -8,7 +8,13 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
-from predictor.core.records import Configuration, MemoryUse, Prediction, Unsupported
+from predictor.core.records import (
+    Configuration,
+    MemoryUse,
+    OperatingPoint,
+    Prediction,
+    Unsupported,
+)
 from predictor.core.runtimes import UNKNOWN
 from predictor.core.text import plural, printable
 from predictor.core.units import LatencyUnit, format_bytes, significant
@@ -132,6 +138,12 @@ def configuration_text(configuration: Configuration) -> str:
     if c.batch > 1:
         words.append(f"batch {c.batch}")
     return ", ".join(words)
+
+
+def run_text(configuration: Configuration, point: OperatingPoint | None) -> str:
+    """Write a configuration with the operating point that it runs at, if any."""
+    words = configuration_text(configuration)
+    return words if point is None else f"{words}, {shown(point.name)}"
 
 
 def runs_text(configurations: Iterable[Configuration]) -> str:

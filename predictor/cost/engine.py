@@ -276,6 +276,22 @@ class Engine(Protocol):
             InputError: the target has no number for this graph; the reason as in the table.
         """
 
+    def explained(
+        self,
+        graph: OperatorGraph,
+        targets: Sequence[Target],
+        places: Sequence[int],
+        measured: Mapping[TargetId, TargetMeasurements] = NOTHING_MEASURED,
+    ) -> list[Explanation | None]:
+        """Explain one graph on the targets at some places; None where there is no number.
+
+        Args:
+            graph: the graph.
+            targets: as given to :meth:`predict`, so that they are not looked up again.
+            places: of those to explain.
+            measured: given the same as :meth:`predict`.
+        """
+
     def varied(
         self,
         graph: OperatorGraph,

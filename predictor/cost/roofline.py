@@ -16,6 +16,7 @@ Reference:
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
@@ -119,6 +120,22 @@ class RooflineEngine:
             bound_ms=_operator_bounds(cost, rates),
             bound_type=_bound_types(compute, memory, launch),
         )
+
+    def explained(
+        self,
+        graph: OperatorGraph,
+        targets: Sequence[Target],
+        places: Sequence[int],
+        measured: Mapping[TargetId, TargetMeasurements] = NOTHING_MEASURED,
+    ) -> list[Explanation | None]:
+        """Explain one graph on targets; see :class:`predictor.cost.engine.Engine`."""
+
+        def explained(target: Target) -> Explanation | None:
+            with suppress(InputError):
+                return self.explain(graph, target, measured)
+            return None
+
+        return [explained(targets[place]) for place in places]
 
     @staticmethod
     def operator_bounds(graph: OperatorGraph, target: Target) -> Floats:

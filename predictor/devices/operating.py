@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -22,6 +23,7 @@ _GPUS: Final = frozenset({Family.GPU, Family.MOBILE_GPU})
 _FIXED: Final = re.compile(r"GPU [\d.]+ MHz")
 _LEAST: Final = 10  # the default clock over the lowest, where no lower one is stated
 _ROUNDING: Final = 1.001  # of stated clocks
+_DATA_SHEET: Final = 1.01  # of a mode's clock over the default one
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,8 @@ def clocks_of(device: Device, point: OperatingPoint) -> Clocks:
         name: value
         for name, field in (*_FIELDS.items(), ("cores", "cores"), ("gpu_cores", "gpu_cores"))
         if (value := getattr(point, field)) is not None
+        # Data sheets round: 1100 MHz of a chip whose modes say 1109.25 is the same clock.
+        and not 1 < value / (getattr(default, name) or math.inf) < _DATA_SHEET
     }
     return replace(default, **values)
 

@@ -174,6 +174,27 @@ class CloserToMeEngine:
         parts *= np.fmax(1.0, predicted / parts.sum())
         return explanation(len(graph), self._timed(graph).places, parts, shares.attention)
 
+    def explained(
+        self,
+        graph: OperatorGraph,
+        targets: Sequence[Target],
+        places: Sequence[int],
+        measured: Mapping[TargetId, TargetMeasurements] = NOTHING_MEASURED,
+    ) -> list[Explanation | None]:
+        """Explain one graph on targets; see :class:`predictor.cost.engine.Engine`."""
+        states = self._states(targets, measured)
+        estimates = self._estimates(states, measured)
+        predicted = self.predict([graph], targets, measured).latency_ms[0].tolist()
+
+        def explained(place: int) -> Explanation | None:
+            if place in states.problems:
+                return None
+            if place in states.tuned or place in states.fits:
+                return self.explain(graph, targets[place], measured)
+            return self._estimate.explanation(graph, estimates.at(place), predicted[place])
+
+        return [explained(place) for place in places]
+
     def varied(
         self,
         graph: OperatorGraph,

@@ -117,6 +117,17 @@ class TargetEstimates:
     evidence: Sequence[str]
     doubts: Sequence[str]
 
+    def at(self, place: int) -> TargetEstimates:
+        """Return targets, rates, factors and context of one target alone, to explain it."""
+        only = np.array([place])
+        return replace(
+            self,
+            targets=[self.targets[place]],
+            rates=self.rates.take(only),
+            factors=self.factors[only],
+            context=self.context[only],
+        )
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GraphEstimates:

@@ -33,6 +33,17 @@ def test_the_whole_catalogue_is_held_against_a_budget(ctm: Run, mobilenet: Path)
         assert not each["broken"]
 
 
+def test_a_power_mode_keeps_a_limit_that_the_usual_clocks_do_not(ctm: Run, mobilenet: Path) -> None:
+    asked = ("choose", mobilenet, "--max-ms", "33", "--device", "jetson-agx-xavier-gpu")
+    (option,) = json.loads(ctm(*asked, "--max-watts", "12", "--json").stdout)["options"]
+    assert (option["mode"], option["watts"], option["broken"]) == ("10W", 10.0, [])
+    done = ctm(*asked, "--mode", "15w")
+    assert done.returncode == 0, done.stderr
+    assert ", 15W) comes first" in done.stdout
+    heads, row = done.stdout.splitlines()[2:4]
+    assert row[heads.index("Mode") :].startswith("15W ")
+
+
 def test_nothing_meets_it_ends_in_1_with_what_comes_nearest(ctm: Run, mobilenet: Path) -> None:
     done = ctm("choose", mobilenet, "--max-ms", "1e-6", "--device", "rpi5", "--device", "rpi4")
     assert done.returncode == 1
@@ -62,6 +73,7 @@ def test_a_measurement_of_ones_own_settles_the_choice(ctm: Run, mobilenet: Path)
         (("--max-ms", "9", "--chance", "100"), "'100' is not a number between 0 and 100"),
         (("--max-ms", "9", "--device", "rpi5", "--family", "npu"), "none of 0 devices supports"),
         (("--max-ms", "9", "--device", "nothing-like-it"), "is no device of the catalogue"),
+        (("--max-ms", "9", "--mode", "16W"), "no device that is asked about has a mode"),
     ],
 )
 def test_wrong_input_is_one_sentence(

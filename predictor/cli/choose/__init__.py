@@ -64,7 +64,7 @@ def _add_budget(parser: Parser) -> None:
         "--max-watts",
         type=positive_float,
         metavar="X",
-        help="power that the device is stated to draw (TDP)",
+        help="power that the device (TDP) or its power mode is stated to draw",
     )
     budget.add_argument(
         "--max-memory-mb", type=positive_float, metavar="X", help="weights and activations, 1e6 B"
@@ -106,9 +106,17 @@ def _add_wanted(parser: Parser) -> None:
         "--threads",
         action="append",
         default=[],
-        type=thread_count,
-        metavar="N",
-        help="of processors; 0: all cores (usual)",
+        type=_threads,
+        metavar="N|every",
+        help="of processors; 0: all cores (usual); every: each number up to that of the cores",
+    )
+    wanted.add_argument(
+        "--mode",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="operating points by name, such as 15W, in place of the usual clocks and all power "
+        "modes (ctm devices show ID lists them)",
     )
     wanted.add_argument(
         "--times-batch",
@@ -125,6 +133,10 @@ def _chance(text: str) -> float:
     if value >= 100:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number between 0 and 100")
     return value / 100
+
+
+def _threads(text: str) -> int | None:
+    return None if text == "every" else thread_count(text)
 
 
 def _run(options: argparse.Namespace, console: Console) -> int:

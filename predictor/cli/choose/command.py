@@ -28,13 +28,16 @@ from predictor.services.models.inspection import Model
 from predictor.services.report.request import labelled
 
 _SCHEMA = "ctm-choice/1"  # scripts depend on it
+_HEADERS = (
+    *("Device", "Configuration", "Mode", "Chance", "P50 ms", "80 % interval", "W", "MB", ""),
+)
 
 
 def run(options: argparse.Namespace, console: Console, readings: Sequence[Future[Model]]) -> int:
     """Hold every option against the budget and print the best ones; nothing is stored."""
     budget = Budget(options.max_ms, options.min_fps, options.max_watts, options.max_memory_mb)
     catalogue = open_catalogue(options, console)
-    targets = options_of(_devices(options, catalogue), _wanted(options))
+    choices = options_of(_devices(options, catalogue), _wanted(options), _batches(options))
     one_run = argparse.Namespace(
         measured=options.measured, runtime=None, precision=None, threads=None
     )
@@ -45,13 +48,12 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
             return code
         if not models:
             raise InputError("ctm choose", "no model was found", "name an ONNX file")
-        signatures = store.signatures([*targets, *(each.target for each in given)])
+        signatures = store.signatures([*choices.targets, *(each.target for each in given)])
         own, devices = measured_of(options, store, models, given, signatures)
         choice = choose(
             models,
-            targets,
+            choices,
             budget,
-            batches=_batches(options),
             least=options.chance,
             own=own,
             signatures=signatures,
@@ -77,7 +79,8 @@ def _wanted(options: argparse.Namespace) -> Wanted:
         tuple(options.runtime),
         tuple(map(Precision, options.precision)),
         tuple(map(Family, options.family)),
-        tuple(options.threads) or (0,),
+        () if None in options.threads else tuple(options.threads) or (0,),
+        tuple(options.mode),
     )
 
 
@@ -88,9 +91,8 @@ def _batches(options: argparse.Namespace) -> Sequence[int]:
 
 
 def _text(choice: Choice, names: Sequence[str], places: Sequence[int]) -> str:
-    headers = ("Device", "Configuration", "Chance", "P50 ms", "80 % interval", "W", "MB", "")
     rows = [_row(choice.option(place)) for place in places]
-    parts = [choice.sentence, render_table(headers, rows, "  rrrrr")]
+    parts = [choice.sentence, render_table(_HEADERS, rows, "   rrrrr")]
     if len(names) > 1:
         parts.append("Latencies are those of the model that is least likely to keep the budget.")
     rest = len(choice.of_devices) - len(places)
@@ -106,6 +108,7 @@ def _row(option: Option) -> tuple[str, ...]:
     return (
         shortened(option.target.device.name, NAME_COLUMNS),
         configuration_text(p.configuration),
+        "" if option.mode is None else printable(option.mode.name),
         likelihood(option.chance),
         number(p.latency_ms),
         f"{number(p.low80_ms)} … {number(p.high80_ms)}",
@@ -134,6 +137,7 @@ def _document(choice: Choice, names: Sequence[str], places: Sequence[int]) -> di
             "model": names[settling.model],
             "device": settling.target.device.id,
             "configuration": asdict(settling.target.configuration),
+            "mode": settling.point and settling.point.name,
             "minutes": settling.minutes,
             "gain": settling.gain,
         },
@@ -144,6 +148,7 @@ def _option(option: Option, names: Sequence[str]) -> dict[str, object]:
     return {
         "device": option.target.device.id,
         "configuration": asdict(option.prediction.configuration),
+        "mode": option.mode and option.mode.name,
         "chance": option.chance,
         "watts": option.watts,
         "memory_mb": option.memory_mb,

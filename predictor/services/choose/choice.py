@@ -9,17 +9,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from predictor.core.records import Prediction, Target
+from predictor.core.records import OperatingPoint, Prediction, Target
 from predictor.core.text import plural
 from predictor.core.verdict import likelihood
-from predictor.core.wording import (
-    batch_of,
-    configuration_text,
-    number,
-    shown,
-    unsupported_text,
-)
-from predictor.services.choose.options import Budget
+from predictor.core.wording import number, run_text, shown, unsupported_text
+from predictor.services.choose.options import Budget, Options
+from predictor.services.choose.rows import Row
 from predictor.services.choose.settle import NextMeasurement
 
 Floats = NDArray[np.float64]
@@ -32,17 +27,19 @@ class Option:
 
     Attributes:
         target: the target.
+        mode: operating point that it runs at; None for the usual clocks.
         batch: of each run.
         chance: that all models keep all limits, 0 to 1.
         predictions: of the models.
         slowest: index of the model with the least chance.
-        watts: that the device is stated to draw; None where nothing is stated.
+        watts: that the device, or the mode, is stated to draw; None where nothing is stated.
         memory_mb: of the largest model; None where it is not known.
         on_front: whether no other option is better in latency, watts and memory at once.
         broken: limits other than of time that it does not keep, in words.
     """
 
     target: Target
+    mode: OperatingPoint | None
     batch: int
     chance: float
     predictions: tuple[Prediction, ...]
@@ -66,8 +63,8 @@ class Option:
 
     @property
     def name(self) -> str:
-        """Device, configuration and batch, for people."""
-        run = configuration_text(self.prediction.configuration)
+        """Device, configuration, batch and mode, for people."""
+        run = run_text(self.prediction.configuration, self.mode)
         return f"{shown(self.target.device.name)} ({run})"
 
 
@@ -78,8 +75,8 @@ class Choice:
     Attributes:
         budget: that all models have to keep.
         least: chance from which an option meets it.
-        targets: of the options, T; an option's place is batch * T + target.
-        rows: predictions of each model, M rows of N.
+        options: N of them.
+        rows: of each model, M.
         z: float64 [M, N], limit of ln(latency) in standard deviations from its P50.
         deviation: float64 [M, N], standard deviation of ln(latency) towards the limit.
         chance: float64 [N], of all limits.
@@ -92,8 +89,8 @@ class Choice:
 
     budget: Budget
     least: float
-    targets: Sequence[Target]
-    rows: Sequence[Sequence[Prediction]]
+    options: Options
+    rows: Sequence[Row]
     z: Floats
     deviation: Floats
     chance: Floats
@@ -107,10 +104,11 @@ class Choice:
     def option(self, place: int) -> Option:
         """Return one option."""
         return Option(
-            self.targets[place % len(self.targets)],
-            batch_of(self.rows[0][place].configuration),
+            self.options.target(place),
+            self.options.point(place),
+            int(self.rows[0].batch[place]),
             float(self.chance[place]),
-            tuple(row[place] for row in self.rows),
+            tuple(row.prediction(place) for row in self.rows),
             int(self.slowest[place]),
             _stated(self.watts[place]),
             _stated(self.memory_mb[place]),
@@ -131,9 +129,11 @@ class Choice:
     @cached_property
     def of_devices(self) -> list[int]:
         """Places of the best option of each device, the best first."""
+        devices = [target.device.id for target in self.options.targets]
         first: dict[str, int] = {}
-        for place in self.order.tolist():
-            first.setdefault(self.targets[place % len(self.targets)].device.id, place)
+        targets = self.options.target_places[self.order]
+        for place, target in zip(self.order.tolist(), targets.tolist(), strict=True):
+            first.setdefault(devices[target], place)
         return list(first.values())
 
     @cached_property
@@ -153,8 +153,9 @@ class Choice:
     @cached_property
     def latency_ms(self) -> Floats:
         """P50 of the model with the least chance, float64 [N]; NaN without a number."""
-        pairs = enumerate(self.slowest.tolist())
-        return np.array([self.rows[model][place].latency_ms for place, model in pairs], np.float64)
+        latency_ms = np.stack([row.times_ms[0] for row in self.rows])
+        slowest: Floats = np.take_along_axis(latency_ms, self.slowest[None], axis=0)[0]
+        return slowest
 
     @property
     def meeting(self) -> int:
@@ -182,7 +183,8 @@ class Choice:
     def _why(self, best: Option) -> str:
         if best.broken:
             return " and ".join(best.broken)
-        prediction, limit = best.prediction, self.budget.limit_ms(best.batch)
+        prediction = best.prediction
+        limit = float(self.budget.limits_ms(np.array([best.batch]))[0])
         if prediction.bound_ms is not None and prediction.bound_ms > limit:
             return f"no run there can be under {number(prediction.bound_ms)} ms"
         low = prediction.low80_ms
@@ -193,12 +195,11 @@ class Choice:
 
 def _front(goods: Floats) -> NDArray[np.intp]:
     """Return the places of the rows that no other row is better than or equal to in all, [F]."""
-    order = np.lexsort(goods.T[::-1])
+    left = np.lexsort(goods.T[::-1])  # so that no row is better than the first
     front: list[int] = []
-    for place in order.tolist():
-        # Sorted, so that only earlier rows can be as good in all.
-        if not front or not (goods[front] <= goods[place]).all(axis=1).any():
-            front.append(place)
+    while len(left):
+        front.append(int(left[0]))
+        left = left[(goods[left] < goods[left[0]]).any(axis=1)]
     return np.array(front, np.intp)
 
 

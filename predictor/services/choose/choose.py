@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -11,21 +11,14 @@ from numpy.typing import NDArray
 
 from predictor.core.errors import InputError
 from predictor.core.percentiles import Z80
-from predictor.core.records import Basis, Device, Measurement, Prediction, Target
-from predictor.core.wording import batch_of
+from predictor.core.records import Device, Measurement
 from predictor.graph.model import Model
-from predictor.graph.scaling import at_batch
 from predictor.services.choose.chances import joint_chance
 from predictor.services.choose.choice import Choice
-from predictor.services.choose.options import POWER, Budget
-from predictor.services.choose.settle import NextMeasurement, next_measurement
-from predictor.services.prediction.engines import open_engine
-from predictor.services.prediction.predict import (
-    NO_DEVICES,
-    KnownTargets,
-    predict,
-    predicted_by,
-)
+from predictor.services.choose.options import POWER, Budget, Options
+from predictor.services.choose.rows import Row, row_of
+from predictor.services.choose.settle import CONSIDERED, NextMeasurement, next_measurement
+from predictor.services.prediction.predict import NO_DEVICES, KnownTargets
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
@@ -38,46 +31,41 @@ _MB: Final = 1e6
 
 def choose(
     models: Sequence[Model],
-    targets: Sequence[Target],
+    options: Options,
     budget: Budget,
     *,
-    batches: Sequence[int] = (1,),
     least: float = EVEN,
     own: Iterable[Measurement] = (),
     signatures: KnownTargets | None = None,
     devices: Mapping[str, Device] = NO_DEVICES,
 ) -> Choice:
-    """Hold models on every target, at every batch, against a budget.
+    """Hold models on every option against a budget.
 
     Args:
         models: M of them, which all have to keep the budget.
-        targets: T targets.
+        options: N of them.
         budget: the limits.
-        batches: multiples of the models' own batch, 1 the first.
         least: chance from which an option meets the budget.
         own: the user's measurements, the oldest first.
         signatures: measurements of targets, by target.
         devices: that ``own`` may be of beside those of the targets, by id.
 
     Raises:
-        InputError: no target has a number with an interval.
+        InputError: no option has a number with an interval.
     """
     kept = tuple(own)
-    rows = [
-        list(_row(model, targets, batches, kept, signatures or {}, devices)) for model in models
-    ]
-    limits = np.array([budget.limit_ms(batch_of(each.configuration)) for each in rows[0]])
+    rows = [row_of(model, options, kept, signatures or {}, devices) for model in models]
+    limits = budget.limits_ms(rows[0].batch)
     z, deviation = _held(rows, limits)
-    watts = np.array([t.device.metric(POWER) for t in targets] * len(batches), np.float64)
-    memory = np.array([[_peak_bytes(each) for each in row] for row in rows], np.float64)
-    memory_mb = memory.max(axis=0) / _MB
+    watts = _watts(options)
+    memory_mb = np.max([row.memory_bytes for row in rows], axis=0) / _MB
     broken = _broken(budget, rows, watts, memory_mb)
     chance = joint_chance(*_distinct(models, rows, z))
     chance[list(broken)] = 0.0
     choice = Choice(
         budget,
         least,
-        targets,
+        options,
         rows,
         z,
         deviation,
@@ -86,72 +74,31 @@ def choose(
         watts,
         memory_mb,
         broken,
-        np.flatnonzero(np.isfinite(chance)),
+        np.flatnonzero(np.isfinite(chance) & options.is_allowed),
     )
     if not len(choice.order):
         raise InputError(
             "the choice",
-            f"no option has a number with an interval ({rows[0][0].problem})",
+            f"no option has a number with an interval ({rows[0].prediction(0).problem})",
             "choose other devices or configurations",
         )
     choice = replace(choice, order=_ranked(choice, limits))
     return replace(choice, settling=_settling(choice))
 
 
-def _peak_bytes(prediction: Prediction) -> int | None:
-    return None if prediction.memory is None else prediction.memory.peak_bytes
+def _watts(options: Options) -> Floats:
+    """Return the power that is stated of each option: of its mode, else of its device, [N]."""
+    usual = [target.device.metrics.get(POWER) for target in options.targets]
+    modes = [mode.point.power_w for mode in options.modes]
+    return np.tile(np.array([*usual, *modes], np.float64), len(options.batches))
 
 
-def _row(
-    model: Model,
-    targets: Sequence[Target],
-    batches: Sequence[int],
-    own: Sequence[Measurement],
-    signatures: KnownTargets,
-    devices: Mapping[str, Device],
-) -> Iterator[Prediction]:
-    """Yield the predictions of one model, all targets of the first batch first."""
-    held = predict([model], targets, "", own, signatures, devices)
-    yield from held
-    larger = [replace(model, graph=at_batch(model.graph, factor)) for factor in batches[1:]]
-    predicted = predicted_by(open_engine(), larger, targets, signatures) if larger else ()
-    for index, each in enumerate(predicted):
-        factor, at_one = batches[1 + index // len(targets)], held[index % len(targets)]
-        batch = factor * batch_of(at_one.configuration)
-        yield replace(_moved(each, at_one), configuration=replace(each.configuration, batch=batch))
-
-
-def _moved(larger: Prediction, held: Prediction) -> Prediction:
-    """Return the prediction of a larger batch, moved as a measurement moved that of the usual."""
-    factor = held.scale
-    if held.basis is Basis.MEASURED and held.predicted_ms and held.latency_ms:
-        factor = held.latency_ms / held.predicted_ms
-    if factor == 1.0:
-        return larger
-    bound_ms = larger.bound_ms or 0.0
-
-    def moved(time_ms: float | None) -> float | None:
-        return None if time_ms is None else max(time_ms * factor, bound_ms)
-
-    return replace(
-        larger,
-        latency_ms=moved(larger.latency_ms),
-        low80_ms=moved(larger.low80_ms),
-        high80_ms=moved(larger.high80_ms),
-        low95_ms=moved(larger.low95_ms),
-        high95_ms=moved(larger.high95_ms),
-    )
-
-
-def _held(rows: Sequence[Sequence[Prediction]], limits: Floats) -> tuple[Floats, Floats]:
+def _held(rows: Sequence[Row], limits: Floats) -> tuple[Floats, Floats]:
     """Return limits in standard deviations and standard deviations of ln(latency), [M, N] each.
 
     The side of the interval counts on which the limit is: the bound may cut the lower end.
     """
-    p50, low, high, bound = (
-        np.array([[getattr(each, name) for each in row] for row in rows], np.float64)
-        for name in ("latency_ms", "low80_ms", "high80_ms", "bound_ms")
-    )
+    p50, low, high, bound = np.stack([row.times_ms for row in rows], axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         edge = np.where(limits >= p50, high / p50, p50 / low)
         deviation = np.log(edge) / Z80
@@ -164,10 +111,10 @@ def _held(rows: Sequence[Sequence[Prediction]], limits: Floats) -> tuple[Floats,
 
 
 def _broken(
-    budget: Budget, rows: Sequence[Sequence[Prediction]], watts: Floats, memory_mb: Floats
+    budget: Budget, rows: Sequence[Row], watts: Floats, memory_mb: Floats
 ) -> dict[int, tuple[str, ...]]:
     """Return the limits other than of time that options do not keep, by place."""
-    too_large = np.array([[each.fits_memory is False for each in row] for row in rows]).any(axis=0)
+    too_large = np.any([row.is_too_large for row in rows], axis=0)
     checks = [(too_large, "does not fit the device's memory")]
     if budget.max_watts is not None:
         limit = f"{budget.max_watts:g} W"
@@ -188,26 +135,16 @@ def _broken(
     return broken
 
 
-def _distinct(
-    models: Sequence[Model], rows: Sequence[Sequence[Prediction]], z: Floats
-) -> tuple[Floats, Floats]:
+def _distinct(models: Sequence[Model], rows: Sequence[Row], z: Floats) -> tuple[Floats, Floats]:
     """Return limits and shared errors of the models with different graphs, [M', N] and [M', N, S].
 
-    Equal graphs run alike; a measured latency shares no error with others.
+    Equal graphs run alike.
     """
     first = {model.graph.fingerprint: index for index, model in enumerate(models)}
     kept = sorted(first.values())
     if len(kept) == 1:
         return z[kept], np.zeros((1, z.shape[1], 0))
-    width = max(len(each.shared_error) for index in kept for each in rows[index])
-    nothing = bytes(width)
-    joined = b"".join(
-        nothing if each.basis is Basis.MEASURED else each.shared_error or nothing
-        for index in kept
-        for each in rows[index]
-    )
-    shared = np.frombuffer(joined, np.float32).reshape(len(kept), z.shape[1], -1)
-    return z[kept], shared.astype(np.float64)
+    return z[kept], np.stack([rows[index].shared_error for index in kept]).astype(np.float64)
 
 
 def _ranked(choice: Choice, limits: Floats) -> Places:
@@ -230,16 +167,16 @@ def _ranked(choice: Choice, limits: Floats) -> Places:
 
 def _settling(choice: Choice) -> NextMeasurement | None:
     """Return the measurement that would change the choice most."""
-    first: dict[int, int] = {}  # a target's best option
-    for place in choice.order.tolist():
-        if place not in choice.broken:
-            first.setdefault(place % len(choice.targets), place)
-    places = list(first.values())
-    if not places or choice.chance[places[0]] >= max(_MOST, choice.least):
+    # The best option of each target, that of the first number of each.
+    allowed = np.array([p for p in choice.order.tolist() if p not in choice.broken], np.intp)
+    _, first = np.unique(choice.options.target_places[allowed], return_index=True)
+    places = allowed[np.sort(first)]
+    if not len(places) or choice.chance[places[0]] >= max(_MOST, choice.least):
         return None
+    places = places[:CONSIDERED]
     models = choice.slowest[places]
     return next_measurement(
-        [choice.targets[place % len(choice.targets)] for place in places],
+        [(choice.options.target(place), choice.options.point(place)) for place in places.tolist()],
         models,
         choice.z[models, places],
         choice.deviation[models, places],

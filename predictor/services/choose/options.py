@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Final
+from functools import cached_property
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from predictor.core.errors import InputError
 from predictor.core.metrics import Family
-from predictor.core.records import Device, Precision, Target
+from predictor.core.records import Configuration, Device, OperatingPoint, Precision, Target
 from predictor.core.runtimes import UNKNOWN
+from predictor.core.text import printable
+from predictor.devices.operating import is_clocked, power_modes
 from predictor.services.prediction.predict import supports
 
 POWER: Final = "tdp_w"  # the metric that a power budget is held against
@@ -41,10 +47,12 @@ class Budget:
             if limit is not None and not 0 < limit < math.inf:
                 raise InputError(name, f"{limit} is not a number over 0", "state one")
 
-    def limit_ms(self, batch: int) -> float:
-        """Return the longest time of a run over a batch, infinite without a limit."""
-        of_rate = math.inf if self.min_fps is None else batch * 1e3 / self.min_fps
-        return min(of_rate, math.inf if self.max_ms is None else self.max_ms)
+    def limits_ms(self, batch: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the longest time of runs over batches, [N]; infinite without a limit."""
+        of_rate = np.inf if self.min_fps is None else 1e3 / self.min_fps
+        of_run = np.inf if self.max_ms is None else self.max_ms
+        limits: NDArray[np.float64] = np.minimum(batch * of_rate, of_run)
+        return limits
 
     @property
     def words(self) -> str:
@@ -66,30 +74,106 @@ class Wanted:
         runtimes: by name; empty for all but the unknown one.
         precisions: of the arithmetic.
         families: kinds of device.
-        threads: numbers of them, 0 for one a core; of processors only.
+        threads: numbers of them, 0 for one a core; of processors only. Empty for every number.
+        modes: operating points by name; empty for the usual clocks and every named mode.
     """
 
     runtimes: tuple[str, ...] = ()
     precisions: tuple[Precision, ...] = ()
     families: tuple[Family, ...] = ()
     threads: tuple[int, ...] = (0,)
+    modes: tuple[str, ...] = ()
 
 
-def options_of(devices: Iterable[Device], wanted: Wanted) -> tuple[Target, ...]:
-    """Return the targets that the devices support and that are wanted, each once.
+class Mode(NamedTuple):
+    """A target at an operating point: the target's place, and the point."""
+
+    target: int
+    point: OperatingPoint
+
+
+@dataclass(frozen=True, eq=False)
+class Options:
+    """Hardware to choose from: each batch on T targets, then on M of them in a mode.
+
+    Attributes:
+        targets: T of them.
+        modes: M of them.
+        batches: multiples of the models' own batch, 1 the first.
+        at_usual: whether usual clocks are among the options.
+    """
+
+    targets: Sequence[Target]
+    modes: Sequence[Mode] = ()
+    batches: Sequence[int] = (1,)
+    at_usual: bool = True
+
+    @property
+    def block(self) -> int:
+        """Number of options of one batch, T + M."""
+        return len(self.targets) + len(self.modes)
+
+    @cached_property
+    def target_places(self) -> NDArray[np.intp]:
+        """Place of the target of each option, int [N]."""
+        modes = np.array([mode.target for mode in self.modes], np.intp)
+        return np.tile(np.concatenate([np.arange(len(self.targets)), modes]), len(self.batches))
+
+    @property
+    def is_allowed(self) -> NDArray[np.bool_]:
+        """Whether each option may be chosen, bool [N]."""
+        of_block = np.arange(self.block) >= (0 if self.at_usual else len(self.targets))
+        return np.tile(of_block, len(self.batches))
+
+    def target(self, place: int) -> Target:
+        """Return the target of an option."""
+        return self.targets[int(self.target_places[place])]
+
+    def point(self, place: int) -> OperatingPoint | None:
+        """Return the operating point of an option; None for the usual clocks."""
+        mode = place % self.block - len(self.targets)
+        return None if mode < 0 else self.modes[mode].point
+
+
+def options_of(devices: Iterable[Device], wanted: Wanted, batches: Sequence[int] = (1,)) -> Options:
+    """Return what the devices support of what is wanted, each target once.
 
     Raises:
         InputError: there is none.
     """
     chosen = [each for each in devices if not wanted.families or each.family in wanted.families]
-    targets = {target.id: target for device in chosen for target in _of_device(device, wanted)}
+    names = {name.strip().casefold() for name in wanted.modes}
+    if names:
+        chosen = [each for each in chosen if any(_points(each, names))]
+        if not chosen:
+            raise InputError(
+                f"--mode {printable(', '.join(wanted.modes))}",
+                "no device that is asked about has a mode of this name",
+                "ctm devices show ID lists the modes of a device",
+            )
+    targets = [target for device in chosen for target in _of_device(device, wanted)]
     if not targets:
         raise InputError(
             "the choice",
             f"none of {len(chosen)} devices supports the configurations that are wanted",
             "allow another runtime, precision, family or device",
         )
-    return tuple(targets.values())
+    modes = [
+        Mode(place, point)
+        for place, target in enumerate(targets)
+        if target.device.operating_points
+        for point in _points(target.device, names)
+    ]
+    return Options(targets, modes, batches, at_usual=not names)
+
+
+def _points(device: Device, names: Collection[str]) -> list[OperatingPoint]:
+    """Return the operating points of some names, of all named modes without any."""
+    if not device.operating_points or not is_clocked(device):
+        return []
+    if not names:
+        return power_modes(device)
+    return [each for each in device.operating_points if each.name.casefold() in names]
 
 
 def _of_device(device: Device, wanted: Wanted) -> Iterator[Target]:
@@ -110,7 +194,19 @@ def _of_device(device: Device, wanted: Wanted) -> Iterator[Target]:
         if (runtime, precision) not in stated
     ]
     configurations += [each for each in more if supports(device, each)]
-    counts: Sequence[int] = wanted.threads if device.is_threaded else (0,)
-    for configuration in configurations:
-        for threads in counts:
-            yield Target(device, replace(configuration, threads=threads))
+    runs = dict.fromkeys((each.runtime, each.precision) for each in configurations)
+    for runtime, precision in runs:
+        for threads in _thread_counts(device, wanted):
+            yield Target(device, Configuration(runtime, precision, threads))
+
+
+def _thread_counts(device: Device, wanted: Wanted) -> Sequence[int]:
+    """Return numbers of threads, 0 for one a core, each number of threads that compute once."""
+    if not device.is_threaded:
+        return (0,)
+    # One a core is the usual; the others follow.
+    asked = wanted.threads or (0, *range(1, device.core_count or 1))
+    first: dict[int, int] = {}
+    for threads in asked:
+        first.setdefault(device.threads_in_use(threads), threads)
+    return list(first.values())

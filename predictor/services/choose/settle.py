@@ -24,16 +24,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predictor.calibration.graph_deviation import REPEAT_VARIANCE, covariance
-from predictor.core.records import Target
+from predictor.core.records import OperatingPoint, Target
 from predictor.core.text import plural
-from predictor.core.wording import configuration_text, number, shown
+from predictor.core.wording import number, run_text, shown
 from predictor.probing.estimates import expected_seconds
 from predictor.probing.runner.settings import Settings
 from predictor.services.choose.chances import normal_cdf
 
 Floats = NDArray[np.float64]
 
-_OPTIONS: Final = 64  # the best ones, which a measurement may turn round
+CONSIDERED: Final = 64  # the best ones, which a measurement may turn round
 _OUTCOMES: Final = 64  # equally likely results of a measurement
 _LEAST_GAIN: Final = 0.005  # under half a percent nothing is settled
 _LEAST_DEVIATION: Final = 1e-3
@@ -45,19 +45,21 @@ class NextMeasurement:
 
     Attributes:
         target: to measure on.
+        point: operating point that it is to be measured at; None for the usual clocks.
         model: index of the model to measure.
         gain: rise of the chance of what is chosen then, on average over the results.
         minutes: that the runs take, set-up apart.
     """
 
     target: Target
+    point: OperatingPoint | None
     model: int
     gain: float
     minutes: float
 
     def words(self, names: Sequence[str]) -> str:
         """Return the advice, for people; ``names`` are those of the models."""
-        run = configuration_text(self.target.configuration)
+        run = run_text(self.target.configuration, self.point)
         where = f"{shown(self.target.device.name)} ({run})"
         minutes = plural(math.ceil(self.minutes), "minute")
         return (
@@ -67,7 +69,7 @@ class NextMeasurement:
 
 
 def next_measurement(
-    targets: Sequence[Target],
+    runs: Sequence[tuple[Target, OperatingPoint | None]],
     models: NDArray[np.intp],
     z: Floats,
     deviation: Floats,
@@ -78,7 +80,7 @@ def next_measurement(
     """Return the most valuable measurement; None where none changes the choice.
 
     Args:
-        targets: N different targets, the best option first.
+        runs: N different targets with their operating points, the best option first.
         models: int [N], the model that decides about each; others count as they stand.
         z: float64 [N], its limit in standard deviations from its P50.
         deviation: float64 [N], of its ln(latency).
@@ -86,11 +88,10 @@ def next_measurement(
         latency_ms: float64 [N], its P50.
         least: chance under which an option is not taken.
     """
-    targets, models = targets[:_OPTIONS], models[:_OPTIONS]
-    z, deviation, chance = z[:_OPTIONS], deviation[:_OPTIONS], chance[:_OPTIONS]
     alone = normal_cdf(z)
     # Chance that the other models keep their limits where this one does.
     others = np.divide(chance, alone, out=np.zeros_like(chance), where=alone > 0)
+    targets = [target for target, _ in runs]
     after = others[:, None, None] * _chances_after(targets, models, z, deviation)
     # Of the outcomes' own mean, so that a measurement never seems to do harm.
     without = np.maximum(after.mean(axis=2).max(axis=0), least)
@@ -99,7 +100,7 @@ def next_measurement(
     if gains[best] < _LEAST_GAIN:
         return None
     return NextMeasurement(
-        targets[best],
+        *runs[best],
         int(models[best]),
         float(gains[best]),
         expected_seconds(float(latency_ms[best]), Settings()) / 60,

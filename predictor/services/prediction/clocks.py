@@ -16,6 +16,7 @@ from predictor.core.records import Basis, Device, OperatingPoint, Prediction, Ta
 from predictor.core.text import plural
 from predictor.core.wording import number
 from predictor.cost.clocks import CPU, GPU, ClockModel, Slowness
+from predictor.cost.engine import Explanation
 from predictor.devices.operating import (
     DOMAINS,
     Clocks,
@@ -30,7 +31,12 @@ from predictor.devices.operating import (
     power_modes,
 )
 from predictor.graph.model import Model
-from predictor.services.prediction.predict import KnownTargets, explain
+from predictor.services.prediction.predict import (
+    KnownTargets,
+    OperatorTable,
+    explain,
+    explained,
+)
 from predictor.services.prediction.scaling import check_plausible
 
 __all__ = [
@@ -42,10 +48,12 @@ __all__ = [
     "asked_clocks",
     "at_clocks",
     "clock_model",
+    "clock_models",
     "clock_ranges",
     "clocks_of",
     "default_clocks",
     "is_clocked",
+    "latencies_at",
     "latency_plane",
     "measured_at",
     "named_mode",
@@ -149,13 +157,27 @@ def clock_model(
     Raises:
         InputError: no engine of that name, or the target has no number for the model.
     """
-    table = explain(model, target, engine, signatures)
+    return _clock_model(target, explain(model, target, engine, signatures))
+
+
+def clock_models(
+    model: Model, targets: Sequence[Target], places: Sequence[int], signatures: KnownTargets
+) -> list[ClockModel | None]:
+    """Return :func:`clock_model` on the targets at some places; None where there is no number."""
+    parts = explained(model, targets, places, signatures)
+    return [
+        None if each is None else _clock_model(targets[place], each)
+        for each, place in zip(parts, places, strict=True)
+    ]
+
+
+def _clock_model(target: Target, parts: OperatorTable | Explanation) -> ClockModel:
     is_gpu = own_domain(target.device) == "gpu"
     return ClockModel(
-        table.compute_ms,
-        table.memory_ms,
-        table.launch_ms,
-        np.maximum(table.latency_ms - table.launch_ms, 0.0),
+        parts.compute_ms,
+        parts.memory_ms,
+        parts.launch_ms,
+        np.maximum(parts.latency_ms - parts.launch_ms, 0.0),
         GPU if is_gpu else CPU,
         is_launched=is_gpu,
     )
@@ -228,6 +250,27 @@ def at_clocks(
         factor,
         None if point is None else _energy(clocked, point),
     )
+
+
+def latencies_at(
+    times_ms: Floats, followed: ClockModel, target: Target, points: Sequence[Clocks]
+) -> Floats:
+    """Return P50, ends of the 80 % interval and bound at P points as :func:`at_clocks`, [4, P].
+
+    Args:
+        times_ms: float64 [4], the same at the default clocks; NaN where there is none.
+        followed: of the same model and target.
+        target: the target.
+        points: P of them.
+    """
+    latency_ms, _, high_ms, bound_ms = times_ms
+    slowness = slowness_of(target, points)
+    factor = followed.factors(slowness)
+    bound = bound_ms * slowness.least
+    now = np.where(np.isnan(latency_ms), np.nan, np.fmax(latency_ms * factor, bound))
+    spread = followed.overlap.deviation * np.abs(np.log(factor))
+    wide = np.exp(np.hypot(np.log(high_ms / latency_ms), Z80 * spread))
+    return np.stack([now, np.fmax(now / wide, np.nan_to_num(bound)), now * wide, bound])
 
 
 def latency_plane(

@@ -55,6 +55,12 @@ def with_measured(
     return tuple(_replaced(prediction, newest) for prediction in predictions)
 
 
+def published_targets(fingerprint: str) -> frozenset[TargetId]:
+    """Return the targets of which a latency of a graph ships."""
+    published = _published()
+    return published.targets_of(fingerprint) if published else frozenset()
+
+
 def _replaced(prediction: Prediction, own: dict[tuple[str, TargetId], Measurement]) -> Prediction:
     target = TargetId.of(prediction)
     mine = own.get((prediction.fingerprint, target))

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from predictor.core.records import MemoryUse, Target
 from predictor.cost.capability import ACTIVATION_BYTES, WEIGHT_BYTES
 from predictor.cost.columns import Columns, width_ratios
@@ -25,6 +28,17 @@ def memory_uses(graph: OperatorGraph, targets: Sequence[Target]) -> list[MemoryU
         MemoryUse(round(weights[place]), round(live[place]), _device_bytes(target))
         for place, target in enumerate(targets)
     ]
+
+
+def peak_bytes(graph: OperatorGraph, targets: Sequence[Target]) -> NDArray[np.float64]:
+    """Return weights and activations of a graph at their peak on each target, float64 [T]."""
+    columns = Columns.of(graph)
+    peak = {
+        precision: width_ratios([WEIGHT_BYTES[precision]]) @ columns.weights_by_width
+        + width_ratios([ACTIVATION_BYTES[precision]]) @ columns.live_by_width
+        for precision in {target.configuration.precision for target in targets}
+    }
+    return np.concatenate([peak[target.configuration.precision] for target in targets])
 
 
 def _device_bytes(target: Target) -> int | None:

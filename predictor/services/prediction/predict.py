@@ -43,6 +43,15 @@ from predictor.services.prediction.scaling import measured_targets, scaled
 from predictor.services.prediction.support import unsupported
 
 _UNCOUNTED = OperatorFlag.UNKNOWN | OperatorFlag.UNKNOWN_TRIPS
+_NUMBERS = (
+    "latency_ms",
+    "bound_ms",
+    "low80_ms",
+    "high80_ms",
+    "low95_ms",
+    "high95_ms",
+    "predicted_ms",
+)
 _NO_NUMBER = "the engine gives no number for this model; take another target or engine"
 _BOUND_WORDS: dict[int, str] = {
     BoundType.NONE: "—",
@@ -194,8 +203,7 @@ def predict(
     """
     measured = {} if signatures is None else signatures
     kept = tuple(own)
-    seen = {graph.fingerprint for each in measured.values() for graph in each.graphs}
-    seen |= {each.fingerprint for each in kept}
+    seen = fingerprints(kept, measured)
     predicted: list[Prediction] = []
     # A graph that was measured is predicted apart, from all measurements but its own.
     for is_seen, run in groupby(models, lambda model: model.graph.fingerprint in seen):
@@ -210,6 +218,12 @@ def predict(
                 row = list(scaled(row, every, newest))[: len(targets)]
             predicted += row
     return with_measured(predicted, kept)
+
+
+def fingerprints(own: Iterable[Measurement], signatures: KnownTargets) -> set[str]:
+    """Return the fingerprints of all graphs that the user measured anywhere."""
+    of_signatures = {graph.fingerprint for each in signatures.values() for graph in each.graphs}
+    return of_signatures | {each.fingerprint for each in own}
 
 
 def without(signatures: KnownTargets, fingerprint: str) -> KnownTargets:
@@ -245,13 +259,27 @@ def predicted_by(
 ) -> Iterator[Prediction]:
     """Yield an engine's own predictions, one a pair, all targets of the first model first."""
     table = engine.predict([model.graph for model in models], targets, signatures)
-    used = [
-        signatures[target.id].signature_id if target.id in signatures else "" for target in targets
-    ]
     for row, model in enumerate(models):
-        for prediction, identity in zip(_row(table, row, model, targets), used, strict=True):
-            is_used = bool(identity) and prediction.basis is Basis.PROBED
-            yield replace(prediction, signature=identity) if is_used else prediction
+        yield from of_table(table, row, model, targets, signatures, range(len(targets)))
+
+
+def of_table(
+    table: PredictionTable,
+    row: int,
+    model: Model,
+    targets: Sequence[Target],
+    signatures: KnownTargets,
+    places: Sequence[int],
+) -> Iterator[Prediction]:
+    """Yield the predictions of one row of a table, for the targets at some places."""
+    for target, prediction in zip(
+        (targets[place] for place in places),
+        _row(table, row, model, targets, places),
+        strict=True,
+    ):
+        used = signatures.get(target.id) if signatures else None
+        is_used = used and used.signature_id and prediction.basis is Basis.PROBED
+        yield replace(prediction, signature=used.signature_id) if used and is_used else prediction
 
 
 def explain(
@@ -274,10 +302,7 @@ def explain(
     # As ``predict`` does, so that the parts are those of its prediction.
     measured = without(signatures or {}, model.graph.fingerprint)
     explanation = open_engine(engine).explain(model.graph, target, measured)
-    # The share of the threads may not be known where the engine knows measurements.
-    with suppress(InputError):
-        bound_ms = RooflineEngine.operator_bounds(model.graph, target)
-        explanation = above_bounds(explanation, np.nan_to_num(bound_ms))
+    explanation = _bounded(explanation, model.graph, target)
     total = explanation.latency_ms.sum()
     facts = operator_facts(model)
     return OperatorTable(
@@ -290,6 +315,34 @@ def explain(
         bound_type=tuple(_BOUND_WORDS[kind] for kind in explanation.bound_type.tolist()),
         attention=explanation.attention,
     )
+
+
+def explained(
+    model: Model, targets: Sequence[Target], places: Sequence[int], signatures: KnownTargets
+) -> list[Explanation | None]:
+    """Return the parts of one model's time as :func:`explain` does; None without a number.
+
+    Args:
+        model: N operators.
+        targets: T of them.
+        places: of the targets that are asked about.
+        signatures: measurements of targets, by target.
+    """
+    measured = without(signatures, model.graph.fingerprint)
+    explanations = open_engine().explained(model.graph, targets, places, measured)
+    return [
+        None if each is None else _bounded(each, model.graph, targets[place])
+        for each, place in zip(explanations, places, strict=True)
+    ]
+
+
+def _bounded(explanation: Explanation, graph: OperatorGraph, target: Target) -> Explanation:
+    """Return an explanation with operators at their bounds, as far as facts give them."""
+    # The share of the threads may not be known where the engine knows measurements.
+    with suppress(InputError):
+        bound_ms = RooflineEngine.operator_bounds(graph, target)
+        return above_bounds(explanation, np.nan_to_num(bound_ms))
+    return explanation
 
 
 def above_bounds(explanation: Explanation, bound_ms: NDArray[np.float64]) -> Explanation:
@@ -343,21 +396,27 @@ def operator_facts(model: Model) -> OperatorFacts:
 
 
 def _row(
-    table: PredictionTable, row: int, model: Model, targets: Sequence[Target]
+    table: PredictionTable,
+    row: int,
+    model: Model,
+    targets: Sequence[Target],
+    places: Sequence[int],
 ) -> list[Prediction]:
-    """Return one model's predictions on every target."""
+    """Return one model's predictions on the targets at some places."""
+    chosen = [targets[place] for place in places]
     name = model.path.replace("\\", "/").rpartition("/")[2]
     batch = model_batch(model)
     flagged = _names_with(model.graph, _UNCOUNTED)
-    latency, bound = _column(table.latency_ms[row]), _column(table.bound_ms[row])
-    low80, high80 = _column(table.low80_ms[row]), _column(table.high80_ms[row])
-    low95, high95 = _column(table.low95_ms[row]), _column(table.high95_ms[row])
+    columns = np.array(places, np.intp)
+    latency, bound, low80, high80, low95, high95, predicted = (
+        _column(getattr(table, name)[row, columns]) for name in _NUMBERS
+    )
     problems = [
         table.problems.get((row, column), "" if value is not None else _NO_NUMBER)
-        for column, value in enumerate(latency)
+        for column, value in zip(places, latency, strict=True)
     ]
-    predicted, shared = _column(table.predicted_ms[row]), table.shared_error
-    memory, refused = memory_uses(model.graph, targets), unsupported(model.graph, targets)
+    shared = table.shared_error
+    memory, refused = memory_uses(model.graph, chosen), unsupported(model.graph, chosen)
     return [
         Prediction(
             model=name,
@@ -365,24 +424,24 @@ def _row(
             device_id=target.device.id,
             configuration=_resolved(target, batch),
             engine=table.engine,
-            basis=None if problems[column] else table.basis[row][column],
-            latency_ms=latency[column],
-            low80_ms=low80[column],
-            high80_ms=high80[column],
-            low95_ms=low95[column],
-            high95_ms=high95[column],
-            bound_ms=bound[column],
+            basis=None if problems[at] else table.basis[row][column],
+            latency_ms=latency[at],
+            low80_ms=low80[at],
+            high80_ms=high80[at],
+            low95_ms=low95[at],
+            high95_ms=high95[at],
+            bound_ms=bound[at],
             fits_memory=table.fits_memory[row][column],
-            problem=problems[column],
-            predicted_ms=predicted[column] if table.basis[row][column] is Basis.MEASURED else None,
+            problem=problems[at],
+            predicted_ms=predicted[at] if table.basis[row][column] is Basis.MEASURED else None,
             out_of_distribution=table.out_of_distribution.get((row, column), ""),
             flagged_operators=flagged,
             shared_error=b"" if shared is None else shared[row, column].tobytes(),
-            memory=memory[column],
-            unsupported=refused[column],
+            memory=memory[at],
+            unsupported=refused[at],
             **{name: cells[row][column] for name, cells in table.facts.items()},
         )
-        for column, target in enumerate(targets)
+        for at, (column, target) in enumerate(zip(places, chosen, strict=True))
     ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,6 +18,10 @@ from predictor.core.records import Configuration, Device, Measurement, Precision
 from predictor.services.choose.choice import Choice
 from predictor.services.choose.choose import choose
 from predictor.services.choose.options import Budget, Wanted, options_of
+from predictor.services.choose.rows import TIMES
+from predictor.services.devices.catalogue import load_catalogue
+from predictor.services.prediction.clocks import at_clocks, clock_model, clocks_of
+from predictor.services.prediction.predict import predict
 from tests.unit.cost.graphs import Op
 from tests.unit.services.prediction.test_predict import make_model
 
@@ -37,22 +42,27 @@ DEVICES = (SMALL, LARGE, SILENT)
 MODEL = make_model(Op(macs=2 * 10**9, weights=10**7, read=2 * 10**7))
 _LIGHTER = make_model(Op(macs=10**9, weights=4 * 10**7, read=10**7), path="/models/other.onnx")
 OTHER = replace(_LIGHTER, graph=replace(_LIGHTER.graph, fingerprint="e" * 64))
-TARGETS = options_of(DEVICES, Wanted())
+OPTIONS = options_of(DEVICES, Wanted())
+TARGETS = OPTIONS.targets
 
 
 def chosen(budget: Budget, *models: object, **options: object) -> Choice:
-    return choose(models or (MODEL,), TARGETS, budget, **options)  # type: ignore[arg-type]
+    batches = options.pop("batches", (1,))
+    of = replace(OPTIONS, batches=batches)  # type: ignore[arg-type]
+    return choose(models or (MODEL,), of, budget, **options)  # type: ignore[arg-type]
 
 
 def chance_of(choice: Choice, device: str, runtime: str = "onnxruntime") -> float:
     (place,) = (
-        index for index, target in enumerate(choice.targets) if target.id[:2] == (device, runtime)
+        index
+        for index, target in enumerate(choice.options.targets)
+        if target.id[:2] == (device, runtime)
     )
     return float(choice.chance[place])
 
 
 def test_the_chance_is_that_of_the_predicted_log_normal() -> None:
-    p = chosen(Budget(max_ms=5.0)).rows[0][0]
+    p = chosen(Budget(max_ms=5.0)).rows[0].prediction(0)
     assert p.latency_ms is not None
     assert p.high80_ms is not None
     at_p50 = chosen(Budget(max_ms=p.latency_ms))
@@ -65,7 +75,7 @@ def test_the_chance_is_that_of_the_predicted_log_normal() -> None:
 
 
 def test_a_limit_under_the_bound_has_no_chance() -> None:
-    bound = chosen(Budget(max_ms=5.0)).rows[0][0].bound_ms
+    bound = chosen(Budget(max_ms=5.0)).rows[0].prediction(0).bound_ms
     assert bound
     assert chance_of(chosen(Budget(max_ms=bound * 0.99)), "small") == 0.0
 
@@ -80,7 +90,7 @@ def test_a_looser_budget_never_lowers_a_chance(limit: float, factor: float) -> N
 
 
 def test_two_models_are_joint_and_equal_graphs_count_once() -> None:
-    budget = Budget(max_ms=chosen(Budget(max_ms=5.0)).rows[0][0].latency_ms)
+    budget = Budget(max_ms=chosen(Budget(max_ms=5.0)).rows[0].prediction(0).latency_ms)
     alone, both = chosen(budget), chosen(budget, MODEL, OTHER)
     other = chosen(budget, OTHER)
     first, second = chance_of(alone, "small"), chance_of(other, "small")
@@ -110,7 +120,7 @@ def test_equal_chances_go_by_power_and_then_by_time() -> None:
 
 def test_a_least_chance_over_99_percent_goes_before_power() -> None:
     place = TARGETS.index(next(t for t in TARGETS if t.id[:2] == ("small", "tensorrt")))
-    p = chosen(Budget(max_ms=5.0)).rows[0][place]
+    p = chosen(Budget(max_ms=5.0)).rows[0].prediction(place)
     assert p.latency_ms
     assert p.high80_ms
     # 2.4 standard deviations above the P50 of the best run of the small device: 99.2 %.
@@ -146,7 +156,7 @@ def test_memory_is_that_of_weights_and_activations_in_the_precision() -> None:
 
 
 def test_larger_batches_reach_a_throughput_that_one_image_does_not() -> None:
-    rate = 1e3 / chosen(Budget(max_ms=5.0)).rows[0][1].latency_ms  # type: ignore[operator]
+    rate = 1e3 / chosen(Budget(max_ms=5.0)).rows[0].prediction(1).latency_ms  # type: ignore[operator]
     alone = chosen(Budget(min_fps=1.3 * rate))
     larger = chosen(Budget(min_fps=1.3 * rate), batches=(1, 4))
     assert larger.chance.shape == (2 * len(TARGETS),)
@@ -166,7 +176,7 @@ def test_where_nothing_meets_it_the_nearest_is_named_with_the_reason() -> None:
 
 def test_the_measurement_is_one_that_may_turn_the_choice() -> None:
     # Near its P50 all is open, far above it nothing is.
-    p50 = min(p.latency_ms or math.inf for p in chosen(Budget(max_ms=5.0)).rows[0])
+    p50 = float(chosen(Budget(max_ms=5.0)).rows[0].times_ms[0].min())
     open_choice = chosen(Budget(max_ms=p50))
     settling = open_choice.settling
     assert settling is not None
@@ -180,7 +190,7 @@ def test_the_measurement_is_one_that_may_turn_the_choice() -> None:
 
 def test_one_option_alone_is_measured_for_whether_to_take_it() -> None:
     targets = options_of([SMALL], Wanted(precisions=(FP32,)))
-    p50 = choose([MODEL], targets, Budget(max_ms=5.0)).rows[0][0].latency_ms
+    p50 = choose([MODEL], targets, Budget(max_ms=5.0)).rows[0].prediction(0).latency_ms
     settling = choose([MODEL], targets, Budget(max_ms=p50)).settling
     assert settling is not None
     # Half the results leave a chance of nearly 1, the others one that is refused.
@@ -188,7 +198,7 @@ def test_one_option_alone_is_measured_for_whether_to_take_it() -> None:
 
 
 def test_making_the_measurement_settles_what_it_was_asked_for() -> None:
-    p50 = min(p.latency_ms or math.inf for p in chosen(Budget(max_ms=5.0)).rows[0])
+    p50 = float(chosen(Budget(max_ms=5.0)).rows[0].times_ms[0].min())
     settling = chosen(Budget(max_ms=p50)).settling
     assert settling is not None
     identity = settling.target.id
@@ -212,12 +222,12 @@ def _measured(device: str, configuration: Configuration, value_ms: float) -> Mea
 
 def test_options_are_what_devices_support_and_is_wanted() -> None:
     halves = options_of(DEVICES, Wanted(precisions=(FP16,)))
-    assert {target.id[1:3] for target in halves} == {("tensorrt", "fp16")}
-    assert len(halves) == 3
+    assert {target.id[1:3] for target in halves.targets} == {("tensorrt", "fp16")}
+    assert len(halves.targets) == 3
     cpu = Device("cpu", "CPU", "Me", Family.CPU, {"core_count": 4}, configurations=RUNS[:1])
     counts = options_of([cpu, SMALL], Wanted(threads=(0, 1, 4)))
-    assert [target.id.threads for target in counts if target.device is cpu] == [4, 1]
-    assert len([target for target in counts if target.device is SMALL]) == 2
+    assert [target.id.threads for target in counts.targets if target.device is cpu] == [4, 1]
+    assert len([target for target in counts.targets if target.device is SMALL]) == 2
     with pytest.raises(InputError, match="none of 0 devices supports"):
         options_of(DEVICES, Wanted(families=(Family.NPU,)))
 
@@ -228,3 +238,62 @@ def test_a_budget_needs_a_limit_over_nothing() -> None:
     for wrong in (0.0, -1.0, math.nan, math.inf):
         with pytest.raises(InputError, match="is not a number over 0"):
             Budget(max_ms=wrong)
+
+
+BOARDS = [
+    load_catalogue().find(name)
+    for name in ("jetson-agx-xavier-gpu", "jetson-xavier-nx-gpu", "jetson-agx-orin-cpu", "rpi4")
+]
+
+
+def test_modes_are_options_with_the_times_and_the_power_of_predictions_in_them() -> None:
+    options = options_of(BOARDS, Wanted(precisions=(FP32,)))
+    choice = choose([MODEL], options, Budget(max_ms=50.0, max_watts=25.0))
+    for place in choice.order.tolist():
+        option, target = choice.option(place), options.target(place)
+        (prediction,) = predict([MODEL], [target])
+        watts = target.device.metric("tdp_w")
+        if option.mode is not None:
+            clocks, watts = clocks_of(target.device, option.mode), option.mode.power_w
+            followed = clock_model(MODEL, target)
+            prediction = at_clocks(prediction, followed, target, clocks, option.mode).prediction
+        assert option.watts == watts
+        assert (option.prediction.basis, option.prediction.evidence) == (
+            prediction.basis,
+            prediction.evidence,
+        )
+        times = [getattr(prediction, name) for name in TIMES]
+        listed = [getattr(option.prediction, name) for name in TIMES]
+        # To rounding of float32: products over many targets at once sum in another order.
+        assert listed == pytest.approx(times, rel=1e-6)
+        assert choice.rows[0].times_ms[:, place].tolist() == pytest.approx(listed, rel=1e-12)
+    best = next(each for each in map(choice.option, choice.of_devices) if not each.broken)
+    assert best.mode is not None
+    assert f", {best.mode.name})" in best.name
+
+
+def test_no_named_mode_is_faster_than_the_usual_clocks_or_likelier_to_keep_a_limit() -> None:
+    options = options_of(load_catalogue().devices, Wanted())
+    in_mode = np.arange(len(options.targets), options.block)
+    usual = options.target_places[in_mode]
+    assert len(in_mode) > 500
+    for limit in (0.5, 5.0, 50.0):
+        choice = choose([MODEL], options, Budget(max_ms=limit))
+        p50, chance = choice.latency_ms, choice.chance
+        assert not (p50[in_mode] < p50[usual] * (1 - 1e-12)).any()
+        assert not (chance[in_mode] > chance[usual] + 1e-9).any()
+
+
+def test_a_mode_asked_for_by_name_leaves_out_the_usual_clocks() -> None:
+    options = options_of(BOARDS, Wanted(modes=("15w",)))
+    choice = choose([MODEL], options, Budget(max_ms=1e6))
+    listed = [choice.option(place) for place in choice.order.tolist()]
+    assert {option.mode and option.mode.name for option in listed} == {"15W"}
+    assert {option.watts for option in listed} == {15.0}
+    with pytest.raises(InputError, match="no device that is asked about has a mode"):
+        options_of(BOARDS, Wanted(modes=("16W",)))
+
+
+def test_every_number_of_threads_is_one_up_to_the_cores() -> None:
+    counts = options_of(BOARDS[-1:], Wanted(threads=(), runtimes=("ncnn",), precisions=(FP32,)))
+    assert [target.threads for target in counts.targets] == [4, 1, 2, 3]

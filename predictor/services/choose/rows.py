@@ -1,0 +1,228 @@
+"""Latencies of one model on all options, as arrays; records of those that are looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predictor.core.records import Basis, Device, Measurement, Prediction
+from predictor.cost.clocks import ClockModel
+from predictor.cost.engine import PredictionTable
+from predictor.graph.model import Model
+from predictor.graph.scaling import at_batch
+from predictor.services.choose.options import Options
+from predictor.services.prediction.clocks import at_clocks, clock_models, clocks_of, latencies_at
+from predictor.services.prediction.engines import open_engine
+from predictor.services.prediction.measured import published_targets, with_measured
+from predictor.services.prediction.memory import peak_bytes
+from predictor.services.prediction.predict import (
+    KnownTargets,
+    fingerprints,
+    model_batch,
+    of_table,
+    predict,
+)
+
+Floats = NDArray[np.float64]
+
+TIMES: Final = ("latency_ms", "low80_ms", "high80_ms", "bound_ms")
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """One model on N options.
+
+    Attributes:
+        times_ms: float64 [4, N], the fields of ``TIMES``; NaN where there is no number.
+        memory_bytes: float64 [N].
+        is_too_large: bool [N], whether it does not fit the device's memory.
+        shared_error: float32 [N, S], see ``PredictionTable.shared_error``; 0 of measured ones.
+        batch: int [N], of a run.
+        prediction: returns the record of an option.
+    """
+
+    times_ms: Floats
+    memory_bytes: Floats
+    is_too_large: NDArray[np.bool_]
+    shared_error: NDArray[np.float32]
+    batch: NDArray[np.int64]
+    prediction: Callable[[int], Prediction]
+
+
+def row_of(
+    model: Model,
+    options: Options,
+    own: Sequence[Measurement],
+    signatures: KnownTargets,
+    devices: Mapping[str, Device],
+) -> Row:
+    """Return the latencies of a model on all options.
+
+    Args:
+        model: at its own batch.
+        options: N of them.
+        own: the user's measurements, the oldest first.
+        signatures: measurements of targets, by target.
+        devices: that ``own`` may be of beside those of the targets, by id.
+    """
+    table = open_engine().predict([model.graph], options.targets, signatures)
+    held = _measured(model, options, table, own, signatures, devices)
+    factors = {place: _moved_by(each) for place, each in held.items()}
+    blocks = [_block(model, options, table, signatures, held, {})]
+    for factor in options.batches[1:]:
+        larger = replace(model, graph=at_batch(model.graph, factor))
+        table = open_engine().predict([larger.graph], options.targets, signatures)
+        blocks.append(_block(larger, options, table, signatures, {}, factors))
+    batch = model_batch(model) * np.repeat(options.batches, options.block)
+
+    def prediction(place: int) -> Prediction:
+        block, at = divmod(place, options.block)
+        record = blocks[block].prediction(at)
+        configuration = replace(record.configuration, batch=int(batch[place]))
+        return replace(record, configuration=configuration)
+
+    return Row(
+        np.concatenate([each.times_ms for each in blocks], axis=1),
+        np.concatenate([each.memory_bytes for each in blocks]),
+        np.concatenate([each.is_too_large for each in blocks]),
+        np.concatenate([each.shared_error for each in blocks]),
+        batch,
+        prediction,
+    )
+
+
+def _measured(
+    model: Model,
+    options: Options,
+    table: PredictionTable,
+    own: Sequence[Measurement],
+    signatures: KnownTargets,
+    devices: Mapping[str, Device],
+) -> dict[int, Prediction]:
+    """Return predictions that measurements of the model have a part in, by place of the target."""
+    targets, fingerprint = options.targets, model.graph.fingerprint
+    if fingerprint in fingerprints(own, signatures):
+        return dict(enumerate(predict([model], targets, "", own, signatures, devices)))
+    published = published_targets(fingerprint)
+    known = {each.device_id for each in published}
+    places = [
+        place
+        for place, target in enumerate(targets)
+        if target.device.id in known and target.id in published
+    ]
+    predicted = of_table(table, 0, model, targets, signatures, places)
+    return dict(zip(places, with_measured(list(predicted)), strict=True))
+
+
+def _block(
+    model: Model,
+    options: Options,
+    table: PredictionTable,
+    signatures: KnownTargets,
+    held: Mapping[int, Prediction],
+    moved_by: Mapping[int, float],
+) -> Row:
+    """Return the options of one batch.
+
+    Args:
+        model: at that batch.
+        options: the options.
+        table: the engine's, of the model on all targets.
+        signatures: measurements of targets.
+        held: predictions in place of the engine's, by place of the target.
+        moved_by: factors on the engine's, by place of the target.
+    """
+    targets = options.targets
+    times = np.array([getattr(table, name)[0] for name in TIMES])
+    if moved_by:
+        factor = np.array([moved_by.get(place, 1.0) for place in range(len(targets))])
+        times[:3] = np.maximum(times[:3] * factor, np.nan_to_num(times[3]))
+    assert table.shared_error is not None  # noqa: S101 - the usual engine has intervals
+    shared = table.shared_error[0]
+    for place, each in held.items():
+        times[:, place] = [getattr(each, name) for name in TIMES]
+        # Of a measured latency nothing is shared.
+        is_measured = each.basis is Basis.MEASURED
+        shared[place] = 0.0 if is_measured else np.frombuffer(each.shared_error, np.float32)
+
+    def usual(place: int) -> Prediction:
+        if place in held:
+            return held[place]
+        (each,) = of_table(table, 0, model, targets, signatures, [place])
+        return _moved(each, moved_by.get(place, 1.0))
+
+    followed = _followed(model, options, signatures)
+
+    def prediction(place: int) -> Prediction:
+        if place < len(targets):
+            return usual(place)
+        mode = options.modes[place - len(targets)]
+        target, model_of = targets[mode.target], followed.get(mode.target)
+        record = usual(mode.target)
+        if model_of is None or record.latency_ms is None:
+            return record
+        clocks = clocks_of(target.device, mode.point)
+        return at_clocks(record, model_of, target, clocks, mode.point).prediction
+
+    places = options.target_places[: options.block]
+    return Row(
+        np.concatenate([times, _in_modes(times, options, followed)], axis=1),
+        peak_bytes(model.graph, targets)[places],
+        np.array([fits is False for fits in table.fits_memory[0]], np.bool_)[places],
+        shared[places],
+        np.empty(0, np.int64),
+        prediction,
+    )
+
+
+def _followed(
+    model: Model, options: Options, signatures: KnownTargets
+) -> dict[int, ClockModel | None]:
+    """Return how the model follows the clocks of the targets with modes, by their places."""
+    places = sorted({mode.target for mode in options.modes})
+    return dict(zip(places, clock_models(model, options.targets, places, signatures), strict=True))
+
+
+def _in_modes(times: Floats, options: Options, followed: Mapping[int, ClockModel | None]) -> Floats:
+    """Return the times of the targets in their modes, [4, M]."""
+    parts = [np.empty((4, 0))]
+    for place, modes in groupby(options.modes, lambda mode: mode.target):
+        target, model = options.targets[place], followed[place]
+        points = [clocks_of(target.device, mode.point) for mode in modes]
+        parts.append(
+            np.full((4, len(points)), np.nan)
+            if model is None
+            else latencies_at(times[:, place], model, target, points)
+        )
+    return np.concatenate(parts, axis=1)
+
+
+def _moved_by(held: Prediction) -> float:
+    """Return the factor by which measurements moved a prediction."""
+    if held.basis is Basis.MEASURED and held.predicted_ms and held.latency_ms:
+        return held.latency_ms / held.predicted_ms
+    return held.scale
+
+
+def _moved(larger: Prediction, factor: float) -> Prediction:
+    """Return the prediction of a larger batch, moved as a measurement moved that of the usual."""
+    if factor == 1.0:
+        return larger
+    bound_ms = larger.bound_ms or 0.0
+
+    def moved(time_ms: float | None) -> float | None:
+        return None if time_ms is None else max(time_ms * factor, bound_ms)
+
+    return replace(
+        larger,
+        latency_ms=moved(larger.latency_ms),
+        low80_ms=moved(larger.low80_ms),
+        high80_ms=moved(larger.high80_ms),
+        low95_ms=moved(larger.low95_ms),
+        high95_ms=moved(larger.high95_ms),
+    )
