@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from predictor.core.records import Target
+from predictor.core.records import Target, by_run
 from predictor.cost.operator_kinds import KINDS
 from predictor.cost.physics import TERMS, TypicalRates
 from predictor.devices.architectures import architecture_of, kind
@@ -68,7 +68,7 @@ class Efficiencies:
 
     def of(self, targets: Sequence[Target]) -> Floats:
         """Return the factors on the terms, float64 [T, len(KINDS), len(TERMS)]."""
-        logs = np.array([self._of_groups(groups_of(target)) for target in targets], np.float64)
+        logs = np.array(by_run(targets, lambda t: self._of_groups(groups_of(t))), np.float64)
         return np.exp(logs).reshape(-1, len(KINDS), len(TERMS))
 
     def _of_groups(self, groups: Mapping[str, str]) -> Floats:

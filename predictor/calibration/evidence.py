@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predictor.calibration.target_fit import PARTS
-from predictor.core.records import Target
+from predictor.core.records import Target, by_run
 from predictor.devices.architectures import silicon
 
 Floats = NDArray[np.float64]
@@ -71,15 +71,16 @@ class Keys:
     @classmethod
     def of(cls, targets: Sequence[Target]) -> Keys:
         """Return the keys of targets."""
+        silicons = by_run(targets, lambda target: silicon(target.device))
         rows = [
             (
-                silicon(target.device),
+                own,
                 target.device.id,
                 target.configuration.runtime,
                 target.configuration.precision,
                 threads_key(target),
             )
-            for target in targets
+            for own, target in zip(silicons, targets, strict=True)
         ]
         return cls(*np.array(rows, np.str_).reshape(-1, 5).T)
 
@@ -220,8 +221,8 @@ def threads_key(target: Target) -> str:
 
     One thread a core is the same run on a device of more cores.
     """
-    is_all = 0 < target.threads == target.device.core_count
-    return ALL_CORES if is_all else str(target.threads)
+    threads = target.threads
+    return ALL_CORES if 0 < threads == target.device.core_count else str(threads)
 
 
 def _nearest(near: NDArray[np.number], networks: NDArray[np.int64]) -> NDArray[np.int64]:

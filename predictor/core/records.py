@@ -6,14 +6,16 @@ precision, threads and batch, and a *target* is a device with a configuration.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from predictor.core.documents import Provenance
 from predictor.core.metrics import Family
+
+T = TypeVar("T")
 
 
 class Precision(StrEnum):
@@ -257,6 +259,20 @@ class Target:
         """The target's identity, its threads resolved."""
         c = self.configuration
         return TargetId(self.device.id, c.runtime, str(c.precision), self.threads)
+
+
+def by_run(targets: Iterable[Target], of: Callable[[Target], T]) -> list[T]:
+    """Return ``of`` each target, computed once for targets that differ in threads alone."""
+    values: dict[tuple[int, str, Precision], T] = {}
+    results: list[T] = []
+    for target in targets:
+        c = target.configuration
+        # Of equal devices each counts for itself: to compare all facts takes longer.
+        key = id(target.device), c.runtime, c.precision
+        if key not in values:
+            values[key] = of(target)
+        results.append(values[key])
+    return results
 
 
 @dataclass(frozen=True, slots=True)

@@ -280,6 +280,7 @@ class Engine(Protocol):
         self,
         graph: OperatorGraph,
         targets: Sequence[Target],
+        predicted: NDArray[np.float64],
         places: Sequence[int],
         measured: Mapping[TargetId, TargetMeasurements] = NOTHING_MEASURED,
     ) -> list[Explanation | None]:
@@ -287,7 +288,8 @@ class Engine(Protocol):
 
         Args:
             graph: the graph.
-            targets: as given to :meth:`predict`, so that they are not looked up again.
+            targets: T of them, as given to :meth:`predict`: they are not looked up again.
+            predicted: float64 [T], the latencies that it gave.
             places: of those to explain.
             measured: given the same as :meth:`predict`.
         """

@@ -23,13 +23,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import compress
+from operator import not_
 from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from predictor.core.metrics import Family
-from predictor.core.records import Cluster, Device, Precision, Target
+from predictor.core.records import Cluster, Device, Precision, Target, by_run
 from predictor.core.runtimes import CPUS, runtime_of
 from predictor.cost.capability import ACTIVATION_BYTES, WEIGHT_BYTES, is_streaming
 from predictor.cost.columns import S_TO_MS, VECTOR, WIDTHS, Columns, width_ratios
@@ -282,9 +284,11 @@ def leaving_share(weight_bytes: Floats, held_bytes: Floats) -> Floats:
 def rates_of(targets: Sequence[Target]) -> Rates:
     """Return the rates of targets, from their facts alone."""
     targets = [_as_run(target) for target in targets]
-    rows = [
-        _of_cores(t) if t.device.family in CPUS | {Family.MCU} else _of_units(t) for t in targets
-    ]
+    is_core = [target.device.family in CPUS | {Family.MCU} for target in targets]
+    lanes = by_run(compress(targets, is_core), _lanes_of_cores)
+    cores = iter(map(_of_cores, compress(targets, is_core), lanes))
+    units = iter(by_run(compress(targets, map(not_, is_core)), _of_units))
+    rows = [next(cores if each else units) for each in is_core]
     convolution, matrix, vector, unit, launch_s = np.array(rows, np.float64).reshape(-1, 5).T
     precisions = [target.configuration.precision for target in targets]
     return Rates(
@@ -374,26 +378,36 @@ def _filled(
     return np.where(np.isfinite(values), values, usual)
 
 
-def _of_cores(target: Target) -> tuple[float, ...]:
+def _lanes_of_cores(target: Target) -> list[float]:
+    """Return the lanes that a run uses of each kind of a processor's cores; NaN if all unknown."""
+    device, configuration = target.device, target.configuration
+    runtime = runtime_of(configuration.runtime)
+    lanes = [
+        np.nan if core is None else kernel_lanes(runtime, configuration.precision, core)
+        for core in (core_of(device, each) for each in device.clusters or (None,))
+    ]
+    # Cores whose lanes are not known have those of the narrowest beside them.
+    known: list[float] = np.nan_to_num(lanes, nan=np.fmin.reduce(lanes)).tolist()
+    return known
+
+
+def _of_cores(target: Target, lanes: Sequence[float]) -> tuple[float, ...]:
     """Return rates of convolutions, products, others and a unit, and the launch, of threads.
 
     Threads fill the cores that are the fastest in this run first, so that more cores of one kind
     never displace faster ones.
+
+    Args:
+        target: the target.
+        lanes: of its kinds of cores.
     """
     device, configuration = target.device, target.configuration
-    runtime = runtime_of(configuration.runtime)
     kinds = _kinds_of_cores(device, configuration.threads)
     if not kinds:
         return (np.nan, np.nan, np.nan, np.nan, _LAUNCH_S)
     # Of a core alone, so that further threads never make a block or a start slower.
     alone = _kinds_of_cores(device, 1)
     launch_s = _LAUNCH_CLOCKS / max(clock for _, clock, _ in alone)
-    lanes = [
-        np.nan if core is None else kernel_lanes(runtime, configuration.precision, core)
-        for core in (core_of(device, cluster) for _, _, cluster in kinds)
-    ]
-    # Cores whose lanes are not known have those of the narrowest beside them.
-    lanes = np.nan_to_num(lanes, nan=np.fmin.reduce(lanes)).tolist()
     rates = [(clock * own, cores) for (cores, clock, _), own in zip(kinds, lanes, strict=True)]
     rates.sort(reverse=True)
     macs, left = 0.0, float(configuration.threads) or np.inf
@@ -501,4 +515,4 @@ def _held_bytes(device: Device) -> float:
 
 def kinds_of_devices(targets: Sequence[Target]) -> list[str]:
     """Return the kind of each target's device, such as ``x86`` or ``nvidia``."""
-    return [kind(target.device) for target in targets]
+    return by_run(targets, lambda target: kind(target.device))

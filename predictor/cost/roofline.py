@@ -125,6 +125,7 @@ class RooflineEngine:
         self,
         graph: OperatorGraph,
         targets: Sequence[Target],
+        predicted: NDArray[np.float64],  # noqa: ARG002  # the parts sum to it
         places: Sequence[int],
         measured: Mapping[TargetId, TargetMeasurements] = NOTHING_MEASURED,
     ) -> list[Explanation | None]:

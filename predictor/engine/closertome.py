@@ -178,20 +178,20 @@ class CloserToMeEngine:
         self,
         graph: OperatorGraph,
         targets: Sequence[Target],
+        predicted: Floats,
         places: Sequence[int],
         measured: Mapping[TargetId, TargetMeasurements] = NOTHING_MEASURED,
     ) -> list[Explanation | None]:
         """Explain one graph on targets; see :class:`predictor.cost.engine.Engine`."""
         states = self._states(targets, measured)
         estimates = self._estimates(states, measured)
-        predicted = self.predict([graph], targets, measured).latency_ms[0].tolist()
 
         def explained(place: int) -> Explanation | None:
             if place in states.problems:
                 return None
             if place in states.tuned or place in states.fits:
                 return self.explain(graph, targets[place], measured)
-            return self._estimate.explanation(graph, estimates.at(place), predicted[place])
+            return self._estimate.explanation(graph, estimates.at(place), float(predicted[place]))
 
         return [explained(place) for place in places]
 
@@ -263,7 +263,7 @@ class CloserToMeEngine:
         )
         own = {
             index: self._measured_state(target, measured[target.id])
-            for index, target in enumerate(targets)
+            for index, target in enumerate(targets if measured else ())
             if target.id in measured and len(measured[target.id].graphs)
         }
         return plain.with_measured(own) if own else plain

@@ -21,7 +21,7 @@ from predictor.calibration.efficiencies import LEVELS, Efficiencies, groups_of
 from predictor.calibration.evidence import ALL_CORES, NEARNESS, Evidence, Keys, Known
 from predictor.calibration.target_fit import PARTS, SHAPE, TargetFit
 from predictor.core.caching import IdentityCache
-from predictor.core.records import Device, Precision, Target
+from predictor.core.records import Device, Precision, Target, by_run
 from predictor.core.runtimes import UNKNOWN, runtime_of
 from predictor.core.text import plural
 from predictor.core.wording import percent
@@ -194,16 +194,15 @@ class Estimate:
         measured = {each.target.id: each for each in own}
         mine = {
             place: measured[target.id]
-            for place, target in enumerate(targets)
+            for place, target in enumerate(targets if own else ())
             if target.id in measured
         }
         means = np.concatenate([known.mean[:, None], known.shape], axis=1)
         for place, each in mine.items():
             means[place] = each.fit.mean
         usual = self.efficiencies.of(targets)
-        records = [
-            self.track(target, _setting(known, place, mine)) for place, target in enumerate(targets)
-        ]
+        records_of = by_run(targets, self._tracks)
+        records = [of[_setting(known, place, mine)] for place, of in enumerate(records_of)]
         is_known = known.nearness > 0
         is_known[list(mine)] = True
         context, contexts = self.operators.contexts(targets, np.where(is_known, 1.0, CAUTION))
@@ -238,9 +237,16 @@ class Estimate:
 
     def track(self, target: Target, setting: str) -> tuple[str, Track]:
         """Return level and track record of the finest group of a target that has one."""
-        groups, tracks = groups_of(target), self.tracks[setting]
-        level = next(name for name in reversed(LEVELS) if groups[name] in tracks)
-        return level, tracks[groups[level]]
+        return self._tracks(target)[setting]
+
+    def _tracks(self, target: Target) -> dict[str, tuple[str, Track]]:
+        groups = groups_of(target)
+        return {
+            setting: next(
+                (name, tracks[groups[name]]) for name in reversed(LEVELS) if groups[name] in tracks
+            )
+            for setting, tracks in self.tracks.items()
+        }
 
     def predict(self, graph: OperatorGraph, targets: TargetEstimates) -> GraphEstimates:
         """Return the latency of a graph on each target."""

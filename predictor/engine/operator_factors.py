@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predictor.calibration.efficiencies import groups_of
-from predictor.core.records import Target
+from predictor.core.records import Target, by_run
 from predictor.cost.operator_kinds import KINDS
 from predictor.cost.physics import TERMS
 from predictor.graph.operators import OPERATORS
@@ -78,10 +78,12 @@ class OperatorFactors:
             {name: number for number, name in enumerate(self.names[group], start=1)}
             for group in GROUPS
         ]
-        rows = [
-            [known.get(of[group], 0) for known, group in zip(places, GROUPS, strict=True)]
-            for of in map(groups_of, targets)
-        ]
+
+        def row(target: Target) -> list[int]:
+            of = groups_of(target)
+            return [known.get(of[group], 0) for known, group in zip(places, GROUPS, strict=True)]
+
+        rows = by_run(targets, row)
         groups = np.array(rows, np.float64).reshape(-1, len(GROUPS))
         distinct, number = np.unique(np.c_[groups, trust], axis=0, return_inverse=True)
         states = sum(

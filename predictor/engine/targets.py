@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from predictor.calibration.operator_fit import OperatorFit, Timed, Work
 from predictor.core.errors import InputError
-from predictor.core.records import Basis, Target
+from predictor.core.records import Basis, Target, by_run
 from predictor.cost.capability import check_supported
 from predictor.cost.engine import OperatorTimes, TargetMeasurements
 from predictor.engine.estimate import OwnFit
@@ -72,14 +72,16 @@ class TargetStates:
             targets: T targets.
             is_measured: whether published measurements of each came with the program.
         """
-        pairs = list(zip(targets, is_measured, strict=True))
+        refusals = by_run(targets, _refusal)
         return cls(
             targets,
             [Basis.PROBED if measured else Basis.ZERO_SHOT for measured in is_measured],
             {
                 index: problem
-                for index, (target, measured) in enumerate(pairs)
-                if (problem := _problem(target, is_measured=measured))
+                for index, ((refusal, unrated), measured) in enumerate(
+                    zip(refusals, is_measured, strict=True)
+                )
+                if (problem := refusal or ("" if measured else unrated))
             },
         )
 
@@ -106,12 +108,14 @@ class TargetStates:
         )
 
 
-def _problem(target: Target, *, is_measured: bool) -> str:
+def _refusal(target: Target) -> tuple[str, str]:
+    """Return why a target cannot run, and why it cannot be rated; empty for no reason."""
+    unrated = "" if is_rated(target.device) else UNRATED
     try:
         check_supported(target.device, target.configuration)
     except InputError as error:
-        return f"{error.reason}; {error.action}"
-    return "" if is_measured or is_rated(target.device) else UNRATED
+        return f"{error.reason}; {error.action}", unrated
+    return "", unrated
 
 
 def operator_fit(

@@ -26,6 +26,7 @@ from predictor.services.prediction.predict import (
     model_batch,
     of_table,
     predict,
+    without,
 )
 
 Floats = NDArray[np.float64]
@@ -70,10 +71,11 @@ def row_of(
         signatures: measurements of targets, by target.
         devices: that ``own`` may be of beside those of the targets, by id.
     """
-    table = open_engine().predict([model.graph], options.targets, signatures)
+    others = without(signatures, model.graph.fingerprint)
+    table = open_engine().predict([model.graph], options.targets, others)
     held = _measured(model, options, table, own, signatures, devices)
     factors = {place: _moved_by(each) for place, each in held.items()}
-    blocks = [_block(model, options, table, signatures, held, {})]
+    blocks = [_block(model, options, table, others, held, {})]
     for factor in options.batches[1:]:
         larger = replace(model, graph=at_batch(model.graph, factor))
         table = open_engine().predict([larger.graph], options.targets, signatures)
@@ -156,7 +158,7 @@ def _block(
         (each,) = of_table(table, 0, model, targets, signatures, [place])
         return _moved(each, moved_by.get(place, 1.0))
 
-    followed = _followed(model, options, signatures)
+    followed = _followed(model, options, table, signatures)
 
     def prediction(place: int) -> Prediction:
         if place < len(targets):
@@ -181,11 +183,13 @@ def _block(
 
 
 def _followed(
-    model: Model, options: Options, signatures: KnownTargets
+    model: Model, options: Options, table: PredictionTable, signatures: KnownTargets
 ) -> dict[int, ClockModel | None]:
     """Return how the model follows the clocks of the targets with modes, by their places."""
     places = sorted({mode.target for mode in options.modes})
-    return dict(zip(places, clock_models(model, options.targets, places, signatures), strict=True))
+    predicted = table.latency_ms[0]
+    models = clock_models(model, options.targets, predicted, places, signatures)
+    return dict(zip(places, models, strict=True))
 
 
 def _in_modes(times: Floats, options: Options, followed: Mapping[int, ClockModel | None]) -> Floats:

@@ -161,10 +161,14 @@ def clock_model(
 
 
 def clock_models(
-    model: Model, targets: Sequence[Target], places: Sequence[int], signatures: KnownTargets
+    model: Model,
+    targets: Sequence[Target],
+    predicted: Floats,
+    places: Sequence[int],
+    measured: KnownTargets,
 ) -> list[ClockModel | None]:
-    """Return :func:`clock_model` on the targets at some places; None where there is no number."""
-    parts = explained(model, targets, places, signatures)
+    """Return :func:`clock_model` on targets; arguments and result as of :func:`explained`."""
+    parts = explained(model, targets, predicted, places, measured)
     return [
         None if each is None else _clock_model(targets[place], each)
         for each, place in zip(parts, places, strict=True)

@@ -318,18 +318,22 @@ def explain(
 
 
 def explained(
-    model: Model, targets: Sequence[Target], places: Sequence[int], signatures: KnownTargets
+    model: Model,
+    targets: Sequence[Target],
+    predicted: NDArray[np.float64],
+    places: Sequence[int],
+    measured: KnownTargets,
 ) -> list[Explanation | None]:
     """Return the parts of one model's time as :func:`explain` does; None without a number.
 
     Args:
         model: N operators.
         targets: T of them.
+        predicted: float64 [T], the usual engine's latencies.
         places: of the targets that are asked about.
-        signatures: measurements of targets, by target.
+        measured: measurements of targets that it was given, none of the model's.
     """
-    measured = without(signatures, model.graph.fingerprint)
-    explanations = open_engine().explained(model.graph, targets, places, measured)
+    explanations = open_engine().explained(model.graph, targets, predicted, places, measured)
     return [
         None if each is None else _bounded(each, model.graph, targets[place])
         for each, place in zip(explanations, places, strict=True)
