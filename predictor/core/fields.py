@@ -112,6 +112,8 @@ PREDICTION_DOCUMENT: Final[tuple[Field, ...]] = tuple(
     sorted(
         (
             *(field for field in PREDICTION if field.place),
+            Field("p90_ms", Kind.LATENCY, optional=True, place=8),
+            Field("p99_ms", Kind.LATENCY, optional=True, place=8),
             Field("adaptation", Kind.NAME, optional=True, place=15),
         ),
         key=lambda field: field.place,

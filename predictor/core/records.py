@@ -17,6 +17,9 @@ from predictor.core.metrics import Family
 
 T = TypeVar("T")
 
+PERCENTILES: Final = (50, 90, 99)
+MEDIAN, P90, P99 = PERCENTILES
+
 
 class Precision(StrEnum):
     """Arithmetic that a run uses; ``amp_*`` keeps FP32 weights and multiplies in half precision."""
@@ -330,6 +333,26 @@ class Unsupported:
 
 
 @dataclass(frozen=True, slots=True)
+class Tail:
+    """A high percentile of runs: over their P50, and the deviation of ln of it upwards."""
+
+    ratio: float
+    deviation: float
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """The high percentiles of runs like these on other devices."""
+
+    p90: Tail
+    p99: Tail
+
+    def tail(self, percentile: int) -> Tail:
+        """Return P90 or P99."""
+        return {P90: self.p90, P99: self.p99}[percentile]
+
+
+@dataclass(frozen=True, slots=True)
 class Prediction:
     """The predicted latency of one model on one target.
 
@@ -365,6 +388,8 @@ class Prediction:
             graph and the target.
         unsupported: operators that the runtime does not run there; None where there are none, or no
             list is known. Not stored either.
+        spread: how far the slow runs lie over the P50; None where nothing tells it. Not stored
+            either.
     """
 
     model: str
@@ -394,6 +419,23 @@ class Prediction:
     scaled_from: tuple[ScaledFrom, ...] = field(default=(), compare=False)
     memory: MemoryUse | None = field(default=None, compare=False)
     unsupported: Unsupported | None = field(default=None, compare=False)
+    spread: Spread | None = field(default=None, compare=False)
+
+    @property
+    def p90_ms(self) -> float | None:
+        """Latency that nine of ten runs keep; None where nothing tells it."""
+        return self.tail_ms(P90)
+
+    @property
+    def p99_ms(self) -> float | None:
+        """Latency that 99 of 100 runs keep; None where nothing tells it."""
+        return self.tail_ms(P99)
+
+    def tail_ms(self, percentile: int) -> float | None:
+        """Return P50, P90 or P99; None where nothing tells it."""
+        if percentile == MEDIAN or self.latency_ms is None:
+            return self.latency_ms
+        return None if self.spread is None else self.latency_ms * self.spread.tail(percentile).ratio
 
     @property
     def adaptation(self) -> str | None:

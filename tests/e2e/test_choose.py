@@ -20,6 +20,7 @@ def test_the_whole_catalogue_is_held_against_a_budget(ctm: Run, mobilenet: Path)
     assert document["schema"] == "ctm-choice/1"
     assert document["budget"] == {
         "max_ms": 33.0, "min_fps": None, "max_watts": 15.0, "max_memory_mb": None,
+        "percentile": 50,
     }  # fmt: skip
     assert document["met"]
     assert document["considered"]["devices"] == len(document["options"]) > 400
@@ -42,6 +43,20 @@ def test_a_power_mode_keeps_a_limit_that_the_usual_clocks_do_not(ctm: Run, mobil
     assert ", 15W) comes first" in done.stdout
     heads, row = done.stdout.splitlines()[2:4]
     assert row[heads.index("Mode") :].startswith("15W ")
+
+
+def test_the_slow_runs_are_judged_where_published_logs_tell_them(ctm: Run, mobilenet: Path) -> None:
+    asked = ("choose", mobilenet, "--max-ms", "33", "--percentile", "99", "--family", "mobile_cpu")
+    document = json.loads(ctm(*asked, "--rows", "0", "--json").stdout)
+    told = [each for each in document["options"] if each["judged_by"] == "p99"]
+    assert 0 < len(told) < len(document["options"])
+    assert all(
+        (each["latencies"][0]["p99_ms"] is None) == (each not in told)
+        for each in document["options"]
+    )
+    done = ctm(*asked)
+    assert "P99 is not known of the best options of " in done.stdout
+    assert "P99 ms" in done.stdout
 
 
 def test_nothing_meets_it_ends_in_1_with_what_comes_nearest(ctm: Run, mobilenet: Path) -> None:

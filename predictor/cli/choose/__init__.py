@@ -18,7 +18,7 @@ from predictor.cli.parser import (
 )
 from predictor.cli.reading import reading_found
 from predictor.core.metrics import Family
-from predictor.core.records import Precision
+from predictor.core.records import MEDIAN, PERCENTILES, Precision
 from predictor.core.runtimes import RUNTIMES, UNKNOWN
 
 
@@ -68,6 +68,14 @@ def _add_budget(parser: Parser) -> None:
     )
     budget.add_argument(
         "--max-memory-mb", type=positive_float, metavar="X", help="weights and activations, 1e6 B"
+    )
+    budget.add_argument(
+        "--percentile",
+        type=int,
+        default=MEDIAN,
+        choices=PERCENTILES,
+        help="of the runs that keep --max-ms (default 50); 90 and 99 where published logs tell "
+        "them of the runtime and the kind of device, else P50 is judged, and said to be",
     )
     budget.add_argument(
         "--chance",

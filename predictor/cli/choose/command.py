@@ -16,7 +16,7 @@ from predictor.cli.predicting import BUDGET_MISSED, PredictionStore, read_models
 from predictor.cli.tables import render_table
 from predictor.core.errors import InputError
 from predictor.core.metrics import Family
-from predictor.core.records import Device, Precision
+from predictor.core.records import MEDIAN, Device, Precision
 from predictor.core.text import plural, printable, shortened
 from predictor.core.verdict import likelihood
 from predictor.core.wording import configuration_text, number
@@ -28,14 +28,17 @@ from predictor.services.models.inspection import Model
 from predictor.services.report.request import labelled
 
 _SCHEMA = "ctm-choice/1"  # scripts depend on it
-_HEADERS = (
-    *("Device", "Configuration", "Mode", "Chance", "P50 ms", "80 % interval", "W", "MB", ""),
-)
 
 
 def run(options: argparse.Namespace, console: Console, readings: Sequence[Future[Model]]) -> int:
     """Hold every option against the budget and print the best ones; nothing is stored."""
-    budget = Budget(options.max_ms, options.min_fps, options.max_watts, options.max_memory_mb)
+    budget = Budget(
+        options.max_ms,
+        options.min_fps,
+        options.max_watts,
+        options.max_memory_mb,
+        options.percentile,
+    )
     catalogue = open_catalogue(options, console)
     choices = options_of(_devices(options, catalogue), _wanted(options), _batches(options))
     one_run = argparse.Namespace(
@@ -92,7 +95,13 @@ def _batches(options: argparse.Namespace) -> Sequence[int]:
 
 def _text(choice: Choice, names: Sequence[str], places: Sequence[int]) -> str:
     rows = [_row(choice.option(place)) for place in places]
-    parts = [choice.sentence, render_table(_HEADERS, rows, "   rrrrr")]
+    percentile = choice.budget.percentile
+    tail = () if percentile == MEDIAN else (f"P{percentile} ms",)
+    headers = ("Device", "Configuration", "Mode", "Chance", "P50 ms", "80 % interval", *tail)
+    headers += ("W", "MB", "")
+    parts = [choice.sentence, render_table(headers, rows, "   " + "r" * (len(headers) - 4))]
+    if choice.untold:
+        parts.append(choice.untold)
     if len(names) > 1:
         parts.append("Latencies are those of the model that is least likely to keep the budget.")
     rest = len(choice.of_devices) - len(places)
@@ -112,6 +121,7 @@ def _row(option: Option) -> tuple[str, ...]:
         likelihood(option.chance),
         number(p.latency_ms),
         f"{number(p.low80_ms)} … {number(p.high80_ms)}",
+        *(() if option.percentile == MEDIAN else (number(option.tail_ms),)),
         number(option.watts),
         number(option.memory_mb),
         printable(option.remark),
@@ -150,6 +160,7 @@ def _option(option: Option, names: Sequence[str]) -> dict[str, object]:
         "configuration": asdict(option.prediction.configuration),
         "mode": option.mode and option.mode.name,
         "chance": option.chance,
+        "judged_by": f"p{MEDIAN if option.tail_ms is None else option.percentile}",
         "watts": option.watts,
         "memory_mb": option.memory_mb,
         "on_front": option.on_front,
@@ -161,6 +172,8 @@ def _option(option: Option, names: Sequence[str]) -> dict[str, object]:
                 "latency_ms": p.latency_ms,
                 "low80_ms": p.low80_ms,
                 "high80_ms": p.high80_ms,
+                "p90_ms": p.p90_ms,
+                "p99_ms": p.p99_ms,
                 "basis": p.basis,
                 "evidence": p.evidence,
                 "unsupported": list(p.unsupported.types) if p.unsupported else [],

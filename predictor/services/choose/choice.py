@@ -9,11 +9,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from predictor.core.records import OperatingPoint, Prediction, Target
+from predictor.core.records import MEDIAN, OperatingPoint, Prediction, Target
 from predictor.core.text import plural
 from predictor.core.verdict import likelihood
 from predictor.core.wording import number, run_text, shown, unsupported_text
-from predictor.services.choose.options import Budget, Options
+from predictor.services.choose.options import Budget, Options, tails_of
 from predictor.services.choose.rows import Row
 from predictor.services.choose.settle import NextMeasurement
 
@@ -34,6 +34,7 @@ class Option:
         slowest: index of the model with the least chance.
         watts: that the device, or the mode, is stated to draw; None where nothing is stated.
         memory_mb: of the largest model; None where it is not known.
+        percentile: of the runs, that the latency is held against: 50, 90 or 99.
         on_front: whether no other option is better in latency, watts and memory at once.
         broken: limits other than of time that it does not keep, in words.
     """
@@ -46,6 +47,7 @@ class Option:
     slowest: int
     watts: float | None
     memory_mb: float | None
+    percentile: int
     on_front: bool
     broken: tuple[str, ...]
 
@@ -55,10 +57,17 @@ class Option:
         return self.predictions[self.slowest]
 
     @property
+    def tail_ms(self) -> float | None:
+        """The percentile of ``prediction``; None where nothing tells it."""
+        return self.prediction.tail_ms(self.percentile)
+
+    @property
     def remark(self) -> str:
-        """The limits that it breaks, what its runtime does not run, its place on the front."""
+        """The limits that it breaks, what is not known or run, its place on the front."""
         refused = {p.unsupported for p in self.predictions if p.unsupported is not None}
         words = [*self.broken, *sorted(map(unsupported_text, refused))]
+        if self.tail_ms is None:
+            words.append(f"P{self.percentile} not known, judged by P50")
         return "; ".join([*words, "Pareto front"] if self.on_front else words)
 
     @property
@@ -112,6 +121,7 @@ class Choice:
             int(self.slowest[place]),
             _stated(self.watts[place]),
             _stated(self.memory_mb[place]),
+            self.budget.percentile,
             place in self.front,
             self.broken.get(place, ()),
         )
@@ -163,6 +173,21 @@ class Choice:
         return sum(float(self.chance[place]) >= self.least for place in self.of_devices)
 
     @cached_property
+    def untold(self) -> str:
+        """How many devices are judged by P50 in place of a tail, for people; empty for none."""
+        percentile = self.budget.percentile
+        if percentile == MEDIAN:
+            return ""
+        is_told = np.isfinite(tails_of(self.options, percentile, self.rows[0].batch)[0])
+        count = sum(not is_told[place] for place in self.of_devices)
+        if not count:
+            return ""
+        return (
+            f"P{percentile} is not known of the best options of {plural(count, 'device')} of "
+            f"{len(self.of_devices)}: they are judged by their P50."
+        )
+
+    @cached_property
     def sentence(self) -> str:
         """The answer, for people."""
         best, budget = self.best, self.budget.words
@@ -190,6 +215,8 @@ class Choice:
         low = prediction.low80_ms
         if low is not None and low <= limit:
             return f"its chance is {likelihood(best.chance)}"
+        if self.budget.percentile != MEDIAN and (prediction.latency_ms or 0) <= limit:
+            return f"its chance is {likelihood(best.chance)}"
         return f"its P50 is {number((prediction.latency_ms or 0) / limit)} times the limit"
 
 
@@ -208,6 +235,8 @@ def _numbers(option: Option) -> str:
     interval = f"{number(p.low80_ms)} to {number(p.high80_ms)} ms"
     which = f"{shown(p.model)} " if len(option.predictions) > 1 else ""
     parts = [f"{which}P50 {number(p.latency_ms)} ms (80 % interval {interval})"]
+    if option.percentile != MEDIAN and option.tail_ms is not None:
+        parts.append(f"P{option.percentile} {number(option.tail_ms)} ms")
     if option.watts is not None:
         parts.append(f"{number(option.watts)} W")
     if option.memory_mb is not None:

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from predictor.core.errors import InputError
 from predictor.core.percentiles import Z80
-from predictor.core.records import Device, Measurement
+from predictor.core.records import MEDIAN, Device, Measurement
 from predictor.graph.model import Model
 from predictor.services.choose.chances import joint_chance
 from predictor.services.choose.choice import Choice
-from predictor.services.choose.options import POWER, Budget, Options
+from predictor.services.choose.options import POWER, Budget, Options, tails_of
 from predictor.services.choose.rows import Row, row_of
 from predictor.services.choose.settle import CONSIDERED, NextMeasurement, next_measurement
 from predictor.services.prediction.predict import NO_DEVICES, KnownTargets
@@ -57,6 +57,8 @@ def choose(
     rows = [row_of(model, options, kept, signatures or {}, devices) for model in models]
     limits = budget.limits_ms(rows[0].batch)
     z, deviation = _held(rows, limits)
+    if budget.percentile != MEDIAN:
+        z, deviation = _held_by_tails(rows, options, budget, z, deviation)
     watts = _watts(options)
     memory_mb = np.max([row.memory_bytes for row in rows], axis=0) / _MB
     broken = _broken(budget, rows, watts, memory_mb)
@@ -108,6 +110,23 @@ def _held(rows: Sequence[Row], limits: Floats) -> tuple[Floats, Floats]:
             (deviation == 0) & np.isfinite(p50), np.where(limits >= p50, 1, -1) * np.inf, z
         )
     return np.where(limits < bound, np.where(np.isnan(z), z, -np.inf), z), deviation
+
+
+def _held_by_tails(
+    rows: Sequence[Row], options: Options, budget: Budget, z: Floats, deviation: Floats
+) -> tuple[Floats, Floats]:
+    """Return what :func:`_held` does, with the latency held against the tail where it is known.
+
+    A tail is a factor on P50 with a deviation of its own. It is never likelier to keep the limit.
+    """
+    ratio, apart = tails_of(options, budget.percentile, rows[0].batch)
+    reach = np.hypot(deviation, np.nan_to_num(apart))
+    own, _ = _held(rows, budget.latency_limits(rows[0].batch))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        held = own * deviation / reach - np.log(ratio) / reach
+    # Impossible stays so; NaN where nothing tells of a tail.
+    held = np.where(np.isinf(own), own, held)
+    return np.where(np.isnan(ratio), z, np.fmin(z, held)), reach
 
 
 def _broken(

@@ -13,11 +13,20 @@ from numpy.typing import NDArray
 
 from predictor.core.errors import InputError
 from predictor.core.metrics import Family
-from predictor.core.records import Configuration, Device, OperatingPoint, Precision, Target
+from predictor.core.records import (
+    MEDIAN,
+    Configuration,
+    Device,
+    OperatingPoint,
+    Precision,
+    Target,
+    by_run,
+)
 from predictor.core.runtimes import UNKNOWN
 from predictor.core.text import printable
 from predictor.devices.operating import is_clocked, power_modes
 from predictor.services.prediction.predict import supports
+from predictor.services.prediction.tails import spread_of
 
 POWER: Final = "tdp_w"  # the metric that a power budget is held against
 BATCHES: Final = (1, 2, 4, 8, 16)  # multiples of a model's batch, where throughput is asked for
@@ -32,15 +41,22 @@ class Budget:
         min_fps: of the throughput: images of a batch over the time of its run.
         max_watts: of the power that the device is stated to draw.
         max_memory_mb: of weights and activations, in 1e6 bytes.
+        percentile: of the runs that have to keep the latency: 50, 90 or 99.
     """
 
     max_ms: float | None = None
     min_fps: float | None = None
     max_watts: float | None = None
     max_memory_mb: float | None = None
+    percentile: int = MEDIAN
 
     def __post_init__(self) -> None:
         limits = {each.name: getattr(self, each.name) for each in fields(self)}
+        del limits["percentile"]
+        if self.percentile != MEDIAN and self.max_ms is None:
+            raise InputError(
+                f"P{self.percentile}", "there is no latency that it has to keep", "state one"
+            )
         if all(limit is None for limit in limits.values()):
             raise InputError("the budget", "it has no limit", "state a latency, or another limit")
         for name, limit in limits.items():
@@ -50,15 +66,19 @@ class Budget:
     def limits_ms(self, batch: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the longest time of runs over batches, [N]; infinite without a limit."""
         of_rate = np.inf if self.min_fps is None else 1e3 / self.min_fps
-        of_run = np.inf if self.max_ms is None else self.max_ms
-        limits: NDArray[np.float64] = np.minimum(batch * of_rate, of_run)
+        limits: NDArray[np.float64] = np.minimum(batch * of_rate, self.latency_limits(batch))
         return limits
+
+    def latency_limits(self, batch: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the limit of the latency of each run, whatever its batch, [N]."""
+        return np.full(len(batch), np.inf if self.max_ms is None else self.max_ms)
 
     @property
     def words(self) -> str:
         """The limits, for people."""
+        at = "" if self.percentile == MEDIAN else f" at P{self.percentile}"
         limits = (
-            (self.max_ms, "{:g} ms"),
+            (self.max_ms, "{:g} ms" + at),
             (self.min_fps, "{:g} images/s"),
             (self.max_watts, "{:g} W"),
             (self.max_memory_mb, "{:g} MB"),
@@ -165,6 +185,32 @@ def options_of(devices: Iterable[Device], wanted: Wanted, batches: Sequence[int]
         for point in _points(target.device, names)
     ]
     return Options(targets, modes, batches, at_usual=not names)
+
+
+def tails_of(
+    options: Options, percentile: int, batch: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return a percentile of runs over their P50, and the deviation of its ln, float64 [N] each.
+
+    NaN where nothing tells it.
+
+    Args:
+        options: N of them.
+        percentile: 90 or 99.
+        batch: int [N], of their runs.
+    """
+
+    def tail(target: Target) -> tuple[float, float]:
+        spread = spread_of(target, 1)
+        if spread is None:
+            return math.nan, math.nan
+        of = spread.tail(percentile)
+        return of.ratio, of.deviation
+
+    of_targets = np.array(by_run(options.targets, tail), np.float64)
+    of_options = np.where((batch == 1)[:, None], of_targets[options.target_places], np.nan)
+    ratio, deviation = of_options.T
+    return ratio, deviation
 
 
 def _points(device: Device, names: Collection[str]) -> list[OperatingPoint]:

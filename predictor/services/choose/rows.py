@@ -28,6 +28,7 @@ from predictor.services.prediction.predict import (
     predict,
     without,
 )
+from predictor.services.prediction.tails import spread_of
 
 Floats = NDArray[np.float64]
 
@@ -86,7 +87,8 @@ def row_of(
         block, at = divmod(place, options.block)
         record = blocks[block].prediction(at)
         configuration = replace(record.configuration, batch=int(batch[place]))
-        return replace(record, configuration=configuration)
+        spread = spread_of(options.target(place), configuration.batch)
+        return replace(record, configuration=configuration, spread=spread)
 
     return Row(
         np.concatenate([each.times_ms for each in blocks], axis=1),

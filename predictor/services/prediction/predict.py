@@ -41,6 +41,7 @@ from predictor.services.prediction.measured import with_measured
 from predictor.services.prediction.memory import memory_uses
 from predictor.services.prediction.scaling import measured_targets, scaled
 from predictor.services.prediction.support import unsupported
+from predictor.services.prediction.tails import spread_of
 
 _UNCOUNTED = OperatorFlag.UNKNOWN | OperatorFlag.UNKNOWN_TRIPS
 _NUMBERS = (
@@ -443,6 +444,8 @@ def _row(
             shared_error=b"" if shared is None else shared[row, column].tobytes(),
             memory=memory[at],
             unsupported=refused[at],
+            # An analytic number is no median that slow runs could lie over.
+            spread=None if table.basis[row][column] is Basis.ANALYTIC else spread_of(target, batch),
             **{name: cells[row][column] for name, cells in table.facts.items()},
         )
         for at, (column, target) in enumerate(zip(places, chosen, strict=True))

@@ -80,7 +80,7 @@ def test_a_limit_under_the_bound_has_no_chance() -> None:
     assert chance_of(chosen(Budget(max_ms=bound * 0.99)), "small") == 0.0
 
 
-@settings(max_examples=20)
+@settings(max_examples=20, deadline=None)
 @given(st.floats(0.05, 500.0), st.floats(1.0, 10.0))
 def test_a_looser_budget_never_lowers_a_chance(limit: float, factor: float) -> None:
     tight = chosen(Budget(max_ms=limit), MODEL, OTHER)
@@ -297,3 +297,49 @@ def test_a_mode_asked_for_by_name_leaves_out_the_usual_clocks() -> None:
 def test_every_number_of_threads_is_one_up_to_the_cores() -> None:
     counts = options_of(BOARDS[-1:], Wanted(threads=(), runtimes=("ncnn",), precisions=(FP32,)))
     assert [target.threads for target in counts.targets] == [4, 1, 2, 3]
+
+
+def test_a_tail_that_is_known_is_held_against_the_limit_and_another_is_said_not_to_be() -> None:
+    untold = Configuration("openvino", FP16)  # too few GPUs in the logs
+    devices = [SMALL, replace(SMALL, id="silent", name="Silent", configurations=(untold,))]
+    options = options_of(devices, Wanted())
+    p50 = float(choose([MODEL], options, Budget(max_ms=5.0)).rows[0].times_ms[0].max())
+    by_median, by_90, by_99 = (
+        choose([MODEL], options, Budget(max_ms=p50 * 1.05, percentile=each))
+        for each in (50, 90, 99)
+    )
+    for place, target in enumerate(options.targets):
+        chances = [float(each.chance[place]) for each in (by_median, by_90, by_99)]
+        option = by_99.option(place)
+        if target.configuration.runtime != "tensorrt":
+            assert chances == [chances[0]] * 3
+            assert option.tail_ms is None
+            assert option.remark.startswith("P99 not known, judged by P50")
+        else:
+            assert chances[0] > chances[1] > chances[2]
+            p = option.prediction
+            assert p.latency_ms is not None
+            assert p.p90_ms is not None
+            assert p.latency_ms < p.p90_ms < (option.tail_ms or 0.0)
+    assert by_99.untold.startswith("P99 is not known of the best options of ")
+    assert "ms at P99 " in f"{by_99.budget.words} "
+    assert by_median.untold == ""
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.floats(0.05, 500.0))
+def test_a_tail_is_never_likelier_to_keep_a_limit_than_the_median(limit: float) -> None:
+    median, p90, p99 = (chosen(Budget(max_ms=limit, percentile=each)) for each in (50, 90, 99))
+    assert (p90.chance <= median.chance + 1e-12).all()
+    assert (p99.chance <= p90.chance + 1e-6).all()
+
+
+def test_a_larger_batch_has_no_tail() -> None:
+    choice = chosen(Budget(max_ms=1e6, min_fps=1.0, percentile=90), batches=(1, 4))
+    assert choice.option(1).tail_ms is not None
+    assert choice.option(len(TARGETS) + 1).tail_ms is None
+
+
+def test_a_percentile_needs_a_latency() -> None:
+    with pytest.raises(InputError, match="there is no latency that it has to keep"):
+        Budget(max_watts=10.0, percentile=90)
