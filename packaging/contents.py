@@ -42,6 +42,7 @@ EXCLUDED = (
     "pip",
     "setuptools",
     "PIL",
+    "pyarrow",  # an extra, larger than the program
     "yaml",
     "scipy",
     "pandas",

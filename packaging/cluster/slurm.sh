@@ -6,4 +6,4 @@
 set -eu
 exec ctm --quiet predict "$1" --all --jobs "${SLURM_CPUS_PER_TASK:-1}" \
     --shard "$SLURM_ARRAY_TASK_ID/$SLURM_ARRAY_TASK_COUNT" \
-    --rows "$2/part-$SLURM_ARRAY_TASK_ID.jsonl"
+    --rows "$2/part-$SLURM_ARRAY_TASK_ID.jsonl" --resume

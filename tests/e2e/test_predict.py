@@ -31,6 +31,8 @@ KEYS = {
     "high80_ms",
     "low95_ms",
     "high95_ms",
+    "p90_ms",
+    "p99_ms",
     "basis",
     "predicted_ms",
     "provenance",

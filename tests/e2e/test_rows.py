@@ -89,6 +89,74 @@ def test_a_killed_reader_and_a_killed_command_lose_no_finished_row(
     assert all(row["model"] for row in whole)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.parametrize("ending", ["jsonl", "csv", "parquet"])
+def test_a_killed_run_goes_on_where_it_stopped(
+    ctm: Run, start_ctm: Start, folder: Path, tmp_path: Path, ending: str
+) -> None:
+    for number in range(7, 60):
+        shutil.copy(folder / "m0.onnx", folder / f"m{number}.onnx")
+    out = tmp_path / f"out.{ending}"
+    written = out.with_name(f"{out.name}.part") if ending == "parquet" else out
+    asked = ("predict", folder, "--device", "rpi5", "--device", "rtx3060", "--rows", out)
+    process = start_ctm(*asked)
+    _wait(lambda: written.exists() and written.read_bytes().count(b"\n") > 12)
+    process.kill()
+    process.communicate(timeout=30)
+    with written.open("ab") as file:
+        file.write(b'{"model": "torn')
+    before = written.read_bytes()
+    before = before[: before[: before.rfind(b"\n")].rfind(b"\n") + 1]  # the last model may be torn
+
+    done = ctm(*asked, "--resume")
+    assert done.returncode == 2, done.stderr  # broken.onnx
+    if ending == "parquet":
+        assert not written.exists()
+        table = pytest.importorskip("pyarrow.parquet").read_table(out).to_pylist()
+    else:
+        assert written.read_bytes().startswith(before)
+        table = (
+            rows(out) if ending == "jsonl" else list(csv.DictReader(out.read_text().splitlines()))
+        )
+    names = [(Path(str(row["model"])).name, row["device"] or None) for row in table]
+    assert len(names) == len(set(names)) == 2 * 60 + 1
+    good = [row for row in table if not row["problem"]]
+    assert len({float(row["latency_ms"]) for row in good}) == 2  # type: ignore[arg-type]
+    assert ctm(*asked, "--resume").returncode == 2
+    assert len(list(out.parent.glob("out.*"))) == 1
+
+
+def test_a_file_of_another_run_is_not_gone_on_with(ctm: Run, folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    asked = ("predict", folder / "m0.onnx", "--rows", out, "--resume", "--device")
+    assert ctm(*asked, "rpi5").returncode == 0
+    before = out.read_bytes()
+    others = [(asked, "rpi4", "it holds rows of other devices or configurations")]
+    others.append(((*asked[:-1], "--engine", "roofline", "--device"), "rpi5", "another version"))
+    for arguments, device, words in others:
+        done = ctm(*arguments, device)
+        assert done.returncode == 2
+        assert words in done.stderr
+        assert out.read_bytes() == before
+    out.write_text("my notes\n")
+    done = ctm(*asked, "rpi5")
+    assert (done.returncode, out.read_text()) == (2, "my notes\n")
+    assert "it holds rows of another form" in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a full disk")
+@pytest.mark.parametrize("name", ["out.jsonl", "out.csv", "out.parquet"])
+def test_a_full_disk_is_one_sentence(
+    ctm: Run, fixed_model: Path, tmp_path: Path, name: str
+) -> None:
+    out = tmp_path / name
+    out.with_name(name + ".part" * name.endswith("parquet")).symlink_to("/dev/full")
+    done = ctm("predict", fixed_model, "--device", "rpi5", "--rows", out)
+    assert done.returncode == 3
+    assert done.stderr.count("\n") == 1
+    assert "the rows cannot be written (No space left on device)" in done.stderr
+
+
 def _wait(until: Callable[[], bool], limit_s: float = 60.0) -> None:
     end = time.monotonic() + limit_s
     while not until():
@@ -99,10 +167,11 @@ def _wait(until: Callable[[], bool], limit_s: float = 60.0) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--rows", "out.txt"), "its ending is neither .jsonl nor .csv"),
+        (("--rows", "out.txt"), "its ending is none of .jsonl, .csv and .parquet"),
         (("--rows", "out.csv", "--json"), "--json: it does not go with --rows"),
         (("--rows", "no/such/folder/out.csv"), "the rows cannot be written"),
         (("--jobs", "2"), "--jobs: it needs --rows"),
+        (("--resume",), "--resume: it needs --rows"),
         (("--rows", "out.csv", "--shard", "4/3"), "'4/3' is not of the form I/N"),
         (("--rows", "out.csv", "--jobs", "0"), "'0' is not a whole number from 1"),
     ],

@@ -38,9 +38,15 @@ def _add_many(parser: Parser) -> None:
     many.add_argument(
         "--rows",
         type=Path,
-        metavar="FILE.jsonl|FILE.csv",
+        metavar="FILE.jsonl|FILE.csv|FILE.parquet",
         help="write a row for each model and device as soon as the model is predicted, in place of "
         "tables; nothing is stored",
+    )
+    many.add_argument(
+        "--resume",
+        action="store_true",
+        help="go on with the file of a run that was ended: models with all rows in it stay (with "
+        "--rows)",
     )
     many.add_argument(
         "--jobs",
@@ -104,7 +110,7 @@ def add_explain(parser: Parser) -> None:
     _add_options(parser)
     parser.set_defaults(operators=True, sensitivity=True, rows=None, jobs=1, shard=(1, 1))
     parser.set_defaults(cluster=None, cluster_ca=None, cluster_cert=None, cluster_key=None)
-    parser.set_defaults(mode="", clock="", measured_at=[])
+    parser.set_defaults(resume=False, mode="", clock="", measured_at=[])
 
 
 def _add_options(parser: Parser) -> None:
@@ -139,7 +145,8 @@ def _run(options: argparse.Namespace, console: Console) -> int:
         from predictor.cli.predict.rows import write_rows  # noqa: PLC0415  # NumPy
 
         return write_rows(options, console)
-    for name, usual in (("jobs", 1), ("shard", (1, 1)), ("cluster", None)):
+    usual_values = (("jobs", 1), ("shard", (1, 1)), ("resume", False), ("cluster", None))
+    for name, usual in usual_values:
         if getattr(options, name) != usual:
             raise InputError(f"--{name}", "it needs --rows", "name a file for the rows")
     with reading_found(options.models, options) as readings:

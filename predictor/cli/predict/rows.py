@@ -3,65 +3,43 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import json
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, closing
 from itertools import islice
-from pathlib import Path
 from queue import SimpleQueue
-from typing import Final, Self, TextIO
+from typing import Final
 
 from predictor.cli.catalogue import open_catalogue
 from predictor.cli.console import Console
 from predictor.cli.measured import measured_of
+from predictor.cli.predict.row_files import ENDINGS, NUMBERS, Finished, Row, finished, writing
 from predictor.cli.predicting import PredictionStore, choose_targets
 from predictor.cli.progress import progress_on
 from predictor.cli.reading import unique
-from predictor.core.errors import CtmError, HostError, InputError
+from predictor.core.errors import CtmError, InputError
 from predictor.core.progress import CancelToken, Progress, no_progress
 from predictor.core.records import Prediction, Target
 from predictor.services.cluster import Cluster, Request, predict_on_cluster
 from predictor.services.models.files import find_model_files
 from predictor.services.models.ingestion import IngestionWorker, Model
+from predictor.services.prediction.engines import open_engine
 from predictor.services.prediction.predict import KnownTargets, predict
 
 _MOST_FILES: Final = 1_000_000
-_NUMBERS: Final = (
-    "latency_ms",
-    "low80_ms",
-    "high80_ms",
-    "low95_ms",
-    "high95_ms",
-    "bound_ms",
-    "basis",
-)
-_NAMES: Final = (
-    "model",
-    "fingerprint",
-    "device",
-    "runtime",
-    "precision",
-    "threads",
-    "batch",
-    *_NUMBERS,
-    "memory_bytes",
-    "engine",
-    "problem",
-)
-_Row = Mapping[str, object]
 
 
 def write_rows(options: argparse.Namespace, console: Console) -> int:
     """Write a row for each model and device; a file that cannot be read is a row with the reason.
 
-    Rows are in the file as soon as their model is done: whatever ends the command later, they stay.
+    Rows are in the file as soon as their model is done: whatever ends the command later, they stay,
+    and ``--resume`` goes on behind them.
 
     Raises:
         HostError: the file cannot be written.
-        InputError: another option does not go with rows, or no model is there.
+        InputError: another option does not go with rows, no model is there, or the file to go on
+            with is of another run.
     """
     _check_options(options)
     targets = choose_targets(options, open_catalogue(options, console))
@@ -70,18 +48,22 @@ def write_rows(options: argparse.Namespace, console: Console) -> int:
     paths = files.paths[part - 1 :: parts]
     for problem in files.problems:
         console.error(f"ctm: {problem}")
-    failed = len(files.problems)
+    kept = _kept(options, targets)
+    failed = len(files.problems) + kept.failed
+    left = [path for path in paths if path not in kept.models]
     # A line a model would fill a log.
     progress = progress_on(console) if sys.stderr.isatty() else no_progress
-    with closing(PredictionStore(options.store)) as store, _Writer(options.rows) as writer:
+    with closing(PredictionStore(options.store)) as store, writing(options.rows, kept) as write:
         signatures = store.signatures(targets)
         where = _predicted_here if options.cluster is None else _predicted_on_cluster
-        for done, (path, row) in enumerate(where(paths, targets, options, store, signatures), 1):
+        before = len(paths) - len(left) + 1
+        answers = where(left, targets, options, store, signatures)
+        for done, (path, row) in enumerate(answers, before):
             if isinstance(row, CtmError):
                 failed += 1
-                writer.write([{"model": path, "problem": row.reason}])
+                write([{"model": path, "problem": row.reason}])
             else:
-                writer.write([_row(path, each) for each in row])
+                write([_row(path, each) for each in row])
             progress(Progress(done, len(paths), "models predicted"))
         stored = store.exit_code(console, "your measurements were not used")
     return stored or (InputError.exit_code if failed else 0)
@@ -107,10 +89,20 @@ def _check_options(options: argparse.Namespace) -> None:
     for name in ("ca", "cert", "key"):
         if options.cluster is None and getattr(options, f"cluster_{name}") is not None:
             raise InputError(f"--cluster-{name}", "it needs --cluster", "name a cluster")
-    if options.rows.suffix.lower() not in {".jsonl", ".csv"}:
+    if options.rows.suffix.lower() not in ENDINGS:
         raise InputError(
-            f"--rows {options.rows}", "its ending is neither .jsonl nor .csv", "choose one of them"
+            f"--rows {options.rows}",
+            "its ending is none of .jsonl, .csv and .parquet",
+            "choose one of them",
         )
+
+
+def _kept(options: argparse.Namespace, targets: Sequence[Target]) -> Finished:
+    """Return what an interrupted run finished; nothing without ``--resume``."""
+    if not options.resume:
+        return Finished()
+    keys = frozenset(tuple(map(str, target.id)) for target in targets)
+    return finished(options.rows, keys, open_engine(options.engine).name)
 
 
 def _predicted_here(
@@ -187,7 +179,7 @@ def _read_side_by_side(
                 yield each.result()
 
 
-def _row(path: str, prediction: Prediction) -> _Row:
+def _row(path: str, prediction: Prediction) -> Row:
     configuration, memory = prediction.configuration, prediction.memory
     return {
         "model": path,
@@ -197,59 +189,8 @@ def _row(path: str, prediction: Prediction) -> _Row:
         "precision": str(configuration.precision),
         "threads": configuration.threads,
         "batch": configuration.batch,
-        **{name: getattr(prediction, name) for name in _NUMBERS},
+        **{name: getattr(prediction, name) for name in NUMBERS},
         "memory_bytes": None if memory is None else memory.peak_bytes,
         "engine": prediction.engine,
         "problem": prediction.problem or None,
     }
-
-
-class _Writer:
-    """Writes rows to a file by its ending, those of one model at a time."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._put: Callable[[_Row], object]
-        self._file: TextIO | None = None
-
-    def __enter__(self) -> Self:
-        try:
-            self._file = file = self._path.open("w", encoding="utf-8", newline="")
-        except OSError as error:
-            raise self._failed(error) from error
-        if self._path.suffix.lower() == ".csv":
-            table = csv.DictWriter(file, _NAMES, restval="")
-            table.writeheader()
-            self._put = table.writerow
-        else:
-            empty = dict.fromkeys(_NAMES)
-            self._put = lambda row: file.write(json.dumps({**empty, **row}) + "\n")
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._file is not None:
-            try:
-                self._file.close()
-            except OSError as error:
-                raise self._failed(error) from error
-
-    def write(self, rows: Sequence[_Row]) -> None:
-        """Write rows and hand them to the system.
-
-        Raises:
-            HostError: they cannot be written.
-        """
-        try:
-            for row in rows:
-                self._put(row)
-            if self._file is not None:
-                self._file.flush()
-        except OSError as error:
-            raise self._failed(error) from error
-
-    def _failed(self, error: OSError) -> HostError:
-        return HostError(
-            str(self._path),
-            f"the rows cannot be written ({error.strerror})",
-            "free space, or name another file",
-        )

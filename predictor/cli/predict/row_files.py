@@ -1,0 +1,225 @@
+"""Files of rows, a model's at a time: JSON lines and CSV as they come, Parquet at the end.
+
+A killed run leaves whole models and at most a torn one, which :func:`finished` cuts off. A Parquet
+file cannot be read before its end is written, so its rows come as JSON lines beside it first.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import accumulate, groupby, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from predictor.core.errors import HostError, InputError
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+Row = Mapping[str, object]
+
+ENDINGS: Final = (".jsonl", ".csv", ".parquet")
+NUMBERS: Final = (
+    *("latency_ms", "low80_ms", "high80_ms", "low95_ms", "high95_ms"),
+    *("p90_ms", "p99_ms", "bound_ms", "basis"),
+)
+NAMES: Final = (
+    *("model", "fingerprint", "device", "runtime", "precision", "threads", "batch"),
+    *NUMBERS,
+    *("memory_bytes", "engine", "problem"),
+)
+_COUNTS: Final = frozenset({"threads", "batch", "memory_bytes"})
+_CHUNK: Final = 50_000  # rows of a group of a Parquet file
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The models of a file that have all their rows.
+
+    Attributes:
+        models: their paths.
+        failed: number of them that could not be read.
+        end: bytes that they take; what follows is torn.
+    """
+
+    models: frozenset[str] = frozenset()
+    failed: int = 0
+    end: int = 0
+
+
+def finished(path: Path, targets: frozenset[tuple[str, ...]], engine: str) -> Finished:
+    """Return what a run has finished, to go on with its file.
+
+    Args:
+        path: FILE of the run; where it is not there nothing is finished.
+        targets: device, runtime, precision and threads of each target.
+        engine: that predicts now.
+
+    Raises:
+        InputError: the file holds rows of other targets, of another engine, or no rows.
+        HostError: it cannot be read.
+    """
+    written = _journal(path)
+    with _telling(path):
+        if _is_parquet(path) and path.exists() and not written.exists():
+            rows = _arrow().read_table(path).to_pylist()
+            written.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        data = written.read_bytes() if written.exists() else b""
+    models: list[str] = []
+    bad = end = 0
+    for model, rows in groupby(_rows_of(path, data), lambda each: each[0]["model"]):
+        own = list(rows)
+        if own[0][0]["fingerprint"] in {"", None}:  # a file that could not be read
+            bad += 1
+        else:
+            if {str(row["engine"]) for row, _ in own} != {engine}:
+                raise _other(path, "another version of the engine")
+            keys = {tuple(str(row[name]) for name in _TARGET) for row, _ in own}
+            if not keys <= targets:
+                raise _other(path, "other devices or configurations")
+            if keys != targets:
+                break  # torn: it is the last
+        models.append(str(model))
+        end = own[-1][1]
+    return Finished(frozenset(models), bad, end)
+
+
+_TARGET: Final = ("device", "runtime", "precision", "threads")
+
+
+def _rows_of(path: Path, data: bytes) -> Iterator[tuple[dict[str, Any], int]]:
+    """Yield whole rows with the place in bytes where each ends."""
+    lines = data[: data.rfind(b"\n") + 1].splitlines(keepends=True)  # the rest is a torn row
+    ends = [0, *accumulate(map(len, lines))]
+    texts = (line.decode() for line in lines)
+    is_table = path.suffix.lower() == ".csv"
+    table = csv.reader(texts)
+    rows = table if is_table else map(json.loads, texts)
+    try:
+        if is_table and next(rows, list(NAMES)) != list(NAMES):
+            raise _other(path, "another form")
+        for number, row in enumerate(rows, 1):
+            values = row if is_table else [row[name] for name in NAMES]
+            end = ends[table.line_num if is_table else number]
+            yield dict(zip(NAMES, values, strict=True)), end
+    except (ValueError, LookupError, TypeError, csv.Error) as error:
+        raise _other(path, "another form") from error
+
+
+def _other(path: Path, what: str) -> InputError:
+    return InputError(
+        f"--rows {path}", f"it holds rows of {what}", "leave out --resume to replace it"
+    )
+
+
+def _is_parquet(path: Path) -> bool:
+    return path.suffix.lower() == ".parquet"
+
+
+def _journal(path: Path) -> Path:
+    """Return the file that rows are written to as they come."""
+    return path.with_name(f"{path.name}.part") if _is_parquet(path) else path
+
+
+@contextmanager
+def writing(path: Path, kept: Finished) -> Iterator[Callable[[Sequence[Row]], None]]:
+    """Give what writes the rows of one model and hands them to the system.
+
+    Args:
+        path: its ending says the form.
+        kept: what stays in the file.
+
+    Raises:
+        HostError: they cannot be written, or a library is not there.
+    """
+    arrow = _arrow() if _is_parquet(path) else None
+    journal = _journal(path)
+    try:
+        file = journal.open("a", encoding="utf-8", newline="")
+    except OSError as error:
+        raise failed(path, error) from error
+    table = csv.DictWriter(file, NAMES, restval="") if path.suffix.lower() == ".csv" else None
+    empty = dict.fromkeys(NAMES)
+
+    def write(rows: Sequence[Row]) -> None:
+        with _telling(path):
+            if table is not None:
+                table.writerows(rows)
+            else:
+                file.writelines(json.dumps({**empty, **row}) + "\n" for row in rows)
+            file.flush()
+
+    try:
+        with _telling(path):
+            if journal.stat().st_size > kept.end:
+                file.truncate(kept.end)
+            if table is not None and not kept.end:
+                table.writeheader()
+                file.flush()
+        yield write
+    finally:
+        with _telling(path):
+            file.close()
+    if arrow is not None:
+        with _telling(path):
+            _to_parquet(arrow, journal, path)
+
+
+@contextmanager
+def _telling(path: Path) -> Iterator[None]:
+    """Raise the error of a file for that of the system."""
+    try:
+        yield
+    except OSError as error:
+        raise failed(path, error) from error
+
+
+def _arrow() -> ModuleType:
+    """Return pyarrow.parquet.
+
+    Raises:
+        HostError: it is not installed.
+    """
+    try:
+        from pyarrow import parquet  # noqa: PLC0415  # an extra
+
+    except ModuleNotFoundError as error:
+        raise HostError(
+            "--rows FILE.parquet",
+            "pyarrow is not installed",
+            "install closertome[parquet], or name a file .jsonl or .csv",
+        ) from error
+    return cast("ModuleType", parquet)
+
+
+def _to_parquet(parquet: Any, journal: Path, path: Path) -> None:
+    """Write rows as a Parquet file, whole or not at all, and remove them as JSON lines."""
+    import pyarrow as pa  # noqa: PLC0415  # an extra
+
+    words, counts, number = pa.string(), pa.int64(), pa.float64()
+    schema = pa.schema(
+        (name, counts if name in _COUNTS else number if name.endswith("_ms") else words)
+        for name in NAMES
+    )
+    whole = path.with_name(f"{path.name}.tmp")
+    try:
+        with journal.open(encoding="utf-8") as file, parquet.ParquetWriter(whole, schema) as out:
+            while rows := [json.loads(line) for line in islice(file, _CHUNK)]:
+                out.write_table(pa.Table.from_pylist(rows, schema))
+        whole.replace(path)
+    finally:
+        whole.unlink(missing_ok=True)
+    journal.unlink()
+
+
+def failed(path: Path, error: OSError) -> HostError:
+    """Return the error of a file that cannot be read or written."""
+    return HostError(
+        str(path),
+        f"the rows cannot be written ({error.strerror or error})",
+        "free space or name another file; with --resume finished rows are not predicted again",
+    )

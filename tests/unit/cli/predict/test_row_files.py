@@ -1,0 +1,85 @@
+"""Files of rows: what a torn one keeps, and Parquet with and without its library."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from predictor.cli.predict.row_files import NAMES, Finished, Row, finished, writing
+from predictor.core.errors import HostError
+
+TARGETS = frozenset({("rpi5", "ncnn", "fp16", "4"), ("rpi4", "ncnn", "fp32", "4")})
+ENGINE = "engine/1"
+
+
+def rows_of(model: str) -> list[Row]:
+    names = ("device", "runtime", "precision", "threads")
+    return [
+        {
+            "model": model,
+            "fingerprint": "f",
+            "engine": ENGINE,
+            **dict(zip(names, each, strict=True)),
+        }
+        for each in sorted(TARGETS)
+    ]
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "csv"])
+def test_whole_models_stay_wherever_the_last_one_is_torn(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"out.{ending}"
+    with writing(path, Finished()) as write:
+        write(rows_of('a, "quoted".onnx'))
+        write([{"model": "broken.onnx", "problem": "it is no model"}])
+        write(rows_of("c.onnx"))
+    whole = path.read_bytes()
+    ends = {0: 0}
+    for end in [*range(0, len(whole), 11), len(whole)]:
+        path.write_bytes(whole[:end])
+        kept = finished(path, TARGETS, ENGINE)
+        ends[len(kept.models)] = kept.end
+        assert kept.end <= end
+        assert kept.failed == ("broken.onnx" in kept.models)
+    assert kept == Finished(frozenset({'a, "quoted".onnx', "broken.onnx", "c.onnx"}), 1, len(whole))
+    path.write_bytes(whole[: ends[2] + 7])
+    with writing(path, finished(path, TARGETS, ENGINE)) as write:
+        write(rows_of("c.onnx"))
+    assert path.read_bytes() == whole
+
+
+def test_parquet_has_the_types_of_the_values(tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "out.parquet"
+    with writing(path, Finished()) as write:
+        write([{**rows_of("a.onnx")[0], "threads": 4, "latency_ms": 1.5}])
+    table = parquet.read_table(path)
+    assert table.column_names == list(NAMES)
+    assert [str(table.schema.field(name).type) for name in ("model", "threads", "latency_ms")] == [
+        "string", "int64", "double",
+    ]  # fmt: skip
+    assert [each.name for each in tmp_path.iterdir()] == ["out.parquet"]
+
+
+def test_rows_stay_beside_a_parquet_file_that_cannot_be_written(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "out.parquet"
+    path.mkdir()  # cannot be replaced by a file
+    with (
+        pytest.raises(HostError, match="the rows cannot be written"),
+        writing(path, Finished()) as write,
+    ):
+        write([{**row, "threads": 4} for row in rows_of("a.onnx")])
+    assert len((tmp_path / "out.parquet.part").read_text().splitlines()) == 2
+    assert not (tmp_path / "out.parquet.tmp").exists()
+
+
+def test_without_pyarrow_a_parquet_file_is_refused_before_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    words = r"pyarrow is not installed; install closertome\[parquet\]"
+    with pytest.raises(HostError, match=words), writing(tmp_path / "out.parquet", Finished()):
+        pass
+    assert not list(tmp_path.iterdir())
