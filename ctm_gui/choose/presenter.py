@@ -12,7 +12,7 @@ from ctm_gui.prediction.run import ComparisonFollower
 from ctm_gui.tasks.serial import SerialWorker
 from ctm_gui.tasks.store_client import OwnMeasurements
 from predictor.core.errors import CtmError
-from predictor.core.records import Device, Measurement
+from predictor.core.records import MEDIAN, Device, Measurement
 from predictor.core.text import capitalised
 from predictor.services.choose.choice import Choice, Option
 from predictor.services.choose.choose import EVEN, choose
@@ -32,6 +32,7 @@ class Limits:
     min_fps: float | None = None
     max_watts: float | None = None
     max_memory_mb: float | None = None
+    percentile: int = MEDIAN
     chance: float = EVEN
     wanted: Wanted = field(default_factory=Wanted)
 
@@ -39,7 +40,10 @@ class Limits:
     def budget(self) -> Budget | None:
         """The budget; None where nothing is limited."""
         limits = (self.max_ms, self.min_fps, self.max_watts, self.max_memory_mb)
-        return Budget(*limits) if any(limit is not None for limit in limits) else None
+        if not any(limit is not None for limit in limits):
+            return None
+        # Without a latency there is nothing that slow runs could miss.
+        return Budget(*limits, MEDIAN if self.max_ms is None else self.percentile)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

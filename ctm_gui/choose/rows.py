@@ -11,6 +11,7 @@ from PySide6.QtGui import QColor
 from ctm_gui.widgets.grid import Column, Grid, number_column, text_column
 from ctm_gui.widgets.grid_model import GridModel
 from ctm_gui.widgets.theme import LIGHT, Theme
+from predictor.core.records import MEDIAN
 from predictor.core.verdict import likelihood
 from predictor.core.wording import NOTHING, batch_of, configuration_text, number, shown
 from predictor.services.choose.choice import Option
@@ -19,6 +20,7 @@ CHANCE = "chance"
 _CHANCE = "That every model keeps every limit."
 _LATENCY = "Of the model that is least likely to keep the budget."
 _MODE = "Power mode of the device; without one its usual clocks."
+_TAIL = "By MLPerf's logs of the runtime and the kind of device at batch 1, where they tell it."
 _POWER = "As stated of the power mode, else of the device (TDP)."
 _FRONT = "No other option that meets the budget is better in latency, power and memory at once."
 
@@ -50,6 +52,7 @@ class OptionsGrid(Grid):
                     "80 % interval ms",
                     [f"{number(p.low80_ms)} … {number(p.high80_ms)}" for p in rows],
                 ),
+                *_tail_columns(options),
                 number_column("fps", "Images/s", [_fps(o) for o in options]),
                 number_column("watts", "W", [o.watts for o in options], _POWER),
                 number_column("memory", "MB", [o.memory_mb for o in options]),
@@ -96,6 +99,14 @@ def _chance_column(options: Sequence[Option]) -> Column:
         copied=lambda rows: [f"{options[row].chance:.4f}" for row in rows],
         help=_CHANCE,
     )
+
+
+def _tail_columns(options: Sequence[Option]) -> list[Column]:
+    """Return the column of the percentile that is asked for; none of the median."""
+    asked = {option.percentile for option in options} - {MEDIAN}
+    return [
+        number_column("tail", f"P{each} ms", [o.tail_ms for o in options], _TAIL) for each in asked
+    ]
 
 
 def _mode(option: Option) -> str:

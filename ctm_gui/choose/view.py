@@ -25,12 +25,12 @@ from ctm_gui.widgets.fields import BudgetBox
 from ctm_gui.widgets.filtered_table import FilteredTable
 from ctm_gui.widgets.theme import Theme
 from predictor.core.metrics import Family
-from predictor.core.records import Precision
+from predictor.core.records import PERCENTILES, Precision
 from predictor.core.runtimes import RUNTIMES, UNKNOWN
 from predictor.core.text import capitalised
 from predictor.services.choose.options import Wanted
 
-_LEAST_PX = {"device": 200, "how": 150}
+_LEAST_PX = {"device": 230, "how": 170}
 _FAMILIES = {
     Family.GPU: "GPUs",
     Family.CPU: "processors",
@@ -43,7 +43,7 @@ _FAMILIES = {
 }
 _BUSY_PX = 6
 _FIELD_PX = 96  # a spin box asks for the width of its largest number
-_BOX_LETTERS = 13
+_BOX_LETTERS = 10
 
 
 class ChooseView(QWidget):
@@ -89,6 +89,13 @@ class ChooseView(QWidget):
 
     def _make_controls(self) -> None:
         self.latency_box = BudgetBox()
+        self.percentile_box = combo_box("Runs that keep the latency")
+        self.percentile_box.setToolTip(
+            "Of 100 runs so many keep the latency. P90 and P99 are known where published logs tell "
+            "them of the runtime and the kind of device; elsewhere the P50 is judged."
+        )
+        for percentile in PERCENTILES:
+            self.percentile_box.addItem(f"P{percentile}", percentile)
         self.rate_box = BudgetBox(None, "images/s", "Least images a second; zero for no limit")
         self.power_box = BudgetBox(None, "W", "Largest stated power in watts; zero for no limit")
         self.memory_box = BudgetBox(None, "MB", "Largest memory in megabytes; zero for no limit")
@@ -120,17 +127,18 @@ class ChooseView(QWidget):
         budget = hbox(
             named("&Latency", self.latency_box),
             self.latency_box,
+            self.percentile_box,
             named("Throu&ghput", self.rate_box),
             self.rate_box,
             named("Po&wer", self.power_box),
             self.power_box,
             named("&Memory", self.memory_box),
             self.memory_box,
-            named("&Chance", self.chance_box),
-            self.chance_box,
             STRETCH,
         )
         filters = hbox(
+            named("&Chance", self.chance_box),
+            self.chance_box,
             self.family_box,
             self.runtime_box,
             self.precision_box,
@@ -148,7 +156,12 @@ class ChooseView(QWidget):
         for box in (self.rate_box, self.power_box, self.memory_box):
             box.budget_edited.connect(self._take_limits)
         self.chance_box.valueChanged.connect(self._take_limits)
-        for choice in (self.family_box, self.runtime_box, self.precision_box):
+        for choice in (
+            self.percentile_box,
+            self.family_box,
+            self.runtime_box,
+            self.precision_box,
+        ):
             choice.activated.connect(self._take_limits)
         self.table.row_activated.connect(
             lambda row: self.device_activated.emit(self._model.grid.options[row].target.device.id)
@@ -166,6 +179,7 @@ class ChooseView(QWidget):
                 self.rate_box.value() or None,
                 self.power_box.value() or None,
                 self.memory_box.value() or None,
+                int(self.percentile_box.currentData()),
                 self.chance_box.value() / 100,
                 Wanted(
                     tuple(_chosen(self.runtime_box)),
@@ -187,8 +201,10 @@ class ChooseView(QWidget):
             return
         choice, settling = chosen.choice, chosen.choice.settling
         self.answer.setText(choice.sentence)
-        self.advice.setText(settling.words(chosen.names) if settling else "")
-        self._advice_row.setVisible(settling is not None)
+        advice = settling.words(chosen.names) if settling else ""
+        self.advice.setText(" ".join(filter(None, [choice.untold, advice])))
+        self.probe_button.setVisible(settling is not None)
+        self._advice_row.setVisible(bool(self.advice.text()))
         with QSignalBlocker(self.table.selectionModel()):
             self.table.show_grid(OptionsGrid(chosen.options, choice.least))
         self.table.fit_columns()

@@ -169,6 +169,8 @@ def _wait(until: Callable[[], bool], limit_s: float = 60.0) -> None:
     [
         (("--rows", "out.txt"), "its ending is none of .jsonl, .csv and .parquet"),
         (("--rows", "out.csv", "--json"), "--json: it does not go with --rows"),
+        (("--rows", "out.csv", "--mode", "15W"), "--mode: it does not go with --rows"),
+        (("--rows", "out.csv", "--clock", "cpu=900"), "--clock: it does not go with --rows"),
         (("--rows", "no/such/folder/out.csv"), "the rows cannot be written"),
         (("--jobs", "2"), "--jobs: it needs --rows"),
         (("--resume",), "--resume: it needs --rows"),

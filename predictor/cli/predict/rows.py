@@ -78,6 +78,9 @@ def _check_options(options: argparse.Namespace) -> None:
         "--trace": options.trace is not None,
         "--budget-ms": options.budget_ms is not None,
         "--measured": bool(options.measured),
+        "--mode": bool(options.mode),
+        "--clock": bool(options.clock),
+        "--measured-at": bool(options.measured_at),
     }
     for name, given in others.items():
         if given:

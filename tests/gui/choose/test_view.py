@@ -71,6 +71,23 @@ def test_a_budget_ranks_the_devices_and_is_that_of_compare(
     assert "meet 3 ms;" in view.answer.text()
 
 
+def test_slow_runs_are_judged_and_modes_are_shown(
+    qtbot: QtBot, window: MainWindow, view: ChooseView
+) -> None:
+    limit(qtbot, window, view, latency=5.0, power=12.0)
+    modes = dict(zip(texts(view, "device"), texts(view, "mode"), strict=True))
+    assert modes["NVIDIA Jetson AGX Xavier (GPU)"] == "10W"
+    assert "P99 ms" not in [each.title for each in view.table.grid_model.grid.columns]
+    view.percentile_box.setCurrentIndex(view.percentile_box.findData(99))
+    view.percentile_box.activated.emit(view.percentile_box.currentIndex())
+    wait(qtbot, window)
+    assert "meet 5 ms at P99, 12 W;" in view.answer.text()
+    assert view.advice.text().startswith("P99 is not known of the best options of ")
+    tails = dict(zip(texts(view, "device"), texts(view, "tail"), strict=True))
+    assert float(tails["NVIDIA Jetson AGX Xavier (GPU)"]) > 0
+    assert tails["Hailo-8"] == "—"
+
+
 def test_filters_narrow_the_choice_and_what_is_impossible_is_a_sentence(
     qtbot: QtBot, window: MainWindow, view: ChooseView
 ) -> None:
