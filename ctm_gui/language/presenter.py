@@ -15,6 +15,7 @@ from ctm_gui.targets.choice import TargetSelection
 from ctm_gui.widgets.grid import Grid, number_column, text_column
 from predictor.core.errors import InputError
 from predictor.core.records import Device
+from predictor.core.units import GIB
 from predictor.core.wording import memory_text, shown
 from predictor.services.generation.document import size_of
 from predictor.services.generation.generate import (
@@ -27,7 +28,6 @@ from predictor.services.models.language import LanguageModel
 
 _POINTS: Final = 24
 _MOST_BATCH: Final = 64
-_GB: Final = 2**30  # as memory is sold
 
 
 class Along(StrEnum):
@@ -187,7 +187,7 @@ def generation_grid(results: Sequence[Generation]) -> Grid:
             number_column("slow", "at least", slow, "Lower end of the 80 % interval."),
             number_column("fast", "at most", fast, "Upper end of the 80 % interval."),
             number_column("bound", "Bound", most, "Tokens a second that physics allows."),
-            number_column("memory", "Memory (GB)", [e.memory.total / _GB for e in results]),
+            number_column("memory", "Memory (GiB)", [e.memory.total / GIB for e in results]),
             text_column("fits", "Fits", [memory_text(each.fits) for each in results]),
             number_column(
                 "context",

@@ -163,11 +163,11 @@ METRICS: tuple[Metric, ...] = (
     Metric(
         "dram_gb",
         "Memory",
-        "GB",
+        "GiB",
         1e-5,
         1e5,
         _M,
-        "Memory that the device can use; 1 GB is 2^30 bytes.",
+        "Memory that the device can use; 1 GiB is 2^30 bytes, which vendors write as 1 GB.",
     ),
     Metric(
         "dram_bw_gbps",

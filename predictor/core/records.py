@@ -14,6 +14,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from predictor.core.documents import Provenance
 from predictor.core.metrics import Family
+from predictor.core.units import GIB
 
 T = TypeVar("T")
 
@@ -179,6 +180,12 @@ class Device:
     def metric(self, name: str) -> float | None:
         """Return the metric's value, or None where it is not known."""
         return self.metrics.get(name)
+
+    @property
+    def memory_bytes(self) -> float | None:
+        """Memory that the device can use in bytes; None where it is not known."""
+        stated = self.metric("dram_gb")
+        return None if stated is None else stated * GIB
 
     @property
     def is_threaded(self) -> bool:

@@ -22,6 +22,9 @@ class LatencyUnit(StrEnum):
         return batch * 1e3 / latency_ms if latency_ms > 0 else float("inf")
 
 
+GIB = 2**30
+"""Bytes of the gigabyte in which memory is sold and ``dram_gb`` is stated."""
+
 _SCALES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 

@@ -17,7 +17,7 @@ from predictor.core.records import (
 )
 from predictor.core.runtimes import UNKNOWN
 from predictor.core.text import plural, printable
-from predictor.core.units import LatencyUnit, format_bytes, significant
+from predictor.core.units import GIB, LatencyUnit, format_bytes, significant
 
 NOTHING = "—"
 _ADAPTATIONS: Final[Mapping[str, str]] = {
@@ -159,11 +159,11 @@ def runs_text(configurations: Iterable[Configuration]) -> str:
 
 
 def memory_text(fits: bool | None, memory: MemoryUse | None = None) -> str:
-    """Write the memory of a run, or in words whether it fits: ``46.3 MB of 8 GB``."""
+    """Write the memory of a run, or in words whether it fits: ``46.3 MB of 8 GiB``."""
     if memory is None:
         return "not known" if fits is None else "fits" if fits else "does not fit"
     peak = format_bytes(memory.peak_bytes)
-    has = "" if memory.device_bytes is None else f" of {format_bytes(memory.device_bytes)}"
+    has = "" if memory.device_bytes is None else f" of {number(memory.device_bytes / GIB)} GiB"
     return f"{peak}{has}"
 
 

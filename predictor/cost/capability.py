@@ -199,8 +199,8 @@ def known_capability(target: Target) -> tuple[Capability, MissingMetricError | N
         bound_half_macs_per_s=rates.highest_float(matrix, may_halve=True),
         bound_integer_macs_per_s=bound_integer,
         bound_float_bytes=min(activation_bytes, _HALF_WIDTH) if may_halve else activation_bytes,
-        on_chip_bytes=_sum_of_known(device, ("l2_kb", "llc_kb", "onchip_sram_kb"), _KIB),
-        dram_bytes=_sum_of_known(device, ("dram_gb",), 1e9),
+        on_chip_bytes=_on_chip_bytes(device),
+        dram_bytes=math.nan if device.memory_bytes is None else device.memory_bytes,
     )
     return known, gap
 
@@ -318,6 +318,7 @@ def _most_of_cores(device: Device) -> float:
     return most or math.nan
 
 
-def _sum_of_known(device: Device, metrics: tuple[str, ...], unit: float) -> float:
-    stated = [value for value in map(device.metric, metrics) if value is not None]
-    return sum(stated) * unit if stated else math.nan
+def _on_chip_bytes(device: Device) -> float:
+    names = ("l2_kb", "llc_kb", "onchip_sram_kb")
+    stated = [value for value in map(device.metric, names) if value is not None]
+    return sum(stated) * _KIB if stated else math.nan

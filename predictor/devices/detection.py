@@ -15,6 +15,7 @@ import psutil
 from predictor.core.metrics import COMPUTED_HERE, Family
 from predictor.core.records import Cluster, Device
 from predictor.core.text import printable
+from predictor.core.units import GIB
 from predictor.devices import system_files
 from predictor.devices.catalogue import THIS_MACHINE_ID
 from predictor.devices.configurations import implied_configurations
@@ -226,8 +227,7 @@ def _memory_facts(facts: _Facts, root: Path) -> None:
 
 
 def _gb(memory_bytes: int) -> float:
-    # As memory is sold: 1 GB is 2^30 bytes.
-    return round(memory_bytes / 2**30, 3)
+    return round(memory_bytes / GIB, 3)
 
 
 def _psutil_clock(facts: _Facts) -> None:

@@ -24,16 +24,16 @@ from typing import Final, NamedTuple
 from predictor.core.errors import InputError
 from predictor.core.metrics import Family
 from predictor.core.records import Device
+from predictor.core.units import GIB
 from predictor.language.architecture import DecoderArchitecture
 from predictor.language.weights import WeightFormat
 
 _PASS_TOKENS: Final = 512
-_GIB: Final = 2**30
 _OF_A_CARD: Final = 0.9
-# Metal's share, from the memory in GB that it begins with.
+# Metal's share, from the memory that it begins with.
 _OF_SHARED: Final = 3 / 4
 _OF_SMALL_APPLE: Final = 2 / 3
-_LARGE_APPLE_GB: Final = 36
+_LARGE_APPLE: Final = 36 * GIB
 _GRAPHICS: Final = frozenset({Family.GPU, Family.MOBILE_GPU})
 
 
@@ -112,27 +112,27 @@ def usable_memory(device: Device, held: float = 0) -> UsableMemory | None:
     """Return the memory that a device gives to a model; None where its memory is not known.
 
     Args:
-        device: the device; 1 GB of its memory is 2^30 bytes.
+        device: the device.
         held: most bytes that a published run took of it.
     """
-    stated = device.metric("dram_gb")
+    stated = device.memory_bytes
     if stated is None:
         return None
     share, why = _share(device, stated)
-    if held > share * stated * _GIB:
-        sentence = f"a published run took {held / _GIB:.3g} of its {stated:g} GB"
-        return UsableMemory(min(held, stated * _GIB), sentence)
-    return UsableMemory(share * stated * _GIB, f"{share:.0%} of {why}")
+    if held > share * stated:
+        sentence = f"a published run took {held / GIB:.3g} of its {stated / GIB:g} GiB"
+        return UsableMemory(min(held, stated), sentence)
+    return UsableMemory(share * stated, f"{share:.0%} of {why}")
 
 
 def _share(device: Device, stated: float) -> tuple[float, str]:
-    """Return the share of a memory of ``stated`` GB that models may take, and of what in words."""
+    """Return the share of ``stated`` bytes that models may take, and of what in words."""
     if is_card(device):
-        return _OF_A_CARD, f"the card's {stated:g} GB, as vLLM takes of a card"
+        return _OF_A_CARD, f"the card's {stated / GIB:g} GiB, as vLLM takes of a card"
     apple = device.vendor == "Apple" and device.family in _GRAPHICS
     why = "as Metal recommends" if apple else "the rest stays with the system"
-    share = _OF_SMALL_APPLE if apple and stated < _LARGE_APPLE_GB else _OF_SHARED
-    return share, f"the {stated:g} GB that it shares with the system, {why}"
+    share = _OF_SMALL_APPLE if apple and stated < _LARGE_APPLE else _OF_SHARED
+    return share, f"the {stated / GIB:g} GiB that it shares with the system, {why}"
 
 
 def longest_context(

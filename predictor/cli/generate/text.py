@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from predictor.cli.model_text import NAME_COLUMNS
 from predictor.cli.tables import render_table
 from predictor.core.text import printable, shortened
+from predictor.core.units import GIB
 from predictor.core.wording import NOTHING, number
 from predictor.services.generation.generate import Generation, Interval
 
@@ -19,7 +20,7 @@ _COLUMNS = (
     "Tokens/s",
     "80 % interval",
     "At most",
-    "Memory GB",
+    "Memory GiB",
     "Fits",
     "Longest context",
 )
@@ -74,7 +75,7 @@ def _row(each: Generation) -> list[str]:
         number(each.decode_tokens_per_s),
         _between(_rate(token.high, batch), _rate(token.low, batch)) if token else NOTHING,
         number(_rate(token.bound, batch)) if token else NOTHING,
-        number(each.memory.total / 2**30),
+        number(each.memory.total / GIB),
         {True: "yes", False: "no", None: "not known"}[each.fits],
         NOTHING if each.longest_context is None else f"{each.longest_context:,}",
     ]

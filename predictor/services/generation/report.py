@@ -19,12 +19,11 @@ from predictor.core.report import (
     Tone,
 )
 from predictor.core.text import plural
+from predictor.core.units import GIB
 from predictor.core.wording import NOTHING, memory_text, number, shown
 from predictor.services.generation.generate import Generation, Interval
 from predictor.services.report.versions import PROGRAM
 from predictor.services.report.words import Field, brief, count, figures, table_of, words
-
-_GB = 2**30  # as memory is sold
 
 
 def generation_report(size: str, results: Sequence[Generation], created: datetime) -> Report:
@@ -110,7 +109,7 @@ _COLUMNS: tuple[Field[Generation], ...] = (
     figures("tokens", "Tokens/s", lambda each: _figure(each.decode_tokens_per_s)),
     words("tokens80", "80 % interval", _tokens),
     figures("bound", "At most", _bound),
-    figures("memory", "Memory GB", lambda each: _figure(each.memory.total / _GB)),
+    figures("memory", "Memory GiB", lambda each: _figure(each.memory.total / GIB)),
     words("fits", "Memory", lambda each: memory_text(each.fits)),
     figures("context", "Longest context", _longest),
 )

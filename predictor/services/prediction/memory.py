@@ -42,5 +42,5 @@ def peak_bytes(graph: OperatorGraph, targets: Sequence[Target]) -> NDArray[np.fl
 
 
 def _device_bytes(target: Target) -> int | None:
-    stated = target.device.metric("dram_gb")
-    return None if stated is None else round(stated * 1e9)
+    known = target.device.memory_bytes
+    return None if known is None else round(known)

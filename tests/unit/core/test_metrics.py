@@ -14,7 +14,7 @@ SHIPPED = [
 
 UNIT_OF_SUFFIX = {
     "_mhz": "MHz", "_tflops": "TFLOP/s", "_tops": "TOP/s", "_kb": "KiB", "_kb_per_core": "KiB",
-    "_gb": "GB", "_gbps": "GB/s", "_w": "W", "_nm": "nm",
+    "_gb": "GiB", "_gbps": "GB/s", "_w": "W", "_nm": "nm",
 }  # fmt: skip
 
 

@@ -92,7 +92,7 @@ def test_metals_share_is_what_it_logs() -> None:
 def test_a_published_run_shows_that_more_fits() -> None:
     card = device(Family.GPU, 16, "NVIDIA", host_link_gbps=31.5)
     usable = usable_memory(card, 15 * GIB)
-    assert usable == (15 * GIB, "a published run took 15 of its 16 GB")
+    assert usable == (15 * GIB, "a published run took 15 of its 16 GiB")
     assert usable_memory(card, 14 * GIB) == usable_memory(card)
     # A card of the user with less memory gives no more than it has.
     smaller = usable_memory(device(Family.GPU, 12, "NVIDIA", host_link_gbps=31.5), 15 * GIB)

@@ -35,13 +35,13 @@ def test_the_fastest_is_first_and_what_has_no_number_says_why():
     assert chart.bars[2].value is None
     titles = [column.title for column in table.columns]
     assert table.rows[0].cells[titles.index("At most")].value >= fastest.high80
-    assert {"First token ms", "Tokens/s", "Memory GB", "Longest context"} <= set(titles)
+    assert {"First token ms", "Tokens/s", "Memory GiB", "Longest context"} <= set(titles)
     assert [row.cells[titles.index("Memory")].text for row in table.rows] == [
         "fits", "does not fit", "not known",
     ]  # fmt: skip
     first, small, none = (item.text for item in reasons.items)
     assert "tokens bound by reading the weights" in first
-    assert "90% of the card's 24 GB" in first
+    assert "90% of the card's 24 GiB" in first
     assert "it does not fit" in small
     assert "no runtime of language models" in none
     assert report_of(report_document(report)) == report

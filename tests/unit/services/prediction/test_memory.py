@@ -51,8 +51,8 @@ def test_memory_is_that_of_the_engine(precision: Precision) -> None:
     table = RooflineEngine().predict([GRAPH], [target], {})
     (use,) = memory_uses(GRAPH, [target])
     assert use.peak_bytes == pytest.approx(table.memory_bytes[0, 0])
-    assert use.device_bytes == 1e7
-    assert table.fits_memory[0][0] is (use.peak_bytes <= 1e7)
+    assert use.device_bytes == round(1e-2 * 2**30)
+    assert table.fits_memory[0][0] is (use.peak_bytes <= 1e-2 * 2**30)
 
 
 def test_memory_is_shown_with_that_of_the_device() -> None:
@@ -63,8 +63,8 @@ def test_memory_is_shown_with_that_of_the_device() -> None:
         context = TableContext(place, LatencyUnit.MS)
         column = COLUMN_BY_ID["memory"]
         assert column.title(context) == "Memory"
-        assert column.text(row, context) == "8 MB of 4 MB"
+        assert column.text(row, context) == "8 MB of 0.004 GiB"
     assert memory_details(prediction) == (
-        "8 MB of 4 MB, does not fit; 8 MB weights, 0 B activations"
+        "8 MB of 0.004 GiB, does not fit; 8 MB weights, 0 B activations"
     )
     assert memory_text(None) == "not known"
