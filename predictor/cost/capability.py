@@ -199,7 +199,7 @@ def known_capability(target: Target) -> tuple[Capability, MissingMetricError | N
         bound_half_macs_per_s=rates.highest_float(matrix, may_halve=True),
         bound_integer_macs_per_s=bound_integer,
         bound_float_bytes=min(activation_bytes, _HALF_WIDTH) if may_halve else activation_bytes,
-        on_chip_bytes=_on_chip_bytes(device),
+        on_chip_bytes=on_chip_bytes(device),
         dram_bytes=math.nan if device.memory_bytes is None else device.memory_bytes,
     )
     return known, gap
@@ -318,7 +318,8 @@ def _most_of_cores(device: Device) -> float:
     return most or math.nan
 
 
-def _on_chip_bytes(device: Device) -> float:
+def on_chip_bytes(device: Device) -> float:
+    """Return the caches and on-chip memory of the whole device, NaN where none is known."""
     names = ("l2_kb", "llc_kb", "onchip_sram_kb")
     stated = [value for value in map(device.metric, names) if value is not None]
     return sum(stated) * _KIB if stated else math.nan

@@ -159,6 +159,14 @@ def bound(passes: Passes, machine: Machine) -> Floats:
     return np.maximum(moved, work)
 
 
+class Origin(StrEnum):
+    """Where a measured deviation comes from."""
+
+    PUBLISHED = "published"
+    PROBED = "probed by you"
+    MEASURED = "measured by you"
+
+
 @dataclass(frozen=True, slots=True)
 class Observed:
     """A measured deviation from physics.
@@ -170,7 +178,7 @@ class Observed:
         group: of the format of weights.
         deviation: logarithm of measured over physical time, the median of its rates.
         rates: number of measured rates.
-        own: whether the user measured it.
+        origin: whose it is.
     """
 
     device: str
@@ -179,7 +187,7 @@ class Observed:
     group: Group
     deviation: float
     rates: int = 1
-    own: bool = False
+    origin: Origin = Origin.PUBLISHED
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +212,9 @@ class Scales:
 
 
 _OWN_NOISE: Final = 0.02  # repeats of one rate by llama-bench
+# Assumed: a probe runs under another runtime, to which no backend is fitted. Under two that are,
+# the deviations of one GPU differ by 0.12 (14 pairs in rates.json, without CDNA).
+_PROBE_NOISE: Final = 0.2
 _OTHER_GROUP: Final = 0.15  # of a group of formats that was measured on fewer kinds of silicon
 _FEW_SILICON: Final = 6
 
@@ -254,7 +265,8 @@ class Deviations:
 
     def noise(self) -> Floats:
         """Return the variance of each measurement, float64 [N]."""
-        return np.array([_OWN_NOISE**2 if o.own else self.scales.noise**2 for o in self.observed])
+        of = {Origin.MEASURED: _OWN_NOISE, Origin.PROBED: _PROBE_NOISE}
+        return np.array([of.get(o.origin, self.scales.noise) ** 2 for o in self.observed])
 
     def of(self, targets: Sequence[Observed]) -> tuple[Floats, Floats]:
         """Return mean and standard deviation of each target's deviation, float64 [T] each."""
@@ -263,7 +275,7 @@ class Deviations:
         prior = s.architecture**2 + s.silicon**2 + s.format**2 + s.blind**2 + other
         if not self.observed:
             return np.zeros(len(targets)), s.widen * np.sqrt(prior + s.noise**2)
-        mine = {(o.device, o.group) for o in self.observed if o.own}
+        mine = {(o.device, o.group) for o in self.observed if o.origin is Origin.MEASURED}
         again = np.array([_OWN_NOISE if (t.device, t.group) in mine else s.noise for t in targets])
         if not self._solved:
             own = self.covariance(self.observed, self.observed) + np.diag(self.noise())
@@ -301,8 +313,9 @@ def evidence_text(target: Observed, observed: Sequence[Observed], title: str) ->
         ("on this architecture", ("architecture",)),
     ):
         rows = [o for o in observed if _is(o, target, *names) and getattr(o, names[0])]
-        if any(o.own for o in rows):
-            return f"measured by you {what}"
+        for origin in (Origin.MEASURED, Origin.PROBED):
+            if any(o.origin is origin for o in rows):
+                return f"{origin} {what}"
         if rows:
             count = sum(o.rates for o in rows)
             rates = "1 published rate" if count == 1 else f"{count} published rates"

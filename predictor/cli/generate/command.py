@@ -10,7 +10,7 @@ from pathlib import Path
 from predictor.cli.catalogue import open_catalogue
 from predictor.cli.console import Console
 from predictor.cli.generate.text import generation_text
-from predictor.core.errors import InputError
+from predictor.core.errors import CtmError, InputError
 from predictor.core.records import Device
 from predictor.services.devices.catalogue import Catalogue, means_this_machine
 from predictor.services.generation.document import generation_document, size_of
@@ -20,10 +20,12 @@ from predictor.services.generation.generate import (
     MeasuredRate,
     generate,
 )
+from predictor.services.generation.probes import DecodeProbe, decode_probes
 from predictor.services.generation.report import generation_report
 from predictor.services.models.language import read_language_model
 from predictor.services.report.files import check_report_path, save_report
 from predictor.services.report.pdf import report_pdf
+from predictor.services.signatures.own import stored_signatures
 
 _TOO_SLOW = 1  # exit code
 _MEASURED = "--measured"
@@ -47,7 +49,8 @@ def run(options: argparse.Namespace, console: Console) -> int:
         options.runtime,
     )
     devices = _devices(options, catalogue)
-    results = generate(model, devices, request, _measured(options, catalogue))
+    probes = _probes(options, console, devices)
+    results = generate(model, devices, request, _measured(options, catalogue), probes)
     least = options.min_tokens_per_s
     if all(each.token is None for each in results) and (least is not None or len(results) == 1):
         # Exit code 0 would pass for a rate that nothing has.
@@ -72,6 +75,17 @@ def _devices(options: argparse.Namespace, catalogue: Catalogue) -> list[Device]:
     if not devices:
         devices += catalogue.cross_section
     return list({device.id: device for device in devices}.values())
+
+
+def _probes(
+    options: argparse.Namespace, console: Console, devices: Sequence[Device]
+) -> list[DecodeProbe]:
+    """Return what the user probed of devices; a store that fails costs no prediction."""
+    try:
+        return decode_probes(stored_signatures(options.store).measured, devices)
+    except CtmError as error:
+        console.error(f"ctm: probes are left out: {error}")
+        return []
 
 
 def _measured(options: argparse.Namespace, catalogue: Catalogue) -> list[MeasuredRate]:

@@ -15,6 +15,7 @@ import onnx
 
 from predictor.probing.networks import layers, tokens
 from predictor.probing.networks.codes import checked_batch, checked_code
+from predictor.probing.networks.weights import unit_gain_bound
 from predictor.probing.networks.writer import NetworkWriter, Value
 
 _WIDTHS = (32, 48, 64, 96, 128, 160, 192, 256, 320, 384, 512, 640)
@@ -88,6 +89,34 @@ def _products(writer: NetworkWriter, batch: int, code: list[int]) -> Value:
         x = layers.relu(writer, f"relu{index}", x)
         x = tokens.project(writer, f"down{index}", x, width)
     return x
+
+
+def _decode(writer: NetworkWriter, batch: int, code: list[int]) -> Value:
+    """Feed-forward blocks of a decoder at one token: thin products over weights that fill no cache.
+
+    Reading the weights takes nearly all of their time, as it does when a language model generates.
+    """
+    depth, width, inner = code
+    x = writer.input("tokens", (batch, 1, width))
+    for index in range(depth):
+        name = f"layer{index}"
+        y = tokens.layer_norm(writer, f"{name}.norm", x)
+        gate = layers.silu(writer, f"{name}.act", _thin(writer, f"{name}.gate", y, inner))
+        up = _thin(writer, f"{name}.up", y, inner)
+        y = writer.node("Mul", f"{name}.gated", [gate, up], up.shape)
+        x = layers.add(writer, f"{name}.add", x, _thin(writer, f"{name}.down", y, width))
+    return x
+
+
+# Deflate looks back 32 KiB: weights of this period shrink to a hundredth in a kit. A prime, so that
+# rows of a matrix differ.
+_PERIOD = 4099
+
+
+def _thin(writer: NetworkWriter, name: str, x: Value, width: int) -> Value:
+    shape = (x.shape[-1], width)
+    weight = writer.weight(f"{name}.weight", shape, unit_gain_bound(x.shape[-1]), _PERIOD)
+    return writer.node("MatMul", name, [x, weight], (*x.shape[:-1], width))
 
 
 def _gated(writer: NetworkWriter, batch: int, code: list[int]) -> Value:
@@ -248,6 +277,12 @@ FAMILIES: dict[str, Family] = {
         ("depth", "rows", "width", "inner width"),
         ((1, 2), (32, 64, 98, 128), (576, 768, 896, 1024), (1536, 2048, 2560, 3072)),
         _products,
+    ),
+    # 35 to 277 MB of weights: more than the caches of most devices.
+    "decode": Family(
+        ("depth", "width", "inner width"),
+        ((1, 2), (1024, 1536, 2048), (2816, 4096, 5632)),
+        _decode,
     ),
     "gated": Family(
         ("depth", "width", "size", "kernel"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -77,11 +78,21 @@ class NetworkWriter:
         self._nodes.append(helper.make_node(op_type, names, [output.name], name=name, **attributes))
         return output
 
-    def weight(self, name: str, shape: tuple[int, ...], bound: float) -> Value:
-        """Declare a weight with generated values within ``bound``."""
+    def weight(self, name: str, shape: tuple[int, ...], bound: float, period: int = 0) -> Value:
+        """Declare a weight with generated values within ``bound``.
+
+        Args:
+            name: unique in the network; the values follow from it.
+            shape: of the weight.
+            bound: largest magnitude.
+            period: number of values after which they come again, so that an archive holds a large
+                weight in few bytes; 0 for none.
+        """
         if self._with_weights:
+            drawn = (min(period, math.prod(shape)),) if period else shape
+            values = uniform(f"{self.name}/{name}", drawn, bound)
             # ONNX wants raw data little-endian on every machine.
-            data = uniform(f"{self.name}/{name}", shape, bound).astype("<f4").tobytes()
+            data = np.resize(values, shape).astype("<f4").tobytes()
             tensor = TensorProto(name=name, dims=shape, data_type=TensorProto.FLOAT, raw_data=data)
         else:
             tensor = TensorProto(

@@ -25,7 +25,9 @@ from predictor.language.memory import (
 from predictor.language.passes import Passes, decode_pass, prefill_passes
 from predictor.language.rates import (
     Z80,
+    Group,
     Observed,
+    Origin,
     Part,
     Phase,
     bound,
@@ -43,6 +45,7 @@ from predictor.language.runtimes import (
     table_on_host,
 )
 from predictor.language.weights import FORMATS, KV_BITS, WeightFormat, weight_format
+from predictor.services.generation.probes import DecodeProbe
 
 WEIGHT_FORMATS: Final = tuple(FORMATS)
 KV_PRECISIONS: Final = tuple(KV_BITS)
@@ -176,6 +179,7 @@ def generate(
     devices: Sequence[Device],
     request: GenerationRequest,
     measured: Sequence[MeasuredRate] = (),
+    probes: Sequence[DecodeProbe] = (),
 ) -> list[Generation]:
     """Predict a run on devices.
 
@@ -184,6 +188,7 @@ def generate(
         devices: targets.
         request: the run.
         measured: of this run; they calibrate the device that they are of and those near it.
+        probes: of some devices; they calibrate as well, with the noise of another runtime.
 
     Returns:
         One entry a device, in their order; what cannot run has its problem.
@@ -195,7 +200,7 @@ def generate(
     check(model, request)
     work = _Work(model, request)
     planned = [_planned(device, request) for device in devices]
-    own = _own(work, request, measured)
+    own = _own(work, request, measured, probes)
     of_backend: dict[str, list[_Plan]] = defaultdict(list)
     for plan in planned:
         if isinstance(plan, _Plan):
@@ -289,22 +294,44 @@ class _Work:
 
 
 def _own(
-    work: _Work, request: GenerationRequest, measured: Sequence[MeasuredRate]
+    work: _Work,
+    request: GenerationRequest,
+    measured: Sequence[MeasuredRate],
+    probes: Sequence[DecodeProbe],
 ) -> dict[str, list[Observed]]:
-    """Return the deviations of the user's measurements by backend."""
+    """Return the deviations of the user's measurements and probes by backend."""
     own: dict[str, list[Observed]] = defaultdict(list)
     for each in measured:
         plan = _planned(each.device, request)
         if isinstance(plan, InputError):
             raise plan
-        group = group_of(plan.form)
-        c = shipped_rates()[plan.backend].coefficients
-        parts = decode_parts(work.decode(plan.form.name), plan.machine, c, group)
-        seconds = request.batch / each.tokens_per_s
-        deviation = math.log(seconds / float(sum(part.sum() for part in parts.values())))
-        target = target_of(plan.device, group)
-        own[plan.backend].append(replace(target, deviation=deviation, rates=1, own=True))
+        passes, seconds = work.decode(plan.form.name), request.batch / each.tokens_per_s
+        own[plan.backend].append(
+            _observed(plan, [(passes, seconds)], group_of(plan.form), Origin.MEASURED)
+        )
+    of_device: dict[str, list[DecodeProbe]] = defaultdict(list)
+    for probe in probes:
+        of_device[probe.device.id].append(probe)
+    for each_device in of_device.values():
+        plan = _planned(each_device[0].device, request)
+        if isinstance(plan, _Plan):
+            runs = [(probe.passes, probe.seconds) for probe in each_device]
+            own[plan.backend].append(_observed(plan, runs, Group.HALF, Origin.PROBED))
     return own
+
+
+def _observed(
+    plan: _Plan, runs: Sequence[tuple[Passes, float]], group: Group, origin: Origin
+) -> Observed:
+    """Return the median deviation of runs on a device from physics, of passes and their seconds."""
+    c = shipped_rates()[plan.backend].coefficients
+    deviations = []
+    for passes, seconds in runs:
+        parts = decode_parts(passes, plan.machine, c, group)
+        deviations.append(math.log(seconds / float(sum(part.sum() for part in parts.values()))))
+    target = target_of(plan.device, group)
+    deviation = float(np.median(deviations))
+    return replace(target, deviation=deviation, rates=len(runs), origin=origin)
 
 
 def _predict(
@@ -325,7 +352,9 @@ def _predict(
             (float(means[at]), float(spreads[at])) for means, spreads in of_phase.values()
         )
         observed = deviations[Phase.DECODE].observed
-        is_own = any(o.own and o.device == plan.device.id for o in observed)
+        is_own = any(
+            o.origin is not Origin.PUBLISHED and o.device == plan.device.id for o in observed
+        )
         basis = Basis.PROBED if is_own else Basis.ZERO_SHOT if observed else Basis.ANALYTIC
         usable = usable_memory(plan.device, backend.held.get(plan.device.id, 0))
         form, on_host = plan.form.name, table_on_host(plan.device, name)

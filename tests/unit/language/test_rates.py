@@ -15,6 +15,7 @@ from predictor.language.rates import (
     Deviations,
     Group,
     Observed,
+    Origin,
     Part,
     Scales,
     bound,
@@ -189,7 +190,7 @@ def test_devices_without_an_architecture_share_nothing():
 
 def test_the_users_measurement_is_nearly_what_is_predicted():
     published = Deviations(SCALES, (seen("a", "die", "arch", 0.3),))
-    own = published.with_own([seen("a", "die", "arch", -0.2, own=True)])
+    own = published.with_own([seen("a", "die", "arch", -0.2, origin=Origin.MEASURED)])
     target = seen("a", "die", "arch", math.nan)
     (before,), (wide,) = published.of([target])
     (after,), (narrow,) = own.of([target])
@@ -216,5 +217,7 @@ def test_evidence_names_the_nearest_measurements():
     assert evidence_text(target, rows, "T") == "1 published rate of T on this chip"
     rows.append(seen("a", "die", "arch", 0.1, Group.HALF))
     assert "on this device with other weights" in evidence_text(target, rows, "T")
-    rows.append(seen("a", "die", "arch", 0.1, own=True))
+    rows.append(seen("a", "die", "arch", 0.1, origin=Origin.PROBED))
+    assert evidence_text(target, rows, "T") == "probed by you on this device with such weights"
+    rows.append(seen("a", "die", "arch", 0.1, origin=Origin.MEASURED))
     assert evidence_text(target, rows, "T") == "measured by you on this device with such weights"

@@ -19,6 +19,7 @@ SMALL = {
     "patches": (1, 2, 32, 8, 8),
     "products": (2, 4, 48, 64),
     "matrices": (1, 32, 576, 1536),
+    "decode": (1, 1024, 2816),
     "gated": (1, 16, 7, 3),
     "windows": (1, 2, 16, 2, 4),
     "dense": (2, 32, 7, 3),
@@ -74,6 +75,8 @@ def test_equal_codes_give_equal_files_and_a_batch_scales_the_work(space: str) ->
         ("patches", (1, 2, 32, 8, 8), 64 * 192 * 64 + 12 * 64 * 64**2 + 2 * 64**2 * 64),
         ("products", (3, 16, 128, 1024), 3 * 2 * 16 * 128 * 1024),
         ("matrices", (2, 64, 768, 3072), 2 * 2 * 64 * 768 * 3072),
+        # Gate, up and down of each layer.
+        ("decode", (2, 1024, 4096), 2 * 3 * 1024 * 4096),
         # To 4 * 24 channels and back, a window of 5, a gate of 24 numbers.
         ("gated", (1, 24, 14, 5), 14**2 * 96 * (2 * 24 + 25) + 2 * 96 * 24),
         # 3 * 3 windows of T = 36 tokens of W = 2 * 24, each 12 T W^2 + 2 T^2 W.

@@ -3,14 +3,19 @@ from __future__ import annotations
 import dataclasses
 import math
 
+import numpy as np
 import pytest
 
 from predictor.core.errors import InputError
 from predictor.core.metrics import Family
-from predictor.core.records import Basis, Device
+from predictor.core.records import Basis, Device, TargetId
+from predictor.cost.engine import TargetMeasurements
 from predictor.devices.catalogue import shipped_devices
+from predictor.probing.networks.graphs import pool_graph
+from predictor.probing.networks.pool import load_pool
 from predictor.services.generation.document import generation_document, size_of
 from predictor.services.generation.generate import GenerationRequest, MeasuredRate, generate
+from predictor.services.generation.probes import DecodeProbe, decode_probes
 from tests.unit.language.decoders import EXPERTS, TINY, gpu
 
 LLAMA = dataclasses.replace(
@@ -189,3 +194,36 @@ def test_the_document_has_every_key_without_a_number_too():
 def test_the_size_of_experts_is_told_by_token():
     assert size_of(LLAMA) == "8.03 B parameters"
     assert size_of(EXPERTS).endswith("B of them a token")
+
+
+def probed(device: Device, seconds_over: float, threads: int) -> list[DecodeProbe]:
+    """Probes of a device that take ``seconds_over`` times its stated bandwidth's time."""
+    networks = [n for n in load_pool() if n.space == "decode"]
+    graphs = [graph for n in networks if (graph := pool_graph(n.fingerprint))]
+    stated = device.metrics["dram_bw_gbps"] * 1e9
+    latency_ms = np.array([4e3 * n.parameters / stated * seconds_over for n in networks])
+    measured = TargetMeasurements("", graphs, latency_ms, np.full(len(graphs), 0.01))
+    return decode_probes({TargetId(device.id, "onnxruntime", "fp32", threads): measured}, [device])
+
+
+def test_probes_in_the_shape_of_a_token_calibrate_their_device_halfway():
+    device = CATALOGUE["core-i7-1165g7"]
+    (before,) = generate(LLAMA, [device], GenerationRequest())
+    slow, quick = (
+        generate(LLAMA, [device], GenerationRequest(), probes=probed(device, over, 4))[0]
+        for over in (4.0, 1.1)
+    )
+    assert slow.decode_tokens_per_s < quick.decode_tokens_per_s
+    assert slow.decode_tokens_per_s > before.decode_tokens_per_s / 4
+    assert slow.basis is Basis.PROBED
+    assert slow.evidence.startswith("probed by you on this device")
+    assert slow.token.high / slow.token.low < before.token.high / before.token.low
+    assert slow.first_token == before.first_token
+
+
+def test_a_probe_of_one_thread_or_within_the_caches_tells_nothing():
+    device = CATALOGUE["rpi5"]
+    assert len(probed(device, 1.1, 4)) == 6
+    assert probed(device, 1.1, 1) == []
+    cached = dataclasses.replace(device, metrics={**device.metrics, "llc_kb": 200_000.0})
+    assert probed(cached, 1.1, 4) == []
