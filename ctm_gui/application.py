@@ -169,6 +169,7 @@ class Application:
                 self.workspace.what_if,
                 remembered_unit(self.settings),
                 self.settings.get(table.BUDGET_MS) or None,
+                self.workspace.language.run(),
             )
         )
 

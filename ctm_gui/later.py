@@ -36,6 +36,7 @@ VIEWS = (
     "ctm_gui.devices.view",
     "ctm_gui.history.truth_plot",
     "ctm_gui.history.view",
+    "ctm_gui.language.view",
     "ctm_gui.window.central_views",
 )
 ENGINE = (

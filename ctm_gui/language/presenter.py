@@ -1,215 +1,245 @@
-"""The state of the window of a language model: its run, the results by device, curves."""
+"""The state of the Language tab: model, run, what was measured; results and curves of devices."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from enum import StrEnum
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 
-import numpy as np
-import numpy.typing as npt
 from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QUndoStack
 
+from ctm_gui.language.curves import Along, Curve, curve_of
 from ctm_gui.targets.choice import TargetSelection
-from ctm_gui.widgets.grid import Grid, number_column, text_column
-from predictor.core.errors import InputError
+from ctm_gui.tasks.serial import SerialWorker, Task
+from ctm_gui.tasks.store_client import OwnMeasurements
+from ctm_gui.undo import UndoStep
+from predictor.core.errors import CtmError
 from predictor.core.records import Device
-from predictor.core.units import GIB
-from predictor.core.wording import memory_text, shown
+from predictor.core.wording import number, shown
 from predictor.services.generation.document import size_of
 from predictor.services.generation.generate import (
     Generation,
     GenerationRequest,
-    Interval,
+    LanguageRun,
+    MeasuredRate,
     generate,
 )
+from predictor.services.generation.probes import DecodeProbe, decode_probes
 from predictor.services.models.language import LanguageModel
 
-_POINTS: Final = 24
-_MOST_BATCH: Final = 64
+NOTHING_YET = (
+    "Drop the config.json of a language model from Hugging Face on this window, or its decoder in "
+    "ONNX: tokens a second and memory of the ticked devices are shown here."
+)
+NO_DEVICE = "Tick a device to see how fast it generates."
+WORKING = "Working out tokens a second…"
 
 
-class Along(StrEnum):
-    """What a curve goes along."""
-
-    CONTEXT = "context"
-    PROMPT = "prompt"
-    BATCH = "batch"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Curve:
-    """Numbers of one device along one count of the run.
+@dataclass(frozen=True, slots=True)
+class LanguageState:
+    """All that the user chose; an undo step goes from one state to another.
 
     Attributes:
-        along: the count.
-        at: its values, float64 [P].
-        median, low, high: of tokens a second, along the prompt of ms to the first token,
-            float64 [P].
+        model: that is open; None at first.
+        request: the run.
+        measured: the user's own rates by the device's id.
     """
 
-    along: Along
-    at: npt.NDArray[np.float64]
-    median: npt.NDArray[np.float64]
-    low: npt.NDArray[np.float64]
-    high: npt.NDArray[np.float64]
+    model: LanguageModel | None = None
+    request: GenerationRequest = field(default_factory=GenerationRequest)
+    measured: Mapping[str, MeasuredRate] = field(default_factory=dict)
 
 
-class GenerationPresenter(QObject):
-    """One language model on the ticked devices.
+class LanguagePresenter(QObject):
+    """One language model on the ticked devices; works while its tab is looked at.
 
-    ``changed`` is emitted when the results are others, ``opened`` when the model is.
+    ``state_changed`` is emitted when ``state`` is another, ``results_changed`` when ``results`` and
+    ``message`` are, ``curves_changed`` when ``curves`` are.
 
     Args:
         selection: the ticked devices.
+        own: the user's measurements, of which probes count.
+        worker: the thread that predictions are made on.
+        undo_stack: gets a step for each choice of the user's.
         parent: owner.
     """
 
-    changed = Signal()
-    opened = Signal()
+    state_changed = Signal()
+    results_changed = Signal()
+    curves_changed = Signal()
 
-    def __init__(self, selection: TargetSelection, parent: QObject | None = None) -> None:
+    def __init__(
+        self,
+        selection: TargetSelection,
+        own: OwnMeasurements,
+        worker: SerialWorker,
+        undo_stack: QUndoStack,
+        parent: QObject | None = None,
+    ) -> None:
         super().__init__(parent)
-        self._selection = selection
-        self.model: LanguageModel | None = None
-        self.request = GenerationRequest()
+        self._selection, self._own, self._worker = selection, own, worker
+        self._undo_stack = undo_stack
+        self._task: Task | None = None
+        self._curves_task: Task | None = None
+        self._active, self._stale = False, True
+        self.state = LanguageState()
         self.results: Sequence[Generation] = ()
-        self.problem = ""
-        selection.changed.connect(self._predict)
+        self.message = NOTHING_YET
+        self.curves: Sequence[Curve] = ()
+        selection.changed.connect(self._refresh)
+        own.changed.connect(self._refresh)
+
+    @property
+    def settled(self) -> bool:
+        """Whether results and curves are those of the present state."""
+        return self._task is None and self._curves_task is None
 
     @property
     def size(self) -> str:
         """Name and size of the model in words."""
-        if self.model is None:
+        if self.state.model is None:
             return ""
-        architecture = self.model.architecture
+        architecture = self.state.model.architecture
         context = f"context of {architecture.max_context:,} tokens"
         return f"{shown(architecture.name)}: {size_of(architecture)}, {context}"
 
+    def run(self) -> Callable[[], LanguageRun | None]:
+        """Return work that predicts the present run for a report, None without a number."""
+        model, request, devices = self.state.model, self.state.request, self._devices()
+        if model is None or not devices:
+            return lambda: None
+        work = self._work(devices)
+
+        def run() -> LanguageRun | None:
+            try:
+                return LanguageRun(model.architecture, request, work())
+            except CtmError:
+                return None  # the tab says why
+
+        return run
+
     def open(self, model: LanguageModel) -> None:
         """Show another model, in the format that its file has."""
-        self.model = model
-        weights = model.recognised.weights if model.recognised else ""
-        self.request = replace(self.request, weights=weights)
-        self.opened.emit()
-        self._predict()
+        longest = model.architecture.max_context
+        request = replace(self.state.request, weights=model.weights)
+        if request.longest > longest:
+            request = replace(request, prompt=max(longest // 2, 1), new=longest // 4, context=0)
+        state = replace(self.state, model=model, request=request)
+        self._push(f"Open {shown(model.architecture.name)}", state)
 
-    def ask(self, request: GenerationRequest) -> None:
-        """Predict another run."""
-        if request != self.request:
-            self.request = request
-            self._predict()
+    def ask(self, request: GenerationRequest, words: str, *, typed: str = "") -> None:
+        """Predict another run.
 
-    def curve(self, device: Device, along: Along) -> Curve | None:
-        """Return the numbers of a device along a count; None where it has none."""
-        if self.model is None:
-            return None
-        architecture, request = self.model.architecture, self.request
-        most = architecture.max_context
-        if along is Along.BATCH:
-            counts = [n for n in range(1, _MOST_BATCH + 1) if n & (n - 1) == 0]
-            runs = [replace(request, batch=n) for n in counts]
-        elif along is Along.PROMPT:
-            counts = _steps(most - request.new)
-            runs = [replace(request, prompt=n, context=0) for n in counts]
+        Args:
+            request: the run.
+            words: of the undo step.
+            typed: names the field that was typed into, see ``UndoStep``.
+        """
+        if request != self.state.request:
+            self._push(words, replace(self.state, request=request), typed)
+
+    def set_measured(self, device: Device, tokens_per_s: float | None) -> None:
+        """Take a rate that the user measured in the present run; None forgets that of a device."""
+        model, measured = self.state.model, dict(self.state.measured)
+        if model is None:
+            return
+        if tokens_per_s is None:
+            measured.pop(device.id, None)
+            words = f"Forget What Was Measured on {shown(device.name)}"
         else:
-            counts = _steps(most)
-            runs = [replace(request, context=n, prompt=1, new=1) for n in counts]
-        try:
-            points = [generate(architecture, [device], run)[0] for run in runs]
-        except InputError:
-            return None
-        times = [p.first_token if along is Along.PROMPT else p.token for p in points]
-        known = [time for time in times if time is not None]
-        if len(known) < len(times):
-            return None
-        return _curve(along, counts, known, [run.batch for run in runs])
+            usual = next((each for each in self.results if each.device.id == device.id), None)
+            # What is usual now may not be what the user asks for later.
+            request = replace(
+                self.state.request,
+                weights=usual.weights if usual else self.state.request.weights,
+                runtime=usual.runtime if usual else self.state.request.runtime,
+            )
+            rate = MeasuredRate(device, tokens_per_s, model.architecture, request)
+            measured[device.id] = rate
+            words = f"Measured {number(tokens_per_s)} Tokens/s on {shown(device.name)}"
+        if measured != self.state.measured:
+            self._push(words, replace(self.state, measured=measured))
 
-    def _predict(self) -> None:
-        self.results, self.problem = (), ""
-        if self.model is not None:
-            devices = self._selection.selected
-            try:
-                self.results = generate(self.model.architecture, devices, self.request)
-            except InputError as error:
-                self.problem = str(error)
-            if not devices:
-                self.problem = "Tick a device to see how fast it generates."
-        self.changed.emit()
+    def show_curves(self, devices: Sequence[Device], along: Along) -> None:
+        """Work out the curves of some devices along a count."""
+        if self._curves_task is not None:
+            self._curves_task.cancel()
+            self._curves_task = None
+        model = self.state.model
+        if model is None or not devices or not self.results:
+            self._on_curves(())
+            return
+        request = self.state.request
+        measured, probes = tuple(self.state.measured.values()), self._probes(devices)
 
+        def work() -> tuple[Curve, ...]:
+            made = (curve_of(model, device, request, along, measured, probes) for device in devices)
+            return tuple(curve for curve in made if curve is not None)
 
-def _steps(most: int) -> list[int]:
-    """Return counts up to ``most``, each some larger than the one before."""
-    counts = np.geomspace(1, max(most, 1), _POINTS).round().astype(int)
-    return sorted(set(counts.tolist()))
+        self._curves_task = self._worker.submit(
+            lambda _: work(), on_result=self._on_curves, on_error=lambda _: self._on_curves(())
+        )
 
+    def set_active(self, *, active: bool) -> None:
+        """Set whether the tab is looked at; nothing is computed for a hidden one."""
+        self._active = active
+        if active and self._stale:
+            self._refresh()
 
-def _curve(
-    along: Along, counts: Sequence[int], times: Sequence[Interval], batches: Sequence[int]
-) -> Curve:
-    low, median, high = (
-        np.array([getattr(time, name) for time in times]) for name in ("low", "median", "high")
-    )
-    at = np.array(counts, np.float64)
-    if along is Along.PROMPT:
-        return Curve(along, at, median, low, high)
-    tokens = 1000 * np.array(batches, np.float64)
-    return Curve(along, at, tokens / median, tokens / high, tokens / low)
+    def _push(self, words: str, state: LanguageState, typed: str = "") -> None:
+        change, back = (partial(self._set, each) for each in (state, self.state))
+        self._undo_stack.push(UndoStep(words, change, back, typed and f"language {typed}"))
 
+    def _set(self, state: LanguageState) -> None:
+        self.state = state
+        self.state_changed.emit()
+        self._refresh()
 
-def generation_grid(results: Sequence[Generation]) -> Grid:
-    """Return a row a device."""
-    first = [each.first_token for each in results]
-    token = [each.token for each in results]
-    rates = [each.decode_tokens_per_s for each in results]
-    batch = [each.request.batch for each in results]
-    slow, fast, most = (
-        [
-            None if time is None else 1000 * n / getattr(time, name)
-            for time, n in zip(token, batch, strict=True)
-        ]
-        for name in ("high", "low", "bound")
-    )
-    return Grid(
-        len(results),
-        [
-            text_column("device", "Device", [shown(each.device.name) for each in results]),
-            text_column("runtime", "Runtime", [each.runtime or "—" for each in results]),
-            text_column("weights", "Weights", [each.weights for each in results]),
-            number_column(
-                "first",
-                "First (ms)",
-                [None if each is None else each.median for each in first],
-                "Time from the prompt to the first token.",
-            ),
-            number_column("tokens", "Tokens/s", rates, "New tokens a second of all sequences."),
-            number_column("slow", "at least", slow, "Lower end of the 80 % interval."),
-            number_column("fast", "at most", fast, "Upper end of the 80 % interval."),
-            number_column("bound", "Bound", most, "Tokens a second that physics allows."),
-            number_column("memory", "Memory (GiB)", [e.memory.total / GIB for e in results]),
-            text_column("fits", "Fits", [memory_text(each.fits) for each in results]),
-            number_column(
-                "context",
-                "Context",
-                [each.longest_context for each in results],
-                "Longest context of a sequence that the memory holds, in tokens.",
-                lambda value: "—" if value is None else f"{value:,.0f}",
-            ),
-        ],
-    )
+    def _devices(self) -> list[Device]:
+        # A device in several configurations is one here: a language model has its own runtimes.
+        return list({device.id: device for device in self._selection.selected}.values())
 
+    def _probes(self, devices: Sequence[Device]) -> list[DecodeProbe]:
+        return decode_probes(self._own.signatures.measured, devices)
 
-def details(each: Generation) -> str:
-    """Return what a row rests on, a sentence a line."""
-    if each.token is None or each.first_token is None:
-        return each.problem
-    lines = [
-        f"Prompt bound by {each.first_token.binds}, tokens bound by {each.token.binds}.",
-        f"{each.basis}: {each.evidence}.",
-    ]
-    if each.usable is not None:
-        lines.append(f"Memory that it may take: {each.usable.assumption}.")
-    if each.fits is False:
-        lines.append("It does not fit: the rates are those that it would have if it did.")
-    return "\n".join(lines)
+    def _work(self, devices: Sequence[Device]) -> Callable[[], list[Generation]]:
+        model = self.state.model
+        assert model is not None  # noqa: S101  # callers looked
+        measured = tuple(self.state.measured.values())
+        return partial(
+            generate,
+            model.architecture,
+            devices,
+            self.state.request,
+            measured,
+            self._probes(devices),
+        )
+
+    def _refresh(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+        self._stale = not self._active
+        if not self._active:
+            return
+        devices = self._devices()
+        if self.state.model is None or not devices:
+            self._show((), NO_DEVICE if self.state.model else NOTHING_YET)
+            return
+        work = self._work(devices)
+        self._task = self._worker.submit(
+            lambda _: work(),
+            on_result=partial(self._show, message=""),
+            on_error=lambda error: self._show((), str(error)),
+        )
+
+    def _show(self, results: Sequence[Generation], message: str) -> None:
+        self._task = None
+        self.results, self.message = results, message
+        self.results_changed.emit()
+
+    def _on_curves(self, curves: Sequence[Curve]) -> None:
+        self._curves_task = None
+        self.curves = curves
+        self.curves_changed.emit()

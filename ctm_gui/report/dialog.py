@@ -35,6 +35,7 @@ SECTION_WORDS: dict[SectionId, str] = {
     SectionId.SUMMARY: "Ans&wer",
     SectionId.WHY: "Where the time &goes",
     SectionId.COMPARISON: "&Comparison",
+    SectionId.LANGUAGE: "La&nguage models",
     SectionId.MODELS: "&Models",
     SectionId.OPERATORS: "&Operators",
     SectionId.ATTENTION: "&Attention",

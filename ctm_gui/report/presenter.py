@@ -25,11 +25,13 @@ from predictor.core.progress import Progress
 from predictor.core.report import USUAL_SECTIONS, Report, SectionId
 from predictor.core.text import plural
 from predictor.core.units import LatencyUnit
+from predictor.services.generation.generate import LanguageRun
 from predictor.services.history.history import History
 from predictor.services.prediction.predict import explain
 from predictor.services.prediction.sensitivity import sensitivity_of
 from predictor.services.report.build import build_report
 from predictor.services.report.files import save_report
+from predictor.services.report.language import generation_report
 from predictor.services.report.probing import known_signatures
 from predictor.services.report.request import Asked, KnownSignature, ReportedModel, ReportRequest
 from predictor.services.report.versions import command_lines
@@ -42,16 +44,18 @@ class ReportSubject:
     """The subject of a report: the window's present comparison.
 
     Attributes:
-        comparison: with at least one row.
+        comparison: with at least one row, or none where a language model is open.
         what_if: that it was made with.
         unit: of the latencies.
         budget_ms: that latencies are held against, None without one.
+        language: returns the run of the Language tab, None where there is none.
     """
 
     comparison: Comparison
     what_if: WhatIf
     unit: LatencyUnit
     budget_ms: float | None
+    language: Callable[[], LanguageRun | None] = lambda: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +172,8 @@ class ReportPresenter(QObject):
             return
         self._is_reading = False
         request = self._request = _request_of(self._subject, signatures)
-        self._run(partial(_draft, request, self.choice), self._on_draft)
+        work = partial(_draft, request, self._subject.language, self.choice)
+        self._run(work, self._on_draft)
 
     def _lay_out(self, report: Report) -> None:
         self._run(partial(_laid_out, report, self.choice), self._on_draft)
@@ -239,8 +244,19 @@ def _request_of(subject: ReportSubject, signatures: tuple[KnownSignature, ...]) 
     )
 
 
-def _draft(request: ReportRequest, choice: ReportChoice, context: TaskContext) -> Draft:
-    report = build_report(request, cancel=context.token, report=context.report)
+def _draft(
+    request: ReportRequest,
+    language: Callable[[], LanguageRun | None],
+    choice: ReportChoice,
+    context: TaskContext,
+) -> Draft:
+    run = language()
+    runs = () if run is None else (run,)
+    if request.models or not runs:
+        asked = replace(request, language=runs)
+        report = build_report(asked, cancel=context.token, report=context.report)
+    else:
+        report = generation_report(runs, request.created)
     return _laid_out(report, choice, context)
 
 

@@ -142,7 +142,8 @@ _KEY = QKeySequence.StandardKey
     HISTORY_TAB,
     CHOOSE_TAB,
     CLOCKS_TAB,
-) = range(10)
+    LANGUAGE_TAB,
+) = range(11)
 TITLES = (
     "Compare",
     "Operators",
@@ -154,6 +155,7 @@ TITLES = (
     "History",
     "Choose",
     "Clocks",
+    "LLM",
 )
 
 FILE, EDIT, VIEW, TOOLS, HELP = "&File", "&Edit", "&View", "&Tools", "&Help"
@@ -161,7 +163,7 @@ MENUS = (FILE, EDIT, VIEW, TOOLS, HELP)
 
 ACTIONS: tuple[ActionSpec, ...] = (
     ActionSpec("open", FILE, "&Open…", lambda w: w.open_files(), _KEY.Open, "open",
-               tip="Open .onnx files"),
+               tip="Open .onnx files, or the config.json of a language model"),
     ActionSpec("open_folder", FILE, "Open &Folder…", lambda w: w.open_folder(), "Ctrl+Shift+O",
                "open", tip="Open every .onnx file in a folder and below it"),
     ActionSpec("read_again", FILE, "Reloa&d", lambda w: w.read_again(), "F5", "read",
@@ -207,6 +209,8 @@ ACTIONS: tuple[ActionSpec, ...] = (
                "tabs", tip="Which hardware keeps a budget, by its chance"),
     ActionSpec("clocks", VIEW, "Clock Fre&quencies", lambda w: w.show_tab(CLOCKS_TAB), "Ctrl+0",
                "tabs", tip="Latency over power modes and clocks of a device"),
+    ActionSpec("language", VIEW, "La&nguage Model", lambda w: w.show_tab(LANGUAGE_TAB),
+               "Ctrl+Shift+L", "tabs", tip="Tokens a second and memory of a language model"),
     ActionSpec("chart", VIEW, "C&hart", lambda w: w.show_compared(0), "Alt+1", "pages",
                tip="Latency of every model on every target"),
     ActionSpec("matrix", VIEW, "Mat&rix", lambda w: w.show_compared(1), "Alt+2", "pages",
@@ -221,7 +225,7 @@ ACTIONS: tuple[ActionSpec, ...] = (
                checkable=True, tip="Show or hide models and targets"),
     ActionSpec("messages", VIEW, "&Messages", lambda w: w.toggle_messages(), "Ctrl+M", "messages",
                checkable=True, tip="Show what happened in this session"),
-    ActionSpec("next_part", VIEW, "&Next Pane", lambda w: w.go_to_part(1), "F6",
+    ActionSpec("next_part", VIEW, "Ne&xt Pane", lambda w: w.go_to_part(1), "F6",
                "parts", tip="Put the focus into the next part: bar, models, targets, view"),
     ActionSpec("previous_part", VIEW, "Pre&vious Pane", lambda w: w.go_to_part(-1),
                "Shift+F6", "parts"),

@@ -30,6 +30,7 @@ from ctm_gui.devices.view import DevicesView
 from ctm_gui.graph.presenter import GraphPresenter
 from ctm_gui.graph.view import GraphTab, GraphView
 from ctm_gui.history.view import HistoryView
+from ctm_gui.language.view import LanguageView
 from ctm_gui.operators.view import OperatorsView
 from ctm_gui.prediction.explanation import WORKING, ExplanationPresenter
 from ctm_gui.roofline.view import RooflineView
@@ -43,6 +44,7 @@ from ctm_gui.window.actions import (
     CLOCKS_TAB,
     COMPARE_TAB,
     DEVICES_TAB,
+    LANGUAGE_TAB,
     OPERATORS_TAB,
     TIMELINE_TAB,
 )
@@ -64,13 +66,15 @@ View = (
     | HistoryView
     | ChooseView
     | ClocksView
+    | LanguageView
 )
 
 
 class CentralViews(QObject):
     """Makes the views and puts them into their tabs.
 
-    ``built`` is emitted once all views exist, ``probing_asked`` where one asks for the wizard.
+    ``built`` is emitted once all views exist, ``probing_asked`` where one asks for the wizard,
+    ``open_requested`` where one asks for files.
 
     Args:
         workspace: the data of the views.
@@ -82,6 +86,7 @@ class CentralViews(QObject):
 
     built = Signal()
     probing_asked = Signal()
+    open_requested = Signal()
 
     def __init__(
         self,
@@ -124,6 +129,7 @@ class CentralViews(QObject):
             self.history_view,
             self.choose_view,
             self.clocks_view,
+            self.language_view,
         )
 
     def set_theme(self, theme: Theme) -> None:
@@ -217,6 +223,8 @@ class CentralViews(QObject):
         self.clocks = ClocksPresenter(self.explanation, workspace.predictor, self)
         self.clocks_view = ClocksView(self.clocks)
         yield
+        self.language_view = LanguageView(workspace.language)
+        yield
         for index, view in enumerate(self.views):
             refuse_drops(view)
             if index != COMPARE_TAB:
@@ -268,7 +276,8 @@ class CentralViews(QObject):
         self.choose_view.budget_changed.connect(self._on_budget)
         self.choose_view.device_activated.connect(self.show_operators)
         self.choose_view.measuring_asked.connect(self._probe)
-        self._tabs.currentChanged.connect(self._look_at_clocks)
+        self._tabs.currentChanged.connect(self._look_at_tab)
+        self.language_view.open_requested.connect(self.open_requested)
 
     def _show(self) -> None:
         """Bring the new views up to the window's theme, unit, budget and comparison."""
@@ -279,7 +288,7 @@ class CentralViews(QObject):
         self.compare_tabs.show_page(self._settings.get(table.COMPARE_MODE))
         self._on_comparison()
         self.explanation_tabs.look()
-        self._look_at_clocks()
+        self._look_at_tab()
 
     def _on_comparison(self) -> None:
         self.explanation.set_comparison(self.workspace.comparison)
@@ -309,8 +318,10 @@ class CentralViews(QObject):
         change, back = (partial(self.operators_view.show_type, each) for each in (now, before))
         self.workspace.undo_stack.push(UndoStep(words, change, back))
 
-    def _look_at_clocks(self, *_: object) -> None:
-        self.clocks.set_active(active=self._tabs.currentIndex() == CLOCKS_TAB)
+    def _look_at_tab(self, *_: object) -> None:
+        tab = self._tabs.currentIndex()
+        self.clocks.set_active(active=tab == CLOCKS_TAB)
+        self.workspace.language.set_active(active=tab == LANGUAGE_TAB)
 
     def _show_clocks_pair(self) -> None:
         self.clocks_view.pair.set_choices(self.explanation.models, self.explanation.targets)

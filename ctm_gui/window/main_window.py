@@ -25,7 +25,13 @@ from ctm_gui.undo import UndoStep
 from ctm_gui.widgets.basic import splitter
 from ctm_gui.widgets.drop_overlay import DropOverlay, refuse_drops
 from ctm_gui.widgets.theme import LIGHT, Theme, ThemeChoice
-from ctm_gui.window.actions import COMPARE_TAB, DEVICES_TAB, TITLES, build_actions
+from ctm_gui.window.actions import (
+    COMPARE_TAB,
+    DEVICES_TAB,
+    LANGUAGE_TAB,
+    TITLES,
+    build_actions,
+)
 from ctm_gui.window.assistance import Assistance
 from ctm_gui.window.filter_steps import FilterSteps
 from ctm_gui.window.focus_parts import copy_from, go_to_part, select_all_in
@@ -47,9 +53,7 @@ from predictor.core.errors import HostError
 from predictor.core.units import LatencyUnit
 
 if TYPE_CHECKING:
-    from ctm_gui.language.dialog import LanguageModelDialog
     from ctm_gui.window.central_views import CentralViews
-    from predictor.services.models.language import LanguageModel
 
 _LEFT_WIDTH = 340
 # A folder of models changes the list once a model.
@@ -81,7 +85,6 @@ class MainWindow(QMainWindow):
         self._settings = settings
         self._central: CentralViews | None = None
         self._theme, self._unit = LIGHT, LatencyUnit.MS
-        self.language_model: LanguageModelDialog | None = None
         self.models_panel = ModelsPanel(workspace.shelf)
         self.targets_panel = TargetsPanel(workspace.selection)
         self.what_if_bar = WhatIfBar()
@@ -235,20 +238,6 @@ class MainWindow(QMainWindow):
         self.message_list.set_theme(theme)
         self.status_line.set_theme(theme)
         self.overlay.set_theme(theme)
-        if self.language_model is not None:
-            self.language_model.set_theme(theme)
-
-    def show_language_model(self, model: LanguageModel) -> None:
-        """Show a language model in its window, which stays open beside this one."""
-        from ctm_gui.language.dialog import LanguageModelDialog  # noqa: PLC0415
-        from ctm_gui.language.presenter import GenerationPresenter  # noqa: PLC0415
-
-        if self.language_model is None:
-            presenter = GenerationPresenter(self.workspace.selection, self)
-            self.language_model = LanguageModelDialog(presenter, self._theme, self)
-        self.language_model.show_model(model)
-        self.language_model.show()
-        self.language_model.activateWindow()
 
     def closeEvent(self, event: QCloseEvent) -> None:
         self._remember()
@@ -294,10 +283,11 @@ class MainWindow(QMainWindow):
     def _connect(self) -> None:
         workspace = self.workspace
         workspace.opened.connect(self._settings.add_recent)
-        workspace.language_model_opened.connect(self.show_language_model)
+        workspace.language_opened.connect(lambda: self.show_tab(LANGUAGE_TAB))
         workspace.activity_changed.connect(self._show_activity)
         workspace.what_if_changed.connect(self._show_what_if)
         workspace.comparison_changed.connect(self._show_engine)
+        workspace.language.state_changed.connect(self._show_activity)
         self.models_panel.open_requested.connect(self.open_files)
         self.models_panel.current_changed.connect(self._on_current_model)
         self.what_if_bar.batch_changed.connect(workspace.set_batch)
@@ -352,7 +342,8 @@ class MainWindow(QMainWindow):
     def _show_activity(self) -> None:
         busy = self.workspace.searching or bool(self.workspace.shelf.pending_count)
         self.actions_by_id["cancel"].setEnabled(busy)
-        self.actions_by_id["report"].setEnabled(bool(self.workspace.comparison.rows))
+        has_results = self.workspace.comparison.rows or self.workspace.language.state.model
+        self.actions_by_id["report"].setEnabled(bool(has_results))
         has_models = bool(self.workspace.shelf.entries)
         for action in ("remove", "read_again", "select_all"):
             self.actions_by_id[action].setEnabled(has_models)
@@ -408,6 +399,7 @@ class MainWindow(QMainWindow):
             self._central.set_unit(self._unit)
             self._central.built.connect(self._on_views)
             self._central.probing_asked.connect(self.probe_device)
+            self._central.open_requested.connect(self.open_files)
         return self._central
 
     def _on_views(self) -> None:

@@ -6,7 +6,6 @@ import gc
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtGui import QUndoStack
@@ -15,6 +14,7 @@ from ctm_gui.devices.library import DeviceLibrary
 from ctm_gui.devices.this_machine import ThisMachine
 from ctm_gui.history.presenter import HistoryPresenter
 from ctm_gui.history.projects import ProjectExchange
+from ctm_gui.language.presenter import LanguagePresenter
 from ctm_gui.models.shelf import ModelEntry, ModelShelf, ModelState
 from ctm_gui.prediction.run import ComparedModel, Comparison, WhatIf, compare
 from ctm_gui.targets.choice import TargetSelection
@@ -31,10 +31,16 @@ from predictor.services.devices.this_machine import THIS_MACHINE_ID, MachineRate
 from predictor.services.history.history import History
 from predictor.services.models.files import FoundFiles, absolute, find_model_files
 from predictor.services.models.ingestion import IngestionWorker
+from predictor.services.models.language import (
+    LanguageModel,
+    is_language_file,
+    language_model_of,
+    read_language_model,
+)
 
 DEVICE_SUFFIX = ".json"
 PROJECT_SUFFIX = ".ctmproject"
-CONFIGURATION = "config.json"  # of a language model, as Hugging Face names it
+LANGUAGE_SUFFIXES = (".json", ".safetensors", ".gguf")  # of configurations and what is beside them
 # A burst of changes (the check boxes of a group) makes one run.
 PREDICT_DELAY_MS = 15
 # While files are read one after another, what is shown follows them a few times a second.
@@ -52,10 +58,12 @@ class Workspace(QObject):
     """Owns the state of the window and keeps the comparison up to date with it.
 
     ``comparison_changed`` is emitted when ``comparison`` changes; ``activity_changed`` when
-    searching, reading or predicting begins or ends; ``opened`` gives the paths that were added.
+    searching, reading or predicting begins or ends; ``opened`` gives the paths that were added,
+    ``language_opened`` is emitted when the user opened a language model.
 
     Attributes:
         comparison: the last one.
+        language: the model of the Language tab.
         what_if: batch, precision and threads in place of the usual ones.
 
     Args:
@@ -71,7 +79,7 @@ class Workspace(QObject):
     activity_changed = Signal()
     what_if_changed = Signal()
     opened = Signal(object)
-    language_model_opened = Signal(object)
+    language_opened = Signal()
 
     def __init__(
         self,
@@ -101,6 +109,12 @@ class Workspace(QObject):
             self.recorder.run, self.predictor, self.undo_stack, self.library.by_id, self
         )
         self.projects = ProjectExchange(self.recorder.run, catalogue, self)
+        self.language = LanguagePresenter(
+            self.selection, self.own, self.predictor, self.undo_stack, self
+        )
+        self._dropped: set[str] = (
+            set()
+        )  # model files that the user opened and that are not read yet
         self.what_if = WhatIf()
         self.comparison = Comparison()
         self._prediction: Task | None = None
@@ -145,13 +159,10 @@ class Workspace(QObject):
     def open_paths(self, paths: Sequence[str]) -> None:
         """Add model files, and those inside folders; they are searched off the window's thread.
 
-        Device files become devices of the user's, projects are taken over, the configuration of a
-        language model is shown in a window of its own.
+        Device files become devices of the user's, projects are taken over; the configuration of a
+        language model, and a decoder among the model files, open in the Language tab.
         """
-        for path in paths:
-            if Path(path).name == CONFIGURATION:
-                self._open_language_model(path)
-        paths = [path for path in paths if Path(path).name != CONFIGURATION]
+        paths = [path for path in paths if not self._open_language_file(path)]
         devices = [path for path in paths if path.lower().endswith(DEVICE_SUFFIX)]
         projects = [path for path in paths if path.lower().endswith(PROJECT_SUFFIX)]
         self.library.import_files(devices)
@@ -167,16 +178,22 @@ class Workspace(QObject):
         )
         self.activity_changed.emit()
 
-    def _open_language_model(self, path: str) -> None:
-        from predictor.services.models.language import read_language_model  # noqa: PLC0415
-
-        # Some kB of text: reading it takes less than a frame.
+    def _open_language_file(self, path: str) -> bool:
+        """Open a configuration; whether a path is one, or another file of a language model."""
+        # A configuration is some kB of text: reading it takes less than a frame.
+        if not path.lower().endswith(LANGUAGE_SUFFIXES) or not is_language_file(path):
+            return False
         try:
-            model = read_language_model(path)
+            self._open_language_model(read_language_model(path))
+            self.opened.emit([path])
         except InputError as error:
             self.messages.error(error)
-            return
-        self.language_model_opened.emit(model)
+        return True
+
+    def _open_language_model(self, model: LanguageModel | None) -> None:
+        if model is not None:
+            self.language.open(model)
+            self.language_opened.emit()
 
     def cancel_all(self) -> None:
         """Stop searching, reading and measuring this machine."""
@@ -284,12 +301,22 @@ class Workspace(QObject):
             self.messages.error(problem)
         if files.paths:
             paths = [absolute(path) for path in files.paths]
+            self._dropped.update(paths)
             self.shelf.add(paths)
             self.opened.emit(paths)
         self.activity_changed.emit()
 
     def _on_read(self, entry: ModelEntry) -> None:
         self.messages.info(f"Read {entry.name}")
+        # Not those of the last session, nor what is read again at another batch.
+        model = entry.model
+        if entry.path in self._dropped and model is not None:
+            self._dropped.discard(entry.path)
+            self.predictor.submit(
+                lambda _: language_model_of(model),
+                on_result=self._open_language_model,
+                on_error=lambda error: self.messages.info(str(error)),
+            )
 
     def _on_failed(self, entry: ModelEntry) -> None:
         if entry.error is not None:

@@ -25,6 +25,7 @@ class SectionId(StrEnum):
     SUMMARY = "summary"
     WHY = "why"
     COMPARISON = "comparison"
+    LANGUAGE = "language"
     MODELS = "models"
     OPERATORS = "operators"
     ATTENTION = "attention"
@@ -40,7 +41,12 @@ class SectionId(StrEnum):
 
 
 # Four pages for three models on nine targets; the other sections are appendices.
-USUAL_SECTIONS: Final = (SectionId.SUMMARY, SectionId.WHY, SectionId.COMPARISON)
+USUAL_SECTIONS: Final = (
+    SectionId.SUMMARY,
+    SectionId.WHY,
+    SectionId.COMPARISON,
+    SectionId.LANGUAGE,
+)
 APPENDICES: Final = tuple(section for section in SectionId if section not in USUAL_SECTIONS)
 
 

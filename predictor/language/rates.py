@@ -189,6 +189,11 @@ class Observed:
     rates: int = 1
     origin: Origin = Origin.PUBLISHED
 
+    @property
+    def is_own(self) -> bool:
+        """Whether the user measured or probed it."""
+        return self.origin is not Origin.PUBLISHED
+
 
 @dataclass(frozen=True, slots=True)
 class Scales:
@@ -253,13 +258,15 @@ class Deviations:
                 np.array([getattr(r, name) for r in rows], object),
                 np.array([getattr(c, name) for c in columns], object),
             ).astype(np.float64)
-            for name in ("architecture", "silicon", "group")
+            for name in ("architecture", "silicon", "group", "device")
         }
         named = np.array([bool(r.architecture) for r in rows], np.float64)[:, None]
         total: Floats = (
             s.architecture**2 * same["architecture"] * named
             + s.silicon**2 * same["silicon"]
             + s.format**2 * same["silicon"] * same["group"]
+            # Between published rates it is noise: another board, another version of the runtime.
+            + s.noise**2 * same["device"] * np.outer(_of_user(rows), _of_user(columns))
         )
         return total
 
@@ -275,8 +282,8 @@ class Deviations:
         prior = s.architecture**2 + s.silicon**2 + s.format**2 + s.blind**2 + other
         if not self.observed:
             return np.zeros(len(targets)), s.widen * np.sqrt(prior + s.noise**2)
-        mine = {(o.device, o.group) for o in self.observed if o.origin is Origin.MEASURED}
-        again = np.array([_OWN_NOISE if (t.device, t.group) in mine else s.noise for t in targets])
+        mine = {o.device for o in self.observed if o.is_own}
+        again = np.array([_OWN_NOISE * (t.device in mine) for t in targets])
         if not self._solved:
             own = self.covariance(self.observed, self.observed) + np.diag(self.noise())
             inverse = np.linalg.inv(own).astype(np.float64)
@@ -285,13 +292,18 @@ class Deviations:
             self._solved["weights"] = inverse @ deviations
         to = self.covariance(targets, self.observed)  # [T, N]
         explained = np.einsum("tn,nm,tm->t", to, self._solved["inverse"], to)
-        spread = np.sqrt(np.maximum(prior - explained, 0.0) + again**2)
+        spread = np.sqrt(np.maximum(prior + s.noise**2 - explained, 0.0) + again**2)
         return to @ self._solved["weights"], s.widen * spread
 
     def _is_rare(self, target: Observed) -> bool:
         """Whether a group of formats was measured on few kinds of silicon, and not on this one."""
         silicon = {o.silicon for o in self.observed if o.group is target.group}
         return len(silicon) < _FEW_SILICON and target.silicon not in silicon
+
+
+def _of_user(rows: Sequence[Observed]) -> Floats:
+    """Return 1 for what the user measured or asks for, 0 for what is published, float64 [N]."""
+    return np.array([o.is_own or math.isnan(o.deviation) for o in rows], np.float64)
 
 
 def silicon_of(device: Device) -> str:

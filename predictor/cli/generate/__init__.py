@@ -36,14 +36,8 @@ def add_generate(parser: Parser) -> None:
         "catalogue)",
     )
     parser.add_argument("--all", action="store_true", help="every shipped device that can run it")
-    _counts(parser)
-    parser.add_argument(
-        "--weights",
-        default="",
-        metavar="FORMAT",
-        help="format of the weights: q4_k_m, q4_0, q8_0, fp16, int4-32, ... (default: that of an "
-        "ONNX file, else the usual one of the runtime: q4_k_m under llama.cpp)",
-    )
+    run_options(parser)
+    _count(parser, "batch", 1, "sequences at once")
     parser.add_argument(
         "--kv-precision",
         default="fp16",
@@ -80,19 +74,10 @@ def add_generate(parser: Parser) -> None:
     json_option(parser)
 
 
-def _counts(parser: Parser) -> None:
-    for name, usual, text in (
-        ("prompt", 512, "tokens of the prompt"),
-        ("new", 128, "tokens generated after it"),
-        ("batch", 1, "sequences at once"),
-    ):
-        parser.add_argument(
-            f"--{name}",
-            type=positive_int,
-            default=usual,
-            metavar="N",
-            help=f"{text} (default: {usual})",
-        )
+def run_options(parser: Parser) -> None:
+    """Add the options of a language model's run: lengths, and the format of its weights."""
+    _count(parser, "prompt", 512, "tokens of the prompt")
+    _count(parser, "new", 128, "tokens generated after it")
     parser.add_argument(
         "--context",
         type=positive_int,
@@ -101,9 +86,26 @@ def _counts(parser: Parser) -> None:
         help="tokens in the cache at which tokens a second are given (default: the prompt and half "
         "of the new tokens)",
     )
+    parser.add_argument(
+        "--weights",
+        default="",
+        metavar="FORMAT",
+        help="format of the weights: q4_k_m, q4_0, q8_0, fp16, int4-32, ... (default: that of an "
+        "ONNX file, else the usual one of the runtime: q4_k_m under llama.cpp)",
+    )
 
 
 def _run(options: argparse.Namespace, console: Console) -> int:
     from predictor.cli.generate.command import run  # noqa: PLC0415  # imports NumPy
 
     return run(options, console)
+
+
+def _count(parser: Parser, name: str, usual: int, text: str) -> None:
+    parser.add_argument(
+        f"--{name}",
+        type=positive_int,
+        default=usual,
+        metavar="N",
+        help=f"{text} (default: {usual})",
+    )

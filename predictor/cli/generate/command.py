@@ -17,13 +17,14 @@ from predictor.services.generation.document import generation_document, size_of
 from predictor.services.generation.generate import (
     Generation,
     GenerationRequest,
+    LanguageRun,
     MeasuredRate,
     generate,
 )
 from predictor.services.generation.probes import DecodeProbe, decode_probes
-from predictor.services.generation.report import generation_report
 from predictor.services.models.language import read_language_model
 from predictor.services.report.files import check_report_path, save_report
+from predictor.services.report.language import generation_report
 from predictor.services.report.pdf import report_pdf
 from predictor.services.signatures.own import stored_signatures
 
@@ -44,19 +45,24 @@ def run(options: argparse.Namespace, console: Console) -> int:
         options.context,
         options.batch,
         # The user's word, else what an ONNX file has.
-        options.weights or (read.recognised.weights if read.recognised else ""),
+        options.weights or read.weights,
         options.kv_precision,
         options.runtime,
     )
     devices = _devices(options, catalogue)
-    probes = _probes(options, console, devices)
-    results = generate(model, devices, request, _measured(options, catalogue), probes)
+    probes = probes_of(options, console, devices)
+    measured = [
+        MeasuredRate(device, rate, model, request)
+        for device, rate in _measured(options, catalogue).values()
+    ]
+    results = generate(model, devices, request, measured, probes)
     least = options.min_tokens_per_s
     if all(each.token is None for each in results) and (least is not None or len(results) == 1):
         # Exit code 0 would pass for a rate that nothing has.
         raise InputError(results[0].device.id, results[0].problem, "choose another device")
     if options.report:
-        report = generation_report(size_of(model), results, datetime.now(UTC).astimezone())
+        language = LanguageRun(model, request, results)
+        report = generation_report([language], datetime.now(UTC).astimezone())
         save_report(report, Path(options.report), report_pdf)
     if options.json:
         console.document(generation_document(results))
@@ -77,7 +83,7 @@ def _devices(options: argparse.Namespace, catalogue: Catalogue) -> list[Device]:
     return list({device.id: device for device in devices}.values())
 
 
-def _probes(
+def probes_of(
     options: argparse.Namespace, console: Console, devices: Sequence[Device]
 ) -> list[DecodeProbe]:
     """Return what the user probed of devices; a store that fails costs no prediction."""
@@ -88,13 +94,13 @@ def _probes(
         return []
 
 
-def _measured(options: argparse.Namespace, catalogue: Catalogue) -> list[MeasuredRate]:
-    """Return the rates of ``--measured``.
+def _measured(options: argparse.Namespace, catalogue: Catalogue) -> dict[str, tuple[Device, float]]:
+    """Return device and tokens a second of each ``--measured`` by the device's id.
 
     Raises:
         InputError: one is of no device, no rate, or given twice.
     """
-    rates: dict[str, MeasuredRate] = {}
+    rates: dict[str, tuple[Device, float]] = {}
     for text in options.measured:
         name, separator, value = text.rpartition("=")
         if not separator or not name:
@@ -106,8 +112,8 @@ def _measured(options: argparse.Namespace, catalogue: Catalogue) -> list[Measure
         device = catalogue.find(name)
         if device.id in rates:
             raise InputError(f"{_MEASURED} {text}", "it is given twice", "leave one out")
-        rates[device.id] = MeasuredRate(device, _rate(text, value))
-    return list(rates.values())
+        rates[device.id] = device, _rate(text, value)
+    return rates
 
 
 def _rate(text: str, value: str) -> float:

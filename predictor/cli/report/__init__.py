@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from predictor.cli.console import Console
+from predictor.cli.generate import run_options
 from predictor.cli.parser import Parser, measured_option, positive_int, prediction_options
 from predictor.cli.reading import reading_found
 from predictor.core.report import APPENDICES, USUAL_SECTIONS, SectionId
@@ -18,12 +19,14 @@ _OPERATORS = 15
 def add_report(parser: Parser) -> None:
     """Add the options of the command."""
     parser.description = (
-        "Predict the latency of each model on each device and write a report on it."
+        "Predict the latency of each model on each device and write a report on it. Of language "
+        "models (ONNX decoders, and config.json files of Hugging Face) it has the tokens a second."
     )
     parser.epilog = "exit codes: 0 done, 2 the input is wrong, 3 the host failed, 130 cancelled"
     parser.set_defaults(run=_run)
     prediction_options(parser, "the latency that you allow: the report says who meets it")
     measured_option(parser)
+    run_options(parser)
     parser.add_argument(
         "-o",
         "--output",
@@ -75,8 +78,14 @@ def _sections(text: str) -> tuple[SectionId, ...]:
 
 def _run(options: argparse.Namespace, console: Console) -> int:
     check_report_path(Path(options.output))
-    with reading_found(options.models, options) as readings:
+    configurations = [path for path in options.models if path.lower().endswith(".json")]
+    others = [path for path in options.models if path not in configurations]
+    if not others:
+        from predictor.cli.report.language import run_alone  # noqa: PLC0415
+
+        return run_alone(options, console, configurations)
+    with reading_found(others, options) as readings:
         # Imports NumPy and the store while the worker starts.
         from predictor.cli.report.command import run  # noqa: PLC0415
 
-        return run(options, console, readings)
+        return run(options, console, readings, configurations)

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from concurrent.futures import Future
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -16,11 +17,14 @@ from predictor.cli.console import Console
 from predictor.cli.measured import given_latencies, measured_of
 from predictor.cli.predicting import PredictionStore, choose_targets, read_models
 from predictor.cli.progress import progress_on
+from predictor.cli.report.language import decoders, language_runs
 from predictor.core.progress import Progress, ProgressCallback, no_progress
 from predictor.core.records import Measurement, Precision, Prediction, Target
 from predictor.core.report import USUAL_SECTIONS, Report
 from predictor.core.text import printable
+from predictor.services.generation.probes import decode_probes
 from predictor.services.models.inspection import Model
+from predictor.services.models.language import read_language_model
 from predictor.services.prediction.predict import KnownTargets, explain, predict
 from predictor.services.prediction.sensitivity import sensitivity_of
 from predictor.services.report.build import build_report
@@ -35,12 +39,18 @@ from predictor.services.report.request import (
 from predictor.services.report.versions import command_line
 
 
-def run(options: argparse.Namespace, console: Console, readings: Sequence[Future[Model]]) -> int:
+def run(
+    options: argparse.Namespace,
+    console: Console,
+    readings: Sequence[Future[Model]],
+    configurations: Sequence[str],
+) -> int:
     """Predict every model on every target and write the report.
 
     A model that cannot be read is named and left out; a store that fails costs the record of the
     report and not the report. Both decide the exit code.
     """
+    language = [read_language_model(path) for path in configurations]
     catalogue = open_catalogue(options, console)
     targets = choose_targets(options, catalogue)
     given = given_latencies(options, catalogue, len(readings))
@@ -51,7 +61,15 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
         signatures = store.signatures([*targets, *(each.target for each in given)])
         own, devices = measured_of(options, store, models, given, signatures)
         predictions = predict(models, targets, options.engine, own, signatures, devices)
+        of_devices = [target.device for target in targets]
+        runs = language_runs(
+            options,
+            [*language, *decoders(models)],
+            of_devices,
+            decode_probes(signatures, of_devices),
+        )
         request = _request(options, models, targets, predictions, store, signatures, own)
+        request = replace(request, language=runs)
         report = _write(options, request, _progress(console))
         path = Path(options.output).absolute()
 

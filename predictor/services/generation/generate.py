@@ -103,14 +103,19 @@ class Interval:
     Attributes:
         median, low, high: of the distribution.
         bound: the least.
-        binds: the part that takes most of it.
+        shares: of each part, the largest first; those that take nothing are left out.
     """
 
     median: float
     low: float
     high: float
     bound: float
-    binds: Part
+    shares: Mapping[Part, float]
+
+    @property
+    def binds(self) -> Part:
+        """The part that takes most of it."""
+        return next(iter(self.shares))
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,11 +172,35 @@ class Generation:
 
 
 @dataclass(frozen=True, slots=True)
+class LanguageRun:
+    """A run of a language model on devices.
+
+    Attributes:
+        model: the decoder.
+        request: the run.
+        results: one a device, at least one.
+    """
+
+    model: DecoderArchitecture
+    request: GenerationRequest
+    results: Sequence[Generation]
+
+
+@dataclass(frozen=True, slots=True)
 class MeasuredRate:
-    """New tokens a second of all sequences that the user measured in the request's run."""
+    """New tokens a second of all sequences that the user measured in a run.
+
+    Attributes:
+        device: that it was on.
+        tokens_per_s: measured.
+        model: that ran.
+        request: the run; without a format of weights or a runtime the usual ones.
+    """
 
     device: Device
     tokens_per_s: float
+    model: DecoderArchitecture
+    request: GenerationRequest
 
 
 def generate(
@@ -187,7 +216,8 @@ def generate(
         model: the decoder.
         devices: targets.
         request: the run.
-        measured: of this run; they calibrate the device that they are of and those near it.
+        measured: rates; they calibrate the device that they are of and those near it, for other
+            models and runs too.
         probes: of some devices; they calibrate as well, with the noise of another runtime.
 
     Returns:
@@ -200,7 +230,7 @@ def generate(
     check(model, request)
     work = _Work(model, request)
     planned = [_planned(device, request) for device in devices]
-    own = _own(work, request, measured, probes)
+    own = _own(request, measured, probes)
     of_backend: dict[str, list[_Plan]] = defaultdict(list)
     for plan in planned:
         if isinstance(plan, _Plan):
@@ -294,7 +324,6 @@ class _Work:
 
 
 def _own(
-    work: _Work,
     request: GenerationRequest,
     measured: Sequence[MeasuredRate],
     probes: Sequence[DecodeProbe],
@@ -302,10 +331,11 @@ def _own(
     """Return the deviations of the user's measurements and probes by backend."""
     own: dict[str, list[Observed]] = defaultdict(list)
     for each in measured:
-        plan = _planned(each.device, request)
+        plan = _planned(each.device, each.request)
         if isinstance(plan, InputError):
             raise plan
-        passes, seconds = work.decode(plan.form.name), request.batch / each.tokens_per_s
+        passes = _Work(each.model, each.request).decode(plan.form.name)
+        seconds = each.request.batch / each.tokens_per_s
         own[plan.backend].append(
             _observed(plan, [(passes, seconds)], group_of(plan.form), Origin.MEASURED)
         )
@@ -352,9 +382,7 @@ def _predict(
             (float(means[at]), float(spreads[at])) for means, spreads in of_phase.values()
         )
         observed = deviations[Phase.DECODE].observed
-        is_own = any(
-            o.origin is not Origin.PUBLISHED and o.device == plan.device.id for o in observed
-        )
+        is_own = any(o.is_own and o.device == plan.device.id for o in observed)
         basis = Basis.PROBED if is_own else Basis.ZERO_SHOT if observed else Basis.ANALYTIC
         usable = usable_memory(plan.device, backend.held.get(plan.device.id, 0))
         form, on_host = plan.form.name, table_on_host(plan.device, name)
@@ -396,11 +424,13 @@ def _interval(
     parts: Mapping[Part, np.ndarray], passes: Passes, machine: Machine, mean: float, spread: float
 ) -> Interval:
     totals = {part: float(each.sum()) for part, each in parts.items()}
+    whole = sum(totals.values())
     least = 1000 * float(bound(passes, machine).sum())
-    median = max(1000 * sum(totals.values()) * math.exp(mean), least)
+    median = max(1000 * whole * math.exp(mean), least)
     width = math.exp(Z80 * spread)
-    binds = max(totals, key=lambda part: totals[part])
-    return Interval(median, max(median / width, least), median * width, least, binds)
+    largest = sorted(totals.items(), key=lambda each: -each[1])
+    shares = {part: seconds / whole for part, seconds in largest if seconds > 0}
+    return Interval(median, max(median / width, least), median * width, least, shares)
 
 
 def _evidence(

@@ -10,6 +10,7 @@ from predictor.core.errors import InputError
 from predictor.core.files import is_file, is_folder
 from predictor.core.progress import CancelToken
 from predictor.devices.strict_json import read_object
+from predictor.graph.model import Model
 from predictor.language.architecture import DecoderArchitecture
 from predictor.language.config import read_config
 from predictor.language.recognise import RecognisedDecoder, recognise
@@ -18,6 +19,10 @@ from predictor.services.models.ingestion import IngestionWorker
 
 CONFIG = "config.json"
 _GENAI = "genai_config.json"
+_HUB_FILES = frozenset(
+    {CONFIG, "tokenizer.json", "tokenizer_config.json", "generation_config.json"}
+)
+_WEIGHTS = (".safetensors", ".gguf", ".safetensors.index.json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +39,11 @@ class LanguageModel:
     path: str
     architecture: DecoderArchitecture
     recognised: RecognisedDecoder | None = None
+
+    @property
+    def weights(self) -> str:
+        """Name of the format of its weights, empty where nothing states one."""
+        return self.recognised.weights if self.recognised else ""
 
 
 def read_language_model(
@@ -63,14 +73,40 @@ def read_language_model(
     if worker is None:
         with IngestionWorker() as own:
             return read_language_model(given, own, cancel)
-    recognised = recognise(worker.ingest(given, cancel=cancel))
-    if recognised is None:
+    model = language_model_of(worker.ingest(given, cancel=cancel))
+    if model is None:
         raise InputError(
             given,
             "it is no language model: no decoder from token ids to logits",
             "predict it with 'ctm predict'",
         )
-    return LanguageModel(given, _completed(Path(given), recognised), recognised)
+    return replace(model, path=given)
+
+
+def language_model_of(model: Model) -> LanguageModel | None:
+    """Return the language model that an ingested ONNX file is; None where it is none.
+
+    Raises:
+        InputError: it is a decoder, but its operators are of no architecture that is known.
+    """
+    recognised = recognise(model)
+    if recognised is None:
+        return None
+    return LanguageModel(model.path, _completed(Path(model.path), recognised), recognised)
+
+
+def is_language_file(path: str) -> bool:
+    """Whether a file is for :func:`read_language_model`, if only for what it says is wrong.
+
+    A ``config.json``, what lies beside one on the hub, and any JSON that states a ``model_type``.
+    """
+    name = Path(path).name.lower()
+    if name in _HUB_FILES or name.endswith(_WEIGHTS):
+        return True
+    try:
+        return name.endswith(".json") and "model_type" in read_object(Path(path))
+    except InputError:
+        return False  # whoever takes other JSON files says what is wrong with it
 
 
 def _completed(path: Path, recognised: RecognisedDecoder) -> DecoderArchitecture:

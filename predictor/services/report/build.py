@@ -10,6 +10,7 @@ from predictor.core.text import plural
 from predictor.core.wording import number, shown
 from predictor.services.report.comparison import comparison_section
 from predictor.services.report.devices import devices_section
+from predictor.services.report.language import language_section
 from predictor.services.report.methods import methods_section
 from predictor.services.report.models import models_section
 from predictor.services.report.operators import (
@@ -37,6 +38,7 @@ EVERY_SECTION = tuple(SectionId)
 _PLAIN: dict[SectionId, Callable[[ReportRequest], Section]] = {
     SectionId.COMPARISON: comparison_section,
     SectionId.MATRIX: matrix_section,
+    SectionId.LANGUAGE: lambda request: language_section(request.language),
     SectionId.MODELS: models_section,
     SectionId.DEVICES: devices_section,
     SectionId.PROBING: probing_section,

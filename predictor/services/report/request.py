@@ -10,6 +10,7 @@ from predictor.core.records import Measurement, Precision, Prediction, Target
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import configuration_text
 from predictor.graph.model import Model
+from predictor.services.generation.generate import LanguageRun
 from predictor.services.prediction.predict import OperatorTable
 from predictor.services.prediction.sensitivity import Sensitivity
 from predictor.services.report.words import brief
@@ -82,6 +83,7 @@ class ReportRequest:
         title: the user's own, empty for one made of models and targets.
         operators: number of each pair's slowest operators that are listed.
         sensitivity: returns that of one model's prediction on one target; None leaves it out.
+        language: runs of language models.
     """
 
     models: tuple[ReportedModel, ...]
@@ -97,6 +99,7 @@ class ReportRequest:
     title: str = ""
     operators: int = OPERATORS_LISTED
     sensitivity: Callable[[Model, Target], Sensitivity] | None = None
+    language: tuple[LanguageRun, ...] = ()
 
     def target_name(self, target: Target) -> str:
         """Return the name of a target's device as it stands in a sentence.

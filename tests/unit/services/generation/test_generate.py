@@ -114,7 +114,7 @@ def test_a_measured_rate_is_predicted_there_and_moves_its_neighbour():
     request = GenerationRequest()
     before = generate(LLAMA, [card, sister], request)
     slower = 0.7 * before[0].decode_tokens_per_s
-    after = generate(LLAMA, [card, sister], request, [MeasuredRate(card, slower)])
+    after = generate(LLAMA, [card, sister], request, [MeasuredRate(card, slower, LLAMA, request)])
     assert after[0].decode_tokens_per_s == pytest.approx(slower, rel=0.05)
     assert after[0].basis is Basis.PROBED
     assert after[0].evidence.startswith("measured by you on this device")
@@ -122,12 +122,18 @@ def test_a_measured_rate_is_predicted_there_and_moves_its_neighbour():
     assert after[1].decode_tokens_per_s < before[1].decode_tokens_per_s
     assert after[1].basis is Basis.ZERO_SHOT
     assert after[0].first_token == before[0].first_token
+    # What was measured of one run calibrates others.
+    longer = GenerationRequest(context=4000)
+    calibrated = generate(LLAMA, [card], longer, [MeasuredRate(card, slower, LLAMA, request)])
+    ratio = calibrated[0].token.median / generate(LLAMA, [card], longer)[0].token.median
+    assert ratio == pytest.approx(1 / 0.7, rel=0.05)
 
 
 def test_a_measurement_where_nothing_runs_is_refused():
+    run = GenerationRequest()
     npu = Device("npu", "NPU", "Hailo", Family.NPU, {"dram_bw_gbps": 10.0})
     with pytest.raises(InputError, match="no runtime of language models"):
-        generate(LLAMA, [gpu()], GenerationRequest(), [MeasuredRate(npu, 5.0)])
+        generate(LLAMA, [gpu()], run, [MeasuredRate(npu, 5.0, LLAMA, run)])
 
 
 def test_a_backend_that_nobody_measured_says_so():

@@ -1,4 +1,4 @@
-"""The report on a language model: how fast each device generates, what binds it, what fits."""
+"""The section on language models: how fast each device generates, what binds it, what fits."""
 
 from __future__ import annotations
 
@@ -21,34 +21,45 @@ from predictor.core.report import (
 from predictor.core.text import plural
 from predictor.core.units import GIB
 from predictor.core.wording import NOTHING, memory_text, number, shown
-from predictor.services.generation.generate import Generation, Interval
+from predictor.services.generation.document import size_of
+from predictor.services.generation.generate import Generation, Interval, LanguageRun
 from predictor.services.report.versions import PROGRAM
 from predictor.services.report.words import Field, brief, count, figures, table_of, words
 
 
-def generation_report(size: str, results: Sequence[Generation], created: datetime) -> Report:
-    """Return the report of a run, the fastest device first.
+def generation_report(runs: Sequence[LanguageRun], created: datetime, title: str = "") -> Report:
+    """Return the report of language models alone.
 
     Args:
-        size: of the model in words.
-        results: at least one, all of one request.
+        runs: at least one.
         created: now, with its zone.
+        title: the user's own, empty for one made of the models.
     """
-    rows = sorted(results, key=lambda each: -(each.decode_tokens_per_s or 0))
-    request, name = rows[0].request, shown(rows[0].model)
-    run = (
-        f"{size}; {request.prompt:,} prompt tokens, {request.new:,} new ones, "
-        f"{plural(request.batch, 'sequence')}; tokens a second with {request.depth:,} tokens in "
-        "the cache"
-    )
-    section = Section(SectionId.SUMMARY, "Language model", tuple(_blocks(run, rows)))
+    names = [brief(shown(run.model.name)) for run in runs]
+    subject = names[0] if len(names) == 1 else plural(len(names), "language model")
     date = created.isoformat(timespec="seconds")
-    title = f"Tokens a second of {brief(name)}"
-    return Report(title, f"Predicted on {plural(len(rows), 'device')}", date, PROGRAM, (section,))
+    devices = plural(len(runs[0].results), "device")
+    section = language_section(runs)
+    title = shown(title.strip()) or f"Tokens a second of {subject}"
+    return Report(title, f"Predicted on {devices}", date, PROGRAM, (section,))
 
 
-def _blocks(run: str, rows: Sequence[Generation]) -> list[Block]:
-    blocks: list[Block] = [Paragraph(run + ".")]
+def language_section(runs: Sequence[LanguageRun]) -> Section:
+    """Return the section on runs of language models, the fastest device of each first."""
+    blocks = [block for run in runs for block in _blocks(run)]
+    title = "Language model" if len(runs) == 1 else "Language models"
+    return Section(SectionId.LANGUAGE, title, tuple(blocks))
+
+
+def _blocks(run: LanguageRun) -> list[Block]:
+    rows = sorted(run.results, key=lambda each: -(each.decode_tokens_per_s or 0))
+    request = run.request
+    words = (
+        f"{size_of(run.model)}; {request.prompt:,} prompt tokens, {request.new:,} new ones, "
+        f"{plural(request.batch, 'sequence')}; tokens a second with {request.depth:,} tokens in "
+        "the cache."
+    )
+    blocks: list[Block] = [Heading(brief(shown(run.model.name))), Paragraph(words)]
     if any(each.token for each in rows):
         bars = tuple(_bar(each) for each in rows)
         note = "Lines show the 80 % interval."
@@ -121,7 +132,11 @@ def _behind(each: Generation) -> Cell:
     if each.token is None or each.first_token is None:
         return Cell(f"{device}: {shown(each.problem)}.", tone=Tone.WARN)
     binds = f"prompt bound by {each.first_token.binds}, tokens bound by {each.token.binds}"
-    memory = f"; memory: {each.usable.assumption}" if each.usable else ""
+    parts = ", ".join(
+        f"{number(held / GIB)} GiB of {name}"
+        for name, held in zip(("weights", "cache", "buffers"), each.memory, strict=True)
+    )
+    memory = f"; {parts}" + (f"; memory: {each.usable.assumption}" if each.usable else "")
     unfit = "; it does not fit, the rates are those that it would have if it did"
     return Cell(
         f"{device}: {binds}; {each.basis}, {each.evidence}{memory}"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from predictor.core.report import BarChart, Bullets, Table
-from predictor.services.generation.generate import GenerationRequest, generate
-from predictor.services.generation.report import generation_report
+from predictor.services.generation.generate import GenerationRequest, LanguageRun, generate
 from predictor.services.report.files import report_document, report_of
+from predictor.services.report.language import generation_report
 from tests.unit.services.generation.test_generate import CATALOGUE, LLAMA
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
@@ -16,7 +16,7 @@ NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
 def report_on(*devices: str, **request: object):
     run = GenerationRequest(**request)
     results = generate(LLAMA, [CATALOGUE[device] for device in devices], run)
-    return results, generation_report("8.03 B parameters", results, NOW)
+    return results, generation_report([LanguageRun(LLAMA, run, results)], NOW)
 
 
 def test_the_fastest_is_first_and_what_has_no_number_says_why():
@@ -41,6 +41,7 @@ def test_the_fastest_is_first_and_what_has_no_number_says_why():
     ]  # fmt: skip
     first, small, none = (item.text for item in reasons.items)
     assert "tokens bound by reading the weights" in first
+    assert "14 GiB of weights" in first
     assert "90% of the card's 24 GiB" in first
     assert "it does not fit" in small
     assert "no runtime of language models" in none

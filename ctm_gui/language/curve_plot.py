@@ -1,0 +1,132 @@
+"""The curves of devices along one count of a run, each with its 80 % interval as a band."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
+from PySide6.QtWidgets import QWidget
+
+from ctm_gui.language.curves import TITLES, Along, Curve
+from ctm_gui.widgets.axes import ValueAxis, faded
+from ctm_gui.widgets.geometry import nearest_point
+from ctm_gui.widgets.plots import PointPlot
+
+_REACH_PX = 16.0
+_BAND_ALPHA = 50
+_MARGIN = 0.06
+_LEAST_SPAN = 0.3  # of the upward axis, in powers of ten
+_LEGEND_PX = 16
+
+
+class CurvePlot(PointPlot):
+    """Curves on two logarithmic axes; the present run is a dashed line."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        self._curves: Sequence[Curve] = ()
+        axes = {
+            "bottom": ValueAxis("bottom", lambda value: f"{value:,.0f}"),
+            "left": ValueAxis("left"),
+        }
+        name = "Curves of the selected devices"
+        super().__init__(axes, name, name, parent)
+        for axis in axes.values():
+            axis.setLogMode(x=True, y=True)
+
+    def show_curves(self, curves: Sequence[Curve]) -> None:
+        """Draw other curves, all along one count; nothing where there are none."""
+        self._curves = curves
+        if curves:
+            across, up = TITLES[curves[0].along]
+            self.canvas.setLabel("bottom", across)
+            self.canvas.setLabel("left", up)
+            self._set_ranges()
+        ends = [f"{curve.words(0)} … {curve.words(-1)}".replace("\n", ", ") for curve in curves]
+        self.setAccessibleDescription("; ".join(ends) or "There is no curve.")
+        self._item.refresh()
+
+    def choose_at(self, point: QPointF) -> None:
+        """A point has nothing to choose: hovering tells all."""
+
+    def tooltip_at(self, point: QPointF) -> str:
+        """Return the tooltip of a point of the canvas, plain text."""
+        places = [(curve, place) for curve in self._curves for place in range(len(curve.at))]
+        pixels = np.array(
+            [self._pixel(curve.at[place], curve.median[place]) for curve, place in places]
+        )
+        nearest = nearest_point(pixels, self._inside(point), _REACH_PX)
+        return "" if nearest is None else places[nearest][0].words(places[nearest][1])
+
+    def _set_ranges(self) -> None:
+        across = np.log10(np.concatenate([curve.at for curve in self._curves]))
+        limits = [curve.limit for curve in self._curves if curve.limit]
+        up = np.log10(
+            np.concatenate([*([c.low, c.high] for c in self._curves), [limits or [1.0]]], axis=None)
+            if limits
+            else np.concatenate([each for c in self._curves for each in (c.low, c.high)])
+        )
+        (left, right), (low, high) = (
+            (float(values.min()), float(values.max())) for values in (across, up)
+        )
+        wide = max(right - left, _LEAST_SPAN) * _MARGIN
+        tall = max(high - low, _LEAST_SPAN) * _MARGIN
+        # Room for the legend above the highest curve.
+        shown_px = max(float(self._box.rect().height()), 100.0)
+        room = tall + (high - low + tall) * _LEGEND_PX * len(self._curves) / shown_px
+        self._box.setRange(
+            xRange=(left - wide, right + wide), yRange=(low - tall, high + room), padding=0
+        )
+
+    def _pixel(self, at: float, value: float) -> tuple[float, float]:
+        if not value > 0:
+            return math.nan, math.nan
+        (left, right), (bottom, top) = self._box.viewRange()
+        rect = self._box.rect()
+        x = (math.log10(at) - left) / (right - left) * rect.width()
+        return x, (top - math.log10(value)) / (top - bottom) * rect.height()
+
+    def _paint(self, painter: QPainter, rect: QRectF) -> None:
+        if not self._curves:
+            return
+        self._paint_grid(painter, rect)
+        painter.setFont(self.font())
+        now = self._pixel(max(self._curves[0].now, 1), 1.0)[0]
+        painter.setPen(QPen(QColor(self._theme.muted), 1.0, Qt.PenStyle.DashLine))
+        painter.drawLine(QLineF(now, 0, now, rect.height()))
+        for place, curve in enumerate(self._curves):
+            self._paint_curve(painter, rect, curve, QColor(self._theme.series[place]))
+        self._paint_legend(painter, rect)
+
+    def _paint_curve(self, painter: QPainter, rect: QRectF, curve: Curve, colour: QColor) -> None:
+        low, middle, high = (
+            [QPointF(*self._pixel(*pair)) for pair in zip(curve.at, values, strict=True)]
+            for values in (curve.low, curve.median, curve.high)
+        )
+        if curve.along is not Along.MEMORY:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(faded(colour, _BAND_ALPHA))
+            painter.drawPolygon(QPolygonF([*low, *reversed(high)]))
+        painter.setPen(QPen(colour, 1.8))
+        painter.drawPolyline(middle)
+        if curve.limit:
+            y = self._pixel(1.0, curve.limit)[1]
+            painter.setPen(QPen(colour, 1.4, Qt.PenStyle.DashLine))
+            painter.drawLine(QLineF(0, y, rect.width(), y))
+
+    def _paint_legend(self, painter: QPainter, rect: QRectF) -> None:
+        """Paint the names at the upper right, where a line of its own colour leads to each."""
+        metrics = painter.fontMetrics()
+        room = rect.width() * 0.7
+        for place, curve in enumerate(self._curves):
+            name = metrics.elidedText(curve.name, Qt.TextElideMode.ElideMiddle, int(room))
+            width = metrics.horizontalAdvance(name)
+            top = 2 + place * _LEGEND_PX
+            painter.setPen(QPen(QColor(self._theme.series[place]), 3.0))
+            left = rect.width() - width - 26
+            painter.drawLine(QLineF(left, top + 8, left + 16, top + 8))
+            painter.setPen(QColor(self._theme.text))
+            at = QRectF(left + 20, top, width + 4, _LEGEND_PX)
+            painter.drawText(at, Qt.AlignmentFlag.AlignVCenter, name)

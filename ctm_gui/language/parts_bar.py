@@ -1,0 +1,89 @@
+"""What both phases of a device spend their time on, and its memory, as three bars."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from predictor.core.units import GIB
+from predictor.core.wording import number, percent
+from predictor.services.generation.generate import Generation
+
+# Places among the colours of series; a part has one in every bar.
+_COLOURS: Final = {
+    "reading the weights": 0,
+    "reading the KV cache": 1,
+    "multiplying": 2,
+    "unpacking and multiplying the weights": 3,
+    "attention": 4,
+    "moving activations": 5,
+    "starting the layers": 7,
+    "weights": 0,
+    "KV cache": 1,
+    "buffers": 7,
+}
+
+
+class BarPart(NamedTuple):
+    """A part of a bar: its name, its length of the whole bar's 1, its place among the colours."""
+
+    name: str
+    length: float
+    colour: int
+
+
+@dataclass(frozen=True, slots=True)
+class PartsBar:
+    """A bar of parts.
+
+    Attributes:
+        title: the whole in words.
+        parts: the largest first.
+        limit: length at which a memory is full; None where there is none.
+        is_over: whether the parts pass the limit.
+    """
+
+    title: str
+    parts: Sequence[BarPart]
+    limit: float | None = None
+    is_over: bool = False
+
+    @property
+    def lines(self) -> list[str]:
+        """Each part in words."""
+        whole = sum(part.length for part in self.parts)
+        return [f"{part.name} {percent(part.length / whole, 2)}" for part in self.parts]
+
+    @property
+    def words(self) -> str:
+        """Title and parts, a line each."""
+        return "\n".join([self.title, *self.lines])
+
+
+def parts_bars(each: Generation) -> list[PartsBar]:
+    """Return the bars of a device: first token and token where it has numbers, memory."""
+    bars = []
+    for title, interval in (("First token", each.first_token), ("A token", each.token)):
+        if interval is not None:
+            parts = [_part(part.value, share) for part, share in interval.shares.items()]
+            bars.append(PartsBar(f"{title}: {number(interval.median)} ms", parts))
+    return [*bars, _memory_bar(each)]
+
+
+def _memory_bar(each: Generation) -> PartsBar:
+    usable = each.usable.bytes if each.usable else None
+    whole = max(each.memory.total, usable or 0)
+    names = ("weights", "KV cache", "buffers")
+    parts = [_part(name, held / whole) for name, held in zip(names, each.memory, strict=True)]
+    title = f"Memory: {number(each.memory.total / GIB)} GiB"
+    if usable is None:
+        return PartsBar(f"{title}; that of the device is not known", parts)
+    title += f" of {number(usable / GIB)} GiB"
+    if each.fits is False:
+        return PartsBar(f"{title}, does not fit", parts, usable / whole, is_over=True)
+    return PartsBar(title, parts, usable / whole)
+
+
+def _part(name: str, length: float) -> BarPart:
+    return BarPart(name, length, _COLOURS[name])

@@ -1,0 +1,252 @@
+"""The Language tab: a run of a language model, the ticked devices, what binds them, curves."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtWidgets import QComboBox, QSpinBox, QWidget
+
+from ctm_gui.language.curve_plot import CurvePlot
+from ctm_gui.language.curves import Along
+from ctm_gui.language.parts_bar import parts_bars
+from ctm_gui.language.parts_plot import PartsPlot
+from ctm_gui.language.presenter import LanguagePresenter
+from ctm_gui.language.rows import DevicesGrid, details
+from ctm_gui.widgets.basic import (
+    STRETCH,
+    ContentOrMessage,
+    ElidedLabel,
+    button,
+    combo_box,
+    hbox,
+    holder,
+    label,
+    named,
+    splitter,
+    vbox,
+)
+from ctm_gui.widgets.fields import BudgetBox
+from ctm_gui.widgets.filtered_table import FilteredTable
+from ctm_gui.widgets.grid_model import GridModel
+from ctm_gui.widgets.save_plot import ask_and_save
+from ctm_gui.widgets.theme import Theme
+from predictor.core.wording import shown
+from predictor.services.generation.generate import (
+    KV_PRECISIONS,
+    RUNTIME_NAMES,
+    WEIGHT_FORMATS,
+    Generation,
+)
+
+_DEVICE_PX = 190
+_BOX_PX = 84
+_USUAL = "usual"
+_MOST = 100_000_000
+_MOST_CURVES = 4
+_LETTERS = 10
+
+
+class LanguageView(QWidget):
+    """Fields of the run, the devices, and below them curves and parts of those that are selected.
+
+    Args:
+        presenter: model, run and results.
+        parent: the parent widget.
+
+    Signals:
+        open_requested: the user asks for a file.
+    """
+
+    open_requested = Signal()
+
+    def __init__(self, presenter: LanguagePresenter, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._presenter = presenter
+        self._make_run()
+        self._make_results()
+        self._arrange()
+        self._connect()
+        self._show_state()
+        self._show_results()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Paint in the colours of ``theme``."""
+        self.plot.set_theme(theme)
+        self.parts.set_theme(theme)
+
+    def focus_search(self) -> None:
+        """Put the cursor into the search box."""
+        self.table.focus_search()
+
+    def _make_run(self) -> None:
+        self.summary = ElidedLabel()
+        self.summary.setProperty("role", "heading")
+        self.summary.setAccessibleName("Language model")
+        self.open_button = button("&Open…", "Open a config.json or a decoder in ONNX.")
+        self.counts = {
+            "prompt": _count_box("Tokens of the prompt", 1),
+            "new": _count_box("New tokens", 1),
+            "context": _count_box("Tokens in the cache", 0),
+            "batch": _count_box("Sequences at once", 1),
+        }
+        self.counts["context"].setSpecialValueText("usual")
+        self.counts["context"].setToolTip(
+            "Tokens in the cache at which tokens a second are given; usual: the prompt and half of "
+            "the new tokens."
+        )
+        self.choices = {
+            "weights": combo_box("Format of the weights", (_USUAL, *WEIGHT_FORMATS)),
+            "kv_precision": combo_box("Precision of the KV cache", KV_PRECISIONS),
+            "runtime": combo_box("Runtime", (_USUAL, *RUNTIME_NAMES), letters=_LETTERS),
+        }
+
+    def _make_results(self) -> None:
+        self.table = FilteredTable(
+            GridModel(), "Devices", "Search device or runtime (Ctrl+F)", {"device": _DEVICE_PX}
+        )
+        self.table.details_of = self._details
+        self.plot, self.parts = CurvePlot(), PartsPlot()
+        self.along_box = combo_box("Curve", [along.value for along in Along])
+        self.save_button = button("Save &plot…")
+        self.subject = ElidedLabel()
+        self.subject.setAccessibleName("Device whose parts are shown")
+        self.evidence = label(role="muted", name="What its numbers rest on", selectable=True)
+        self.evidence.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self.measured_box = BudgetBox(None, "tokens/s", "Tokens a second that you measured there")
+        self.measured_box.setSpecialValueText("nothing")
+        self.measured_box.setToolTip(
+            "Tokens a second of this very run that you measured on the device: it calibrates that "
+            "device for other models and runs too, and moves those near it."
+        )
+
+    def _arrange(self) -> None:
+        run: list[Any] = []
+        for text, key in (
+            ("P&rompt", "prompt"), ("&New", "new"), ("Conte&xt", "context"), ("&Batch", "batch"),
+        ):  # fmt: skip
+            run += [named(text, self.counts[key]), self.counts[key]]
+        form: list[Any] = []
+        for text, key in (
+            ("&Weights", "weights"),
+            ("&KV", "kv_precision"),
+            ("R&untime", "runtime"),
+        ):
+            form += [named(text, self.choices[key]), self.choices[key]]
+        search = hbox((self.table.search_box, 1), self.table.matches, self.table.copy_button)
+        curve = holder(
+            hbox(named("Cur&ve", self.along_box), (self.along_box, 1), self.save_button),
+            (self.plot, 1),
+        )
+        measured = hbox(named("I &measured", self.measured_box), (self.measured_box, 1), margins=0)
+        side = holder(self.subject, self.parts, measured, (self.evidence, 1))
+        across, down = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
+        lower = splitter(across, curve, side, sizes=(560, 400), stretch=(3, 2))
+        rows = holder(search, (self.table, 1))
+        parts = splitter(down, rows, lower, sizes=(220, 280), stretch=(1, 1))
+        self.content = ContentOrMessage(parts, name="Message")
+        self._run_fields = holder(hbox(*run, STRETCH), hbox(*form, STRETCH))
+        head = hbox((self.summary, 1), self.open_button)
+        vbox(head, self._run_fields, (self.content, 1), of=self)
+
+    def _connect(self) -> None:
+        self.open_button.clicked.connect(self.open_requested)
+        for key, box in self.counts.items():
+            box.valueChanged.connect(lambda value, key=key: self._ask(key, value))
+        for key, choice in self.choices.items():
+            choice.activated.connect(lambda _, key=key: self._ask(key, _chosen(self.choices[key])))
+        self.along_box.activated.connect(self._show_selected)
+        self.save_button.clicked.connect(
+            lambda: ask_and_save(self, "language-model", self.plot.save)
+        )
+        self.measured_box.budget_edited.connect(self._on_measured)
+        self.table.rows_selected.connect(self._show_selected)
+        presenter = self._presenter
+        presenter.state_changed.connect(self._show_state)
+        presenter.results_changed.connect(self._show_results)
+        presenter.curves_changed.connect(lambda: self.plot.show_curves(presenter.curves))
+
+    def _ask(self, key: str, value: int | str) -> None:
+        request = replace(self._presenter.state.request, **dict[str, Any]({key: value}))
+        title = key.replace("_", " ").replace("kv", "KV").title().replace("Kv", "KV")
+        shown_value = f"{value:,}" if isinstance(value, int) else value or _USUAL
+        typed = key if isinstance(value, int) else ""
+        self._presenter.ask(request, f"{title} {shown_value}", typed=typed)
+
+    def _show_state(self) -> None:
+        """Show name, size and run of the model."""
+        state, request = self._presenter.state, self._presenter.state.request
+        self.summary.set_full_text(self._presenter.size or "No language model is open")
+        self._run_fields.setVisible(state.model is not None)
+        for key, box in self.counts.items():
+            with QSignalBlocker(box):
+                box.setValue(getattr(request, key))
+        for key, choice in self.choices.items():
+            choice.setCurrentText(getattr(request, key) or _USUAL)
+
+    def _show_results(self) -> None:
+        presenter = self._presenter
+        if presenter.message:
+            self.table.show_nothing()
+            self.content.show_message(presenter.message)
+            return
+        is_first = not self.table.grid_model.grid.count
+        with QSignalBlocker(self.table.selectionModel()):
+            self.table.show_grid(DevicesGrid(presenter.results, presenter.state.measured))
+            if is_first and self.table.grid_model.grid.sort_column is None:
+                self.table.sort_by("tokens", descending=True)
+            if self.table.current_row() is None and self.table.grid_model.rowCount():
+                self.table.selectRow(0)
+        self.table.fit_columns()
+        self.content.show_content()
+        self._show_selected()
+
+    def _selected(self) -> list[Generation]:
+        results = self._presenter.results
+        rows = [row for row in self.table.selected_rows().tolist() if row < len(results)]
+        return [results[row] for row in rows]
+
+    def _show_selected(self, *_: object) -> None:
+        """Show parts and evidence of the current device, and the curves of those selected."""
+        chosen = self._selected()
+        current = self._current(chosen)
+        self.subject.set_full_text(shown(current.device.name) if current else "")
+        self.parts.show_bars(parts_bars(current) if current else [])
+        self.evidence.setText(details(current) if current else "")
+        self.measured_box.setEnabled(current is not None and current.token is not None)
+        own = self._presenter.state.measured.get(current.device.id) if current else None
+        self.measured_box.set_budget_ms(own.tokens_per_s if own else None)
+        along = list(Along)[self.along_box.currentIndex()]
+        self._presenter.show_curves([each.device for each in chosen[:_MOST_CURVES]], along)
+
+    def _current(self, chosen: list[Generation]) -> Generation | None:
+        row = self.table.current_row()
+        results = self._presenter.results
+        if row is not None and row < len(results) and results[row] in chosen:
+            return results[row]
+        return chosen[0] if chosen else None
+
+    def _on_measured(self, tokens_per_s: float | None) -> None:
+        current = self._current(self._selected())
+        if current is not None:
+            self._presenter.set_measured(current.device, tokens_per_s)
+
+    def _details(self, position: int) -> str:
+        return details(self._presenter.results[self.table.grid_model.grid.source(position)])
+
+
+def _count_box(name: str, least: int) -> QSpinBox:
+    made = QSpinBox(minimum=least, maximum=_MOST)
+    made.setAccessibleName(name)
+    made.setGroupSeparatorShown(True)
+    # A spin box asks for the width of its largest number.
+    made.setMinimumWidth(_BOX_PX)
+    made.setMaximumWidth(2 * _BOX_PX)
+    # Each digit of a number would be a run of its own.
+    made.setKeyboardTracking(False)
+    return made
+
+
+def _chosen(box: QComboBox) -> str:
+    return "" if box.currentText() == _USUAL else box.currentText()

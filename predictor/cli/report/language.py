@@ -1,0 +1,86 @@
+"""Language models in ``ctm report``: configurations that were named, decoders among ONNX files."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+from predictor.cli.catalogue import open_catalogue
+from predictor.cli.console import Console
+from predictor.cli.generate.command import probes_of
+from predictor.cli.predicting import choose_targets
+from predictor.core.errors import InputError
+from predictor.core.records import Device
+from predictor.core.text import printable
+from predictor.services.generation.generate import GenerationRequest, LanguageRun, generate
+from predictor.services.generation.probes import DecodeProbe
+from predictor.services.models.inspection import Model
+from predictor.services.models.language import (
+    LanguageModel,
+    language_model_of,
+    read_language_model,
+)
+from predictor.services.report.files import save_report
+from predictor.services.report.language import generation_report
+from predictor.services.report.pdf import report_pdf
+
+
+def run_alone(options: argparse.Namespace, console: Console, configurations: Sequence[str]) -> int:
+    """Write the report of language models where no ONNX file is named.
+
+    Raises:
+        InputError: a configuration is wrong, or its run is not one of the model.
+    """
+    models = [read_language_model(path) for path in configurations]
+    targets = choose_targets(options, open_catalogue(options, console))
+    devices = [target.device for target in targets]
+    runs = language_runs(options, models, devices, probes_of(options, console, devices))
+    report = generation_report(runs, datetime.now(UTC).astimezone(), options.title)
+    save_report(report, Path(options.output), partial(report_pdf, page=options.page))
+    console.result(f"{printable(options.output)}: {printable(report.title)}")
+    return 0
+
+
+def decoders(models: Iterable[Model]) -> Iterator[LanguageModel]:
+    """Yield the language models among ONNX files; those of no known architecture are none."""
+    for model in models:
+        try:
+            decoder = language_model_of(model)
+        except InputError:
+            continue  # the report has it as a graph of fixed lengths
+        if decoder is not None:
+            yield decoder
+
+
+def language_runs(
+    options: argparse.Namespace,
+    models: Iterable[LanguageModel],
+    devices: Sequence[Device],
+    probes: Sequence[DecodeProbe],
+) -> tuple[LanguageRun, ...]:
+    """Predict language models on devices, each in the run that was asked for.
+
+    Raises:
+        InputError: the run is not one of a model.
+    """
+    return tuple(_run(options, model, devices, probes) for model in models)
+
+
+def _run(
+    options: argparse.Namespace,
+    model: LanguageModel,
+    devices: Sequence[Device],
+    probes: Sequence[DecodeProbe],
+) -> LanguageRun:
+    request = GenerationRequest(
+        options.prompt,
+        options.new,
+        options.context,
+        options.batch or 1,
+        options.weights or model.weights,
+    )
+    results = generate(model.architecture, devices, request, probes=probes)
+    return LanguageRun(model.architecture, request, results)
