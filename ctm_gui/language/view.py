@@ -196,7 +196,7 @@ class LanguageView(QWidget):
             self.table.show_grid(DevicesGrid(presenter.results, presenter.state.measured))
             if is_first and self.table.grid_model.grid.sort_column is None:
                 self.table.sort_by("tokens", descending=True)
-            if self.table.current_row() is None and self.table.grid_model.rowCount():
+            if not self.table.selected_rows().size and self.table.grid_model.rowCount():
                 self.table.selectRow(0)
         self.table.fit_columns()
         self.content.show_content()

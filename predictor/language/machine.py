@@ -33,7 +33,8 @@ class Machine:
         bandwidth: bytes a second that kernels can count on, as stated and as reached.
         stated_bandwidth: bytes a second as stated, that nothing exceeds.
         vector: floating-point operations a second of the vector units.
-        matrix: the same of the unit that multiplies matrices.
+        matrix: the same of the unit that multiplies matrices, as far as its power sustains it.
+        stated_matrix: the same as stated.
         peak: the highest rate of any precision, that nothing exceeds.
         clock: in GHz.
     """
@@ -42,6 +43,7 @@ class Machine:
     stated_bandwidth: float
     vector: float
     matrix: float
+    stated_matrix: float
     peak: float
     clock: float
 
@@ -75,10 +77,33 @@ def machine_of(device: Device) -> Machine:
         bandwidth=bandwidth,
         stated_bandwidth=1e9 * stated,
         vector=1e12 * vector,
-        matrix=1e12 * matrix,
+        matrix=sustained(1e12 * matrix, device),
+        stated_matrix=1e12 * matrix,
         peak=1e12 * peak,
         clock=clock / 1000 if clock else _USUAL_CLOCK_GHZ,
     )
+
+
+# Datasheets state rates at the boost clock, which the power of large cards does not sustain: joules
+# of an operation, and the exponent of the norm that joins both times. Chosen among 0, 0.6, 0.9 and
+# 1.2 pJ on silicon left out (docs/results/generation.md, The rate of products).
+ENERGY_OF_FLOP: Final = 0.9e-12
+_POWER_NORM: Final = 3
+
+
+def sustained(matrix: float, device: Device, energy: float = ENERGY_OF_FLOP) -> float:
+    """Return the operations a second that a GPU's power sustains of ``matrix``, as that elsewhere.
+
+    Args:
+        matrix: operations a second as stated.
+        device: with its power, where that is known.
+        energy: joules of an operation.
+    """
+    watts = device.metric("tdp_w")
+    if watts is None or device.family is not Family.GPU:
+        return matrix
+    power = energy * matrix / watts  # over 1 where it cannot be sustained
+    return matrix / math.pow(1 + math.pow(power, _POWER_NORM), 1 / _POWER_NORM)
 
 
 # Products of bytes over FP32 where their rate is not stated: AVX2 multiplies pairs of bytes, GPUs

@@ -205,6 +205,7 @@ class Scales:
         format: of a group of formats on a die.
         noise: of one measurement, and of another version of the runtime.
         widen: factor of intervals, from devices left out.
+        widen_of: the same of single groups of formats, where enough devices tell it.
         blind: of what physics alone leaves open, where a group or a backend was never measured.
     """
 
@@ -214,6 +215,7 @@ class Scales:
     noise: float
     widen: float = 1.0
     blind: float = 0.0
+    widen_of: Mapping[Group, float] = field(default_factory=dict)
 
 
 _OWN_NOISE: Final = 0.02  # repeats of one rate by llama-bench
@@ -280,8 +282,9 @@ class Deviations:
         s = self.scales
         other = np.array([_OTHER_GROUP**2 * self._is_rare(t) for t in targets])
         prior = s.architecture**2 + s.silicon**2 + s.format**2 + s.blind**2 + other
+        widen = np.array([s.widen_of.get(t.group, s.widen) for t in targets])
         if not self.observed:
-            return np.zeros(len(targets)), s.widen * np.sqrt(prior + s.noise**2)
+            return np.zeros(len(targets)), widen * np.sqrt(prior + s.noise**2)
         mine = {o.device for o in self.observed if o.is_own}
         again = np.array([_OWN_NOISE * (t.device in mine) for t in targets])
         if not self._solved:
@@ -293,7 +296,7 @@ class Deviations:
         to = self.covariance(targets, self.observed)  # [T, N]
         explained = np.einsum("tn,nm,tm->t", to, self._solved["inverse"], to)
         spread = np.sqrt(np.maximum(prior + s.noise**2 - explained, 0.0) + again**2)
-        return to @ self._solved["weights"], s.widen * spread
+        return to @ self._solved["weights"], widen * spread
 
     def _is_rare(self, target: Observed) -> bool:
         """Whether a group of formats was measured on few kinds of silicon, and not on this one."""

@@ -122,7 +122,9 @@ def _coefficients(entry: Any) -> Coefficients:
 
 
 def _deviations(entry: Any) -> Deviations:
-    scales = Scales(**{name: _positive(value) for name, value in entry["scales"].items()})
+    numbers = dict(entry["scales"])
+    groups = {Group(group): _positive(v) for group, v in numbers.pop("widen_of").items()}
+    scales = Scales(**{name: _positive(v) for name, v in numbers.items()}, widen_of=groups)
     observed = tuple(
         Observed(str(d), str(s), str(a), Group(g), _finite(v), int(n))
         for d, s, a, g, v, n in entry["observed"]
@@ -161,8 +163,12 @@ def _entry(backend: Backend) -> dict[str, object]:
 
 
 def _phase_entry(deviations: Deviations) -> dict[str, object]:
+    scales = deviations.scales
     return {
-        "scales": {n: _short(getattr(deviations.scales, n)) for n in Scales.__slots__},
+        "scales": {
+            **{n: _short(getattr(scales, n)) for n in Scales.__slots__ if n != "widen_of"},
+            "widen_of": {group.value: _short(v) for group, v in scales.widen_of.items()},
+        },
         "observed": [
             [o.device, o.silicon, o.architecture, o.group.value, round(o.deviation, 4), o.rates]
             for o in deviations.observed

@@ -12,6 +12,7 @@ from predictor.research.generation.judge import figures, judge
 from predictor.research.generation.make import make_backends
 from predictor.research.generation.products import product_figures
 from predictor.research.generation.published import read_published
+from predictor.research.generation.sustained import sustained_figures
 
 
 def judge_generation(data: Path, devices: Mapping[str, Device]) -> dict[str, object]:
@@ -28,6 +29,7 @@ def judge_generation(data: Path, devices: Mapping[str, Device]) -> dict[str, obj
         "under_bound": sum(row.rate.seconds < _bound(row) for row in rows),
         "figures": figures(judge(rows, make_backends(rows))),
         "products": product_figures(data),
+        "sustained": sustained_figures(rows),
     }
 
 

@@ -380,10 +380,11 @@ def left_out(rows: Sequence[Row]) -> list[list[Row]]:
 
 def widenings(
     rows: Sequence[Row], start: Coefficients, scales: Mapping[Phase, Scales]
-) -> dict[Phase, float]:
-    """Return the factors by which intervals of silicon left out hold 80 % of the devices.
+) -> dict[Phase, Scales]:
+    """Return the scales with factors by which intervals of silicon left out hold 80 % of devices.
 
-    Each device and group of formats counts once.
+    Each device and group of formats counts once. A group that enough devices tell of has a factor
+    of its own: formats that were measured by many agree more than others.
 
     Args:
         rows: of a backend.
@@ -403,11 +404,21 @@ def widenings(
         asked = [row for row in out if row.rate.phase in scales]
         for row, (error, spread) in zip(asked, errors(asked, c, known), strict=True):
             ratios[row.rate.phase, *row.cell].append(abs(error) / spread)
-    factors = {}
-    for phase in scales:
-        cells = [values for (p, *_), values in ratios.items() if p is phase]
-        factors[phase] = _quantile80(cells) / Z80 if len(cells) >= _FEWEST_CELLS else 1.0
-    return {phase: max(factor, _LEAST_WIDENING) for phase, factor in factors.items()}
+    widened = {}
+    for phase, of in scales.items():
+        groups: dict[Group, list[list[float]]] = defaultdict(list)
+        for (p, _, group), values in ratios.items():
+            if p is phase:
+                groups[group].append(values)
+        every = [values for cells in groups.values() for values in cells]
+        own = {g: _widening(cells) for g, cells in groups.items() if len(cells) >= _FEWEST_CELLS}
+        widen = _widening(every) if len(every) >= _FEWEST_CELLS else 1.0
+        widened[phase] = replace(of, widen=widen, widen_of=own)
+    return widened
+
+
+def _widening(cells: Sequence[Sequence[float]]) -> float:
+    return max(_quantile80(cells) / Z80, _LEAST_WIDENING)
 
 
 def _quantile80(cells: Sequence[Sequence[float]]) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Final, NamedTuple
 
 from predictor.language.memory import memory_of, usable_memory
@@ -69,11 +68,10 @@ def make_backend(title: str, rows: Sequence[Row], start: Coefficients) -> Backen
     """
     c = fit(rows, start)
     known = {phase: _deviations(rows, phase, c) for phase in Phase}
-    learned = {p: d.scales for p, d in known.items() if d.scales not in {_UNMEASURED, _FEW}}
-    widen = widenings(rows, start, learned) if learned else {}
+    learned = {p: d.scales for p, d in known.items() if d.scales not in (_UNMEASURED, _FEW)}
+    widened = widenings(rows, start, learned) if learned else {}
     deviations = {
-        phase: Deviations(replace(of.scales, widen=widen.get(phase, 1.0)), of.observed)
-        for phase, of in known.items()
+        phase: Deviations(widened.get(phase, of.scales), of.observed) for phase, of in known.items()
     }
     return Backend(title, c, deviations, _held(rows))
 

@@ -60,6 +60,7 @@ def view(window: MainWindow, workspace: Workspace, config: Path, qtbot: QtBot) -
     view = window.central.language_view
     window.open_paths([str(config)])
     settle(qtbot, workspace.language)
+    qtbot.waitUntil(lambda: view.table.grid_model.rowCount() == 3, timeout=SETTLE_MS)
     return view
 
 

@@ -39,7 +39,7 @@ EXPERTS = DecoderArchitecture(
 LAYER = 2 * 256 * 256 + 2 * 256 * 128 + 3 * 256 * 512
 HEAD = 256 * 1024
 
-MACHINE = Machine(1e9, 1e9, 1e10, 1e11, 1e12, 2.0)
+MACHINE = Machine(1e9, 1e9, 1e10, 1e11, 1e11, 1e12, 2.0)
 SIMPLE = Coefficients(
     bandwidth=1.0,
     unpack=dict.fromkeys(Group, 0.0),

@@ -41,14 +41,14 @@ def test_a_processor_multiplies_with_its_vectors():
 def test_cards_state_what_their_units_multiply():
     a10g = machine_of(CATALOGUE["a10g"])
     # 80 SMs of 256 FP16 products a clock, 1.71 GHz.
-    assert a10g.matrix == pytest.approx(70.04e12, rel=1e-3)
+    assert a10g.stated_matrix == pytest.approx(70.04e12, rel=1e-3)
     for device in SHIPPED:
         if device.metric("matrix_units") and device.metric("fp32_tflops"):
             assert device.metric("fp16_tflops") or device.metric("bf16_tflops"), device.id
         if device.architecture == "pascal-gp10x":
             # DP4A multiplies bytes four at once; a kernel of halves' rate is half of it.
             machine = machine_of(device)
-            assert machine.matrix == pytest.approx(2 * machine.vector, rel=0.05), device.id
+            assert machine.stated_matrix == pytest.approx(2 * machine.vector, rel=0.05), device.id
 
 
 def test_rates_are_derived_from_lanes():
@@ -107,3 +107,18 @@ def test_the_runtime_of_a_device(vendor, family, architecture, name, runtime, ba
 def test_what_does_not_run_is_refused(vendor, family, name, words):
     with pytest.raises(InputError, match=words):
         runtime_for(Device("d", "D", vendor, family, {}), name)
+
+
+def test_power_bounds_the_rate_of_products_on_large_cards() -> None:
+    metrics = {"dram_bw_gbps": 900.0, "fp32_tflops": 90.0, "fp16_tflops": 360.0}
+    rates = [
+        machine_of(Device("d", "d", "NVIDIA", Family.GPU, {**metrics, **power})).matrix / 1e12
+        for power in ({}, {"tdp_w": 3000.0}, {"tdp_w": 600.0}, {"tdp_w": 300.0})
+    ]
+    assert rates[0] == 360
+    assert rates[1] == pytest.approx(360, rel=0.01)
+    assert rates[1] > rates[2] > rates[3]
+    # 300 W at 0.9 pJ are 333 TFLOP/s; the two times join as a norm.
+    assert rates[3] == pytest.approx((360**-3 + (300 / 0.9) ** -3) ** (-1 / 3))
+    phone = Device("p", "p", "Arm", Family.MOBILE_GPU, {**metrics, "tdp_w": 5.0})
+    assert machine_of(phone).matrix == machine_of(phone).stated_matrix == 360e12

@@ -128,7 +128,7 @@ def test_the_bound_is_the_bytes_or_the_products():
     assert bound(work, MACHINE)[0] == pytest.approx(
         (work.weight_bytes[0] + work.kv_bytes[0]) / MACHINE.stated_bandwidth
     )
-    slow = Machine(1e9, 1e9, 1e3, 1e3, 1e3, 1.0)
+    slow = Machine(1e9, 1e9, 1e3, 1e3, 1e3, 1e3, 1.0)
     flops = work.flops[0] + work.attention_flops[0]
     assert bound(work, slow)[0] == pytest.approx(flops / 1e3)
 

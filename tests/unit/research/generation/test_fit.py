@@ -24,6 +24,7 @@ from predictor.research.generation.judge import figures, judge
 from predictor.research.generation.make import make_backends
 from predictor.research.generation.models import MODELS
 from predictor.research.generation.published import Rate
+from predictor.research.generation.sustained import sustained_figures
 
 
 def device(at, clock=1500.0):
@@ -94,8 +95,11 @@ def test_intervals_are_widened_until_they_hold():
     rows = rows_of(made(noise=0.2))
     narrow = {phase: Scales(0.0, 0.02, 0.02, 0.03) for phase in Phase}
     right = {phase: Scales(0.0, 0.2, 0.02, 0.03) for phase in Phase}
-    assert widenings(rows, USUAL, narrow)[Phase.DECODE] > 3
-    assert widenings(rows, USUAL, right)[Phase.DECODE] < 2
+    widened = widenings(rows, USUAL, narrow)[Phase.DECODE]
+    assert widened.widen > 3
+    assert min(widened.widen_of.values()) > 3
+    assert widened.noise == narrow[Phase.DECODE].noise
+    assert widenings(rows, USUAL, right)[Phase.DECODE].widen < 2
 
 
 def test_the_judge_leaves_silicon_out():
@@ -109,3 +113,21 @@ def test_the_judge_leaves_silicon_out():
     # What is left out has a factor that nothing tells of.
     assert 2 < decode["median_error_percent"]["engine"] < 20
     assert decode["median_error_percent"]["one constant"] is not None
+
+
+def test_power_explains_prompts_that_were_made_with_it():
+    rows = []
+    for row in rows_of([r for r in made() if r.phase is Phase.PREFILL]):
+        watts = 100.0 + 40 * (int(row.rate.device.id[1:]) * 7 % 10)
+        powered = dataclasses.replace(
+            row.rate.device, metrics={**row.rate.device.metrics, "tdp_w": watts}
+        )
+        (with_power,) = rows_of([dataclasses.replace(row.rate, device=powered)])
+        seconds = predicted_seconds(with_power, TRUE)
+        rows.append(dataclasses.replace(
+            with_power, rate=dataclasses.replace(with_power.rate, seconds=seconds)
+        ))  # fmt: skip
+    found = [f for f in sustained_figures(rows) if f["backend"] == "cuda"]
+    errors = {f["picojoules"]: f["mean_error_percent"] for f in found}
+    assert min(errors, key=errors.get) == pytest.approx(0.9)
+    assert errors[0.0] > 2 * min(errors.values())
