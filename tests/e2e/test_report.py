@@ -153,3 +153,27 @@ def test_an_appendix_that_does_not_exist_is_refused(ctm: Run, mobilenet: Path) -
 
     assert done.returncode == 2
     assert "there is no section 'poems'" in done.stderr
+
+
+def test_a_language_model_has_a_section_beside_others_and_alone(
+    ctm: Run, mobilenet: Path, tmp_path: Path
+) -> None:
+    config = tmp_path / "config.json"
+    config.write_text(
+        '{"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12, "vocab_size": 50257, '
+        '"n_positions": 1024}'
+    )
+    path = tmp_path / "report.json"
+    run = ("--device", "rtx3090", "--prompt", "64", "-o", path)
+    both = ctm("report", mobilenet, config, *run)
+    assert (both.returncode, both.stderr) == (0, "")
+    sections = {s["id"]: s for s in json.loads(path.read_text())["sections"]}
+    assert {"summary", "language"} <= sections.keys()
+    alone = ctm("report", config, *run)
+    assert (alone.returncode, alone.stderr) == (0, "")
+    (section,) = json.loads(path.read_text())["sections"]
+    assert section == sections["language"]
+    assert "64 prompt tokens" in json.dumps(section)
+    long = ctm("report", config, "--prompt", "2000", "-o", path)
+    assert long.returncode == 2
+    assert "1,024 tokens" in long.stderr
