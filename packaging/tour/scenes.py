@@ -222,7 +222,8 @@ def _language_model(app: Application, folder: Path) -> None:
     path.parent.mkdir()
     path.write_text(json.dumps(_LLAMA), encoding="utf-8")
     app.window.open_paths([str(path)])
-    wait(lambda: app.window.language_model is not None)
+    language = app.workspace.language
+    wait(lambda: language.state.model is not None and language.settled)
     turn(2 * REPAINT_MS)
 
 
@@ -387,7 +388,7 @@ SCENES = (
     Scene("10e-choose", _choose),
     Scene("10f-clocks", _clocks),
     Scene("10g-sweep", _sweep),
-    Scene("10h-language-model", _language_model, of=QDialog),
+    Scene("10h-language-model", _language_model),
     Scene("11-broken-file", _broken_file),
     Scene("12-shipped-device", _shipped_device),
     Scene("13-own-device", _own_device),
