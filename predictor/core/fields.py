@@ -86,35 +86,35 @@ _CREATED: Final = Field("created_ns", Kind.TIME)
 
 PREDICTION: Final[tuple[Field, ...]] = (
     Field("model", Kind.NAME, place=1),
-    Field("fingerprint", Kind.DIGEST, place=16),
+    Field("fingerprint", Kind.DIGEST, place=18),
     *_TARGET,
-    Field("engine", Kind.NAME, required=True, place=13),
-    Field("basis", Kind.BASIS, optional=True, place=9),
+    Field("engine", Kind.NAME, required=True, place=15),
+    Field("basis", Kind.BASIS, optional=True, place=11),
     Field("latency_ms", Kind.LATENCY, optional=True, place=4),
     Field("low80_ms", Kind.LATENCY, optional=True, place=5),
     Field("high80_ms", Kind.LATENCY, optional=True, place=6),
     Field("low95_ms", Kind.LATENCY, optional=True, place=7),
     Field("high95_ms", Kind.LATENCY, optional=True, place=8),
-    Field("bound_ms", Kind.LATENCY, optional=True, place=12),
-    Field("predicted_ms", Kind.LATENCY, optional=True, place=10),
-    Field("fits_memory", Kind.FLAG, optional=True, place=18),
-    Field("problem", Kind.REMARK, place=19),
-    Field("out_of_distribution", Kind.REMARK, place=17),
-    Field("signature", Kind.IDENTITY, optional=True, column="signature_id", place=14),
-    Field("flagged_operators", Kind.NAMES, place=20),
-    Field("provenance", Kind.REMARK, place=11),
+    Field("bound_ms", Kind.LATENCY, optional=True, place=14),
+    Field("predicted_ms", Kind.LATENCY, optional=True, place=12),
+    Field("fits_memory", Kind.FLAG, optional=True, place=20),
+    Field("problem", Kind.REMARK, place=21),
+    Field("out_of_distribution", Kind.REMARK, place=19),
+    Field("signature", Kind.IDENTITY, optional=True, column="signature_id", place=16),
+    Field("flagged_operators", Kind.NAMES, place=22),
+    Field("provenance", Kind.REMARK, place=13),
     Field("fine_tuned", Kind.FLAG, later=True),
     Field("by_operators", Kind.FLAG, later=True),
-    Field("evidence", Kind.REMARK, later=True, place=21),
+    Field("evidence", Kind.REMARK, later=True, place=23),
 )
-# How a number was adapted is told in one word.
+# How a number was adapted is told in one word; tails follow from the target.
 PREDICTION_DOCUMENT: Final[tuple[Field, ...]] = tuple(
     sorted(
         (
             *(field for field in PREDICTION if field.place),
-            Field("p90_ms", Kind.LATENCY, optional=True, place=8),
-            Field("p99_ms", Kind.LATENCY, optional=True, place=8),
-            Field("adaptation", Kind.NAME, optional=True, place=15),
+            Field("p90_ms", Kind.LATENCY, optional=True, place=9),
+            Field("p99_ms", Kind.LATENCY, optional=True, place=10),
+            Field("adaptation", Kind.NAME, optional=True, place=17),
         ),
         key=lambda field: field.place,
     )

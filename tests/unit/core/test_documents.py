@@ -45,7 +45,8 @@ def test_a_changed_fact_keeps_its_place() -> None:
         (
             Prediction,
             fields.PREDICTION,
-            {"shared_error", "scale", "scaled_from", "memory", "unsupported"},  # not stored
+            # Not stored.
+            {"shared_error", "scale", "scaled_from", "memory", "unsupported", "spread"},
         ),
         (Measurement, fields.MEASUREMENT, set()),
         (Signature, fields.SIGNATURE, set()),

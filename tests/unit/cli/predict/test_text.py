@@ -150,6 +150,8 @@ def test_the_document_has_null_where_there_is_no_number(model: Model) -> None:
                 "high80_ms": None,
                 "low95_ms": None,
                 "high95_ms": None,
+                "p90_ms": None,
+                "p99_ms": None,
                 "predicted_ms": None,
                 "provenance": None,
                 "basis": None,
