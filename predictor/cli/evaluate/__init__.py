@@ -13,6 +13,7 @@ _SUBJECTS = {
     "nas": ("evaluate.nas", "latency predictors on neural architecture search spaces"),
     "physics": ("evaluate.physics", "parts of the physics, each left out or replaced in turn"),
     "selectors": ("evaluate.selectors", "selectors of reference networks, on silicon left out"),
+    "systems": ("evaluate.systems", "the systems of published papers on the same measurements"),
     "tails": ("evaluate.tails", "P90 and P99 over the median, on chips left out"),
     "track": ("evaluate.track", "the record of the shipped estimate on hardware it had not seen"),
     "measurements": ("evaluate.measurements", "an engine against a table of your own"),

@@ -8,7 +8,7 @@ from predictor.cli.console import Console
 from predictor.cli.evaluate.figures import research_needed
 from predictor.cli.parser import EPILOG, Parser, json_option, positive_int, thread_count
 
-_SUITES = ("table1", "figure3", "figure4", "table3", "selectors")
+_SUITES = ("table1", "systems", "figure3", "figure4", "table3", "selectors")
 
 
 def add_nas(parser: Parser) -> None:

@@ -17,6 +17,7 @@ MAIN: Final = frozenset({"table1", "figure3", "figure4"})
 PARTS: Final = frozenset({"table1"})
 ABLATION: Final = frozenset({"table3"})
 SELECTORS: Final = frozenset({"selectors"})
+SYSTEMS: Final = frozenset({"systems"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +55,19 @@ METHODS: Mapping[str, Entry] = MappingProxyType(
         "brp": Entry(f"{_BASELINES}.brp:Brp", "BRP"),
         "nn-meter": Entry(f"{_BASELINES}.nn_meter:NnMeter", "nn-Meter"),
         "flat": Entry(f"{_BASELINES}.flat:Flat", "FLAT"),
+        "nnlp": Entry(f"{_BASELINES}.nnlp:Nnlp", "NNLP", SYSTEMS),
+        "esm": Entry(f"{_BASELINES}.esm:Esm", "ESM", SYSTEMS),
+        "litepred": Entry(f"{_BASELINES}.litepred:LitePred", "LitePred", SYSTEMS),
+        "alcop": Entry(f"{_BASELINES}.alcop:Alcop", "ALCOP's lesson", SYSTEMS),
         "hand-bayes": Entry(f"{_BASELINES}.hand_bayes:HandBayes", "hand features, Bayes"),
         "hand-bayes-random": _by("BY_CHANCE", "random"),
         "hand-bayes-dbsel": _by("BY_DBSEL", "DBSel"),
         "hand-bayes-dopt": _by("BY_D_OPTIMAL", "D-optimal"),
         # Last: what the others are compared with.
         "hand-bayes-iopt": _by("BY_I_OPTIMAL", "I-optimal"),
-        "closertome": Entry(f"{_OURS}.kernel_posterior:KernelPosterior", "CloserToMe"),
+        "closertome": Entry(
+            f"{_OURS}.kernel_posterior:KernelPosterior", "CloserToMe", MAIN | SYSTEMS
+        ),
         "closertome-zero-shot": Entry(
             f"{_OURS}.graph_rows:ZERO_SHOT", "graph network, zero-shot", PARTS
         ),

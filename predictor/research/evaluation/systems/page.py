@@ -1,0 +1,238 @@
+"""The comparison as a Markdown page, written from its JSON document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from predictor.core.markdown import table
+from predictor.research.evaluation.systems.registry import NOT_RUN, PRODUCT, SYSTEMS
+
+Document = Mapping[str, Any]
+
+_INTRODUCTION: Final = """\
+Every system is trained and asked on the same rows: {measurements} measured latencies on {targets}
+targets, at most {networks_of_a_target} networks of a target, drawn by seed. Silicon is left out in
+{folds} folds, so no system has seen the chip, core or card that it is asked about. With k measured
+networks of a target, these are drawn {draws} times and the others predicted.
+
+An error is the median over networks, then over {pairs} pairs of class and silicon in the
+{classes} classes (a runtime on a kind of device) with at least eight kinds of silicon. After ±
+stands the standard deviation over trainings. **Bold** is the best of a column among systems that
+answer at least 80 % of the rows. ▲ surely worse and ▼ surely better than the product on the same
+silicon and rows: Wilcoxon's signed-rank test, exact, paired over silicon, corrected by Holm over
+the systems of a column, p < 0.05. † the authors define no prediction without measurements of the
+device: the mean of the class stands there. A system without an adaptation of its own takes the
+level of the measured networks: the median of what they are off by. Systems are written anew, in
+their simplest form that is faithful to the paper; the section
+[what each leaves open](#what-each-leaves-open) says where they differ."""
+
+_TRANSFORMERS: Final = """\
+{count} runs of dense transformers in inference, FP32, one card, operators not fused. Errors are
+means in percent, as the authors print them. Rows of **silicon left out** are of the folds above:
+the card's silicon was in no training. **Card left out** and **card in training** are NeuSight's
+form on its published operators of five cards. The authors' own split trains on all five; its test
+cards H100, L4 and A100-80GB are kept aside and not in these data. **Card profiled** is PM2Lat with
+its own tables. The column of operators is the median error over single operators of a card: all of
+one that was left out, a tenth that the tables had not. The networks are 32 wide in place of 512. As
+no length of training is printed, it is chosen on the strongest training card, left out in turn."""
+
+_GOAL: Final = """\
+Goal for the product: under NeuSight on each unseen card (H100 6.1 %, L4 14.6 %). Rows of these
+cards are kept aside, so this command cannot print them. What it can: against NeuSight's printed
+errors on the cards that are here, which NeuSight was trained on and the product was not, the
+product is lower on {better}."""
+
+_SPACES: Final = """\
+FBNet, the four partitions of the paper: 17 pairs of partition and test device, mean relative error
+in %, on 500 unseen architectures after k samples of the device. All have the same probes. In
+brackets: pairs where the method is surely worse ▲ and better ▼ than CloserToMe, by Wilcoxon's
+signed-rank test over draws, corrected by Holm ([table 1](nas-table1.md),
+[further systems](nas-systems.md), [how](../evaluation-nas.md)). LeDG-Former and TLP are not here:
+architectures of one space on one device differ in nothing that their texts and primitives tell
+beyond the code, which LAD and ESM read."""
+
+
+def page(document: Document, origin: str, plot: str) -> str:
+    """Return the Markdown page of a document of :mod:`.document`.
+
+    Args:
+        document: the document.
+        origin: one sentence: which command wrote it, when and where.
+        plot: name of the picture beside the page.
+    """
+    parts = [
+        "# The systems of the field side by side",
+        origin,
+        f"![Errors of each system by number of measured networks]({plot})",
+        "## Networks on runtimes and devices",
+        _INTRODUCTION.format(
+            **{**document, "classes": len(document["classes"]), "pairs": document["pairs"]}
+        ),
+        *_missing(document),
+        _whole(document),
+        *_by_class(document),
+        *_transformers(document),
+        *_spaces(document),
+        "## What each leaves open",
+        _open_points(document),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _missing(document: Document) -> Iterator[str]:
+    missing = document["missing"]
+    if missing:
+        names = sorted({f"{SYSTEMS[name].label} ({name})" for name, _, _ in missing})
+        yield f"Still missing, {len(missing)} trainings: {', '.join(names)}."
+
+
+def _whole(document: Document) -> str:
+    systems, ks = document["systems"], [str(k) for k in document["ks"]]
+    best = {k: _best(systems, k) for k in ks}
+    rows = []
+    for each in systems:
+        at = each["ks"]
+        rows.append(
+            [
+                f"{'– ' if each['is_variant'] else ''}{each['label']}",
+                *(_error(each, k, best[k]) for k in ks),
+                " / ".join(_number(at.get(k, {}).get("covered_percent"), 0) for k in ks)
+                if any(at.get(k, {}).get("covered_percent") for k in ks)
+                else "-",
+                _number(at.get("0", {}).get("answered_percent"), 0),
+                f"{each['seeds']} of {each['seeds_planned']}",
+                _number(each["fit_seconds"], 1),
+                _number(each["predict_us"], 1),
+                each["needs"],
+            ]
+        )
+    header = [
+        "system",
+        *(f"k = {k}, error %" for k in ks),
+        f"80 % interval covers, k = {' / '.join(ks)}",
+        "answers % of rows",
+        "trainings",
+        "training, s a fold",
+        "a prediction, µs",
+        "needs",
+    ]
+    return table(header, rows)
+
+
+def _best(systems: Sequence[Document], k: str) -> float | None:
+    errors = [
+        each["ks"][k]["error_percent"]
+        for each in systems
+        if k in each["ks"] and each["ks"][k]["answered_percent"] >= 80
+    ]
+    return min((error for error in errors if error is not None), default=None)
+
+
+def _error(system: Document, k: str, best: float | None) -> str:
+    at = system["ks"].get(k)
+    if at is None or at["error_percent"] is None:
+        return "-"
+    text = f"{at['error_percent']:.1f}"
+    if at["error_percent"] == best:
+        text = f"**{text}**"
+    if at["error_std"] is not None:
+        text += f" ± {at['error_std']:.1f}"
+    if at["is_sure"]:
+        text += " ▲" if at["error_there_percent"] > at["product_percent"] else " ▼"
+    if k == "0" and not system["is_defined_unmeasured"]:
+        text += " †"
+    return text
+
+
+def _by_class(document: Document) -> Iterator[str]:
+    yield "### By class"
+    shown = [each for each in document["systems"] if each["ks"]]
+    for k in map(str, document["ks"]):
+        yield f"Median error in %, k = {k}:"
+        yield table(
+            ["class", *(each["label"] for each in shown)],
+            [
+                [klass, *(_number(each["ks"][k]["classes"].get(klass), 0) for each in shown)]
+                for klass in document["classes"]
+            ],
+        )
+
+
+def _transformers(document: Document) -> Iterator[str]:
+    field = document.get("transformers")
+    if not field:
+        return
+    yield "## Transformers on NVIDIA's cards: NeuSight's own field"
+    yield _TRANSFORMERS.format(count=field["count"])
+    yield table(
+        ["system", *field["cards"], "mean", "operators, median", "training, s", "a prediction, ms"],
+        [
+            [
+                each["label"],
+                *(_number(each["cards"].get(card), 1) for card in field["cards"]),
+                _number(each["mean"], 1),
+                _number(each.get("operators"), 1),
+                _number(each.get("fit_seconds"), 1),
+                _number(each.get("predict_ms"), 3),
+            ]
+            for each in field["systems"]
+        ],
+    )
+    better = ", ".join(field["product_under_printed"]) or "none"
+    yield _GOAL.format(better=better)
+
+
+def _spaces(document: Document) -> Iterator[str]:
+    spaces = document["spaces"]
+    yield "## Search spaces"
+    yield _SPACES
+    if spaces["missing"]:
+        yield f"Not there: {', '.join(spaces['missing'])}."
+    if not spaces["methods"]:
+        return
+    ks = [str(k) for k in spaces["ks"]]
+    yield table(
+        [
+            "method",
+            *(f"k = {k}, RAE %" for k in ks),
+            f"80 % interval covers, k = {' / '.join(ks)}",
+            "trainings",
+            "training, s",
+            "adapt and predict, s",
+            "note",
+        ],
+        [
+            [
+                each["label"],
+                *(_space_error(each, k) for k in ks),
+                " / ".join(_number(each["ks"][k].get("coverage"), 0) for k in ks)
+                if each["ks"].get(ks[0], {}).get("coverage") is not None
+                else "-",
+                str(each["trainings"]),
+                _number(each["training_s"], 1),
+                _number(each["trial_s"], 2),
+                each["note"],
+            ]
+            for each in spaces["methods"]
+        ],
+    )
+
+
+def _space_error(method: Document, k: str) -> str:
+    at = method["ks"].get(k)
+    if at is None:
+        return "-"
+    mark = (
+        f" ({at['worse']}▲ {at['better']}▼ of {at['cells']})" if method["name"] != PRODUCT else ""
+    )
+    return f"{at['rae']:.2f} ± {at['rae_std']:.2f}{mark}"
+
+
+def _open_points(document: Document) -> str:
+    told = {each["label"]: each["differs"] for each in document["systems"]} | dict(NOT_RUN)
+    return "\n".join(f"- **{label}**: {text}" for label, text in told.items())
+
+
+def _number(value: float | None, digits: int) -> str:
+    return "-" if value is None else f"{value:.{digits}f}"

@@ -1,0 +1,273 @@
+"""NeuSight's own field: whole transformers in FP32, from operators timed on cards."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from predictor.core.errors import InputError
+from predictor.core.files import write_text
+from predictor.research.evaluation.judge.groups import Floats
+from predictor.research.evaluation.systems.arithmetic import wave_scale
+from predictor.research.evaluation.systems.field import Field
+from predictor.research.evaluation.systems.kernel_tables import KernelTables
+from predictor.research.evaluation.systems.operator_data import (
+    FOLDER,
+    NeuSightData,
+    Operators,
+    read_data,
+)
+from predictor.research.evaluation.systems.registry import PRODUCT, SYSTEMS
+from predictor.research.evaluation.systems.run import Finished
+from predictor.research.evaluation.systems.utilisation import NeuSight
+from predictor.research.sources.aliases import read_aliases
+
+Entry = dict[str, Any]
+_SEED: Final = 0
+_HELD_SHARE: Final = 0.1  # of a card's operators, that its tables are tested on
+_S_TO_MS: Final = 1e3
+_ROOM: Final = Path(__file__).parent
+_CODE: Final = ("transformers", "operator_data", "utilisation", "kernel_tables")
+_PRINTED: Final = {
+    "neusight": "NeuSight as printed, card in its training",
+    "habitat": "Habitat as printed there",
+    "roofline": "Roofline as printed there",
+    "li_et_al": "Li et al. as printed there",
+}
+
+
+def transformer_entry(
+    data: Path, field: Field, finished: Sequence[Finished], work: Path, *, may_train: bool
+) -> Entry | None:
+    """Return the errors of all systems on the transformers, None where nothing is finished.
+
+    Args:
+        data: folder with one folder a source.
+        field: the measurements that the systems were asked on.
+        finished: their answers.
+        work: folder of what is finished.
+        may_train: whether there is time left to train NeuSight's form.
+
+    Raises:
+        InputError: a table is missing or damaged, or a kept result is.
+        HostError: the result cannot be kept.
+    """
+    own = _kept(data, work, may_train=may_train)
+    if own is None:
+        return None
+    systems = [*_asked(field, finished, own["cards"]), *own["systems"]]
+    product = next((each for each in systems if each["name"] == PRODUCT), None)
+    printed = next(each for each in systems if each["name"] == "printed-neusight")
+    better = [
+        card
+        for card in own["cards"]
+        if product is not None
+        and product["cards"].get(card) is not None
+        and product["cards"][card] < printed["cards"][card]
+    ]
+    return {
+        "count": own["count"],
+        "cards": own["cards"],
+        "systems": systems,
+        "product_under_printed": better,
+    }
+
+
+def _asked(field: Field, finished: Sequence[Finished], cards: Sequence[str]) -> list[Entry]:
+    """Return the mean error of the corpus' systems on each card, nothing measured."""
+    judged = field.judged
+    corpus = judged.corpus
+    aliases = read_aliases(FOLDER)
+    own = corpus.rows_of(FOLDER) if FOLDER in corpus.sources else field.rows[:0]
+    devices = np.array([target.device.id for target in judged.targets])[judged.target]
+    runtimes = np.array([each.configuration.runtime for each in judged.targets])[judged.target]
+    result = []
+    for name in SYSTEMS:
+        first = [each for each in finished if each.unit.system == name and not each.unit.seed]
+        if len(first) < len(field.folds) or SYSTEMS[name].is_variant:
+            continue
+        rows = np.concatenate([each.answers[0].rows for each in first])
+        log_ms = np.concatenate([each.answers[0].log_ms for each in first])
+        error = 100 * np.abs(np.expm1(log_ms - judged.log_latency[rows]))
+        plain = np.isin(rows, own) & (runtimes[rows] == "pytorch")
+        of_card = {
+            card: _mean(error[plain & (devices[rows] == aliases.find(card).device_id)])
+            for card in cards
+        }
+        entry = SYSTEMS[name]
+        label = f"{entry.label}: silicon left out"
+        result.append(_entry(name, label, of_card, predict_ms=None))
+    return [each for each in result if each["mean"] is not None]
+
+
+def _mean(errors: Floats) -> float | None:
+    known = errors[np.isfinite(errors)]
+    return float(known.mean()) if len(known) == len(errors) and len(known) else None
+
+
+def _entry(name: str, label: str, cards: Mapping[str, float | None], **more: float | None) -> Entry:
+    known = [value for value in cards.values() if value is not None]
+    mean = float(np.mean(known)) if len(known) == len(cards) else None
+    return {"name": name, "label": label, "cards": dict(cards), "mean": mean, **more}
+
+
+def _kept(data: Path, work: Path, *, may_train: bool) -> Entry | None:
+    digest = hashlib.sha256((data / FOLDER / "models.csv").read_bytes())
+    for name in _CODE:
+        digest.update((_ROOM / f"{name}.py").read_bytes())
+    path = work / f"transformers-{digest.hexdigest()[:12]}.json"
+    if path.exists():
+        try:
+            kept: Entry = json.loads(path.read_text("utf-8"))
+        except ValueError as error:
+            raise InputError(
+                str(path), "it is damaged: its writing was cut off", "remove it"
+            ) from error
+        return kept
+    if not may_train:
+        return None
+    result = own_field(read_data(data))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_text(path, json.dumps(result, indent=1, allow_nan=False) + "\n")
+    return result
+
+
+def own_field(data: NeuSightData) -> Entry:
+    """Return the errors of PM2Lat's and NeuSight's forms, Habitat's and the printed ones."""
+    systems = [_profiled(data), _left_out(data), _in_training(data), _scaled(data), _roofline(data)]
+    for method, label in _PRINTED.items():
+        errors = {
+            card: float(
+                np.mean([e for key, e in data.printed.items() if key[:2] == (method, card)])
+            )
+            for card in data.cards
+        }
+        systems.append(_entry(f"printed-{method}", label, errors))
+    return {"cards": list(data.cards), "count": len(data.transformers), "systems": systems}
+
+
+def _profiled(data: NeuSightData) -> Entry:
+    begun = time.monotonic()
+    tables = {card: KernelTables.fit(timed) for card, timed in data.timed.items()}
+    seconds = (time.monotonic() - begun) / len(tables)
+    errors = {card: _card_error(data, card, tables[card].predict) for card in data.cards}
+    held_errors, predict_ms = [], []
+    for timed in data.timed.values():
+        held = np.random.default_rng(_SEED).random(len(timed)) < _HELD_SHARE
+        part = timed.take(held)
+        fitted = KernelTables.fit(timed.take(~held))
+        held_errors.append(_operator_error(part, fitted.predict(part)))
+        # One operator at a time, as PM2Lat's authors count.
+        one = part.take(np.arange(len(part)) == 0)
+        begun = time.monotonic()
+        for _ in range(20):
+            fitted.predict(one)
+        predict_ms.append((time.monotonic() - begun) / 20 * _S_TO_MS)
+    return _entry(
+        "pm2lat-profiled",
+        "PM2Lat's form: card profiled",
+        errors,
+        operators=float(np.mean(held_errors)),
+        fit_seconds=seconds,
+        predict_ms=float(np.mean(predict_ms)),
+    )
+
+
+def _left_out(data: NeuSightData) -> Entry:
+    errors, of_operators, seconds, each_ms = {}, [], [], []
+    for card, timed in data.timed.items():
+        begun = time.monotonic()
+        others = {name: each for name, each in data.timed.items() if name != card}
+        fitted = NeuSight.fit(others, data.cards, _SEED)
+        trained = time.monotonic()
+        predicted = fitted.predict(timed, data.cards[card])
+        each_ms.append((time.monotonic() - trained) / len(timed) * _S_TO_MS)
+        seconds.append(trained - begun)
+        of_operators.append(_operator_error(timed, predicted))
+        errors[card] = _neusight_error(data, card, fitted)
+    return _entry(
+        "neusight-left-out",
+        "NeuSight's form: card left out",
+        errors,
+        operators=float(np.mean(of_operators)),
+        fit_seconds=float(np.mean(seconds)),
+        predict_ms=float(np.mean(each_ms)),
+    )
+
+
+def _in_training(data: NeuSightData) -> Entry:
+    begun = time.monotonic()
+    fitted = NeuSight.fit(data.timed, data.cards, _SEED)
+    seconds = time.monotonic() - begun
+    return _entry(
+        "neusight-own-split",
+        "NeuSight's form: card in training",
+        {card: _neusight_error(data, card, fitted) for card in data.cards},
+        fit_seconds=seconds,
+    )
+
+
+def _neusight_error(data: NeuSightData, card: str, fitted: NeuSight) -> float:
+    return _card_error(data, card, lambda operators: fitted.predict(operators, data.cards[card]))
+
+
+def _scaled(data: NeuSightData) -> Entry:
+    """Scale each network from every other card that ran it; the median counts."""
+    errors: dict[str, float | None] = {}
+    for card in data.cards:
+        apart = []
+        for run in data.transformers:
+            scaled = [
+                each.ms * habitat_scale(data, run.name, each.card, card)
+                for each in data.transformers
+                if run.card == card and each.name == run.name and each.card != card
+            ]
+            if scaled:  # the largest ran on one card alone
+                apart.append(100 * abs(float(np.median(scaled)) / run.ms - 1))
+        errors[card] = float(np.mean(apart))
+    return _entry("habitat-scaled", "Habitat's scaling: from the other cards", errors)
+
+
+def habitat_scale(data: NeuSightData, network: str, origin: str, target: str) -> float:
+    """Return the time of a network on a card over that on another."""
+    operators, counts, _ = data.graphs[network]
+    resources = np.zeros((len(operators), 4))
+    resources[:, 1], resources[:, 2] = counts * operators.flops, counts * operators.bytes
+    sides = [
+        np.array([[data.cards[name].flops, data.cards[name].bandwidth]])
+        for name in (origin, target)
+    ]
+    return float(wave_scale(resources, sides[0], sides[1])[0, 0])
+
+
+def _roofline(data: NeuSightData) -> Entry:
+    def at_peak(card: str) -> Callable[[Operators], Floats]:
+        peak = data.cards[card]
+        return lambda operators: (
+            _S_TO_MS * np.maximum(operators.flops / peak.flops, operators.bytes / peak.bandwidth)
+        )
+
+    errors = {card: _card_error(data, card, at_peak(card)) for card in data.cards}
+    return _entry("roofline-operators", "Roofline of each operator", errors)
+
+
+def _card_error(data: NeuSightData, card: str, predict: Callable[[Operators], Floats]) -> float:
+    """Return the mean error in percent over the networks of a card, as sums of their operators."""
+    apart = []
+    for run in data.transformers:
+        if run.card == card:
+            operators, counts, moved = data.graphs[run.name]
+            whole = float(counts @ predict(operators))
+            whole += _S_TO_MS * moved / data.cards[card].bandwidth
+            apart.append(100 * abs(whole / run.ms - 1))
+    return float(np.mean(apart))
+
+
+def _operator_error(operators: Operators, predicted: Floats) -> float:
+    return float(100 * np.median(np.abs(predicted / operators.ms - 1)))

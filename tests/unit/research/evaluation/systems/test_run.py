@@ -1,0 +1,126 @@
+"""Kept answers, what is missing, and the page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from predictor.cli.program import parse
+from predictor.core.errors import InputError
+from predictor.research.evaluation.systems import run as running
+from predictor.research.evaluation.systems.document import compare
+from predictor.research.evaluation.systems.figures import entries
+from predictor.research.evaluation.systems.page import page
+from predictor.research.evaluation.systems.plot import write_plot
+from predictor.research.evaluation.systems.run import run, units_of
+from predictor.research.evaluation.systems.spaces import space_entry
+from tests.unit.research.evaluation.systems.small_field import small_field
+
+NAMES = ("class-roofline", "pm2lat", "nn-meter")
+ENOUGH = 1e9
+
+
+def document(tmp_path: Path, seconds: float = ENOUGH) -> dict[str, object]:
+    """Return what the command writes of a small field."""
+    field = small_field()
+    finished = run(field, NAMES, tmp_path / "work", seconds)
+    done = {each.unit for each in finished}
+    return {
+        "folds": 1,
+        "draws": running.DRAWS,
+        "ks": list(running.KS),
+        "networks_of_a_target": 30,
+        "measurements": len(field.rows),
+        "targets": 6,
+        "classes": [],
+        "pairs": 0,
+        "systems": entries(field, finished, NAMES),
+        "transformers": None,
+        "spaces": space_entry(tmp_path),
+        "missing": [list(unit) for unit in units_of(NAMES, 1) if unit not in done],
+    }
+
+
+def test_a_finished_fold_is_not_trained_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = document(tmp_path)
+
+    def refuse(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(running, "ask", refuse)
+
+    assert document(tmp_path) == first
+
+
+def test_what_no_time_was_left_for_is_missing_on_the_page(tmp_path: Path) -> None:
+    part = document(tmp_path, seconds=0)
+
+    assert [unit[0] for unit in part["missing"]] == list(NAMES)  # type: ignore[attr-defined]
+    text = page(part, "Written by a test.", "systems.png")
+    assert "Still missing, 3 trainings" in text
+    assert "PM2Lat's form (pm2lat)" in text
+
+
+def test_the_page_has_every_system_and_what_it_leaves_open(tmp_path: Path) -> None:
+    whole = document(tmp_path)
+
+    text = page(whole, "Written by a test.", "systems.png")
+
+    assert "Still missing" not in text
+    assert text.count("PM2Lat's form") >= 2
+    assert "## What each leaves open" in text
+    assert "Not there: nas-table1.json, nas-systems.json" in text
+
+
+def test_a_half_written_answer_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    document(tmp_path)
+    kept = next((tmp_path / "work").glob("pm2lat-*.npz"))
+    kept.write_bytes(kept.read_bytes()[:100])
+
+    with pytest.raises(InputError, match="cut off"):
+        document(tmp_path)
+
+
+def test_a_half_written_document_of_search_spaces_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "nas-table1.json").write_text('{"plan": {"ks": [5')
+
+    with pytest.raises(InputError, match="cut off"):
+        space_entry(tmp_path)
+
+
+def test_a_missing_source_and_an_unknown_system_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="oracle"):
+        compare(tmp_path, {}, ["oracle"], tmp_path / "work", ENOUGH)
+    with pytest.raises(InputError):
+        compare(tmp_path / "nowhere", {}, ["pm2lat"], tmp_path / "work", ENOUGH)
+
+
+def test_options_of_the_command() -> None:
+    options = parse(
+        ["evaluate", "systems", "--data", "d", "--output", "o.json", "--systems", "pm2lat"]
+    )
+
+    assert (options.systems, options.minutes) == (["pm2lat"], 120)
+
+
+def test_the_plot_is_written_of_known_figures(tmp_path: Path) -> None:
+    whole = {
+        "ks": [0, 3, 8],
+        "spaces": {"ks": [5, 10, 20], "methods": []},
+        "systems": [
+            {
+                "name": name,
+                "label": name,
+                "ks": {str(k): {"error_percent": error / (1 + k)} for k in (0, 3, 8)},
+            }
+            for name, error in (("closertome", 30.0), ("pm2lat", 50.0))
+        ],
+    }
+
+    write_plot(json.loads(json.dumps(whole)), tmp_path / "made" / "x.png")
+
+    assert (tmp_path / "made" / "x.png").read_bytes().startswith(b"\x89PNG")
