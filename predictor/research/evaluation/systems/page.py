@@ -25,7 +25,8 @@ the systems of a column, p < 0.05. † the authors define no prediction without 
 device: the mean of the class stands there. A system without an adaptation of its own takes the
 level of the measured networks: the median of what they are off by. Systems are written anew, in
 their simplest form that is faithful to the paper; the section
-[what each leaves open](#what-each-leaves-open) says where they differ."""
+[what each leaves open](#what-each-leaves-open) says where they differ. Times are by the clock, on
+a machine with other work."""
 
 _TRANSFORMERS: Final = """\
 {count} runs of dense transformers in inference, FP32, one card, operators not fused. Errors are
@@ -48,9 +49,7 @@ FBNet, the four partitions of the paper: 17 pairs of partition and test device, 
 in %, on 500 unseen architectures after k samples of the device. All have the same probes. In
 brackets: pairs where the method is surely worse ▲ and better ▼ than CloserToMe, by Wilcoxon's
 signed-rank test over draws, corrected by Holm ([table 1](nas-table1.md),
-[further systems](nas-systems.md), [how](../evaluation-nas.md)). LeDG-Former and TLP are not here:
-architectures of one space on one device differ in nothing that their texts and primitives tell
-beyond the code, which LAD and ESM read."""
+[further systems](../evaluation-nas.md)). LeDG-Former and TLP are not run here."""
 
 
 def page(document: Document, origin: str, plot: str) -> str:
@@ -70,6 +69,7 @@ def page(document: Document, origin: str, plot: str) -> str:
             **{**document, "classes": len(document["classes"]), "pairs": document["pairs"]}
         ),
         *_missing(document),
+        *_best_systems(document),
         _whole(document),
         *_by_class(document),
         *_transformers(document),
@@ -85,6 +85,22 @@ def _missing(document: Document) -> Iterator[str]:
     if missing:
         names = sorted({f"{SYSTEMS[name].label} ({name})" for name, _, _ in missing})
         yield f"Still missing, {len(missing)} trainings: {', '.join(names)}."
+
+
+def _best_systems(document: Document) -> Iterator[str]:
+    """Say which system has the least error at each k, and which comes next."""
+    words = []
+    for k in map(str, document["ks"]):
+        ranked = sorted(
+            (each["ks"][k]["error_percent"], each["label"])
+            for each in document["systems"]
+            if k in each["ks"] and each["ks"][k]["error_percent"] is not None
+        )[:2]
+        if len(ranked) == 2:
+            first, second = (f"{label} ({error:.1f} %)" for error, label in ranked)
+            words.append(f"k = {k}: {first}, then {second}")
+    if words:
+        yield f"Least errors: {'; '.join(words)}."
 
 
 def _whole(document: Document) -> str:

@@ -120,4 +120,11 @@ def _draw(axes: Axes, title: str, names: Sequence[str], lines: Sequence[Line]) -
             text.set_fontweight("bold")
     axes.grid(axis="x", color="#e8e8e8", zorder=0)
     axes.set_axisbelow(True)
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.05), ncols=len(names), frameon=False)
+    axes.legend(
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.05),
+        ncols=len(names),
+        frameon=False,
+        columnspacing=1,
+        handletextpad=0.1,
+    )

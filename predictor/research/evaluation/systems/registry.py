@@ -164,7 +164,21 @@ SYSTEMS: Mapping[str, Entry] = MappingProxyType(
     }
 )
 
-NOT_RUN: Mapping[str, str] = MappingProxyType({})
+# Systems that have a line on the page and no figures of the corpus, with the reason.
+NOT_RUN: Mapping[str, str] = MappingProxyType(
+    {
+        "NeuSight": "It needs operators timed on cards, with the tiles of their kernels. They are "
+        "public for five cards and no convolutions: it stands among the transformers.",
+        "BRP, FLAT, LAD, ESM": "They read the code of one search space, which networks of a corpus "
+        "do not have: they stand among the search spaces.",
+        "Habitat's networks": "Their training sets and the runs that they scale are not public; "
+        "its scaling of kernels stands above.",
+        "LeDG-Former, unseen precision": "Left out silicon is asked in whatever precision it ran; "
+        "precision alone left out, on twins in FP32 and INT8, is not tried here.",
+        "FLAME, Roofline-LLM": "The first predicts clocks of one board, the second rates of "
+        "language models: [clocks](clocks.md) and [generation](generation.md) judge these.",
+    }
+)
 
 
 def system_named(name: str) -> System:
