@@ -135,6 +135,7 @@ def test_of_the_product_two_commands_name_research() -> None:
         "cli/evaluate/physics.py",
         "cli/evaluate/selectors.py",
         "cli/evaluate/suite.py",
+        "cli/evaluate/systems.py",
         "predictor/cli/train.py",
     }
 

@@ -103,7 +103,7 @@ def method_named(name: str) -> Method:
 
     Raises:
         InputError: there is no such method.
-        HostError: it needs torch, which is not installed.
+        HostError: it needs torch or scikit-learn, which is not installed.
     """
     if name not in METHODS:
         raise InputError(
@@ -113,8 +113,9 @@ def method_named(name: str) -> Method:
     try:
         return cast("Method", getattr(import_module(module), attribute)())
     except ModuleNotFoundError as error:
-        if error.name != "torch":
+        extra = {"torch": "train", "sklearn": "systems"}.get(str(error.name))
+        if extra is None:
             raise
         raise HostError(
-            f"method {name}", "torch is not installed", "install closertome[train]"
+            f"method {name}", f"{error.name} is not installed", f"install closertome[{extra}]"
         ) from error
