@@ -18,11 +18,12 @@ from predictor.core.files import write_text
 
 
 @contextmanager
-def research_needed(work: str) -> Iterator[None]:
+def research_needed(work: str, extra: str = "train") -> Iterator[None]:
     """Import modules of ``predictor.research``, absent from wheels and frozen programs.
 
     Args:
         work: that needs them, as the subject of the error.
+        extra: of the project, that has the libraries.
 
     Raises:
         HostError: they are not there, or a library of theirs is not.
@@ -37,7 +38,7 @@ def research_needed(work: str) -> Iterator[None]:
                 "it is not part of an installed CloserToMe",
                 "run it in a checkout, with closertome[train] installed",
             ) from error
-        raise HostError(work, f"{name} is not installed", "install closertome[train]") from error
+        raise HostError(work, f"{name} is not installed", f"install closertome[{extra}]") from error
 
 
 def checked_output(options: argparse.Namespace) -> Path | None:

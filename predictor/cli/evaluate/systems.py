@@ -53,7 +53,7 @@ def add_systems(parser: Parser) -> None:
 
 def _run(options: argparse.Namespace, console: Console) -> int:
     """Write the figures, their page and plot; always 0."""
-    with research_needed("the evaluation"):
+    with research_needed("the evaluation", "train,systems"):
         from predictor.research.evaluation.systems.document import compare  # noqa: PLC0415
         from predictor.research.evaluation.systems.page import page  # noqa: PLC0415
         from predictor.research.evaluation.systems.plot import write_plot  # noqa: PLC0415

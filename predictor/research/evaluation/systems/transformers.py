@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from predictor.core.errors import InputError
-from predictor.core.files import write_text
+from predictor.core.files import MAX_TEXT_BYTES, read_bytes, write_text
 from predictor.research.evaluation.judge.groups import Floats
 from predictor.research.evaluation.systems.arithmetic import wave_scale
 from predictor.research.evaluation.systems.field import Field
@@ -118,7 +118,7 @@ def _entry(name: str, label: str, cards: Mapping[str, float | None], **more: flo
 
 
 def _kept(data: Path, work: Path, *, may_train: bool) -> Entry | None:
-    digest = hashlib.sha256((data / FOLDER / "models.csv").read_bytes())
+    digest = hashlib.sha256(read_bytes(data / FOLDER / "models.csv", MAX_TEXT_BYTES))
     for name in _CODE:
         digest.update((_ROOM / f"{name}.py").read_bytes())
     path = work / f"transformers-{digest.hexdigest()[:12]}.json"

@@ -16,6 +16,7 @@ from predictor.research.evaluation.systems.page import page
 from predictor.research.evaluation.systems.plot import write_plot
 from predictor.research.evaluation.systems.run import run, units_of
 from predictor.research.evaluation.systems.spaces import space_entry
+from predictor.research.evaluation.systems.transformers import transformer_entry
 from tests.unit.research.evaluation.systems.small_field import small_field
 
 NAMES = ("class-roofline", "pm2lat", "nn-meter")
@@ -97,6 +98,11 @@ def test_a_missing_source_and_an_unknown_system_are_refused(tmp_path: Path) -> N
         compare(tmp_path, {}, ["oracle"], tmp_path / "work", ENOUGH)
     with pytest.raises(InputError):
         compare(tmp_path / "nowhere", {}, ["pm2lat"], tmp_path / "work", ENOUGH)
+
+
+def test_the_transformers_need_their_source(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"models\.csv"):
+        transformer_entry(tmp_path, small_field(), [], tmp_path / "work", may_train=True)
 
 
 def test_options_of_the_command() -> None:
