@@ -16,8 +16,8 @@ from ctm_gui.widgets.filtered_table import FilteredTable
 from predictor.core.records import Basis
 from predictor.core.wording import NOTHING, shown
 
-_BOX_PX = 150
-_LETTERS = 10  # of a name in a closed box; its list shows all of it
+_BOX_PX = 180
+_LETTERS = 7  # of a choice in a closed box, at least; its list shows all of it
 _LEAST_PX = {"model": 150, "device": 180, TAGS: 90, "note": 110}
 
 
@@ -74,10 +74,10 @@ class PastFilterBar(QWidget):
     def __init__(self, table: FilteredTable) -> None:
         super().__init__()
         self._table = table
-        self.model_box = _box("Model", "All models", _LETTERS)
-        self.device_box = _box("Device", "All devices", _LETTERS)
+        self.model_box = _box("Model", "All models")
+        self.device_box = _box("Device", "All devices")
         self.basis_box = _box("Basis", "Every basis")
-        self.tag_box = _box("Tag", "All tags", _LETTERS)
+        self.tag_box = _box("Tag", "All tags")
         self.period_box = _box("Time", "")
         self.measured_box = QCheckBox("&Measured only")
         self.every_box = QCheckBox("E&very run")
@@ -122,8 +122,8 @@ class PastFilterBar(QWidget):
         )
 
 
-def _box(name: str, every: str, letters: int = 0) -> QComboBox:
-    box = combo_box(name, letters=letters)
+def _box(name: str, every: str) -> QComboBox:
+    box = combo_box(name, letters=_LETTERS)
     box.setMaximumWidth(_BOX_PX)
     box.addItem(every, "")
     return box

@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predictor.calibration.efficiencies import LEVELS, Efficiencies, groups_of
-from predictor.calibration.evidence import ALL_CORES, NEARNESS, Evidence, Keys, Known
+from predictor.calibration.evidence import NEARNESS, Evidence, Keys, Known
 from predictor.calibration.target_fit import PARTS, SHAPE, TargetFit
 from predictor.core.caching import IdentityCache
 from predictor.core.records import Device, Precision, Target, by_run
-from predictor.core.runtimes import UNKNOWN, runtime_of
+from predictor.core.runtimes import runtime_of
 from predictor.core.text import plural
 from predictor.core.wording import percent
 from predictor.cost.engine import AttentionMaps, BoundType, Explanation
@@ -35,7 +35,7 @@ from predictor.cost.physics import (
     rates_of,
     term_times,
 )
-from predictor.devices.catalogue import device_name
+from predictor.engine.evidence_words import evidence_words, own_words, runtime_name
 from predictor.engine.operator_factors import CAUTION, Contexts, OperatorFactors
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.network.features import exact_features, scale_free
@@ -44,7 +44,6 @@ Floats = NDArray[np.float64]
 
 # The rates that the terms of the physics are work over.
 RATES: Final = ("matrix_rate", "unit_rate", "bandwidth", "launch")
-NOT_MEASURED: Final = "not measured here"  # begins the evidence where nothing is near
 _MOST_GRAPHS: Final = 512
 _LEAST_MS: Final = 1e-12
 _NONE: Final = np.empty(0, np.int64)
@@ -60,8 +59,6 @@ _CHECKED: Final = {
     "kind": "of this kind under any runtime",
     "all": "of any kind",
 }
-# The corpus measures runs that are bound to some cores of a device as a device of these cores.
-_CORES_OF_DEVICE: Final = "-cluster-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,9 +215,9 @@ class Estimate:
             {place: each.fit for place, each in mine.items()},
             np.array([(track.wide80, track.wide95) for _, track in records]).reshape(-1, 2).T,
             [
-                f"{_own_words(mine[place].graphs) if place in mine else words}; {_checked(*record)}"
+                f"{own_words(mine[place].graphs) if place in mine else words}; {_checked(*record)}"
                 for place, (words, record) in enumerate(
-                    zip(_words(evidence, known), records, strict=True)
+                    zip(evidence_words(evidence, known), records, strict=True)
                 )
             ],
             [
@@ -402,7 +399,7 @@ class Estimate:
 
     def _doubt(self, target: Target, *, is_near: bool) -> str:
         """Return why the estimate of a target is of other classes, empty where it is not."""
-        groups, runtime = groups_of(target), _named(target.configuration.runtime)
+        groups, runtime = groups_of(target), runtime_name(target.configuration.runtime)
         if groups["runtime"] not in self.efficiencies.effects["runtime"]:
             return f"low confidence: no training device used {runtime}"
         if not is_near and groups["class"] not in self.tracks["unseen"]:
@@ -410,44 +407,11 @@ class Estimate:
         return ""
 
 
-def _words(evidence: Evidence, known: Known) -> list[str]:
-    """Return from where the estimates of targets come."""
-    return [
-        _whence(evidence, NEARNESS[near], source) if near else NOT_MEASURED
-        for near, source in zip(known.nearness.tolist(), known.nearest.tolist(), strict=True)
-    ]
-
-
-def _whence(evidence: Evidence, near: str, source: int) -> str:
-    """Return in words which measured target tells of another, and how near it is."""
-    keys, networks = evidence.keys, plural(int(evidence.networks[source]), "network")
-    if near == "target":
-        return f"from {networks} measured on this device"
-    device = device_name(str(keys.device[source]).partition(_CORES_OF_DEVICE)[0])
-    threads = str(keys.threads[source])
-    run = f"{_named(str(keys.runtime[source]))} {keys.precision[source]}"
-    if threads == ALL_CORES:
-        run += ", all cores"
-    elif threads != "0":
-        run += f", {plural(int(threads), 'thread')}"
-    if near == "device":
-        return f"from this device under {run} ({networks})"
-    return f"from {device}, which has the same chip or cores ({run}; {networks})"
-
-
-def _named(runtime: str) -> str:
-    return "an unknown runtime" if runtime == UNKNOWN else runtime
-
-
 def _checked(level: str, track: Track) -> str:
     return (
         f"checked on {plural(track.silicon, 'chip')} {_CHECKED[level]}: "
         f"median error {percent(track.error)}"
     )
-
-
-def _own_words(graphs: int) -> str:
-    return f"from {plural(graphs, 'network')} that you measured"
 
 
 def _setting(known: Known, place: int, own: Mapping[int, OwnFit]) -> str:

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from predictor.calibration.efficiencies import GROUPS, LEVELS, Efficiencies
 from predictor.calibration.evidence import Evidence, Keys, Scales
 from predictor.cost.operator_kinds import KINDS
-from predictor.cost.physics import TERMS, TypicalRates
+from predictor.cost.physics import TERMS
+from predictor.cost.typical_rates import TypicalRates
 from predictor.engine.estimate import TRACKED, Estimate, Track
 from predictor.engine.operator_factors import GROUPS as OPERATOR_GROUPS
 from predictor.engine.operator_factors import OperatorFactors

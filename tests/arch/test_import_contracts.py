@@ -128,6 +128,7 @@ def test_of_the_product_two_commands_name_research() -> None:
     assert found == {
         "cli/evaluate/bound.py",
         "cli/evaluate/classes.py",
+        "cli/evaluate/tails.py",
         "cli/evaluate/clocks.py",
         "cli/evaluate/memory.py",
         "cli/evaluate/figures.py",

@@ -11,7 +11,8 @@ from predictor.calibration.efficiencies import GROUPS, LEVELS, Efficiencies, gro
 from predictor.core.metrics import Family
 from predictor.core.records import Cluster, Configuration, Device, Precision, Target
 from predictor.cost.operator_kinds import KINDS
-from predictor.cost.physics import TERMS, TypicalRates
+from predictor.cost.physics import TERMS
+from predictor.cost.typical_rates import TypicalRates
 
 WIDTH = len(KINDS) * len(TERMS)
 BIG, SMALL = (

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from predictor.core.metrics import Family
 from predictor.core.records import Cluster, Precision, Target
 from predictor.cost.operator_kinds import KINDS, kinds_of
-from predictor.cost.physics import TERMS, Rates, TypicalRates, Work, rates_of, term_times
+from predictor.cost.physics import TERMS, Rates, Work, rates_of, term_times
+from predictor.cost.typical_rates import TypicalRates
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.graph.scaling import at_batch
 from tests.unit.cost.graphs import FUSED, VIEW, Op, make_graph, make_target

@@ -17,7 +17,8 @@ from predictor.calibration.target_fit import PARTS
 from predictor.core.records import Target
 from predictor.core.resources import resources_dir
 from predictor.cost.operator_kinds import KINDS
-from predictor.cost.physics import TERMS, TypicalRates
+from predictor.cost.physics import TERMS
+from predictor.cost.typical_rates import TypicalRates
 from predictor.engine.checkpoint import ESTIMATE, EngineCard, read_checkpoint
 from predictor.engine.closertome import CloserToMeEngine
 from predictor.engine.estimate import Estimate, Track

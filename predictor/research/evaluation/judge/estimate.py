@@ -18,7 +18,8 @@ from predictor.calibration.target_fit import SHAPE, TargetFit
 from predictor.core.records import Target
 from predictor.core.runtimes import runtime_of
 from predictor.cost.operator_kinds import KINDS
-from predictor.cost.physics import TERMS, TypicalRates, kinds_of_devices, rates_of
+from predictor.cost.physics import TERMS, kinds_of_devices, rates_of
+from predictor.cost.typical_rates import TypicalRates
 from predictor.engine.operator_factors import CAUTION, OperatorFactors
 from predictor.network.features import scale_free
 from predictor.research.evaluation.judge.efficiencies import PRIOR_MEANS, KindEfficiencies

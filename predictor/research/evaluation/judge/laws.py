@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from predictor.core.progress import CancelToken, Progress, ProgressCallback, no_progress
 from predictor.core.records import Basis, Device, Target, TargetId
 from predictor.cost.engine import Engine, PredictionTable
-from predictor.engine.estimate import NOT_MEASURED
+from predictor.engine.evidence_words import NOT_MEASURED
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.graph.scaling import at_batch
 from predictor.network.reference_rates import is_rated

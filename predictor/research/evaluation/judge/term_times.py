@@ -14,11 +14,11 @@ from predictor.cost.operator_kinds import KINDS, is_convolution, operator_kinds
 from predictor.cost.physics import (
     TERMS,
     Rates,
-    TypicalRates,
     Work,
     kinds_of_devices,
     term_times,
 )
+from predictor.cost.typical_rates import TypicalRates
 from predictor.graph.operator_graph import OperatorFlag
 from predictor.network.features import FEATURE_NAMES
 from predictor.research.corpus import Corpus
