@@ -50,10 +50,10 @@ def test_arithmetic_alone_follows_its_clock() -> None:
 
 def test_traffic_follows_both_clocks_and_the_slower_of_them_at_last() -> None:
     model = _model([[0, 5, 0, 0]])
-    # Norm of 2.4 and 2.0 with the exponent 2: by hand.
-    expected = np.sqrt((2.4**2 + (2.0 * 3) ** 2) / (2.4**2 + 2.0**2))
+    # Norm of 2.0 and 1.7 with the exponent 2: by hand.
+    expected = np.sqrt((2.0**2 + (1.7 * 3) ** 2) / (2.0**2 + 1.7**2))
     np.testing.assert_allclose(model.factors(_points((1, 1, 3))), [expected])
-    at_last = 100 * 2.4 / np.hypot(2.4, 2.0)
+    at_last = 100 * 2.0 / np.hypot(2.0, 1.7)
     assert model.factors(_points((1, 100, 1)))[0] == pytest.approx(at_last, rel=1e-3)
 
 
