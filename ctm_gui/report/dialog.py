@@ -40,7 +40,7 @@ SECTION_WORDS: dict[SectionId, str] = {
     SectionId.OPERATORS: "&Operators",
     SectionId.ATTENTION: "&Attention",
     SectionId.ROOFLINE: "&Rooflines",
-    SectionId.TIMELINE: "Timelin&es",
+    SectionId.TIMELINE: "Timeline&s",
     SectionId.GRAPH: "Graphs by mod&ule",
     SectionId.MATRIX: "Matri&x",
     SectionId.DEVICES: "&Devices",

@@ -181,11 +181,12 @@ def test_a_runtime_that_takes_all_cores_need_not_state_its_threads(
     evidence = evidence_of(processors(runtime, even))
 
     assert len(evidence.networks) == count
-    assert set(evidence.keys.configuration.tolist()) <= {"fp32/tall"}
+    assert set(evidence.keys.precision.tolist()) <= {"fp32"}
+    assert set(evidence.keys.threads.tolist()) <= {"all"}
 
 
 def test_what_is_far_too_slow_for_all_cores_is_no_evidence() -> None:
-    slow = [1.0, 1 / 1.5, 1 / 1.5**2, 20 / 1.5**3]
+    slow = [1.0, 1 / 1.5, 1 / 1.5**2, 100 / 1.5**3]
 
     evidence = evidence_of(processors("onnxruntime", slow))
 
