@@ -141,7 +141,7 @@ class OperatorsView(QWidget):
 
     def _make_controls(self) -> None:
         self.pair = PairChoice()
-        self.hide_box = QCheckBox("H&ide zero-cost operators")
+        self.hide_box = QCheckBox("Hide &zero-cost operators")
         self.hide_box.setToolTip(
             "Leave out views and fused operators, which take no time of their own."
         )
