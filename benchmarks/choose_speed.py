@@ -1,4 +1,4 @@
-"""How fast ``ctm choose`` and its tab answer: MobileNetV2 on all that the catalogue offers.
+"""Speed of ``ctm choose`` and its tab: MobileNetV2 on all that the catalogue offers.
 
 Every device, runtime, precision and power mode, with all cores and with every number of threads.
 Warm is a program that chose before, asked about a network that it has not seen. Seconds are of the

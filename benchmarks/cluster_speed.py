@@ -1,4 +1,4 @@
-"""How much faster `ctm predict --cluster` is on two local workers than on one, start to exit.
+"""Speed-up of `ctm predict --cluster` from one local worker to two, start to exit.
 
 Runs with one worker and with two take turns; the ratio is that of the shortest. Scheduler and
 command need a processor beside those of the workers: on two the ratio stays under 2 whatever the

@@ -12,7 +12,8 @@ from ctm_gui.prediction.run import ComparisonFollower
 from ctm_gui.tasks.serial import SerialWorker
 from ctm_gui.tasks.store_client import OwnMeasurements
 from predictor.core.errors import CtmError
-from predictor.core.records import MEDIAN, Device, Measurement
+from predictor.core.records import Device, Measurement
+from predictor.core.run_facts import MEDIAN
 from predictor.core.text import capitalised
 from predictor.services.choose.choice import Choice, Option
 from predictor.services.choose.choose import EVEN, choose

@@ -11,7 +11,7 @@ from PySide6.QtGui import QColor
 from ctm_gui.widgets.grid import Column, Grid, number_column, text_column
 from ctm_gui.widgets.grid_model import GridModel
 from ctm_gui.widgets.theme import LIGHT, Theme
-from predictor.core.records import MEDIAN
+from predictor.core.run_facts import MEDIAN
 from predictor.core.verdict import likelihood
 from predictor.core.wording import NOTHING, batch_of, configuration_text, number, shown
 from predictor.services.choose.choice import Option

@@ -25,7 +25,8 @@ from ctm_gui.widgets.fields import BudgetBox
 from ctm_gui.widgets.filtered_table import FilteredTable
 from ctm_gui.widgets.theme import Theme
 from predictor.core.metrics import Family
-from predictor.core.records import PERCENTILES, Precision
+from predictor.core.records import Precision
+from predictor.core.run_facts import PERCENTILES
 from predictor.core.runtimes import RUNTIMES, UNKNOWN
 from predictor.core.text import capitalised
 from predictor.services.choose.options import Wanted

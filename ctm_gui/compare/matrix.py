@@ -61,8 +61,8 @@ class VariantMatrix(Variants):
     def ranked_ms(self) -> FloatArray:
         """Latencies to rank by, float64 [M, T]: inf where there is no number or a lower limit."""
         is_limit = np.array([row.prediction.is_lower_limit for row in self.comparison.rows])
-        known = ~is_limit.reshape(self.latency_ms.shape) & ~np.isnan(self.latency_ms)
-        return np.where(known, self.latency_ms, np.inf)
+        has_latency = ~is_limit.reshape(self.latency_ms.shape) & ~np.isnan(self.latency_ms)
+        return np.where(has_latency, self.latency_ms, np.inf)
 
     def target_title(self, target: int) -> str:
         """Return the device's name and its configuration, a line each."""

@@ -147,11 +147,11 @@ def sweep_sentence(swept: Sequence[Sweep]) -> str:
     """Return what another batch or number of threads would bring, in one line."""
     parts = []
     for sweep in swept:
-        known = [p for p in sweep.predictions if p.latency_ms and p.fits_memory is not False]
+        timed = [p for p in sweep.predictions if p.latency_ms and p.fits_memory is not False]
         now = sweep.predictions[sweep.now]
-        if not known or not now.latency_ms:
+        if not timed or not now.latency_ms:
             continue
-        best = max(known, key=_samples_a_ms)
+        best = max(timed, key=_samples_a_ms)
         gain = _samples_a_ms(best) / _samples_a_ms(now)
         choice = max(getattr(best.configuration, sweep.kind), 1)
         words = f"batch {choice}" if sweep.kind == "batch" else plural(choice, "thread")

@@ -1,4 +1,4 @@
-"""What both phases of a device spend their time on, and its memory, as three bars."""
+"""Three bars of a device: the parts of the time of both phases, and of its memory."""
 
 from __future__ import annotations
 

@@ -8,13 +8,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
-from predictor.core.records import (
-    Configuration,
-    MemoryUse,
-    OperatingPoint,
-    Prediction,
-    Unsupported,
-)
+from predictor.core.records import Configuration, OperatingPoint, Prediction
+from predictor.core.run_facts import MemoryUse, Unsupported
 from predictor.core.runtimes import UNKNOWN
 from predictor.core.text import plural, printable
 from predictor.core.units import GIB, LatencyUnit, format_bytes, significant

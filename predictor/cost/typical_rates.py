@@ -56,11 +56,13 @@ class TypicalRates:
 
 
 def _medians(values: Floats, groups: NDArray[np.str_]) -> dict[str, float]:
-    known = np.isfinite(values)
-    of_group = {name: known & (groups == name) for name in np.unique(groups[known]).tolist()}
+    is_stated = np.isfinite(values)
+    of_group = {
+        name: is_stated & (groups == name) for name in np.unique(groups[is_stated]).tolist()
+    }
     return {
         name: float(np.exp(np.median(np.log(values[where]))))
-        for name, where in {"": known, **of_group}.items()
+        for name, where in {"": is_stated, **of_group}.items()
         if where.any()
     }
 

@@ -83,7 +83,7 @@ class Cluster:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked of every file.
+    """A question to every file.
 
     Attributes:
         targets: to predict for.

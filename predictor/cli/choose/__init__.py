@@ -18,7 +18,8 @@ from predictor.cli.parser import (
 )
 from predictor.cli.reading import reading_found
 from predictor.core.metrics import Family
-from predictor.core.records import MEDIAN, PERCENTILES, Precision
+from predictor.core.records import Precision
+from predictor.core.run_facts import MEDIAN, PERCENTILES
 from predictor.core.runtimes import RUNTIMES, UNKNOWN
 
 

@@ -16,7 +16,8 @@ from predictor.cli.predicting import BUDGET_MISSED, PredictionStore, read_models
 from predictor.cli.tables import render_table
 from predictor.core.errors import InputError
 from predictor.core.metrics import Family
-from predictor.core.records import MEDIAN, Device, Precision
+from predictor.core.records import Device, Precision
+from predictor.core.run_facts import MEDIAN
 from predictor.core.text import plural, printable, shortened
 from predictor.core.verdict import likelihood
 from predictor.core.wording import configuration_text, number

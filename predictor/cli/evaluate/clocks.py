@@ -8,6 +8,7 @@ from pathlib import Path
 from predictor.cli.console import Console
 from predictor.cli.evaluate.figures import (
     checked_output,
+    data_options,
     environment_of,
     give,
     origin_of,
@@ -28,12 +29,7 @@ def add_clocks(parser: Parser) -> None:
     )
     parser.epilog = EPILOG
     parser.set_defaults(run=_run)
-    parser.add_argument(
-        "--data", required=True, metavar="DIR", help="folder with one folder a source"
-    )
-    parser.add_argument(
-        "--output", metavar="OUT.json", help="write the figures here and a page OUT.md beside"
-    )
+    data_options(parser)
     json_option(parser)
 
 

@@ -13,8 +13,24 @@ from pathlib import Path
 
 from predictor import __version__
 from predictor.cli.console import Console
+from predictor.cli.parser import Parser
 from predictor.core.errors import HostError, InputError
 from predictor.core.files import write_text
+
+
+def data_options(parser: Parser) -> None:
+    """Add the folder of published measurements and :func:`output_option`."""
+    parser.add_argument(
+        "--data", required=True, metavar="DIR", help="folder with one folder a source"
+    )
+    output_option(parser)
+
+
+def output_option(parser: Parser) -> None:
+    """Add the file of the figures, beside which their page stands."""
+    parser.add_argument(
+        "--output", metavar="OUT.json", help="write the figures here and a page OUT.md beside"
+    )
 
 
 @contextmanager

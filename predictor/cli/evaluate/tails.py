@@ -9,6 +9,7 @@ from pathlib import Path
 from predictor.cli.console import Console
 from predictor.cli.evaluate.figures import (
     checked_output,
+    data_options,
     environment_of,
     give,
     origin_of,
@@ -25,12 +26,7 @@ def add_tails(parser: Parser) -> None:
         "device, and state the errors on chips left out."
     )
     parser.set_defaults(run=_run)
-    parser.add_argument(
-        "--data", required=True, metavar="DIR", help="folder with one folder a source"
-    )
-    parser.add_argument(
-        "--output", metavar="OUT.json", help="write the figures here and a page OUT.md beside"
-    )
+    data_options(parser)
     parser.add_argument(
         "--save", metavar="FILE.json", help="write what predictions read (resources/tails)"
     )

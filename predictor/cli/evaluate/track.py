@@ -10,6 +10,7 @@ from predictor.cli.evaluate.figures import (
     environment_of,
     give,
     origin_of,
+    output_option,
 )
 from predictor.cli.parser import EPILOG, Parser, json_option
 from predictor.services.measurements.track_record import page, track_record
@@ -23,9 +24,7 @@ def add_track(parser: Parser) -> None:
     )
     parser.epilog = EPILOG
     parser.set_defaults(run=_run)
-    parser.add_argument(
-        "--output", metavar="OUT.json", help="write the figures here and a page OUT.md beside"
-    )
+    output_option(parser)
     json_option(parser)
 
 

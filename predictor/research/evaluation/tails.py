@@ -1,4 +1,4 @@
-"""How far the slow runs lie over the median: P90 and P99 of MLPerf's logs, on chips left out.
+"""Slow runs over the median: P90 and P99 of MLPerf's logs, on chips left out.
 
 A run's ln(ln(P90 / P50)) is normal around the mean of its group, a runtime on a kind of device.
 Means of groups are drawn towards that of the kind of device as far as chips differ anyway,

@@ -9,7 +9,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from predictor.core.records import MEDIAN, OperatingPoint, Prediction, Target
+from predictor.core.records import OperatingPoint, Prediction, Target
+from predictor.core.run_facts import MEDIAN
 from predictor.core.text import plural
 from predictor.core.verdict import likelihood
 from predictor.core.wording import number, run_text, shown, unsupported_text
@@ -174,7 +175,7 @@ class Choice:
 
     @cached_property
     def untold(self) -> str:
-        """How many devices are judged by P50 in place of a tail, for people; empty for none."""
+        """Number of devices judged by P50 in place of a tail, for people; empty for none."""
         percentile = self.budget.percentile
         if percentile == MEDIAN:
             return ""

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from predictor.core.errors import InputError
 from predictor.core.percentiles import Z80
-from predictor.core.records import MEDIAN, Device, Measurement
+from predictor.core.records import Device, Measurement
+from predictor.core.run_facts import MEDIAN
 from predictor.graph.model import Model
 from predictor.services.choose.chances import joint_chance
 from predictor.services.choose.choice import Choice

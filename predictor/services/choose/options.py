@@ -13,15 +13,8 @@ from numpy.typing import NDArray
 
 from predictor.core.errors import InputError
 from predictor.core.metrics import Family
-from predictor.core.records import (
-    MEDIAN,
-    Configuration,
-    Device,
-    OperatingPoint,
-    Precision,
-    Target,
-    by_run,
-)
+from predictor.core.records import Configuration, Device, OperatingPoint, Precision, Target, by_run
+from predictor.core.run_facts import MEDIAN
 from predictor.core.runtimes import UNKNOWN
 from predictor.core.text import printable
 from predictor.devices.operating import is_clocked, power_modes

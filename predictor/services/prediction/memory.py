@@ -12,7 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from predictor.core.records import MemoryUse, Target
+from predictor.core.records import Target
+from predictor.core.run_facts import MemoryUse
 from predictor.cost.capability import ACTIVATION_BYTES, WEIGHT_BYTES
 from predictor.cost.columns import Columns, width_ratios
 from predictor.graph.operator_graph import OperatorGraph

@@ -15,8 +15,9 @@ from functools import cache
 
 import numpy as np
 
-from predictor.core.records import Precision, Target, Unsupported
+from predictor.core.records import Precision, Target
 from predictor.core.resources import resources_dir
+from predictor.core.run_facts import Unsupported
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
 
 # They run nowhere: they are views, or parts of another operator.
@@ -25,7 +26,7 @@ _NOT_RUN = OperatorFlag.VIEW | OperatorFlag.FUSED
 
 @dataclass(frozen=True, slots=True)
 class SupportList:
-    """What a runtime runs on a kind of unit.
+    """Operators that a runtime runs on a kind of unit.
 
     Attributes:
         title: the runtime's part, for people.

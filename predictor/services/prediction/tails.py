@@ -14,8 +14,9 @@ from typing import Final
 
 from predictor.core.metrics import Family
 from predictor.core.percentiles import Z80
-from predictor.core.records import Spread, Tail, Target
+from predictor.core.records import Target
 from predictor.core.resources import resources_dir
+from predictor.core.run_facts import Spread, Tail
 
 SCHEMA: Final = "ctm-tails/1"
 # A kind of device, as MLPerf's submitters state it.

@@ -81,7 +81,7 @@ class BoardDone:
 
 @dataclass(frozen=True, slots=True)
 class FleetRun:
-    """How a fleet is probed.
+    """Settings of the probing of a fleet.
 
     Attributes:
         store: file of the store; None for the user's own.
