@@ -215,7 +215,8 @@ def fact_sensitivities(
     ]
     times = engine.varied(graph, target, [device, *devices], measured)
     less, greater, more = times.latency_ms[1:].reshape(3, -1)
-    of_operators = times.operator_ms[1:].reshape(3, len(names), -1)  # [3, facts, N]
+    # Of a device without facts there are none to change.
+    of_operators = times.operator_ms[1:].reshape(3, len(names), len(graph))  # [3, facts, N]
     reach = logs[1] - logs[0]
     with np.errstate(divide="ignore", invalid="ignore"):  # operators that take no time
         elasticity = np.log(greater / less) / reach

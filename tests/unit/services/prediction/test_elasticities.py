@@ -255,3 +255,10 @@ def test_a_target_without_a_number_is_refused() -> None:
     for engine in (RooflineEngine(), shipped_engine()):
         with pytest.raises(InputError, match="not supported"):
             of(engine, GRAPH, unsupported)
+
+
+def test_a_device_without_facts_has_none_that_move_its_latency() -> None:
+    """What was measured on a device gives it numbers all the same."""
+    bare = make_target({})
+
+    assert of(Estimated(small_estimate()), GRAPH, bare) == {}
