@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import shutil
 import subprocess
@@ -19,10 +18,7 @@ from tests.e2e.clusters import TlsCluster, certificate
 Run = Callable[..., subprocess.CompletedProcess[str]]
 Start = Callable[..., "subprocess.Popen[str]"]
 
-needs_dask = pytest.mark.skipif(
-    importlib.util.find_spec("distributed") is None or sys.platform == "win32",
-    reason="needs the extra cluster, and signals",
-)
+needs_signals = pytest.mark.skipif(sys.platform == "win32", reason="workers are killed")
 FILES = 12
 BLIND = """
 from predictor.services import cluster
@@ -54,7 +50,7 @@ def rows(path: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-@needs_dask
+@needs_signals
 def test_a_killed_worker_loses_nothing_and_nothing_goes_elsewhere(
     cluster: TlsCluster, start_ctm: Start, ctm: Run, folder: Path, tmp_path: Path
 ) -> None:
@@ -81,7 +77,7 @@ def test_a_killed_worker_loses_nothing_and_nothing_goes_elsewhere(
     assert len(every) == 2 * FILES + 1
 
 
-@needs_dask
+@needs_signals
 def test_a_worker_of_another_version_and_wrong_certificates_are_refused(
     cluster: TlsCluster, ctm: Run, folder: Path, tmp_path: Path
 ) -> None:

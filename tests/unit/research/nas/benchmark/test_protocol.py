@@ -119,8 +119,6 @@ def short_trainings(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", METHODS)
 def test_what_lies_in_test_rows_changes_no_prediction(name: str, short_trainings: None) -> None:
     """Latencies of test architectures are spoiled on every device: predictions stay the same."""
-    if name == "alcop":
-        pytest.importorskip("sklearn")
     space = small_space()
     spoiled = space.latency_ms.copy()
     spoiled[small_split().test_rows] = 12.5
