@@ -56,8 +56,8 @@ class Overlap:
     deviation: float
 
 
-GPU: Final = Overlap(on_chip=2.0, off_chip=1.7, sharpness=2.0, deviation=0.1)
-CPU: Final = Overlap(on_chip=2.8, off_chip=2.4, sharpness=1.5, deviation=0.1)
+GPU: Final = Overlap(on_chip=1.7, off_chip=1.4, sharpness=1.75, deviation=0.1)
+CPU: Final = Overlap(on_chip=2.8, off_chip=2.0, sharpness=1.5, deviation=0.1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,7 +6,7 @@ this module. So a rate that grows never raises a time, nor lowers it by more tha
 
 - *Arithmetic*: multiply-accumulates over the rate that the kernels of the runtime can reach: on a
   processor the lanes of its instruction sets that they use (:mod:`predictor.cost.kernels`), with
-  a part that one core does alone.
+  a part that one core does alone, and of narrow numbers a part at the rate of FP32.
 - *Block*: a product is cut into blocks, one core or SM works on one. A product of few blocks leaves
   the others idle, so it takes the time of a block at least. The sum of both terms is the smooth
   form of ``max(1, blocks / units)`` waves (docs/decisions/0016-physics.md has the alternatives).
@@ -32,10 +32,10 @@ from numpy.typing import NDArray
 
 from predictor.core.metrics import Family
 from predictor.core.records import Cluster, Device, Precision, Target, by_run
-from predictor.core.runtimes import CPUS, runtime_of
+from predictor.core.runtimes import CPUS, Runtime, runtime_of
 from predictor.cost.capability import ACTIVATION_BYTES, WEIGHT_BYTES, is_streaming
 from predictor.cost.columns import S_TO_MS, VECTOR, WIDTHS, Columns, width_ratios
-from predictor.cost.kernels import core_of, kernel_lanes
+from predictor.cost.kernels import Core, core_of, kernel_lanes
 from predictor.cost.operator_kinds import is_convolution
 from predictor.devices.architectures import architecture_of, kind
 from predictor.graph.operator_graph import OperatorGraph
@@ -53,6 +53,10 @@ _LAUNCH_S: Final = 1e-6
 # Part of the arithmetic of a run that its threads do not share (Amdahl). Runtimes reach 1.4 to 2
 # with two threads and 1.8 to 3.5 with four, and no more than 5 with 64.
 _SERIAL: Final = 0.1
+# Part of a product of narrow numbers on a processor that runs at the FP32 rate: sums are packed,
+# scaled and converted. Twice as many INT8 as FP32 lanes make OpenVINO 1.8 times as fast on x86,
+# four times as many 2.7, and TFLite twice as fast on Arm.
+_CONVERSIONS: Final = 0.3
 # Starts of a run whose operators all cost nothing; chosen, and less than that of any real operator.
 _LEAST_LAUNCHES: Final = 0.1
 _TERA_MACS: Final = 1e12 / 2
@@ -322,12 +326,18 @@ def _lanes_of_cores(target: Target) -> list[float]:
     device, configuration = target.device, target.configuration
     runtime = runtime_of(configuration.runtime)
     lanes = [
-        np.nan if core is None else kernel_lanes(runtime, configuration.precision, core)
+        np.nan if core is None else _lanes_of_core(runtime, configuration.precision, core)
         for core in (core_of(device, each) for each in device.clusters or (None,))
     ]
     # Cores whose lanes are not known have those of the narrowest beside them.
     known: list[float] = np.nan_to_num(lanes, nan=np.fmin.reduce(lanes)).tolist()
     return known
+
+
+def _lanes_of_core(runtime: Runtime, precision: Precision, core: Core) -> float:
+    single = kernel_lanes(runtime, Precision.FP32, core)
+    narrow = kernel_lanes(runtime, precision, core)
+    return 1 / (_CONVERSIONS / single + (1 - _CONVERSIONS) / narrow)
 
 
 def _of_cores(target: Target, lanes: Sequence[float]) -> tuple[float, ...]:

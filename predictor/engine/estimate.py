@@ -187,7 +187,7 @@ class Estimate:
         """
         targets = [published_form(target) for target in targets]
         evidence = self._with(own)
-        known = self._known(evidence, targets)
+        known, twins = self._known(evidence, targets)
         measured = {each.target.id: each for each in own}
         mine = {
             place: measured[target.id]
@@ -200,6 +200,11 @@ class Estimate:
         usual = self.efficiencies.of(targets)
         records_of = by_run(targets, self._tracks)
         records = [of[_setting(known, place, mine)] for place, of in enumerate(records_of)]
+        # What stands for a measured target has its deviation, and is no surer.
+        widths = [track for _, track in records]
+        for place in twins.tolist():
+            if place not in mine:
+                _, widths[place] = records_of[place]["measured"]
         is_known = known.nearness > 0
         is_known[list(mine)] = True
         context, contexts = self.operators.contexts(targets, np.where(is_known, 1.0, CAUTION))
@@ -213,7 +218,7 @@ class Estimate:
             known.variance,
             known.unknown,
             {place: each.fit for place, each in mine.items()},
-            np.array([(track.wide80, track.wide95) for _, track in records]).reshape(-1, 2).T,
+            np.array([(track.wide80, track.wide95) for track in widths]).reshape(-1, 2).T,
             [
                 f"{own_words(mine[place].graphs) if place in mine else words}; {_checked(*record)}"
                 for place, (words, record) in enumerate(
@@ -289,7 +294,7 @@ class Estimate:
             latency_ms: float64 [k].
         """
         target = published_form(target)
-        known = self._known(self.evidence, [target])
+        known, _ = self._known(self.evidence, [target])
         prior = TargetFit.prior(
             known.mean[0], known.variance[0] + _AGAIN**2, known.shape[0], known.unknown[0]
         )
@@ -315,8 +320,10 @@ class Estimate:
             evidence = evidence.without(each.target).joined(one)
         return evidence
 
-    def _known(self, evidence: Evidence, targets: Sequence[Target]) -> Known:
-        """Return what evidence tells of targets.
+    def _known(
+        self, evidence: Evidence, targets: Sequence[Target]
+    ) -> tuple[Known, NDArray[np.int64]]:
+        """Return what evidence tells of targets, and the places of those that another stands for.
 
         An accelerator of which nothing was measured deviates as another one of its chip. Processors
         with equal cores differ in all around them.
@@ -329,7 +336,7 @@ class Estimate:
         devices[twin] = evidence.keys.device[of_twin]
         known = evidence.about(replace(keys, device=devices.astype(np.str_)))
         known.nearness[twin] = _CHIP
-        return known
+        return known, twin
 
     def _rates(self, targets: Sequence[Target]) -> Rates:
         return self.efficiencies.typical.complete(rates_of(targets), kinds_of_devices(targets))

@@ -33,7 +33,6 @@ def samples(data: Path) -> Iterator[Sample]:
 
 
 def _sample(row: Row, graphs: Joined, aliases: Aliases) -> Sample:
-    network_only = row["test"] == "basic_engine"
     return Sample(
         source=NAME,
         table=_TABLE,
@@ -49,8 +48,15 @@ def _sample(row: Row, graphs: Joined, aliases: Aliases) -> Sample:
         provenance="google-coral/edgetpu, benchmarks/reference, 2019",
         flags=(f"link: {row['link']}",) if row["link"] else (),
         threads_stated=False,
-        excluded="" if network_only else "work on images in Python is included",
+        excluded=_exclusion(row),
     )
+
+
+def _exclusion(row: Row) -> str:
+    if row["test"] != "basic_engine":
+        return "work on images in Python is included"
+    over_usb2 = row["runs_on"] == "edgetpu" and row["link"] == "USB 2.0"
+    return "over USB 2.0: the accelerator of the catalogue is on USB 3" if over_usb2 else ""
 
 
 SOURCE = Source(

@@ -54,7 +54,7 @@ def test_no_id_of_the_corpus_and_no_wrong_plural_is_left(
 
 
 def test_a_record_says_what_it_is_of(estimate: Estimate, catalogue: Catalogue) -> None:
-    class_of = {"rk3588-npu": "kind", "gtx1660-super": "class", "mi300x": "runtime"}
+    class_of = {"hailo-8": "kind", "gtx1660-super": "class", "mi300x": "runtime"}
     ends = {
         "class": "of this kind:",
         "runtime": "under this runtime:",

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from predictor.calibration.efficiencies import groups_of
 from predictor.cost.operator_kinds import KINDS
+from predictor.cost.physics import TERMS
 from predictor.research.evaluation.judge.engines import FittedEngine, over_median_efficiency
 from predictor.research.evaluation.judge.groups import Floats, Numbers, members, numbered
 from predictor.research.evaluation.judge.judged import Judged, Rows
@@ -34,6 +35,7 @@ _PRIORS: Final = {
     "order": (0.2, 0.15, 0.15, 0.0),
     "maker": (0.35, 0.2, 0.15, 0.0),
 }
+_OF_PRODUCTS: Final = [TERMS.index("arithmetic"), TERMS.index("block")]
 _MISFIT: Final = 0.2  # of the form to a network, in ln
 _TAILS: Final = 4.0  # degrees of freedom of Student's t
 _PER_SILICON: Final = 60  # measurements of one silicon in a class count as no more
@@ -129,6 +131,7 @@ class _Effects:
             np.repeat(np.eye(len(KINDS)), terms, axis=0),
             np.eye(size),
         )
+        of_products = np.isin(np.arange(size) % terms, _OF_PRODUCTS)[:, None]
         index, basis, deviation, start = [], [], [], 0
         names: dict[str, Sequence[str]] = {}
         starts: dict[str, int] = {}
@@ -136,6 +139,9 @@ class _Effects:
         for name, deviations in _PRIORS.items():
             distinct, group = np.unique([each[name] for each in groups], return_inverse=True)
             used = [pair for pair in zip(parts, deviations, strict=True) if pair[1]]
+            if name == "precision":
+                # A start takes as long whatever the numbers are, and their bytes are counted.
+                used = [(part * of_products, sd) for part, sd in used]
             each = np.concatenate([np.full(part.shape[1], sd) for part, sd in used])
             index.append(start + group[:, None] * len(each) + np.arange(len(each)))
             basis.append(np.hstack([part for part, _ in used]))
