@@ -1,58 +1,132 @@
-"""Speed-up of `ctm predict --cluster` from one local worker to two, start to exit.
+"""Gain of `ctm predict --rows` from a second worker of a local cluster, and from `--jobs 2`.
 
-Runs with one worker and with two take turns; the ratio is that of the shortest. Scheduler and
-command need a processor beside those of the workers: on two the ratio stays under 2 whatever the
-code does, so load and processors are printed with it. Needs the extra ``cluster``.
+Runs with one and with two take turns, start to exit; the gain is that of the shortest. Where
+workers, scheduler and command share processors it is not of the code alone, so the CPU time that
+each takes a file is printed too, which other programs change little: worker over command or
+scheduler is the number of workers from which that one is the limit. Needs the extra ``cluster``.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import resource
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
-from benchmarks.common import Figure, add_arguments, best_of, report
+import psutil
+
+from benchmarks.common import Figure, add_arguments, report
 from tests.e2e.clusters import TlsCluster
 
 ROOT = Path(__file__).resolve().parent.parent
 MODEL = ROOT / "resources" / "samples" / "mobilenetv2-1.0-224.onnx"
-WARMING = 6  # files by which a new worker loads what it needs
+FEW = 6  # files by which a new worker loads what it needs; their time is that of the start
+
+
+class Run(NamedTuple):
+    """Wall time of a command, and CPU time a file of it, its scheduler and its workers, in s."""
+
+    wall_s: float
+    command_s: float
+    scheduler_s: float = 0.0
+    worker_s: float = 0.0
 
 
 def main() -> int:
-    """Take both figures in turns and print the ratio."""
+    """Take all figures in turns and print them."""
     parser = argparse.ArgumentParser(description=__doc__)
     add_arguments(parser, repeats=3)
     parser.add_argument("--files", type=int, default=60)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        models, few = _copies(folder / "models", options.files), _copies(folder / "few", WARMING)
-        cluster = TlsCluster(folder)
-        one_s = two_s = float("inf")
-        try:
-            cluster.worker()
-            _predict(cluster, few)
-            for _ in range(options.repeats):
-                one_s = min(one_s, best_of(lambda: _predict(cluster, models), 1))
-                second = cluster.worker()
-                _predict(cluster, few)
-                two_s = min(two_s, best_of(lambda: _predict(cluster, models), 1))
-                second.terminate()
-                second.wait()
-        finally:
-            cluster.stop()
-    beside = f"{os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}"
+        models, few = _copies(folder / "models", options.files), _copies(folder / "few", FEW)
+        runs = _runs(TlsCluster(folder), models, few, options.repeats)
+    one, two, alone, beside = map(_least, zip(*runs, strict=True))
+    what = f"{options.files} files, all devices"
     figures = [
-        Figure(f"{options.files} files, all devices, one worker ({beside})", one_s, "s"),
-        Figure("the same, two workers", two_s, "s"),
-        Figure("speed-up", one_s / two_s, ""),
+        Figure(f"{what}, one worker", one.wall_s, "s"),
+        Figure("the same, two workers", two.wall_s, "s"),
+        Figure("gain of the second worker", one.wall_s / two.wall_s, ""),
+        Figure("CPU time of the worker a file", one.worker_s * 1e3, "ms"),
+        Figure("CPU time of the command a file", one.command_s * 1e3, "ms"),
+        Figure("CPU time of the scheduler a file", one.scheduler_s * 1e3, "ms"),
+        Figure("workers until the command is the limit", one.worker_s / one.command_s, ""),
+        Figure("workers until the scheduler is the limit", one.worker_s / one.scheduler_s, ""),
+        Figure(f"{what}, no cluster", alone.wall_s, "s"),
+        Figure("the same, --jobs 2", beside.wall_s, "s"),
+        Figure("gain of --jobs 2", alone.wall_s / beside.wall_s, ""),
     ]
-    return report("cluster_speed", "Workers of a cluster", figures, options.output)
+    notes = [f"{os.cpu_count()} processors, load {os.getloadavg()[0]:.1f} at the end."]
+    title = "Workers of a cluster, and processes"
+    return report("cluster_speed", title, figures, options.output, notes)
+
+
+def _runs(
+    cluster: TlsCluster, models: Path, few: Path, repeats: int
+) -> list[tuple[Run, Run, Run, Run]]:
+    """Return, a turn each: one worker, two workers, no cluster, no cluster with two jobs."""
+    turns = []
+    on_cluster = cluster.options()
+    try:
+        workers = [cluster.worker()]
+        _predict(few, on_cluster)
+        for _ in range(repeats):
+            one = _run(models, few, on_cluster, cluster, workers)
+            second = cluster.worker()
+            _predict(few, on_cluster)
+            two = _run(models, few, on_cluster, cluster, [*workers, second])
+            second.terminate()
+            second.wait()
+            turns.append((one, two, _run(models, few), _run(models, few, ["--jobs", "2"])))
+    finally:
+        cluster.stop()
+    return turns
+
+
+def _run(
+    models: Path,
+    few: Path,
+    options: Sequence[str] = (),
+    cluster: TlsCluster | None = None,
+    workers: Sequence[subprocess.Popen[bytes]] = (),
+) -> Run:
+    """Predict a few files, then all: the difference is without the start of the command."""
+    scheduler = [] if cluster is None else [cluster.scheduler]
+
+    def used() -> tuple[float, float, float]:
+        own = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return own.ru_utime + own.ru_stime, _cpu_s(scheduler), _cpu_s(workers)
+
+    def seconds(work: Callable[[], object]) -> tuple[float, ...]:
+        begin, before = time.perf_counter(), used()
+        work()
+        wall = time.perf_counter() - begin
+        return wall, *(after - s for after, s in zip(used(), before, strict=True))
+
+    _, *start = seconds(lambda: _predict(few, options))
+    wall, *whole = seconds(lambda: _predict(models, options))
+    files = len(list(models.iterdir())) - FEW
+    return Run(wall, *((all_s - few_s) / files for all_s, few_s in zip(whole, start, strict=True)))
+
+
+def _least(runs: Sequence[Run]) -> Run:
+    """Return the least of each time: other programs add to all of them."""
+    return Run(*map(min, zip(*runs, strict=True)))
+
+
+def _cpu_s(processes: Sequence[subprocess.Popen[bytes]]) -> float:
+    """Return the CPU time of processes and their children."""
+    every = [psutil.Process(each.pid) for each in processes]
+    every += [child for each in every for child in each.children(recursive=True)]
+    return sum(sum(each.cpu_times()[:2]) for each in every)
 
 
 def _copies(folder: Path, count: int) -> Path:
@@ -62,11 +136,11 @@ def _copies(folder: Path, count: int) -> Path:
     return folder
 
 
-def _predict(cluster: TlsCluster, models: Path) -> None:
+def _predict(models: Path, options: Sequence[str]) -> None:
     rows = models.with_suffix(".jsonl")
     command = [sys.executable, "-m", "predictor.cli", "--quiet", "predict", str(models), "--all"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "CTM_STORE": str(models / "store.db")}
-    subprocess.run([*command, "--rows", str(rows), *cluster.options()], env=environment, check=True)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "CTM_STORE": str(rows.with_suffix(".db"))}
+    subprocess.run([*command, "--rows", str(rows), *options], env=environment, check=True)
 
 
 if __name__ == "__main__":

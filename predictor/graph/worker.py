@@ -26,7 +26,7 @@ _LARGE_S = 0.3  # a model that takes so long leaves more memory than a worker ne
 _GRACE_S = 5  # the parent's own time limit comes first
 
 
-class _Answers:
+class Answers:
     """Where answers go: a private copy of the standard output."""
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             the command line if None.
     """
     memory_bytes, seconds = map(int, sys.argv[-2:] if arguments is None else arguments)
-    answers = _Answers()
+    answers = Answers()
     limit_memory(memory_bytes)
     import onnx.shape_inference  # noqa: F401, PLC0415  # warm: the first file does not wait for it
 
@@ -67,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _answer(answers: _Answers, request: dict[str, Any], memory_bytes: int) -> None:
+def _answer(answers: Answers, request: dict[str, Any], memory_bytes: int) -> None:
     """Answer one request with a result or an error."""
     from predictor.graph.ingest import ingest  # noqa: PLC0415  # imports onnx: after the limit
 

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from predictor.services.graph.layout_worker import LAYOUT_FLAG
 from predictor.services.graph.layout_worker import main as lay_out
 from predictor.services.models.ingestion import serve_if_worker
+from predictor.services.rows.worker import ROWS_FLAG
+from predictor.services.rows.worker import main as make_rows
 
 
 def serve_if_child(arguments: Sequence[str]) -> int | None:
@@ -22,6 +24,8 @@ def serve_if_child(arguments: Sequence[str]) -> int | None:
         return None
     if arguments[0] == LAYOUT_FLAG:
         return lay_out()
+    if arguments[0] == ROWS_FLAG:
+        return make_rows()
     served = serve_if_worker(arguments)
     if served is not None:
         return served

@@ -31,6 +31,9 @@ class TlsCluster:
 
     Args:
         folder: for certificates and logs.
+
+    Attributes:
+        scheduler: its process.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -42,7 +45,7 @@ class TlsCluster:
         self.address = f"tls://127.0.0.1:{self.port}"
         self._processes: list[subprocess.Popen[bytes]] = []
         command = ["-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1"]
-        self._start("scheduler", *command, "--port", str(self.port))
+        self.scheduler = self._start("scheduler", *command, "--port", str(self.port))
         while True:  # until it listens
             with suppress(ConnectionRefusedError):
                 socket.create_connection(("127.0.0.1", self.port)).close()

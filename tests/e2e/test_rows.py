@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import onnx
 import psutil
 import pytest
 
@@ -54,6 +55,36 @@ def test_every_pair_is_a_row_and_a_file_that_cannot_be_read_one_with_a_reason(
     (same,) = [r for r in good if r["device"] == "rpi5" and str(r["model"]).endswith("m0.onnx")]
     for name in ("latency_ms", "high95_ms"):  # predicted with other targets: sums in another order
         assert same[name] == pytest.approx(alone[name], rel=1e-6)
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "csv"])
+def test_processes_and_parts_write_the_bytes_that_one_process_does(
+    ctm: Run, folder: Path, tmp_path: Path, ending: str
+) -> None:
+    store = ("--store", tmp_path / "store.db")
+    measured = tmp_path / "measured.csv"
+    measured.write_text("model,latency_ms\nm0,9\n")
+    here = ("--device", "rpi5", *store)
+    usual = ("--runtime", "ncnn", "--precision", "fp16", "--threads", "4")
+    done = ctm("probe", "import", measured, "--model", folder / "m0.onnx", *here, *usual)
+    assert done.returncode == 0, done.stderr
+    product = onnx.load(folder / "m0.onnx")
+    product.graph.node[1].op_type, product.graph.node[1].input[:] = "Relu", ["flat"]
+    product.graph.output[0].type.tensor_type.shape.dim[1].dim_value = 8
+    onnx.save(product, folder / "other.onnx")  # that is not measured
+
+    def lines(name: str, *options: str) -> list[bytes]:
+        out = tmp_path / f"{name}.{ending}"
+        asked = (folder, "--device", "rtx3060", *here, "--rows", out)
+        done = ctm("predict", *asked, *options)
+        assert done.stderr == ""
+        return out.read_bytes().splitlines(keepends=True)
+
+    one = lines("one")
+    parts = [line for part in (1, 2) for line in lines(f"part{part}", "--shard", f"{part}/2")]
+    assert sorted(set(lines("processes", "--jobs", "3"))) == sorted(one)
+    assert sorted(set(parts)) == sorted(one)  # the header of CSV is in each
+    assert sum(b"measured" in line for line in one) == 7
 
 
 def test_parts_are_all_models_once_also_as_csv(ctm: Run, folder: Path, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ import pytest
 from predictor.services.frozen import serve_if_child
 from predictor.services.graph.layout_worker import LAYOUT_FLAG
 from predictor.services.report.pdf import WRITER_FLAG
+from predictor.services.rows.worker import ROWS_FLAG
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "resources" / "samples" / "mobilenetv2-1.0-224.onnx"
@@ -77,6 +78,17 @@ def test_a_prediction_reads_the_file_in_itself(ctm: Path) -> None:
 
     assert document["predictions"][0]["latency_ms"] > 0
     assert starts(ctm) == ["predict", "--ingestion-worker"]
+
+
+def test_rows_of_several_processes_are_made_in_itself(ctm: Path) -> None:
+    rows = ctm.parent / "rows.jsonl"
+    other = rows.with_name("other.onnx")
+    other.symlink_to(SAMPLE)
+    asked = ("--device", "rpi5", "--rows", str(rows), "--jobs", "2")
+    run(ctm, "predict", str(SAMPLE), str(other), *asked)
+
+    assert len(rows.read_text(encoding="utf-8").splitlines()) == 2
+    assert sorted(starts(ctm)) == [*["--ingestion-worker"] * 2, *[ROWS_FLAG] * 2, "predict"]
 
 
 def test_a_kit_builds_its_networks_in_itself(ctm: Path) -> None:

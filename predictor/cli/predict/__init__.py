@@ -53,7 +53,7 @@ def _add_many(parser: Parser) -> None:
         type=positive_int,
         default=1,
         metavar="N",
-        help="processes that read models (with --rows)",
+        help="processes that read and predict models (with --rows)",
     )
     many.add_argument(
         "--shard",

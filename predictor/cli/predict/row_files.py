@@ -8,32 +8,22 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import accumulate, groupby, islice
+from itertools import accumulate, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from predictor.core.errors import HostError, InputError
+from predictor.services.rows.text import NAMES, RowForm, header_text
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-Row = Mapping[str, object]
-
 ENDINGS: Final = (".jsonl", ".csv", ".parquet")
-NUMBERS: Final = (
-    *("latency_ms", "low80_ms", "high80_ms", "low95_ms", "high95_ms"),
-    *("p90_ms", "p99_ms", "bound_ms", "basis"),
-)
-NAMES: Final = (
-    *("model", "fingerprint", "device", "runtime", "precision", "threads", "batch"),
-    *NUMBERS,
-    *("memory_bytes", "engine", "problem"),
-)
 _COUNTS: Final = frozenset({"threads", "batch", "memory_bytes"})
-_CHUNK: Final = 50_000  # rows of a group of a Parquet file
+_CHUNK: Final = 64 * 2**20  # bytes of a group of a Parquet file, about 100 000 rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +86,7 @@ def _rows_of(path: Path, data: bytes) -> Iterator[tuple[dict[str, Any], int]]:
     lines = data[: data.rfind(b"\n") + 1].splitlines(keepends=True)  # the rest is a torn row
     ends = [0, *accumulate(map(len, lines))]
     texts = (line.decode() for line in lines)
-    is_table = path.suffix.lower() == ".csv"
+    is_table = form_of(path) is RowForm.CSV
     table = csv.reader(texts)
     rows = table if is_table else map(json.loads, texts)
     try:
@@ -116,6 +106,11 @@ def _other(path: Path, what: str) -> InputError:
     )
 
 
+def form_of(path: Path) -> RowForm:
+    """Return the form in which rows are written to a file as they come."""
+    return RowForm.CSV if path.suffix.lower() == ".csv" else RowForm.JSON_LINES
+
+
 def _is_parquet(path: Path) -> bool:
     return path.suffix.lower() == ".parquet"
 
@@ -126,8 +121,8 @@ def _journal(path: Path) -> Path:
 
 
 @contextmanager
-def writing(path: Path, kept: Finished) -> Iterator[Callable[[Sequence[Row]], None]]:
-    """Give what writes the rows of one model and hands them to the system.
+def writing(path: Path, kept: Finished) -> Iterator[Callable[[bytes], None]]:
+    """Give what writes the text of one model's rows and hands it to the system.
 
     Args:
         path: its ending says the form.
@@ -139,27 +134,21 @@ def writing(path: Path, kept: Finished) -> Iterator[Callable[[Sequence[Row]], No
     arrow = _arrow() if _is_parquet(path) else None
     journal = _journal(path)
     try:
-        file = journal.open("a", encoding="utf-8", newline="")
+        file = journal.open("ab")
     except OSError as error:
         raise failed(path, error) from error
-    table = csv.DictWriter(file, NAMES, restval="") if path.suffix.lower() == ".csv" else None
-    empty = dict.fromkeys(NAMES)
 
-    def write(rows: Sequence[Row]) -> None:
+    def write(text: bytes) -> None:
         with _telling(path):
-            if table is not None:
-                table.writerows(rows)
-            else:
-                file.writelines(json.dumps({**empty, **row}) + "\n" for row in rows)
+            file.write(text)
             file.flush()
 
     try:
         with _telling(path):
             if journal.stat().st_size > kept.end:
                 file.truncate(kept.end)
-            if table is not None and not kept.end:
-                table.writeheader()
-                file.flush()
+        if not kept.end:
+            write(header_text(form_of(path)))
         yield write
     finally:
         with _telling(path):
@@ -199,17 +188,19 @@ def _arrow() -> ModuleType:
 def _to_parquet(parquet: Any, journal: Path, path: Path) -> None:
     """Write rows as a Parquet file, whole or not at all, and remove them as JSON lines."""
     import pyarrow as pa  # noqa: PLC0415  # an extra
+    from pyarrow import json as lines  # noqa: PLC0415
 
     words, counts, number = pa.string(), pa.int64(), pa.float64()
     schema = pa.schema(
         (name, counts if name in _COUNTS else number if name.endswith("_ms") else words)
         for name in NAMES
     )
+    typed = lines.ParseOptions(explicit_schema=schema)
     whole = path.with_name(f"{path.name}.tmp")
     try:
-        with journal.open(encoding="utf-8") as file, parquet.ParquetWriter(whole, schema) as out:
-            while rows := [json.loads(line) for line in islice(file, _CHUNK)]:
-                out.write_table(pa.Table.from_pylist(rows, schema))
+        with journal.open("rb") as file, parquet.ParquetWriter(whole, schema) as out:
+            while rows := b"".join(file.readlines(_CHUNK)):
+                out.write_table(lines.read_json(pa.BufferReader(rows), parse_options=typed))
         whole.replace(path)
     finally:
         whole.unlink(missing_ok=True)

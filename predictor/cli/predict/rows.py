@@ -1,33 +1,37 @@
-"""``ctm predict --rows``: many models, read side by side, a row for each pair as it comes."""
+"""``ctm predict --rows``: many models, a row for each pair as it comes."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections import deque
 from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import ExitStack, closing
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from itertools import islice
-from queue import SimpleQueue
 from typing import Final
 
 from predictor.cli.catalogue import open_catalogue
 from predictor.cli.console import Console
 from predictor.cli.measured import measured_of
-from predictor.cli.predict.row_files import ENDINGS, NUMBERS, Finished, Row, finished, writing
+from predictor.cli.predict.row_files import ENDINGS, Finished, finished, form_of, writing
 from predictor.cli.predicting import PredictionStore, choose_targets
 from predictor.cli.progress import progress_on
 from predictor.cli.reading import unique
-from predictor.core.errors import CtmError, InputError
+from predictor.core.errors import InputError
 from predictor.core.progress import CancelToken, Progress, no_progress
-from predictor.core.records import Prediction, Target
-from predictor.services.cluster import Cluster, Request, predict_on_cluster
+from predictor.core.records import Target
 from predictor.services.models.files import find_model_files
 from predictor.services.models.ingestion import IngestionWorker, Model
 from predictor.services.prediction.engines import open_engine
-from predictor.services.prediction.predict import KnownTargets, predict
+from predictor.services.prediction.predict import KnownTargets
+from predictor.services.rows.cluster import Cluster, rows_by_cluster
+from predictor.services.rows.processes import rows_by_processes
+from predictor.services.rows.request import Answer, ModelRows, RowsRequest, read, rows_of
+from predictor.services.rows.text import rows_text
 
 _MOST_FILES: Final = 1_000_000
+_AHEAD: Final = 2  # files that are read before they are predicted
 
 
 def write_rows(options: argparse.Namespace, console: Console) -> int:
@@ -54,19 +58,31 @@ def write_rows(options: argparse.Namespace, console: Console) -> int:
     # A line a model would fill a log.
     progress = progress_on(console) if sys.stderr.isatty() else no_progress
     with closing(PredictionStore(options.store)) as store, writing(options.rows, kept) as write:
-        signatures = store.signatures(targets)
-        where = _predicted_here if options.cluster is None else _predicted_on_cluster
+        request = _request(options, targets, store.signatures(targets))
         before = len(paths) - len(left) + 1
-        answers = where(left, targets, options, store, signatures)
-        for done, (path, row) in enumerate(answers, before):
-            if isinstance(row, CtmError):
-                failed += 1
-                write([{"model": path, "problem": row.reason}])
+        for done, (path, answer) in enumerate(_answers(left, request, options, store), before):
+            if isinstance(answer, ModelRows):
+                write(answer.text)
             else:
-                write([_row(path, each) for each in row])
+                failed += 1
+                write(rows_text([{"model": path, "problem": answer.reason}], request.form))
             progress(Progress(done, len(paths), "models predicted"))
         stored = store.exit_code(console, "your measurements were not used")
     return stored or (InputError.exit_code if failed else 0)
+
+
+def _request(
+    options: argparse.Namespace, targets: Sequence[Target], signatures: KnownTargets
+) -> RowsRequest:
+    return RowsRequest(
+        targets=tuple(targets),
+        engine=options.engine,
+        signatures=signatures,
+        bindings=unique(options.dim, "--dim"),
+        batch=options.batch,
+        shapes=unique(options.shape, "--shape"),
+        form=form_of(options.rows),
+    )
 
 
 def _check_options(options: argparse.Namespace) -> None:
@@ -108,20 +124,28 @@ def _kept(options: argparse.Namespace, targets: Sequence[Target]) -> Finished:
     return finished(options.rows, keys, open_engine(options.engine).name)
 
 
-def _predicted_here(
+def _answers(
     paths: Sequence[str],
-    targets: Sequence[Target],
+    request: RowsRequest,
     options: argparse.Namespace,
     store: PredictionStore,
-    signatures: KnownTargets,
-) -> Iterator[tuple[str, Sequence[Prediction] | CtmError]]:
-    """Yield the predictions of each file as it is read, or why it cannot be."""
-    for path, model in _read_side_by_side(paths, options):
-        if isinstance(model, InputError):
-            yield path, model
-        else:
-            own, devices = measured_of(options, store, [model], (), signatures)
-            yield path, predict([model], targets, options.engine, own, signatures, devices)
+) -> Iterator[tuple[str, Answer]]:
+    """Yield the rows of each file as they come, or why it has none."""
+    if options.cluster is not None:
+        answers = rows_by_cluster(_cluster(options), request, paths)
+    elif min(options.jobs, len(paths)) > 1:
+        answers = rows_by_processes(request, paths, options.jobs)
+    else:
+        yield from _rows_here(paths, request, options, store)
+        return
+    with closing(answers), closing(IngestionWorker()) as reader:
+        for path, answer in answers:
+            if isinstance(answer, ModelRows) and store.is_measured(answer.fingerprint):
+                # What the user measured of a model stays here, and is counted in here.
+                model = _read(path, request, reader)
+                yield path, _measured_rows(path, model, request, options, store)
+            else:
+                yield path, answer
 
 
 def _cluster(options: argparse.Namespace) -> Cluster:
@@ -129,71 +153,43 @@ def _cluster(options: argparse.Namespace) -> Cluster:
     return Cluster(options.cluster, *certificates)
 
 
-def _predicted_on_cluster(
+def _rows_here(
     paths: Sequence[str],
-    targets: Sequence[Target],
+    request: RowsRequest,
     options: argparse.Namespace,
     store: PredictionStore,
-    signatures: KnownTargets,
-) -> Iterator[tuple[str, Sequence[Prediction] | CtmError]]:
-    """Yield the predictions of each file as workers of the cluster have them."""
-    bindings, shapes = unique(options.dim, "--dim"), unique(options.shape, "--shape")
-    cluster = _cluster(options)
-    request = Request(tuple(targets), options.engine, signatures, bindings, options.batch, shapes)
-    with closing(predict_on_cluster(cluster, request, paths)) as answers:
-        for path, answer in answers:
-            if not isinstance(answer, CtmError) and store.is_measured(answer[0].fingerprint):
-                # What the user measured of a model stays here, and is counted in here.
-                yield from _predicted_here([path], targets, options, store, signatures)
-            else:
-                yield path, answer
-
-
-def _read_side_by_side(
-    paths: Sequence[str], options: argparse.Namespace
-) -> Iterator[tuple[str, Model | InputError]]:
-    """Yield models as they are read by ``options.jobs`` processes, or the errors of their files."""
-    bindings, shapes = unique(options.dim, "--dim"), unique(options.shape, "--shape")
-    count = max(1, min(options.jobs, len(paths)))
-    idle: SimpleQueue[IngestionWorker] = SimpleQueue()
-
-    def read(path: str) -> tuple[str, Model | InputError]:
-        worker = idle.get()
-        try:
-            return path, worker.ingest(path, bindings, options.batch, shapes)
-        except InputError as error:
-            return path, error
-        finally:
-            idle.put(worker)
-
-    # The workers end before the pool: its threads do not wait for a file that is being read.
-    with ThreadPoolExecutor(count) as pool, ExitStack() as workers:
-        for _ in range(count):
-            idle.put(workers.enter_context(IngestionWorker()))
+) -> Iterator[tuple[str, Answer]]:
+    """Yield the rows of each file, or why it has none; the next files are read meanwhile."""
+    # The reader ends before the pool: its thread does not wait for a file that is being read.
+    with ThreadPoolExecutor(1) as pool, IngestionWorker() as reader:
         left = iter(paths)
-        # No more than these are in memory at once.
-        reading: set[Future[tuple[str, Model | InputError]]] = {
-            pool.submit(read, path) for path in islice(left, 2 * count)
-        }
+        reading = deque(
+            (path, pool.submit(_read, path, request, reader)) for path in islice(left, _AHEAD)
+        )
         while reading:
-            done, reading = wait(reading, return_when=FIRST_COMPLETED)
-            reading |= {pool.submit(read, path) for path in islice(left, len(done))}
-            for each in done:
-                yield each.result()
+            path, model = reading.popleft()
+            yield path, _measured_rows(path, model.result(), request, options, store)
+            reading.extend(
+                (path, pool.submit(_read, path, request, reader)) for path in islice(left, 1)
+            )
 
 
-def _row(path: str, prediction: Prediction) -> Row:
-    configuration, memory = prediction.configuration, prediction.memory
-    return {
-        "model": path,
-        "fingerprint": prediction.fingerprint,
-        "device": prediction.device_id,
-        "runtime": configuration.runtime,
-        "precision": str(configuration.precision),
-        "threads": configuration.threads,
-        "batch": configuration.batch,
-        **{name: getattr(prediction, name) for name in NUMBERS},
-        "memory_bytes": None if memory is None else memory.peak_bytes,
-        "engine": prediction.engine,
-        "problem": prediction.problem or None,
-    }
+def _read(path: str, request: RowsRequest, reader: IngestionWorker) -> Model | InputError:
+    try:
+        return read(request, reader, path)
+    except InputError as error:
+        return error
+
+
+def _measured_rows(
+    path: str,
+    model: Model | InputError,
+    request: RowsRequest,
+    options: argparse.Namespace,
+    store: PredictionStore,
+) -> Answer:
+    """Return the rows of a model, with the user's measurements of it."""
+    if isinstance(model, InputError):
+        return model
+    own, devices = measured_of(options, store, [model], (), request.signatures)
+    return rows_of(request, path, model, own, devices)

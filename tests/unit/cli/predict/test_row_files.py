@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from predictor.cli.predict.row_files import NAMES, Finished, Row, finished, writing
+from predictor.cli.predict.row_files import Finished, finished, form_of, writing
 from predictor.core.errors import HostError
+from predictor.services.rows.text import NAMES, Row, RowForm, rows_text
 
 TARGETS = frozenset({("rpi5", "ncnn", "fp16", "4"), ("rpi4", "ncnn", "fp32", "4")})
 ENGINE = "engine/1"
@@ -30,10 +31,11 @@ def rows_of(model: str) -> list[Row]:
 @pytest.mark.parametrize("ending", ["jsonl", "csv"])
 def test_whole_models_stay_wherever_the_last_one_is_torn(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"out.{ending}"
+    form = form_of(path)
     with writing(path, Finished()) as write:
-        write(rows_of('a, "quoted".onnx'))
-        write([{"model": "broken.onnx", "problem": "it is no model"}])
-        write(rows_of("c.onnx"))
+        write(rows_text(rows_of('a, "quoted".onnx'), form))
+        write(rows_text([{"model": "broken.onnx", "problem": "it is no model"}], form))
+        write(rows_text(rows_of("c.onnx"), form))
     whole = path.read_bytes()
     ends = {0: 0}
     for end in [*range(0, len(whole), 11), len(whole)]:
@@ -45,7 +47,7 @@ def test_whole_models_stay_wherever_the_last_one_is_torn(tmp_path: Path, ending:
     assert kept == Finished(frozenset({'a, "quoted".onnx', "broken.onnx", "c.onnx"}), 1, len(whole))
     path.write_bytes(whole[: ends[2] + 7])
     with writing(path, finished(path, TARGETS, ENGINE)) as write:
-        write(rows_of("c.onnx"))
+        write(rows_text(rows_of("c.onnx"), form))
     assert path.read_bytes() == whole
 
 
@@ -53,8 +55,13 @@ def test_parquet_has_the_types_of_the_values(tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     path = tmp_path / "out.parquet"
     with writing(path, Finished()) as write:
-        write([{**rows_of("a.onnx")[0], "threads": 4, "latency_ms": 1.5}])
+        row = {**rows_of("a.onnx")[0], "threads": 4, "latency_ms": 0.1 + 0.2, "low80_ms": 5e-324}
+        write(rows_text([row, {"model": 'ü "\u2028".onnx', "problem": "none"}], RowForm.JSON_LINES))
     table = parquet.read_table(path)
+    empty = dict.fromkeys(NAMES)
+    assert table.to_pylist() == [
+        {**empty, **row}, {**empty, "model": 'ü "\u2028".onnx', "problem": "none"},
+    ]  # fmt: skip
     assert table.column_names == list(NAMES)
     assert [str(table.schema.field(name).type) for name in ("model", "threads", "latency_ms")] == [
         "string", "int64", "double",
@@ -66,11 +73,12 @@ def test_rows_stay_beside_a_parquet_file_that_cannot_be_written(tmp_path: Path) 
     pytest.importorskip("pyarrow")
     path = tmp_path / "out.parquet"
     path.mkdir()  # cannot be replaced by a file
+    rows = [{**row, "threads": 4} for row in rows_of("a.onnx")]
     with (
         pytest.raises(HostError, match="the rows cannot be written"),
         writing(path, Finished()) as write,
     ):
-        write([{**row, "threads": 4} for row in rows_of("a.onnx")])
+        write(rows_text(rows, RowForm.JSON_LINES))
     assert len((tmp_path / "out.parquet.part").read_text().splitlines()) == 2
     assert not (tmp_path / "out.parquet.tmp").exists()
 

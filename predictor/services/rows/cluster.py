@@ -1,4 +1,4 @@
-"""Predictions by the workers of a Dask cluster: each reads whole files and predicts them.
+"""Rows of many models by the workers of a Dask cluster: each reads and predicts whole files.
 
 Nothing is sent but to the scheduler that the user names, over TLS: what the predictions need, and
 of each model its path or, where a worker does not see that very file, its content.
@@ -6,14 +6,14 @@ of each model its path or, where a worker does not see that very file, its conte
 
 from __future__ import annotations
 
-import copyreg
 import logging
 import os
 import pickle
 import ssl
 import time
 import uuid
-from collections.abc import Generator, Iterator, Mapping, Sequence
+import zlib
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -22,17 +22,15 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from tempfile import TemporaryDirectory
 from threading import Lock
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 from predictor import __version__
-from predictor.core.errors import CtmError, HostError, InputError
+from predictor.core.errors import HostError, InputError
 from predictor.core.files import read_bytes
 from predictor.core.libraries import settle_libraries
-from predictor.core.records import Prediction, Target
 from predictor.services.models.ingestion import IngestionWorker
 from predictor.services.prediction.engines import open_engine
-from predictor.services.prediction.predict import KnownTargets, predict
+from predictor.services.rows.request import Answer, ModelRows, RowsRequest, read, rows_of
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -44,16 +42,6 @@ _POLL_S: Final = 2.0
 _AHEAD: Final = 3  # files that wait for a thread of the workers
 _RETRIES: Final = 2  # where a worker fails; one that dies is another matter, and Dask's own
 _LARGEST_SENT: Final = 512 * 2**20
-
-Answer: TypeAlias = "tuple[Prediction, ...] | CtmError"
-
-
-def _read_only(items: dict[Any, Any]) -> MappingProxyType[Any, Any]:
-    return MappingProxyType(items)
-
-
-# Facts of devices are read-only mappings, which pickle does not know by itself.
-copyreg.pickle(MappingProxyType, lambda mapping: (_read_only, (dict(mapping),)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,29 +70,6 @@ class Cluster:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """A question to every file.
-
-    Attributes:
-        targets: to predict for.
-        engine: its name, empty for the usual one.
-        signatures: measurements of targets, by target.
-        bindings: values of dynamic dimensions by name.
-        batch: of the models; None for their own.
-        shapes: shapes of inputs by name.
-        version: of the program that asks; a worker of another one refuses.
-    """
-
-    targets: tuple[Target, ...]
-    engine: str
-    signatures: KnownTargets
-    bindings: Mapping[str, int]
-    batch: int | None
-    shapes: Mapping[str, tuple[int, ...]]
-    version: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class ModelFile:
     """A file as it is sent: path, size and time of change, and the content where that is needed."""
 
@@ -114,10 +79,10 @@ class ModelFile:
     content: bytes | None = None
 
 
-def predict_on_cluster(
-    cluster: Cluster, request: Request, paths: Sequence[str]
+def rows_by_cluster(
+    cluster: Cluster, request: RowsRequest, paths: Sequence[str]
 ) -> Generator[tuple[str, Answer]]:
-    """Yield each file's predictions as they come, or why it has none.
+    """Yield each file's rows as they come, or why it has none.
 
     A worker that dies costs nothing: Dask gives its files to others.
 
@@ -153,11 +118,16 @@ _idle: SimpleQueue[IngestionWorker] = SimpleQueue()
 _predicting = Lock()  # threads of one worker gain nothing from predicting at once
 
 
-def predict_file(request: Request, file: ModelFile) -> Answer | None:
+def file_rows(request: RowsRequest, file: ModelFile, name: str) -> Answer | None:
     """Read and predict one file; runs in a worker.
 
+    Args:
+        request: of every file.
+        file: the file.
+        name: of it in its rows.
+
     Returns:
-        One prediction a target; why the file cannot be read; None where this worker does not see
+        Its rows, their text compressed; why it cannot be read; None where this worker does not see
         the file.
 
     Raises:
@@ -168,7 +138,7 @@ def predict_file(request: Request, file: ModelFile) -> Answer | None:
         raise _other_version("a worker", version, request.version)
     try:
         with _path_of(file) as path:
-            return None if path is None else _predicted(request, path)
+            return None if path is None else _predicted(request, path, name)
     except InputError as error:
         return error
 
@@ -185,17 +155,19 @@ def _path_of(file: ModelFile) -> Iterator[str | None]:
         yield str(path)
 
 
-def _predicted(request: Request, path: str) -> tuple[Prediction, ...]:
+def _predicted(request: RowsRequest, path: str, name: str) -> ModelRows:
     try:
         reader = _idle.get_nowait()
     except Empty:
         reader = IngestionWorker()
     try:
-        model = reader.ingest(path, request.bindings, request.batch, request.shapes)
+        model = read(request, reader, path)
     finally:
         _idle.put(reader)
     with _predicting:
-        return predict([model], request.targets, request.engine, signatures=request.signatures)
+        rows = rows_of(request, name, model)
+    # A fifth of the bytes: each crosses the scheduler, which encrypts it twice.
+    return replace(rows, text=zlib.compress(rows.text, level=1))
 
 
 def _stated(path: str) -> ModelFile | None:
@@ -262,7 +234,7 @@ def _security(cluster: Cluster) -> Any:
     return security
 
 
-def _check_workers(client: Client, cluster: Cluster, request: Request) -> None:
+def _check_workers(client: Client, cluster: Cluster, request: RowsRequest) -> None:
     """Refuse workers that would predict otherwise than this program.
 
     Raises:
@@ -300,7 +272,7 @@ class _Queue:
         request: of every file.
     """
 
-    def __init__(self, client: Client, cluster: Cluster, request: Request) -> None:
+    def __init__(self, client: Client, cluster: Cluster, request: RowsRequest) -> None:
         self._client, self._cluster = client, cluster
         # A task and no scattered data, which would be lost with the workers that hold it.
         content, name = pickle.dumps(request), f"ctm-request-{uuid.uuid4().hex}"
@@ -310,7 +282,7 @@ class _Queue:
         self._seen_s = time.monotonic()
 
     def run(self, paths: Sequence[str]) -> Iterator[tuple[str, Answer]]:
-        """Yield the answer of each file as it comes; see ``predict_on_cluster``."""
+        """Yield the answer of each file as it comes; see ``rows_by_cluster``."""
         left = iter(paths)
         while True:
             threads = sum(self._client.nthreads().values())
@@ -335,9 +307,10 @@ class _Queue:
         except InputError as error:
             return error
         future = self._client.submit(
-            predict_file,
+            file_rows,
             self._request,
             replace(file, content=content),
+            path,
             key=f"ctm-{uuid.uuid4().hex}",  # one of a hash would be of the whole content
             retries=_RETRIES,
         )
@@ -369,6 +342,8 @@ class _Queue:
         if answer is None:
             self._sends = True
             return self._submit(path)
+        if isinstance(answer, ModelRows):
+            return replace(answer, text=zlib.decompress(answer.text))
         return answer
 
 
