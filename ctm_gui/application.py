@@ -22,7 +22,7 @@ from ctm_gui.widgets.theme import LIGHT, ThemeChoice, apply_theme, chosen_theme
 from ctm_gui.window.crash import CrashHandler
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.messages import LogMessages
-from ctm_gui.window.session import remembered_unit, restore_models
+from ctm_gui.window.session import remembered_unit, restore_language, restore_models
 from ctm_gui.window.workspace import Workspace
 from predictor.core import left_over
 from predictor.core.errors import HostError
@@ -185,6 +185,7 @@ class Application:
             self.window.open_paths(models)
         else:
             restore_models(self.workspace.shelf, self.settings)
+            restore_language(self.workspace, self.settings)
 
     def _on_system_theme(self) -> None:
         if remembered_theme(self.settings) is ThemeChoice.SYSTEM:

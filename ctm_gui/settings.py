@@ -141,6 +141,9 @@ RECENT: Setting[list[str]] = Setting("files/recent", [], "Open Recent", "Paths o
 MODELS: Setting[list[str]] = Setting(
     "files/models", [], "Models", "Models of the last session: JSON of path and dimensions."
 )
+LANGUAGE = Setting(
+    "files/language", "", "Language model", "That of the last session: JSON of path and run."
+)
 FOLDER = Setting("files/folder", "", "Folder", "Folder in which the file dialog opens.")
 
 AnySetting = (

@@ -12,7 +12,7 @@ from PySide6.QtGui import QUndoStack
 from ctm_gui.language.curves import Along, Curve, curve_of
 from ctm_gui.targets.choice import TargetSelection
 from ctm_gui.tasks.serial import SerialWorker, Task
-from ctm_gui.tasks.store_client import OwnMeasurements
+from ctm_gui.tasks.store_client import OwnMeasurements, StoreClient, StoreRunner
 from ctm_gui.undo import UndoStep
 from predictor.core.errors import CtmError
 from predictor.core.records import Device
@@ -26,6 +26,7 @@ from predictor.services.generation.generate import (
     generate,
 )
 from predictor.services.generation.probes import DecodeProbe, decode_probes
+from predictor.services.history.history import History
 from predictor.services.models.language import LanguageModel
 
 NOTHING_YET = (
@@ -43,21 +44,23 @@ class LanguageState:
     Attributes:
         model: that is open; None at first.
         request: the run.
-        measured: the user's own rates by the device's id.
     """
 
     model: LanguageModel | None = None
     request: GenerationRequest = field(default_factory=GenerationRequest)
-    measured: Mapping[str, MeasuredRate] = field(default_factory=dict)
 
 
-class LanguagePresenter(QObject):
+class LanguagePresenter(StoreClient):
     """One language model on the ticked devices; works while its tab is looked at.
 
     ``state_changed`` is emitted when ``state`` is another, ``results_changed`` when ``results`` and
     ``message`` are, ``curves_changed`` when ``curves`` are.
 
+    Attributes:
+        measured: the user's own rates by the device's id, as the store keeps them.
+
     Args:
+        run: runs work with the open store.
         selection: the ticked devices.
         own: the user's measurements, of which probes count.
         worker: the thread that predictions are made on.
@@ -71,19 +74,21 @@ class LanguagePresenter(QObject):
 
     def __init__(
         self,
+        run: StoreRunner,
         selection: TargetSelection,
         own: OwnMeasurements,
         worker: SerialWorker,
         undo_stack: QUndoStack,
         parent: QObject | None = None,
     ) -> None:
-        super().__init__(parent)
+        super().__init__(run, parent)
         self._selection, self._own, self._worker = selection, own, worker
         self._undo_stack = undo_stack
         self._task: Task | None = None
         self._curves_task: Task | None = None
         self._active, self._stale = False, True
         self.state = LanguageState()
+        self.measured: Mapping[str, MeasuredRate] = {}
         self.results: Sequence[Generation] = ()
         self.message = NOTHING_YET
         self.curves: Sequence[Curve] = ()
@@ -93,7 +98,7 @@ class LanguagePresenter(QObject):
     @property
     def settled(self) -> bool:
         """Whether results and curves are those of the present state."""
-        return self._task is None and self._curves_task is None
+        return self._task is None and self._curves_task is None and not self.busy
 
     @property
     def size(self) -> str:
@@ -125,8 +130,17 @@ class LanguagePresenter(QObject):
         request = replace(self.state.request, weights=model.weights)
         if request.longest > longest:
             request = replace(request, prompt=max(longest // 2, 1), new=longest // 4, context=0)
-        state = replace(self.state, model=model, request=request)
+        state = LanguageState(model, request)
         self._push(f"Open {shown(model.architecture.name)}", state)
+
+    def restore(self, model: LanguageModel, request: GenerationRequest) -> None:
+        """Show model and run of the last session, which is no step to take back."""
+        self._set(LanguageState(model, request))
+
+    def read_measured(self) -> None:
+        """Read the user's own rates again, for the devices that there are now."""
+        devices = self._selection.catalogue.by_id
+        self._submit(lambda history: history.token_rates.every(devices), self._show_measured)
 
     def ask(self, request: GenerationRequest, words: str, *, typed: str = "") -> None:
         """Predict another run.
@@ -141,13 +155,12 @@ class LanguagePresenter(QObject):
 
     def set_measured(self, device: Device, tokens_per_s: float | None) -> None:
         """Take a rate that the user measured in the present run; None forgets that of a device."""
-        model, measured = self.state.model, dict(self.state.measured)
+        model, before = self.state.model, self.measured.get(device.id)
         if model is None:
             return
-        if tokens_per_s is None:
-            measured.pop(device.id, None)
-            words = f"Forget What Was Measured on {shown(device.name)}"
-        else:
+        rate = None
+        words = f"Forget What Was Measured on {shown(device.name)}"
+        if tokens_per_s is not None:
             usual = next((each for each in self.results if each.device.id == device.id), None)
             # What is usual now may not be what the user asks for later.
             request = replace(
@@ -156,10 +169,10 @@ class LanguagePresenter(QObject):
                 runtime=usual.runtime if usual else self.state.request.runtime,
             )
             rate = MeasuredRate(device, tokens_per_s, model.architecture, request)
-            measured[device.id] = rate
             words = f"Measured {number(tokens_per_s)} Tokens/s on {shown(device.name)}"
-        if measured != self.state.measured:
-            self._push(words, replace(self.state, measured=measured))
+        if rate != before:
+            change, back = (partial(self._keep, device.id, each) for each in (rate, before))
+            self._undo_stack.push(UndoStep(words, change, back))
 
     def show_curves(self, devices: Sequence[Device], along: Along) -> None:
         """Work out the curves of some devices along a count."""
@@ -171,7 +184,7 @@ class LanguagePresenter(QObject):
             self._on_curves(())
             return
         request = self.state.request
-        measured, probes = tuple(self.state.measured.values()), self._probes(devices)
+        measured, probes = tuple(self.measured.values()), self._probes(devices)
 
         def work() -> tuple[Curve, ...]:
             made = (curve_of(model, device, request, along, measured, probes) for device in devices)
@@ -191,6 +204,26 @@ class LanguagePresenter(QObject):
         change, back = (partial(self._set, each) for each in (state, self.state))
         self._undo_stack.push(UndoStep(words, change, back, typed and f"language {typed}"))
 
+    def _keep(self, device_id: str, rate: MeasuredRate | None) -> None:
+        """Keep the rate of a device, here at once and in the store; None forgets it."""
+        others = {key: each for key, each in self.measured.items() if key != device_id}
+        self._show_measured(others if rate is None else {**others, device_id: rate})
+        devices = self._selection.catalogue.by_id
+
+        def work(history: History) -> Mapping[str, MeasuredRate]:
+            if rate is None:
+                history.token_rates.forget(device_id)
+            else:
+                history.token_rates.keep(rate)
+            return history.token_rates.every(devices)
+
+        self._submit(work, self._show_measured)
+
+    def _show_measured(self, measured: Mapping[str, MeasuredRate]) -> None:
+        if measured != self.measured:
+            self.measured = measured
+            self._refresh()
+
     def _set(self, state: LanguageState) -> None:
         self.state = state
         self.state_changed.emit()
@@ -206,15 +239,8 @@ class LanguagePresenter(QObject):
     def _work(self, devices: Sequence[Device]) -> Callable[[], list[Generation]]:
         model = self.state.model
         assert model is not None  # noqa: S101  # callers looked
-        measured = tuple(self.state.measured.values())
-        return partial(
-            generate,
-            model.architecture,
-            devices,
-            self.state.request,
-            measured,
-            self._probes(devices),
-        )
+        measured, probes = tuple(self.measured.values()), self._probes(devices)
+        return partial(generate, model.architecture, devices, self.state.request, measured, probes)
 
     def _refresh(self) -> None:
         if self._task is not None:

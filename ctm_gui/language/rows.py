@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from ctm_gui.widgets.grid import Grid, number_column, text_column
 from predictor.core.units import GIB
-from predictor.core.wording import NOTHING, memory_text, shown
+from predictor.core.wording import NOTHING, memory_text, number, shown
 from predictor.services.generation.generate import Generation, MeasuredRate
 
 
@@ -85,14 +85,21 @@ def _binds(each: Generation) -> str:
     return each.token.binds.value if each.token else NOTHING
 
 
-def details(each: Generation) -> str:
-    """Return what a row rests on, a sentence a line."""
+def details(each: Generation, measured: MeasuredRate | None) -> str:
+    """Return what a row rests on, a sentence a line; ``measured`` is the user's own on it."""
     if each.token is None or each.first_token is None:
         return f"{each.problem}."
     lines = [
         f"Prompt bound by {each.first_token.binds}, tokens bound by {each.token.binds}.",
         f"Rests on: {each.evidence}.",
     ]
+    if measured is not None:
+        run = measured.request
+        lines.append(
+            f"You measured {number(measured.tokens_per_s)} tokens/s of "
+            f"{shown(measured.model.name)} in {run.weights} under {run.runtime}: "
+            f"{run.prompt:,} prompt tokens, {run.new:,} new."
+        )
     if each.usable is not None:
         lines.append(f"Memory that it may take: {each.usable.assumption}.")
     if each.fits is False:

@@ -193,7 +193,7 @@ class LanguageView(QWidget):
             return
         is_first = not self.table.grid_model.grid.count
         with QSignalBlocker(self.table.selectionModel()):
-            self.table.show_grid(DevicesGrid(presenter.results, presenter.state.measured))
+            self.table.show_grid(DevicesGrid(presenter.results, presenter.measured))
             if is_first and self.table.grid_model.grid.sort_column is None:
                 self.table.sort_by("tokens", descending=True)
             if not self.table.selected_rows().size and self.table.grid_model.rowCount():
@@ -213,9 +213,9 @@ class LanguageView(QWidget):
         current = self._current(chosen)
         self.subject.set_full_text(shown(current.device.name) if current else "")
         self.parts.show_bars(parts_bars(current) if current else [])
-        self.evidence.setText(details(current) if current else "")
+        own = self._presenter.measured.get(current.device.id) if current else None
+        self.evidence.setText(details(current, own) if current else "")
         self.measured_box.setEnabled(current is not None and current.token is not None)
-        own = self._presenter.state.measured.get(current.device.id) if current else None
         self.measured_box.set_budget_ms(own.tokens_per_s if own else None)
         along = list(Along)[self.along_box.currentIndex()]
         self._presenter.show_curves([each.device for each in chosen[:_MOST_CURVES]], along)
@@ -233,7 +233,8 @@ class LanguageView(QWidget):
             self._presenter.set_measured(current.device, tokens_per_s)
 
     def _details(self, position: int) -> str:
-        return details(self._presenter.results[self.table.grid_model.grid.source(position)])
+        each = self._presenter.results[self.table.grid_model.grid.source(position)]
+        return details(each, self._presenter.measured.get(each.device.id))
 
 
 def _count_box(name: str, least: int) -> QSpinBox:

@@ -40,6 +40,7 @@ from ctm_gui.window.message_list import MessageList, Noticed
 from ctm_gui.window.session import (
     FIRST_SIZE,
     Session,
+    remember_language,
     remember_models,
     remember_targets,
     remembered_unit,
@@ -310,6 +311,7 @@ class MainWindow(QMainWindow):
         start.guide.setHidden(not self._settings.get(table.GUIDE))
         start.guide_closed.connect(lambda: self._settings.set(table.GUIDE, value=False))
         workspace.shelf.content_changed.connect(self._remember_models_soon)
+        workspace.language.state_changed.connect(self._remember_models_soon)
         self.assistance.setting_changed.connect(self._take_setting)
         self._show_activity()
         actions = self.actions_by_id
@@ -367,6 +369,7 @@ class MainWindow(QMainWindow):
     def _remember_models(self) -> None:
         self._models_timer.stop()
         remember_models(self.workspace.shelf, self._settings)
+        remember_language(self.workspace.language.state, self._settings)
 
     def _choose_unit(self, unit: LatencyUnit) -> None:
         # The box tells of a unit that the program set in it too.

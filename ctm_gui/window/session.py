@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict
 
 from PySide6.QtCore import QByteArray
 from PySide6.QtWidgets import QMainWindow, QSplitter, QTabWidget
 
 from ctm_gui import settings as table
+from ctm_gui.language.presenter import LanguageState
 from ctm_gui.models.shelf import ModelEntry, ModelShelf
 from ctm_gui.settings import Setting, Settings
 from ctm_gui.targets.choice import TargetSelection
+from ctm_gui.window.workspace import Workspace
 from predictor.core.documents import Document
 from predictor.core.records import Configuration, Precision
 from predictor.core.runtimes import RUNTIMES
 from predictor.core.units import LatencyUnit
+from predictor.services.generation.token_rates import request_of
+from predictor.services.models.files import absolute
 
 FIRST_SIZE = (1280, 800)
 
@@ -69,6 +75,24 @@ def restore_models(shelf: ModelShelf, settings: Settings) -> None:
     """Open the models of the last session if the user wants that; missing files become errors."""
     if settings.get(table.RESTORE):
         shelf.restore(read_models(settings.get(table.MODELS)))
+
+
+def remember_language(state: LanguageState, settings: Settings) -> None:
+    """Keep the open language model with its run."""
+    model, kept = state.model, ""
+    if model is not None:
+        kept = Document({"path": absolute(model.path), "run": asdict(state.request)}).to_json()
+    settings.set(table.LANGUAGE, kept)
+
+
+def restore_language(workspace: Workspace, settings: Settings) -> None:
+    """Open the language model of the last session if the user wants that."""
+    kept = Document(text=settings.get(table.LANGUAGE))
+    path = kept.content.get("path")
+    if not settings.get(table.RESTORE) or not isinstance(path, str):
+        return
+    with suppress(ValueError):  # of another version of the program
+        workspace.restore_language(path, request_of(kept))
 
 
 def remembered_models(entries: Iterable[ModelEntry]) -> list[str]:

@@ -28,8 +28,9 @@ from predictor.core.records import Device, Precision
 from predictor.core.text import plural
 from predictor.services.devices.catalogue import Catalogue
 from predictor.services.devices.this_machine import THIS_MACHINE_ID, MachineRates
+from predictor.services.generation.generate import GenerationRequest
 from predictor.services.history.history import History
-from predictor.services.models.files import FoundFiles, absolute, find_model_files
+from predictor.services.models.files import MODEL_SUFFIX, FoundFiles, absolute, find_model_files
 from predictor.services.models.ingestion import IngestionWorker
 from predictor.services.models.language import (
     LanguageModel,
@@ -110,11 +111,10 @@ class Workspace(QObject):
         )
         self.projects = ProjectExchange(self.recorder.run, catalogue, self)
         self.language = LanguagePresenter(
-            self.selection, self.own, self.predictor, self.undo_stack, self
+            self.recorder.run, self.selection, self.own, self.predictor, self.undo_stack, self
         )
-        self._dropped: set[str] = (
-            set()
-        )  # model files that the user opened and that are not read yet
+        # What takes the decoders among model files that are not read yet, by their paths.
+        self._decoders: dict[str, Callable[[LanguageModel], object]] = {}
         self.what_if = WhatIf()
         self.comparison = Comparison()
         self._prediction: Task | None = None
@@ -190,10 +190,20 @@ class Workspace(QObject):
             self.messages.error(error)
         return True
 
-    def _open_language_model(self, model: LanguageModel | None) -> None:
-        if model is not None:
-            self.language.open(model)
-            self.language_opened.emit()
+    def _open_language_model(self, model: LanguageModel) -> None:
+        self.language.open(model)
+        self.language_opened.emit()
+
+    def restore_language(self, path: str, request: GenerationRequest) -> None:
+        """Show the language model of the last session; of an open ONNX file once that is read."""
+        restore = partial(self.language.restore, request=request)
+        if path.lower().endswith(MODEL_SUFFIX):
+            self._decoders[path] = restore
+            return
+        try:
+            restore(read_language_model(path))
+        except InputError as error:
+            self.messages.error(error)
 
     def cancel_all(self) -> None:
         """Stop searching, reading and measuring this machine."""
@@ -249,6 +259,11 @@ class Workspace(QObject):
         self.projects.imported.connect(self._predict_soon)
         self.history.changed.connect(self.own.read)
         self.projects.imported.connect(self.own.read)
+        for reason in (
+            self.recorder.opened, self.projects.imported, self.library.catalogue_changed,
+        ):  # fmt: skip
+            reason.connect(lambda *_: self.language.read_measured())
+        self.language.failed.connect(self.messages.error)
         for source in (self.history, self.projects):
             source.failed.connect(self.messages.error)
             source.done.connect(self.messages.info)
@@ -301,22 +316,28 @@ class Workspace(QObject):
             self.messages.error(problem)
         if files.paths:
             paths = [absolute(path) for path in files.paths]
-            self._dropped.update(paths)
+            self._decoders.update(dict.fromkeys(paths, self._open_language_model))
             self.shelf.add(paths)
             self.opened.emit(paths)
         self.activity_changed.emit()
 
     def _on_read(self, entry: ModelEntry) -> None:
         self.messages.info(f"Read {entry.name}")
-        # Not those of the last session, nor what is read again at another batch.
+        # Not others of the last session, nor what is read again at another batch.
         model = entry.model
-        if entry.path in self._dropped and model is not None:
-            self._dropped.discard(entry.path)
-            self.predictor.submit(
-                lambda _: language_model_of(model),
-                on_result=self._open_language_model,
-                on_error=lambda error: self.messages.info(str(error)),
-            )
+        if model is None or entry.path not in self._decoders:
+            return
+        take = self._decoders.pop(entry.path)
+
+        def take_decoder(decoder: LanguageModel | None) -> None:
+            if decoder is not None:
+                take(decoder)
+
+        self.predictor.submit(
+            lambda _: language_model_of(model),
+            on_result=take_decoder,
+            on_error=lambda error: self.messages.info(str(error)),
+        )
 
     def _on_failed(self, entry: ModelEntry) -> None:
         if entry.error is not None:

@@ -33,6 +33,7 @@ def export(options: argparse.Namespace, console: Console) -> int:
         "measurements": len(exported.project.measurements),
         "signatures": len(exported.project.signatures),
         "devices": len(exported.project.devices),
+        "rates": len(exported.project.rates),
         "left_out": exported.left_out,
     }
     if options.json:

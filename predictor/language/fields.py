@@ -11,9 +11,7 @@ from predictor.devices.strict_json import kind_of
 
 CORRECT: Final = "correct the file, or download it again"
 
-# Most that a count may be: ten times and more what the largest models have, and far from where
-# products of them would leave 64 bits.
-_MOST: Final = {
+MOST: Final = {
     "layers": 10_000,
     "hidden": 2**20,
     "heads": 2**14,
@@ -23,6 +21,9 @@ _MOST: Final = {
     "context": 2**30,
     "experts": 2**14,
 }
+"""Most that a count may be: ten times and more what the largest models have, and far from where
+products of them would leave 64 bits."""
+
 # One count under the names that families give it; a decoder's own name comes first, for Whisper
 # repeats those of its encoder.
 _NAMES: Final[dict[str, tuple[str, ...]]] = {
@@ -73,9 +74,9 @@ class Fields:
         if isinstance(value, bool) or not isinstance(value, int):
             shown = f"{value}" if isinstance(value, float) else kind_of(value)
             raise self.error(f"its {name} is {shown}, not a whole number")
-        if not least <= value <= _MOST[kind]:
+        if not least <= value <= MOST[kind]:
             shown = shortened(f"{value}", 30)
-            raise self.error(f"its {name} is {shown}, not between {least} and {_MOST[kind]:,}")
+            raise self.error(f"its {name} is {shown}, not between {least} and {MOST[kind]:,}")
         return value
 
     def flag(self, name: str, default: bool = False) -> bool:

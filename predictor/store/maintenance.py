@@ -21,6 +21,7 @@ TABLES = (
     "predictions",
     "prediction_marks",
     "reports",
+    "token_rates",
     "settings",
 )
 # Columns whose text is a JSON document.
@@ -31,6 +32,7 @@ _DOCUMENTS = {
     "signatures": ("facts",),
     "predictions": ("flagged_operators", "settings"),
     "prediction_marks": ("tags",),
+    "token_rates": ("run",),
     "settings": ("value",),
 }
 

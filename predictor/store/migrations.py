@@ -297,6 +297,22 @@ _EVIDENCE = Migration(
     ("ALTER TABLE predictions ADD COLUMN evidence TEXT NOT NULL DEFAULT ''",),
 )
 
+_TOKEN_RATES = Migration(
+    "0008_token_rates",
+    (
+        # Of a language model: architecture and run are one JSON object, for nothing is sought by
+        # them.
+        """
+        CREATE TABLE token_rates (
+            device_id TEXT NOT NULL PRIMARY KEY CHECK (device_id <> ''),
+            tokens_per_s REAL NOT NULL CHECK (tokens_per_s > 0),
+            run TEXT NOT NULL,
+            updated_ns INTEGER NOT NULL
+        )
+        """,
+    ),
+)
+
 MIGRATIONS: tuple[Migration, ...] = (
     _FIRST,
     _PROBES,
@@ -305,6 +321,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     _THIS_MACHINE,
     _ADAPTATION,
     _EVIDENCE,
+    _TOKEN_RATES,
 )
 
 

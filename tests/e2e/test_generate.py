@@ -11,6 +11,10 @@ from pathlib import Path
 import onnx
 import pytest
 
+from predictor.services.devices.catalogue import load_catalogue
+from predictor.services.generation.generate import GenerationRequest, MeasuredRate
+from predictor.services.history.history import open_history
+from predictor.services.models.language import read_language_model
 from tests.networks.decoders import Size, genai
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -99,6 +103,29 @@ def test_a_measured_rate_calibrates(ctm: Run, config: Path):
     assert abs(after["decode_tokens_per_s"] / 40 - 1) < 0.06
     assert after["decode_tokens_per_s"] < before["decode_tokens_per_s"]
     assert after["basis"] == "probed"
+
+
+def test_a_rate_that_is_kept_counts_unless_it_is_left_out(ctm: Run, config: Path, tmp_path: Path):
+    store = tmp_path / "rates.sqlite"
+    card = load_catalogue().by_id["rtx3060"]
+    run = GenerationRequest(weights="q4_k_m", runtime="llama.cpp")
+    with open_history(store) as history:
+        model = read_language_model(config).architecture
+        history.token_rates.keep(MeasuredRate(card, 40.0, model, run))
+
+    def rate_and_evidence(*more: str) -> tuple[float, str]:
+        done = ctm("generate", config, "--device", card.id, "--store", store, "--json", *more)
+        (result,) = json.loads(done.stdout)["results"]
+        return result["decode_tokens_per_s"], result["evidence"]
+
+    kept, evidence = rate_and_evidence()
+    assert abs(kept / 40 - 1) < 0.06
+    assert evidence.startswith("measured by you on this device")
+    usual, evidence = rate_and_evidence("--no-own")
+    assert abs(usual / kept - 1) > 0.2
+    assert "measured by you" not in evidence
+    # What is given now takes the place of what is kept.
+    assert abs(rate_and_evidence("--measured", "rtx3060=50")[0] / 50 - 1) < 0.06
 
 
 @pytest.mark.parametrize(

@@ -67,6 +67,12 @@ def add_generate(parser: Parser) -> None:
         "and those near it; may be repeated",
     )
     parser.add_argument(
+        "--no-own",
+        dest="own",
+        action="store_false",
+        help="leave out the tokens a second that you typed in the window, and what you probed",
+    )
+    parser.add_argument(
         "--report",
         metavar="FILE",
         help="write a report too: .pdf, .md or .json by the ending",

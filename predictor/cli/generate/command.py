@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
 
 from predictor.cli.catalogue import open_catalogue
 from predictor.cli.console import Console
@@ -22,6 +24,7 @@ from predictor.services.generation.generate import (
     generate,
 )
 from predictor.services.generation.probes import DecodeProbe, decode_probes
+from predictor.services.generation.token_rates import stored_token_rates
 from predictor.services.models.language import read_language_model
 from predictor.services.report.files import check_report_path, save_report
 from predictor.services.report.language import generation_report
@@ -50,12 +53,14 @@ def run(options: argparse.Namespace, console: Console) -> int:
         options.runtime,
     )
     devices = _devices(options, catalogue)
-    probes = probes_of(options, console, devices)
-    measured = [
-        MeasuredRate(device, rate, model, request)
+    given = {
+        device.id: MeasuredRate(device, rate, model, request)
         for device, rate in _measured(options, catalogue).values()
-    ]
-    results = generate(model, devices, request, measured, probes)
+    }
+    own = own_rates(options, console, devices, catalogue) if options.own else OwnRates()
+    # What is given now takes the place of what is kept of that device.
+    measured = {**own.measured, **given}
+    results = generate(model, devices, request, tuple(measured.values()), own.probes)
     least = options.min_tokens_per_s
     if all(each.token is None for each in results) and (least is not None or len(results) == 1):
         # Exit code 0 would pass for a rate that nothing has.
@@ -83,15 +88,31 @@ def _devices(options: argparse.Namespace, catalogue: Catalogue) -> list[Device]:
     return list({device.id: device for device in devices}.values())
 
 
-def probes_of(
-    options: argparse.Namespace, console: Console, devices: Sequence[Device]
-) -> list[DecodeProbe]:
-    """Return what the user probed of devices; a store that fails costs no prediction."""
+class OwnRates(NamedTuple):
+    """What the store keeps of language models: rates by device, and probes."""
+
+    measured: Mapping[str, MeasuredRate] = MappingProxyType({})
+    probes: Sequence[DecodeProbe] = ()
+
+
+def own_rates(
+    options: argparse.Namespace, console: Console, devices: Sequence[Device], catalogue: Catalogue
+) -> OwnRates:
+    """Return what the user measured and probed; a store that fails costs no prediction.
+
+    Args:
+        options: the store.
+        console: gets the error of the store.
+        devices: that are predicted.
+        catalogue: all devices; those beside the predicted ones tell of them too.
+    """
+    by_id = {device.id: device for device in (*catalogue.devices, *devices)}
     try:
-        return decode_probes(stored_signatures(options.store).measured, devices)
+        measured = stored_token_rates(by_id, options.store)
+        return OwnRates(measured, decode_probes(stored_signatures(options.store).measured, devices))
     except CtmError as error:
-        console.error(f"ctm: probes are left out: {error}")
-        return []
+        console.error(f"ctm: your measurements are left out: {error}")
+        return OwnRates()
 
 
 def _measured(options: argparse.Namespace, catalogue: Catalogue) -> dict[str, tuple[Device, float]]:

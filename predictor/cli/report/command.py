@@ -22,7 +22,6 @@ from predictor.core.progress import Progress, ProgressCallback, no_progress
 from predictor.core.records import Measurement, Precision, Prediction, Target
 from predictor.core.report import USUAL_SECTIONS, Report
 from predictor.core.text import printable
-from predictor.services.generation.probes import decode_probes
 from predictor.services.models.inspection import Model
 from predictor.services.models.language import read_language_model
 from predictor.services.prediction.predict import KnownTargets, explain, predict
@@ -62,12 +61,8 @@ def run(
         own, devices = measured_of(options, store, models, given, signatures)
         predictions = predict(models, targets, options.engine, own, signatures, devices)
         of_devices = [target.device for target in targets]
-        runs = language_runs(
-            options,
-            [*language, *decoders(models)],
-            of_devices,
-            decode_probes(signatures, of_devices),
-        )
+        language += decoders(models)
+        runs = language_runs(options, console, language, of_devices, catalogue)
         request = _request(options, models, targets, predictions, store, signatures, own)
         request = replace(request, language=runs)
         report = _write(options, request, _progress(console))

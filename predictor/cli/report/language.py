@@ -10,13 +10,13 @@ from pathlib import Path
 
 from predictor.cli.catalogue import open_catalogue
 from predictor.cli.console import Console
-from predictor.cli.generate.command import probes_of
+from predictor.cli.generate.command import OwnRates, own_rates
 from predictor.cli.predicting import choose_targets
 from predictor.core.errors import InputError
 from predictor.core.records import Device
 from predictor.core.text import printable
+from predictor.services.devices.catalogue import Catalogue
 from predictor.services.generation.generate import GenerationRequest, LanguageRun, generate
-from predictor.services.generation.probes import DecodeProbe
 from predictor.services.models.inspection import Model
 from predictor.services.models.language import (
     LanguageModel,
@@ -35,9 +35,9 @@ def run_alone(options: argparse.Namespace, console: Console, configurations: Seq
         InputError: a configuration is wrong, or its run is not one of the model.
     """
     models = [read_language_model(path) for path in configurations]
-    targets = choose_targets(options, open_catalogue(options, console))
-    devices = [target.device for target in targets]
-    runs = language_runs(options, models, devices, probes_of(options, console, devices))
+    catalogue = open_catalogue(options, console)
+    devices = [target.device for target in choose_targets(options, catalogue)]
+    runs = language_runs(options, console, models, devices, catalogue)
     report = generation_report(runs, datetime.now(UTC).astimezone(), options.title)
     save_report(report, Path(options.output), partial(report_pdf, page=options.page))
     console.result(f"{printable(options.output)}: {printable(report.title)}")
@@ -57,23 +57,24 @@ def decoders(models: Iterable[Model]) -> Iterator[LanguageModel]:
 
 def language_runs(
     options: argparse.Namespace,
-    models: Iterable[LanguageModel],
+    console: Console,
+    models: Sequence[LanguageModel],
     devices: Sequence[Device],
-    probes: Sequence[DecodeProbe],
+    catalogue: Catalogue,
 ) -> tuple[LanguageRun, ...]:
     """Predict language models on devices, each in the run that was asked for.
 
     Raises:
         InputError: the run is not one of a model.
     """
-    return tuple(_run(options, model, devices, probes) for model in models)
+    if not models:
+        return ()
+    own = own_rates(options, console, devices, catalogue)
+    return tuple(_run(options, model, devices, own) for model in models)
 
 
 def _run(
-    options: argparse.Namespace,
-    model: LanguageModel,
-    devices: Sequence[Device],
-    probes: Sequence[DecodeProbe],
+    options: argparse.Namespace, model: LanguageModel, devices: Sequence[Device], own: OwnRates
 ) -> LanguageRun:
     request = GenerationRequest(
         options.prompt,
@@ -82,5 +83,6 @@ def _run(
         options.batch or 1,
         options.weights or model.weights,
     )
-    results = generate(model.architecture, devices, request, probes=probes)
+    measured = tuple(own.measured.values())
+    results = generate(model.architecture, devices, request, measured, own.probes)
     return LanguageRun(model.architecture, request, results)

@@ -280,6 +280,11 @@ class _Plan:
     machine: Machine
 
 
+def can_run(device: Device, request: GenerationRequest) -> bool:
+    """Whether a run has a number on a device."""
+    return isinstance(_planned(device, request), _Plan)
+
+
 def _planned(device: Device, request: GenerationRequest) -> _Plan | InputError:
     try:
         runtime, backend = runtime_for(device, request.runtime)

@@ -19,6 +19,7 @@ from predictor.core.errors import CtmError, HostError
 from predictor.core.records import Measurement, Prediction
 from predictor.graph.model import Model
 from predictor.services.devices.user_devices import UserDevices
+from predictor.services.generation.token_rates import TokenRates
 from predictor.services.history.past_predictions import PastPredictions
 from predictor.services.project.projects import Projects
 from predictor.services.signatures.own import OwnSignatures, read_own_signatures
@@ -54,6 +55,7 @@ class History:
         past: the stored predictions, and the user's measurements of them.
         projects: files that take all this to another store.
         signatures: of targets, with their measurements.
+        token_rates: of language models.
     """
 
     def __init__(self, database: Database) -> None:
@@ -62,6 +64,7 @@ class History:
         self.past = PastPredictions(database)
         self.projects = Projects(database)
         self.signatures = Signatures(database)
+        self.token_rates = TokenRates(database)
 
     def record(self, models: Sequence[Model], predictions: Sequence[Prediction]) -> Recorded:
         """Store predictions and the models that they are about.

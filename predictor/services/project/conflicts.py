@@ -14,6 +14,7 @@ from predictor.devices.schema import FIELDS, device_to_object
 from predictor.store.measurements import StoredMeasurement
 from predictor.store.predictions import StoredPrediction
 from predictor.store.signatures import StoredSignature
+from predictor.store.token_rates import TokenRate
 
 _SHOWN = 80
 
@@ -27,6 +28,7 @@ class Subject(StrEnum):
     PREDICTION = "prediction"
     MARKS = "tags and note"
     ACTIVE = "signature in use"
+    RATE = "tokens a second"
 
 
 class Choice(StrEnum):
@@ -128,6 +130,17 @@ def of_active(mine: StoredSignature, theirs: StoredSignature) -> Conflict:
     ]
     name = f"{signature.device_id}, {c.runtime}, {c.precision}, {c.threads} threads"
     return _conflict(Subject.ACTIVE, signature.id, name, words, (Choice.KEEP, Choice.TAKE))
+
+
+def of_token_rate(mine: TokenRate, theirs: TokenRate) -> Conflict:
+    """Return the conflict of two rates of language models, each the last of one device."""
+    words = []
+    for rate in (mine, theirs):
+        model = rate.run.content.get("model")
+        name = model.get("name") if isinstance(model, dict) else "a model"
+        words.append(f"{significant(rate.tokens_per_s, 6)} tokens/s of {name}")
+    choices = (Choice.KEEP, Choice.TAKE)
+    return _conflict(Subject.RATE, mine.device_id, mine.device_id, words, choices)
 
 
 def _of_record(subject: Subject, identity: str, name: str, words: list[str]) -> Conflict:

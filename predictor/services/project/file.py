@@ -61,7 +61,8 @@ def write_project(
         parts = {}
         for number, part in enumerate(PARTS):
             report(Progress(number, len(PARTS), f"writing {part.name}"))
-            parts[part.name] = _write_part(archive, part, project, token)
+            if not part.later or part.objects(project):
+                parts[part.name] = _write_part(archive, part, project, token)
         archive.writestr(_MANIFEST, json.dumps(_manifest(parts), indent=1))
 
 
@@ -87,8 +88,9 @@ def read_project(
         _check_members(archive, path)
         parts = _read_manifest(archive, path)
         records: dict[str, Any] = {}
-        for number, part in enumerate(PARTS):
-            report(Progress(number, len(PARTS), f"reading {part.name}"))
+        present = [part for part in PARTS if part.name in parts]
+        for number, part in enumerate(present):
+            report(Progress(number, len(present), f"reading {part.name}"))
             with closing(_lines(archive, part, parts[part.name], path)) as lines:
                 records[part.name] = _records(part, lines, path, token)
     models = records.pop("models")
@@ -142,8 +144,8 @@ def _refusing(path: Path) -> Iterator[None]:
 
 
 def _check_members(archive: zipfile.ZipFile, path: Path) -> None:
-    expected = {_MANIFEST, *map(_member, PARTS)}
     names = [info.filename for info in archive.infolist()]
+    expected = {_MANIFEST, *(_member(p) for p in PARTS if not p.later or _member(p) in names)}
     # The count too: a ZIP may hold one name twice, and readers differ in which they take.
     if set(names) != expected or len(names) != len(expected):
         raise InputError(str(path), f"it is no {_WHAT} (its parts are others)", _AGAIN)
@@ -173,7 +175,9 @@ def _read_manifest(archive: zipfile.ZipFile, path: Path) -> dict[str, Mapping[st
     place = Place(subject)
     check_names(content, ("format", "version", "program", "created", "parts"), place)
     place = place.at("parts")
-    parts = check_inner(content["parts"], [part.name for part in PARTS], place)
+    members = archive.namelist()
+    present = [part.name for part in PARTS if _member(part) in members]
+    parts = check_inner(content["parts"], present, place)
     return {
         name: check_inner(stated, ("lines", "bytes", "sha256"), place.at(name))
         for name, stated in parts.items()

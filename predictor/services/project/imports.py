@@ -26,10 +26,12 @@ from predictor.store import measurements as measurement_records
 from predictor.store import models as model_records
 from predictor.store import predictions as prediction_records
 from predictor.store import signatures as signature_records
+from predictor.store import token_rates as token_rate_records
 from predictor.store.database import Database
 from predictor.store.measurements import StoredMeasurement
 from predictor.store.predictions import StoredPrediction
 from predictor.store.signatures import StoredSignature
+from predictor.store.token_rates import TokenRate
 
 _Record = TypeVar("_Record", StoredMeasurement, StoredSignature, StoredPrediction)
 
@@ -57,6 +59,7 @@ class Changes:
         restored: ids of predictions that were deleted.
         marks: tags and note by the id of their prediction.
         active: ids of signatures that are to be in use.
+        token_rates: to be stored; an earlier one of the device is replaced.
     """
 
     devices: list[DeviceFile] = field(default_factory=list)
@@ -69,6 +72,7 @@ class Changes:
     restored: list[str] = field(default_factory=list)
     marks: dict[str, tuple[tuple[str, ...], str]] = field(default_factory=dict)
     active: list[str] = field(default_factory=list)
+    token_rates: list[TokenRate] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +128,7 @@ class Planner:
         for signature in self._project.signatures:
             if signature.signature.active:
                 self._plan_active(signature)
+        self._plan_token_rates()
         # Measurements and predictions refer to each other: only now all ids are known.
         self._changes.measurements[:] = [
             replace(stored, prediction_id=self._renamed(stored.prediction_id))
@@ -289,6 +294,18 @@ class Planner:
             return
         if mine is None or self._ask(conflicts.of_active(mine, stored)) is Choice.TAKE:
             self._changes.active.append(identity)
+
+    def _plan_token_rates(self) -> None:
+        rates = {rate.device_id: rate for rate in token_rate_records.every(self._database)}
+        for stored in self._project.rates:
+            theirs = replace(stored, device_id=self._device(stored.device_id))
+            mine = rates.get(theirs.device_id)
+            if mine is None or mine == theirs:
+                self._count("rates", same=mine is not None)
+            elif self._ask(conflicts.of_token_rate(mine, theirs), "rates") is Choice.KEEP:
+                continue
+            if mine != theirs:
+                self._changes.token_rates.append(theirs)
 
     def _count(self, kind: str, *, same: bool) -> None:
         if same:

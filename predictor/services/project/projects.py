@@ -23,6 +23,7 @@ from predictor.store import measurements as measurement_records
 from predictor.store import models as model_records
 from predictor.store import predictions as prediction_records
 from predictor.store import signatures as signature_records
+from predictor.store import token_rates as token_rate_records
 from predictor.store.database import Database
 from predictor.store.measurements import StoredMeasurement
 from predictor.store.predictions import StoredPrediction
@@ -61,6 +62,8 @@ def collect(database: Database, tags: Collection[str] = ()) -> Exported:
             measurements,
             signatures,
             predictions,
+            # They are of no prediction, so no tag asks for them.
+            () if chosen else tuple(token_rate_records.every(database)),
         ),
         len(candidates) - len(predictions),
     )
@@ -157,7 +160,7 @@ class Projects:
             raise InputError(subject, "the file is there already", "name another, or add --replace")
         exported = collect(self._database, tags)
         project = exported.project
-        if not (project.predictions or project.signatures or project.devices):
+        if not any((project.predictions, project.signatures, project.devices, project.rates)):
             cause = f"no prediction has the tag {', '.join(tags)}" if tags else "the store is empty"
             raise InputError(
                 subject, f"there is nothing to write ({cause})", "choose something else"
@@ -215,3 +218,5 @@ class Projects:
         prediction_records.restore(db, changes.restored)
         for identity in changes.active:
             signature_records.make_active(db, identity)
+        for rate in changes.token_rates:
+            token_rate_records.insert(db, rate)

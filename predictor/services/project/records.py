@@ -15,13 +15,14 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Literal
 
 from predictor.core import fields
-from predictor.core.documents import Provenance
+from predictor.core.documents import Document, Provenance
 from predictor.core.fields import Field, Kind
 from predictor.core.records import Measurement, Prediction, Signature
 from predictor.core.tags import MAX_NOTE, MAX_TAG, MAX_TAGS, clean_tags
 from predictor.devices.fields import Place, check_id
 from predictor.devices.schema import DeviceFile, device_from_object, device_to_object
 from predictor.graph.untrusted import checked_graph
+from predictor.services.generation.token_rates import run_of
 from predictor.services.project.checked_fields import (
     check_any_text,
     check_basis,
@@ -37,6 +38,7 @@ from predictor.services.project.checked_fields import (
 from predictor.store.measurements import StoredMeasurement
 from predictor.store.predictions import StoredPrediction
 from predictor.store.signatures import StoredSignature
+from predictor.store.token_rates import TokenRate
 
 MAX_SAMPLES = 1_000_000
 MAX_MEMBERS = 10_000
@@ -62,6 +64,7 @@ class Project:
         measurements: with every sample.
         signatures: each one's measurements are in the project.
         predictions: with tags and notes, without paths.
+        rates: tokens a second of language models, at most one a device.
     """
 
     devices: tuple[DeviceFile, ...] = ()
@@ -69,15 +72,20 @@ class Project:
     measurements: tuple[StoredMeasurement, ...] = ()
     signatures: tuple[StoredSignature, ...] = ()
     predictions: tuple[StoredPrediction, ...] = ()
+    rates: tuple[TokenRate, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The records of one kind: the objects of a project's, and the record of an object."""
+    """The records of one kind: the objects of a project's, and the record of an object.
+
+    One that is ``later`` is in a file only if it has records: programs before it read the others.
+    """
 
     name: str
     objects: Callable[[Project], list[dict[str, object]]]
     record: Callable[[Mapping[str, object], Place], Any]
+    later: bool = False
 
 
 def check_references(project: Project, subject: str) -> None:
@@ -91,6 +99,7 @@ def check_references(project: Project, subject: str) -> None:
     signed = _distinct([s.signature.id for s in project.signatures], "signature", place)
     predicted = _distinct([p.id for p in project.predictions], "prediction", place)
     _distinct([d.device.id for d in project.devices], "device", place)
+    _distinct([r.device_id for r in project.rates], "tokens a second of", place)
     for signature in project.signatures:
         for name in signature.signature.measurement_ids:
             _require(name, measured, "measurement", place)
@@ -277,6 +286,27 @@ def _check_numbers(prediction: Prediction, place: Place) -> None:
             raise place.at(high).wrong(f"does not fit to {low}", _AGAIN)
 
 
+def _token_rate_objects(project: Project) -> list[dict[str, object]]:
+    return [
+        {"device": r.device_id, "tokens_per_s": r.tokens_per_s, "run": r.run.to_json()}
+        for r in project.rates
+    ]
+
+
+def _token_rate(content: Mapping[str, object], place: Place) -> TokenRate:
+    check_names(content, ("device", "tokens_per_s", "run"), place)
+    run = check_document(content["run"], place.at("run"), MAX_DOCUMENT, Document)
+    try:
+        run_of(run)
+    except ValueError as error:
+        raise place.at("run").wrong(f"is no run of a language model ({error})", _AGAIN) from error
+    return TokenRate(
+        check_id(content["device"], place.at("device")),
+        check_latency(content["tokens_per_s"], place.at("tokens_per_s"), over_zero=True),
+        run,
+    )
+
+
 PARTS: Final[tuple[Part, ...]] = (
     Part(
         "devices",
@@ -291,4 +321,5 @@ PARTS: Final[tuple[Part, ...]] = (
     ),
     Part("signatures", lambda p: _objects(fields.STORED_SIGNATURE, p.signatures), _signature),
     Part("predictions", lambda p: _objects(fields.STORED_PREDICTION, p.predictions), _prediction),
+    Part("rates", _token_rate_objects, _token_rate, later=True),
 )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import onnx
@@ -13,6 +15,7 @@ from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
+from ctm_gui.application import Application
 from ctm_gui.language.curves import Along
 from ctm_gui.language.presenter import LanguagePresenter
 from ctm_gui.language.view import LanguageView
@@ -159,6 +162,43 @@ def test_what_was_measured_calibrates_the_device_and_is_undone(
     settle(qtbot, presenter)
     assert float(cells(view, "tokens")[0]) == usual
     assert view.measured_box.value() == 0
+
+
+def test_model_run_and_rates_come_back_in_the_next_session(
+    make_application: Callable[..., Application], config: Path, qtbot: QtBot
+) -> None:
+    first = start(make_application, qtbot, config)
+    first.workspace.selection.select(["rpi5"], selected=True)
+    presenter = first.workspace.language
+    qtbot.waitUntil(lambda: presenter.state.model is not None)
+    presenter.ask(replace(presenter.state.request, prompt=64), "Prompt 64")
+    presenter.set_measured(first.workspace.selection.catalogue.by_id["rpi5"], 2.5)
+    settle(qtbot, presenter)
+    kept = presenter.state, presenter.measured
+    first.window.close()
+    first.close()
+
+    second = start(make_application, qtbot)
+    presenter = second.workspace.language
+    qtbot.waitUntil(lambda: bool(presenter.measured))
+    assert (presenter.state, presenter.measured) == kept
+    assert second.workspace.undo_stack.count() == 0
+    presenter.set_measured(second.workspace.selection.catalogue.by_id["rpi5"], None)
+    settle(qtbot, presenter)
+    second.workspace.undo_stack.undo()
+    second.workspace.undo_stack.redo()
+    settle(qtbot, presenter)
+    second.close()
+    third = start(make_application, qtbot)
+    settle(qtbot, third.workspace.language)
+    assert not third.workspace.language.measured
+
+
+def start(make: Callable[..., Application], qtbot: QtBot, *paths: Path) -> Application:
+    application = make()
+    with qtbot.waitSignal(application.workspace.recorder.opened):
+        application.start([str(path) for path in paths])
+    return application
 
 
 def test_ticks_of_devices_are_followed(

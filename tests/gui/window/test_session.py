@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 
+import onnx
 import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
@@ -17,6 +21,8 @@ from ctm_gui.window.actions import DEVICES_TAB
 from ctm_gui.window.session import read_models, remembered_models
 from ctm_gui.window.workspace import Workspace
 from predictor.core.resources import resources_dir
+from predictor.services.generation.generate import GenerationRequest
+from tests.networks.decoders import Size, genai
 
 DISTILBERT = resources_dir() / "samples" / "distilbert-base.onnx"
 
@@ -69,6 +75,37 @@ def test_models_dimensions_targets_and_view_come_back_and_a_file_that_has_gone_s
     assert "there is no such file" in str(by_path[str(gone)].error)
     assert "rpi5" in second.workspace.selection.selected_ids
     assert second.window.tabs.currentIndex() == DEVICES_TAB
+
+
+def test_a_decoder_in_onnx_is_the_language_model_of_the_next_session_too(
+    qtbot: QtBot, start: Start, tmp_path: Path
+) -> None:
+    path = tmp_path / "decoder.onnx"
+    proto = genai(Size()).model()
+    for tensor in proto.graph.initializer:
+        if not tensor.HasField("raw_data"):
+            tensor.raw_data = bytes(2 * math.prod(tensor.dims))
+    onnx.save(proto, path)
+    first = start(path)
+    qtbot.waitUntil(lambda: first.workspace.language.state.model is not None)
+    first.window.close()
+    first.close()
+    second = start()
+    qtbot.waitUntil(lambda: second.workspace.language.state.model is not None)
+    assert second.workspace.language.state == first.workspace.language.state
+    assert second.workspace.undo_stack.count() == 0
+
+
+def test_a_language_model_that_has_gone_says_so(qtbot: QtBot, start: Start, tmp_path: Path) -> None:
+    settings = Settings(tmp_path / "window.ini")
+    run = asdict(GenerationRequest())
+    gone = str(tmp_path / "gone" / "config.json")
+    settings.set(table.LANGUAGE, json.dumps({"path": gone, "run": run}))
+    settings.sync()
+    workspace = start().workspace
+    qtbot.waitUntil(lambda: bool(workspace.messages.messages))
+    assert "gone" in workspace.messages.messages[-1].text
+    assert workspace.language.state.model is None
 
 
 def test_the_session_is_kept_while_the_program_runs(

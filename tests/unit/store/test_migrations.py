@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import sqlite_utils
 
-from predictor.core.documents import NO_FACTS, PredictionSettings, Provenance
+from predictor.core.documents import NO_FACTS, Document, PredictionSettings, Provenance
 from predictor.core.errors import HostError, InputError
 from predictor.core.metrics import Family
 from predictor.core.records import (
@@ -34,10 +34,12 @@ from predictor.store import (
     probe_sessions,
     signatures,
     targets,
+    token_rates,
 )
 from predictor.store.database import Database, backup_path, open_database
 from predictor.store.migrations import Migration
 from predictor.store.probe_sessions import ProbeState, SessionProbe, SessionState
+from predictor.store.token_rates import TokenRate
 from tests.unit.store import settings
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "store"
@@ -182,6 +184,12 @@ def test_how_a_prediction_was_adapted_is_told_by_every_schema_that_knows(
     asked = "from 12 networks that you measured" if sample.stem >= "0007" else ""
     assert evidence[5.25] == asked
     assert told.get(5.1) == ("film" if sample.stem >= "0006" else None)
+
+
+@pytest.mark.parametrize("sample", SAMPLES[7:], ids=lambda s: s.stem)
+def test_tokens_a_second_of_every_schema_that_has_them_open(opened: Database) -> None:
+    run = Document({"model": {"name": "small"}, "run": {"prompt": 512}})
+    assert token_rates.every(opened) == [TokenRate("rpi5", 4.5, run)]
 
 
 def test_what_was_measured_of_this_machine_under_its_former_id_is_found(tmp_path: Path) -> None:

@@ -28,8 +28,9 @@ from predictor.core.records import (
     Precision,
     Signature,
 )
-from predictor.services.devices.catalogue import Catalogue
+from predictor.services.devices.catalogue import Catalogue, load_catalogue
 from predictor.services.devices.user_devices import DeviceFile
+from predictor.services.generation import generate
 from predictor.services.history.history import History, open_history
 from predictor.services.history.past_predictions import NewTruth
 from predictor.services.history.store_files import store_info, store_problems
@@ -38,6 +39,7 @@ from predictor.services.project.file import read_project
 from predictor.services.project.imports import Plan
 from predictor.services.project.records import Project
 from predictor.store import measurements, signatures
+from tests.unit.language.decoders import TINY
 from tests.unit.services.history.past import predictions_of, small_model
 
 NET, OTHER = small_model(), small_model("other.onnx", macs=5)
@@ -131,7 +133,7 @@ def counted(plan: Plan, what: str) -> dict[str, int]:
 def test_an_empty_store_gets_everything(mine: History, project: Project, tmp_path: Path) -> None:
     plan = take(mine, project)
     assert counted(plan, "new") == {
-        "devices": 1, "models": 2, "measurements": 2, "signatures": 1, "predictions": 4
+        "devices": 1, "models": 2, "measurements": 2, "signatures": 1, "predictions": 4, "rates": 0,
     }  # fmt: skip
     assert plan.conflicts == ()
     assert store_problems(mine._database.path) == []
@@ -151,7 +153,7 @@ def test_importing_again_changes_nothing(full: History, project: Project, tmp_pa
     plan = take(full, project)
     assert counted(plan, "new") == dict.fromkeys(plan.counts, 0)
     assert counted(plan, "same") == {
-        "devices": 1, "models": 2, "measurements": 2, "signatures": 1, "predictions": 4
+        "devices": 1, "models": 2, "measurements": 2, "signatures": 1, "predictions": 4, "rates": 0,
     }  # fmt: skip
     assert full.projects.export(tmp_path / "after").project == before
 
@@ -236,6 +238,36 @@ def test_a_device_is_kept_taken_or_there_twice(
     measured_on = {s.device_id for s in signatures.every(mine._database)}
     assert measured_on == {"board-2" if choice is Choice.BOTH else "board"}
     assert store_problems(mine._database.path) == []
+
+
+def test_tokens_a_second_go_with_a_project_and_are_kept_or_taken(
+    mine: History, project: Project, tmp_path: Path
+) -> None:
+    card = load_catalogue().by_id["rtx3060"]
+    rate = generate.MeasuredRate(
+        card, 50.0, TINY, generate.GenerationRequest(weights="q4_0", runtime="llama.cpp")
+    )
+    path = tmp_path / "rates.ctmproject"
+    mine.token_rates.keep(rate)
+    mine.projects.export(path)
+    theirs = read_project(path)
+    assert take(mine, theirs).counts["rates"].same == 1
+    own = dataclasses.replace(rate, tokens_per_s=40.0)
+    mine.token_rates.keep(own)
+    for answer, kept in ((Choice.KEEP, own), (Choice.TAKE, rate)):
+        plan = take(mine, theirs, always(answer))
+        assert mine.token_rates.every({card.id: card}) == {card.id: kept}
+    (conflict,) = plan.conflicts
+    assert (conflict.subject, conflict.mine) == (Subject.RATE, "40 tokens/s of tiny")
+    with pytest.raises(InputError, match="no run of a language model"):
+        read_project(rewritten(path, tmp_path / "bad", edited("rates", run="{}")))
+    with pytest.raises(InputError, match="tokens_per_s is not over 0"):
+        read_project(rewritten(path, tmp_path / "bad", edited("rates", tokens_per_s=0)))
+
+
+def test_programs_before_tokens_a_second_read_a_project_without_them(project_file: Path) -> None:
+    with zipfile.ZipFile(project_file) as archive:
+        assert "rates.jsonl" not in archive.namelist()
 
 
 def test_a_shipped_device_is_never_replaced(mine: History, project: Project) -> None:
@@ -551,7 +583,7 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from predictor.services.devices.catalogue import Catalogue
+from predictor.services.devices.catalogue import Catalogue, load_catalogue
 from predictor.services.history.history import open_history
 from predictor.services.project.file import read_project
 left = int(sys.argv[3])

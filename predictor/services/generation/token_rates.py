@@ -1,0 +1,160 @@
+"""Tokens a second that the user measured, kept from one session to the next: the last of a device.
+
+The store keeps model and run as numbers, not the time that physics gives to them: a rate calibrates
+a later version of the program too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import MISSING, asdict, fields
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from predictor.core.documents import Document
+from predictor.core.records import Device
+from predictor.language.architecture import DecoderArchitecture, Encoder
+from predictor.language.fields import MOST
+from predictor.services.generation.generate import (
+    KV_PRECISIONS,
+    RUNTIME_NAMES,
+    WEIGHT_FORMATS,
+    GenerationRequest,
+    MeasuredRate,
+    can_run,
+)
+from predictor.store import token_rates as records
+from predictor.store.database import Database, has_store, open_database
+from predictor.store.token_rates import TokenRate
+
+_Counts = TypeVar("_Counts", DecoderArchitecture, Encoder, GenerationRequest)
+
+# Counts that nothing has none of; the others may be 0.
+_AT_LEAST_ONE: Final = frozenset(
+    {"layers", "hidden", "heads", "kv_heads", "head_dim", "vocabulary", "max_context"}
+    | {"mel_bins", "frames", "prompt", "batch"}
+)
+_TYPES: Final = {"int": int, "bool": bool, "str": str}
+
+
+class TokenRates:
+    """The user's tokens a second in an open store.
+
+    Args:
+        database: opened on this thread.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def every(self, devices: Mapping[str, Device]) -> dict[str, MeasuredRate]:
+        """Return the rates by device; one whose device is gone, or cannot run it now, is left out.
+
+        Args:
+            devices: by id.
+        """
+        rates = {}
+        for stored in records.every(self._database):
+            device = devices.get(stored.device_id)
+            try:
+                model, request = run_of(stored.run)
+            except ValueError:
+                continue  # of a later version of the program
+            if device is not None and can_run(device, request):
+                rates[device.id] = MeasuredRate(device, stored.tokens_per_s, model, request)
+        return rates
+
+    def keep(self, rate: MeasuredRate) -> None:
+        """Store a rate in place of an earlier one of its device.
+
+        Raises:
+            HostError: the store cannot be written.
+        """
+        run = Document({"model": asdict(rate.model), "run": asdict(rate.request)})
+        records.put(self._database, TokenRate(rate.device.id, rate.tokens_per_s, run))
+
+    def forget(self, device_id: str) -> None:
+        """Forget the rate of a device.
+
+        Raises:
+            HostError: the store cannot be written.
+        """
+        records.remove(self._database, device_id)
+
+
+def stored_token_rates(
+    devices: Mapping[str, Device], path: Path | None = None
+) -> dict[str, MeasuredRate]:
+    """Read the user's tokens a second by device from a store; one is not made for it.
+
+    Args:
+        devices: by id.
+        path: of the store; None for that of CTM_STORE, else the one in the user's folder.
+
+    Raises:
+        InputError: the file is not a store, or a newer program's.
+        HostError: the store cannot be read.
+    """
+    if not has_store(path):
+        return {}
+    with closing(open_database(path)) as database:
+        return TokenRates(database).every(devices)
+
+
+def run_of(run: Document) -> tuple[DecoderArchitecture, GenerationRequest]:
+    """Return the model and the run of a stored rate.
+
+    Raises:
+        ValueError: it is none that this version writes.
+    """
+    request = request_of(run)
+    content = _object(run.content, "model")
+    has_encoder = content.get("encoder") is not None
+    encoder = _counts(Encoder, _object(content, "encoder")) if has_encoder else None
+    model = _counts(DecoderArchitecture, content, encoder=encoder)
+    if max(model.windowed_layers, model.dense_layers) > model.layers:
+        raise ValueError("it has more layers of a kind than layers")
+    if model.experts_per_token > model.experts:
+        raise ValueError("a token passes more experts than there are")
+    return model, request
+
+
+def request_of(document: Document) -> GenerationRequest:
+    """Return the run that a document holds under ``run``, the fields of a ``GenerationRequest``.
+
+    Raises:
+        ValueError: it is none that this version writes.
+    """
+    request = _counts(GenerationRequest, _object(document.content, "run"))
+    if (
+        request.runtime not in ("", *RUNTIME_NAMES)
+        or request.weights not in ("", *WEIGHT_FORMATS)
+        or request.kv_precision not in KV_PRECISIONS
+    ):
+        raise ValueError("its runtime or a format is not known")
+    return request
+
+
+def _object(content: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    value = content.get(name)
+    if not isinstance(value, dict):
+        raise ValueError(f"it has no {name}")  # noqa: TRY004 - of a file, not of a call
+    return value
+
+
+def _counts(kind: type[_Counts], content: Mapping[str, Any], **given: object) -> _Counts:
+    """Return a record of plain fields, each of its type and its counts within bounds."""
+    values: dict[str, Any] = dict(given)
+    for field in fields(kind):
+        if field.name in given:
+            continue
+        value = content.get(field.name, field.default)
+        if value is MISSING or type(value) is not _TYPES[str(field.type)]:
+            raise ValueError(f"its {field.name} is missing or of another type")
+        if type(value) is int:
+            least = 1 if field.name in _AT_LEAST_ONE else 0
+            if not least <= value <= MOST.get(field.name, MOST["context"]):
+                raise ValueError(f"its {field.name} is out of range")
+        values[field.name] = value
+    return kind(**values)

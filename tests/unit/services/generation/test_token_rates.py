@@ -1,0 +1,106 @@
+"""Tokens a second that the user measured, kept in the store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from predictor.core.documents import Document
+from predictor.language.architecture import Encoder
+from predictor.services.devices.catalogue import load_catalogue
+from predictor.services.generation.generate import GenerationRequest, MeasuredRate
+from predictor.services.generation.token_rates import run_of, stored_token_rates
+from predictor.services.history.history import History, open_history
+from predictor.store import token_rates
+from predictor.store.database import open_database
+from tests.unit.language.decoders import EXPERTS, TINY
+
+DEVICES = load_catalogue().by_id
+RUN = GenerationRequest(prompt=64, weights="q8_0", runtime="llama.cpp")
+RATE = MeasuredRate(DEVICES["rpi5"], 2.5, TINY, RUN)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "store.sqlite"
+
+
+@pytest.fixture
+def history(path: Path) -> Iterator[History]:
+    with open_history(path) as opened:
+        yield opened
+
+
+def test_the_last_rate_of_a_device_comes_back_equal(history: History, path: Path) -> None:
+    encoded = replace(EXPERTS, encoder=Encoder(2, 4, 64, 80, 1500))
+    other = MeasuredRate(DEVICES["rtx3060"], 50.25, encoded, RUN)
+    history.token_rates.keep(RATE)
+    history.token_rates.keep(other)
+    history.token_rates.keep(replace(RATE, tokens_per_s=3.5))
+    kept = {"rpi5": replace(RATE, tokens_per_s=3.5), "rtx3060": other}
+    assert history.token_rates.every(DEVICES) == kept
+    assert stored_token_rates(DEVICES, path) == kept
+    history.token_rates.forget("rpi5")
+    assert history.token_rates.every(DEVICES) == {"rtx3060": other}
+
+
+def test_no_store_is_made_to_look_for_rates(path: Path) -> None:
+    assert stored_token_rates(DEVICES, path) == {}
+    assert not path.exists()
+
+
+def test_rates_of_devices_that_are_gone_or_cannot_run_it_are_left_out(history: History) -> None:
+    history.token_rates.keep(RATE)
+    unknown = replace(RATE.device, metrics={})  # as the user may have edited it since
+    assert history.token_rates.every({}) == {}
+    assert history.token_rates.every({"rpi5": unknown}) == {}
+
+
+def test_a_rate_of_another_version_is_left_out(path: Path) -> None:
+    database = open_database(path)
+    token_rates.put(database, token_rates.TokenRate("rpi5", 2.0, Document({"model": {}})))
+    database.close()
+    assert stored_token_rates(DEVICES, path) == {}
+
+
+def _set(*keys: str, value: object) -> Callable[[dict[str, Any]], None]:
+    def change(content: dict[str, Any]) -> None:
+        for key in keys[:-1]:
+            content = content[key]
+        content[keys[-1]] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (_set("model", value=3), "no model"),
+        (_set("run", value=None), "no run"),
+        (_set("model", "layers", value=0), "layers is out of range"),
+        (_set("model", "layers", value=10**9), "layers is out of range"),
+        (_set("model", "hidden", value="4096"), "hidden is missing or of another type"),
+        (_set("model", "heads", value=True), "heads is missing or of another type"),
+        (_set("model", "encoder", value=7), "no encoder"),
+        (_set("model", "windowed_layers", value=99), "more layers of a kind"),
+        (_set("model", "experts_per_token", value=2), "more experts than there are"),
+        (_set("run", "prompt", value=-1), "prompt is out of range"),
+        (_set("run", "runtime", value="ollama"), "not known"),
+        (_set("run", "weights", value="q9"), "not known"),
+    ],
+)
+def test_a_run_of_a_stranger_is_checked(
+    history: History, change: Callable[[dict[str, Any]], None], words: str
+) -> None:
+    history.token_rates.keep(RATE)
+    (stored,) = token_rates.every(history._database)
+    assert run_of(stored.run) == (TINY, RUN)
+    content = json.loads(stored.run.to_json())
+    change(content)
+    with pytest.raises(ValueError, match=words):
+        run_of(Document(content))
