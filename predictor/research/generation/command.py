@@ -10,6 +10,7 @@ from predictor.language.rates import bound
 from predictor.research.generation.fit import Row, rows_of
 from predictor.research.generation.judge import figures, judge
 from predictor.research.generation.make import make_backends
+from predictor.research.generation.processors import processor_figures
 from predictor.research.generation.products import product_figures
 from predictor.research.generation.published import read_published
 from predictor.research.generation.sustained import sustained_figures
@@ -30,6 +31,7 @@ def judge_generation(data: Path, devices: Mapping[str, Device]) -> dict[str, obj
         "figures": figures(judge(rows, make_backends(rows))),
         "products": product_figures(data),
         "sustained": sustained_figures(rows),
+        "processors": processor_figures(data, devices),
     }
 
 

@@ -38,6 +38,13 @@ cost so many picojoules, which bounds the rate by the card's power; 0 takes it a
 coefficients alone, on silicon left out. 0.9 ships: 11 of 13 training parts of CUDA choose it for
 themselves by their mean error (1.2 by the median)."""
 
+_PROCESSORS: Final = """\
+No table has prompts on processors, so they are physics: half of the FP32 rate that all cores have
+at once. HPL on all cores, in FP32 by twice its rate, is held against that rate: its median share is
+what is taken. Counted is the geometric mean of base and boost clock, and half of the lanes beyond
+256 bits (ggml's kernels of 512 bits multiply 1.5 times as fast as those of 256, on one core of a
+Xeon). Before, the stated rate counted."""
+
 _HEADER: Final = (
     "phase", "weights", "backend", "silicon", "devices", "rates",
     *(f"{name}, %" for name in METHODS), "80 % covers, %", "goal, %",
@@ -77,6 +84,12 @@ def page(document: Mapping[str, Any], origin: str) -> str:
         _table(
             ("backend", "pJ", "devices", "median error, %", "mean error, %"),
             [tuple(f.values()) for f in document["sustained"]],
+        ),
+        "## Prompts on processors",
+        _PROCESSORS,
+        _table(
+            ("device", "stated GFLOP/s", "counted GFLOP/s", "HPL x 2", "HPL of it, %"),
+            [tuple(f.values()) for f in document["processors"]],
         ),
         "## Rates that are not used",
         _table(("reason", "rows"), list(document["unused"].items())),

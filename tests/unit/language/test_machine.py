@@ -38,6 +38,19 @@ def test_a_processor_multiplies_with_its_vectors():
     assert machine.bandwidth == pytest.approx(50e9 / (1 + 50 / 300))
 
 
+def test_all_cores_of_a_processor_are_slower_than_one_and_wide_lanes_count_half():
+    facts = {"dram_bw_gbps": 50.0, "core_count": 10, "fp32_au_per_core": 16}
+    facts |= {"clock_mhz": 2000, "boost_clock_mhz": 4500, "fp32_tflops": 1.44}
+    machine = machine_of(Device("p", "P", "Intel", Family.CPU, facts))
+    assert machine.vector == 1.44e12
+    assert machine.matrix == pytest.approx(2 * 16 * 10 * 3e9)
+    wide = machine_of(Device("p", "P", "Intel", Family.CPU, facts | {"fp32_au_per_core": 32}))
+    assert wide.matrix == pytest.approx(1.5 * machine.matrix)
+    # What is stated is not exceeded, say where a mode turns cores off.
+    less = machine_of(Device("p", "P", "Intel", Family.CPU, facts | {"fp32_tflops": 0.5}))
+    assert less.matrix == 0.5e12
+
+
 def test_cards_state_what_their_units_multiply():
     a10g = machine_of(CATALOGUE["a10g"])
     # 80 SMs of 256 FP16 products a clock, 1.71 GHz.
