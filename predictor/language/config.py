@@ -42,8 +42,17 @@ _OTHER_FILES: Final = (
     ("_diffusers_version", "a part of a diffusion model"),
     ("eos_token_id", "the configuration of generation"),
 )
-# A picture's encoder makes no token: the language model alone is read.
-_MULTIMODAL: Final = {"gemma3": "gemma3_text"}
+# Language models of multimodal ones where these name them otherwise, or not at all. A picture's
+# encoder makes no token: the language model alone is read.
+_OF_PICTURES: Final = {
+    "gemma3": "gemma3_text",
+    "qwen2_vl": "qwen2",
+    "qwen2_vl_text": "qwen2",
+    "qwen2_5_vl": "qwen2",
+    "qwen2_5_vl_text": "qwen2",
+    "qwen3_vl_text": "qwen3",
+    "qwen3_vl_moe_text": "qwen3_moe",
+}
 # Counts that such files leave to the class of their language model.
 _UNSTATED: Final[dict[str, dict[str, object]]] = {
     "gemma3_text": {
@@ -83,9 +92,13 @@ def architecture_of(values: Mapping[str, object], subject: str) -> DecoderArchit
     if not isinstance(kind, str):
         raise _without_family(subject, values)
     text = values.get("text_config")
-    if kind in _MULTIMODAL and isinstance(text, dict):
-        kind = _MULTIMODAL[kind]
-        values = {**values, **_UNSTATED[kind], **text}
+    if kind not in FAMILIES and isinstance(text, dict):
+        inner = text.get("model_type", kind)
+        inner = _OF_PICTURES.get(str(inner), str(inner))
+        if inner in FAMILIES:
+            kind, values = inner, {**values, **_UNSTATED.get(inner, {}), **text}
+    elif "hidden_size" in values:  # of older versions of transformers, beside those of the encoder
+        kind = _OF_PICTURES.get(kind, kind)
     family = FAMILIES.get(kind)
     if family is None:
         raise InputError(

@@ -16,6 +16,7 @@ from predictor.language.families import FAMILIES
 from tests.unit.language.public_models import CONFIGS
 
 LLAMA = CONFIGS["Llama-2-7b"][0]
+LLAMA_COUNTS = {key: value for key, value in LLAMA.items() if key != "model_type"}
 
 
 def read(values: dict[str, Any]) -> Any:
@@ -67,6 +68,30 @@ def test_the_language_model_of_a_multimodal_one_is_read() -> None:
     model = read({"model_type": "gemma3", "text_config": text, "vision_config": {}})
     assert model.parameters() == 3_880_099_328 + (262_208 - 262_144) * 2560
     assert (model.heads, model.kv_heads, model.windowed_layers) == (8, 4, 29)
+
+
+@pytest.mark.parametrize(
+    ("outer", "inner", "family"),
+    [
+        ({"model_type": "llava"}, {"model_type": "llama"}, "llama"),
+        ({"model_type": "mistral3"}, {"model_type": "mistral"}, "mistral"),
+        ({"model_type": "qwen2_5_vl"}, {"model_type": "qwen2_5_vl_text"}, "qwen2"),
+        ({"model_type": "qwen3_vl"}, {"model_type": "qwen3_vl_text"}, "qwen3"),
+        ({"model_type": "qwen2_vl", **LLAMA_COUNTS}, None, "qwen2"),
+    ],
+)
+def test_other_multimodal_models_name_their_language_model(
+    outer: dict[str, Any], inner: dict[str, Any] | None, family: str
+) -> None:
+    nested = {} if inner is None else {"text_config": {**LLAMA_COUNTS, **inner}}
+    alone = read({**LLAMA_COUNTS, "model_type": family})
+    assert read({**outer, **nested, "vision_config": {"hidden_size": 1}}) == alone
+
+
+@pytest.mark.parametrize("text", [{"model_type": "mllama_text_model"}, {"model_type": 3}, [], "x"])
+def test_a_multimodal_model_without_a_known_language_model_is_named(text: object) -> None:
+    with pytest.raises(InputError, match='model_type "mllama" is not known'):
+        read({"model_type": "mllama", "text_config": text})
 
 
 def test_the_name_is_that_of_the_hub_or_of_the_folder(tmp_path: Path) -> None:
