@@ -253,14 +253,6 @@ class DecoderArchitecture:
         frames = self.layers * self.encoder.frames if self.encoder else 0
         return 2 * (self.cached_tokens(context) * self.kv_width + frames * self.hidden)
 
-    def kv_bytes_per_token(self, bits: float = 16) -> float:
-        """Return the bytes that one more token takes while no window is full.
-
-        Args:
-            bits: of one element: 16 for float16, 8.5 for q8_0.
-        """
-        return 2 * self.layers * self.kv_width * bits / 8
-
     def attention_macs(self, new_tokens: int, past: int = 0) -> int:
         """Return the multiply-accumulates of queries by keys and of probabilities by values.
 

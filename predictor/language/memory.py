@@ -21,7 +21,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import Final, NamedTuple
 
-from predictor.core.errors import InputError
 from predictor.core.metrics import Family
 from predictor.core.records import Device
 from predictor.core.units import GIB
@@ -152,17 +151,3 @@ def longest_context(
 
     # Memory grows with the context, so that the contexts that fit come first.
     return bisect_right(range(1, model.max_context + 1), usable_bytes, key=total)
-
-
-def check_context(model: DecoderArchitecture, context: int) -> None:
-    """Refuse a context that a model was not made for.
-
-    Raises:
-        InputError: it is none, or longer than the model's.
-    """
-    if not 0 < context <= model.max_context:
-        raise InputError(
-            f"context {context}",
-            f"{model.name} was made for 1 to {model.max_context:,} tokens",
-            "give fewer prompt and new tokens" if context > 0 else "give a positive number",
-        )

@@ -57,12 +57,11 @@ class RecognisedDecoder:
     kv_bits: float
 
 
-def recognise(model: Model, max_context: int = UNSTATED_CONTEXT) -> RecognisedDecoder | None:
+def recognise(model: Model) -> RecognisedDecoder | None:
     """Return the decoder of a file that was ingested; None where it is none.
 
     Args:
         model: at any binding of at least one token.
-        max_context: that the model was made for.
 
     Raises:
         InputError: it is a decoder, but its operators are of no architecture that is known.
@@ -70,7 +69,7 @@ def recognise(model: Model, max_context: int = UNSTATED_CONTEXT) -> RecognisedDe
     roles = input_roles(model)
     if roles is None:
         return None
-    return _Recovery(model, roles).decoder(max_context)
+    return _Recovery(model, roles).decoder()
 
 
 class _Attention(NamedTuple):
@@ -94,7 +93,7 @@ class _Recovery:
         ids = next(i for i in model.inputs if i.name == roles.ids)
         self._tokens = max(math.prod(ids.shape), 1)
 
-    def decoder(self, max_context: int) -> RecognisedDecoder:
+    def decoder(self) -> RecognisedDecoder:
         """Return the decoder.
 
         Raises:
@@ -117,7 +116,7 @@ class _Recovery:
             head_dim=attention.head_dim,
             feed_forward=0,
             vocabulary=vocabulary,
-            max_context=max_context,
+            max_context=UNSTATED_CONTEXT,
             gated=False,
             tied_embeddings=self._is_tied([*layers, head], vocabulary * hidden),
             norm_biases="LayerNormalization" in self._kinds,

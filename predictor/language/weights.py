@@ -108,16 +108,6 @@ class WeightFormat:
         """Return the bits of one weight of a product in one of its layers, the first is 0."""
         return BITS[_type(self, model, product, layer)]
 
-    def product_bytes(self, model: DecoderArchitecture) -> dict[str, float]:
-        """Return the bytes of the matrix of each product in all layers, a tied head's too.
-
-        Its biases are not among them; a pass reads no more of a table that is looked up than rows.
-        """
-        return {
-            p.name: p._replace(stored=True).weights * self.bits(model, p) / 8
-            for p in model.products()
-        }
-
     def model_bytes(self, model: DecoderArchitecture) -> float:
         """Return the bytes of all weights, as llama-bench states a model's size."""
         products = model.products()

@@ -68,9 +68,8 @@ def test_a_token_passes_3_3_b_of_the_30_b() -> None:
 
 def test_the_cache_of_a_token_takes_half_a_mebibyte() -> None:
     # 2 x 32 layers x 4096 elements x 2 bytes.
-    assert LLAMA_2_7B.kv_bytes_per_token() == 2**19
+    assert LLAMA_2_7B.kv_elements(1) * 2 == 2**19
     assert LLAMA_2_7B.kv_elements(4096) * 2 == 2 * 2**30
-    assert LLAMA_2_7B.kv_bytes_per_token(8.5) == 2**19 * 8.5 / 16
 
 
 def test_a_tied_head_multiplies_but_holds_nothing() -> None:

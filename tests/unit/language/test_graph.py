@@ -68,7 +68,7 @@ def test_a_decode_step_attends_to_the_cache(name: str) -> None:
 def test_a_decode_step_reads_every_weight_but_the_table() -> None:
     decoder = model("Llama-2-7b")
     graph = phase_model(decoder, Q4_0, Pass(1, 100)).graph
-    table = Q4_0.product_bytes(decoder)["token_embd"]
+    table = Q4_0.table_bytes(decoder)
     assert graph.weight_bytes.sum() == pytest.approx(
         Q4_0.model_bytes(decoder) - table * (1 - 1 / 32000), abs=2
     )
@@ -84,7 +84,7 @@ def test_a_step_of_experts_reads_those_that_it_touches() -> None:
     size = Q4_0.model_bytes(decoder)
     assert read[0] < 0.12 * size
     assert read[0] < read[1] < read[2]
-    assert read[2] > 0.98 * (size - Q4_0.product_bytes(decoder)["token_embd"])
+    assert read[2] > 0.98 * (size - Q4_0.table_bytes(decoder))
 
 
 def test_an_encoder_runs_in_the_prefill_alone() -> None:

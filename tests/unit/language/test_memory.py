@@ -6,13 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from predictor.core.errors import InputError
 from predictor.core.metrics import Family
 from predictor.core.records import Device
 from predictor.language.architecture import DecoderArchitecture
 from predictor.language.config import architecture_of
 from predictor.language.memory import (
-    check_context,
     longest_context,
     memory_of,
     usable_memory,
@@ -142,11 +140,3 @@ def test_a_context_of_a_billion_tokens_takes_no_time() -> None:
     started = time.perf_counter()
     assert longest_context(wide, FORMATS["f16"], 1e15) == 2**30
     assert time.perf_counter() - started < 1
-
-
-def test_a_context_beyond_the_model_is_refused() -> None:
-    check_context(model("Llama-2-7b"), 4096)
-    with pytest.raises(InputError, match="context 4097: Llama-2-7b was made for 1 to 4,096 tokens"):
-        check_context(model("Llama-2-7b"), 4097)
-    with pytest.raises(InputError, match="give a positive number"):
-        check_context(model("Llama-2-7b"), 0)

@@ -102,7 +102,8 @@ def test_rows_that_fill_no_block_fall_back() -> None:
 def test_a_tied_head_reads_the_table_but_adds_nothing() -> None:
     tied = model("Llama-3.2-1B")
     for form in FORMATS.values():
-        read = form.product_bytes(tied)
+        read = {p.name: p._replace(stored=True).weights * form.bits(tied, p) / 8
+                for p in tied.products()}  # fmt: skip
         assert read["output"] == read["token_embd"]
         vectors = (tied.parameters() - sum(p.weights for p in tied.products())) * BITS[form.vectors]
         assert form.model_bytes(tied) == pytest.approx(
