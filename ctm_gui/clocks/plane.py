@@ -147,7 +147,7 @@ class ClocksPresenter(ComparisonFollower):
         if choice is None or not comparison.rows:
             self._show(None, NOTHING_YET)
             return
-        compared, target = comparison.models[choice[0]], comparison.targets[choice[1]]
+        compared, target = comparison.pair(*choice)
         prediction = comparison.rows[choice[0] * len(comparison.targets) + choice[1]].prediction
         if compared.problem or prediction.latency_ms is None or not self.ranges:
             self._show(None, compared.problem or prediction.problem or _NO_CLOCK)

@@ -60,6 +60,7 @@ class _Answer:
             return f"{name}: {self._lower_limit(int(numbers[0]))}"
         places = numbers.tolist()
         parts = self._fastest(places) if self.budget_ms is None else self._against_budget(places)
+        parts += self._most_a_second(places)
         if numbers.size < rows.size:
             parts = [*parts, f"{rows.size - numbers.size} not predictable"]
         return f"{name}: {'; '.join(parts)}"
@@ -76,10 +77,11 @@ class _Answer:
 
     def _fastest(self, rows: list[int]) -> list[str]:
         best, *others = rows
-        parts = [f"{'fastest ' if others else ''}{self._words(best)}"]
-        # NaN compares false: a row without an interval is no rival.
+        parts = [f"{self._shortest(rows)} {self._words(best)}" if others else self._words(best)]
         low_ms, best_ms = self.columns.low80_ms, self.columns.latency_ms[best]
-        rivals = [row for row in others if low_ms[row] < best_ms]
+        batch = self.columns.batch
+        # NaN compares false: a row without an interval is no rival.
+        rivals = [row for row in others if batch[row] == batch[best] and low_ms[row] < best_ms]
         if rivals:
             also = f" and {len(rivals) - 1} more" if len(rivals) > 1 else ""
             parts.append(f"{self._place(rivals[0])}{also} may be faster: measure to be sure")
@@ -87,7 +89,9 @@ class _Answer:
 
     def _against_budget(self, rows: list[int]) -> list[str]:
         assert self.budget_ms is not None  # noqa: S101 - sentence() asks only with a budget
-        budget = f"{number(self.budget_ms)} ms"
+        budget = (
+            f"{number(self.budget_ms)} ms{' a call' if self._has_several_batches(rows) else ''}"
+        )
         count = int((self.columns.latency_ms[rows] <= self.budget_ms).sum())
         of_targets = f"{count or 'none'} of {plural(len(rows), 'target')}"
         if len(rows) == 1:
@@ -97,10 +101,30 @@ class _Answer:
             parts = [f"{of_targets} meets {budget}, nearest {self._with_chance(rows[0])}"]
         else:
             verb = "meets" if count == 1 else "meet"
-            parts = [f"{of_targets} {verb} {budget}, fastest {self._with_chance(rows[0])}"]
+            parts = [
+                f"{of_targets} {verb} {budget}, {self._shortest(rows)} {self._with_chance(rows[0])}"
+            ]
             if len(self.columns.models) == 1 and count < len(rows):
                 parts.append(f"nearest miss {self._with_chance(rows[count])}")
         return [*parts, *self._to_measure(rows)]
+
+    def _has_several_batches(self, rows: list[int]) -> bool:
+        return np.unique(self.columns.batch[rows]).size > 1
+
+    def _shortest(self, rows: list[int]) -> str:
+        """Name the least latency: of calls with several batches it is no matter of speed alone."""
+        return "shortest call" if self._has_several_batches(rows) else "fastest"
+
+    def _most_a_second(self, rows: list[int]) -> list[str]:
+        """Return who does most items a second within the budget, where batches differ."""
+        columns, limit_ms = self.columns, self.budget_ms or np.inf
+        within = [row for row in rows if columns.latency_ms[row] <= limit_ms]
+        if not within or not self._has_several_batches(rows):
+            return []
+        best = min(within, key=lambda row: columns.latency_ms[row] / columns.batch[row])
+        latency_ms, batch = columns.rows[best].prediction.latency_ms, int(columns.batch[best])
+        rate = latency_text(latency_ms, LatencyUnit.FPS, batch)
+        return [f"most a second {rate} on {self._place(best)}"]
 
     def _to_measure(self, rows: list[int]) -> Iterator[str]:
         """Yield where a measurement would tell most: where the chance is nearest to a half."""
@@ -177,7 +201,8 @@ def _over_all(
         prediction = columns.rows[row].prediction
         text = latency_text(prediction.latency_ms, unit, batch_of(prediction.configuration))
         model = shown(columns.rows[row].model_label)
-        yield f"fastest: {model} on {target_name(columns, row)} ({text})"
+        word = "shortest call" if columns.has_several_batches else "fastest"
+        yield f"{word}: {model} on {target_name(columns, row)} ({text})"
     partial = len({columns.model[row] for row in np.flatnonzero(columns.is_lower_limit).tolist()})
     if partial:
         yield f"{plural(partial, 'model')} with operators of unknown cost not counted"

@@ -15,7 +15,7 @@ from ctm_gui.widgets.ordering import FloatArray, IndexArray
 from predictor.core.columns import PredictionRow, no_number
 from predictor.core.report import BUDGET_REACH
 from predictor.core.units import LatencyUnit
-from predictor.core.wording import in_unit, number, shown
+from predictor.core.wording import batch_of, in_unit, latency_text, number, shown
 
 SINGLE_ROW_PX = 28
 ROW_PX = 18
@@ -131,7 +131,7 @@ class ChartLayout:
             high=_number_at(self.highs, place),
             predicted=predicted,
             over=over,
-            label=_label(comparison, value, predicted, self.unit, over=over),
+            label=_label(comparison, value, predicted, self.unit, over=over, rate=self._has_rates),
             badges=badges_of(comparison.prediction),
             doubt=shown(comparison.prediction.out_of_distribution),
         )
@@ -189,6 +189,11 @@ class ChartLayout:
         return None if place is None else self.bar(place)
 
     @property
+    def _has_rates(self) -> bool:
+        """Whether labels tell items a second too: calls of several batches are not alike."""
+        return self.groups.columns.has_several_batches and self.unit is not LatencyUnit.FPS
+
+    @property
     def _is_grouped(self) -> bool:
         return len(self.groups.columns.models) > 1
 
@@ -234,11 +239,15 @@ def _label(
     unit: LatencyUnit,
     *,
     over: bool,
+    rate: bool,
 ) -> str:
     prediction = row.prediction
     if value is None:
         return no_number(prediction)
     words = [f"{number(value)} {unit}"]
+    if rate:
+        batch = batch_of(prediction.configuration)
+        words.append(latency_text(prediction.latency_ms, LatencyUnit.FPS, batch))
     if over:
         words.append("over")
     if prediction.fits_memory is False:

@@ -81,6 +81,15 @@ class ComparisonColumns:
         return np.maximum(np.array([c.batch for c in self._configurations], dtype=np.int64), 1)
 
     @cached_property
+    def has_several_batches(self) -> bool:
+        """Whether calls of different batches stand side by side: their times are not alike."""
+        return bool(len(self)) and bool((self.batch != self.batch[0]).any())
+
+    def ranked_ms(self, unit: LatencyUnit) -> FloatArray:
+        """Return the times to rank by, float64 [N] with NaN: of a call, for a rate of one item."""
+        return self.latency_ms / self.batch if unit is LatencyUnit.FPS else self.latency_ms
+
+    @cached_property
     def models(self) -> tuple[str, ...]:
         """The models' labels in the order of their first rows."""
         return tuple(dict.fromkeys(row.model_label for row in self.rows))
@@ -92,9 +101,9 @@ class ComparisonColumns:
 
     @cached_property
     def targets(self) -> tuple[Hashable, ...]:
-        """Device, runtime, precision and threads of each target, as they first appear.
+        """Device, runtime, precision, threads and batch of each target, as they first appear.
 
-        A model's own batch may differ from another's on the same target, so it is left out.
+        The batch is the one that the target asks for: models' own may differ on one target.
         """
         return self._coded_targets[1]
 
@@ -111,6 +120,7 @@ class ComparisonColumns:
             [c.runtime for c in self._configurations],
             [id(c.precision) for c in self._configurations],
             [c.threads for c in self._configurations],
+            [row.batch for row in self.rows],
         ]
         codes, firsts = _joined([_codes(fact)[0] for fact in facts])
         return codes, tuple(tuple(fact[row] for fact in facts) for row in firsts.tolist())
@@ -314,8 +324,10 @@ class TargetGroups:
         texts = (self.columns.configuration_text(row) for row in self.members(group).tolist())
         return " / ".join(dict.fromkeys(texts))
 
-    def ordered(self, order: GroupOrder) -> TargetGroups:
+    def ordered(self, order: GroupOrder, unit: LatencyUnit = LatencyUnit.MS) -> TargetGroups:
         """Order the targets: by their fastest model, by name, or by family and then latency.
+
+        Of a rate, the fastest has the least time an item.
 
         In the orders by latency, targets whose latencies are all lower limits come behind the
         others, and those without any number last.
@@ -326,7 +338,7 @@ class TargetGroups:
         if order is GroupOrder.NAME:
             names = text_ranks([shown(first.device_name) for first in firsts])
             return self._permuted(np.argsort(names, kind="stable"))
-        latency_ms = np.nan_to_num(self.columns.latency_ms[self.rows], nan=np.inf)
+        latency_ms = np.nan_to_num(self.columns.ranked_ms(unit)[self.rows], nan=np.inf)
         counted_ms = np.where(self.columns.is_lower_limit[self.rows], np.inf, latency_ms)
         # No group is empty; reduceat would give an empty one its neighbour's value.
         fastest = [np.minimum.reduceat(times, self.starts) for times in (latency_ms, counted_ms)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -37,13 +37,21 @@ NOTHING_YET = "Open two models to see which of their operators differ."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Matched:
+    """Two models at one batch with their operators side by side."""
+
+    first: ComparedModel
+    second: ComparedModel
+    operators: OperatorDifference
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class ModelDifference:
     """Two models and their operators side by side.
 
     Attributes:
-        first: the model that is compared with.
-        second: the other one.
-        difference: their operators.
+        matched: the model that is compared with and the other one, by the batch of targets; at
+            their own batches, 0, in any case.
         targets: T targets.
         predictions: of both models, by target.
         times: where the time goes on the first of the targets, as far as it is worked out; None
@@ -51,9 +59,7 @@ class ModelDifference:
         signatures: the user's measurements on the targets.
     """
 
-    first: ComparedModel
-    second: ComparedModel
-    difference: OperatorDifference
+    matched: Mapping[int, Matched]
     targets: tuple[Target, ...]
     predictions: tuple[tuple[Prediction, Prediction], ...]
     times: tuple[TimesMoved | None, ...] = ()
@@ -64,13 +70,19 @@ class ModelDifference:
         """Whether the times on every target are worked out."""
         return len(self.times) == len(self.targets)
 
+    def on(self, target: int) -> Matched:
+        """Return the operators as they are at the batch of a target."""
+        batch = self.targets[target].configuration.batch if self.targets else 0
+        return self.matched[batch]
+
     def times_on(self, target: int) -> TimesMoved:
         """Return where the time goes on a target; not known times where there are none (yet)."""
         times = self.times[target] if 0 <= target < len(self.times) else None
         if times is not None:
             return times
-        nothing = np.full(len(self.difference), np.nan)
-        return TimesMoved(nothing, nothing, self.difference.change)
+        operators = self.on(target).operators
+        nothing = np.full(len(operators), np.nan)
+        return TimesMoved(nothing, nothing, operators.change)
 
 
 class DifferencePresenter(ComparisonFollower):
@@ -86,7 +98,7 @@ class DifferencePresenter(ComparisonFollower):
     def __init__(self, worker: SerialWorker, parent: QObject | None = None) -> None:
         super().__init__(worker, parent)
         self._chosen: tuple[int, int] | None = None
-        self._matched: tuple[ComparedModel, ComparedModel, OperatorDifference] | None = None
+        self._matched: Mapping[int, Matched] = {}
         self.difference: ModelDifference | None = None
         self.message = NOTHING_YET
 
@@ -126,18 +138,18 @@ class DifferencePresenter(ComparisonFollower):
 
     def _begin(self) -> None:
         if len(self.models) < 2:
-            self._matched = None
+            self._matched = {}
             self._show(None, NOTHING_YET)
             return
         self._work_out(partial(_find, self._comparison, self.choice, self._matched))
 
     def _let_go(self) -> None:
-        self._matched = None
+        self._matched = {}
         if self.difference is not None:
             self._show(None, "")
 
     def _on_result(self, difference: ModelDifference) -> None:
-        self._matched = difference.first, difference.second, difference.difference
+        self._matched = difference.matched
         self._show(difference, "")
         if not difference.is_complete:
             # A task of its own: predictions that are asked for meanwhile do not wait.
@@ -156,24 +168,26 @@ class DifferencePresenter(ComparisonFollower):
 def _find(
     comparison: Comparison,
     choice: tuple[int, int],
-    matched: tuple[ComparedModel, ComparedModel, OperatorDifference] | None,
+    before: Mapping[int, Matched],
     context: TaskContext,
 ) -> ModelDifference:
     """Match the operators, unless they were just now, and explain the models on first targets."""
-    first, second = (comparison.models[index] for index in choice)
-    if matched is not None and (matched[0].model, matched[1].model) == (first.model, second.model):
-        operators = matched[2]
-    else:
-        operators = operator_difference(first.model, second.model)
-    count, rows = len(comparison.targets), comparison.rows
-    predictions = tuple(
-        (rows[choice[0] * count + t].prediction, rows[choice[1] * count + t].prediction)
-        for t in range(count)
-    )
+    batches = dict.fromkeys((0, *(each.configuration.batch for each in comparison.targets)))
+    matched = {}
+    for batch in batches:
+        first, second = (comparison.models[index].at(batch) for index in choice)
+        matched[batch] = _match(first, second, before.get(batch))
+    pairs = zip(*map(comparison.predictions_of, choice), strict=True)
     difference = ModelDifference(
-        first, second, operators, comparison.targets, predictions, signatures=comparison.signatures
+        matched, comparison.targets, tuple(pairs), signatures=comparison.signatures
     )
     return _with_more_times(difference, context)
+
+
+def _match(first: ComparedModel, second: ComparedModel, before: Matched | None) -> Matched:
+    if before and (before.first.model, before.second.model) == (first.model, second.model):
+        return Matched(first, second, before.operators)
+    return Matched(first, second, operator_difference(first.model, second.model))
 
 
 def _with_more_times(difference: ModelDifference, context: TaskContext) -> ModelDifference:
@@ -182,12 +196,11 @@ def _with_more_times(difference: ModelDifference, context: TaskContext) -> Model
     while len(times) < len(difference.targets):
         context.token.check()
         place = len(times)
-        models = difference.first.model, difference.second.model
-        pair = difference.predictions[place]
-        target = difference.targets[place]
+        matched, target = difference.on(place), difference.targets[place]
+        models, pair = (matched.first.model, matched.second.model), difference.predictions[place]
         times.append(
             times_moved_on(
-                difference.difference, target, models, pair, signatures=difference.signatures
+                matched.operators, target, models, pair, signatures=difference.signatures
             )
         )
         if time.perf_counter() - started > _PART_S:
@@ -249,8 +262,7 @@ class DifferenceGrid(Grid):
     """A row an operator, or a matched pair of them, with the time moved on one target."""
 
     def __init__(self, difference: ModelDifference, target: int, unit: LatencyUnit) -> None:
-        self.difference = difference
-        operators = difference.difference
+        operators = self.operators = difference.on(target).operators
         shown_in = operator_unit(unit)
         times, scale = difference.times_on(target), shown_in.from_ms(1.0)
         before, after = operators.before, operators.after
@@ -288,16 +300,17 @@ class DifferenceGrid(Grid):
             mask = search_mask(search_texts(self._names, self._types), search)
         if change is not None:
             only = np.zeros(self.count, dtype=np.bool_)
-            only[self.difference.difference.rows_of(change)] = True
+            only[self.operators.rows_of(change)] = True
             mask = mask & only
         return mask
 
 
 def difference_summary(difference: ModelDifference) -> str:
     """Return one line with the numbers of added, removed and changed operators."""
-    counts = {change: len(difference.difference.rows_of(change)) for change in Change}
+    own = difference.matched[0]
+    counts = {change: len(own.operators.rows_of(change)) for change in Change}
     words = ", ".join(f"{count} {change.value}" for change, count in counts.items())
-    return f"From {shown(difference.first.label)} to {shown(difference.second.label)}: {words}"
+    return f"From {shown(own.first.label)} to {shown(own.second.label)}: {words}"
 
 
 def _pairs(

@@ -32,7 +32,7 @@ from ctm_gui.widgets.filtered_table import PATH_ELIDE, PATH_PX, FilteredTable
 from ctm_gui.widgets.grid import Grid
 from ctm_gui.widgets.grid_model import GridModel
 from ctm_gui.widgets.table_view import GridView
-from predictor.core.records import TargetId
+from predictor.core.records import RunId
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import shown
 from predictor.services.prediction.operator_difference import Change
@@ -56,7 +56,7 @@ class DifferenceView(QWidget):
         super().__init__(parent)
         self._difference: ModelDifference | None = None
         self._unit = LatencyUnit.MS
-        self._target_id: TargetId | None = None
+        self._run_id: RunId | None = None
         self.targets = GridView(GridModel(), "Time moved by target", {"device": _DEVICE_PX})
         self.table = FilteredTable(
             GridModel(), "Operators of both models", least_px={"name": PATH_PX}
@@ -93,9 +93,9 @@ class DifferenceView(QWidget):
         self.targets.fit_columns()
         self.table.fit_columns()
 
-    def choose_target(self, target: TargetId) -> None:
+    def choose_target(self, target: RunId) -> None:
         """Show where the time goes on a target."""
-        self._target_id = target
+        self._run_id = target
         self._show_operators()
 
     def set_unit(self, unit: LatencyUnit) -> None:
@@ -160,10 +160,12 @@ class DifferenceView(QWidget):
         target = self._target_of(difference)
         old, new = (d.times[target : target + 1] for d in (before, difference))
         same_times = [*map(id, old)] == [*map(id, new)]
-        return before.difference is difference.difference and same_times
+        if not same_times or target >= len(before.targets):
+            return False
+        return before.on(target).operators is difference.on(target).operators
 
     def _target_of(self, difference: ModelDifference) -> int:
-        return place_of(difference.targets, self._target_id)
+        return place_of(difference.targets, self._run_id)
 
     def _show_targets(self, difference: ModelDifference) -> None:
         self.targets.show_grid(TargetsGrid(difference, self._unit))
@@ -188,9 +190,9 @@ class DifferenceView(QWidget):
 
     def _on_target(self, _: object, current: int | None) -> None:
         if self._difference is not None and current is not None:
-            chosen = self._difference.targets[current].id
-            if chosen != self._target_id:
-                self._target_id = chosen
+            chosen = self._difference.targets[current].run_id
+            if chosen != self._run_id:
+                self._run_id = chosen
                 self._show_operators()
 
     def _choose(self, *_: object) -> None:

@@ -26,12 +26,12 @@ from predictor.core.wording import (
     NOTHING,
     batch_of,
     change_text,
-    configuration_text,
     interval_text,
     latency_text,
     number,
     shown,
     signed,
+    target_text,
 )
 from predictor.services.prediction.fastest import fastest_sentence
 from predictor.services.prediction.variants import Variants, compare_variants
@@ -68,7 +68,7 @@ class VariantMatrix(Variants):
         """Return the device's name and its configuration, a line each."""
         device = self.targets[target].device
         configuration = self.targets[target].configuration
-        return f"{shown(device.name)}\n{configuration_text(configuration)}"
+        return f"{shown(device.name)}\n{target_text(configuration)}"
 
     def trend(self, model: int, target: int) -> int:
         """Return -1 for faster than the baseline, 1 for slower, 0 where that is not clear."""

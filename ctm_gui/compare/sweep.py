@@ -11,7 +11,7 @@ from ctm_gui.prediction.run import ComparisonFollower, place_of, target_names
 from ctm_gui.tasks.serial import SerialWorker
 from ctm_gui.widgets.ordering import FloatArray
 from predictor.core.errors import CtmError
-from predictor.core.records import Basis, Prediction, TargetId
+from predictor.core.records import Basis, Prediction, RunId
 from predictor.core.text import plural
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import in_unit, interval_text, latency_text, number
@@ -32,7 +32,7 @@ class SweepPresenter(ComparisonFollower):
 
     def __init__(self, worker: SerialWorker, parent: QObject | None = None) -> None:
         super().__init__(worker, parent)
-        self._chosen: tuple[int, TargetId] | None = None
+        self._chosen: tuple[int, RunId] | None = None
         self.sweeps: tuple[Sweep, ...] = ()
         self.message = _NOTHING_YET
 
@@ -63,7 +63,7 @@ class SweepPresenter(ComparisonFollower):
         # The boxes may not know the newest comparison yet.
         if not (0 <= model < len(models) and 0 <= target < len(targets)):
             return
-        chosen = models[model].entry_id, targets[target].id
+        chosen = models[model].entry_id, targets[target].run_id
         if chosen != self._chosen:
             self._chosen = chosen
             self._refresh()
@@ -74,7 +74,7 @@ class SweepPresenter(ComparisonFollower):
             self._show((), _NOTHING_YET)
             return
         comparison = self._comparison
-        compared, target = comparison.models[choice[0]], comparison.targets[choice[1]]
+        compared, target = comparison.pair(*choice)
         if compared.problem:
             self._show((), compared.problem)
             return

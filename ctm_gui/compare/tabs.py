@@ -263,7 +263,7 @@ class CompareTabs(QWidget):
         """Show the difference of a model from the baseline on a target."""
         baseline = self._variants.baseline
         if model != baseline:
-            self.difference.choose_target(self._comparison.targets[target].id)
+            self.difference.choose_target(self._comparison.targets[target].run_id)
             self._difference.choose(baseline, model)
             self.show_page(DIFFERENCE_PAGE)
 

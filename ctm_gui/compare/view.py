@@ -192,7 +192,7 @@ class CompareView(QWidget):
 
     def _show_chart(self, *_: object) -> None:
         groups = target_groups(self._data, self._data.search_mask(self.table.words))
-        groups = groups.ordered(list(GroupOrder)[self.order_box.currentIndex()])
+        groups = groups.ordered(list(GroupOrder)[self.order_box.currentIndex()], self._unit)
         layout = lay_out(groups, self._unit, self._budget_ms)
         self.chart.show_layout(layout, self._budget_ms)
 

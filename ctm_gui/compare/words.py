@@ -35,6 +35,11 @@ def details(row: PredictionRow, unit: LatencyUnit, budget_ms: float | None) -> s
     lines = [f"{shown(row.model_label)} on {shown(row.device_name)}"]
     if prediction.latency_ms is not None:
         lines.append(f"Latency: {latency_text(prediction.latency_ms, unit, batch)} (P50)")
+    if prediction.latency_ms is not None and batch > 1:
+        rate = latency_text(prediction.latency_ms, LatencyUnit.FPS, batch)
+        lines.append(
+            f"{batch} items a call: {number(prediction.latency_ms / batch)} ms each, {rate}"
+        )
     if prediction.low80_ms is not None:
         lines.append(f"80 % interval: {interval_text(prediction, unit)} {unit}")
     if prediction.bound_ms is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
@@ -15,10 +15,11 @@ from PySide6.QtGui import QUndoStack
 
 from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
 from ctm_gui.undo import UndoStep
-from predictor.core.errors import CtmError
-from predictor.core.progress import Progress
+from predictor.core.errors import CancelledError, CtmError
+from predictor.core.progress import CancelToken, Progress
 from predictor.core.records import DynamicDimension
 from predictor.core.text import plural, printable
+from predictor.services.models.batches import read_at
 from predictor.services.models.ingestion import IngestionWorker, Model
 
 # Models that were removed, for undo; older ones are read again. Some 10 MB.
@@ -45,6 +46,7 @@ class ModelEntry:
         state: step of its reading; ``READY`` alone says that ``model`` fits the bindings.
         model: the last one that was read, kept while it is read again.
         error: of the last reading where it failed, else None.
+        batches: the model as read at further batches, or the error of that, by batch.
     """
 
     id: int
@@ -53,7 +55,9 @@ class ModelEntry:
     state: ModelState = ModelState.WAITING
     model: Model | None = None
     error: CtmError | None = None
+    batches: dict[int, Model | CtmError] = field(default_factory=dict)
     task: Task | None = None
+    batch_tasks: dict[int, Task] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -62,7 +66,12 @@ class ModelEntry:
 
     @property
     def pending(self) -> bool:
-        """Whether it waits to be read or is being read."""
+        """Whether it waits to be read or is being read, at whatever batch."""
+        return self.is_read_anew or bool(self.batch_tasks)
+
+    @property
+    def is_read_anew(self) -> bool:
+        """Whether ``model`` waits to be read or is being read."""
         return self.state in {ModelState.WAITING, ModelState.READING}
 
     @property
@@ -81,7 +90,7 @@ class ModelShelf(QObject):
 
     ``inserting``/``inserted`` and ``removing``/``removed`` frame changes of the list with the first
     and last row; ``entry_changed`` gives the row of one that changed; ``content_changed`` is
-    emitted when the models to compare change.
+    emitted when the models to compare change, ``batch_read`` when one was read at a further batch.
 
     Attributes:
         entries: the models in order.
@@ -99,6 +108,7 @@ class ModelShelf(QObject):
     removed = Signal(int, int)
     entry_changed = Signal(int)
     content_changed = Signal()
+    batch_read = Signal()
     read = Signal(object)
     failed = Signal(object)
 
@@ -117,6 +127,8 @@ class ModelShelf(QObject):
         self._removed: list[ModelEntry] = []
         self._ids = itertools.count(1)
         self._batch: int | None = None
+        self._further: frozenset[int] = frozenset()
+        self._tried: int | None = None
 
     @property
     def pending_count(self) -> int:
@@ -126,6 +138,11 @@ class ModelShelf(QObject):
     def models(self) -> list[Model]:
         """Return those that were read, in order."""
         return [entry.model for entry in self.entries if entry.model is not None]
+
+    def readings(self) -> list[Model]:
+        """Return those that were read, each also as it was read at further batches."""
+        further = (read for entry in self.entries for read in entry.batches.values())
+        return [*self.models(), *(read for read in further if isinstance(read, Model))]
 
     def labels(self) -> dict[int, str]:
         """Return a name for each entry id that is unique in the list: with folders where needed."""
@@ -185,6 +202,13 @@ class ModelShelf(QObject):
         self._stop(entry)
         if entry.model is None:
             self._take([row])
+        elif not entry.is_read_anew:
+            for batch in entry.batch_tasks:
+                reason = f"reading it at batch {batch} was cancelled"
+                entry.batches[batch] = CancelledError(entry.name, reason, "reload the model")
+            entry.batch_tasks.clear()
+            self._notify(entry)
+            self.content_changed.emit()
         else:
             entry.bindings = {d.name: d.value for d in entry.model.dynamic}
             self._settle(entry, ModelState.READY)
@@ -209,6 +233,24 @@ class ModelShelf(QObject):
             for entry in self.entries:
                 self._read(entry)
 
+    def set_further_batches(self, batches: Iterable[int]) -> None:
+        """Read every model at further batches too, once each; the others are let go."""
+        self._further = frozenset(batches)
+        for entry in self.entries:
+            self._follow_batches(entry)
+
+    def try_batch(self, batch: int | None) -> None:
+        """Read every model at one batch that a dialog asks about; None when it is closed."""
+        self._tried = batch
+        for entry in self.entries:
+            self._follow_batches(entry)
+
+    def readings_at(self, batch: int) -> dict[str, Model | CtmError | None]:
+        """Return, by label, each open model as read at a batch, or its error; None until then."""
+        labels = self.labels()
+        open_ = (entry for entry in self.entries if entry.model is not None)
+        return {labels[entry.id]: entry.batches.get(batch) for entry in open_}
+
     def read_again(self, row: int) -> None:
         """Read a model's file again, with the same dimensions."""
         self._read(self.entries[row])
@@ -224,6 +266,7 @@ class ModelShelf(QObject):
         for _, entry in rows:
             if entry.model is None and entry.error is None:
                 self._read(entry)
+            self._follow_batches(entry)
         self.content_changed.emit()
 
     def _take(self, rows: Sequence[int]) -> None:
@@ -231,6 +274,8 @@ class ModelShelf(QObject):
         for first, last in reversed(_runs(rows)):
             for entry in self.entries[first : last + 1]:
                 self._stop(entry)
+                entry.batch_tasks.clear()
+                entry.batches.clear()
             self.removing.emit(first, last)
             self._removed += self.entries[first : last + 1]
             del self.entries[first : last + 1]
@@ -252,15 +297,18 @@ class ModelShelf(QObject):
 
     @staticmethod
     def _stop(entry: ModelEntry) -> None:
-        if entry.task is not None:
-            entry.task.cancel()
-            entry.task = None
+        for task in (entry.task, *entry.batch_tasks.values()):
+            if task is not None:
+                task.cancel()
+        entry.task = None
 
     def _read(self, entry: ModelEntry) -> None:
         # What a newer reading supersedes is dropped and not stopped: stopping restarts the child,
         # which costs more than letting a reading of some milliseconds end.
-        if entry.task is not None:
-            entry.task.drop()
+        for task in (entry.task, *entry.batch_tasks.values()):
+            if task is not None:
+                task.drop()
+        entry.batch_tasks.clear()
         entry.state = ModelState.WAITING
         entry.error = None
         entry.task = self._worker.submit(
@@ -277,8 +325,37 @@ class ModelShelf(QObject):
 
     def _on_read(self, entry: ModelEntry, model: Model) -> None:
         entry.model = model
+        entry.batches.clear()
         self._settle(entry, ModelState.READY)
         self.read.emit(entry)
+
+    def _follow_batches(self, entry: ModelEntry) -> None:
+        """Read a model at the batches that it lacks, and let go of those not asked for."""
+        wanted = self._further if self._tried is None else self._further | {self._tried}
+        if wanted == entry.batches.keys() | entry.batch_tasks.keys():
+            return
+        for batch in entry.batches.keys() - wanted:
+            del entry.batches[batch]
+        for batch in entry.batch_tasks.keys() - wanted:
+            entry.batch_tasks.pop(batch).drop()
+        if entry.model is None or entry.state is not ModelState.READY:
+            return
+        for batch in sorted(wanted - entry.batches.keys() - entry.batch_tasks.keys()):
+            work = partial(read_at, self._ingestion, entry.model, dict(entry.bindings), batch)
+            entry.batch_tasks[batch] = self._worker.submit(
+                partial(_with_token, work),
+                on_result=partial(self._on_batch, entry, batch),
+                on_error=partial(self._on_batch, entry, batch),
+            )
+        self._notify(entry)
+
+    def _on_batch(self, entry: ModelEntry, batch: int, read: Model | CtmError) -> None:
+        del entry.batch_tasks[batch]
+        entry.batches[batch] = read
+        self._notify(entry)
+        self.batch_read.emit()
+        if batch in self._further:
+            self.content_changed.emit()
 
     def _on_failed(self, entry: ModelEntry, error: CtmError) -> None:
         entry.error = error
@@ -288,6 +365,7 @@ class ModelShelf(QObject):
     def _settle(self, entry: ModelEntry, state: ModelState) -> None:
         entry.task = None
         entry.state = state
+        self._follow_batches(entry)
         self._notify(entry)
         self.content_changed.emit()
 
@@ -304,6 +382,10 @@ def _runs(rows: Sequence[int]) -> list[tuple[int, int]]:
         else:
             runs.append((row, row))
     return runs
+
+
+def _with_token(work: Callable[[CancelToken], Model], context: TaskContext) -> Model:
+    return work(context.token)
 
 
 def _ingest(

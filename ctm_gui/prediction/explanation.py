@@ -13,7 +13,7 @@ from ctm_gui.prediction.run import Comparison, ComparisonFollower, place_of, tar
 from ctm_gui.tasks.serial import SerialWorker
 from ctm_gui.widgets.ordering import IndexArray
 from predictor.core.errors import CtmError
-from predictor.core.records import Device, TargetId
+from predictor.core.records import Device, RunId, TargetId
 from predictor.core.wording import number, shown
 from predictor.services.prediction.node_data import write_node_data
 from predictor.services.prediction.predict import OperatorTable
@@ -53,7 +53,7 @@ class ExplanationPresenter(ComparisonFollower):
     def __init__(self, worker: SerialWorker, parent: QObject | None = None) -> None:
         super().__init__(worker, parent)
         # Ids, not indices: these change with each comparison.
-        self._chosen: tuple[int, TargetId | None] | None = None
+        self._chosen: tuple[int, RunId | None] | None = None
         self.explained: Explained | None = None
         self.sensitivity: Sensitivity | None = None
         self.costs: Costs | None = None
@@ -100,7 +100,7 @@ class ExplanationPresenter(ComparisonFollower):
         models, targets = self._comparison.models, self._comparison.targets
         if not (0 <= model_index < len(models) and 0 <= target_index < len(targets)):
             return
-        self._choose(models[model_index].entry_id, targets[target_index].id)
+        self._choose(models[model_index].entry_id, targets[target_index].run_id)
 
     def choose_model(self, entry_id: int) -> None:
         """Explain another model of the shelf, on the same target."""
@@ -109,7 +109,7 @@ class ExplanationPresenter(ComparisonFollower):
     def choose_device(self, device_id: str) -> None:
         """Explain the same model on another device."""
         # No target has these facts: the first of the device stands for it.
-        any_of_device = TargetId(device_id, "", "", 0)
+        any_of_device = RunId(TargetId(device_id, "", "", 0))
         self._choose(self._chosen[0] if self._chosen else 0, any_of_device)
 
     def select(self, operators: IndexArray, current: int | None) -> None:
@@ -137,7 +137,7 @@ class ExplanationPresenter(ComparisonFollower):
             on_error=self.failed.emit,
         )
 
-    def _choose(self, entry_id: int, target: TargetId | None) -> None:
+    def _choose(self, entry_id: int, target: RunId | None) -> None:
         if (entry_id, target) != self._chosen:
             self._chosen = (entry_id, target)
             self._refresh()
@@ -148,7 +148,7 @@ class ExplanationPresenter(ComparisonFollower):
         if choice is None:
             self._show(None, NOTHING_YET)
             return
-        compared, target = self._comparison.models[choice[0]], self._comparison.targets[choice[1]]
+        compared, target = self._comparison.pair(*choice)
         if compared.problem:
             self._show(None, compared.problem)
             return
@@ -156,10 +156,17 @@ class ExplanationPresenter(ComparisonFollower):
         # Read now: the comparison may be another one when the worker comes to it.
         device, signatures = target.device, self._comparison.signatures
         own = self._comparison.own
-        targets = self._comparison.targets
-        first = choice[0] * len(targets)
-        predictions = [row.prediction for row in self._comparison.rows[first:][: len(targets)]]
-        prediction = predictions[choice[1]]
+        every = self._comparison.predictions_of(choice[0])
+        prediction = every[choice[1]]
+        # Times of a call at another batch are not those of these operators.
+        targets, predictions = zip(
+            *(
+                (other, predicted)
+                for other, predicted in zip(self._comparison.targets, every, strict=True)
+                if other.configuration.batch == target.configuration.batch
+            ),
+            strict=True,
+        )
         others = [each for each in targets if each is not target]
 
         def show(pair: Explained) -> None:

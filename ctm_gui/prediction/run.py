@@ -6,7 +6,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import TypeVar
 
 from PySide6.QtCore import QObject
@@ -14,8 +13,8 @@ from PySide6.QtCore import QObject
 from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
 from predictor.core.columns import PredictionRow
 from predictor.core.errors import CtmError
-from predictor.core.records import Device, Measurement, Precision, Prediction, Target, TargetId
-from predictor.core.wording import configuration_text
+from predictor.core.records import Device, Measurement, Precision, Prediction, RunId, Target
+from predictor.core.wording import target_text
 from predictor.services.models.ingestion import Model
 from predictor.services.prediction.assumptions import assumptions_of_each
 from predictor.services.prediction.engines import usual_engine_problem
@@ -55,12 +54,31 @@ class ComparedModel:
         label: its name in the window, unique among the models.
         model: as last read from its file.
         problem: the reason for its missing numbers, else empty.
+        batches: the model as read at further batches, or the error of that, by batch.
     """
 
     entry_id: int
     label: str
     model: Model
     problem: str = ""
+    batches: Mapping[int, Model | CtmError] = field(default_factory=dict)
+
+    def at(self, batch: int) -> ComparedModel:
+        """Return it at the batch of a target's configuration, 0 for its own.
+
+        Where it was not read at that batch, its problem says why.
+        """
+        if not batch or self.problem:
+            return self
+        read = self.batches.get(batch)
+        if isinstance(read, Model):
+            return replace(self, model=read, batches={})
+        return replace(self, problem=f"being read at batch {batch}" if read is None else why(read))
+
+
+def why(error: CtmError) -> str:
+    """Return the reason of an error and what to do about it, in one line."""
+    return "; ".join(filter(None, (error.reason, error.action)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,32 +101,53 @@ class Comparison:
 
     @property
     def operators(self) -> int:
-        """Number of operators of all models."""
-        return sum(len(compared.model.graph.names) for compared in self.models)
+        """Number of operators of all models, at every batch that they were read at."""
+        return sum(len(model.graph.names) for model in self.readings)
+
+    @property
+    def readings(self) -> list[Model]:
+        """The models without a problem, each also as it was read at further batches."""
+        return [
+            read
+            for compared in self.models
+            if not compared.problem
+            for read in (compared.model, *compared.batches.values())
+            if isinstance(read, Model)
+        ]
 
     def pair_of(self, row: int) -> tuple[int, int]:
         """Return model and target index of a row."""
         return divmod(row, len(self.targets))
+
+    def pair(self, model: int, target: int) -> tuple[ComparedModel, Target]:
+        """Return a target, and a model as it is read at the target's batch."""
+        of = self.targets[target]
+        return self.models[model].at(of.configuration.batch), of
+
+    def predictions_of(self, model: int) -> list[Prediction]:
+        """Return the predictions of a model, by target."""
+        first = model * len(self.targets)
+        return [row.prediction for row in self.rows[first:][: len(self.targets)]]
 
 
 def target_names(targets: Sequence[Target]) -> list[str]:
     """Name targets by their devices, with the configuration where a device has several."""
     count = Counter(target.device.id for target in targets)
     return [
-        f"{t.device.name} ({configuration_text(t.configuration)})"
+        f"{t.device.name} ({target_text(t.configuration)})"
         if count[t.device.id] > 1
         else t.device.name
         for t in targets
     ]
 
 
-def place_of(targets: Sequence[Target], target: TargetId | None) -> int:
+def place_of(targets: Sequence[Target], run: RunId | None) -> int:
     """Return the index of a target, else that of the first on its device, else 0."""
-    ids = [each.id for each in targets]
-    if target in ids:
-        return ids.index(target)
-    devices = [each.device_id for each in ids]
-    return devices.index(target.device_id) if target and target.device_id in devices else 0
+    ids = [each.run_id for each in targets]
+    if run in ids:
+        return ids.index(run)
+    devices = [each.target.device_id for each in ids]
+    return devices.index(run.target.device_id) if run and run.target.device_id in devices else 0
 
 
 def compare(
@@ -125,7 +164,8 @@ def compare(
     Args:
         models: the models.
         devices: once for each configuration, which is the first of it.
-        what_if: precision and threads in place of the usual ones.
+        what_if: precision and threads in place of the usual ones; with a batch, which the models
+            were read at, no target has one of its own.
         part: gets the comparison of the first models, a few times a second while the rest is
             predicted; may raise CancelledError.
         own: the user's measurements of the models, the oldest first.
@@ -137,7 +177,10 @@ def compare(
     """
     started = shown_at = time.perf_counter()
     resolved = resolve_targets(devices, precision=what_if.precision, threads=what_if.threads)
-    targets = distinct(_as_listed(target, known) for target in resolved)
+    targets = distinct(
+        _at_own_batch(target) if what_if.batch else target
+        for target in (_as_listed(each, known) for each in resolved)
+    )
     measured = signatures.of(targets)
     rows: list[PredictionRow] = []
     done = predicted = 0
@@ -170,6 +213,10 @@ def _as_listed(target: Target, known: Mapping[str, Device]) -> Target:
     return replace(target, device=listed) if is_same else target
 
 
+def _at_own_batch(target: Target) -> Target:
+    return replace(target, configuration=replace(target.configuration, batch=0))
+
+
 def _rows(
     models: Sequence[ComparedModel],
     targets: Sequence[Target],
@@ -178,16 +225,12 @@ def _rows(
     known: Mapping[str, Device],
 ) -> Iterator[PredictionRow]:
     """Give the rows of some models, model by model."""
-    good = [compared.model for compared in models if not compared.problem]
-    predictions = iter(
-        predict(good, targets, own=own, signatures=signatures, devices=known) if good else ()
-    )
+    by_batch = {
+        batch: _predicted([compared.at(batch) for compared in models], some, own, signatures, known)
+        for batch, some in _by_batch(targets).items()
+    }
     for compared in models:
-        of_model = (
-            [_unavailable(compared, target) for target in targets]
-            if compared.problem
-            else list(islice(predictions, len(targets)))
-        )
+        of_model = [next(by_batch[target.configuration.batch]) for target in targets]
         notes = assumptions_of_each(compared.model, of_model)
         for target, prediction, assumed in zip(targets, of_model, notes, strict=True):
             yield PredictionRow(
@@ -197,7 +240,38 @@ def _rows(
                 family=target.device.family.value,
                 model_label=compared.label,
                 notes=assumed,
+                batch=target.configuration.batch,
             )
+
+
+def _by_batch(targets: Sequence[Target]) -> dict[int, list[Target]]:
+    by_batch: dict[int, list[Target]] = {}
+    for target in targets:
+        by_batch.setdefault(target.configuration.batch, []).append(target)
+    return by_batch
+
+
+def _predicted(
+    models: Sequence[ComparedModel],
+    targets: Sequence[Target],
+    own: Sequence[Measurement],
+    signatures: KnownTargets,
+    known: Mapping[str, Device],
+) -> Iterator[Prediction]:
+    """Give the predictions of models at one batch, all targets of the first model first."""
+    good = [compared.model for compared in models if not compared.problem]
+    predictions = iter(
+        predict(good, targets, own=own, signatures=signatures, devices=known) if good else ()
+    )
+    for compared in models:
+        for target in targets:
+            if compared.problem:
+                yield _unavailable(compared, target)
+                continue
+            prediction = next(predictions)
+            batch = target.configuration.batch or prediction.configuration.batch
+            # The first dimension of a model is not always its batch.
+            yield replace(prediction, configuration=replace(prediction.configuration, batch=batch))
 
 
 def _unavailable(compared: ComparedModel, target: Target) -> Prediction:

@@ -21,7 +21,7 @@ from predictor.core.records import Configuration, Device
 from predictor.core.wording import configuration_text, shown
 from predictor.services.devices.this_machine import THIS_MACHINE_ID
 from predictor.services.devices.user_devices import DeviceFile
-from predictor.services.prediction.predict import distinct, resolve_targets
+from predictor.services.prediction.predict import resolve_targets
 from predictor.services.probing.kits import make_kit
 from predictor.services.probing.plan import ProbePlan
 from predictor.services.probing.sessions import ProbeSession
@@ -92,7 +92,7 @@ class ProbingPresenter(QObject):
         targets = resolve_targets(
             workspace.selection.selected, precision=what_if.precision, threads=what_if.threads
         )
-        return ticked_targets(distinct(targets), workspace.own.signatures)
+        return ticked_targets(targets, workspace.own.signatures)
 
     @property
     def is_first_selection(self) -> bool:

@@ -80,7 +80,9 @@ def ticked_targets(targets: Sequence[Target], own: OwnSignatures) -> tuple[Ticke
         own: the user's measurements.
     """
     order = list(_REACHED)
-    entries = [_ticked(target, own) for target in targets]
+    # What is measured tells of every batch: several of one target are probed once.
+    by_id = {target.id: target for target in reversed(targets)}
+    entries = [_ticked(by_id[identity], own) for identity in dict.fromkeys(t.id for t in targets)]
     return tuple(sorted(entries, key=lambda each: order.index(each.way)))
 
 

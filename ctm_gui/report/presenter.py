@@ -13,7 +13,7 @@ from typing import TypeVar
 from PySide6.QtCore import QObject, QSize, Signal
 from PySide6.QtGui import QColor, QImage, QPainter
 
-from ctm_gui.prediction.run import Comparison, WhatIf
+from ctm_gui.prediction.run import ComparedModel, Comparison, WhatIf
 from ctm_gui.report.compose import compose
 from ctm_gui.report.marks import Page, Pages, PageSize
 from ctm_gui.report.painting import paint_page, pdf_of
@@ -27,6 +27,7 @@ from predictor.core.text import plural
 from predictor.core.units import LatencyUnit
 from predictor.services.generation.generate import LanguageRun
 from predictor.services.history.history import History
+from predictor.services.models.ingestion import Model
 from predictor.services.prediction.predict import explain
 from predictor.services.prediction.sensitivity import sensitivity_of
 from predictor.services.report.build import build_report
@@ -204,7 +205,11 @@ class ReportPresenter(QObject):
         self.done.emit(f"Saved {path}")
         request = self._request
         if request is not None:
-            models = [reported.model for reported in request.models]
+            models = [
+                model
+                for reported in request.models
+                for model in (reported.model, *reported.batches.values())
+            ]
             self._recorder.run(
                 lambda history: history.record_report(title, path, models, request.predictions),
                 on_result=lambda _: None,
@@ -229,7 +234,7 @@ def _request_of(subject: ReportSubject, signatures: tuple[KnownSignature, ...]) 
     asked = Asked(None, what_if.precision, what_if.threads, what_if.batch)
     models = [compared.model for compared in comparison.models]
     return ReportRequest(
-        models=tuple(ReportedModel(c.label, c.model) for c in comparison.models),
+        models=tuple(map(_reported, comparison.models)),
         targets=comparison.targets,
         predictions=tuple(row.prediction for row in comparison.rows),
         explain=partial(explain, signatures=comparison.signatures),
@@ -242,6 +247,11 @@ def _request_of(subject: ReportSubject, signatures: tuple[KnownSignature, ...]) 
         signatures=signatures,
         commands=command_lines(models, comparison.targets, asked, subject.budget_ms),
     )
+
+
+def _reported(compared: ComparedModel) -> ReportedModel:
+    read = {batch: each for batch, each in compared.batches.items() if isinstance(each, Model)}
+    return ReportedModel(compared.label, compared.model, read)
 
 
 def _draft(

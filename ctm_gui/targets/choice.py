@@ -12,7 +12,7 @@ from PySide6.QtGui import QUndoStack
 from ctm_gui.undo import UndoStep
 from predictor.core.records import Configuration, Device, Target
 from predictor.core.text import plural, printable
-from predictor.core.wording import configuration_text
+from predictor.core.wording import target_text
 from predictor.services.devices.catalogue import Catalogue
 from predictor.services.prediction.predict import supports
 
@@ -135,13 +135,13 @@ class TargetSelection(QObject):
         """Predict a device, ticked by it, with a further configuration."""
         present = (self.configuration_of(device), *self.variants_of(device))
         if not any(are_same(device, variant, each) for each in present):
-            words = f"Add {printable(device.name)}: {configuration_text(variant)}"
+            words = f"Add {printable(device.name)}: {target_text(variant)}"
             self._set_variants(device, (*self.variants_of(device), variant), words, checked=True)
 
     def remove_variant(self, device: Device, variant: Configuration) -> None:
         """Predict a device with a configuration less."""
         left = tuple(each for each in self.variants_of(device) if each != variant)
-        words = f"Remove {printable(device.name)}: {configuration_text(variant)}"
+        words = f"Remove {printable(device.name)}: {target_text(variant)}"
         self._set_variants(device, left, words, checked=device.id in self._selected)
 
     def _set_variants(
@@ -180,7 +180,7 @@ class TargetSelection(QObject):
         shown = replace(probed, batch=0)
         if device is not None:
             # "All cores" and their number are one target: what the device lists goes first.
-            same = (c for c in device.configurations if are_same(device, c, probed))
+            same = (c for c in device.configurations if are_same(device, c, shown))
             shown = next(same, shown)
             self._configure(device, shown)
         # No step: undo after a probing would only hide its result.
@@ -191,7 +191,7 @@ class TargetSelection(QObject):
         """Predict a device with a configuration; its first one is the usual."""
         before = self.configuration_of(device)
         if configuration != before:
-            words = f"{printable(device.name)}: {configuration_text(configuration)}"
+            words = f"{printable(device.name)}: {target_text(configuration)}"
             change, back = (partial(self._configure, device, c) for c in (configuration, before))
             self._undo_stack.push(UndoStep(words, change, back))
 
@@ -261,7 +261,7 @@ class TargetSelection(QObject):
 
 def are_same(device: Device, one: Configuration, other: Configuration) -> bool:
     """Whether two configurations are one target: all cores and their number are."""
-    return Target(device, one).id == Target(device, other).id
+    return Target(device, one).run_id == Target(device, other).run_id
 
 
 def _with_first(device: Device, configuration: Configuration) -> Device:

@@ -8,12 +8,13 @@ from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
 from PySide6.QtGui import QActionGroup, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QMenu, QToolButton, QTreeView, QWidget
 
+from ctm_gui.models.shelf import ModelShelf
 from ctm_gui.targets.choice import TargetSelection
 from ctm_gui.targets.tree_model import Column, TargetsTreeModel
 from ctm_gui.targets.variant_dialog import VariantDialog
 from ctm_gui.widgets.basic import STRETCH, SearchBox, hbox, label, tool_button, vbox
 from predictor.core.records import Device
-from predictor.core.wording import configuration_text
+from predictor.core.wording import target_text
 
 _BASIS_WIDTH = 76
 _STAR_WIDTH = 22
@@ -31,9 +32,11 @@ class TargetsPanel(QWidget):
     device_activated = Signal(str)
     details_requested = Signal(str)
 
-    def __init__(self, selection: TargetSelection, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, selection: TargetSelection, shelf: ModelShelf, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
-        self.selection = selection
+        self.selection, self._shelf = selection, shelf
         self._model = TargetsTreeModel(selection, self)
         self.heading = label(role="heading", wraps=False)
         self.search_box = SearchBox("Search name, vendor, family…", "Search targets")
@@ -161,7 +164,7 @@ class TargetsPanel(QWidget):
     def _show_menu(self, place: QPoint) -> None:
         device = self._model.device(self._tree.indexAt(place))
         if device is not None:
-            menu = target_menu(self.selection, device, self)
+            menu = target_menu(self.selection, self._shelf, device, self)
             menu.addAction("Show in Devices", lambda: self.details_requested.emit(device.id))
             menu.popup(self._tree.viewport().mapToGlobal(place))
 
@@ -181,7 +184,9 @@ class TargetsPanel(QWidget):
         self.heading.setText(f"Targets ({checked} of {count})")
 
 
-def target_menu(selection: TargetSelection, device: Device, parent: QWidget) -> QMenu:
+def target_menu(
+    selection: TargetSelection, shelf: ModelShelf, device: Device, parent: QWidget
+) -> QMenu:
     """Return the menu of a device; it goes when it is closed."""
     menu = QMenu(parent)
     menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -194,7 +199,7 @@ def target_menu(selection: TargetSelection, device: Device, parent: QWidget) -> 
     group = QActionGroup(choices)
     chosen = selection.configuration_of(device)
     for number, configuration in enumerate(selection.choices(device)):
-        words = configuration_text(configuration)
+        words = target_text(configuration)
         action = choices.addAction(f"{words} (default)" if number == 0 else words)
         action.setCheckable(True)
         action.setChecked(configuration == chosen)
@@ -202,10 +207,10 @@ def target_menu(selection: TargetSelection, device: Device, parent: QWidget) -> 
         action.triggered.connect(
             lambda _=False, c=configuration: selection.set_configuration(device, c)
         )
-    menu.addAction("Add Variant…", lambda: VariantDialog(selection, device, parent).open())
+    menu.addAction("Add Variant…", lambda: VariantDialog(selection, shelf, device, parent).open())
     if variants := selection.variants_of(device):
         removable = menu.addMenu("Remove Variant")
         for variant in variants:
-            action = removable.addAction(configuration_text(variant))
+            action = removable.addAction(target_text(variant))
             action.triggered.connect(lambda _=False, c=variant: selection.remove_variant(device, c))
     return menu

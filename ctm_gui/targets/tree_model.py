@@ -21,7 +21,7 @@ from ctm_gui.widgets.tooltips import as_tooltip
 from predictor.core.metrics import Family
 from predictor.core.records import Device
 from predictor.core.text import plural
-from predictor.core.wording import configuration_text
+from predictor.core.wording import target_text
 
 # Height of a row; the width follows the column.
 _ROW_SIZE = QSize(0, 22)
@@ -213,7 +213,7 @@ class TargetsTreeModel(QAbstractItemModel):
         """Return the configuration of a device where it is not the usual one, and its variants."""
         chosen = self._selection.configuration_of(device)
         is_usual = chosen == device.configurations[0]
-        shown = [] if is_usual else [configuration_text(chosen)]
+        shown = [] if is_usual else [target_text(chosen)]
         if variants := self._selection.variants_of(device):
             shown.append(f"+{plural(len(variants), 'variant')}")
         return "".join(f" · {words}" for words in shown)

@@ -2,27 +2,59 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFormLayout, QSpinBox, QWidget
+from collections.abc import Mapping
+from dataclasses import replace
 
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtWidgets import (
+    QComboBox,
+    QDialog,
+    QDialogButtonBox,
+    QFormLayout,
+    QSpinBox,
+    QWidget,
+)
+
+from ctm_gui.models.shelf import ModelShelf
+from ctm_gui.prediction.what_if_bar import MAX_BATCH
 from ctm_gui.targets.choice import TargetSelection, are_same
 from ctm_gui.widgets.basic import combo_box, label, vbox
+from predictor.core.errors import CtmError
 from predictor.core.records import Configuration, Device
 from predictor.core.runtimes import CPUS, RUNTIMES
-from predictor.core.wording import configuration_text, shown
+from predictor.core.text import plural
+from predictor.core.wording import shown, target_text
+from predictor.services.models.ingestion import Model
 from predictor.services.prediction.predict import supports
+
+_OWN_BATCH = "model default"
+_BATCHES = (1, 2, 4, 8, 16, 32, 64)
+_TYPING_MS = 250
 
 
 class VariantDialog(QDialog):
-    """Asks for runtime, precision and threads of a device, and adds them to the selection."""
+    """Asks for runtime, precision, threads and batch of a device, and adds them to the selection.
+
+    Args:
+        selection: gets the variant.
+        shelf: reads the open models at the batch, and tells which of them cannot run at it.
+        device: that the variant is of.
+        parent: owner.
+    """
 
     def __init__(
-        self, selection: TargetSelection, device: Device, parent: QWidget | None = None
+        self,
+        selection: TargetSelection,
+        shelf: ModelShelf,
+        device: Device,
+        parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle("Add a variant")
-        self._selection, self._device = selection, device
+        self._selection, self._shelf, self._device = selection, shelf, device
+        # Typing a batch of 128 passes through 1 and 12.
+        self._try_timer = QTimer(self, singleShot=True, interval=_TYPING_MS)
         self._make_fields()
         self._arrange()
         self._check()
@@ -47,6 +79,10 @@ class VariantDialog(QDialog):
         self.threads_box.setRange(0, max(device.core_count or 0, chosen.threads))
         self.threads_box.setSpecialValueText("all threads")
         self.threads_box.setValue(chosen.threads)
+        self.batch_box = combo_box("Batch", [_OWN_BATCH, *map(str, _BATCHES)])
+        self.batch_box.setEditable(True)
+        self.batch_box.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        self.batch_box.setToolTip("Inputs of one call. Choose a number or type one.")
         self.problem = label(role="muted")
         kinds = QDialogButtonBox.StandardButton
         self.buttons = QDialogButtonBox(kinds.Ok | kinds.Cancel)
@@ -59,33 +95,76 @@ class VariantDialog(QDialog):
         # Threads mean nothing on a GPU.
         if self._device.family in CPUS:
             form.addRow("&Threads", self.threads_box)
+        form.addRow("&Batch", self.batch_box)
         heading = label(f"{shown(self._device.name)}, beside what is predicted of it", wraps=False)
         vbox(heading, form, self.problem, self.buttons, of=self)
         self.runtime_box.currentIndexChanged.connect(self._check)
         self.precision_box.currentIndexChanged.connect(self._check)
         self.threads_box.valueChanged.connect(self._check)
+        self.batch_box.editTextChanged.connect(self._on_batch)
+        self._try_timer.timeout.connect(self._try_batch)
+        self._shelf.batch_read.connect(self._check)
+        self.finished.connect(lambda _: self._shelf.try_batch(None))
         self.buttons.accepted.connect(self.accept)
         self.buttons.rejected.connect(self.reject)
+
+    def _batch(self) -> int | None:
+        """Return the batch, 0 for each model's own; None where what was typed is no batch."""
+        text = self.batch_box.currentText().strip()
+        if text == _OWN_BATCH:
+            return 0
+        return int(text) if text.isdecimal() and 1 <= int(text) <= MAX_BATCH else None
 
     def _variant(self) -> Configuration:
         return Configuration(
             self.runtime_box.currentText(),
             self._precisions[self.precision_box.currentText()],
             self.threads_box.value(),
+            self._batch() or 0,
         )
 
+    def _on_batch(self) -> None:
+        self._try_timer.start()
+        self._check()
+
+    def _try_batch(self) -> None:
+        self._shelf.try_batch(self._batch() or None)
+        self._check()
+
     def _check(self, *_: object) -> None:
-        """Show why the variant cannot be added."""
-        device, variant = self._device, self._variant()
-        present = (
-            self._selection.configuration_of(device),
-            *self._selection.variants_of(device),
-        )
-        words = ""
-        if any(are_same(device, variant, each) for each in present):
-            words = f"{configuration_text(variant)} is predicted already."
-        elif not supports(device, variant):
-            words = "The device does not run it."
+        """Show why the variant cannot be added, or which models will have no number."""
+        words, is_possible = self._problem()
         self.problem.setText(words or " ")
         kinds = QDialogButtonBox.StandardButton
-        self.buttons.button(kinds.Ok).setEnabled(not words)
+        self.buttons.button(kinds.Ok).setEnabled(is_possible)
+
+    def _problem(self) -> tuple[str, bool]:
+        """Return a sentence on what is asked for, and whether it can be added."""
+        device, variant = self._device, self._variant()
+        if self._batch() is None:
+            return f"A batch is a number from 1 to {MAX_BATCH}.", False
+        if not supports(device, variant):
+            return "The device does not run it.", False
+        readings = self._shelf.readings_at(variant.batch) if variant.batch else {}
+        chosen = self._selection.configuration_of(device)
+        present = [chosen, *self._selection.variants_of(device)]
+        own = replace(variant, batch=0)
+        # A batch that is every model's own gives the row that is there.
+        is_own = bool(readings) and set(readings.values()) <= set(self._shelf.models())
+        if any(are_same(device, each, own if is_own else variant) for each in present):
+            return f"{target_text(variant)} is predicted already.", False
+        return _at_batch(readings, variant.batch)
+
+
+def _at_batch(readings: Mapping[str, Model | CtmError | None], batch: int) -> tuple[str, bool]:
+    """Return which models cannot run at a batch, and whether one of them can."""
+    if None in readings.values():
+        return f"Reading {plural(len(readings), 'model')} at batch {batch}…", False
+    refused = [(name, each) for name, each in readings.items() if isinstance(each, CtmError)]
+    if not refused:
+        return "", True
+    name, error = refused[0]
+    more = len(refused) - 1
+    others = f" So it is with {plural(more, 'other model')}." if more else ""
+    words = f"{shown(name)}: {error.reason}; {error.action}.{others}"
+    return words, len(refused) < len(readings)

@@ -87,7 +87,7 @@ class MainWindow(QMainWindow):
         self._central: CentralViews | None = None
         self._theme, self._unit = LIGHT, LatencyUnit.MS
         self.models_panel = ModelsPanel(workspace.shelf)
-        self.targets_panel = TargetsPanel(workspace.selection)
+        self.targets_panel = TargetsPanel(workspace.selection, workspace.shelf)
         self.what_if_bar = WhatIfBar()
         self.message_list = MessageList(workspace.messages)
         self.status_line = StatusLine(workspace)

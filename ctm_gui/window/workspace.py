@@ -16,7 +16,7 @@ from ctm_gui.history.presenter import HistoryPresenter
 from ctm_gui.history.projects import ProjectExchange
 from ctm_gui.language.presenter import LanguagePresenter
 from ctm_gui.models.shelf import ModelEntry, ModelShelf, ModelState
-from ctm_gui.prediction.run import ComparedModel, Comparison, WhatIf, compare
+from ctm_gui.prediction.run import ComparedModel, Comparison, WhatIf, compare, why
 from ctm_gui.targets.choice import TargetSelection
 from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
 from ctm_gui.tasks.store_client import OwnMeasurements, Recorder
@@ -105,7 +105,7 @@ class Workspace(QObject):
         self.recorder = Recorder(open_store, self)
         self.library = DeviceLibrary(catalogue, self.recorder.run, self.undo_stack, self)
         self.machine = ThisMachine(self.library, rates or MachineRates(), self)
-        self.own = OwnMeasurements(self.recorder.run, self.shelf.models, self)
+        self.own = OwnMeasurements(self.recorder.run, self.shelf.readings, self)
         self.history = HistoryPresenter(
             self.recorder.run, self.predictor, self.undo_stack, self.library.by_id, self
         )
@@ -237,6 +237,7 @@ class Workspace(QObject):
         self.shelf.entry_changed.connect(self.activity_changed)
         self.shelf.read.connect(self._on_read)
         self.shelf.failed.connect(self._on_failed)
+        self.selection.changed.connect(self._follow_batches)
         self.selection.changed.connect(self._predict_soon)
         self.recorder.failed.connect(self.messages.error)
         self.recorder.opened.connect(self.library.load)
@@ -305,6 +306,12 @@ class Workspace(QObject):
 
     def _apply_batch(self) -> None:
         self.shelf.set_batch(self.what_if.batch)
+        self._follow_batches()
+
+    def _follow_batches(self) -> None:
+        """Have every model read at the batches of the ticked targets; a what-if leaves none."""
+        asked = {device.configurations[0].batch for device in self.selection.selected}
+        self.shelf.set_further_batches(() if self.what_if.batch else asked - {0})
 
     def _on_machine(self) -> None:
         self.activity_changed.emit()
@@ -381,7 +388,9 @@ class Workspace(QObject):
     def _compared_models(self) -> tuple[ComparedModel, ...]:
         labels = self.shelf.labels()
         return tuple(
-            ComparedModel(entry.id, labels[entry.id], entry.model, _problem(entry))
+            ComparedModel(
+                entry.id, labels[entry.id], entry.model, _problem(entry), dict(entry.batches)
+            )
             for entry in self.shelf.entries
             if entry.model is not None
         )
@@ -394,8 +403,7 @@ class Workspace(QObject):
 
     def _on_compared(self, comparison: Comparison) -> None:
         self._show(comparison)
-        good = [compared.model for compared in comparison.models if not compared.problem]
-        self.recorder.record(good, [row.prediction for row in comparison.rows])
+        self.recorder.record(comparison.readings, [row.prediction for row in comparison.rows])
 
     def _on_not_compared(self, error: CtmError) -> None:
         self.messages.error(error)
@@ -419,7 +427,7 @@ def _tell_part(context: TaskContext, comparison: Comparison) -> None:
 
 def _problem(entry: ModelEntry) -> str:
     if entry.state is ModelState.FAILED and entry.error is not None:
-        return "; ".join(filter(None, (entry.error.reason, entry.error.action)))
+        return why(entry.error)
     return ""
 
 

@@ -68,6 +68,7 @@ class PredictionRow:
         vendor: maker of the device.
         family: kind of compute unit, as in ``Family``.
         notes: assumptions about the model, in whole sentences.
+        batch: that its target asks for; 0 for the model's own.
     """
 
     prediction: Prediction
@@ -76,6 +77,7 @@ class PredictionRow:
     vendor: str = ""
     family: str = ""
     notes: tuple[str, ...] = ()
+    batch: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,6 +266,14 @@ def _width_ms(row: PredictionRow, _: TableContext) -> float | None:
     return None if low is None or high is None else high - low
 
 
+def _needs_rate(rows: Sequence[PredictionRow], context: TableContext) -> bool:
+    if context.place is Place.COMPARE or context.unit is LatencyUnit.FPS:
+        return context.place is Place.COMPARE
+    # On paper room is short: where calls are alike, their latencies tell as much.
+    batches = {batch_of(row.prediction.configuration) for row in rows}
+    return context.place is not Place.REPORT or len(batches) > 1
+
+
 _INTERVAL80 = PredictionColumn(
     "interval80",
     {
@@ -307,10 +317,11 @@ COLUMNS: Final[tuple[PredictionColumn, ...]] = (
     ),
     _time(
         "fps",
-        {_C: "{rate}", _T: "FPS"},
+        {_C: "{rate}", _T: "FPS", _R: "FPS"},
         lambda p: p.latency_ms,
         _other_kind,
-        is_needed=lambda _, c: c.place is Place.COMPARE or c.unit is not LatencyUnit.FPS,
+        help_text="Items a second: batch / latency, one call after the other. It compares batches.",
+        is_needed=_needs_rate,
     ),
     _time(
         "bound",
@@ -342,6 +353,7 @@ COLUMNS: Final[tuple[PredictionColumn, ...]] = (
         "verdict",
         {_C: "Budget", _R: "Budget {budget} ms"},
         lambda row, context: verdict_text(row.prediction, context.budget_ms),
+        help="Of one call: every item of a batch waits until the whole call is done.",
         tone=lambda row, context: verdict_tone(row.prediction, context.budget_ms),
         is_needed=lambda _, c: c.place is Place.COMPARE or c.budget_ms is not None,
     ),

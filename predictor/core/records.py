@@ -211,7 +211,7 @@ class Device:
 
 
 class TargetId(NamedTuple):
-    """Identity of a target; the batch is in each graph's shapes.
+    """Identity of a target for its measurements, which tell of all its batches.
 
     Attributes:
         device_id: id of the device.
@@ -250,6 +250,18 @@ class TargetId(NamedTuple):
         return f"{self.device_id}/{self.runtime}/{self.precision}/t{self.threads}"
 
 
+class RunId(NamedTuple):
+    """Identity of a target among those that are compared: the same one may run several batches.
+
+    Attributes:
+        target: the target.
+        batch: that every model is read at there; 0 for each model's own.
+    """
+
+    target: TargetId
+    batch: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """A device with an execution configuration: the subject of every latency."""
@@ -267,6 +279,11 @@ class Target:
         """The target's identity, its threads resolved."""
         c = self.configuration
         return TargetId(self.device.id, c.runtime, str(c.precision), self.threads)
+
+    @property
+    def run_id(self) -> RunId:
+        """The target's identity with the batch that is asked of it."""
+        return RunId(self.id, self.configuration.batch)
 
 
 def by_run(targets: Iterable[Target], of: Callable[[Target], T]) -> list[T]:

@@ -135,6 +135,12 @@ def configuration_text(configuration: Configuration) -> str:
     return ", ".join(words)
 
 
+def target_text(configuration: Configuration) -> str:
+    """Write the configuration of a target; a batch that is asked of it is named, 1 too."""
+    words = configuration_text(configuration)
+    return f"{words}, batch 1" if configuration.batch == 1 else words
+
+
 def run_text(configuration: Configuration, point: OperatingPoint | None) -> str:
     """Write a configuration with the operating point that it runs at, if any."""
     words = configuration_text(configuration)

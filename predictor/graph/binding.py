@@ -12,6 +12,7 @@ import onnx
 from predictor.core.errors import InputError
 from predictor.core.records import DynamicDimension
 from predictor.core.text import shortened
+from predictor.graph.model import LEADING_BATCH, NAMED_BATCH
 
 IMAGE_SIZE = 224
 SEQUENCE_LENGTH = 128
@@ -31,7 +32,7 @@ _SIDE = re.compile(r"^(h|w)$|height|width|^(img|image)_?(size|h|w)$|spatial|rows
 _NAMED: tuple[tuple[re.Pattern[str], int, str], ...] = (
     (re.compile("total"), SEQUENCE_LENGTH, "named like a whole length, past included"),
     (_PAST, 0, "named like a past: nothing is cached at the start"),
-    (_BATCH, 1, "named like a batch"),
+    (_BATCH, 1, NAMED_BATCH),
     (_SIDE, IMAGE_SIZE, "named like a side of an image"),
     (_CHANNEL, 3, "named like the channels of an image"),
     (_SEQUENCE, SEQUENCE_LENGTH, "named like a sequence length"),
@@ -64,7 +65,7 @@ def default_value(
     if by_name is not None:
         return by_name
     if axis == 0:
-        return 1, "first dimension, taken as batch"
+        return 1, LEADING_BATCH
     return _by_layout(axis, dims, integer)
 
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from predictor.core.records import DynamicDimension, TensorInfo
 
 if TYPE_CHECKING:  # numpy comes with it; a command starts its worker before it loads numpy
     from predictor.graph.operator_graph import OperatorGraph
+
+# Reasons of the defaults of open dimensions that a batch sets; the second where none is named so.
+NAMED_BATCH: Final = "named like a batch"
+LEADING_BATCH: Final = "first dimension, taken as batch"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

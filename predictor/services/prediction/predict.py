@@ -145,7 +145,7 @@ def resolve_targets(
 
 def distinct(targets: Iterable[Target]) -> tuple[Target, ...]:
     """Return targets without repeats: devices asked for in one configuration may be one."""
-    return tuple({target.id: target for target in targets}.values())
+    return tuple({target.run_id: target for target in targets}.values())
 
 
 def supports(device: Device, configuration: Configuration) -> bool:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from predictor.core.files import write_text
 from predictor.core.records import Target
-from predictor.core.wording import configuration_text
+from predictor.core.wording import target_text
 from predictor.services.prediction.predict import OperatorTable
 
 Floats = NDArray[np.float64]
@@ -112,7 +112,7 @@ def _modules(paths: list[tuple[str, ...]], takes_time: NDArray[np.bool_]) -> Ite
 
 def pair_title(model: str, target: Target) -> str:
     """Return the title of a model's trace on a target."""
-    return f"{model} on {target.device.name} ({configuration_text(target.configuration)})"
+    return f"{model} on {target.device.name} ({target_text(target.configuration)})"
 
 
 def write_trace(table: OperatorTable, path: Path, title: str) -> Path:

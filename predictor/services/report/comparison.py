@@ -46,6 +46,7 @@ from predictor.core.wording import (
     shown,
 )
 from predictor.services.report.request import Pair, ReportRequest
+from predictor.services.report.words import latency_words
 
 # So that the chart stands on the first page, under the answer.
 _CHARTED_BARS, _CHARTED_TARGETS = 18, 10
@@ -141,10 +142,11 @@ def latency_chart(request: ReportRequest) -> BarChart:
     # Pairs are ordered by model: every T-th one is of the same target.
     by_target = [pairs[place::per_model] for place in range(per_model)]
     by_target.sort(key=_fastest)
+    has_rates = unit is not LatencyUnit.FPS and has_several_batches(pairs)
     charted = max(min(_CHARTED_BARS // len(request.models), _CHARTED_TARGETS), 1)
     more = per_model - charted
     bars = tuple(
-        _bar(pair, series, request)
+        _bar(pair, series, request, has_rate=has_rates)
         for group in by_target[:charted]
         for series, pair in enumerate(group)
     )
@@ -177,14 +179,20 @@ def _fastest(group: Sequence[Pair]) -> float:
     return min(latencies_ms, default=math.inf)
 
 
-def _bar(pair: Pair, series: int, request: ReportRequest) -> Bar:
+def has_several_batches(pairs: Sequence[Pair]) -> bool:
+    """Whether calls of different batches stand side by side: their times are not alike."""
+    return len({batch_of(pair.prediction.configuration) for pair in pairs}) > 1
+
+
+def _bar(pair: Pair, series: int, request: ReportRequest, *, has_rate: bool) -> Bar:
     prediction, unit = pair.prediction, request.unit
     batch = batch_of(prediction.configuration)
     value = in_unit(prediction.latency_ms, unit, batch)
     low80, high80 = interval_in_unit(prediction, unit)
     low95, high95 = interval_in_unit(prediction, unit, 95)
     over = is_over(prediction, request.budget_ms)
-    words_of_bar = f"{number(value)} {unit}" + (" · over" if over else "")
+    rate = f" · {latency_words(prediction, LatencyUnit.FPS)}" if has_rate else ""
+    words_of_bar = f"{number(value)} {unit}{rate}" + (" · over" if over else "")
     return Bar(
         label=shown(pair.target.device.name),
         detail=configuration_text(prediction.configuration),
@@ -205,10 +213,10 @@ def _budget(pairs: Sequence[Pair], request: ReportRequest, bars: Sequence[Bar]) 
 
     Nor is there one far beyond the longest bar, where it would squeeze them all.
     """
-    batches = {batch_of(pair.prediction.configuration) for pair in pairs}
-    if request.budget_ms is None or (request.unit is LatencyUnit.FPS and len(batches) > 1):
+    is_rate = request.unit is LatencyUnit.FPS
+    if request.budget_ms is None or (is_rate and has_several_batches(pairs)):
         return None
-    budget = in_unit(request.budget_ms, request.unit, min(batches))
+    budget = in_unit(request.budget_ms, request.unit, batch_of(pairs[0].prediction.configuration))
     longest = max((bar.value for bar in bars if bar.value is not None), default=0.0)
     return budget if budget is not None and budget <= BUDGET_REACH * longest else None
 

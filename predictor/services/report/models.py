@@ -12,7 +12,7 @@ import numpy as np
 from predictor.core.records import TensorInfo
 from predictor.core.report import Block, Bullets, Cell, Facts, Heading, Section, SectionId
 from predictor.core.text import plural
-from predictor.core.units import format_bytes
+from predictor.core.units import format_bytes, format_count
 from predictor.core.wording import shape_text, shown
 from predictor.graph.model import Model
 from predictor.services.models.inspection import totals
@@ -61,7 +61,7 @@ def models_section(request: ReportRequest) -> Section:
 def _sheet(reported: ReportedModel) -> Iterator[Block]:
     model = reported.model
     yield Heading(shown(reported.label))
-    yield Facts(tuple(_facts(model)))
+    yield Facts((*_facts(model), *_at_batches(reported)))
     yield table_of(_TENSORS, _tensors(model), "Inputs and outputs")
     yield table_of(_TYPES, _types(model), "Operators by type")
     if model.notes:
@@ -94,6 +94,14 @@ def _opsets(model: Model) -> str:
     return ", ".join(
         f"{shown(domain) or 'ONNX'} {version}" for domain, version in model.opsets.items()
     )
+
+
+def _at_batches(reported: ReportedModel) -> Iterator[tuple[str, Cell]]:
+    for batch, model in sorted(reported.batches.items()):
+        sums = totals(model)
+        activations = format_bytes(sums["peak_activation_bytes"])
+        words = f"{format_count(sums['macs'])} MACs, {activations} of largest live activations"
+        yield f"At batch {batch}", Cell(words, float(sums["macs"]))
 
 
 def _tensors(model: Model) -> Iterator[tuple[str, ...]]:

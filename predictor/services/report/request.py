@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from predictor.core.records import Measurement, Precision, Prediction, Target
 from predictor.core.units import LatencyUnit
-from predictor.core.wording import configuration_text
+from predictor.core.wording import target_text
 from predictor.graph.model import Model
 from predictor.services.generation.generate import LanguageRun
 from predictor.services.prediction.predict import OperatorTable
@@ -21,10 +21,18 @@ OPERATORS_LISTED = 15
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReportedModel:
-    """A model and its name in the report, unique among the models."""
+    """A model and its name in the report, unique among the models.
+
+    ``batches`` is the model as read at further batches of targets, by batch.
+    """
 
     label: str
     model: Model
+    batches: Mapping[int, Model] = field(default_factory=dict)
+
+    def at(self, batch: int) -> ReportedModel:
+        """Return it at the batch of a target; unchanged where it was not read so."""
+        return replace(self, model=self.batches.get(batch, self.model), batches={})
 
 
 def labelled(models: Sequence[Model]) -> tuple[ReportedModel, ...]:
@@ -58,7 +66,7 @@ class KnownSignature:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pair:
-    """One model on one target."""
+    """One model on one target, as it is read at the target's batch."""
 
     model: ReportedModel
     target: Target
@@ -109,7 +117,7 @@ class ReportRequest:
         name = brief(target.device.name)
         if sum(other.device.name == target.device.name for other in self.targets) == 1:
             return name
-        return f"{name}, {configuration_text(target.configuration)}"
+        return f"{name}, {target_text(target.configuration)}"
 
     def pairs(self) -> Iterator[Pair]:
         """Yield every pair, all targets of the first model first."""
@@ -117,11 +125,11 @@ class ReportRequest:
         predictions = iter(self.predictions)
         for model in self.models:
             for target in self.targets:
-                yield Pair(model, target, next(predictions))
+                yield Pair(model.at(target.configuration.batch), target, next(predictions))
 
     def pairs_of(self, model: ReportedModel) -> list[Pair]:
         """Return the pairs of one model, the fastest first, those without a number last."""
-        pairs = [pair for pair in self.pairs() if pair.model is model]
+        pairs = [pair for pair in self.pairs() if pair.model.label == model.label]
         return sorted(pairs, key=_latency)
 
 

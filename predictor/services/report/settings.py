@@ -21,6 +21,7 @@ _COLUMNS: tuple[Field[tuple[Target, Configuration, Configuration]], ...] = (
     ),
     words("precision", "Precision", lambda row: row[1].precision.value),
     figures("threads", "Threads", lambda row: _threads_cell(row[1].threads)),
+    words("batch", "Batch", lambda row: _batch(row[0])),
     words("usual", "Default there", lambda row: _usual(*row[1:])),
 )
 
@@ -69,6 +70,12 @@ def _runtime(made: Configuration) -> str:
 
 def _threads_cell(threads: int) -> Cell:
     return Cell(threads_text(threads), float(threads))
+
+
+def _batch(target: Target) -> str:
+    """Write the batch that a target asks for."""
+    batch = target.configuration.batch
+    return str(batch) if batch else "model default"
 
 
 def _usual(made: Configuration, usual: Configuration) -> str:

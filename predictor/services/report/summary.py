@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from predictor.core.records import Basis, Prediction
 from predictor.core.report import Block, Bullets, Cell, Heading, Paragraph, Section, SectionId, Tone
 from predictor.core.text import plural
+from predictor.core.units import LatencyUnit
 from predictor.core.verdict import (
     VERDICT_TONES,
     budget_probability,
@@ -14,8 +15,8 @@ from predictor.core.verdict import (
     likelihood,
     verdict,
 )
-from predictor.core.wording import interval_text, number
-from predictor.services.report.comparison import latency_chart
+from predictor.core.wording import batch_of, in_unit, interval_text, number
+from predictor.services.report.comparison import has_several_batches, latency_chart
 from predictor.services.report.operators import Explained, fastest_of_each
 from predictor.services.report.request import Pair, ReportedModel, ReportRequest
 from predictor.services.report.settings import assumed
@@ -56,17 +57,35 @@ def _answer(model: ReportedModel, pairs: Sequence[Pair], request: ReportRequest)
         return Cell(f"{name} has no number on any of {targets}.", tone=Tone.WARN)
     fastest = numbers[0]
     if request.budget_ms is None:
-        runs = f"is fastest of {targets}" if len(pairs) > 1 else "is predicted"
         sure = f"; {_MEASURE_IT}" if fastest.prediction.basis is not Basis.MEASURED else ""
-        return Cell(f"{name} {runs} on {_named([fastest], request)}{sure}.")
+        most = _most_a_second(numbers, request)
+        if most:
+            runs = f"has its shortest call on {targets} on"
+        else:
+            runs = f"is fastest of {targets} on" if len(pairs) > 1 else "is predicted on"
+        return Cell(f"{name} {runs} {_named([fastest], request)}{sure}{most}.")
     within = [p for p in numbers if not is_over(p.prediction, request.budget_ms)]
     named = min(len(within) or 1, _TARGETS_NAMED)
     sentence = (
         f"{name} {_met(len(within), len(pairs), request.budget_ms)}"
         f"{_named(within or [fastest], request)}"
-        f"{_doubt(numbers, named, request, request.budget_ms)}."
+        f"{_doubt(numbers, named, request, request.budget_ms)}{_most_a_second(within, request)}."
     )
     return Cell(sentence, tone=VERDICT_TONES[verdict(fastest.prediction, request.budget_ms)])
+
+
+def _most_a_second(numbers: Sequence[Pair], request: ReportRequest) -> str:
+    """Return who does most items a second, where batches differ: calls then are not alike."""
+    if not has_several_batches(numbers):
+        return ""
+    best = max(numbers, key=lambda pair: _items_a_second(pair.prediction))
+    rate = latency_words(best.prediction, LatencyUnit.FPS)
+    return f"; most items a second: {rate} on {request.target_name(best.target)}"
+
+
+def _items_a_second(prediction: Prediction) -> float:
+    rate = in_unit(prediction.latency_ms, LatencyUnit.FPS, batch_of(prediction.configuration))
+    return rate or 0.0
 
 
 def _met(within: int, targets: int, budget_ms: float) -> str:

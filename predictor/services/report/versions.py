@@ -13,7 +13,7 @@ from predictor.core.records import Target
 from predictor.core.report import Block, Cell, Commands, Facts, Paragraph, Section, SectionId
 from predictor.core.runtimes import UNKNOWN
 from predictor.core.wording import shown
-from predictor.graph.model import Model
+from predictor.graph.model import LEADING_BATCH, NAMED_BATCH, Model
 from predictor.services.prediction.predict import resolve_targets
 from predictor.services.report.request import Asked, ReportedModel, ReportRequest
 from predictor.services.report.words import Field, table_of, words
@@ -28,10 +28,18 @@ _MODELS: tuple[Field[ReportedModel], ...] = (
 
 def versions_section(request: ReportRequest) -> Section:
     """Return versions, fingerprints and the commands."""
-    blocks: list[Block] = [Facts(tuple(_facts(request))), table_of(_MODELS, request.models)]
+    blocks: list[Block] = [Facts(tuple(_facts(request))), table_of(_MODELS, _readings(request))]
     if request.commands:
         blocks += [Paragraph("The same again, in a shell:"), Commands(request.commands)]
     return Section(SectionId.VERSIONS, "Versions and how to repeat this", tuple(blocks))
+
+
+def _readings(request: ReportRequest) -> Iterator[ReportedModel]:
+    """Yield each model, also as it was read at further batches: these have graphs of their own."""
+    for model in request.models:
+        yield model
+        for batch, read in sorted(model.batches.items()):
+            yield ReportedModel(f"{model.label}, batch {batch}", read)
 
 
 def command_line(
@@ -92,9 +100,14 @@ def command_lines(
         options = asked if target.configuration == common.configuration else _own(target, asked)
         groups.setdefault(options, []).append(target.device.id)
     names = [os.path.basename(model.path.replace("\\", "/")) for model in models]  # noqa: PTH119
-    dimensions = _set_dimensions(models) if asked.batch is None else ()
     return tuple(
-        command_line(names, devices, options, budget_ms=budget_ms, dimensions=dimensions)
+        command_line(
+            names,
+            devices,
+            options,
+            budget_ms=budget_ms,
+            dimensions=_set_dimensions(models, with_batch=options.batch is None),
+        )
         for options, devices in groups.items()
     )
 
@@ -102,13 +115,15 @@ def command_lines(
 def _own(target: Target, asked: Asked) -> Asked:
     own = target.configuration
     runtime = None if own.runtime == UNKNOWN else own.runtime
-    return Asked(runtime, own.precision, own.threads, asked.batch)
+    return Asked(runtime, own.precision, own.threads, own.batch or asked.batch)
 
 
-def _set_dimensions(models: Sequence[Model]) -> tuple[tuple[str, int], ...]:
-    """Return the open dimensions that the user has set."""
+def _set_dimensions(models: Sequence[Model], *, with_batch: bool) -> tuple[tuple[str, int], ...]:
+    """Return the open dimensions that the user has set; a batch that is asked for sets its own."""
+    left_out = () if with_batch else (NAMED_BATCH, LEADING_BATCH)
     every = (dimension for model in models for dimension in model.dynamic)
-    return tuple(dict.fromkeys((d.name, d.value) for d in every if d.value != d.default))
+    own = (d for d in every if d.value != d.default and d.reason not in left_out)
+    return tuple(dict.fromkeys((d.name, d.value) for d in own))
 
 
 def _facts(request: ReportRequest) -> Iterator[tuple[str, Cell]]:

@@ -1,26 +1,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtGui import QAction, QUndoStack
 from PySide6.QtTest import QAbstractItemModelTester
-from PySide6.QtWidgets import QDialogButtonBox, QMenu, QToolButton
+from PySide6.QtWidgets import QApplication, QDialogButtonBox, QMenu, QToolButton
 from pytestqt.qtbot import QtBot
 
 from ctm_gui import settings as table
+from ctm_gui.models.shelf import ModelShelf
 from ctm_gui.settings import Settings
 from ctm_gui.targets.choice import TargetSelection
 from ctm_gui.targets.panel import TargetsPanel, target_menu
 from ctm_gui.targets.tree_model import FAMILY_NAMES, Column, TargetsTreeModel
 from ctm_gui.targets.variant_dialog import VariantDialog
+from ctm_gui.tasks.serial import SerialWorker
 from ctm_gui.window.session import remember_targets, restore_targets
 from ctm_gui.window.workspace import Workspace
 from predictor.core.metrics import Family
 from predictor.core.records import Configuration, Device, Precision
 from predictor.services.devices.catalogue import DEFAULT_DEVICE_IDS, Catalogue
+from predictor.services.models.ingestion import IngestionWorker
 from predictor.services.prediction.predict import resolve_targets
 
 CHECK = Qt.ItemDataRole.CheckStateRole
@@ -43,8 +47,15 @@ def few() -> Catalogue:
 
 
 @pytest.fixture
-def panel(qtbot: QtBot, few: Catalogue) -> TargetsPanel:
-    panel = TargetsPanel(TargetSelection(few, ["rtx-1"]))
+def shelf(qapp: QApplication, ingestion: IngestionWorker) -> Iterator[ModelShelf]:
+    worker = SerialWorker("reader")
+    yield ModelShelf(ingestion, worker, QUndoStack())
+    worker.close()
+
+
+@pytest.fixture
+def panel(qtbot: QtBot, few: Catalogue, shelf: ModelShelf) -> TargetsPanel:
+    panel = TargetsPanel(TargetSelection(few, ["rtx-1"]), shelf)
     QAbstractItemModelTester(panel.model, QAbstractItemModelTester.FailureReportingMode.Fatal)
     qtbot.addWidget(panel)
     panel.show()
@@ -229,11 +240,13 @@ def test_favourites_follow_the_search(panel: TargetsPanel) -> None:
     assert outline(panel.model) == ["CPUs", "Raspberry", "Pi 5"]
 
 
-def test_a_device_is_predicted_with_the_configuration_that_was_chosen(qtbot: QtBot) -> None:
+def test_a_device_is_predicted_with_the_configuration_that_was_chosen(
+    qtbot: QtBot, shelf: ModelShelf
+) -> None:
     gpu = Device("gpu", "Acme GPU", "Acme", Family.GPU, {}, {}, TWO_WAYS)
-    panel = TargetsPanel(TargetSelection(Catalogue([gpu]), ["gpu"]))
+    panel = TargetsPanel(TargetSelection(Catalogue([gpu]), ["gpu"]), shelf)
     qtbot.addWidget(panel)
-    menu = target_menu(panel.selection, gpu, panel)
+    menu = target_menu(panel.selection, shelf, gpu, panel)
     choices = [action for action in menu.findChildren(QAction) if action.isCheckable()]
     assert [action.text() for action in choices] == ["pytorch, fp32 (default)", "tensorrt, fp16"]
     with qtbot.waitSignal(panel.selection.changed):
@@ -246,13 +259,15 @@ def test_a_device_is_predicted_with_the_configuration_that_was_chosen(qtbot: QtB
     assert panel.selection.configurations == {}
 
 
-def test_a_variant_is_predicted_beside_the_usual_configuration(qtbot: QtBot) -> None:
+def test_a_variant_is_predicted_beside_the_usual_configuration(
+    qtbot: QtBot, shelf: ModelShelf
+) -> None:
     gpu = Device("gpu", "Acme GPU", "Acme", Family.GPU, {}, {}, TWO_WAYS)
     stack = QUndoStack()
     selection = TargetSelection(Catalogue([gpu]), [], stack)
-    panel = TargetsPanel(selection)
+    panel = TargetsPanel(selection, shelf)
     qtbot.addWidget(panel)
-    dialog = VariantDialog(selection, gpu, panel)
+    dialog = VariantDialog(selection, shelf, gpu, panel)
     dialog.show()
     add = dialog.buttons.button(QDialogButtonBox.StandardButton.Ok)
     assert not add.isEnabled()
@@ -270,7 +285,7 @@ def test_a_variant_is_predicted_beside_the_usual_configuration(qtbot: QtBot) -> 
     stack.undo()
     assert selection.selected == ()
     stack.redo()
-    menu = target_menu(selection, gpu, panel)
+    menu = target_menu(selection, shelf, gpu, panel)
     removing = next(m for m in menu.findChildren(QMenu) if m.title() == "Remove Variant")
     removing.actions()[0].trigger()
     assert selection.selected == (gpu,)
@@ -287,12 +302,13 @@ def test_favourites_and_configurations_come_back(tmp_path: Path) -> None:
     before.set_favourite("gpu", favourite=True)
     before.set_configuration(gpu, TWO_WAYS[1])
     before.add_variant(gpu, TWO_WAYS[0])
+    before.add_variant(gpu, replace(TWO_WAYS[0], batch=8))
     settings = Settings(tmp_path / "w.ini")
     remember_targets(before, settings)
     restore_targets(after, settings)
     assert after.favourites == {"gpu"}
     assert after.configuration_of(gpu) == TWO_WAYS[1]
-    assert after.variants_of(gpu) == TWO_WAYS[:1]
+    assert after.variants_of(gpu) == (TWO_WAYS[0], replace(TWO_WAYS[0], batch=8))
 
 
 @pytest.mark.parametrize(

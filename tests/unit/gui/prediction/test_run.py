@@ -17,7 +17,7 @@ from ctm_gui.prediction.run import (
 )
 from predictor.core.errors import CancelledError
 from predictor.core.metrics import Family
-from predictor.core.records import Configuration, Device, Precision, TargetId
+from predictor.core.records import Configuration, Device, Precision, RunId, TargetId
 from tests.unit.cost.graphs import make_target
 from tests.unit.gui.compare.matrices import model_named
 
@@ -81,6 +81,8 @@ def test_a_device_in_two_configurations_is_two_targets_until_a_what_if_makes_the
     assert [target.device for target in listed] == [devices[0]] * 2, "its usual one stays the first"
     edited = compare(MODELS[:1], devices, WhatIf(), known={"d": replace(devices[0], name="Old")})
     assert edited.targets[0].device.name == "D"
-    assert place_of(both.targets, both.targets[1].id) == 1
-    assert place_of(both.targets[:1], both.targets[1].id) == 0, "the first of its device"
-    assert place_of(both.targets, None) == place_of(both.targets, TargetId("x", "", "", 0)) == 0
+    assert place_of(both.targets, both.targets[1].run_id) == 1
+    assert place_of(both.targets[:1], both.targets[1].run_id) == 0, "the first of its device"
+    assert (
+        place_of(both.targets, None) == place_of(both.targets, RunId(TargetId("x", "", "", 0))) == 0
+    )
