@@ -60,7 +60,6 @@ class _Answer:
             return f"{name}: {self._lower_limit(int(numbers[0]))}"
         places = numbers.tolist()
         parts = self._fastest(places) if self.budget_ms is None else self._against_budget(places)
-        parts += self._most_a_second(places)
         if numbers.size < rows.size:
             parts = [*parts, f"{rows.size - numbers.size} not predictable"]
         return f"{name}: {'; '.join(parts)}"
@@ -77,7 +76,7 @@ class _Answer:
 
     def _fastest(self, rows: list[int]) -> list[str]:
         best, *others = rows
-        parts = [f"{self._shortest(rows)} {self._words(best)}" if others else self._words(best)]
+        parts = [f"{self._shortest} {self._words(best)}" if others else self._words(best)]
         low_ms, best_ms = self.columns.low80_ms, self.columns.latency_ms[best]
         batch = self.columns.batch
         # NaN compares false: a row without an interval is no rival.
@@ -85,13 +84,11 @@ class _Answer:
         if rivals:
             also = f" and {len(rivals) - 1} more" if len(rivals) > 1 else ""
             parts.append(f"{self._place(rivals[0])}{also} may be faster: measure to be sure")
-        return parts
+        return [*parts, *self._most_a_second(rows)]
 
     def _against_budget(self, rows: list[int]) -> list[str]:
         assert self.budget_ms is not None  # noqa: S101 - sentence() asks only with a budget
-        budget = (
-            f"{number(self.budget_ms)} ms{' a call' if self._has_several_batches(rows) else ''}"
-        )
+        budget = f"{number(self.budget_ms)} ms{' a call' if self._has_several_batches else ''}"
         count = int((self.columns.latency_ms[rows] <= self.budget_ms).sum())
         of_targets = f"{count or 'none'} of {plural(len(rows), 'target')}"
         if len(rows) == 1:
@@ -101,30 +98,29 @@ class _Answer:
             parts = [f"{of_targets} meets {budget}, nearest {self._with_chance(rows[0])}"]
         else:
             verb = "meets" if count == 1 else "meet"
-            parts = [
-                f"{of_targets} {verb} {budget}, {self._shortest(rows)} {self._with_chance(rows[0])}"
-            ]
+            parts = [f"{of_targets} {verb} {budget}, {self._shortest} {self._with_chance(rows[0])}"]
             if len(self.columns.models) == 1 and count < len(rows):
                 parts.append(f"nearest miss {self._with_chance(rows[count])}")
-        return [*parts, *self._to_measure(rows)]
+        return [*parts, *self._most_a_second(rows), *self._to_measure(rows)]
 
-    def _has_several_batches(self, rows: list[int]) -> bool:
-        return np.unique(self.columns.batch[rows]).size > 1
+    @property
+    def _has_several_batches(self) -> bool:
+        """Whether the model's calls hold different batches, so that their times are not alike."""
+        return np.unique(self.columns.batch[self.columns.model == self.model]).size > 1
 
-    def _shortest(self, rows: list[int]) -> str:
-        """Name the least latency: of calls with several batches it is no matter of speed alone."""
-        return "shortest call" if self._has_several_batches(rows) else "fastest"
+    @property
+    def _shortest(self) -> str:
+        return "shortest call" if self._has_several_batches else "fastest"
 
-    def _most_a_second(self, rows: list[int]) -> list[str]:
-        """Return who does most items a second within the budget, where batches differ."""
+    def _most_a_second(self, rows: list[int]) -> Iterator[str]:
+        """Yield where most items a second are done within the budget, if batches differ."""
         columns, limit_ms = self.columns, self.budget_ms or np.inf
         within = [row for row in rows if columns.latency_ms[row] <= limit_ms]
-        if not within or not self._has_several_batches(rows):
-            return []
-        best = min(within, key=lambda row: columns.latency_ms[row] / columns.batch[row])
-        latency_ms, batch = columns.rows[best].prediction.latency_ms, int(columns.batch[best])
-        rate = latency_text(latency_ms, LatencyUnit.FPS, batch)
-        return [f"most a second {rate} on {self._place(best)}"]
+        if within and self._has_several_batches:
+            best = min(within, key=lambda row: columns.latency_ms[row] / columns.batch[row])
+            latency_ms, batch = float(columns.latency_ms[best]), int(columns.batch[best])
+            rate = latency_text(latency_ms, LatencyUnit.FPS, batch)
+            yield f"most a second {rate} on {self._place(best)}"
 
     def _to_measure(self, rows: list[int]) -> Iterator[str]:
         """Yield where a measurement would tell most: where the chance is nearest to a half."""
@@ -145,9 +141,14 @@ class _Answer:
         prediction = self._prediction(row)
         batch = batch_of(prediction.configuration)
         measured = " measured" if prediction.basis is Basis.MEASURED else ""
-        latency = latency_text(prediction.latency_ms, self.unit, batch)
-        words = f"{latency}{measured} on {self._place(row)}"
-        low, high = interval_in_unit(prediction, self.unit)
+        # A rate does not tell how long a call takes where each holds another batch.
+        unit = self.unit
+        if unit is LatencyUnit.FPS and self._has_several_batches:
+            unit = LatencyUnit.MS
+        words = (
+            f"{latency_text(prediction.latency_ms, unit, batch)}{measured} on {self._place(row)}"
+        )
+        low, high = interval_in_unit(prediction, unit)
         # Beside a chance the interval is only for the reader of one model: three would be a wall.
         is_short = len(self.columns.models) > 1 and self.budget_ms is not None
         if low is None or high is None or is_short:

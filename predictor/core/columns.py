@@ -231,8 +231,11 @@ def _time(
     )
 
 
-def _device(row: PredictionRow, _: TableContext) -> str:
-    return shown(row.device_name)
+def _device(row: PredictionRow, context: TableContext) -> str:
+    name = shown(row.device_name)
+    # The column of the batch may be out of view.
+    is_named = row.batch and context.place is Place.COMPARE
+    return f"{name}, batch {row.batch}" if is_named else name
 
 
 def _runtime(row: PredictionRow, context: TableContext) -> str:

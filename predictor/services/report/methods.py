@@ -65,7 +65,10 @@ _LIMITS = (
         "Facts of devices are as their sources state them; no fact is assumed. One that is missing "
         "leaves out what needs it."
     ),
-    "FPS is batch / latency, one run after the other.",
+    (
+        "FPS is batch / latency, one run after the other. A latency and a budget are of one run: "
+        "every input of a batch waits for the whole."
+    ),
     (
         "Operators that are unknown or lie in a loop of unknown length are counted as far as the "
         "file tells."

@@ -67,7 +67,7 @@ def _answer(model: ReportedModel, pairs: Sequence[Pair], request: ReportRequest)
     within = [p for p in numbers if not is_over(p.prediction, request.budget_ms)]
     named = min(len(within) or 1, _TARGETS_NAMED)
     sentence = (
-        f"{name} {_met(len(within), len(pairs), request.budget_ms)}"
+        f"{name} {_met(len(within), pairs, request.budget_ms)}"
         f"{_named(within or [fastest], request)}"
         f"{_doubt(numbers, named, request, request.budget_ms)}{_most_a_second(within, request)}."
     )
@@ -88,8 +88,9 @@ def _items_a_second(prediction: Prediction) -> float:
     return rate or 0.0
 
 
-def _met(within: int, targets: int, budget_ms: float) -> str:
-    budget = f"the budget of {number(budget_ms)} ms on"
+def _met(within: int, pairs: Sequence[Pair], budget_ms: float) -> str:
+    call = " a call" if has_several_batches(pairs) else ""
+    budget, targets = f"the budget of {number(budget_ms)} ms{call} on", len(pairs)
     if targets == 1:
         return f"{'meets' if within else 'misses'} {budget} its target: "
     every = plural(targets, "target")

@@ -1,5 +1,7 @@
 """The sentences over the chart: verdict, chance, what to measure; unknown cost never leads."""
 
+from dataclasses import replace
+
 import pytest
 
 from ctm_gui.compare.answers import summary
@@ -99,3 +101,46 @@ def test_a_device_in_several_configurations_is_named_with_each(make_row):
 def test_a_model_without_any_number_says_why(make_row, budget_ms):
     row = make_row("npu", None, problem="not supported: fp32")
     assert said([row], budget_ms) == "resnet50: no number: not supported: fp32"
+
+
+def of_batch(row, batch):
+    """A row whose target asks for a batch."""
+    configuration = replace(row.prediction.configuration, batch=batch)
+    return replace(
+        row, prediction=replace(row.prediction, configuration=configuration), batch=batch
+    )
+
+
+def test_calls_of_several_batches_are_not_ranked_by_their_time_alone(make_row):
+    rows = [
+        make_row("gpu", 4.0, low80_ms=3.0, high80_ms=6.0),  # 250 a second
+        of_batch(make_row("gpu", 16.0, low80_ms=2.0, high80_ms=32.0), 8),  # 500 a second
+        of_batch(make_row("gpu", 64.0), 40),  # 625 a second
+    ]
+    gpu = "GPU (ncnn, fp32, 4 threads{})"
+    one, eight, forty = (gpu.format(words) for words in ("", ", batch 8", ", batch 40"))
+    # The second reaches below the first and is no rival of it: it holds eight times as much.
+    expected = f"resnet50: shortest call 4 ms on {one}, likely 3 to 6; most a second 625 FPS on"
+    assert said(rows) == f"{expected} {forty}"
+    assert said(rows, unit=LatencyUnit.FPS) == f"{expected} {forty}"
+    assert said(rows, 20.0) == (
+        f"resnet50: 2 of 3 targets meet 20 ms a call, shortest call 4 ms on {one}, likely 3 to 6 "
+        f"(> 99 % sure); nearest miss 64 ms on {forty}; most a second 500 FPS on {eight}; "
+        f"to be sure, measure on {eight}"
+    )
+    assert said(rows, 1.0).startswith("resnet50: none of 3 targets meets 1 ms a call, nearest 4 ms")
+    assert "most a second" not in said(rows, 1.0)
+
+
+def test_many_models_of_several_batches_have_a_shortest_call(make_row):
+    rows = [make_row("gpu", 4.0, model) for model in "abcd"]
+    assert "; fastest: a on GPU (4 ms)" in said(rows)
+    assert "; shortest call: a on GPU" in said([*rows, of_batch(make_row("gpu", 9.0, "a"), 8)])
+
+
+def test_by_rate_the_largest_batch_leads_the_chart(make_row):
+    rows = [make_row("gpu", 4.0), of_batch(make_row("gpu", 16.0), 8), make_row("pi", 10.0)]
+    groups = target_groups(ComparisonColumns(rows))
+    assert len(groups) == 3, "one of a batch is a target of its own"
+    for unit, order in ((LatencyUnit.MS, [0, 2, 1]), (LatencyUnit.FPS, [1, 0, 2])):
+        assert groups.ordered(GroupOrder.LATENCY, unit).rows.tolist() == order

@@ -199,3 +199,10 @@ def test_a_wide_span_asks_for_a_logarithmic_axis(make_row):
         ComparisonColumns([make_row("a", 1.0), make_row("b", 9.0), make_row("c", None)])
     )
     assert not prefers_log(ComparisonColumns([make_row("a", 1.0)]))
+
+
+def test_labels_tell_items_a_second_where_batches_differ(make_row):
+    rows = [make_row("a", 4.0), make_row("b", 16.0, batch=8)]
+    assert [bar.label for bar in bars(laid_out(rows))] == ["4 ms · 250 FPS", "16 ms · 500 FPS"]
+    assert [bar.label for bar in bars(laid_out(rows, LatencyUnit.FPS))] == ["250 FPS", "500 FPS"]
+    assert [bar.label for bar in bars(laid_out(rows[:1]))] == ["4 ms"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from pytestqt.qtbot import QtBot
@@ -18,7 +19,7 @@ from ctm_gui.tasks.serial import SerialWorker
 from predictor.core.units import LatencyUnit
 from predictor.services.prediction.operator_difference import Change
 from tests.unit.graph.operator_graphs import Named
-from tests.unit.gui.compare.matrices import comparison_of
+from tests.unit.gui.compare.matrices import comparison_of, model_named
 
 OPERATORS = {
     "first": [Named(name="/a/x"), Named("Relu", name="/b/x"), Named("Add", name="/c/x")],
@@ -126,3 +127,23 @@ def test_nothing_is_computed_while_nobody_looks(qtbot: QtBot, worker: SerialWork
     with qtbot.waitSignal(presenter.difference_changed):
         presenter.set_active(active=True)
     assert presenter.difference is not None
+
+
+def test_a_batch_has_its_own_operators(qtbot: QtBot, worker: SerialWorker) -> None:
+    comparison = comparison_of({"first": [1.0, 4.0], "second": [1.0, 4.0]}, OPERATORS)
+    own, other = comparison.targets
+    shapes = [Named(name="/a/x", shape=(8, 4)), Named("Add", name="/c/x")]
+    targets = (own, replace(other, configuration=replace(other.configuration, batch=8)))
+    models = tuple(
+        replace(each, batches={8: model_named(each.label, shapes)}) for each in comparison.models
+    )
+    presenter = DifferencePresenter(worker)
+    presenter.set_active(active=True)
+    presenter.set_comparison(replace(comparison, models=models, targets=targets))
+    qtbot.waitUntil(lambda: presenter.settled)
+    at_eight = DifferenceGrid(presenter.difference, 1, LatencyUnit.MS)
+    assert cells(at_eight, "change") == ["same", "same"]
+    assert cells(at_eight, "shape")[0] == "8×4"
+    assert at_eight.mask("", Change.SAME).tolist() == [True, True]
+    assert cells(DifferenceGrid(presenter.difference, 0, LatencyUnit.MS), "change")[0] == "changed"
+    assert "—" not in cells(TargetsGrid(presenter.difference, LatencyUnit.MS), "after")

@@ -164,3 +164,10 @@ def test_the_filter_looks_through_names_configuration_and_problem(make_row):
 def test_only_a_number_can_be_over(make_row):
     assert not is_over(make_row(latency_ms=None).prediction, 1.0)
     assert is_over(make_row(latency_ms=2.0).prediction, 1.0)
+
+
+def test_details_of_a_batch_tell_what_an_item_takes(make_row):
+    assert "8 items a call: 2 ms each, 500 FPS" in details(
+        make_row(latency_ms=16.0, batch=8), LatencyUnit.MS, None
+    )
+    assert "items a call" not in details(make_row(latency_ms=16.0), LatencyUnit.MS, None)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ctm_gui.prediction import run as prediction_run
 from ctm_gui.prediction.run import (
@@ -15,9 +18,11 @@ from ctm_gui.prediction.run import (
     place_of,
     target_names,
 )
-from predictor.core.errors import CancelledError
+from predictor.core.errors import CancelledError, InputError
 from predictor.core.metrics import Family
 from predictor.core.records import Configuration, Device, Precision, RunId, TargetId
+from predictor.graph.model import Model
+from predictor.graph.scaling import at_batch
 from tests.unit.cost.graphs import make_target
 from tests.unit.gui.compare.matrices import model_named
 
@@ -86,3 +91,63 @@ def test_a_device_in_two_configurations_is_two_targets_until_a_what_if_makes_the
     assert (
         place_of(both.targets, None) == place_of(both.targets, RunId(TargetId("x", "", "", 0))) == 0
     )
+
+
+GPU = DEVICES[0]
+
+
+def on_batches(*batches: int) -> list[Device]:
+    """A device once for each batch, as the ticked targets give it."""
+    usual = GPU.configurations[0]
+    ways = [replace(usual, batch=batch) for batch in batches]
+    return [replace(GPU, configurations=(way, *GPU.configurations)) for way in ways]
+
+
+def read_at(model: Model, batch: int) -> Model:
+    graph = replace(at_batch(model.graph, batch), fingerprint=f"{model.graph.fingerprint}@{batch}")
+    return replace(model, graph=graph)
+
+
+def test_each_batch_is_a_row_of_the_graph_that_was_read_at_it() -> None:
+    first, second = MODELS[:2]
+    read = {8: read_at(first.model, 8)}
+    refused = {8: InputError("m2.onnx", "it cannot run at batch 8: pinned", "export it again")}
+    models = [replace(first, batches=read), replace(second, batches=refused)]
+    comparison = compare(models, on_batches(0, 8, 16), WhatIf())
+    assert [(row.batch, row.prediction.configuration.batch) for row in comparison.rows] == [
+        (0, 1), (8, 8), (16, 16), (0, 1), (8, 8), (16, 16)
+    ]  # fmt: skip
+    predictions = [row.prediction for row in comparison.rows]
+    assert predictions[1].fingerprint == "m1.onnx@8"
+    assert predictions[2].problem == "being read at batch 16"
+    assert predictions[4].problem == "it cannot run at batch 8: pinned; export it again"
+    assert comparison.predicted == 6
+    assert comparison.pair(0, 1)[0].model is read[8]
+    assert comparison.pair(1, 0)[0].model is second.model
+    assert comparison.readings == [first.model, read[8], second.model]
+    assert target_names(comparison.targets) == [
+        f"Made Up 1 (pytorch, fp32{batch})" for batch in ("", ", batch 8", ", batch 16")
+    ]
+    # As if the batch were that of the model itself.
+    alone = compare([ComparedModel(1, "m1", read[8])], DEVICES, WhatIf()).rows[0].prediction
+    assert predictions[1].latency_ms == alone.latency_ms
+    assert place_of(comparison.targets, comparison.targets[2].run_id) == 2
+
+
+def test_a_what_if_batch_takes_the_place_of_those_of_the_targets() -> None:
+    comparison = compare(MODELS[:1], on_batches(0, 8, 16), WhatIf(batch=4))
+    assert [target.configuration.batch for target in comparison.targets] == [0]
+    assert comparison.rows[0].prediction.latency_ms is not None
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.sets(st.integers(1, 512), min_size=2, max_size=4))
+def test_a_call_with_more_in_it_is_never_shorter(batches: set[int]) -> None:
+    model = MODELS[0].model
+    ascending = sorted(batches)
+    compared = replace(MODELS[0], batches={n: read_at(model, n) for n in ascending})
+    rows = compare([compared], on_batches(0, *ascending), WhatIf()).rows
+    times = [row.prediction.latency_ms or 0.0 for row in rows]
+    assert all(after >= before * (1 - 1e-6) for before, after in pairwise(times))
+    bounds = [row.prediction.bound_ms for row in rows]
+    assert all(b is None or b <= t * (1 + 1e-6) for b, t in zip(bounds, times, strict=True))

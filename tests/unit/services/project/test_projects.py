@@ -148,6 +148,21 @@ def test_an_empty_store_gets_everything(mine: History, project: Project, tmp_pat
     assert signatures.every(mine._database)[0].active
 
 
+def test_a_model_at_two_batches_comes_through_as_two(mine: History, tmp_path: Path) -> None:
+    models = [NET, small_model(batch=8)]
+    made = predictions_of(*models)
+    mine.record(models, made)
+    mine.projects.export(tmp_path / "batches.ctmproject")
+    with open_history(tmp_path / "other.sqlite") as other:
+        take(other, read_project(tmp_path / "batches.ctmproject"))
+        theirs = [each.prediction for each in other.past.read(10).predictions]
+    by_batch = {(p.fingerprint, p.device_id, p.configuration.batch): p.latency_ms for p in made}
+    assert len(by_batch) == 4
+    assert {
+        (p.fingerprint, p.device_id, p.configuration.batch): p.latency_ms for p in theirs
+    } == by_batch
+
+
 def test_importing_again_changes_nothing(full: History, project: Project, tmp_path: Path) -> None:
     before = full.projects.export(tmp_path / "before").project
     plan = take(full, project)

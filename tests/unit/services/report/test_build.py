@@ -30,10 +30,11 @@ from predictor.core.report import (
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import number
 from predictor.graph.model import Model
-from predictor.services.prediction.predict import OperatorTable, explain
+from predictor.graph.scaling import at_batch
+from predictor.services.prediction.predict import OperatorTable, explain, predict
 from predictor.services.prediction.sensitivity import Sensitivity, sensitivity_of
 from predictor.services.report.build import build_report
-from predictor.services.report.request import Asked, ReportRequest, labelled
+from predictor.services.report.request import Asked, ReportedModel, ReportRequest, labelled
 from predictor.services.signatures.adaptation import ADAPTATIONS
 from tests.unit.cost.graphs import Op
 from tests.unit.services.prediction.test_predict import make_model
@@ -533,3 +534,63 @@ def test_the_matrix_has_a_number_a_cell_and_the_darkest_is_the_slowest() -> None
     assert matrix.values[1] == (0.0, 0.0)
     assert matrix.texts[1][0] == "—"
     assert matrix.cells()[0][0] == number(request.predictions[0].latency_ms)
+
+
+def batched_request() -> ReportRequest:
+    """Return a request of FAST at the model's own batch, and at 8."""
+    own = make_model(*TWO)
+    graph = replace(at_batch(own.graph, 8), fingerprint="8" * 64)
+    eight = replace(own, graph=graph)
+    at_eight = replace(FAST, configuration=replace(FAST.configuration, batch=8))
+    (first,), (second,) = (predict([model], [FAST], "roofline") for model in (own, eight))
+    resolved = replace(second.configuration, batch=8)
+    return make_request(
+        targets=(FAST, at_eight),
+        models=(ReportedModel("net.onnx", own, {8: eight}),),
+        predictions=(first, replace(second, configuration=resolved)),
+    )
+
+
+def test_a_batch_has_rows_operators_and_a_fingerprint_of_its_own() -> None:
+    request = batched_request()
+    own, eight = request.predictions
+    report = build_report(request)
+
+    (table,) = of_kind(report, SectionId.COMPARISON, Table)
+    assert [cell.value for cell in column(table, "latency")] == [own.latency_ms, eight.latency_ms]
+    assert own.latency_ms
+    assert eight.latency_ms
+    rates = [1e3 / own.latency_ms, 8e3 / eight.latency_ms]
+    assert [cell.value for cell in column(table, "fps")] == pytest.approx(rates)
+    assert [cell.text for cell in column(table, "configuration")][1].endswith("batch 8")
+    operators = of_kind(report, SectionId.OPERATORS, Table)
+    macs = [sum(cell.value for cell in column(each, "macs")) for each in operators]
+    assert macs == [1.1e9, 8.8e9]
+    (prints,) = of_kind(report, SectionId.VERSIONS, Table)
+    assert [cell.text for cell in column(prints, "model")] == ["net.onnx", "net.onnx, batch 8"]
+    assert column(prints, "fingerprint")[1].text == "8" * 64
+    settings = of_kind(report, SectionId.SETTINGS, Table)[0]
+    assert [cell.text for cell in column(settings, "batch")] == ["model default", "8"]
+    facts = dict(of_kind(report, SectionId.MODELS, Facts)[0].rows)
+    assert facts["At batch 8"].text.startswith("8.8 G MACs")
+
+
+def test_the_answer_tells_the_shortest_call_from_who_does_most_a_second() -> None:
+    request = batched_request()
+    own, eight = request.predictions
+    rate = number(8e3 / (eight.latency_ms or 0.0))
+
+    def answer(budget_ms: float | None) -> str:
+        report = build_report(replace(request, budget_ms=budget_ms), [SectionId.SUMMARY])
+        return bullet_texts(report, SectionId.SUMMARY)[0]
+
+    assert "has its shortest call on 2 targets on Fast, " in answer(None)
+    assert answer(None).endswith(
+        f"; most items a second: {rate} FPS on Fast, pytorch, fp32, batch 8."
+    )
+    assert "a call on all 2 targets" in answer(1e3)
+    assert "most items a second" not in answer(own.latency_ms)
+    (chart,) = of_kind(build_report(request), SectionId.SUMMARY, BarChart)
+    assert chart.bars[1].text.endswith(f"{rate} FPS")
+    alike = of_kind(build_report(make_request()), SectionId.COMPARISON, Table)[0]
+    assert "fps" not in [each.key for each in alike.columns]

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from predictor.core.errors import HostError, InputError
+from predictor.core.records import DynamicDimension
 from predictor.core.report import BarChart, Report
+from predictor.graph.model import NAMED_BATCH
 from predictor.services.report.build import build_report
 from predictor.services.report.files import (
     SCHEMA,
@@ -159,3 +162,19 @@ def test_targets_of_another_configuration_have_a_line_of_their_own() -> None:
     assert "--device fast -o" in usual
     assert "--runtime onnxruntime" in own
     assert "--threads 2" in own
+    assert "--batch" not in own
+
+
+def test_a_batch_of_a_target_is_an_option_and_takes_the_place_of_its_dimension() -> None:
+    dynamic = (
+        DynamicDimension("n", 4, 1, NAMED_BATCH),
+        DynamicDimension("length", 7, 128, "named like a sequence length"),
+    )
+    model = replace(make_request().models[0].model, dynamic=dynamic)
+    at_eight = replace(FAST, configuration=replace(FAST.configuration, batch=8))
+
+    own, eight = command_lines([model], [FAST, at_eight], Asked(), None)
+    assert "--dim n=4 --dim length=7" in own
+    assert "--batch 8" in eight
+    assert "--dim length=7" in eight
+    assert "--dim n=" not in eight
