@@ -11,16 +11,18 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialogButtonBox, QWidget
 from pytestqt.qtbot import QtBot
 
+from ctm_gui.application import Application
 from ctm_gui.compare.answers import summary
 from ctm_gui.compare.columns import ComparisonColumns
 from ctm_gui.prediction.run import Comparison, target_names
 from ctm_gui.targets.variant_dialog import VariantDialog
 from ctm_gui.window.workspace import Workspace
 from predictor.core.errors import CtmError
-from predictor.core.records import Configuration, Device, Precision
+from predictor.core.records import Basis, Configuration, Device, Precision
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import number
 from predictor.services.history.history import open_history
+from predictor.services.history.past_predictions import NewTruth
 from predictor.services.prediction.predict import explain
 from tests.gui.conftest import MakeModel
 
@@ -211,3 +213,50 @@ def test_a_cancelled_reading_is_said_and_reloading_reads_it(
     opened.shelf.read_again(0)
     settle(opened)
     assert all(row.prediction.latency_ms for row in opened.comparison.rows)
+
+
+def test_what_was_measured_at_a_batch_stands_in_its_row_alone(
+    qtbot: QtBot, opened: Workspace, gpu: Device, settle: Settle
+) -> None:
+    opened.selection.add_variant(gpu, at_batch(gpu, 8))
+    settle(opened)
+    eighth = opened.comparison.rows[1].prediction
+    history = opened.history
+    with qtbot.waitSignal(history.record_found, timeout=10_000) as found:
+        history.find(eighth, gpu.name)
+    stored = found.args[0]
+    assert stored.prediction.configuration.batch == 8
+    # 400 items a second: a call of 8 takes 20 ms.
+    history.add_truth(stored, NewTruth("400", LatencyUnit.FPS))
+
+    def bases() -> list[Basis | None]:
+        return [row.prediction.basis for row in opened.comparison.rows]
+
+    qtbot.waitUntil(lambda: Basis.MEASURED in bases(), timeout=10_000)
+    settle(opened)
+    again, measured = (row.prediction for row in opened.comparison.rows)
+    assert measured.latency_ms == pytest.approx(20.0)
+    assert measured.predicted_ms == pytest.approx(eighth.latency_ms)
+    assert again.basis is Basis.PROBED, "it tells of the target, and so of the other row"
+
+
+def test_the_next_session_has_the_batch_again(
+    qtbot: QtBot, make_application: Callable[..., Application], make_model: MakeModel
+) -> None:
+    path = make_model("chain.onnx", batch="batch")
+    before = make_application()
+    before.start()
+    gpu = before.workspace.library.by_id()[GPU]
+    before.workspace.open_paths([str(path)])
+    before.workspace.selection.add_variant(gpu, at_batch(gpu, 8))
+    qtbot.waitUntil(lambda: 8 in batches_of(before.workspace), timeout=30_000)
+    before.window.close()
+    before.close()
+    after = make_application()
+    after.start()
+    qtbot.waitUntil(lambda: 8 in batches_of(after.workspace), timeout=30_000)
+
+
+def batches_of(workspace: Workspace) -> list[int]:
+    predictions = [row.prediction for row in workspace.comparison.rows]
+    return [p.configuration.batch for p in predictions if p.latency_ms is not None]
