@@ -131,9 +131,12 @@ def _doubt(numbers: Sequence[Pair], named: int, request: ReportRequest, budget_m
 
 def _with_latency(pair: Pair, request: ReportRequest) -> str:
     """Name a target with its latency and, where there is an interval, its odds of meeting."""
-    words = [latency_words(pair.prediction, request.unit)]
+    # A rate does not tell how long a call takes where each holds another batch.
+    is_alike = request.unit is not LatencyUnit.FPS or not has_several_batches([*request.pairs()])
+    unit = request.unit if is_alike else LatencyUnit.MS
+    words = [latency_words(pair.prediction, unit)]
     if request.budget_ms is None:
-        interval = interval_text(pair.prediction, request.unit)
+        interval = interval_text(pair.prediction, unit)
         words += [f"80 % interval {interval}"] if pair.prediction.low80_ms is not None else []
     else:
         if is_over(pair.prediction, request.budget_ms):

@@ -590,6 +590,8 @@ def test_the_answer_tells_the_shortest_call_from_who_does_most_a_second() -> Non
     )
     assert "a call on all 2 targets" in answer(1e3)
     assert "most items a second" not in answer(own.latency_ms)
+    by_rate = build_report(replace(request, unit=LatencyUnit.FPS), [SectionId.SUMMARY])
+    assert bullet_texts(by_rate, SectionId.SUMMARY)[0] == answer(None), "a call is told by its time"
     (chart,) = of_kind(build_report(request), SectionId.SUMMARY, BarChart)
     assert chart.bars[1].text.endswith(f"{rate} FPS")
     alike = of_kind(build_report(make_request()), SectionId.COMPARISON, Table)[0]
