@@ -409,10 +409,11 @@ def test_only_an_accelerator_has_a_twin(family: Family, rate: float, is_twin: bo
         np.full(known.usual.shape, np.exp(0.1 * covariance / 0.36))
     )
     assert known.variance == pytest.approx([0.31 - covariance**2 / 0.36])
-    # In words and in its record it is another device with the chip all the same, but no surer than
-    # the one that stands for it.
+    # In words and in its record it is another device with the chip all the same; but it is no surer
+    # than the one that stands for it.
     assert known.evidence[0].startswith("from measured, which has the same chip or cores (pytorch")
-    assert known.wide[:, 0].tolist() == estimate.of([measured if is_twin else near]).wide.ravel()
+    width = MEASURED if is_twin else NEAR
+    assert known.wide[:, 0].tolist() == [width.wide80, width.wide95]
     assert not any(estimate.have_measured([asked]))
 
 
