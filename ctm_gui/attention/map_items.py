@@ -20,8 +20,15 @@ _LABELS_PX = (40, 150)
 _BAR_PX = 54
 _END = Qt.TextElideMode.ElideRight
 _START = Qt.TextElideMode.ElideLeft  # paths differ at their ends
-_TITLES = ("Operators look at metrics", "Metrics look at operators")
-_UNITS = ("share of attention, each row 100 %", "share of attention, each column 100 %")
+# Of the maps of a network, and of those that are shares of time.
+_TITLES = (
+    ("Operators look at metrics", "Metrics look at operators"),
+    ("What operators wait for", "Which operators wait for it"),
+)
+_UNITS = (
+    ("share of attention, each row 100 %", "share of attention, each column 100 %"),
+    ("share of time, each row 100 %", "share of time, each column 100 %"),
+)
 _COLOURS = 1024
 _BAR_STEPS = 4
 
@@ -121,7 +128,7 @@ class MetricNames(PaintedAxis):
         for backward in (False, True):
             x = rect.left() + layout.start(backward=backward) * column_px
             room = QRectF(x, rect.top(), layout.metrics * column_px, rect.height())
-            self._title(painter, room, _TITLES[backward])
+            self._title(painter, room, _TITLES[layout.summary.is_time][backward])
             for metric, label in enumerate(self._labels):
                 place = QRectF(x + metric * column_px, room.top(), column_px, room.height())
                 cell = self._state.cell
@@ -173,7 +180,8 @@ class ColourBars(PaintedAxis):
         for backward in (False, True):
             x = rect.left() + layout.start(backward=backward) * column_px
             room = QRectF(x, rect.top() + 6, layout.metrics * column_px, rect.height() - 6)
-            self._bar(painter, room, layout.scale(backward=backward), _UNITS[backward])
+            unit = _UNITS[layout.summary.is_time][backward]
+            self._bar(painter, room, layout.scale(backward=backward), unit)
 
     def _bar(self, painter: QPainter, room: QRectF, scale: tuple[float, float], unit: str) -> None:
         theme = self._state.theme

@@ -20,7 +20,7 @@ from ctm_gui.widgets.grid import (
 )
 from ctm_gui.widgets.ordering import FloatArray, IndexArray, text_ranks
 from predictor.core.records import Device
-from predictor.core.text import plural
+from predictor.core.text import plural, uncapitalised
 from predictor.core.wording import NOTHING, percent, shown
 from predictor.services.prediction.attention import (
     AttentionMaps,
@@ -46,8 +46,8 @@ class AttentionRows:
         types: types of the operators; empty texts where rows are types themselves.
         counts: number of operators of each row, intp [R].
         latency_share: their part of the latency, float64 [R], 0 to 1.
-        to_metrics: float32 [R, K], the attention of a row to each metric; rows add up to 1. A
-            type's is the mean of its operators'.
+        to_metrics: float32 [R, K], the attention of a row to each metric; rows add up to 1, and to
+            0 where they are shares of no time. A type's is the mean of its operators'.
         from_metrics: float32 [R, K], the part of each metric's attention that goes to a row;
             columns add up to 1.
         row_of: row of each operator, intp [N].
@@ -83,30 +83,42 @@ class AttentionRows:
 
 def _by_operator(table: OperatorTable, attention: AttentionMaps) -> AttentionRows:
     count = len(table.names)
+    to_metrics = attention.operator_to_metric
+    if attention.is_time:
+        # No time has no shares: equal ones would be read as such.
+        to_metrics = np.where(table.share[:, None] > 0, to_metrics, np.float32(0.0))
     return AttentionRows(
         names=table.names,
         types=table.op_types,
         counts=np.ones(count, dtype=np.intp),
         latency_share=table.share,
-        to_metrics=attention.operator_to_metric,
+        to_metrics=to_metrics,
         # float32 [K, N] to [N, K].
         from_metrics=np.ascontiguousarray(attention.metric_to_operator.T),
         row_of=np.arange(count, dtype=np.intp),
     )
 
 
-def _by_type(rows: AttentionRows) -> AttentionRows:
-    """Gather operators of one type, in the order of each type's first operator."""
+def _by_type(rows: AttentionRows, weights: FloatArray) -> AttentionRows:
+    """Gather operators of one type, in the order of each type's first operator.
+
+    Args:
+        rows: a row an operator, N.
+        weights: of the operators in the mean of their type, float64 [N].
+    """
     types = tuple(dict.fromkeys(rows.types))
     code_of = {kind: code for code, kind in enumerate(types)}
     row_of = np.fromiter((code_of[kind] for kind in rows.types), np.intp, len(rows))
+    weighted = (rows.to_metrics * weights[:, None]).astype(np.float32)
     counts = np.bincount(row_of, minlength=len(types))
+    whole = np.bincount(row_of, weights, len(types))[:, None]
+    means = _summed(weighted, row_of, counts) / np.where(whole > 0, whole, 1.0)
     return AttentionRows(
         names=types,
         types=("",) * len(types),
         counts=counts,
         latency_share=np.bincount(row_of, rows.latency_share, len(types)).astype(np.float64),
-        to_metrics=(_summed(rows.to_metrics, row_of, counts) / counts[:, None]).astype(np.float32),
+        to_metrics=means.astype(np.float32),
         from_metrics=_summed(rows.from_metrics, row_of, counts),
         row_of=row_of,
     )
@@ -153,14 +165,20 @@ class AttentionSummary:
     @cached_property
     def types(self) -> AttentionRows:
         """One row a type of operator."""
-        return _by_type(self.operators)
+        rows = self.operators
+        return _by_type(rows, rows.latency_share if self.is_time else np.ones(len(rows)))
+
+    @property
+    def is_time(self) -> bool:
+        """Whether the weights are shares of time, and none of a network."""
+        return self.attention.is_time
 
     def meaning(self) -> str:
         """Return the meaning of the weights: a sentence a line, two of them."""
-        if self.attention.is_time:
+        if self.is_time:
             return (
-                "Estimated, so the weights are shares of time: of an operator's, by the rate that "
-                "it waits for; of a rate's, by operator.\n"
+                "Shares of time, estimated: left, what the time of each operator goes to; right, "
+                "in which operators that time is.\n"
                 "A rate that is 1 % higher makes an operator faster by its share of 1 %."
             )
         blend = self.attention.blend
@@ -176,30 +194,57 @@ class AttentionSummary:
         """Return the metrics that the slowest rows attend to most, in a sentence."""
         seen = attention_peak(rows.to_metrics)
         slowest = np.argsort(-rows.latency_share, kind="stable")[:_PAIRS_NAMED]
-        if slowest.size > 1 and (seen.share[slowest] < _EVEN / len(self.labels)).all():
-            return f"{self._pair(rows, int(slowest[0]), seen)}; so are the next slowest"
-        return "; ".join(self._pair(rows, row, seen) for row in slowest.tolist())
+        slowest = slowest[seen.share[slowest] > 0]
+        even = seen.share[slowest] < _EVEN / len(self.labels)
+        if slowest.size > 1 and even.all():
+            return f"{self._even(rows, int(slowest[0]), seen)}; so are the next slowest"
+        # Alike ones together: three times the same metric is one thing to know.
+        alike: dict[int, list[int]] = {}
+        for row, is_even in zip(slowest.tolist(), even.tolist(), strict=True):
+            alike.setdefault(-1 - row if is_even else int(seen.at[row]), []).append(row)
+        return "; ".join(
+            self._even(rows, each[0], seen) if key < 0 else self._standing(rows, each, seen)
+            for key, each in alike.items()
+        )
 
-    def _pair(self, rows: AttentionRows, row: int, seen: AttentionPeak) -> str:
-        """Write ``Conv conv1 is most sensitive to DRAM bandwidth (41 %)``."""
-        are = "are" if rows.is_plural(row) else "is"
-        share, count = float(seen.share[row]), len(self.labels)
-        most = f"{self.labels[int(seen.at[row])]} ({percent(share)})"
-        if count > 1 and share < _EVEN / count:
-            evenly = f"about evenly sensitive to all {count} metrics"
-            return f"{rows.label(row)} {are} {evenly}, most to {most}"
-        return f"{rows.label(row)} {are} most sensitive to {most}"
+    def _standing(self, rows: AttentionRows, alike: list[int], seen: AttentionPeak) -> str:
+        """Write ``Conv conv1 and Conv conv2 are most sensitive to memory bandwidth (41 to 52 %)``.
+
+        Args:
+            rows: operators or types.
+            alike: those with the same metric.
+            seen: what they attend to.
+        """
+        names = [rows.label(row) for row in alike]
+        are = "are" if len(names) > 1 or rows.is_plural(alike[0]) else "is"
+        words = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+        low, high = (percent(float(end(seen.share[alike]))) for end in (np.min, np.max))
+        shares = high if low == high else f"{low.removesuffix(' %')} to {high}"
+        metric = uncapitalised(self.labels[int(seen.at[alike[0]])])
+        return f"{words} {are} most sensitive to {metric} ({shares})"
+
+    def _even(self, rows: AttentionRows, row: int, seen: AttentionPeak) -> str:
+        """Write ``Add is about evenly sensitive to all 4 metrics, most to cores (26 %)``."""
+        are, most = "are" if rows.is_plural(row) else "is", self.labels[int(seen.at[row])]
+        share, count = percent(float(seen.share[row])), len(self.labels)
+        evenly = f"{are} about evenly sensitive to all {count} metrics"
+        return f"{rows.label(row)} {evenly}, most to {uncapitalised(most)} ({share})"
 
     def cell_sentence(self, rows: AttentionRows, row: int, metric: int, *, backward: bool) -> str:
         """Return one cell of a map in words: operator, metric with its value, share."""
         name, value = self.labels[metric], self.values[metric]
+        shares = rows.from_metrics if backward else rows.to_metrics
+        share, row_name = percent(float(shares[row, metric])), rows.label(row)
+        s = "" if rows.is_plural(row) else "s"
+        if self.is_time:
+            name = uncapitalised(name)
+            if backward:
+                return f"{share} of the time that goes to {name} is in {row_name}"
+            return f"{row_name} spend{s} {share} of the time on {name}"
         name = name if value == NOTHING else f"{name} ({value})"
         if backward:
-            share = percent(float(rows.from_metrics[row, metric]))
-            return f"{name} gives {share} of its attention to {rows.label(row)}"
-        share = percent(float(rows.to_metrics[row, metric]))
-        gives = "give" if rows.is_plural(row) else "gives"
-        return f"{rows.label(row)} {gives} {share} of attention to {name}"
+            return f"{name} gives {share} of its attention to {row_name}"
+        return f"{row_name} give{s} {share} of attention to {name}"
 
 
 LATENCY = "latency"
@@ -226,7 +271,7 @@ class AttentionGrid(Grid):
     def _shown(self) -> list[Column]:
         rows, labels = self.rows, self.summary.labels
         looks, seen = attention_peak(rows.to_metrics), attention_peak(rows.from_metrics)
-        by_type = not any(rows.types)
+        by_type, what = not any(rows.types), "time" if self.summary.is_time else "attention"
         kinds = (
             count_column("count", "Operators", rows.counts, str)
             if by_type
@@ -238,9 +283,11 @@ class AttentionGrid(Grid):
             share_column(LATENCY, "Latency share", lambda: rows.latency_share),
             kinds,
             _metric("looks", "Most sensitive to", looks, labels),
-            share_column("attention", "Attention", lambda: looks.share, "Of the row's attention."),
+            share_column("attention", "Share", lambda: looks.share, f"Of the row's {what}."),
             _metric("seen", "Weighs most in", seen, labels),
-            share_column("seen_share", "Attention of it", lambda: seen.share, "Of the metric's."),
+            share_column(
+                "seen_share", "Share of it", lambda: seen.share, f"Of the metric's {what}."
+            ),
         ]
 
     def _maps(self) -> list[Column]:

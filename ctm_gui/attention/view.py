@@ -117,10 +117,10 @@ class AttentionView(QWidget):
     def _make_controls(self) -> None:
         self.pair = PairChoice()
         self.group_box = QCheckBox("&Group by type")
-        self.group_box.setToolTip("One row a type of operator: the mean of what they look at.")
+        self.group_box.setToolTip("One row a type of operator: the mean of its operators.")
         self.save_button = button("S&ave…", "Save the maps as a picture, or their numbers as CSV.")
         self.pairs = label(role="heading", name="What operators are most sensitive to")
-        self.weights = label(role="muted", name="Blend and residual weight")
+        self.weights = label(role="muted", name="Meaning of the weights")
         self.cell = label(role="muted", name="Cell under the cursor")
 
     def _arrange(self) -> None:

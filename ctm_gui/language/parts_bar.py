@@ -18,7 +18,7 @@ _COLOURS: Final = {
     "unpacking and multiplying the weights": 3,
     "attention": 4,
     "moving activations": 5,
-    "starting the layers": 7,
+    "launching the layers": 7,
     "weights": 0,
     "KV cache": 1,
     "buffers": 7,

@@ -125,8 +125,9 @@ class OperatorSummary:
         times = self._time_by_bound(codes, len(types))
         counts = np.bincount(codes, minlength=len(types))
         slowest = np.argsort(-times.sum(axis=1), kind="stable")
+        timed = int(np.count_nonzero(times.sum(axis=1)))
         # One more type takes no more room than "1 more type" would.
-        top = len(types) if len(types) <= _TYPES_SHOWN + 1 else _TYPES_SHOWN
+        top = timed if timed <= _TYPES_SHOWN + 1 else _TYPES_SHOWN
         slow = [self._type_time([types[i]], counts[[i]], times[[i]]) for i in slowest[:top]]
         rest = slowest[top:]
         if rest.size:
@@ -149,7 +150,9 @@ class OperatorSummary:
     def _type_time(self, types: Sequence[str], counts: IndexArray, times: FloatArray) -> TypeTime:
         latency_ms = float(times.sum())
         total = float(self.table.latency_ms.sum())
-        label = shown(types[0]) if len(types) == 1 else plural(len(types), "more type")
+        rest = "more type" if latency_ms else "type without cost"
+        rests = "" if latency_ms else "types without cost"
+        label = shown(types[0]) if len(types) == 1 else plural(len(types), rest, rests)
         return TypeTime(
             label=label,
             types=frozenset(types),
@@ -261,6 +264,11 @@ class OperatorsGrid(Grid):
         share = float(self.table.share[self.source(position)])
         has_bar = self._largest_share > 0 and math.isfinite(share)
         return share / self._largest_share if has_bar else 0.0
+
+    def bound_at(self, position: int) -> int:
+        """Return the index in ``BOUND_TYPES`` of what binds the operator at a position."""
+        bound = self.table.bound_type[self.source(position)]
+        return BOUND_TYPES.index(bound) if bound in BOUND_TYPES else 0
 
     def _refresh(self) -> None:
         super()._refresh()

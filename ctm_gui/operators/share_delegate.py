@@ -17,16 +17,19 @@ SHARE_TEXT_PX, LEAST_SHARE_PX = 66, 150
 
 
 class ShareDelegate(CellDelegate):
-    """A bar at the left, as long as the share is of the largest one; the text at the right."""
+    """A bar in the colour of what binds, its length that of the share; the text at the right."""
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         """Paint the cell, and its bar to the left of the text."""
         super().paint(painter, option, index)
         grid = cast("GridModel", index.model()).grid
-        length = grid.bar_length(index.row()) if isinstance(grid, OperatorsGrid) else 0.0
+        if not isinstance(grid, OperatorsGrid):
+            return
+        length = grid.bar_length(index.row())
         if length:
             selected = QStyle.StateFlag.State_Selected in option.state
-            colour = QColor(self._theme.on_accent if selected else self._theme.series[0])
+            bound = self._theme.series[grid.bound_at(index.row())]
+            colour = QColor(self._theme.on_accent if selected else bound)
             room = QRectF(option.rect).adjusted(4, 4, -SHARE_TEXT_PX, -4)
             room.setWidth(room.width() * length)
             painter.fillRect(room, colour)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 import numpy as np
@@ -95,7 +96,7 @@ def explained(
         table,
         timeline_of(table),
         roofline,
-        tuple(_other_roofs(model, others, other_names))[:_MOST_OTHERS],
+        tuple(islice(_other_roofs(model, others, other_names), _MOST_OTHERS)),
         _interval(prediction),
     )
 
@@ -141,13 +142,13 @@ def costs_of(
 
 def _other_roofs(
     model: Model, targets: Sequence[Target], names: Sequence[str]
-) -> list[tuple[str, tuple[Roof, ...]]]:
-    roofs = []
+) -> Iterator[tuple[str, tuple[Roof, ...]]]:
     for target, name in zip(targets, names, strict=True):
-        # A target that cannot run the configuration has no roofs for it.
-        with suppress(InputError):
-            roofs.append((name, roofs_of(model, target)))
-    return roofs
+        # The link to the host alone is no memory to compare with.
+        if target.device.metric("dram_bw_gbps") is not None:
+            # A target that cannot run the configuration has no roofs for it.
+            with suppress(InputError):
+                yield name, roofs_of(model, target)
 
 
 def _interval(prediction: Prediction) -> tuple[float, float] | None:

@@ -36,7 +36,7 @@ class RoofLine:
 
     Attributes:
         roof: the rate.
-        label: its name, rate and origin.
+        label: its name, rate and origin, those of another target with that one's name.
         target: 0 for the explained target, from 1 on for the others.
         x: log10 of FLOPs a byte at both ends.
         y: log10 of FLOP/s at both ends.
@@ -61,6 +61,11 @@ class RooflinePoints:
     def __init__(self, explained: Explained, roofline: Roofline, *, others: bool = True) -> None:
         self.explained, self.roofline = explained, roofline
         self._others = explained.others if others else ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The targets whose roofs there are, the explained one first."""
+        return tuple(shown(name) for name in (self.explained.target, *(n for n, _ in self._others)))
 
     @cached_property
     def has_macs(self) -> npt.NDArray[np.bool_]:

@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QLineF, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QPainter, QPen, QPixmap, QPolygonF
+from PySide6.QtGui import (
+    QColor,
+    QFontMetricsF,
+    QKeyEvent,
+    QPainter,
+    QPen,
+    QPixmap,
+    QPolygonF,
+    QTransform,
+)
 from PySide6.QtWidgets import QWidget
 
 from ctm_gui.operators.rows import BOUND_TYPES
+from ctm_gui.roofline.label_places import GAP_PX, crowd, label_places
 from ctm_gui.roofline.points import EDGE, LEAST_PX, MOST_PX, SIZES, RoofLine, RooflinePoints
 from ctm_gui.widgets.axes import ValueAxis, faded
 from ctm_gui.widgets.geometry import nearest_point
 from ctm_gui.widgets.ordering import FloatArray, IndexArray
 from ctm_gui.widgets.plots import PointPlot
-from ctm_gui.widgets.theme import Theme
 from predictor.core.units import LatencyUnit, format_count
 from predictor.services.prediction.roofline import BOUND, MEASURED
 
 _REACH_PX = 12.0
 _ROOF_REACH_PX = 5.0
-_GAP_PX = 4.0
 _OF_OTHERS = 3  # series before it are those of what binds
 _LEGEND_GAP_PX = 16.0
+_SAMPLE_PX = 18.0  # of a target's colour in the legend
 # Round points, squares and rings are told apart without colours too.
 _CAPS = (Qt.PenCapStyle.RoundCap, Qt.PenCapStyle.SquareCap, Qt.PenCapStyle.RoundCap)
 _HOLLOW = 2
@@ -167,27 +176,27 @@ class RooflinePlot(PointPlot):
         for line in reversed(points.lines):
             painter.setPen(self._pen(line))
             painter.drawLine(self._line_px(line))
-        self._paint_labels(painter, rect, points)
-        self._paint_edge(painter, rect, points)
-        # Last: a name can be read beside a point, a point not under a name.
         pixels = self._pixels(points)
+        self._paint_edge(painter, rect, points)
+        self._paint_labels(painter, rect, points, pixels)
+        # Last: a name can be read beside a point, a point not under a name.
         self._paint_points(painter, points, pixels)
         self._paint_selection(painter, points, pixels)
-        self._paint_legend(painter, rect, points)
+        self._paint_legend(painter, points)
 
     def _pen(self, line: RoofLine) -> QPen:
-        pen = QPen(self._colour(line, self._theme), 1.6 if line.target == 0 else 1.2)
+        pen = QPen(self._colour(line.target), 1.6 if line.target == 0 else 1.2)
         if line.roof.origin == BOUND:
             pen.setStyle(Qt.PenStyle.DashLine)
         elif line.roof.origin == MEASURED:
             pen.setStyle(Qt.PenStyle.DashDotLine)
         return pen
 
-    def _colour(self, line: RoofLine, theme: Theme) -> QColor:
-        if line.target == 0:
-            return QColor(theme.text)
-        series = theme.series[_OF_OTHERS:]
-        return QColor(series[(line.target - 1) % len(series)])
+    def _colour(self, target: int) -> QColor:
+        if target == 0:
+            return QColor(self._theme.text)
+        series = self._theme.series[_OF_OTHERS:]
+        return QColor(series[(target - 1) % len(series)])
 
     def _paint_points(self, painter: QPainter, points: RooflinePoints, pixels: FloatArray) -> None:
         for size in reversed(range(SIZES)):
@@ -253,31 +262,61 @@ class RooflinePlot(PointPlot):
             radius = self._diameter(int(points.size[operator])) / 2
             self._paint_ring(painter, QPointF(*pixels[operator]), radius)
 
-    def _paint_labels(self, painter: QPainter, rect: QRectF, points: RooflinePoints) -> None:
-        metrics, taken = QFontMetricsF(self.font()), [self._edge_room(rect, points)]
-        for line in points.lines:
-            size = metrics.size(0, line.label)
-            for place in self._label_places(line, size.width(), size.height()):
+    def _paint_labels(
+        self, painter: QPainter, rect: QRectF, points: RooflinePoints, pixels: FloatArray
+    ) -> None:
+        """Name the roofs of the explained target; those of others are in the legend of names."""
+        metrics, own = QFontMetricsF(self.font()), [x for x in points.lines if x.target == 0]
+        lines = [self._line_px(line) for line in own]
+        taken = [QPolygonF(self._edge_room(rect, points)), QPolygonF(self._bounds_room(points))]
+        taken.append(QPolygonF(self._paint_names(painter, rect, points, pixels)))
+        for line, px in zip(own, lines, strict=True):
+            room = QRectF(QPointF(0, 0), metrics.size(0, line.label))
+            places = [
+                place
+                for place in label_places(line, px, room)
                 # One that is cut, or lies on another, is read by nobody.
-                if rect.contains(place) and not any(place.intersects(t) for t in taken):
-                    taken.append(place)
-                    painter.fillRect(place, faded(self._theme.surface, 190))
-                    painter.setPen(self._colour(line, self._theme))
-                    painter.drawText(place, Qt.AlignmentFlag.AlignCenter, line.label)
-                    break
+                if rect.contains(place.mapRect(room))
+                and not any(place.map(QPolygonF(room)).intersects(other) for other in taken)
+            ]
+            if not places:
+                continue
+            # The first of those with the fewest points and roofs on them.
+            best = min(places, key=partial(crowd, pixels, lines, room))
+            taken.append(best.map(QPolygonF(room)))
+            painter.save()
+            painter.setTransform(best, combine=True)
+            painter.fillRect(room, faded(self._theme.surface, 220))
+            painter.setPen(QColor(self._theme.text))
+            painter.drawText(room, Qt.AlignmentFlag.AlignCenter, line.label)
+            painter.restore()
 
-    def _label_places(self, line: RoofLine, width: float, height: float) -> Iterator[QRectF]:
-        """Yield places for a label beside its line, the better ones first."""
-        px = self._line_px(line)
-        for step in range(12):
-            if line.roof.is_memory:
-                at = px.pointAt(0.12 + 0.07 * step)
-                yield QRectF(at.x() - width - _GAP_PX, at.y() - height - 2, width, height)
-                yield QRectF(at.x() + 2 * _GAP_PX, at.y() + 2, width, height)
-            else:
-                right = px.x2() - _GAP_PX - step * 0.08 * px.length()
-                yield QRectF(right - width, px.y1() - height - 2, width, height)
-                yield QRectF(right - width, px.y1() + 2, width, height)
+    def _paint_names(
+        self, painter: QPainter, rect: QRectF, points: RooflinePoints, pixels: FloatArray
+    ) -> QRectF:
+        """Write the targets beside their colours, and return where; nothing where one is alone."""
+        if len(points.names) < 2:
+            return QRectF()
+        metrics, most = QFontMetricsF(self.font()), 0.45 * rect.width()
+        names = [metrics.elidedText(n, Qt.TextElideMode.ElideMiddle, most) for n in points.names]
+        width = max(map(metrics.horizontalAdvance, names)) + _SAMPLE_PX + 4 * GAP_PX
+        height = len(names) * metrics.height() + 2 * GAP_PX
+        lines = [self._line_px(line) for line in points.lines]
+        inner = rect.adjusted(GAP_PX, GAP_PX, -GAP_PX, -GAP_PX)
+        local = QRectF(0, 0, width, height)
+        right, bottom = inner.right() - width, self._bounds_room(points).top() - height - GAP_PX
+        corners = (inner.left(), inner.top()), (right, bottom), (right, inner.top())
+        places = [QTransform.fromTranslate(*corner) for corner in corners]
+        room = min(places, key=partial(crowd, pixels, lines, local)).mapRect(local)
+        painter.fillRect(room, faded(self._theme.surface, 220))
+        for target, name in enumerate(names):
+            y = room.top() + GAP_PX + target * metrics.height()
+            painter.setPen(QPen(self._colour(target), 2.0))
+            x, middle = room.left() + GAP_PX, y + metrics.height() / 2
+            painter.drawLine(QLineF(x, middle, x + _SAMPLE_PX, middle))
+            painter.setPen(QColor(self._theme.text if target == 0 else self._theme.muted))
+            painter.drawText(QPointF(x + _SAMPLE_PX + 2 * GAP_PX, y + metrics.ascent()), name)
+        return room
 
     def _edge_room(self, rect: QRectF, points: RooflinePoints) -> QRectF:
         """Return the room of the words beside the left edge; empty where nothing stands there."""
@@ -304,18 +343,31 @@ class RooflinePlot(PointPlot):
         painter.drawText(QPointF(0, 0), _NO_MACS)
         painter.restore()
 
-    def _paint_legend(self, painter: QPainter, rect: QRectF, points: RooflinePoints) -> None:
+    def _bounds_room(self, points: RooflinePoints) -> QRectF:
+        """Return the room of the words that say what the shapes mean, below right."""
+        metrics, rect = QFontMetricsF(self.font()), self._box.rect()
+        words = sum(metrics.horizontalAdvance(_bound_by(k)) + 14 for k in _bounds(points))
+        width = words + _LEGEND_GAP_PX * (len(_bounds(points)) + 1)
+        height = metrics.height() + GAP_PX
+        return QRectF(rect.right() - width, rect.bottom() - height, width, height)
+
+    def _paint_legend(self, painter: QPainter, points: RooflinePoints) -> None:
         """Write below right what the shapes mean."""
-        metrics, y = QFontMetricsF(self.font()), rect.bottom() - 12.0
-        x = rect.right() - 8.0
-        for bound in reversed(range(len(BOUND_TYPES))):
-            if not (points.is_placed & (points.bound == bound)).any():
-                continue
-            text = f"bound by {BOUND_TYPES[bound]}"
-            x -= metrics.horizontalAdvance(text) + 2
-            painter.setPen(QColor(self._theme.muted))
-            painter.drawText(QPointF(x, y + metrics.ascent() / 2 - 1), text)
-            x -= 12.0
+        metrics, room = QFontMetricsF(self.font()), self._bounds_room(points)
+        painter.fillRect(room, faded(self._theme.surface, 220))
+        x, y = room.left() + _LEGEND_GAP_PX, room.center().y()
+        for bound in _bounds(points):
             dot = pg.functions.arrayToQPolygonF(np.array([x]), np.array([y]))
             self._paint_shape(painter, dot, bound, 10.0)
-            x -= _LEGEND_GAP_PX
+            painter.setPen(QColor(self._theme.muted))
+            painter.drawText(QPointF(x + 12, y + metrics.ascent() / 2 - 1), _bound_by(bound))
+            x += metrics.horizontalAdvance(_bound_by(bound)) + 14 + _LEGEND_GAP_PX
+
+
+def _bounds(points: RooflinePoints) -> list[int]:
+    """Return the kinds of bound that there are points of."""
+    return [*map(int, np.unique(points.bound[points.is_placed]))]
+
+
+def _bound_by(bound: int) -> str:
+    return f"bound by {BOUND_TYPES[bound]}"

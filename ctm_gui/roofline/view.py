@@ -16,6 +16,7 @@ from ctm_gui.widgets.ordering import IndexArray
 from ctm_gui.widgets.pair_choice import PairChoice
 from ctm_gui.widgets.save_plot import ask_and_save
 from ctm_gui.widgets.theme import Theme
+from predictor.core.text import plural
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import shown
 
@@ -40,7 +41,9 @@ class RooflineView(QWidget):
         self.pair = PairChoice()
         self.plot = RooflinePlot()
         self.others_box = QCheckBox("&Other targets")
-        self.others_box.setToolTip("Show the highest roofs of the other ticked targets too.")
+        self.others_box.setToolTip(
+            "Show the highest roofs of the next ticked targets, of four at most."
+        )
         self.others_box.setChecked(True)
         self.save_button = button("Save &plot…")
         self.summary = label(role="muted", name="Where the operators stand")
@@ -95,6 +98,7 @@ class RooflineView(QWidget):
         if explained is None or explained.roofline is None:
             return
         self.others_box.setVisible(bool(explained.others))
+        self.others_box.setText(f"&{plural(len(explained.others), 'other target')}")
         others = self.others_box.isChecked()
         points = RooflinePoints(explained, explained.roofline, others=others)
         self.plot.show_points(points)

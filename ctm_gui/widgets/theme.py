@@ -147,6 +147,15 @@ QAbstractSpinBox::up-button:hover, QAbstractSpinBox::down-button:hover {{ backgr
 QPlainTextEdit {{ border: 1px solid {outline}; border-radius: 3px; }}
 QScrollArea[role="page"] {{ border: none; }}
 QTableView::item {{ padding: 0 {cell_padding_px}px; }}
+QHeaderView {{ background: {background}; }}
+QHeaderView::section {{
+    border: none; border-right: 1px solid {grid}; border-bottom: 1px solid {outline};
+    background: {background}; padding: 3px {cell_padding_px}px 1px; }}
+QHeaderView::up-arrow, QHeaderView::down-arrow {{
+    width: 8px; height: 6px; subcontrol-origin: border; subcontrol-position: top center; }}
+QHeaderView::up-arrow {{ image: url("{icons}/up-{name}.svg"); }}
+QHeaderView::down-arrow {{ image: url("{icons}/down-{name}.svg"); }}
+QListWidget::item {{ padding: 2px {cell_padding_px}px; }}
 QRadioButton::indicator {{
     width: 13px; height: 13px; border: 1px solid {outline}; border-radius: 7px;
     background: {surface}; }}

@@ -63,3 +63,8 @@ def plural(count: int, noun: str, nouns: str = "") -> str:
 def capitalised(text: str) -> str:
     """Return text with a capital at its start, the rest as it is."""
     return f"{text[:1].upper()}{text[1:]}"
+
+
+def uncapitalised(text: str) -> str:
+    """Return a label as within a sentence: ``memory bandwidth``, but ``L2`` and ``FP32 peak``."""
+    return f"{text[:1].lower()}{text[1:]}" if text[1:2].islower() else text

@@ -98,7 +98,7 @@ class Part(StrEnum):
     PRODUCT = "multiplying"
     ATTENTION = "attention"
     ACTIVATION = "moving activations"
-    STEP = "starting the layers"
+    STEP = "launching the layers"
 
 
 def decode_parts(
@@ -106,7 +106,7 @@ def decode_parts(
 ) -> dict[Part, Floats]:
     """Return seconds of each pass of one token by part, float64 [P].
 
-    Starting the layers is hidden in part behind their work: the two join as a norm between the sum
+    Launching the layers is hidden in part behind their work: the two join as a norm between the sum
     and the larger. Parts are shares of the whole.
     """
     one = c.unpack[group] * passes.weights / machine.vector

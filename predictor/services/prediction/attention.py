@@ -29,7 +29,7 @@ _OF_CONFIGURATION = {
     "vector_rate": "Usable vector rate",
     "unit_rate": "Rate of one core or unit",
     "bandwidth": "Usable bandwidth",
-    "launch": "Start of an operator",
+    "launch": "Launch overhead",
     "on_chip_bytes": "On-chip memory in all",
     "family": "Kind of device",
 }

@@ -227,7 +227,7 @@ def test_bars_are_as_long_as_shares_are_of_the_largest(qapp, view):
     def painted(row: int) -> int:
         """Count the pixels of the bar along the middle of the cell."""
         rect = view.table.visualRect(view.table.model().index(row, share))
-        bar = QColor(LIGHT.series[0])
+        bar = QColor(LIGHT.series[view.table.grid_model.grid.bound_at(row)])
         y = rect.center().y()
         return sum(image.pixelColor(x, y) == bar for x in range(rect.left(), rect.right()))
 

@@ -67,9 +67,8 @@ def test_types_look_at_the_mean_and_are_seen_by_the_sum(summary: AttentionSummar
 
 def test_the_slowest_rows_are_named_with_what_they_look_at(summary: AttentionSummary) -> None:
     assert summary.pairs(summary.operators) == (
-        "Conv head\\u202e is most sensitive to Memory bandwidth (75 %); "
-        "Conv stem is most sensitive to SMs or compute units (75 %); "
-        "Add join is most sensitive to Memory bandwidth (87.5 %)"
+        "Conv head\\u202e and Add join are most sensitive to memory bandwidth (75 to 87.5 %); "
+        "Conv stem is most sensitive to SMs or compute units (75 %)"
     )
     assert summary.pairs(summary.types).startswith(
         "Conv (2 operators) are about evenly sensitive to all 2 metrics, most to "
@@ -98,8 +97,28 @@ def test_shares_of_time_are_no_weights_of_a_network(summary: AttentionSummary) -
     maps = replace(summary.attention, is_time=True)
     estimated = AttentionSummary(replace(summary.table, attention=maps), GPU)
 
-    assert estimated.meaning().startswith("Estimated, so the weights are shares of time:")
+    assert estimated.meaning().startswith("Shares of time, estimated:")
     assert "λ" not in estimated.meaning()
+    assert estimated.cell_sentence(estimated.types, 0, 1, backward=False).startswith(
+        "Conv (2 operators) spend "
+    )
+    assert estimated.cell_sentence(estimated.operators, 1, 0, backward=True) == (
+        "25 % of the time that goes to SMs or compute units is in Add join"
+    )
+
+
+def test_shares_of_time_are_weighed_by_it_and_no_time_has_none(summary: AttentionSummary) -> None:
+    maps = replace(summary.attention, is_time=True)
+    timed = replace(summary.table, attention=maps, share=np.array([0.25, 0.0, 0.75]))
+    estimated = AttentionSummary(timed, GPU)
+
+    assert estimated.operators.to_metrics[1].tolist() == [0.0, 0.0]
+    # A quarter of (0.75, 0.25) and three quarters of (0.25, 0.75).
+    assert estimated.types.to_metrics.tolist() == [[0.375, 0.625], [0.0, 0.0]]
+    assert estimated.pairs(estimated.types) == (
+        "Conv (2 operators) are about evenly sensitive to all 2 metrics, "
+        "most to memory bandwidth (62.5 %)"
+    )
 
 
 def test_a_copy_holds_both_maps_whole(summary: AttentionSummary) -> None:
@@ -174,7 +193,7 @@ def test_shares_that_are_about_equal_are_said_to_be_and_fill_the_scale() -> None
 
     assert summary.pairs(summary.operators) == (
         "Conv head\\u202e is about evenly sensitive to all 2 metrics, "
-        "most to Threads in use (51 %); so are the next slowest"
+        "most to threads in use (51 %); so are the next slowest"
     )
     assert layout.scale(backward=False) == pytest.approx((0.48, 0.52))
     assert layout.scale(backward=True) == (0.0, 0.75)

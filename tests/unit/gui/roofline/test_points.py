@@ -68,6 +68,8 @@ def test_other_targets_can_be_left_out() -> None:
     pair = explained_pair()
     alone = RooflinePoints(pair, pair.roofline, others=False)
     assert {line.target for line in alone.lines} == {0}
+    assert alone.names == ("Board",)
+    assert RooflinePoints(pair, pair.roofline).names == ("Board", "Other Board")
 
 
 def test_everything_is_within_the_axes(points: RooflinePoints) -> None:

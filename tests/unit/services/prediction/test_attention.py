@@ -47,7 +47,7 @@ def test_what_a_configuration_can_use_is_told_from_the_device() -> None:
         "Memory bandwidth",
         "On-chip memory in all",
         "Rate of one core or unit",
-        "Start of an operator",
+        "Launch overhead",
     ]
 
 
