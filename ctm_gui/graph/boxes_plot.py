@@ -14,10 +14,10 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, 
 
 from ctm_gui.attention.map_items import heat_table
 from ctm_gui.graph.facts import NodeFacts
-from ctm_gui.graph.placement import TITLE_HEIGHT, Edge, Picture
 from ctm_gui.widgets.axes import AT_LEFT, AT_RIGHT, faded
 from ctm_gui.widgets.theme import DARK, LIGHT, Theme
 from predictor.core.units import LatencyUnit
+from predictor.services.graph.placement import TITLE_HEIGHT, Edge, Picture
 
 _RADIUS = 7.0
 _BAND = 5.0  # width of the stripe in the colour of the operator's kind

@@ -20,8 +20,8 @@ from PySide6.QtWidgets import (
 
 from ctm_gui.graph.boxes_plot import GraphPainter
 from ctm_gui.graph.minimap_view import Minimap
-from ctm_gui.graph.placement import EMPTY
 from ctm_gui.widgets.theme import LIGHT, Theme
+from predictor.services.graph.placement import EMPTY
 
 _MARGIN = 24.0
 _SMALLEST, _LARGEST = 0.03, 3.0

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QObject, Signal
 
 from ctm_gui.graph.facts import NodeFacts
-from ctm_gui.graph.placement import EMPTY, Picture, boxes_seen, picture_of, seen_groups
 from ctm_gui.prediction.explained import Costs
 from ctm_gui.tasks.serial import SerialWorker, Task
 from ctm_gui.widgets.grid import search_mask, search_texts
@@ -20,6 +19,14 @@ from predictor.core.errors import HostError
 from predictor.core.progress import CancelToken
 from predictor.services.graph.grouping import GroupTree, group_operators
 from predictor.services.graph.layout import Level, by_depth, lay_out
+from predictor.services.graph.placement import (
+    EMPTY,
+    Picture,
+    boxes_seen,
+    first_opened,
+    picture_of,
+    seen_groups,
+)
 from predictor.services.prediction.predict import OperatorTable
 from predictor.services.prediction.sensitivity import Sensitivity
 
@@ -222,7 +229,7 @@ class GraphPresenter(QObject):
     ) -> None:
         self._drawn = drawn
         self.facts = NodeFacts(drawn.tree, table, interval, self._sensitivity, self._costs)
-        self._opened = dict.fromkeys(first_opened(drawn.tree))
+        self._opened = dict.fromkeys(first_opened(drawn.tree, _FIRST_BOXES))
         self._draw(None)
 
     def _draw(self, anchor: int | None) -> None:
@@ -273,18 +280,6 @@ class GraphPresenter(QObject):
         ancestors = self._drawn.tree.ancestors
         for other in [each for each in self._opened if each == group or group in ancestors(each)]:
             del self._opened[other]
-
-
-def first_opened(tree: GroupTree) -> list[int]:
-    """Return the groups to open first: level by level, as long as few boxes are seen."""
-    opened: list[int] = []
-    level = [tree.root]
-    while level:
-        level = [node for group in level for node in tree.members_of(group) if tree.is_group(node)]
-        if boxes_seen(tree, {*opened, *level}) > _FIRST_BOXES:
-            break
-        opened += level
-    return opened
 
 
 def _is_same_graph(drawn: _Drawn, table: OperatorTable) -> bool:

@@ -20,6 +20,7 @@ from ctm_gui.report.flow import (
     rule,
     strip,
 )
+from ctm_gui.report.graph import draw_graph, graph_height
 from ctm_gui.report.marks import Box, Line, Pages, PageSize, Style, Text, Typeface, wrapped
 from ctm_gui.report.roofline import draw_roofline, roofline_height
 from ctm_gui.report.tables import draw_facts, draw_table
@@ -33,6 +34,7 @@ from predictor.core.report import (
     Bullets,
     Commands,
     Facts,
+    Graph,
     Heading,
     HeatMap,
     Paragraph,
@@ -248,6 +250,8 @@ def _least_height(flow: Flow, following: Sequence[Block]) -> float:
             least = above + roofline_height(flow)
         elif isinstance(block, Timeline):
             least = above + timeline_height(block)
+        elif isinstance(block, Graph):
+            least = above + graph_height(block)
         above = _HEADED
     return least
 
@@ -313,4 +317,5 @@ _DRAWN: dict[type, Callable[[Flow, Any], None]] = {
     HeatMap: draw_heat_map,
     RooflineChart: draw_roofline,
     Timeline: draw_timeline,
+    Graph: draw_graph,
 }

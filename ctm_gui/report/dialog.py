@@ -41,7 +41,7 @@ SECTION_WORDS: dict[SectionId, str] = {
     SectionId.ATTENTION: "&Attention",
     SectionId.ROOFLINE: "&Rooflines",
     SectionId.TIMELINE: "Timeline&s",
-    SectionId.GRAPH: "Graphs by mod&ule",
+    SectionId.GRAPH: "Grap&hs",
     SectionId.MATRIX: "Matri&x",
     SectionId.DEVICES: "&Devices",
     SectionId.PROBING: "Pro&bing",

@@ -154,8 +154,8 @@ def strip(flow: Flow, y: float, height: float, colour: str) -> Box:
     return Box(LEFT, y, flow.width, height, colour)
 
 
-def mixed(colour: str, share: float) -> str:
+def mixed(colour: str, share: float, under: str = LIGHT.surface) -> str:
     """Return a colour mixed with that of the paper, 0 to 1; transparency is not for printers."""
-    ends = [[int(c[i : i + 2], 16) for i in (1, 3, 5)] for c in (LIGHT.surface, colour)]
+    ends = [[int(c[i : i + 2], 16) for i in (1, 3, 5)] for c in (under, colour)]
     parts = (round(paper + (ink - paper) * share) for paper, ink in zip(*ends, strict=True))
     return "#" + "".join(f"{part:02x}" for part in parts)

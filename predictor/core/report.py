@@ -295,6 +295,54 @@ class Timeline:
     axis: str
 
 
+@dataclass(frozen=True, slots=True)
+class GraphBox:
+    """An operator, or a group of them.
+
+    Attributes:
+        path: its name with those of the groups around it.
+        title: its name within its group.
+        detail: its type, or how many operators it has.
+        time: its latency and the part of the model's.
+        share: the part of the model's latency, 0 to 1.
+        is_frame: whether what is in it is drawn too, within its sides.
+        left, top, width, height: in pixels of the window at scale 1.
+    """
+
+    path: str
+    title: str
+    detail: str
+    time: str
+    share: float
+    is_frame: bool
+    left: float
+    top: float
+    width: float
+    height: float
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """Operators and groups as boxes, data flowing down.
+
+    Attributes:
+        boxes: a frame before what is in it.
+        edges: x, y of the points of each line; it passes a layer straight down from an even one,
+            counted from 0, to the next, and bends between layers.
+        width, height: of all.
+    """
+
+    boxes: tuple[GraphBox, ...]
+    edges: tuple[tuple[tuple[float, float], ...], ...]
+    width: float
+    height: float
+
+    @property
+    def largest(self) -> float:
+        """The largest share of a box that is no frame, over 0: that of the darkest colour."""
+        return max((box.share for box in self.boxes if not box.is_frame), default=0.0) or 1.0
+
+
 Block = (
     Heading
     | Paragraph
@@ -306,6 +354,7 @@ Block = (
     | HeatMap
     | RooflineChart
     | Timeline
+    | Graph
 )
 
 

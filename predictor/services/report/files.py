@@ -19,6 +19,7 @@ from predictor.core.report import (
     Bullets,
     Commands,
     Facts,
+    Graph,
     Heading,
     HeatMap,
     Paragraph,
@@ -41,6 +42,7 @@ _KINDS: dict[str, type[Any]] = {
     "heat_map": HeatMap,
     "roofline": RooflineChart,
     "timeline": Timeline,
+    "graph": Graph,
 }
 _NAMES = {kind: name for name, kind in _KINDS.items()}
 
@@ -97,7 +99,7 @@ def _hints(record: Any) -> dict[str, Any]:
 
 
 def report_markdown(report: Report) -> str:
-    """Return the text; bar charts are tables, rooflines and timelines are left out."""
+    """Return the text; bar charts and graphs are tables, rooflines and timelines are left out."""
     return "\n\n".join(_parts(report)) + "\n"
 
 
@@ -164,6 +166,11 @@ def _heat_map(heat_map: HeatMap) -> str:
     return f"**{markdown_text(heat_map.title)}**\n\n{_lines(header, rows, numeric)}"
 
 
+def _graph(graph: Graph) -> str:
+    rows = [(box.path, box.detail, box.time) for box in graph.boxes]
+    return _lines(("Module", "Operators", "Time"), rows, (False, False, True))
+
+
 def _lines(header: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[bool]) -> str:
     columns = [[row[place] for row in rows] for place in range(len(header))]
     return markdown_table(header, columns, numeric).rstrip("\n")
@@ -178,6 +185,7 @@ _WRITERS: dict[type, Callable[[Any], str]] = {
     Table: _table,
     BarChart: _bar_chart,
     HeatMap: _heat_map,
+    Graph: _graph,
 }
 
 

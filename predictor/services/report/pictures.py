@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from predictor.core.errors import HostError
 from predictor.core.records import Prediction
 from predictor.core.report import (
     Block,
-    Cell,
+    Graph,
+    GraphBox,
     HeatMap,
     Lane,
     Section,
@@ -20,20 +22,21 @@ from predictor.core.report import (
 )
 from predictor.core.text import plural
 from predictor.core.units import LatencyUnit
-from predictor.core.wording import batch_of, in_unit, number, shown
+from predictor.core.wording import batch_of, in_unit, latency_text, number, percent, shown
 from predictor.services.graph.grouping import GroupTree, group_operators
+from predictor.services.graph.layout import by_depth, lay_out
+from predictor.services.graph.placement import first_opened, picture_of, seen_groups
 from predictor.services.prediction.predict import OperatorTable
 from predictor.services.prediction.timeline import LANES, timeline_of
 from predictor.services.report.operators import Explained, fastest_of_each, pair_heading
 from predictor.services.report.request import ReportRequest
 from predictor.services.report.why import BOUNDS, roofline_chart
-from predictor.services.report.words import Field, brief, figures, share, table_of, words
+from predictor.services.report.words import brief
 
 _LEAST_SPAN = 1 / 1500  # of the latency: a hair on paper
 _MODULE_LANES = 2
 _BOUND_OF = tuple(map(BOUNDS.index, ("launch", "compute", "memory")))  # of each of LANES
-_GROUPS = 40
-_DEEPEST = 3
+_MOST_BOXES = 60  # of a graph: a page or two
 _MATRIX_ROWS = 400
 _Spans = tuple[Span, ...]
 
@@ -136,42 +139,35 @@ def _runs(
 
 
 def graphs_section(request: ReportRequest, explained: Sequence[Explained]) -> Section:
-    """Return the modules of each model in the order of its graph, on its fastest target."""
+    """Return the modules of each model as boxes, with their time on its fastest target."""
     blocks: list[Block] = []
     for one in fastest_of_each(explained):
-        blocks += [pair_heading(one.pair, request), *_groups(one)]
+        blocks += [pair_heading(one.pair, request), _graph(one.table, request.unit)]
     return Section(SectionId.GRAPH, "Graphs", tuple(blocks))
 
 
-def _groups(one: Explained) -> Iterator[Block]:
-    """Yield a table of the outer groups of a graph with the time in them."""
-    table = one.table
+def _graph(table: OperatorTable, unit: LatencyUnit) -> Graph:
+    """Return the picture that the window shows first, its groups open as far as a page holds."""
     tree = group_operators(table.names, table.op_types, table.edges)
-    sums, nodes = tree.sums(table.latency_ms), _outer_nodes(tree)
-    total = float(table.latency_ms.sum()) or 1.0
-    fields: tuple[Field[int], ...] = (
-        words("module", "Module", lambda node: _path(tree, node)),
-        words("operators", "Operators", lambda node: _kinds(tree, node, table)),
-        figures("latency", "ms", lambda node: Cell(number(float(sums[node])), float(sums[node]))),
-        figures("share", "Share", lambda node: share(float(sums[node]) / total)),
-    )
-    yield table_of(fields, nodes)
-
-
-def _outer_nodes(tree: GroupTree) -> list[int]:
-    """Return the nodes of the graph down to the level whose number a page holds."""
-    for deepest in range(_DEEPEST, 0, -1):
-        nodes = list(_walk(tree, tree.root, deepest))
-        if len(nodes) <= _GROUPS:
-            return nodes
-    return list(_walk(tree, tree.root, 1))[:_GROUPS]
-
-
-def _walk(tree: GroupTree, group: int, deepest: int) -> Iterator[int]:
-    for node in tree.members_of(group):
-        yield node
-        if tree.is_group(node) and tree.depth[node] < deepest:
-            yield from _walk(tree, node, deepest)
+    opened = frozenset(first_opened(tree, _MOST_BOXES))
+    groups = seen_groups(tree, opened)
+    try:
+        levels = lay_out(tree, groups)
+    except HostError:  # a plain order says the same
+        levels = {group: by_depth(tree, group) for group in groups}
+    picture = picture_of(tree, levels, opened)
+    times, shares = tree.sums(table.latency_ms), tree.sums(table.share)
+    written = LatencyUnit.MS if unit is LatencyUnit.FPS else unit  # of an operator a rate is none
+    boxes = []
+    for node, is_open, rect in zip(
+        picture.nodes.tolist(), picture.is_open.tolist(), picture.rects.tolist(), strict=True
+    ):
+        time, share = float(times[node]), float(shares[node])
+        words = f"{latency_text(time, written)} · {percent(share, 2)}" if time else ""
+        title, detail = shown(tree.labels[node]) or "model", _kinds(tree, node, table)
+        boxes.append(GraphBox(_path(tree, node), title, detail, words, share, is_open, *rect))
+    edges = tuple(edge.points for edge in picture.edges)
+    return Graph(tuple(boxes), edges, picture.width, picture.height)
 
 
 def _path(tree: GroupTree, node: int) -> str:

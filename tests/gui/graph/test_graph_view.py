@@ -19,7 +19,6 @@ from PySide6.QtTest import QTest
 from ctm_gui.graph import presenter
 from ctm_gui.graph.boxes_plot import Colouring
 from ctm_gui.graph.facts import NodeFacts
-from ctm_gui.graph.placement import boxes_seen
 from ctm_gui.graph.presenter import MOST_BOXES, GraphPresenter
 from ctm_gui.graph.view import GraphView
 from ctm_gui.prediction.explained import Explained
@@ -27,6 +26,7 @@ from ctm_gui.tasks.serial import SerialWorker
 from ctm_gui.widgets.theme import DARK, LIGHT, apply_theme
 from predictor.core.errors import HostError
 from predictor.services.graph.layout import lay_out
+from predictor.services.graph.placement import boxes_seen
 from predictor.services.prediction.predict import OperatorTable
 from tests.unit.gui.explained import explained_pair
 from tests.unit.gui.graphs import chain_of, network, table_with

@@ -27,9 +27,12 @@ from ctm_gui.report.marks import (
     register_fonts,
 )
 from ctm_gui.report.painting import pdf_of
+from ctm_gui.widgets.theme import LIGHT
 from predictor.core.errors import CancelledError
 from predictor.core.progress import CancelToken
 from predictor.core.report import (
+    Graph,
+    GraphBox,
     Heading,
     HeatMap,
     Paragraph,
@@ -248,3 +251,45 @@ def test_a_report_of_ten_thousand_operators_is_as_short(tmp_path: Path) -> None:
 
     assert len(pages.pages) < 8
     assert "of 10000 operators" in tool("pdftotext", write(pages, tmp_path), "-")
+
+
+def chain(count: int) -> Graph:
+    """Return operators below each other, the last three in a group with most of the time."""
+    boxes = [
+        GraphBox(f"op {n}", f"op {n}", "Conv", "1 ms", 0.1 / count, False, 16, n * 76, 196, 46)
+        for n in range(count)
+    ]
+    frame = GraphBox("end", "end", "3 operators", "9 ms", 0.5, True, 0, count * 76, 228, 240)
+    inner = [
+        GraphBox(f"end / {n}", f"in {n}", "Conv", "3 ms", 0.17, False, 16, top, 196, 46)
+        for n, top in enumerate(range(count * 76 + 26, count * 76 + 226, 76))
+    ]
+    edges = tuple(
+        ((114.0, n * 76.0 + 46), (114.0, n * 76.0 + 46), (114.0, n * 76.0 + 76))
+        for n in range(count)
+    )
+    return Graph((*boxes, frame, *inner), edges, 228.0, count * 76.0 + 240)
+
+
+@pytest.mark.parametrize("size", list(PageSize))
+@pytest.mark.parametrize("count", [2, 30, 200])
+def test_a_graph_is_cut_between_its_boxes(count: int, size: PageSize) -> None:
+    graph = chain(count)
+    report = Report("T", "S", "D", "P", (Section(SectionId.GRAPH, "Graphs", (graph,)),))
+    typeface, pages = Typeface(), compose(report, size).pages
+
+    titles = [line for page in pages for line in lines_of(page) if line[:2] in {"op", "in"}]
+    assert titles == [f"op {n}" for n in range(count)] + ["in 0", "in 1", "in 2"]
+    assert len(pages) == (1 if count < 200 else 3)
+    darkest = [
+        mark
+        for page in pages
+        for mark in page.marks
+        if isinstance(mark, Box) and mark.fill == LIGHT.heat[-1] and mark.outline
+    ]
+    assert len(darkest) == 3
+    for page in pages:
+        for mark in page.marks:
+            left, top, right, bottom = edges_of(mark, typeface)
+            assert LEFT - 20 <= left <= right <= size.width - LEFT + 20
+            assert TOP - 20 <= top <= bottom <= size.height - BOTTOM + 300

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from predictor.core.errors import CancelledError
+from predictor.core.errors import CancelledError, HostError
 from predictor.core.progress import CancelToken, Progress
 from predictor.core.records import Basis, MeasuredRate, OperatingPoint, Precision, Target
 from predictor.core.report import (
@@ -17,6 +17,7 @@ from predictor.core.report import (
     Cell,
     Commands,
     Facts,
+    Graph,
     Heading,
     HeatMap,
     Paragraph,
@@ -33,7 +34,9 @@ from predictor.graph.model import Model
 from predictor.graph.scaling import at_batch
 from predictor.services.prediction.predict import OperatorTable, explain, predict
 from predictor.services.prediction.sensitivity import Sensitivity, sensitivity_of
+from predictor.services.report import pictures
 from predictor.services.report.build import build_report
+from predictor.services.report.files import report_markdown
 from predictor.services.report.request import Asked, ReportedModel, ReportRequest, labelled
 from predictor.services.signatures.adaptation import ADAPTATIONS
 from tests.unit.cost.graphs import Op
@@ -517,8 +520,25 @@ def test_neighbours_that_are_hairs_are_drawn_as_one() -> None:
     request = make_request(make_model(*(Op(macs=10**6, read=8, written=8) for _ in range(5000))))
     (timeline,) = of_kind(build_report(request, PICTURES), SectionId.TIMELINE, Timeline)
     assert max(len(lane.spans) for lane in timeline.lanes) <= 1501
-    (graph,) = of_kind(build_report(request, PICTURES), SectionId.GRAPH, Table)
-    assert len(graph.rows) <= 40
+    (graph,) = of_kind(build_report(request, PICTURES), SectionId.GRAPH, Graph)
+    assert sum(not box.is_frame for box in graph.boxes) <= 60
+    assert sum(box.share for box in graph.boxes if not box.is_frame) == pytest.approx(1.0)
+
+
+def test_a_graph_that_cannot_be_laid_out_stands_in_its_order(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: object) -> None:
+        raise HostError("the layout", "it ended", "open the model again")
+
+    monkeypatch.setattr(pictures, "lay_out", fail)
+    report = build_report(make_request(), PICTURES)
+    (graph,) = of_kind(report, SectionId.GRAPH, Graph)
+
+    assert [box.top for box in graph.boxes] == sorted(box.top for box in graph.boxes)
+    assert graph.boxes[0].time.endswith(" %")
+    assert graph.height > 0
+    assert f"| {graph.boxes[0].time} |" in report_markdown(report)
 
 
 def test_the_matrix_has_a_number_a_cell_and_the_darkest_is_the_slowest() -> None:

@@ -151,6 +151,18 @@ def seen_groups(tree: GroupTree, opened: AbstractSet[int]) -> list[int]:
     return groups
 
 
+def first_opened(tree: GroupTree, most: int) -> list[int]:
+    """Return the groups to open first: level by level, while at most ``most`` boxes are seen."""
+    opened: list[int] = []
+    level = [tree.root]
+    while level:
+        level = [node for group in level for node in tree.members_of(group) if tree.is_group(node)]
+        if boxes_seen(tree, {*opened, *level}) > most:
+            break
+        opened += level
+    return opened
+
+
 def boxes_seen(tree: GroupTree, opened: AbstractSet[int]) -> int:
     """Return the number of boxes that are no frames."""
     groups = seen_groups(tree, opened)

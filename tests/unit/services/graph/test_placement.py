@@ -5,17 +5,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctm_gui.graph.placement import (
+from predictor.services.graph.grouping import GroupTree, group_operators
+from predictor.services.graph.layout import by_depth, lay_out
+from predictor.services.graph.placement import (
     BOX_HEIGHT,
     BOX_WIDTH,
     Picture,
     boxes_seen,
+    first_opened,
     picture_of,
     seen_groups,
 )
-from ctm_gui.graph.presenter import first_opened
-from predictor.services.graph.grouping import GroupTree, group_operators
-from predictor.services.graph.layout import by_depth, lay_out
 from tests.unit.gui.graphs import chain_of, network
 
 MODULES = st.lists(st.sampled_from(["a", "b", "c"]), max_size=4)
@@ -127,7 +127,7 @@ def test_the_innermost_box_is_found_at_a_point() -> None:
 def test_a_model_opens_with_as_many_boxes_as_are_read() -> None:
     for table in (network(), chain_of(4000)):
         tree = group_operators(table.names, table.op_types, table.edges)
-        opened = frozenset(first_opened(tree))
+        opened = frozenset(first_opened(tree, 60))
         assert boxes_seen(tree, opened) <= 60
     assert not opened
 
@@ -135,4 +135,4 @@ def test_a_model_opens_with_as_many_boxes_as_are_read() -> None:
 def test_a_small_model_opens_whole() -> None:
     table = network()
     tree = group_operators(table.names, table.op_types, table.edges)
-    assert boxes_seen(tree, frozenset(first_opened(tree))) == tree.operators
+    assert boxes_seen(tree, frozenset(first_opened(tree, 60))) == tree.operators
