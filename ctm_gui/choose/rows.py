@@ -12,8 +12,9 @@ from ctm_gui.widgets.grid import Column, Grid, number_column, text_column
 from ctm_gui.widgets.grid_model import GridModel
 from ctm_gui.widgets.theme import LIGHT, Theme
 from predictor.core.run_facts import MEDIAN
+from predictor.core.units import LatencyUnit
 from predictor.core.verdict import likelihood
-from predictor.core.wording import NOTHING, batch_of, configuration_text, number, shown
+from predictor.core.wording import NOTHING, batch_of, configuration_text, interval_text, shown
 from predictor.services.choose.choice import Option
 
 CHANCE = "chance"
@@ -46,16 +47,16 @@ class OptionsGrid(Grid):
                 ),
                 text_column("mode", "Mode", [_mode(option) for option in options], _MODE),
                 _chance_column(options),
-                number_column("latency", "P50 ms", [p.latency_ms for p in rows], _LATENCY),
+                number_column("latency", "P50 (ms)", [p.latency_ms for p in rows], _LATENCY),
                 text_column(
                     "interval",
-                    "80 % interval ms",
-                    [f"{number(p.low80_ms)} … {number(p.high80_ms)}" for p in rows],
+                    "80 % interval (ms)",
+                    [interval_text(p, LatencyUnit.MS) for p in rows],
                 ),
                 *_tail_columns(options),
-                number_column("fps", "Images/s", [_fps(o) for o in options]),
-                number_column("watts", "W", [o.watts for o in options], _POWER),
-                number_column("memory", "MB", [o.memory_mb for o in options]),
+                number_column("watts", "Power (W)", [o.watts for o in options], _POWER),
+                number_column("fps", "Inferences/s", [_fps(o) for o in options]),
+                number_column("memory", "Memory (MB)", [o.memory_mb for o in options]),
                 text_column("remark", "Remark", remarks, _FRONT),
                 text_column("family", "Kind", [o.target.device.family.value for o in options]),
             ],
@@ -105,7 +106,8 @@ def _tail_columns(options: Sequence[Option]) -> list[Column]:
     """Return the column of the percentile that is asked for; none of the median."""
     asked = {option.percentile for option in options} - {MEDIAN}
     return [
-        number_column("tail", f"P{each} ms", [o.tail_ms for o in options], _TAIL) for each in asked
+        number_column("tail", f"P{each} (ms)", [o.tail_ms for o in options], _TAIL)
+        for each in asked
     ]
 
 

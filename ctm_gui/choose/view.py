@@ -97,7 +97,9 @@ class ChooseView(QWidget):
         )
         for percentile in PERCENTILES:
             self.percentile_box.addItem(f"P{percentile}", percentile)
-        self.rate_box = BudgetBox(None, "images/s", "Least images a second; zero for no limit")
+        self.rate_box = BudgetBox(
+            None, "inferences/s", "Least inferences a second; zero for no limit"
+        )
         self.power_box = BudgetBox(None, "W", "Largest stated power in watts; zero for no limit")
         self.memory_box = BudgetBox(None, "MB", "Largest memory in megabytes; zero for no limit")
         for box in (self.latency_box, self.rate_box, self.power_box, self.memory_box):

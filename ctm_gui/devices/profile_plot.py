@@ -96,7 +96,7 @@ class DeviceProfile(QWidget):
             painter.fillRect(bar, QColor(self.theme.series[0]))
         else:
             painter.setPen(QColor(self.theme.muted))
-            words = "absent" if part.absent else "too few devices to compare"
+            words = "not known" if part.absent else "too few devices to compare"
             painter.drawText(room.adjusted(8, 0, 0, 0), AT_LEFT, words)
         if not part.absent:
             painter.setPen(QColor(self.theme.text))
@@ -109,7 +109,7 @@ class DeviceProfile(QWidget):
 
 def _describe(row: ProfileRow) -> str:
     """Return a row in words."""
-    value = "absent" if row.absent else row.value
+    value = "not known" if row.absent else row.value
     lines = [f"{row.label}: {value}"]
     if row.percentile is not None:
         lines.append(f"at or above {row.percentile:.0f} % of {row.peers} others")

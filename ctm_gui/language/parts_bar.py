@@ -64,7 +64,7 @@ class PartsBar:
 def parts_bars(each: Generation) -> list[PartsBar]:
     """Return the bars of a device: first token and token where it has numbers, memory."""
     bars = []
-    for title, interval in (("First token", each.first_token), ("A token", each.token)):
+    for title, interval in (("First token", each.first_token), ("Each further token", each.token)):
         if interval is not None:
             parts = [_part(part.value, share) for part, share in interval.shares.items()]
             bars.append(PartsBar(f"{title}: {number(interval.median)} ms", parts))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QLineF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QToolTip, QWidget
+from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from ctm_gui.language.parts_bar import PartsBar
 from ctm_gui.widgets.theme import LIGHT, Theme
@@ -23,6 +23,8 @@ class PartsPlot(QWidget):
         self.bars: Sequence[PartsBar] = ()
         self._theme = LIGHT
         self.setAccessibleName("What binds the phases, and memory")
+        # Text that wraps below it would press it together otherwise.
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
     @property
     def _row_px(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ctm_gui.widgets.grid import Grid, number_column, text_column
+from predictor.core.text import capitalised, plural
 from predictor.core.units import GIB
 from predictor.core.wording import NOTHING, memory_text, number, shown
 from predictor.services.generation.generate import Generation, MeasuredRate
@@ -22,14 +23,9 @@ class DevicesGrid(Grid):
         self, results: Sequence[Generation] = (), measured: Mapping[str, MeasuredRate] | None = None
     ) -> None:
         own = measured or {}
-        first, token = ([getattr(e, name) for e in results] for name in ("first_token", "token"))
-        low, high, most = (
-            [
-                None if time is None else 1000 * each.request.batch / getattr(time, end)
-                for each, time in zip(results, token, strict=True)
-            ]
-            for end in ("high", "low", "bound")
-        )
+        first = [each.first_token for each in results]
+        low, high, most = ([_per_s(e, end) for e in results] for end in ("high", "low", "bound"))
+        ends = list(map(_ends, low, high))
         super().__init__(
             len(results),
             [
@@ -40,21 +36,20 @@ class DevicesGrid(Grid):
                     [each.decode_tokens_per_s for each in results],
                     "New tokens a second of all sequences.",
                 ),
-                number_column("low", "at least", low, "Lower end of the 80 % interval."),
-                number_column("high", "at most", high, "Upper end of the 80 % interval."),
+                text_column("interval", "80 % interval", ends),
                 number_column(
                     "first",
-                    "First (ms)",
+                    "First token (ms)",
                     [None if each is None else each.median for each in first],
                     "Time from the prompt to the first token.",
                 ),
                 number_column(
                     "memory",
-                    "GiB",
+                    "Memory (GiB)",
                     [each.memory.total / GIB for each in results],
                     "Memory of weights, KV cache and buffers.",
                 ),
-                text_column("fits", "Memory", [memory_text(each.fits) for each in results]),
+                text_column("fits", "Fits", [memory_text(each.fits) for each in results]),
                 number_column(
                     "context",
                     "Context",
@@ -63,7 +58,9 @@ class DevicesGrid(Grid):
                     lambda value: NOTHING if value is None else f"{value:,.0f}",
                 ),
                 text_column("binds", "Bound by", [_binds(each) for each in results]),
-                number_column("bound", "Bound", most, "Tokens a second that physics allows."),
+                number_column(
+                    "bound", "Most tokens/s", most, "Tokens a second that physics allows."
+                ),
                 text_column("runtime", "Runtime", [each.runtime or NOTHING for each in results]),
                 text_column("weights", "Weights", [each.weights for each in results]),
                 number_column(
@@ -74,7 +71,31 @@ class DevicesGrid(Grid):
                 ),
                 text_column("evidence", "Rests on", [each.evidence or NOTHING for each in results]),
             ],
+            # Numbers for other programs.
+            [number_column("low", "at least", low), number_column("high", "at most", high)],
         )
+
+
+def answer(results: Sequence[Generation]) -> str:
+    """Return the fastest device that has the memory, and how many have it, in a sentence."""
+    fitting = sum(each.fits is True for each in results)
+    fits = f"fits on {fitting} of {plural(len(results), 'device')}"
+    rated = [e for e in results if e.decode_tokens_per_s is not None and e.fits is not False]
+    if not rated:
+        return capitalised(fits)
+    best = max(rated, key=lambda each: each.decode_tokens_per_s or 0.0)
+    low, high = (number(_per_s(best, end)) for end in ("high", "low"))
+    rate = f"{number(best.decode_tokens_per_s)} tokens/s on {shown(best.device.name)}"
+    return f"Fastest {rate}, likely {low} to {high}; {fits}"
+
+
+def _per_s(each: Generation, end: str) -> float | None:
+    """Return the tokens a second of all sequences at an end of the time of a token."""
+    return None if each.token is None else 1000 * each.request.batch / getattr(each.token, end)
+
+
+def _ends(low: float | None, high: float | None) -> str:
+    return NOTHING if low is None else f"{number(low)} – {number(high)}"
 
 
 def _rate(measured: MeasuredRate | None) -> float | None:

@@ -13,7 +13,7 @@ from ctm_gui.language.curves import Along
 from ctm_gui.language.parts_bar import parts_bars
 from ctm_gui.language.parts_plot import PartsPlot
 from ctm_gui.language.presenter import LanguagePresenter
-from ctm_gui.language.rows import DevicesGrid, details
+from ctm_gui.language.rows import DevicesGrid, answer, details
 from ctm_gui.widgets.basic import (
     STRETCH,
     ContentOrMessage,
@@ -24,6 +24,7 @@ from ctm_gui.widgets.basic import (
     holder,
     label,
     named,
+    scrolled,
     splitter,
     vbox,
 )
@@ -42,10 +43,11 @@ from predictor.services.generation.generate import (
 
 _DEVICE_PX = 190
 _BOX_PX = 84
-_USUAL = "usual"
+_DEFAULT = "default"
 _MOST = 100_000_000
 _MOST_CURVES = 4
 _LETTERS = 10
+_GAP_PX = 6
 
 
 class LanguageView(QWidget):
@@ -82,7 +84,6 @@ class LanguageView(QWidget):
 
     def _make_run(self) -> None:
         self.summary = ElidedLabel()
-        self.summary.setProperty("role", "heading")
         self.summary.setAccessibleName("Language model")
         self.open_button = button("&Open…", "Open a config.json or a decoder in ONNX.")
         self.counts = {
@@ -91,15 +92,15 @@ class LanguageView(QWidget):
             "context": _count_box("Tokens in the cache", 0),
             "batch": _count_box("Sequences at once", 1),
         }
-        self.counts["context"].setSpecialValueText("usual")
+        self.counts["context"].setSpecialValueText(_DEFAULT)
         self.counts["context"].setToolTip(
-            "Tokens in the cache at which tokens a second are given; usual: the prompt and half of "
-            "the new tokens."
+            "Tokens in the cache at which tokens a second are given; by default the prompt and "
+            "half of the new tokens."
         )
         self.choices = {
-            "weights": combo_box("Format of the weights", (_USUAL, *WEIGHT_FORMATS)),
+            "weights": combo_box("Format of the weights", (_DEFAULT, *WEIGHT_FORMATS)),
             "kv_precision": combo_box("Precision of the KV cache", KV_PRECISIONS),
-            "runtime": combo_box("Runtime", (_USUAL, *RUNTIME_NAMES), letters=_LETTERS),
+            "runtime": combo_box("Runtime", (_DEFAULT, *RUNTIME_NAMES), letters=_LETTERS),
         }
 
     def _make_results(self) -> None:
@@ -107,6 +108,7 @@ class LanguageView(QWidget):
             GridModel(), "Devices", "Search device or runtime (Ctrl+F)", {"device": _DEVICE_PX}
         )
         self.table.details_of = self._details
+        self.answer = label(role="heading", name="Answer", selectable=True)
         self.plot, self.parts = CurvePlot(), PartsPlot()
         self.along_box = combo_box("Curve", [along.value for along in Along])
         self.save_button = button("Save &plot…")
@@ -135,15 +137,16 @@ class LanguageView(QWidget):
         ):
             form += [named(text, self.choices[key]), self.choices[key]]
         search = hbox((self.table.search_box, 1), self.table.matches, self.table.copy_button)
-        curve = holder(
-            hbox(named("Cur&ve", self.along_box), (self.along_box, 1), self.save_button),
-            (self.plot, 1),
-        )
+        curve, side = QWidget(), QWidget()
+        along = hbox(named("Cur&ve", self.along_box), (self.along_box, 1), self.save_button)
+        vbox(along, (self.plot, 1), of=curve, margins=(0, _GAP_PX, _GAP_PX, 0))
         measured = hbox(named("I &measured", self.measured_box), (self.measured_box, 1), margins=0)
-        side = holder(self.subject, self.parts, measured, (self.evidence, 1))
+        evidence = scrolled(self.evidence, "What its numbers rest on")
+        edges = (_GAP_PX, _GAP_PX, 0, 0)
+        vbox(self.subject, self.parts, measured, (evidence, 1), of=side, margins=edges)
         across, down = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
         lower = splitter(across, curve, side, sizes=(560, 400), stretch=(3, 2))
-        rows = holder(search, (self.table, 1))
+        rows = holder(self.answer, search, (self.table, 1))
         parts = splitter(down, rows, lower, sizes=(220, 280), stretch=(1, 1))
         self.content = ContentOrMessage(parts, name="Message")
         self._run_fields = holder(hbox(*run, STRETCH), hbox(*form, STRETCH))
@@ -170,7 +173,7 @@ class LanguageView(QWidget):
     def _ask(self, key: str, value: int | str) -> None:
         request = replace(self._presenter.state.request, **dict[str, Any]({key: value}))
         title = key.replace("_", " ").replace("kv", "KV").title().replace("Kv", "KV")
-        shown_value = f"{value:,}" if isinstance(value, int) else value or _USUAL
+        shown_value = f"{value:,}" if isinstance(value, int) else value or _DEFAULT
         typed = key if isinstance(value, int) else ""
         self._presenter.ask(request, f"{title} {shown_value}", typed=typed)
 
@@ -183,7 +186,7 @@ class LanguageView(QWidget):
             with QSignalBlocker(box):
                 box.setValue(getattr(request, key))
         for key, choice in self.choices.items():
-            choice.setCurrentText(getattr(request, key) or _USUAL)
+            choice.setCurrentText(getattr(request, key) or _DEFAULT)
 
     def _show_results(self) -> None:
         presenter = self._presenter
@@ -194,6 +197,7 @@ class LanguageView(QWidget):
         is_first = not self.table.grid_model.grid.count
         with QSignalBlocker(self.table.selectionModel()):
             self.table.show_grid(DevicesGrid(presenter.results, presenter.measured))
+            self.answer.setText(answer(presenter.results))
             if is_first and self.table.grid_model.grid.sort_column is None:
                 self.table.sort_by("tokens", descending=True)
             if not self.table.selected_rows().size and self.table.grid_model.rowCount():
@@ -250,4 +254,4 @@ def _count_box(name: str, least: int) -> QSpinBox:
 
 
 def _chosen(box: QComboBox) -> str:
-    return "" if box.currentText() == _USUAL else box.currentText()
+    return "" if box.currentText() == _DEFAULT else box.currentText()

@@ -21,7 +21,7 @@ class _Plot(StillPlot):
     """A plot in the theme's colours."""
 
     def __init__(self, name: str, parent: QWidget | None = None) -> None:
-        super().__init__({"left": ValueAxis("left")}, (0, 8, 8, 6), parent)
+        super().__init__({"left": ValueAxis("left")}, (4, 8, 8, 6), parent)
         self.theme = LIGHT
         self.setAccessibleName(name)
         self.setMinimumHeight(_LEAST_HEIGHT_PX)
@@ -100,12 +100,20 @@ class SamplesPlot(_Plot):
             self.plot([], [], pen=None, symbol=symbol, symbolSize=5, symbolPen=None)
             for symbol in _SYMBOLS
         ]
+        self._show_values(shown=False)
 
     def show_trace(self, trace: SampleTrace) -> None:
         """Show the samples that have come so far."""
         # Blocks count from 1 in a session.
-        for number, curve in enumerate(self._curves, start=1):
-            curve.setData(*trace.points(number, MOST_POINTS))
+        blocks = [trace.points(number, MOST_POINTS) for number in range(1, len(_SYMBOLS) + 1)]
+        for curve, points in zip(self._curves, blocks, strict=True):
+            curve.setData(*points)
+        self._show_values(shown=any(len(runs) for runs, _ in blocks))
+
+    def _show_values(self, *, shown: bool) -> None:
+        """Number the axes; without data they would count from 0 to 1, which is no time."""
+        for side in ("left", "bottom"):
+            self.plotItem.getAxis(side).setStyle(showValues=shown)
 
     def paint_again(self) -> None:
         """Colour the blocks."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QCloseEvent, QKeySequence, QShortcut, QShowEvent
@@ -11,7 +12,6 @@ from PySide6.QtWidgets import (
     QFileDialog,
     QFrame,
     QLabel,
-    QScrollArea,
     QStackedWidget,
     QWidget,
 )
@@ -28,7 +28,7 @@ from ctm_gui.probing.result_page import ResultPage
 from ctm_gui.probing.run import HostKeyQuestion, Phase
 from ctm_gui.probing.target_page import TargetPage
 from ctm_gui.tasks.turns import in_turns
-from ctm_gui.widgets.basic import STRETCH, hbox
+from ctm_gui.widgets.basic import STRETCH, hbox, scrolled
 from ctm_gui.widgets.theme import LIGHT, Theme
 from predictor.core.errors import CtmError
 
@@ -146,7 +146,7 @@ class ProbingWizard(QDialog):
     def _build(self) -> Iterator[None]:
         """Make the pages one by one: all at once would stall the window."""
         self.target_page = TargetPage(self.presenter)
-        yield from self._add(self.target_page, _scrolled)
+        yield from self._add(self.target_page, partial(scrolled, name="Target"))
         coverage = CoveragePlot()
         yield
         self.plan_page = PlanPage(self.presenter.planner, coverage)
@@ -347,12 +347,3 @@ def _steps(choice: TargetChoice) -> tuple[tuple[int, str], ...]:
     if choice.way is Way.IMPORT:
         return _IMPORT_STEPS
     return _KIT_STEPS if choice.way is Way.KIT else _STEPS
-
-
-def _scrolled(page: QWidget) -> QScrollArea:
-    area = QScrollArea(widgetResizable=True)
-    area.setFrameShape(QFrame.Shape.NoFrame)
-    area.setProperty("role", "page")
-    area.setAccessibleName("Target")
-    area.setWidget(page)
-    return area

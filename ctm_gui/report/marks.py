@@ -179,6 +179,7 @@ def _has_glyph(character: str) -> bool:
 
 
 ELLIPSIS = "…"
+_WORD = re.compile(r"\S+(?: %\S*)?")  # a number keeps its per cent sign
 # A name is broken after one of these where it can be (paths, URLs, dotted names), and before an
 # escape.
 _SEAMS = re.compile(r"(?<=[/._:,;\-×=)])|(?=\\)")
@@ -198,7 +199,7 @@ def wrapped(
     """
     lines: list[str] = []
     line = ""
-    for word in typeface.drawable(text).split():
+    for word in _WORD.findall(typeface.drawable(text)):
         joined = f"{line} {word}" if line else word
         if typeface.width(joined, style) <= width:
             line = joined

@@ -10,11 +10,13 @@ from PySide6.QtGui import QAction, QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import (
     QBoxLayout,
     QComboBox,
+    QFrame,
     QHBoxLayout,
     QLabel,
     QLayout,
     QProgressBar,
     QPushButton,
+    QScrollArea,
     QSplitter,
     QStackedWidget,
     QToolButton,
@@ -270,6 +272,21 @@ def holder(*parts: Part) -> QWidget:
     made = QWidget()
     vbox(*parts, of=made, margins=0)
     return made
+
+
+def scrolled(content: QWidget, name: str) -> QScrollArea:
+    """Return a frameless area in which ``content`` scrolls where it does not fit.
+
+    Args:
+        content: belongs to the area from then on.
+        name: for screen readers.
+    """
+    area = QScrollArea(widgetResizable=True)
+    area.setFrameShape(QFrame.Shape.NoFrame)
+    area.setProperty("role", "page")
+    area.setAccessibleName(name)
+    area.setWidget(content)
+    return area
 
 
 def splitter(

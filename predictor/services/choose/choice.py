@@ -192,7 +192,8 @@ class Choice:
     def sentence(self) -> str:
         """The answer, for people."""
         best, budget = self.best, self.budget.words
-        devices = plural(len(self.of_devices), "device")
+        devices, models = plural(len(self.of_devices), "device"), len(self.best.predictions)
+        budget += f" with all {models} models" if models > 1 else ""
         if self.is_met:
             return (
                 f"{self.meeting} of {devices} meet {budget}; {best.name} comes first with a "

@@ -90,6 +90,9 @@ def test_a_configuration_opens_the_tab_and_no_model(
     assert view.summary.text() == "llama: 8.03 B parameters, context of 8,192 tokens"
     assert cells(view, "device") == ["NVIDIA GeForce RTX 4090", "Raspberry Pi 5 (CPU)", "Hailo-8"]
     assert cells(view, "fits")[0] == "fits"
+    assert view.answer.text().startswith("Fastest ")
+    assert " tokens/s on NVIDIA GeForce RTX 4090, likely " in view.answer.text()
+    assert view.answer.text().endswith(" of 3 devices")
     assert cells(view, "tokens")[2] == "—"
     assert not workspace.shelf.entries
     assert not workspace.messages.messages
@@ -133,7 +136,7 @@ def test_another_run_is_predicted_and_undone(
     workspace.undo_stack.undo()
     workspace.undo_stack.undo()
     settle(qtbot, presenter)
-    assert (box.value(), view.choices["weights"].currentText()) == (512, "usual")
+    assert (box.value(), view.choices["weights"].currentText()) == (512, "default")
     assert cells(view, "first") == before
     box.setValue(9000)
     settle(qtbot, presenter)
@@ -255,7 +258,8 @@ def test_rows_are_found_and_copied(view: LanguageView) -> None:
     view.table.clearSelection()
     view.table.copy_as_csv()
     header, row = QGuiApplication.clipboard().text().split("\r\n")[:2]
-    assert header.startswith("Device,Tokens/s,at least,at most")
+    assert header.startswith("Device,Tokens/s,80 % interval,")
+    assert header.endswith(",at least,at most")
     assert row.startswith("Raspberry Pi 5 (CPU),")
 
 

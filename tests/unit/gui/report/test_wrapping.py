@@ -44,6 +44,11 @@ def test_what_is_too_long_ends_with_a_mark(typeface: Typeface, name: str) -> Non
     assert typeface.width(one, STYLE) <= 900.0
 
 
+def test_a_number_keeps_its_per_cent_sign(typeface: Typeface) -> None:
+    width = typeface.width("it is 89", STYLE) + 1
+    assert wrapped(typeface, "it is 89 %; likely", STYLE, width) == ["it is", "89 %;", "likely"]
+
+
 def test_a_path_is_broken_at_its_seams(typeface: Typeface) -> None:
     width = typeface.width("documentation/asciidoc/", STYLE) + 1
     lines = wrapped(typeface, "documentation/asciidoc/computers/processors_adoc", STYLE, width)
