@@ -266,11 +266,12 @@ class RooflinePlot(PointPlot):
         self, painter: QPainter, rect: QRectF, points: RooflinePoints, pixels: FloatArray
     ) -> None:
         """Name the roofs of the explained target; those of others are in the legend of names."""
-        metrics, own = QFontMetricsF(self.font()), [x for x in points.lines if x.target == 0]
-        lines = [self._line_px(line) for line in own]
+        metrics, lines = QFontMetricsF(self.font()), [self._line_px(x) for x in points.lines]
         taken = [QPolygonF(self._edge_room(rect, points)), QPolygonF(self._bounds_room(points))]
         taken.append(QPolygonF(self._paint_names(painter, rect, points, pixels)))
-        for line, px in zip(own, lines, strict=True):
+        for line, px in zip(points.lines, lines, strict=True):
+            if line.target:
+                continue
             room = QRectF(QPointF(0, 0), metrics.size(0, line.label))
             places = [
                 place
