@@ -21,7 +21,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QWidget
 
 from ctm_gui.operators.rows import BOUND_TYPES
-from ctm_gui.roofline.label_places import GAP_PX, crowd, label_places
+from ctm_gui.roofline.label_places import GAP_PX, Crowd, label_places
 from ctm_gui.roofline.points import EDGE, LEAST_PX, MOST_PX, SIZES, RoofLine, RooflinePoints
 from ctm_gui.widgets.axes import ValueAxis, faded
 from ctm_gui.widgets.geometry import nearest_point
@@ -267,8 +267,9 @@ class RooflinePlot(PointPlot):
     ) -> None:
         """Name the roofs of the explained target; those of others are in the legend of names."""
         metrics, lines = QFontMetricsF(self.font()), [self._line_px(x) for x in points.lines]
+        crowd = Crowd(pixels, lines)
         taken = [QPolygonF(self._edge_room(rect, points)), QPolygonF(self._bounds_room(points))]
-        taken.append(QPolygonF(self._paint_names(painter, rect, points, pixels)))
+        taken.append(QPolygonF(self._paint_names(painter, rect, points, crowd)))
         for line, px in zip(points.lines, lines, strict=True):
             if line.target:
                 continue
@@ -283,7 +284,7 @@ class RooflinePlot(PointPlot):
             if not places:
                 continue
             # The first of those with the fewest points and roofs on them.
-            best = min(places, key=partial(crowd, pixels, lines, room))
+            best = min(places, key=partial(crowd.under, room))
             taken.append(best.map(QPolygonF(room)))
             painter.save()
             painter.setTransform(best, combine=True)
@@ -293,7 +294,7 @@ class RooflinePlot(PointPlot):
             painter.restore()
 
     def _paint_names(
-        self, painter: QPainter, rect: QRectF, points: RooflinePoints, pixels: FloatArray
+        self, painter: QPainter, rect: QRectF, points: RooflinePoints, crowd: Crowd
     ) -> QRectF:
         """Write the targets beside their colours, and return where; nothing where one is alone."""
         if len(points.names) < 2:
@@ -302,13 +303,12 @@ class RooflinePlot(PointPlot):
         names = [metrics.elidedText(n, Qt.TextElideMode.ElideMiddle, most) for n in points.names]
         width = max(map(metrics.horizontalAdvance, names)) + _SAMPLE_PX + 4 * GAP_PX
         height = len(names) * metrics.height() + 2 * GAP_PX
-        lines = [self._line_px(line) for line in points.lines]
         inner = rect.adjusted(GAP_PX, GAP_PX, -GAP_PX, -GAP_PX)
         local = QRectF(0, 0, width, height)
         right, bottom = inner.right() - width, self._bounds_room(points).top() - height - GAP_PX
         corners = (inner.left(), inner.top()), (right, bottom), (right, inner.top())
         places = [QTransform.fromTranslate(*corner) for corner in corners]
-        room = min(places, key=partial(crowd, pixels, lines, local)).mapRect(local)
+        room = min(places, key=partial(crowd.under, local)).mapRect(local)
         painter.fillRect(room, faded(self._theme.surface, 220))
         for target, name in enumerate(names):
             y = room.top() + GAP_PX + target * metrics.height()

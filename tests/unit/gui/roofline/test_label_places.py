@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QLineF, QPointF, QRectF
 
-from ctm_gui.roofline.label_places import crowd, label_places
+from ctm_gui.roofline.label_places import Crowd, label_places
 from ctm_gui.roofline.points import RooflinePoints
 from tests.unit.gui.explained import explained_pair
 
@@ -36,7 +36,7 @@ def test_points_and_lines_under_a_name_are_counted() -> None:
 
     # Over the middle of the line, as far from it as half a name is high.
     point = np.array([[100 - 8 * math.sqrt(0.5), 100 - 8 * math.sqrt(0.5)], [np.nan, np.nan]])
-    assert crowd(point, [], ROOM, above) == 1
-    assert crowd(point + 300, [], ROOM, above) == 0
-    assert crowd(NO_POINTS, [rising], ROOM, above) == 0
-    assert crowd(NO_POINTS, [rising, QLineF(100, 0, 100, 200)], ROOM, below) == 1
+    assert Crowd(point, []).under(ROOM, above) == 1
+    assert Crowd(point + 300, []).under(ROOM, above) == 0
+    assert Crowd(NO_POINTS, [rising]).under(ROOM, above) == 0
+    assert Crowd(NO_POINTS, [rising, QLineF(100, 0, 100, 200)]).under(ROOM, below) == 1
