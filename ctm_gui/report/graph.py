@@ -24,6 +24,7 @@ _RAMP, _STEPS = 560.0, 28
 _INK_TURNS = 0.43  # part from which light letters have more contrast than dark ones
 _PALE = 0.1
 _BEND_STEPS = 6
+_LEAST_COLUMN_PX = 240.0  # higher than a box below the titles of the groups around it
 
 
 def graph_height(graph: Graph) -> float:
@@ -52,7 +53,7 @@ def draw_graph(flow: Flow, graph: Graph) -> None:
 
 def _page_of(graph: Graph, top: float, columns: int, room_px: float) -> list[tuple[float, float]]:
     """Return the columns of a page, about equally high where the rest of the graph fits on it."""
-    height = (graph.height - top) / columns
+    height = max((graph.height - top) / columns, _LEAST_COLUMN_PX)
     while True:
         bands = list(_bands(graph, top, columns, min(height, room_px)))
         if bands[-1][1] >= graph.height or height >= room_px:
