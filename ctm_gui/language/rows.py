@@ -77,7 +77,7 @@ class DevicesGrid(Grid):
 
 
 def answer(results: Sequence[Generation]) -> str:
-    """Return the fastest device that has the memory, and how many have it, in a sentence."""
+    """Return the fastest device with memory enough or unknown, and on how many it fits."""
     fitting = sum(each.fits is True for each in results)
     fits = f"fits on {fitting} of {plural(len(results), 'device')}"
     rated = [e for e in results if e.decode_tokens_per_s is not None and e.fits is not False]
