@@ -8,7 +8,10 @@ from predictor.cli.console import Console
 from predictor.cli.evaluate.figures import research_needed
 from predictor.cli.parser import EPILOG, Parser, json_option, positive_int, thread_count
 
-_SUITES = ("table1", "systems", "figure3", "figure4", "table3", "selectors")
+_SUITES = (
+    *("table1", "systems", "systems-nasbench201"),
+    *("figure3", "figure4", "table3", "selectors"),
+)
 
 
 def add_nas(parser: Parser) -> None:
@@ -27,7 +30,8 @@ def add_nas(parser: Parser) -> None:
         "--suite",
         default=_SUITES[0],
         choices=_SUITES,
-        help="table or figure of the paper, or selectors of probes (default: %(default)s)",
+        help="table or figure of the paper, systems of others, or selectors of probes "
+        "(default: %(default)s)",
     )
     for name, example in (("methods", "NAME"), ("partitions", "F@1")):
         parser.add_argument(

@@ -24,8 +24,15 @@ from predictor.core.errors import InputError
 
 _NEGLIGIBLE: Final = 1e-4  # of the largest weight of a mixture
 _HALVINGS: Final = 20
-_GRID: Final = np.linspace(-8, 8, 8001)
-_CDF: Final = np.array([0.5 * math.erfc(-z / math.sqrt(2)) for z in _GRID.tolist()])
+_REACH: Final = 8  # standard deviations that the table of the normal distribution covers
+_POINTS: Final = 500  # of the table, a standard deviation
+_CDF: Final = np.array(
+    [
+        0.5 * math.erfc(-z / math.sqrt(2))
+        for z in np.linspace(-_REACH, _REACH, 2 * _REACH * _POINTS + 1).tolist()
+    ]
+)
+_RISE: Final = np.diff(_CDF)
 
 Vector = NDArray[np.float64]
 
@@ -103,7 +110,10 @@ class Posterior:
 
 def normal_cdf(z: Vector) -> Vector:
     """Return the standard normal distribution function, to 1e-6."""
-    probability: Vector = np.interp(z, _GRID, _CDF)
+    # The points are evenly spaced, so each is found without the search of np.interp.
+    place = np.clip((z + _REACH) * _POINTS, 0, len(_RISE))
+    before = np.minimum(place.astype(np.intp), len(_RISE) - 1)
+    probability: Vector = _CDF[before] + (place - before) * _RISE[before]
     return probability
 
 

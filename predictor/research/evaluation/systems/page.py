@@ -49,7 +49,7 @@ FBNet, the four partitions of the paper: 17 pairs of partition and test device, 
 in %, on 500 unseen architectures after k samples of the device. All have the same probes. In
 brackets: pairs where the method is surely worse ▲ and better ▼ than CloserToMe, by Wilcoxon's
 signed-rank test over draws, corrected by Holm ([table 1](nas-table1.md),
-[further systems](../evaluation-nas.md)). LeDG-Former and TLP are not run here."""
+[the systems beside each other](nas-systems.md)). LeDG-Former and TLP are not run here."""
 
 
 def page(document: Document, origin: str, plot: str) -> str:

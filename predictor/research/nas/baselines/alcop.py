@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingRegressor
 
+from predictor.research.nas.baselines.held_out import best_setting
 from predictor.research.nas.method import Predicted, Probes
 from predictor.research.nas.spaces.kernels import KernelTable
 from predictor.research.nas.spaces.space import DeviceFacts
@@ -20,7 +21,7 @@ from predictor.research.nas.spaces.view import TrainView
 
 _MACS_PER_BYTE: Final = 10.0  # ridge of the analytic device, usual for processors and GPUs
 _LAUNCH_MACS: Final = 1e6  # that a launch takes as long as
-_RIDGE: Final = 1.0  # of the slope around one
+_RIDGES: Final = (0.1, 0.3, 1.0, 3.0, 10.0)  # of the slope around one
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,23 +31,38 @@ class Alcop:
     name: str = "alcop"
 
     def train(self, view: TrainView, seed: int) -> TrainedTrees:
-        """Train on the roofline of all architectures, then on the mean train device."""
-        inputs = np.log1p(
-            np.column_stack([view.architectures.structure, view.architectures.kernels.counts])
-        )
-        before = _trees(seed).fit(inputs, roofline(view.architectures.kernels)).predict(inputs)
-        log_latency = view.log_latency()
-        mean = (log_latency - log_latency.mean(axis=0)).mean(axis=1)
-        left = mean - (before[view.rows] - before[view.rows].mean())
-        after = _trees(seed).fit(inputs[view.rows], left).predict(inputs)
-        return TrainedTrees(before - before[view.rows].mean() + after)
+        """Train on the roofline of all architectures, then on the mean train device.
+
+        The ridge of a test device's slope is chosen on train devices left out.
+        """
+        table = view.architectures.kernels
+        inputs = np.log1p(np.column_stack([view.architectures.structure, table.counts]))
+        before = _trees(seed).fit(inputs, roofline(table)).predict(inputs)
+
+        def refined(view: TrainView, seed: int) -> NDArray[np.float64]:
+            log_latency = view.log_latency()
+            mean = (log_latency - log_latency.mean(axis=0)).mean(axis=1)
+            centred = before - before[view.rows].mean()
+            left = mean - centred[view.rows]
+            trees = _trees(seed).fit(inputs[view.rows], left)
+            both: NDArray[np.float64] = centred + trees.predict(inputs)
+            return both
+
+        ridge = best_setting(view, seed, _RIDGES, refined, TrainedTrees)
+        return TrainedTrees(refined(view, seed), ridge)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrainedTrees:
-    """Float64 [A], log-latency of all architectures on the mean train device."""
+    """What the trees predict.
+
+    Attributes:
+        log_latency: float64 [A], of all architectures on the mean train device.
+        ridge: weight that draws the slope of a test device to one.
+    """
 
     log_latency: NDArray[np.float64]
+    ridge: float
 
     def adapt(self, device: DeviceFacts, probes: Probes, seed: int) -> AdaptedTrees:
         """Fit slope and offset."""
@@ -55,7 +71,7 @@ class TrainedTrees:
         centred = seen - seen.mean()
         scale = float(self.log_latency.std()) ** 2
         gain = float(centred @ (measured - measured.mean() - centred))
-        slope = 1 + gain / (float(centred @ centred) + _RIDGE * scale)
+        slope = 1 + gain / (float(centred @ centred) + self.ridge * scale)
         return AdaptedTrees(measured.mean() + slope * (self.log_latency - seen.mean()))
 
 

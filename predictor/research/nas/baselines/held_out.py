@@ -19,6 +19,7 @@ _BUDGETS: Final = (5, 20)
 _JUDGED: Final = 200
 
 Setting = TypeVar("Setting")
+Learnt = TypeVar("Learnt")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,7 +74,8 @@ def best_setting(
     view: TrainView,
     seed: int,
     settings: Sequence[Setting],
-    trained: Callable[[TrainView, Setting, int], Trained],
+    train: Callable[[TrainView, int], Learnt],
+    trained: Callable[[Learnt, Setting], Trained],
 ) -> Setting:
     """Return the setting with the least mean log error over the rehearsals; the first of equals.
 
@@ -81,11 +83,13 @@ def best_setting(
         view: devices and architectures that may be seen.
         seed: of samples and trainings.
         settings: to choose from; the middle one is taken where no device can be left out.
-        trained: trains with a setting on a view.
+        train: learns from a view with a seed; no setting changes what is learnt.
+        trained: makes a method of what is learnt and a setting.
     """
     errors: list[list[float]] = []
     for rest, drawn in rehearsals(view, seed):
-        methods = [trained(rest, setting, seed) for setting in settings]
+        learnt = train(rest, seed)
+        methods = [trained(learnt, setting) for setting in settings]
         errors += [[np.log(each.error(m, seed)) for m in methods] for each in drawn]
     if not errors:
         return settings[len(settings) // 2]

@@ -11,11 +11,14 @@ Reference:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
 
+from predictor.research.nas.baselines.held_out import best_setting
 from predictor.research.nas.baselines.nn_meter import (
+    PULLS,
     AdaptedNnMeter,
     Matrix,
     TrainedNnMeter,
@@ -25,8 +28,6 @@ from predictor.research.nas.method import Probes
 from predictor.research.nas.spaces.space import DeviceFacts
 from predictor.research.nas.spaces.view import TrainView
 
-_PULL = 0.03  # of fine-tuning, the middle of nn-Meter's choices
-
 
 @dataclass(frozen=True, slots=True)
 class LitePred:
@@ -35,29 +36,38 @@ class LitePred:
     name: str = "litepred"
 
     def train(self, view: TrainView, seed: int) -> TrainedPool:
-        """Fit the regressions of each train device."""
-        del seed
-        pool = []
-        for device in view.devices:
-            others = [each.name for each in view.devices if each.name != device.name]
-            alone = view
-            for other in others:
-                alone = alone.without(other)
-            pool.append(kind_times(alone))
-        return TrainedPool(tuple(pool))
+        """Fit the pool; the pull of fine-tuning is chosen on train devices left out."""
+        pull = best_setting(view, seed, PULLS, lambda rest, _: fitted_pool(rest), TrainedPool)
+        return TrainedPool(fitted_pool(view), pull)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrainedPool:
-    """Times by kind of kernel of all architectures on each train device, each float64 [A, G]."""
+    """Regressions of each train device.
+
+    Attributes:
+        pool: times by kind of kernel of all architectures, float64 [A, G] for each train device.
+        pull: weight that draws the factors of a test device to one common factor.
+    """
 
     pool: tuple[Matrix, ...]
+    pull: float
 
     def adapt(self, device: DeviceFacts, probes: Probes, seed: int) -> AdaptedNnMeter:
         """Fine-tune the nearest member with a factor for each kind."""
         apart = [divergence(times[probes.architectures].sum(axis=1), probes) for times in self.pool]
-        nearest = TrainedNnMeter(self.pool[int(np.argmin(apart))], _PULL)
+        nearest = TrainedNnMeter(self.pool[int(np.argmin(apart))], self.pull)
         return nearest.adapt(device, probes, seed)
+
+
+def fitted_pool(view: TrainView) -> tuple[Matrix, ...]:
+    """Return times by kind of kernel, float64 [A, G], on each train device."""
+    names = [device.name for device in view.devices]
+    alone = [
+        reduce(TrainView.without, (other for other in names if other != name), view)
+        for name in names
+    ]
+    return tuple(map(kind_times, alone))
 
 
 def divergence(predicted: NDArray[np.float64], probes: Probes) -> float:

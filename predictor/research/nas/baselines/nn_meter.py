@@ -25,7 +25,7 @@ from predictor.research.nas.spaces.space import DeviceFacts
 from predictor.research.nas.spaces.view import TrainView
 
 _RIDGE: Final = 1e-3  # of the regressions, per train architecture
-_PULLS: Final = (0.003, 0.01, 0.03, 0.1, 0.3)  # weights that draw factors to one
+PULLS: Final = (0.003, 0.01, 0.03, 0.1, 0.3)  # weights that draw factors to one
 _LEAST_SHARE: Final = 0.05  # of the mean sample; a sum of fitted times can come out at or below 0
 
 Matrix = NDArray[np.float64]
@@ -39,9 +39,7 @@ class NnMeter:
 
     def train(self, view: TrainView, seed: int) -> TrainedNnMeter:
         """Fit the regressions; the pull of the factors is chosen on train devices left out."""
-        pull = best_setting(
-            view, seed, _PULLS, lambda rest, pull, _: TrainedNnMeter(kind_times(rest), pull)
-        )
+        pull = best_setting(view, seed, PULLS, lambda rest, _: kind_times(rest), TrainedNnMeter)
         return TrainedNnMeter(kind_times(view), pull)
 
 

@@ -67,9 +67,16 @@ class NnlpNetwork(DeviceNetwork):
 
     def forward(self, architectures: Tensor, device: int) -> Tensor:
         """See :class:`DeviceNetwork`."""
-        nodes = self.kind(self.kinds[architectures]) + self.place  # [n, L, width]
-        for own, near in zip(self.own, self.near, strict=True):
-            nodes = torch.relu(own(nodes) + self.mean @ near(nodes))
+        kinds = self.kinds[architectures]  # [n, L]
+        # Nodes of a kind at a place start alike: the first layer computes each pair once.
+        starts = self.kind.weight[:, None] + self.place  # [kinds, L, width]
+        at = kinds * starts.shape[1] + torch.arange(starts.shape[1])
+        own, near = (
+            nn.functional.embedding(at, layer(starts).flatten(0, 1))
+            for layer in (self.own[0], self.near[0])
+        )
+        nodes = torch.relu(own + self.mean @ near)  # [n, L, width]
+        nodes = torch.relu(self.own[1](nodes) + self.mean @ self.near[1](nodes))
         pooled = torch.cat([nodes.sum(dim=1) / 10, self.statics[architectures]], dim=1)
         output: Tensor = self.heads(torch.relu(self.joined(pooled)))[:, device]
         return output

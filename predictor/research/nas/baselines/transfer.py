@@ -164,19 +164,17 @@ class AdaptedNetwork:
 
 def train_transferable(view: TrainView, build: Build, recipe: Recipe, seed: int) -> TrainedNetwork:
     """Train a network; its fine-tuning is chosen on train devices left out."""
-    if len(recipe.tunings) == 1:
-        return _train(view, build, recipe, recipe.tunings[0], seed)
-    rehearsed: dict[tuple[str, ...], TrainedNetwork] = {}
-    short = replace(recipe, steps=recipe.steps // 3)
-
-    def tuned(rest: TrainView, tuning: Tuning, seed: int) -> TrainedNetwork:
-        # Training does not depend on the tuning: once for each set of left-out devices.
-        names = tuple(device.name for device in rest.devices)
-        if names not in rehearsed:
-            rehearsed[names] = _train(rest, build, short, tuning, seed)
-        return replace(rehearsed[names], tuning=tuning)
-
-    return _train(view, build, recipe, best_setting(view, seed, recipe.tunings, tuned), seed)
+    tuning = recipe.tunings[0]
+    if len(recipe.tunings) > 1:
+        short = replace(recipe, steps=recipe.steps // 3)
+        tuning = best_setting(
+            view,
+            seed,
+            recipe.tunings,
+            lambda rest, each: _train(rest, build, short, tuning, each),
+            lambda trained, each: replace(trained, tuning=each),
+        )
+    return _train(view, build, recipe, tuning, seed)
 
 
 def _train(

@@ -74,6 +74,7 @@ def document(suite: Suite, order: Order, finished: Sequence[Finished]) -> Entry:
         "chooser": "each method" if order.own_probes else order.chooser,
         "reference": reference,
         "significance_test": TEST,
+        "clock": "processor",
         "methods": [
             {
                 "name": name,

@@ -18,6 +18,7 @@ from predictor.research.nas.benchmark.published import (
     TABLE3_DEVICES,
 )
 from predictor.research.nas.benchmark.registry import METHODS
+from predictor.research.nas.benchmark.splits import TEST_ARCHITECTURES
 
 Document = Mapping[str, Any]
 
@@ -47,6 +48,19 @@ before training and are the same in every draw."""
 _TRAINED_LATE = """\
 A method whose signature is a vector has a network for each k. It is trained in the first trial with
 that k, and its time is among the seconds of the trials."""
+_NOT_RUN = """\
+Latencies of a search space are of whole networks, so systems that read more keep a line without
+figures. [The field side by side](systems.md) asks them where their data are.
+
+- **PM2Lat, NeuSight, Habitat**: they need operators or kernels timed one by one.
+- **LeDG-Former**: its encoder reads texts of devices; most columns of the tables are a name,
+  without a stated precision or runtime.
+- **TLP**: it reads the schedule of a tensor program.
+- **FLAME, Roofline-LLM**: clocks of one board, and rates of language models."""
+_PROCESSOR = "Seconds are of processor time: what else the machine did does not count."
+_TRIAL = f"""\
+A trial adapts to a device, predicts the {TEST_ARCHITECTURES} test architectures and scores them. A
+prediction is its share of that."""
 
 
 def page(document: Document, plots: Mapping[str, str]) -> str:
@@ -60,7 +74,9 @@ def page(document: Document, plots: Mapping[str, str]) -> str:
     parts += [f"![{shows}]({file})" for shows, file in plots.items()]
     parts += _BODIES[document["suite"]](document)
     late = [_TRAINED_LATE] if any(m["own_probes"] for m in document["methods"]) else []
-    parts += ["## Time", *late, _times(document)]
+    # Documents of before carry no clock: theirs was the wall's.
+    clock = [_PROCESSOR] if document.get("clock") == "processor" else []
+    parts += ["## Time", *clock, _TRIAL, *late, _times(document)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -214,6 +230,10 @@ def _figure3(document: Document) -> list[str]:
     return [*parts, *_table1(document)]
 
 
+def _systems(document: Document) -> list[str]:
+    return [*_table1(document), "## Not run here", _NOT_RUN]
+
+
 def _shares(document: Document, k: int) -> str:
     rows = []
     for partition in dict.fromkeys(c["partition"] for c in document["cells"]):
@@ -305,8 +325,16 @@ def _ablation_means(document: Document, k: int) -> list[str]:
 
 def _times(document: Document) -> str:
     return table(
-        ("method", "seconds a training", "seconds a trial"),
-        ((_label(s["method"]), s["training"], s["trial"]) for s in document["seconds"]),
+        ("method", "seconds a training", "seconds a trial", "ms a prediction"),
+        (
+            (
+                _label(s["method"]),
+                s["training"],
+                f"{s['trial']:.4f}",
+                f"{1000 * s['trial'] / TEST_ARCHITECTURES:.4f}",
+            )
+            for s in document["seconds"]
+        ),
     )
 
 
@@ -321,6 +349,8 @@ def _top(document: Document) -> int:
 _BODIES: Mapping[str, Callable[[Document], list[str]]] = MappingProxyType(
     {
         "table1": _table1,
+        "systems": _systems,
+        "systems-nasbench201": lambda document: [_OTHER_DEVICES, *_systems(document)],
         "figure3": _figure3,
         "figure4": _figure4,
         "table3": _table3,

@@ -84,8 +84,9 @@ class Runner:
         to_do = [unit for unit in units if unit not in finished]
         for place, unit in enumerate(to_do):
             tell = self._teller(to_do[place:], len(units))
+            started = time.monotonic()
             finished[unit] = self._evaluated(unit, tell)
-            self._seconds.setdefault(unit.method, []).append(_cost(finished[unit]))
+            self._seconds.setdefault(unit.method, []).append(time.monotonic() - started)
             self.work.keep(self.splits[unit.partition], finished[unit])
             # Units of one training are neighbours: its networks stay in memory for them alone.
             following = to_do[place + 1 : place + 2]
@@ -112,7 +113,7 @@ class Runner:
         trained, train_seconds = self._training(unit, unit.method, tell)
         outcomes: list[Outcome] = []
         by_probes: dict[tuple[str, int], Outcome] = {}  # draws of a plan are the same trial
-        started = time.monotonic()
+        started = time.process_time()
         for trial, rows in probes.items():
             self.cancel.check()
             if (outcome := by_probes.get((trial.device, trial.k))) is None:
@@ -122,7 +123,7 @@ class Runner:
                     by_probes[trial.device, trial.k] = outcome
             outcomes.append(replace(outcome, trial=trial))
             tell(f"{len(outcomes)} of {len(probes)} trials")
-        each = (time.monotonic() - started) / len(outcomes)
+        each = (time.process_time() - started) / len(outcomes)
         return Finished(unit, tuple(outcomes), train_seconds, each)
 
     def _probes(self, unit: Unit, tell: Callable[[str], None]) -> ProbeTable:
@@ -153,10 +154,11 @@ class Runner:
         if key not in self._trained:
             self.cancel.check()
             tell(f"training of {method}")
-            started = time.monotonic()
+            asked = method_named(method)  # its imports are no part of the training
             seed = self.order.plan.training_seed(unit.training)
-            trained = method_named(method).train(self.splits[unit.partition].view, seed)
-            self._trained[key] = trained, time.monotonic() - started
+            started = time.process_time()
+            trained = asked.train(self.splits[unit.partition].view, seed)
+            self._trained[key] = trained, time.process_time() - started
         return self._trained[key]
 
     def _teller(self, to_do: Sequence[Unit], total: int) -> Callable[[str], None]:
@@ -210,10 +212,6 @@ def open_splits(
 
 def _split(spaces: Mapping[str, NasSpace], partition: Partition) -> Split:
     return split(spaces[partition.space], partition)
-
-
-def _cost(done: Finished) -> float:
-    return done.train_seconds + done.trial_seconds * len(done.outcomes)
 
 
 def _same_training(first: Unit, second: Unit) -> bool:

@@ -35,7 +35,12 @@ SUITES: Mapping[str, Suite] = MappingProxyType(
         suite.name: suite
         for suite in (
             Suite("table1", "Errors on FBNet", ("F@1", "F@2", "F@3", "F@4")),
-            Suite("systems", "Further systems on FBNet", ("F@1", "F@2", "F@3", "F@4")),
+            Suite("systems", "The systems of the field on FBNet", ("F@1", "F@2", "F@3", "F@4")),
+            Suite(
+                "systems-nasbench201",
+                "The systems of the field on NAS-Bench-201",
+                ("N@1", "N@2", "N@3", "N@4"),
+            ),
             Suite("figure3", "Coverage on NAS-Bench-201", ("N@1", "N@2", "N@3", "N@4")),
             Suite("figure4", "Distribution of errors on three devices", ("F@1", "F@2")),
             Suite("table3", "Ablation", ("F@1",), own_probes=True),

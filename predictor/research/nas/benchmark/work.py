@@ -45,8 +45,8 @@ class Finished:
     Attributes:
         unit: which.
         outcomes: of all its trials.
-        train_seconds: duration of the training.
-        trial_seconds: mean duration of a trial.
+        train_seconds: processor time of the training.
+        trial_seconds: mean processor time of a trial.
     """
 
     unit: Unit

@@ -225,16 +225,29 @@ class Multiple:
 
 
 def test_the_setting_with_the_least_error_is_chosen() -> None:
-    chosen = best_setting(small_split().view, 0, [3.0, 1.0, 0.3], lambda _, s, __: Multiple(s))
+    trained: list[tuple[str, ...]] = []
+
+    def train(rest: TrainView, seed: int) -> int:
+        trained.append(tuple(device.name for device in rest.devices))
+        return seed
+
+    chosen = best_setting(
+        small_split().view, 0, [3.0, 1.0, 0.3], train, lambda _, setting: Multiple(setting)
+    )
 
     assert chosen == 1.0
+    # Once for each device left out, however many settings there are.
+    assert len(trained) == len(set(trained)) == 3
 
 
 def test_without_a_second_device_the_middle_setting_is_taken() -> None:
     alone = TrainView.of(small_space(), ("fpga",), np.arange(SIZE))
 
-    assert best_setting(alone, 0, [3.0, 1.0, 0.3], lambda _, s, __: Multiple(s)) == 1.0
-    assert best_setting(alone, 0, [1.0, 3.0], lambda _, s, __: Multiple(s)) == 3.0
+    def chosen(*settings: float) -> float:
+        return best_setting(alone, 0, settings, lambda _, seed: seed, lambda _, s: Multiple(s))
+
+    assert chosen(3.0, 1.0, 0.3) == 1.0
+    assert chosen(1.0, 3.0) == 3.0
 
 
 def test_esm_counts_the_choices_of_a_stage() -> None:

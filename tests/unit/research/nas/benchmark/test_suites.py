@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 
 from predictor.core.errors import CancelledError, HostError, InputError
 from predictor.core.progress import CancelToken, Progress
+from predictor.research.nas.baselines.constant import Constant, TrainedConstant
 from predictor.research.nas.benchmark import suites
 from predictor.research.nas.benchmark.document import Table, document
 from predictor.research.nas.benchmark.page import page
@@ -23,6 +25,7 @@ from predictor.research.nas.benchmark.runner import Order, Runner
 from predictor.research.nas.benchmark.splits import Split, split
 from predictor.research.nas.benchmark.suites import SUITES, methods_of
 from predictor.research.nas.benchmark.work import WorkFolder
+from predictor.research.nas.spaces.view import TrainView
 from tests.unit.research.nas.benchmark.test_splits import PARTITION
 from tests.unit.research.nas.small_space import small_space
 
@@ -171,11 +174,41 @@ def test_the_page_names_command_seed_commit_and_date(tmp_path: Path) -> None:
 
 
 def test_tables_have_as_many_columns_in_each_line(tmp_path: Path) -> None:
-    for suite in ("table1", "figure3", "figure4", "table3", "selectors"):
+    for suite in SUITES:
         text = page(found_document(tmp_path, suite), {})
         for block in text.split("\n\n"):
             if block.startswith("|"):
                 assert len({line.count("|") for line in block.splitlines()}) == 1, block
+
+
+def test_times_are_of_the_processor_and_not_of_the_wall(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits = iter([0.5, 0.0])
+
+    def slow_to_train(self: Constant, view: TrainView, seed: int) -> TrainedConstant:
+        del self, view, seed
+        time.sleep(next(waits))
+        return TrainedConstant()
+
+    monkeypatch.setattr(Constant, "train", slow_to_train)
+
+    seconds = {s["method"]: s for s in found_document(tmp_path, "systems")["seconds"]}
+
+    assert seconds["constant"]["training"] < 0.2
+    assert seconds["hand-bayes"]["training"] > 0
+
+
+def test_the_page_says_the_time_of_a_prediction(tmp_path: Path) -> None:
+    found = found_document(tmp_path, "systems")
+    trial = next(s["trial"] for s in found["seconds"] if s["method"] == "flops")
+
+    with_clock, without = page(found, {}), page({**found, "clock": None}, {})
+
+    line = next(line for line in with_clock.splitlines() if line.startswith("| #FLOPs | 0."))
+    assert line.endswith(f"| {trial:.4f} | {1000 * trial / 500:.4f} |")
+    assert "processor time" in with_clock
+    assert "processor time" not in without  # its seconds are the wall's
 
 
 def test_the_paper_stands_beside_our_figures(tmp_path: Path) -> None:
