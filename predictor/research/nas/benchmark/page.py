@@ -48,6 +48,7 @@ before training and are the same in every draw."""
 _TRAINED_LATE = """\
 A method whose signature is a vector has a network for each k. It is trained in the first trial with
 that k, and its time is among the seconds of the trials."""
+_SLOWER = "LAD, BRP and FLAT, with the same probes, stand on [a page of their own]({page})."
 _NOT_RUN = """\
 Latencies of a search space are of whole networks, so systems that read more keep a line without
 figures. [The field side by side](systems.md) asks them where their data are.
@@ -58,9 +59,10 @@ figures. [The field side by side](systems.md) asks them where their data are.
 - **TLP**: it reads the schedule of a tensor program.
 - **FLAME, Roofline-LLM**: clocks of one board, and rates of language models."""
 _PROCESSOR = "Seconds are of processor time: what else the machine did does not count."
+_PASSED = "Seconds are those that passed: what else the machine did counts."
 _TRIAL = f"""\
-A trial adapts to a device, predicts the {TEST_ARCHITECTURES} test architectures and scores them. A
-prediction is its share of that."""
+A trial adapts to a device, predicts the
+{TEST_ARCHITECTURES} test architectures and scores them. A prediction is its share of that."""
 
 
 def page(document: Document, plots: Mapping[str, str]) -> str:
@@ -75,8 +77,8 @@ def page(document: Document, plots: Mapping[str, str]) -> str:
     parts += _BODIES[document["suite"]](document)
     late = [_TRAINED_LATE] if any(m["own_probes"] for m in document["methods"]) else []
     # Documents of before carry no clock: theirs was the wall's.
-    clock = [_PROCESSOR] if document.get("clock") == "processor" else []
-    parts += ["## Time", *clock, _TRIAL, *late, _times(document)]
+    clock = _PROCESSOR if document.get("clock") == "processor" else _PASSED
+    parts += ["## Time", f"{clock} {_TRIAL}", *late, _times(document)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -230,8 +232,9 @@ def _figure3(document: Document) -> list[str]:
     return [*parts, *_table1(document)]
 
 
-def _systems(document: Document) -> list[str]:
-    return [*_table1(document), "## Not run here", _NOT_RUN]
+def _systems(document: Document, slower: str) -> list[str]:
+    """Return the parts of a page beside that of the slower systems."""
+    return [_SLOWER.format(page=slower), *_table1(document), "## Not run here", _NOT_RUN]
 
 
 def _shares(document: Document, k: int) -> str:
@@ -349,8 +352,11 @@ def _top(document: Document) -> int:
 _BODIES: Mapping[str, Callable[[Document], list[str]]] = MappingProxyType(
     {
         "table1": _table1,
-        "systems": _systems,
-        "systems-nasbench201": lambda document: [_OTHER_DEVICES, *_systems(document)],
+        "systems": lambda document: _systems(document, "nas-table1.md"),
+        "systems-nasbench201": lambda document: [
+            _OTHER_DEVICES,
+            *_systems(document, "nas-figure3.md"),
+        ],
         "figure3": _figure3,
         "figure4": _figure4,
         "table3": _table3,

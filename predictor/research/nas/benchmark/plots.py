@@ -1,4 +1,4 @@
-"""Plots of a suite as SVG: coverage bars, and distributions of errors."""
+"""Plots of a suite as SVG: coverage bars, distributions of errors, errors by number of samples."""
 
 from __future__ import annotations
 
@@ -37,6 +37,8 @@ def write_plots(document: Mapping[str, Any], folder: Path, stem: str) -> dict[st
             return {"Share of predictions within 5, 10 and 15 %": _bars(document, folder, stem)}
         if document["suite"] == "figure4":
             return {"Distribution of relative errors": _curves(document, folder, stem)}
+        if document["suite"].startswith("systems"):
+            return {"Mean error by number of samples": _errors(document, folder, stem)}
     return {}
 
 
@@ -86,6 +88,28 @@ def _curves(document: Mapping[str, Any], folder: Path, stem: str) -> str:
         if not place:
             axes.set_ylabel("share of predictions in %")
     return _saved(figure, folder, f"{stem}-cdf.svg")
+
+
+def _errors(document: Mapping[str, Any], folder: Path, stem: str) -> str:
+    figure = _figure()
+    axes = figure.add_subplot()
+    for method in document["methods"]:
+        means = [m for m in document["means"] if m["method"] == method["name"]]
+        ours = method["name"] == document["reference"]
+        axes.plot(
+            [m["k"] for m in means],
+            [m["rae"] for m in means],
+            marker="o",
+            linewidth=3 if ours else 1,
+            label=method["label"],
+        )
+    axes.set_xscale("log")
+    axes.set_xticks(document["plan"]["ks"], list(map(str, document["plan"]["ks"])))
+    axes.set_xticks([], minor=True)
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("measured architectures of the device, k")
+    axes.set_ylabel("RAE in %, mean over the cells")
+    return _saved(figure, folder, f"{stem}-errors.svg")
 
 
 def _reach(curves: Sequence[Mapping[str, Any]]) -> float:
