@@ -216,20 +216,19 @@ def _significance(document: Document) -> list[str]:
 
 
 def _figure3(document: Document) -> list[str]:
-    k = max(document["plan"]["ks"])
-    parts = [f"## Share of predictions within a limit, k = {k}", _shares(document, k)]
     printed = [
         f"The paper states one value of its Figure 3: {share} % within 15 % on {partition}, "
         f"FLAT {FIGURE3_FLAT_BEHIND} points less."
         for (partition, _), share in FIGURE3_KNOWN.items()
     ]
-    parts += [
+    return [
+        *_shares(document),
         *printed,
         _OTHER_DEVICES,
-        f"## Share within 15 % by device, k = {k}",
-        _cells(document, k, "within_15"),
+        f"## Share within 15 % by device, k = {_top(document)}",
+        _cells(document, _top(document), "within_15"),
+        *_table1(document),
     ]
-    return [*parts, *_table1(document)]
 
 
 def _systems(document: Document, slower: str) -> list[str]:
@@ -237,8 +236,8 @@ def _systems(document: Document, slower: str) -> list[str]:
     return [_SLOWER.format(page=slower), *_table1(document), "## Not run here", _NOT_RUN]
 
 
-def _shares(document: Document, k: int) -> str:
-    rows = []
+def _shares(document: Document) -> list[str]:
+    rows, k = [], _top(document)
     for partition in dict.fromkeys(c["partition"] for c in document["cells"]):
         for method in document["methods"]:
             cells = [
@@ -255,7 +254,8 @@ def _shares(document: Document, k: int) -> str:
                     FIGURE3_KNOWN.get((partition, method["name"])),
                 )
             )
-    return table(("partition", "method", "within 5 %", "10 %", "15 %", "paper, within 15 %"), rows)
+    header = ("partition", "method", "within 5 %", "10 %", "15 %", "paper, within 15 %")
+    return [f"## Share of predictions within a limit, k = {k}", table(header, rows)]
 
 
 def mean_of(cells: Sequence[Mapping[str, Any]], score: str) -> float:
@@ -354,6 +354,7 @@ _BODIES: Mapping[str, Callable[[Document], list[str]]] = MappingProxyType(
         "table1": _table1,
         "systems": lambda document: _systems(document, "nas-table1.md"),
         "systems-nasbench201": lambda document: [
+            *_shares(document),
             _OTHER_DEVICES,
             *_systems(document, "nas-figure3.md"),
         ],

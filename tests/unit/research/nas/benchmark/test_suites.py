@@ -250,7 +250,7 @@ def test_errors_of_systems_are_drawn_by_number_of_samples(tmp_path: Path) -> Non
 
     names = write_plots(found, tmp_path, "nas-systems")
 
-    assert names == {"Mean error by number of samples": "nas-systems-errors.svg"}
+    assert names == {"Median error by number of samples": "nas-systems-errors.svg"}
     content = (tmp_path / "nas-systems-errors.svg").read_text()
     assert all(method["label"] in content for method in found["methods"])
 
