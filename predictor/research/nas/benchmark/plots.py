@@ -103,6 +103,7 @@ def _errors(document: Mapping[str, Any], folder: Path, stem: str) -> str:
             [median(c["rae"] for c in cells if c["k"] == k) for k in ks],
             marker="o",
             linewidth=3 if ours else 1,
+            color="black" if ours else None,
             label=method["label"],
         )
     axes.set_xscale("log")
