@@ -29,6 +29,7 @@ from predictor.research.nas.spaces.view import TrainView
 from tests.unit.research.nas.benchmark.test_splits import PARTITION
 from tests.unit.research.nas.small_space import small_space
 
+RESULTS = Path(__file__).resolve().parents[5] / "docs" / "results"
 METHODS_RUN = ("constant", "flops", "hand-bayes")
 PLAN = Plan(trainings=2, draws=3, ks=(3, 5))
 ORDER = Order(("N@9",), METHODS_RUN, "hand-bayes", False, PLAN)
@@ -273,6 +274,18 @@ def test_the_published_tables_are_whole() -> None:
         TABLE1[OURS]["F@1", device]
         for device in ("1080ti_32", "2080ti_32", "titan_rtx_1", "titanxp_1")
     )
+
+
+def test_pages_side_by_side_have_the_same_probes() -> None:
+    """Other probes would give our method other figures."""
+
+    def ours(name: str) -> dict[tuple[str, str, int], float]:
+        written = json.loads((RESULTS / f"nas-{name}.json").read_text(encoding="utf-8"))
+        cells = [c for c in written["cells"] if c["method"] == OURS]
+        return {(c["partition"], c["device"], c["k"]): c["rae"] for c in cells}
+
+    assert len(ours("table1")) == 17 * 3
+    assert ours("systems") == pytest.approx(ours("table1"))
 
 
 def test_suites_have_the_methods_that_name_them() -> None:
