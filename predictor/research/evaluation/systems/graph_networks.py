@@ -12,7 +12,6 @@ from typing import Final
 import torch
 from torch import Tensor, nn
 
-from predictor.research.evaluation.judge.engines import FittedEngine
 from predictor.research.evaluation.judge.judged import Rows
 from predictor.research.evaluation.systems.field import Field
 from predictor.research.evaluation.systems.pairs import (
@@ -20,54 +19,44 @@ from predictor.research.evaluation.systems.pairs import (
     Batch,
     Encoder,
     FactHead,
+    Head,
+    PairSystem,
     PlatformHeads,
     operator_features,
     standardised,
-    train_pairs,
 )
 
 _HEADS: Final = 8  # of TLP's attention
 
 
-class Nnlp:
+class Nnlp(PairSystem):
     """Two SAGE layers, sum pooling and static features; a head for each platform."""
 
-    def fit(self, field: Field, train: Rows, seed: int) -> FittedEngine:
-        """Train on the drawn rows."""
-        return train_pairs(field, train, seed, _nnlp)
+    def build(self, field: Field, rows: Rows) -> tuple[Encoder, Head, Tensor]:
+        """See :class:`PairSystem`."""
+        inputs = operator_features(field)
+        encoder = SageEncoder(inputs.shape[1], field.statics.shape[1])
+        return encoder, PlatformHeads(field, rows), inputs
 
 
-class NnlpFacts:
+class NnlpFacts(PairSystem):
     """The same with one head that reads the facts of the target."""
 
-    def fit(self, field: Field, train: Rows, seed: int) -> FittedEngine:
-        """Train on the drawn rows."""
-        return train_pairs(field, train, seed, _nnlp_facts)
+    def build(self, field: Field, rows: Rows) -> tuple[Encoder, Head, Tensor]:
+        """See :class:`PairSystem`."""
+        del rows
+        inputs = operator_features(field)
+        encoder = SageEncoder(inputs.shape[1], field.statics.shape[1])
+        return encoder, FactHead(standardised(field.platforms)), inputs
 
 
-class Tlp:
+class Tlp(PairSystem):
     """Linear layers, one self-attention over the operators, residual blocks, sum."""
 
-    def fit(self, field: Field, train: Rows, seed: int) -> FittedEngine:
-        """Train on the drawn rows."""
-        return train_pairs(field, train, seed, _tlp)
-
-
-def _nnlp(field: Field, rows: Rows) -> tuple[Encoder, PlatformHeads, Tensor]:
-    inputs = operator_features(field)
-    return SageEncoder(inputs.shape[1], field.statics.shape[1]), PlatformHeads(field, rows), inputs
-
-
-def _nnlp_facts(field: Field, rows: Rows) -> tuple[Encoder, FactHead, Tensor]:
-    del rows
-    inputs = operator_features(field)
-    encoder = SageEncoder(inputs.shape[1], field.statics.shape[1])
-    return encoder, FactHead(standardised(field.platforms)), inputs
-
-
-def _tlp(field: Field, rows: Rows) -> tuple[Encoder, PlatformHeads, Tensor]:
-    inputs = operator_features(field)
-    return SequenceEncoder(inputs.shape[1]), PlatformHeads(field, rows), inputs
+    def build(self, field: Field, rows: Rows) -> tuple[Encoder, Head, Tensor]:
+        """See :class:`PairSystem`."""
+        inputs = operator_features(field)
+        return SequenceEncoder(inputs.shape[1]), PlatformHeads(field, rows), inputs
 
 
 class SageEncoder(Encoder):

@@ -13,6 +13,7 @@ Reference:
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
@@ -25,7 +26,6 @@ from predictor.cost.operator_kinds import KIND, KINDS
 from predictor.devices.architectures import architecture_of, kind
 from predictor.graph.operators import OPERATORS
 from predictor.network.features import FEATURE_NAMES
-from predictor.research.evaluation.judge.engines import FittedEngine
 from predictor.research.evaluation.judge.judged import Rows
 from predictor.research.evaluation.systems.field import Field
 from predictor.research.evaluation.systems.pairs import (
@@ -33,9 +33,10 @@ from predictor.research.evaluation.systems.pairs import (
     Batch,
     Encoder,
     FactHead,
+    Head,
+    PairSystem,
     sequences,
     standardised,
-    train_pairs,
 )
 from predictor.research.evaluation.systems.sentences import WIDTH as TEXT_WIDTH
 from predictor.research.evaluation.systems.sentences import embeddings
@@ -53,21 +54,17 @@ _GROUP: Final = {
 _MAKER: Final = {"nvidia": "Nv GPU", "amd-gpu": "AMD GPU", "intel-gpu": "Intel GPU"}
 
 
-class LedgFormer:
-    """The system as printed."""
+class LedgFormer(PairSystem):
+    """The system as printed; the sentence encoder stays as it is."""
 
     is_mixed = True
     random_encoder = False
 
-    def fit(self, field: Field, train: Rows, seed: int) -> FittedEngine:
-        """Train on the drawn rows; the sentence encoder stays as it is."""
-
-        def build(field: Field, rows: Rows) -> tuple[Encoder, FactHead, Tensor]:
-            del rows
-            operators, platforms = texts_embedded(field, self.random_encoder)
-            return GraphFormer(is_mixed=self.is_mixed), FactHead(platforms), operators
-
-        return train_pairs(field, train, seed, build)
+    def build(self, field: Field, rows: Rows) -> tuple[Encoder, Head, Tensor]:
+        """See :class:`PairSystem`."""
+        del rows
+        operators, platforms = texts_embedded(field, self.random_encoder)
+        return GraphFormer(is_mixed=self.is_mixed), FactHead(platforms), operators
 
 
 class WithoutMix(LedgFormer):
@@ -158,15 +155,41 @@ class GraphFormer(Encoder):
 
     def forward(self, batch: Batch) -> Tensor:
         """See :class:`Encoder`."""
-        fathers = batch.links
-        grandfathers = ((fathers @ fathers) > 0).float()
-        views = torch.stack([fathers.transpose(1, 2), fathers, grandfathers])
+        views = Views.of(batch)
         nodes = self.input(batch.features)
         for attention, forward in zip(self.layers, self.forward_layers, strict=True):
-            nodes = nodes + attention(nodes, views, batch.present)
+            nodes = nodes + attention(nodes, views)
             nodes = nodes + forward(nodes)
         pooled: Tensor = (nodes * batch.present[..., None]).sum(dim=1) / 10
         return pooled
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Views:
+    """The masks of a batch, alike in all layers.
+
+    Attributes:
+        linked: float32 [3, B, L, L], 1 from an operator to itself and its sons, fathers or
+            grandfathers.
+        absent: float32 [B, 1, L], minus infinity at padding.
+        later: float32 [B, L, L], minus infinity at padding and at later operators.
+    """
+
+    linked: Tensor
+    absent: Tensor
+    later: Tensor
+
+    @classmethod
+    def of(cls, batch: Batch) -> Views:
+        """Return those of a batch."""
+        fathers = batch.links
+        grandfathers = ((fathers @ fathers) > 0).float()
+        length = fathers.shape[1]
+        linked = torch.stack([fathers.transpose(1, 2), fathers, grandfathers]) + torch.eye(length)
+        absent = torch.zeros(batch.present.shape).masked_fill(~batch.present, -torch.inf)
+        later = torch.full((length, length), -torch.inf).triu(1)
+        # Padding stands last: the first operator always sees itself.
+        return cls(linked, absent[:, None, :], absent[:, None, :] + later)
 
 
 class DynamicAttention(nn.Module):
@@ -180,29 +203,17 @@ class DynamicAttention(nn.Module):
         self.output = nn.Linear(WIDTH, WIDTH)
         self.is_mixed = is_mixed
 
-    def forward(self, nodes: Tensor, views: Tensor, present: Tensor) -> Tensor:
-        """Return [B, L, WIDTH] from nodes, views [3, B, L, L] and present [B, L]."""
+    def forward(self, nodes: Tensor, views: Views) -> Tensor:
+        """Return [B, L, WIDTH] from nodes of the same shape."""
         query, key, value = self.project(self.norm(nodes)).chunk(3, dim=-1)
-        scores = query @ key.transpose(1, 2) / WIDTH**0.5  # [B, L, L]
-        absent = ~present[:, None, :]
-        itself = torch.eye(scores.shape[1])
+        scores = (query / WIDTH**0.5) @ key.transpose(1, 2)  # [B, L, L]
         # The printed form multiplies scores by the view plus itself: what is not linked scores 0.
-        attended = torch.stack(
-            [
-                (scores * (itself + view)).masked_fill(absent, -torch.inf).softmax(dim=-1) @ value
-                for view in views
-            ],
-            dim=-1,
-        )  # [B, L, WIDTH, 3]
-        output: Tensor = self.output((attended * self._weights(scores, value, absent)).sum(dim=-1))
+        shares = (scores * views.linked + views.absent).softmax(dim=-1)
+        if self.is_mixed:
+            causal = (scores + views.later).softmax(dim=-1) @ value
+            weights = self.mix(causal).softmax(dim=-1).permute(2, 0, 1)
+            attended = (shares * weights[..., None]).sum(dim=0) @ value
+        else:
+            attended = shares.mean(dim=0) @ value
+        output: Tensor = self.output(attended)
         return output
-
-    def _weights(self, scores: Tensor, value: Tensor, absent: Tensor) -> Tensor:
-        """Return the weights of the views, [B, L, 1, 3]."""
-        if not self.is_mixed:
-            return torch.full((_VIEWS,), 1 / _VIEWS)
-        later = torch.ones(scores.shape[1:]).triu(1).bool()
-        # Padding stands last: the first operator always sees itself.
-        causal = scores.masked_fill(absent | later, -torch.inf).softmax(dim=-1) @ value
-        weights: Tensor = self.mix(causal).softmax(dim=-1)
-        return weights[:, :, None, :]

@@ -7,7 +7,7 @@ order; a link passes through operators that were left out.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from predictor.network.repeatable import repeatable
 from predictor.research.evaluation.judge.engines import FittedEngine
 from predictor.research.evaluation.judge.groups import Floats, members
-from predictor.research.evaluation.judge.judged import Rows
+from predictor.research.evaluation.judge.judged import Judged, Rows
 from predictor.research.evaluation.systems.field import Field
 from predictor.research.evaluation.systems.system import Levelled, in_rows
 
@@ -27,7 +27,6 @@ WIDTH: Final = 64
 MOST_OPERATORS: Final = 96
 _GRAPHS: Final = 24  # of a step
 _PAIRS: Final = 16  # targets of a graph in a step
-_STEPS: Final = 1000
 _RATE: Final = 2e-3
 
 
@@ -171,48 +170,68 @@ class FactHead(nn.Module):
 
 
 Head = PlatformHeads | FactHead
-Build = Callable[[Field, Rows], tuple[Encoder, Head, Tensor]]
-"""Makes encoder, head and the inputs of the distinct operators for training rows."""
 
 
-def train_pairs(field: Field, train: Rows, seed: int, build: Build) -> FittedEngine:
-    """Train a network on the drawn rows among some measurements; predict all drawn rows."""
-    judged, rows = field.judged, field.train_rows(train)
-    centre, spread = float(judged.log_latency[rows].mean()), float(judged.log_latency[rows].std())
-    wanted = torch.from_numpy((judged.log_latency - centre) / spread).float()
+class PairSystem(ABC):
+    """A system that is a network on pairs of graph and target.
+
+    Attributes:
+        steps: of its training.
+    """
+
+    steps = 1000
+
+    @abstractmethod
+    def build(self, field: Field, rows: Rows) -> tuple[Encoder, Head, Tensor]:
+        """Return encoder, head and inputs of the distinct operators for training rows."""
+
+    def fit(self, field: Field, train: Rows, seed: int) -> FittedEngine:
+        """Train on the drawn rows among some measurements; predict all drawn rows."""
+        judged, rows = field.judged, field.train_rows(train)
+        logs = judged.log_latency[rows]
+        centre, spread = float(logs.mean()), float(logs.std())
+        wanted = torch.from_numpy((judged.log_latency - centre) / spread).float()
+        torch.set_num_threads(1)  # the tensors are small: two threads wait for each other
+        with repeatable(seed):
+            encoder, head, inputs = self.build(field, rows)
+            modules = nn.ModuleList([encoder, head])
+            modules.train()
+            optimiser = torch.optim.AdamW(modules.parameters(), _RATE, weight_decay=1e-4)
+            schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, self.steps)
+            for picked in _drawn(judged, rows, self.steps, seed):
+                graphs = [int(judged.graph[mine[0]]) for mine in picked]
+                of_row = np.repeat(np.arange(len(picked)), [len(mine) for mine in picked])
+                asked = np.concatenate(picked)
+                vectors = encoder(batch_of(field, graphs, inputs))
+                output = head(
+                    vectors[torch.from_numpy(of_row)], torch.from_numpy(judged.target[asked])
+                )
+                loss = nn.functional.huber_loss(output, wanted[torch.from_numpy(asked)], delta=0.5)
+                optimiser.zero_grad()
+                torch.autograd.backward(loss)
+                nn.utils.clip_grad_norm_(modules.parameters(), 1.0)
+                optimiser.step()
+                schedule.step()
+            head.finish()
+            modules.eval()
+            with torch.inference_mode():
+                log_ms = centre + spread * _predicted(field, encoder, head, inputs)
+        return Levelled(judged, in_rows(judged, field.rows, log_ms))
+
+
+def _drawn(judged: Judged, rows: Rows, steps: int, seed: int) -> Iterator[list[Rows]]:
+    """Yield the rows of each step, apart by graph."""
     rng = np.random.default_rng(seed)
-    with repeatable(seed):
-        encoder, head, inputs = build(field, rows)
-        modules = nn.ModuleList([encoder, head])
-        modules.train()
-        by_graph = [(graph, rows[places]) for graph, places in members(judged.graph[rows])]
-        # A network on many targets is drawn more often, but not as much more.
-        weight = np.sqrt([len(mine) for _, mine in by_graph])
-        optimiser = torch.optim.AdamW(modules.parameters(), _RATE, weight_decay=1e-4)
-        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, _STEPS)
-        for _ in range(_STEPS):
-            count = min(_GRAPHS, len(by_graph))
-            chosen = rng.choice(len(by_graph), count, replace=False, p=weight / weight.sum())
-            graphs = [by_graph[each][0] for each in chosen]
-            picked = [
-                rng.choice(mine, min(_PAIRS, len(mine)), replace=False)
-                for mine in (by_graph[each][1] for each in chosen)
-            ]
-            of_row = torch.from_numpy(np.repeat(np.arange(len(picked)), [len(p) for p in picked]))
-            asked = np.concatenate(picked)
-            vectors = encoder(batch_of(field, graphs, inputs))
-            output = head(vectors[of_row], torch.from_numpy(judged.target[asked]))
-            loss = nn.functional.huber_loss(output, wanted[torch.from_numpy(asked)], delta=0.5)
-            optimiser.zero_grad()
-            torch.autograd.backward(loss)
-            nn.utils.clip_grad_norm_(modules.parameters(), 1.0)
-            optimiser.step()
-            schedule.step()
-        head.finish()
-        modules.eval()
-        with torch.inference_mode():
-            log_ms = centre + spread * _predicted(field, encoder, head, inputs)
-    return Levelled(judged, in_rows(judged, field.rows, log_ms))
+    by_graph = [rows[places] for _, places in members(judged.graph[rows])]
+    # A network on many targets is drawn more often, but not as much more.
+    weight = np.sqrt([len(mine) for mine in by_graph])
+    count = min(_GRAPHS, len(by_graph))
+    for _ in range(steps):
+        chosen = rng.choice(len(by_graph), count, replace=False, p=weight / weight.sum())
+        yield [
+            rng.choice(by_graph[each], min(_PAIRS, len(by_graph[each])), replace=False)
+            for each in chosen
+        ]
 
 
 def _predicted(field: Field, encoder: Encoder, head: Head, inputs: Tensor) -> Floats:

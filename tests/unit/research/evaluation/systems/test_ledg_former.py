@@ -10,6 +10,7 @@ from predictor.core.records import Configuration, Device, Precision, Target
 from predictor.research.evaluation.systems.ledg_former import (
     DynamicAttention,
     GraphFormer,
+    Views,
     operator_text,
     platform_text,
     rounded,
@@ -68,11 +69,12 @@ def test_padding_changes_no_graph() -> None:
 def test_without_mix_every_view_counts_a_third() -> None:
     torch.manual_seed(0)
     attention = DynamicAttention(is_mixed=False).eval()
-    nodes, present = torch.randn(1, 2, WIDTH), torch.ones(1, 2, dtype=torch.bool)
+    nodes, absent, itself = torch.randn(1, 2, WIDTH), torch.zeros(1, 1, 2), torch.eye(2)[None]
     none, linked = torch.zeros(1, 2, 2), torch.tensor([[[0.0, 1], [0, 0]]])
 
-    alike = attention(nodes, torch.stack([none, none, none]), present)
-    one = attention(nodes, torch.stack([linked, none, none]), present)
-    every = attention(nodes, torch.stack([linked, linked, linked]), present)
+    alike, one, every = (
+        attention(nodes, Views(torch.stack(views) + itself, absent, absent + none))
+        for views in ([none, none, none], [linked, none, none], [linked, linked, linked])
+    )
 
     assert torch.allclose(one - alike, (every - alike) / 3, atol=1e-6)

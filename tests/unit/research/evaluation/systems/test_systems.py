@@ -18,7 +18,7 @@ NETWORKS = ("nnlp", "nnlp-facts")
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Train for few steps: these tests ask what is read, not how well it is learned."""
-    monkeypatch.setattr(pairs, "_STEPS", 4)
+    monkeypatch.setattr(pairs.PairSystem, "steps", 4)
 
 
 @pytest.mark.parametrize("name", ["class-roofline", "pm2lat"])
