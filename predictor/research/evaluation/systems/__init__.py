@@ -5,5 +5,7 @@
   predicts; ``pairs`` trains those that are networks.
 - ``run`` asks them, and keeps each finished fold; ``transformers`` is NeuSight's own field;
   ``spaces`` reads search spaces.
+- ``precision`` leaves out INT8 of a class, ``words`` asks what a device's text adds, ``lengths``
+  how long to train; ``groupings`` takes errors apart by family and kind.
 - ``document``, ``page`` and ``plot`` write the result.
 """

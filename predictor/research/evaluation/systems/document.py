@@ -15,10 +15,14 @@ from predictor.research.evaluation.judge.groups import numbered
 from predictor.research.evaluation.judge.judged import judged_of
 from predictor.research.evaluation.systems.field import FOLDS, MOST_NETWORKS, Field
 from predictor.research.evaluation.systems.figures import Entry, entries, judged_classes
+from predictor.research.evaluation.systems.groupings import groupings
+from predictor.research.evaluation.systems.lengths import length_entries
+from predictor.research.evaluation.systems.precision import precision_entry
 from predictor.research.evaluation.systems.registry import SYSTEMS, check_names
 from predictor.research.evaluation.systems.run import DRAWS, KS, run, units_of
 from predictor.research.evaluation.systems.spaces import space_entry
 from predictor.research.evaluation.systems.transformers import transformer_entry
+from predictor.research.evaluation.systems.words import words_entry
 
 _SEED = 0
 
@@ -53,8 +57,11 @@ def compare(
     judged = judged_of(open_corpus(data, progress=progress), devices)
     field = Field.of(judged, _SEED)
     begun = time.monotonic()
-    finished = run(field, names, work, seconds, progress)
-    left = seconds - (time.monotonic() - begun)
+
+    def left() -> float:
+        return seconds - (time.monotonic() - begun)
+
+    finished = run(field, units_of(names, FOLDS), work, seconds, progress)
     done = {each.unit for each in finished}
     classes = judged_classes(judged)
     asked = field.rows[np.isin(judged.class_of(field.rows), classes)]
@@ -69,7 +76,19 @@ def compare(
         "classes": [str(judged.classes[each]) for each in classes.tolist()],
         "pairs": len(numbered(judged.class_of(asked), judged.silicon_of(asked))[0]),
         "systems": entries(field, finished, names),
-        "transformers": transformer_entry(data, field, finished, work, may_train=left > 0),
+        "groups": [
+            {
+                "title": each.title,
+                "names": [each.names[number] for number in each.shown],
+                "networks": list(each.networks),
+                "silicon": list(each.silicon),
+            }
+            for each in groupings(field)
+        ],
+        "transformers": transformer_entry(data, field, finished, work, may_train=left() > 0),
         "spaces": space_entry(work.parent),
+        "precision": precision_entry(field, finished, names, work, left(), progress),
+        "words": words_entry(field, finished, work, may_train=left() > 0),
+        "lengths": length_entries(field, names, work, left(), progress),
         "missing": [list(unit) for unit in units_of(names, FOLDS) if unit not in done],
     }

@@ -14,6 +14,7 @@ from predictor.research.evaluation.judge.figures import OfSilicon, of_silicon
 from predictor.research.evaluation.judge.groups import Floats, Numbers, numbered
 from predictor.research.evaluation.judge.judged import Judged
 from predictor.research.evaluation.systems.field import Field
+from predictor.research.evaluation.systems.groupings import Grouping, group_errors, groupings
 from predictor.research.evaluation.systems.registry import PRODUCT, SYSTEMS
 from predictor.research.evaluation.systems.run import KS, Finished
 from predictor.research.nas.benchmark.significance import holm, signed_rank_test
@@ -36,7 +37,8 @@ def entries(field: Field, finished: Sequence[Finished], names: Sequence[str]) ->
     """Return the figures of each system, the product first, as plain values."""
     whole = {name: joined(finished, name, len(field.folds)) for name in names}
     product = whole.get(PRODUCT)
-    result = [_entry(field, name, whole[name], finished, product) for name in names]
+    groups = groupings(field)
+    result = [_entry(field, name, whole[name], finished, product, groups) for name in names]
     for k in KS:
         compared = [each["ks"][str(k)] for each in result if str(k) in each["ks"]]  # type: ignore[index,operator]
         compared = [each for each in compared if each["p"] is not None]
@@ -71,6 +73,7 @@ def _entry(
     whole: Mapping[int, Seeds],
     finished: Sequence[Finished],
     product: Mapping[int, Seeds] | None,
+    groups: Sequence[Grouping],
 ) -> Entry:
     entry = SYSTEMS[name]
     mine = [each for each in finished if each.unit.system == name]
@@ -83,13 +86,24 @@ def _entry(
         "is_defined_unmeasured": entry.is_defined_unmeasured,
         "seeds": len(whole.get(0, ())),
         "seeds_planned": entry.seeds,
-        "fit_seconds": float(np.mean([each.fit_seconds for each in mine])) if mine else None,
-        "predict_us": float(np.mean([each.predict_us for each in mine])) if mine else None,
+        # The least: other work on the machine only adds to times by the clock.
+        "fit_seconds": min((each.fit_seconds for each in mine), default=None),
+        "predict_us": min((each.predict_us for each in mine), default=None),
         "ks": {
-            str(k): _at(field.judged, seeds, None if product is None else product.get(k), name)
+            str(k): {
+                **_at(field.judged, seeds, None if product is None else product.get(k), name),
+                "groups": {each.title: group_errors(field.judged, seeds, each) for each in groups},
+            }
             for k, seeds in whole.items()
         },
     }
+
+
+def median_error(judged: Judged, seeds: Seeds) -> float | None:
+    """Return the median error in percent over pairs of class and silicon, mean over trainings."""
+    classes = judged_classes(judged)
+    errors = [100 * _whole(of_silicon(judged, each), classes) for each in seeds]
+    return float(np.mean(errors)) if np.isfinite(errors).all() else None
 
 
 def _at(judged: Judged, seeds: Seeds, product: Seeds | None, name: str) -> Entry:

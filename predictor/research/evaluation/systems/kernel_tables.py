@@ -52,20 +52,27 @@ class KernelTables:
 
     def predict(self, operators: Operators) -> Floats:
         """Return ms of each operator, float64 [N]."""
+        classes = np.flatnonzero(np.bincount(operators.klass)).tolist()
+        if len(classes) == 1:  # as one operator is: nothing to take apart
+            return self._of_class(operators, classes[0])
         result = np.empty(len(operators))
-        for klass in np.unique(operators.klass).tolist():
+        for klass in classes:
             mine = operators.klass == klass
-            part = operators.take(mine)
-            if klass in self.lines:
-                result[mine] = _columns(part) @ self.lines[klass]
-                continue
-            tree, rate, kernel = self.throughput[klass]
-            distance, place = tree.query(np.log2(part.size), k=_NEAREST)
-            # The kernel of the nearest sizes runs; other kernels' throughputs say nothing of it.
-            weight = (kernel[place] == kernel[place[:, :1]]) / (distance + 1e-3)
-            interpolated = (weight * rate[place]).sum(axis=1) / weight.sum(axis=1)
-            result[mine] = _S_TO_MS * part.flops / interpolated
+            result[mine] = self._of_class(operators.take(mine), klass)
         return result
+
+    def _of_class(self, operators: Operators, klass: int) -> Floats:
+        """Return ms of operators of one class."""
+        if klass in self.lines:
+            moved: Floats = _columns(operators) @ self.lines[klass]
+            return moved
+        tree, rate, kernel = self.throughput[klass]
+        distance, place = tree.query(np.log2(operators.size), k=_NEAREST)
+        # The kernel of the nearest sizes runs; other kernels' throughputs say nothing of it.
+        weight = (kernel[place] == kernel[place[:, :1]]) / (distance + 1e-3)
+        interpolated = (weight * rate[place]).sum(axis=1) / weight.sum(axis=1)
+        computed: Floats = _S_TO_MS * operators.flops / interpolated
+        return computed
 
 
 def _columns(operators: Operators) -> Floats:

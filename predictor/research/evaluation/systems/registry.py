@@ -173,8 +173,6 @@ NOT_RUN: Mapping[str, str] = MappingProxyType(
         "do not have: they stand among the search spaces.",
         "Habitat's networks": "Their training sets and the runs that they scale are not public; "
         "its scaling of kernels stands above.",
-        "LeDG-Former, unseen precision": "Left out silicon is asked in whatever precision it ran; "
-        "precision alone left out, on twins in FP32 and INT8, is not tried here.",
         "FLAME, Roofline-LLM": "The first predicts clocks of one board, the second rates of "
         "language models: [clocks](clocks.md) and [generation](generation.md) judge these.",
     }

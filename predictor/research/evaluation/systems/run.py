@@ -21,6 +21,7 @@ from predictor.research.evaluation.judge.engines import FittedEngine
 from predictor.research.evaluation.judge.folds import Fold
 from predictor.research.evaluation.systems.field import Field
 from predictor.research.evaluation.systems.registry import SYSTEMS, system_named
+from predictor.research.evaluation.systems.system import System
 
 KS: Final = (0, 3, 8)
 DRAWS: Final = 3
@@ -66,17 +67,17 @@ def units_of(names: Sequence[str], folds: int) -> list[Unit]:
 
 def run(
     field: Field,
-    names: Sequence[str],
+    units: Sequence[Unit],
     work: Path,
     seconds: float,
     progress: ProgressCallback = no_progress,
     cancel: CancelToken | None = None,
 ) -> list[Finished]:
-    """Return the finished trainings of some systems, in their order.
+    """Return the finished ones of some trainings, in their order.
 
     Args:
         field: the measurements.
-        names: of systems.
+        units: the trainings.
         work: folder of kept answers, which need not be there.
         seconds: after which no further training is begun.
         progress: told before each training.
@@ -88,7 +89,6 @@ def run(
         CancelledError: a stop was asked for; finished trainings are kept.
     """
     start = time.monotonic()
-    units = units_of(names, len(field.folds))
     finished = []
     for done, unit in enumerate(units):
         if cancel is not None:
@@ -96,20 +96,19 @@ def run(
         progress(Progress(done, len(units), f"{unit.system}, fold {unit.fold + 1}"))
 
         def asked(unit: Unit = unit) -> Finished:
-            return ask(field, unit)
+            return ask(field, unit, system_named(unit.system))
 
         is_over = time.monotonic() - start >= seconds
-        result = kept(_path(work, field, unit), unit, None if is_over else asked)
+        result = kept(path_of(work, field, unit), unit, None if is_over else asked)
         if result is not None:
             finished.append(result)
     progress(Progress(len(units), len(units), "done"))
     return finished
 
 
-def ask(field: Field, unit: Unit) -> Finished:
+def ask(field: Field, unit: Unit, system: System) -> Finished:
     """Train a system in a fold and ask it."""
     fold = field.folds[unit.fold]
-    system = system_named(unit.system)
     begun = time.monotonic()
     fitted = system.fit(field, fold.train, unit.seed)
     trained = time.monotonic()
@@ -128,7 +127,8 @@ def _after(field: Field, fitted: FittedEngine, fold: Fold, k: int) -> Answers:
     )
 
 
-def _path(work: Path, field: Field, unit: Unit) -> Path:
+def path_of(work: Path, field: Field, unit: Unit) -> Path:
+    """Return the file of kept answers, named after a hash of the data and the system's code."""
     digest = hashlib.sha256(repr(field.judged.targets).encode())
     digest.update(field.judged.log_latency.tobytes() + field.rows.tobytes())
     # Answers depend on the system's module and on those of this room that it imports.

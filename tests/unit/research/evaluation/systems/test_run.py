@@ -26,7 +26,7 @@ ENOUGH = 1e9
 def document(tmp_path: Path, seconds: float = ENOUGH) -> dict[str, object]:
     """Return what the command writes of a small field."""
     field = small_field()
-    finished = run(field, NAMES, tmp_path / "work", seconds)
+    finished = run(field, units_of(NAMES, 1), tmp_path / "work", seconds)
     done = {each.unit for each in finished}
     return {
         "folds": 1,
@@ -40,6 +40,10 @@ def document(tmp_path: Path, seconds: float = ENOUGH) -> dict[str, object]:
         "systems": entries(field, finished, NAMES),
         "transformers": None,
         "spaces": space_entry(tmp_path),
+        "groups": [],
+        "precision": {"classes": [], "systems": []},
+        "words": None,
+        "lengths": [],
         "missing": [list(unit) for unit in units_of(NAMES, 1) if unit not in done],
     }
 
@@ -101,7 +105,7 @@ def test_a_missing_source_and_an_unknown_system_are_refused(tmp_path: Path) -> N
 
 
 def test_the_transformers_need_their_source(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"models\.csv"):
+    with pytest.raises(InputError, match=r"gpus\.csv"):
         transformer_entry(tmp_path, small_field(), [], tmp_path / "work", may_train=True)
 
 

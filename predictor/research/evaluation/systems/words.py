@@ -1,0 +1,179 @@
+"""Whether a device's text knows what its numbers and its architecture do not.
+
+The product's answers for silicon that it had not seen are off by a level. Regressions predict this
+level from the device's numbers, the name of its architecture and the embedding of its text; the
+silicon of the asked level is left out once more.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from sklearn.ensemble import HistGradientBoostingRegressor
+
+from predictor.core.errors import InputError
+from predictor.core.files import write_text
+from predictor.devices.architectures import architecture_id
+from predictor.research.evaluation.judge.asked import Answers
+from predictor.research.evaluation.judge.figures import of_silicon
+from predictor.research.evaluation.judge.folds import silicon_parts
+from predictor.research.evaluation.judge.groups import Floats, Numbers, medians, numbered
+from predictor.research.evaluation.systems.field import Field
+from predictor.research.evaluation.systems.figures import joined, judged_classes
+from predictor.research.evaluation.systems.registry import PRODUCT
+from predictor.research.evaluation.systems.run import Finished
+from predictor.research.nas.benchmark.significance import holm, signed_rank_test
+
+Entry = dict[str, Any]
+Predict = Callable[[Floats], Floats]
+_PARTS: Final = 10
+_SEED: Final = 0
+_SHRINK: Final = (0.1, 1.0, 10.0, 100.0, 1e3)
+_SURE: Final = 0.05
+_NUMBERS, _NAME, _TEXT = "numbers", "architecture", "text"
+INPUTS: Final = ((_NUMBERS,), (_NUMBERS, _NAME), (_TEXT,), (_NUMBERS, _NAME, _TEXT))
+
+
+def words_entry(
+    field: Field, finished: Sequence[Finished], work: Path, *, may_train: bool
+) -> Entry | None:
+    """Return the product's errors after each correction, None where nothing is finished.
+
+    Args:
+        field: the measurements.
+        finished: answers, the product's among them.
+        work: folder of what is finished.
+        may_train: whether there is time left to embed the texts of the devices.
+
+    Raises:
+        InputError: a kept result is damaged.
+        HostError: the result cannot be kept, or the sentence encoder is not installed.
+    """
+    whole = joined(finished, PRODUCT, len(field.folds)).get(0)
+    if not whole:
+        return None
+    answers = whole[0]
+    digest = hashlib.sha256(answers.log_ms.tobytes() + answers.rows.tobytes())
+    digest.update(Path(__file__).read_bytes())
+    path = work / f"words-{digest.hexdigest()[:12]}.json"
+    if path.exists():
+        try:
+            kept: Entry = json.loads(path.read_text("utf-8"))
+        except ValueError as error:
+            raise InputError(
+                str(path), "it is damaged: its writing was cut off", "remove it"
+            ) from error
+        return kept
+    if not may_train:
+        return None
+    result = corrected(field, answers, _columns(field))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_text(path, json.dumps(result, indent=1, allow_nan=False) + "\n")
+    return result
+
+
+def _columns(field: Field) -> dict[str, Floats]:
+    """Return the inputs of the T targets, each kind of about length 1 a target."""
+    from predictor.research.evaluation.systems.ledg_former import platform_text  # noqa: PLC0415
+    from predictor.research.evaluation.systems.sentences import embeddings  # noqa: PLC0415
+
+    targets = field.judged.targets
+    names = np.array([architecture_id(each.device) for each in targets])
+    text = embeddings([platform_text(each) for each in targets])
+    return {
+        _NUMBERS: _even(field.platforms),
+        _NAME: (names[:, None] == np.unique(names)).astype(np.float64),
+        _TEXT: _even(text.astype(np.float64)),
+    }
+
+
+def _even(values: Floats) -> Floats:
+    scaled = (values - values.mean(axis=0)) / np.maximum(values.std(axis=0), 1e-3)
+    even: Floats = scaled / np.sqrt(values.shape[1])
+    return even
+
+
+def corrected(field: Field, answers: Answers, columns: Mapping[str, Floats]) -> Entry:
+    """Return the errors of some answers, and after their levels are predicted from each input."""
+    judged, rows = field.judged, answers.rows
+    # A level a pair of class and silicon: targets that differ by threads tell little more.
+    first, pair = numbered(judged.class_of(rows), judged.silicon_of(rows))
+    level = medians(pair, judged.log_latency[rows] - answers.log_ms, len(first))
+    part = silicon_parts(judged, rows, _SEED, _PARTS)[judged.silicon_of(rows[first])]
+    before = _of_pairs(field, answers)
+    after: dict[str, dict[str, Floats]] = {}
+    for learner, fit in (("ridge", _ridge_chosen), ("trees", _trees)):
+        of_inputs = after[learner] = {}
+        for names in INPUTS:
+            inputs = np.column_stack([columns[name] for name in names])[judged.target[rows[first]]]
+            shift = np.zeros(len(first))
+            for number in np.unique(part).tolist():
+                held = part == number
+                shift[held] = fit(inputs[~held], level[~held], part[~held])(inputs[held])
+            moved = Answers(rows, answers.log_ms + shift[pair], answers.deviation)
+            of_inputs[" + ".join(names)] = _of_pairs(field, moved)
+    every = {learner: each[" + ".join(INPUTS[-1])] for learner, each in after.items()}
+    plain = {learner: each[" + ".join(INPUTS[1])] for learner, each in after.items()}
+    p = holm([signed_rank_test(every[learner] - plain[learner]) for learner in after])
+    return {
+        "before": _median(before),
+        "after": {
+            learner: {name: _median(each) for name, each in of_inputs.items()}
+            for learner, of_inputs in after.items()
+        },
+        "p": dict(zip(after, p, strict=True)),
+        "adds": any(
+            sure < _SURE and _median(every[name]) < min(_median(plain[name]), _median(before))
+            for name, sure in zip(after, p, strict=True)
+        ),
+    }
+
+
+def _median(errors: Floats) -> float:
+    return 100 * float(np.median(errors))
+
+
+def _of_pairs(field: Field, answers: Answers) -> Floats:
+    """Return the errors of the judged pairs of class and silicon, ordered by both."""
+    table = of_silicon(field.judged, answers)
+    errors: Floats = table.error[np.isin(table.klass, judged_classes(field.judged))]
+    return errors
+
+
+def _ridge_chosen(inputs: Floats, level: Floats, part: Numbers) -> Predict:
+    """Return a ridge regression whose shrinkage is chosen on parts that are left out in turn."""
+    losses = []
+    for shrink in _SHRINK:
+        off = np.empty(len(level))
+        for number in np.unique(part).tolist():
+            held = part == number
+            off[held] = _ridge(inputs[~held], level[~held], shrink)(inputs[held]) - level[held]
+        losses.append(np.abs(off).mean())
+    return _ridge(inputs, level, _SHRINK[int(np.argmin(losses))])
+
+
+def _ridge(inputs: Floats, level: Floats, shrink: float) -> Predict:
+    """Return a regression without an intercept: what is not known stays as the product has it."""
+    # As many unknowns as levels, not as inputs: there are fewer.
+    dual = np.linalg.solve(inputs @ inputs.T + shrink * np.eye(len(inputs)), level)
+    weights = inputs.T @ dual
+
+    def predict(asked: Floats) -> Floats:
+        levels: Floats = asked @ weights
+        return levels
+
+    return predict
+
+
+def _trees(inputs: Floats, level: Floats, part: Numbers) -> Predict:
+    del part
+    trees = HistGradientBoostingRegressor(
+        loss="absolute_error", max_iter=60, learning_rate=0.05, max_leaf_nodes=8, random_state=_SEED
+    )
+    predict: Predict = trees.fit(inputs, level).predict
+    return predict
