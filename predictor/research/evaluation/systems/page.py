@@ -53,8 +53,9 @@ signed-rank test over draws, corrected by Holm ([table 1](nas-table1.md),
 
 
 _PRECISION: Final = """\
-All INT8 runs of one class are left out of training and asked for; its FP32 runs stay, those of the
-same silicon too, and so does INT8 of other classes. LeDG-Former's authors ask so for a T4's FP32.
+All INT8 runs of one runtime are left out of training, and those on Arm and x86 asked for; its FP32
+runs stay, those of the same silicon too, and so does INT8 of other runtimes. LeDG-Former's authors
+ask so for a T4's FP32.
 Median error over silicon in %, nothing measured in INT8 / 3 networks measured. **Its FP32 twin**
 is no prediction: the time that the same network took in FP32 there, on the rows that have one. The
 last column has the same rows where all of the silicon was left out instead, and INT8 was not.

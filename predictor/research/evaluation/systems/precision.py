@@ -1,7 +1,7 @@
-"""Unseen precision: the INT8 runs of a class are left out, and asked of what learned its FP32 runs.
+"""Unseen precision: a runtime's INT8 runs are left out, and asked of what learned its FP32 runs.
 
-INT8 of other classes is in training, as in LeDG-Former's own field: the system knows both the class
-and the precision, and has not seen them together.
+INT8 of other runtimes is in training, as in LeDG-Former's own field: the system knows both the
+runtime and the precision, and has not seen them together.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from predictor.research.evaluation.judge.asked import Answers
 from predictor.research.evaluation.judge.engines import FittedEngine
 from predictor.research.evaluation.judge.figures import figure, of_silicon
 from predictor.research.evaluation.judge.folds import Fold
-from predictor.research.evaluation.judge.groups import medians, numbered
-from predictor.research.evaluation.judge.judged import NO_CLASS, Rows
+from predictor.research.evaluation.judge.groups import medians, members, numbered
+from predictor.research.evaluation.judge.judged import NO_CLASS, Judged, Rows
 from predictor.research.evaluation.systems.field import Field
 from predictor.research.evaluation.systems.registry import PRODUCT, SYSTEMS
 from predictor.research.evaluation.systems.run import Finished, Unit, ask, run
@@ -32,7 +32,6 @@ ASKED: Final = (
     "roofline",
     "class-roofline",
     "pm2lat",
-    "trees",
     "alcop",
     "nnlp-facts",
     "ledg-former",
@@ -44,14 +43,20 @@ TWIN: Final = "Its FP32 twin, as measured"
 
 
 def precision_field(field: Field) -> Field:
-    """Return a field whose folds each leave out all INT8 runs of one class."""
+    """Return a field whose folds each leave out all INT8 runs of one runtime, and ask some."""
     judged = field.judged
-    is_int8 = _in(field, Precision.INT8)
+    runtime = np.array([each.configuration.runtime for each in judged.targets])
     folds = []
-    for number, klass in enumerate(judged.classes):
-        held = (is_int8 & (judged.klass == number))[judged.target]
-        if klass.runtime in _RUNTIMES and klass.kind in _KINDS and held[field.rows].any():
-            folds.append(Fold(np.flatnonzero(~held), field.rows[held[field.rows]]))
+    for name in _RUNTIMES:
+        held = _in(field, Precision.INT8) & (runtime == name)
+        classes = [
+            number
+            for number, klass in enumerate(judged.classes)
+            if klass.runtime == name and klass.kind in _KINDS
+        ]
+        asked = field.rows[(held & np.isin(judged.klass, classes))[judged.target[field.rows]]]
+        if len(asked):
+            folds.append(Fold(np.flatnonzero(~held[judged.target]), asked))
     return replace(field, folds=tuple(folds))
 
 
@@ -110,7 +115,7 @@ def precision_entry(
     asked = np.concatenate([np.empty(0, np.int64), *(fold.rows for fold in unseen.folds)])
     elsewhere = [each for each in finished if each.unit.seed == 0]
     return {
-        "classes": _classes(unseen),
+        "classes": _classes(field.judged, asked),
         "systems": [
             {
                 "name": name,
@@ -124,15 +129,14 @@ def precision_entry(
     }
 
 
-def _classes(field: Field) -> list[Entry]:
-    judged = field.judged
+def _classes(judged: Judged, asked: Rows) -> list[Entry]:
     return [
         {
-            "name": str(judged.classes[judged.klass[judged.target[fold.rows[0]]]]),
-            "measurements": len(fold.rows),
-            "silicon": len(np.unique(judged.silicon_of(fold.rows))),
+            "name": str(judged.classes[klass]),
+            "measurements": len(mine),
+            "silicon": len(np.unique(judged.silicon_of(asked[mine]))),
         }
-        for fold in field.folds
+        for klass, mine in members(judged.class_of(asked))
     ]
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,6 +32,7 @@ from predictor.research.nas.benchmark.significance import holm, signed_rank_test
 
 Entry = dict[str, Any]
 Predict = Callable[[Floats], Floats]
+Fit = Callable[[Floats, Floats, Numbers], Predict]
 _PARTS: Final = 10
 _SEED: Final = 0
 _SHRINK: Final = (0.1, 1.0, 10.0, 100.0, 1e3)
@@ -100,38 +102,45 @@ def _even(values: Floats) -> Floats:
 
 def corrected(field: Field, answers: Answers, columns: Mapping[str, Floats]) -> Entry:
     """Return the errors of some answers, and after their levels are predicted from each input."""
+    before = _of_pairs(field, answers)
+    after = {
+        learner: {
+            " + ".join(names): _of_pairs(
+                field, _moved(field, answers, np.column_stack([columns[n] for n in names]), fit)
+            )
+            for names in INPUTS
+        }
+        for learner, fit in (("ridge", _ridge_chosen), ("trees", _trees))
+    }
+    plain, every = (" + ".join(INPUTS[place]) for place in (1, 3))
+    p = holm([signed_rank_test(each[every] - each[plain]) for each in after.values()])
+    return {
+        "before": _median(before),
+        "after": {
+            learner: {name: _median(errors) for name, errors in each.items()}
+            for learner, each in after.items()
+        },
+        "p": dict(zip(after, p, strict=True)),
+        "adds": any(
+            sure < _SURE and _median(each[every]) < min(_median(each[plain]), _median(before))
+            for each, sure in zip(after.values(), p, strict=True)
+        ),
+    }
+
+
+def _moved(field: Field, answers: Answers, inputs: Floats, fit: Fit) -> Answers:
+    """Return answers at the levels that inputs [T, D] predict, each without its own silicon."""
     judged, rows = field.judged, answers.rows
     # A level a pair of class and silicon: targets that differ by threads tell little more.
     first, pair = numbered(judged.class_of(rows), judged.silicon_of(rows))
     level = medians(pair, judged.log_latency[rows] - answers.log_ms, len(first))
     part = silicon_parts(judged, rows, _SEED, _PARTS)[judged.silicon_of(rows[first])]
-    before = _of_pairs(field, answers)
-    after: dict[str, dict[str, Floats]] = {}
-    for learner, fit in (("ridge", _ridge_chosen), ("trees", _trees)):
-        of_inputs = after[learner] = {}
-        for names in INPUTS:
-            inputs = np.column_stack([columns[name] for name in names])[judged.target[rows[first]]]
-            shift = np.zeros(len(first))
-            for number in np.unique(part).tolist():
-                held = part == number
-                shift[held] = fit(inputs[~held], level[~held], part[~held])(inputs[held])
-            moved = Answers(rows, answers.log_ms + shift[pair], answers.deviation)
-            of_inputs[" + ".join(names)] = _of_pairs(field, moved)
-    every = {learner: each[" + ".join(INPUTS[-1])] for learner, each in after.items()}
-    plain = {learner: each[" + ".join(INPUTS[1])] for learner, each in after.items()}
-    p = holm([signed_rank_test(every[learner] - plain[learner]) for learner in after])
-    return {
-        "before": _median(before),
-        "after": {
-            learner: {name: _median(each) for name, each in of_inputs.items()}
-            for learner, of_inputs in after.items()
-        },
-        "p": dict(zip(after, p, strict=True)),
-        "adds": any(
-            sure < _SURE and _median(every[name]) < min(_median(plain[name]), _median(before))
-            for name, sure in zip(after, p, strict=True)
-        ),
-    }
+    of_pair = inputs[judged.target[rows[first]]]
+    shift = np.zeros(len(first))
+    for number in np.unique(part).tolist():
+        held = part == number
+        shift[held] = fit(of_pair[~held], level[~held], part[~held])(of_pair[held])
+    return replace(answers, log_ms=answers.log_ms + shift[pair])
 
 
 def _median(errors: Floats) -> float:

@@ -1,4 +1,4 @@
-"""INT8 runs of a class left out, their FP32 twins, and the table of both."""
+"""INT8 runs of a runtime left out, their FP32 twins, and the table of both."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def twins() -> Field:
     return replace(field, judged=judged)
 
 
-def test_int8_of_the_class_is_left_out_and_its_fp32_stays() -> None:
+def test_int8_of_the_runtime_is_left_out_and_its_fp32_stays() -> None:
     field = precision_field(twins())
 
     (fold,) = field.folds
