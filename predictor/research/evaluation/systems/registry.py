@@ -149,14 +149,14 @@ SYSTEMS: Mapping[str, Entry] = MappingProxyType(
         ),
         "ledg-former-same-mix": Entry(
             "ledg_former:WithoutMix",
-            "without dynamic mix",
+            "LeDG-Former without dynamic mix",
             "the same",
             "LeDG-Former whose sons, fathers and grandfathers count the same.",
             is_variant=True,
         ),
         "ledg-former-random": Entry(
             "ledg_former:RandomEncoder",
-            "random encoder",
+            "LeDG-Former with a random encoder",
             "the same",
             "LeDG-Former whose sentence encoder has random weights.",
             is_variant=True,

@@ -78,6 +78,7 @@ def test_the_page_has_every_system_and_what_it_leaves_open(tmp_path: Path) -> No
     assert "Still missing" not in text
     assert text.count("PM2Lat's form") >= 2
     assert "## What each leaves open" in text
+    assert "no other length was run" in text
     assert "Not there: nas-table1.json, nas-systems.json" in text
 
 
