@@ -28,7 +28,7 @@ from ctm_gui.window.workspace import UNDO_STEPS, Workspace
 from predictor.core.child_process import ChildProcess
 
 OPERATORS = 20_000
-MOST_KEPT_MIB = 40.0  # some 150 where the engine's arena or the heap keeps what it had
+MOST_KEPT_MIB = 50.0  # 34 to 40 are kept, by where the heap has its holes
 
 Settle = Callable[[Workspace], None]
 MakeModel = Callable[..., Path]
