@@ -89,7 +89,7 @@ def _devices(options: argparse.Namespace, catalogue: Catalogue) -> list[Device]:
 
 
 class OwnRates(NamedTuple):
-    """What the store keeps of language models: rates by device, and probes."""
+    """Measured rates of language models by device, and decode probes, from the store."""
 
     measured: Mapping[str, MeasuredRate] = MappingProxyType({})
     probes: Sequence[DecodeProbe] = ()

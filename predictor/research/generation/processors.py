@@ -1,4 +1,4 @@
-"""Dense products on all cores of processors: what HPL reaches of the rate that prompts count with.
+"""HPL on all cores of processors, over the rate that prompts on processors count with.
 
 No source here has prompts on processors. HPL (fp64, all cores) is dense products too: twice its
 FLOP/s over ``Machine.matrix`` is the share that ``USUAL_ON_CPUS.product`` is the inverse of.

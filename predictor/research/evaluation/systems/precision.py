@@ -79,8 +79,8 @@ class Twin:
         )
         split = len(every) - len(rows)
         floats = _in(field, Precision.FP32)[target[:split]]
-        known = judged.log_latency[every[:split][floats]]
-        twin = medians(cell[:split][floats], known, int(cell.max()) + 1)
+        of_twins = judged.log_latency[every[:split][floats]]
+        twin = medians(cell[:split][floats], of_twins, int(cell.max()) + 1)
         return Levelled(judged, in_rows(judged, rows, twin[cell[split:]]))
 
 
@@ -152,8 +152,8 @@ def _errors(
         str(judged.classes[klass]): figure(table, klass).error_percent
         for klass in np.unique(table.klass).tolist()
     }
-    known = table.error[np.isfinite(table.error)]
-    result["all"] = 100 * float(np.median(known)) if len(known) else None
+    errors = table.error[np.isfinite(table.error)]
+    result["all"] = 100 * float(np.median(errors)) if len(errors) else None
     return result
 
 

@@ -54,7 +54,7 @@ class Alcop:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrainedTrees:
-    """What the trees predict.
+    """Trained trees: their latencies of all architectures, and a setting of the adaptation.
 
     Attributes:
         log_latency: float64 [A], of all architectures on the mean train device.
