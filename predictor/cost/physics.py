@@ -57,6 +57,13 @@ _SERIAL: Final = 0.1
 # scaled and converted. Twice as many INT8 as FP32 lanes make OpenVINO 1.8 times as fast on x86,
 # four times as many 2.7, and TFLite twice as fast on Arm.
 _CONVERSIONS: Final = 0.3
+# A graphics card keeps the boost clock of its FP32 lanes where it may take so much energy for an
+# operation, in pJ for a nanometre of its process: a T4 has 0.7 at 12 nm and falls to 1 GHz, a V100
+# has 1.5 and does not. Between power that falls as the clock and as its cube lies the exponent.
+_PJ_OF_NANOMETRE: Final = 4 / 3
+_OF_POWER: Final = 0.7
+# Part of the arithmetic of a product in matrix units that the other lanes do.
+_BESIDE_MATRICES: Final = 0.1
 # Starts of a run whose operators all cost nothing; chosen, and less than that of any real operator.
 _LEAST_LAUNCHES: Final = 0.1
 _TERA_MACS: Final = 1e12 / 2
@@ -391,10 +398,12 @@ def _of_units(target: Target) -> tuple[float, ...]:
     units = device.metric("core_count")
     clock = device.metric("boost_clock_mhz") or device.metric("clock_mhz")
     per_clock = units * clock * 1e6 if units and clock else np.nan
-    single = _stated(device, "fp32")
-    matrix = _products(device, name, single, per_clock)
-    vector = matrix if single is None else single
     is_gpu = device.family in {Family.GPU, Family.MOBILE_GPU}
+    single = _sustained(device)
+    matrix = _products(device, name, single, per_clock)
+    if is_gpu and single is not None and matrix > single:
+        matrix = 1 / (_BESIDE_MATRICES / single + (1 - _BESIDE_MATRICES) / matrix)
+    vector = matrix if single is None else single
     tf32 = runtime_of(target.configuration.runtime).tf32 if name == "fp32" else ""
     quick = np.fmax(matrix, _tf32(device, per_clock)) if tf32 else matrix
     return (
@@ -407,9 +416,18 @@ def _of_units(target: Target) -> tuple[float, ...]:
     )
 
 
+def _sustained(device: Device) -> float | None:
+    """Return the FP32 rate that a device keeps: a card of little power lowers its clock."""
+    peak, watts, nm = _stated(device, "fp32"), device.metric("tdp_w"), device.metric("process_nm")
+    if peak is None or not (watts and nm) or device.family is not Family.GPU:
+        return peak
+    needed_w = 2 * peak * _PJ_OF_NANOMETRE * nm * 1e-12
+    return peak * min(1.0, watts / needed_w) ** _OF_POWER
+
+
 def _products(device: Device, name: str, single: float | None, per_clock: float) -> float:
     """Return the rate of products in a number format, from it or from the nearest fact."""
-    stated = _stated(device, name)
+    stated = single if name == "fp32" else _stated(device, name)
     if stated is not None:
         # Kernels compute halves in FP32 where that is faster, as cuBLAS does on Pascal.
         return max(stated, single or 0.0) if name in _FLOATS else stated

@@ -15,8 +15,8 @@ from typing import Any, Final
 from predictor.core.metrics import METRICS
 from predictor.core.records import Cluster, Device
 
-NO_RESOURCES: Final = frozenset({"tdp_w", "process_nm", "int4_tops"})
-"""Facts that no run in a precision of ours uses."""
+NO_RESOURCES: Final = frozenset({"process_nm", "int4_tops"})
+"""Facts that no run in a precision of ours waits for."""
 
 _TOGETHER: Final = {"clock_mhz": "boost_clock_mhz"}
 # The field of a cluster that a metric of the whole device is.

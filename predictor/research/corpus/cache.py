@@ -2,7 +2,7 @@
 
 An entry is a folder: one ``.npy`` file an array, which is mapped and not read, and a JSON file
 with the words, which is written last. Its name is a digest of the data files' content, of the
-tables of devices and networks, and of the form of the entry.
+tables of devices and networks, of the code that reads them, and of the form of the entry.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from predictor.research.packed import PackedGraphs
 from predictor.research.sources import SOURCES, built, graphs
 from predictor.research.sources.aliases import alias_files
 
-_VERSION = 3  # of what is stored; a change of ingestion, of a loader or of the form raises it
+_VERSION = 3  # of what is stored; a change of ingestion or of the form raises it
 _WORDS = "corpus.json"
 _GRAPHS = "graphs"  # that were read, so that another table of aliases does not read them again
 _BLOCK_BYTES = 1 << 20
@@ -91,7 +91,8 @@ def corpus_key(data: Path, sizes: Sizes) -> str:
     names = [source.names for source in SOURCES.values()]
     form = (_VERSION, FEATURE_NAMES, OPERATORS, CODES, STATISTICS, asdict(sizes), names)
     digest = hashlib.sha256(repr(form).encode())
-    for path in (*_data_files(data), *graphs.tables(), *alias_files()):
+    loaders = sorted(Path(built.__file__).parent.glob("*.py"))
+    for path in (*_data_files(data), *graphs.tables(), *alias_files(), *loaders):
         name = path.relative_to(data).as_posix() if path.is_relative_to(data) else path.name
         digest.update(f"\n{name} ".encode())
         try:

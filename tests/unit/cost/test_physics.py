@@ -115,7 +115,8 @@ def test_an_fp32_network_runs_in_halves_where_its_runtime_may(
         rates_of([make_target(facts, family=family, runtime=runtime, precision=precision)])
         for precision in (Precision.FP32, Precision.FP16)
     )
-    assert half.matrix == pytest.approx([1.5e12])
+    is_gpu = family in {Family.GPU, Family.MOBILE_GPU}
+    assert half.matrix == pytest.approx([1 / (0.1 / 0.5e12 + 0.9 / 1.5e12) if is_gpu else 1.5e12])
     assert single.matrix == pytest.approx(half.matrix if faster else [0.5e12])
     assert bool((single.weight_ratio == half.weight_ratio).all()) == faster
 
@@ -145,6 +146,52 @@ def test_halves_are_never_slower_than_fp32() -> None:
     assert rates_of([make_target(facts, precision=Precision.FP16)]).matrix == pytest.approx(
         [5.5e12]
     )
+
+
+@pytest.mark.parametrize(
+    ("facts", "family", "kept"),
+    [
+        # 8 TFLOP/s at 12 nm need 16 pJ an operation, 128 W.
+        ({"tdp_w": 64.0, "process_nm": 12.0}, Family.GPU, 0.5**0.7),
+        ({"tdp_w": 128.0, "process_nm": 12.0}, Family.GPU, 1.0),
+        ({"tdp_w": 300.0, "process_nm": 12.0}, Family.GPU, 1.0),
+        ({"tdp_w": 64.0, "process_nm": 6.0}, Family.GPU, 1.0),
+        ({"tdp_w": 64.0}, Family.GPU, 1.0),
+        ({"tdp_w": 6.0, "process_nm": 12.0}, Family.MOBILE_GPU, 1.0),
+    ],
+)
+def test_a_card_of_little_power_keeps_a_part_of_its_fp32_rate(
+    facts: dict[str, float], family: Family, kept: float
+) -> None:
+    metrics = {**GPU, **facts, "fp32_tflops": 8.0, "tf32_tflops": 64.0}
+    rates = rates_of([make_target(metrics, family=family, runtime="pytorch")])
+
+    assert rates.matrix == pytest.approx([kept * 4e12])
+    assert rates.vector == pytest.approx([kept * 4e12])
+    assert rates.convolution == pytest.approx([32e12])
+    # One block alone is far from the rated power.
+    assert rates.unit == pytest.approx(rates_of([make_target(GPU)]).unit, nan_ok=True)
+
+
+@given(st.floats(5, 700), st.floats(3, 28), st.floats(0.2, 100), st.floats(1, 3))
+def test_more_power_units_or_a_finer_process_never_lower_the_rate_of_a_card(
+    watts: float, nm: float, tflops: float, factor: float
+) -> None:
+    def rate(**changed: float) -> float:
+        facts = {"tdp_w": watts, "process_nm": nm, "fp32_tflops": tflops, **changed}
+        return float(rates_of([make_target({**GPU, **facts})]).matrix[0])
+
+    most = factor * rate() * (1 + 1e-12)
+    for changed in ({"tdp_w": factor * watts}, {"process_nm": nm / factor}):
+        assert rate() <= rate(**changed) * (1 + 1e-12) <= most * (1 + 1e-12)
+    assert rate() <= rate(fp32_tflops=factor * tflops) * (1 + 1e-12) <= most * (1 + 1e-12)
+
+
+def test_a_tenth_of_a_product_in_matrix_units_runs_beside_them() -> None:
+    facts = {"fp32_tflops": 2.0, "fp16_tflops": 16.0, "dram_bw_gbps": 100.0}
+    for family, narrow in ((Family.GPU, 1 / (0.1 / 1e12 + 0.9 / 8e12)), (Family.NPU, 8e12)):
+        rates = rates_of([make_target(facts, family=family, precision=Precision.FP16)])
+        assert rates.matrix == pytest.approx([narrow])
 
 
 def cores(threads: int, *kinds: Cluster) -> Rates:
@@ -186,7 +233,7 @@ def test_cores_of_unknown_lanes_have_those_of_the_narrowest_beside_them() -> Non
         ("tensorrt", Precision.FP32, 8.0, 8.0),
         ("onnxruntime", Precision.FP32, 8.0, 8.0),
         ("ncnn-vulkan", Precision.FP32, 2.0, 2.0),
-        ("tensorrt", Precision.FP16, 4.0, 4.0),
+        ("tensorrt", Precision.FP16, *[1 / (0.1 / 2 + 0.9 / 4)] * 2),
     ],
 )
 def test_tf32_counts_where_the_runtime_uses_it_unasked(

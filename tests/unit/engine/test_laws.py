@@ -171,6 +171,8 @@ def test_a_fact_that_a_run_has_no_use_for_changes_nothing_by_any_factor(
         for target in every_target()
         if target.configuration.precision is precision
         and {fact, "fp32_tflops"} <= target.device.metrics.keys()
+        # The power of a card limits its clock.
+        and (fact not in {"tdp_w", "process_nm"} or target.device.family is not Family.GPU)
     ]
     after = [
         replace(
@@ -223,6 +225,7 @@ UNITS = st.fixed_dictionaries(
     optional={
         **dict.fromkeys(("fp16_tflops", "bf16_tflops", "tf32_tflops", "int8_tops"), RATES),
         **dict.fromkeys(("dram_bw_gbps", "l2_kb", "llc_kb", "dram_gb", "tdp_w"), NUMBERS),
+        "process_nm": st.floats(2, 40),
         "clock_mhz": st.floats(100, 3000),
         "core_count": st.integers(1, 200).map(float),
         "fp32_au_per_core": st.sampled_from([1.0, 64.0, 128.0]),

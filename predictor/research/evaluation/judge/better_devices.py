@@ -40,6 +40,8 @@ def better_pairs(targets: Sequence[Target]) -> Iterator[tuple[int, int]]:
 def _facts(device: Device) -> dict[str, float]:
     """Return the stated facts by name, in the order of their names; more is better in each."""
     facts = {name: value for name, value in device.metrics.items() if name not in NO_RESOURCES}
+    if (process := device.metric("process_nm")) is not None:
+        facts["process"] = -process
     facts |= {f"measured {name}": rate.value for name, rate in device.measured.items()}
     facts.pop("measured launch_us", None)
     for place, cluster in enumerate(device.clusters):

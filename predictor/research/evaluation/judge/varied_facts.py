@@ -1,4 +1,7 @@
-"""Targets that differ from another in one fact of the device, which is half as large again."""
+"""Targets that differ from another in one fact of the device, which is half as large again.
+
+A process is finer by as much.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,7 @@ class Variant:
     Attributes:
         target: the target.
         fact: name of the metric.
-        factor: by which it is larger.
+        factor: by which it is larger, or finer.
         kind: RATE, SIZE or UNUSED.
     """
 
@@ -62,8 +65,9 @@ def variants(target: Target) -> Iterator[Variant]:
     """Yield a target once for each fact that its device states."""
     device = target.device
     for name in facts_of(device):
-        # There are no halves of cores.
-        changed = scaled(device, name, _FACTOR, whole_cores=True)
+        # There are no halves of cores, and of a process the finer is the better.
+        step = 1 / _FACTOR if name == "process_nm" else _FACTOR
+        changed = scaled(device, name, step, whole_cores=True)
         factor = _factor_of_cores(device, changed) if name == "core_count" else _FACTOR
         yield Variant(replace(target, device=changed), name, factor, kind_of(name, target))
     for name, rate in device.measured.items():
@@ -78,6 +82,8 @@ def kind_of(name: str, target: Target) -> str:
     """Return what a fact is to a run of a network in float."""
     if name in _SIZES:
         return SIZE
+    if name == "process_nm":
+        return RATE
     device, configuration = target.device, target.configuration
     stated = next((rate for rate in _FOR_OTHERS if device.metric(rate) is not None), "")
     if name == stated and device.metric(_OWN[configuration.precision]) is None:

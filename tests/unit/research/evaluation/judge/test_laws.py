@@ -32,7 +32,7 @@ from tests.unit.cost.graphs import Op, make_graph, make_target
 
 OPERATOR = Op(macs=10**7, read=10**5, weights=10**4, written=10**5)
 GRAPHS = {"chain": make_graph([OPERATOR] * 6, output_bytes=10**5)}
-FACTS = {"fp32_tflops": 5.0, "dram_bw_gbps": 100.0, "l2_kb": 512.0, "int8_tops": 20.0, "tdp_w": 9.0}
+FACTS = {"fp32_tflops": 5.0, "dram_bw_gbps": 100.0, "l2_kb": 512.0, "int8_tops": 20.0, "int4_tops": 9.0}
 DEVICE = make_target(FACTS, runtime="pytorch").device
 
 Change = Callable[[PredictionTable, Sequence[OperatorGraph], Sequence[Target]], PredictionTable]
@@ -108,7 +108,7 @@ def test_the_roofline_breaks_none() -> None:
         (times("l2_kb", 0.1), laws.NO_SLOWER),
         (times("fp32_tflops", -2.0), laws.NO_LEAP),
         (times("int8_tops", 0.1), laws.UNMOVED),
-        (times("tdp_w", -0.1), laws.UNMOVED),
+        (times("int4_tops", -0.1), laws.UNMOVED),
         (scaled(lambda _: 1e-3), laws.BOUNDED),
         (scaled(lambda graph: 1 / float(graph.macs.sum()) ** 2), laws.BATCHED),
         (scaled(lambda graph: float(len(graph)) ** -4), laws.SHORTER),
@@ -148,7 +148,11 @@ def test_devices_with_other_facts_or_clusters_are_not_compared() -> None:
 
 def test_every_stated_fact_is_varied_alone() -> None:
     target = make_target(
-        {**FACTS, "clock_mhz": 1000.0, "boost_clock_mhz": 1200.0, "core_count": 5.0},
+        {
+            **FACTS,
+            **{"clock_mhz": 1000.0, "boost_clock_mhz": 1200.0, "core_count": 5.0},
+            **{"tdp_w": 9.0, "process_nm": 6.0},
+        },
         clusters=(Cluster("Big", 2, 2000.0, 8.0), Cluster("Small", 3, 1000.0)),
         family=Family.CPU,
     )
@@ -161,10 +165,13 @@ def test_every_stated_fact_is_varied_alone() -> None:
     assert kinds == {
         **dict.fromkeys(("fp32_tflops", "dram_bw_gbps", "measured dram_bw_gbps"), RATE),
         **dict.fromkeys(("clock_mhz", "core_count", "fp32_au_per_core"), RATE),
+        **dict.fromkeys(("tdp_w", "process_nm"), RATE),
         "l2_kb": SIZE,
         "int8_tops": UNUSED,
-        "tdp_w": UNUSED,
+        "int4_tops": UNUSED,
     }
+    assert by_fact["tdp_w"].target.device.metrics["tdp_w"] == 13.5
+    assert by_fact["process_nm"].target.device.metrics["process_nm"] == pytest.approx(4.0)
     faster = by_fact["clock_mhz"].target.device
     assert [cluster.clock_mhz for cluster in faster.clusters] == [3000.0, 1500.0]
     assert (faster.metrics["clock_mhz"], faster.metrics["boost_clock_mhz"]) == (1500.0, 1800.0)
