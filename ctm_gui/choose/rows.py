@@ -55,7 +55,7 @@ class OptionsGrid(Grid):
                 ),
                 *_tail_columns(options),
                 number_column("watts", "Power (W)", [o.watts for o in options], _POWER),
-                number_column("fps", "Inferences/s", [_fps(o) for o in options]),
+                number_column("fps", "Items/s", [_fps(o) for o in options]),
                 number_column("memory", "Memory (MB)", [o.memory_mb for o in options]),
                 text_column("remark", "Remark", remarks, _FRONT),
                 text_column("family", "Kind", [o.target.device.family.value for o in options]),

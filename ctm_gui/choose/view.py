@@ -15,6 +15,7 @@ from ctm_gui.widgets.basic import (
     busy_bar,
     button,
     combo_box,
+    explain_items,
     hbox,
     holder,
     label,
@@ -97,9 +98,7 @@ class ChooseView(QWidget):
         )
         for percentile in PERCENTILES:
             self.percentile_box.addItem(f"P{percentile}", percentile)
-        self.rate_box = BudgetBox(
-            None, "inferences/s", "Least inferences a second; zero for no limit"
-        )
+        self.rate_box = BudgetBox(None, "items/s", "Least items a second; zero for no limit")
         self.power_box = BudgetBox(None, "W", "Largest stated power in watts; zero for no limit")
         self.memory_box = BudgetBox(None, "MB", "Largest memory in megabytes; zero for no limit")
         for box in (self.latency_box, self.rate_box, self.power_box, self.memory_box):
@@ -115,8 +114,9 @@ class ChooseView(QWidget):
         self.family_box = _choice("Kind of device", "All devices", _FAMILIES.items())
         runtimes = [(name, row.title) for name, row in RUNTIMES.items() if name != UNKNOWN]
         self.runtime_box = _choice("Runtime", "All runtimes", runtimes)
-        precisions = [(each, each.value.upper()) for each in Precision]
+        precisions = [(each, each.words) for each in Precision]
         self.precision_box = _choice("Precision", "All precisions", precisions)
+        explain_items(self.precision_box, ["", *(each.explanation for each in Precision)])
         self.answer = label(role="heading", name="Answer", selectable=True)
         self.advice = label(name="The measurement that would settle it", selectable=True)
         self.probe_button = button(

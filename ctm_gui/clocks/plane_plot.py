@@ -13,7 +13,7 @@ from ctm_gui.attention.map_items import heat_table
 from ctm_gui.clocks.plane import Plane, contour
 from ctm_gui.widgets.plots import RING_PX, PointPlot
 from predictor.core.units import LatencyUnit
-from predictor.core.wording import latency_text, number
+from predictor.core.wording import batch_of, latency_text, number
 from predictor.services.prediction.clocks import DOMAINS
 
 _RADIUS_PX = 5.0
@@ -84,7 +84,9 @@ class PlanePlot(PointPlot):
         return f"{', '.join(parts)}\n{self._text(plane.latency_ms[row, column])}"
 
     def _text(self, latency_ms: float) -> str:
-        return latency_text(latency_ms, self._unit)
+        plane = self._plane
+        batch = 1 if plane is None else batch_of(plane.clocked.prediction.configuration)
+        return latency_text(latency_ms, self._unit, batch)
 
     def _mhz(self, point: QPointF) -> tuple[float, float] | None:
         """Return the clocks at a point of the canvas; None outside the map."""

@@ -22,7 +22,7 @@ from ctm_gui.widgets.pair_choice import PairChoice
 from ctm_gui.widgets.save_plot import ask_and_save
 from ctm_gui.widgets.theme import Theme
 from predictor.core.units import LatencyUnit
-from predictor.core.wording import interval_text, latency_text, number, shown
+from predictor.core.wording import batch_of, interval_text, latency_text, number, shown
 from predictor.services.prediction.clocks import DOMAINS
 
 _DEFAULT, _FREE = "Default clocks", "Clocks as set below"
@@ -141,8 +141,9 @@ class ClocksView(QWidget):
             return
         self._stack.show_content()
         prediction = plane.clocked.prediction
-        latency = latency_text(prediction.latency_ms, self._unit)
-        interval = interval_text(prediction, self._unit)
-        self.summary.setText(f"{latency}, 80 % interval {interval}")
+        words = latency_text(prediction.latency_ms, self._unit, batch_of(prediction.configuration))
+        if prediction.low80_ms is not None:
+            words += f", 80 % interval {interval_text(prediction, self._unit)} {self._unit}"
+        self.summary.setText(words)
         sentence = plane.clocked.sentence
         self.details.setText(f"{sentence[:1].upper()}{sentence[1:]}.")

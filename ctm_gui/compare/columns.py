@@ -77,7 +77,7 @@ class ComparisonColumns:
 
     @cached_property
     def batch(self) -> npt.NDArray[np.int64]:
-        """Samples that a rate counts, int64 [N]; a batch that is not resolved counts as one."""
+        """Items that a rate counts, int64 [N]; a batch that is not resolved counts as one."""
         return np.maximum(np.array([c.batch for c in self._configurations], dtype=np.int64), 1)
 
     @cached_property

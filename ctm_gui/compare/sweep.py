@@ -110,7 +110,7 @@ def _problem(swept: Sequence[Sweep]) -> str:
 def curve(sweep: Sweep, unit: LatencyUnit) -> FloatArray:
     """Return latency, low and high end of the 80 % interval in ``unit``, float64 [3, N] with NaN.
 
-    Of a rate it is that of samples: batch over latency.
+    Of a rate it is that of items: batch over latency.
     """
     rows = [
         [
@@ -137,7 +137,7 @@ def point_words(sweep: Sweep, place: int, unit: LatencyUnit) -> str:
     if prediction.low80_ms is not None:
         lines.append(f"80 % interval: {interval_text(prediction, unit)} {unit}")
     if sweep.kind == "batch":
-        lines.append(f"{number(prediction.latency_ms / batch)} ms a sample")
+        lines.append(f"{number(prediction.latency_ms / batch)} ms an item")
     if prediction.fits_memory is False:
         lines.append("Exceeds the memory of the device")
     return "\n".join(lines)
@@ -151,13 +151,13 @@ def sweep_sentence(swept: Sequence[Sweep]) -> str:
         now = sweep.predictions[sweep.now]
         if not timed or not now.latency_ms:
             continue
-        best = max(timed, key=_samples_a_ms)
-        gain = _samples_a_ms(best) / _samples_a_ms(now)
+        best = max(timed, key=_items_a_ms)
+        gain = _items_a_ms(best) / _items_a_ms(now)
         choice = max(getattr(best.configuration, sweep.kind), 1)
         words = f"batch {choice}" if sweep.kind == "batch" else plural(choice, "thread")
         parts.append(f"{words}, {number(gain)}× of now" if gain > 1.005 else f"{words}, as now")
-    return f"Most samples a second at {' and at '.join(parts)}" if parts else ""
+    return f"Most items a second at {' and at '.join(parts)}" if parts else ""
 
 
-def _samples_a_ms(prediction: Prediction) -> float:
+def _items_a_ms(prediction: Prediction) -> float:
     return max(prediction.configuration.batch, 1) / (prediction.latency_ms or np.inf)

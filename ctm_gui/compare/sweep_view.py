@@ -14,7 +14,7 @@ from predictor.core.units import LatencyUnit
 
 _LEGEND = (
     "Band: 80 % interval. Dashed line: now. Diamond: measured. Ring: exceeds the memory. Other "
-    "batches are predicted as that many independent samples."
+    "batches are predicted as that many independent items."
 )
 
 

@@ -53,6 +53,8 @@ def details(row: PredictionRow, unit: LatencyUnit, budget_ms: float | None) -> s
         lines.append(f"Not counted in full: {_flagged(prediction.flagged_operators)}")
     lines += row.notes
     lines.append(f"Configuration: {configuration_text(prediction.configuration)}")
+    if explanation := prediction.configuration.precision.explanation:
+        lines.append(explanation)
     lines.append(f"Basis: {basis_text(prediction)}, engine {shown(prediction.engine)}")
     if adaptation := adaptation_text(prediction):
         lines.append(f"Adapted by: {adaptation}")

@@ -18,11 +18,12 @@ from PySide6.QtWidgets import (
 )
 
 from ctm_gui.devices.form import DeviceForm, ListRow
-from ctm_gui.prediction.what_if_bar import MAX_THREADS, PRECISION_NAMES
+from ctm_gui.prediction.what_if_bar import MAX_THREADS
 from ctm_gui.widgets.basic import (
     STRETCH,
     button,
     combo_box,
+    explain_items,
     hbox,
     label,
     note_label,
@@ -64,7 +65,8 @@ class ConfigurationsEditor(QWidget):
         self.list.setAccessibleName("Configurations")
         self.list.setFixedHeight(_LIST_PX)
         self.runtime = combo_box("Runtime", sorted(RUNTIMES))
-        self.precision = combo_box("Precision", [PRECISION_NAMES[p] for p in Precision])
+        self.precision = combo_box("Precision", [each.words for each in Precision])
+        explain_items(self.precision, [each.explanation for each in Precision])
         self.threads = QSpinBox(minimum=0, maximum=MAX_THREADS)
         self.threads.setSpecialValueText("all threads")
         self.threads.setAccessibleName("Threads")

@@ -277,7 +277,7 @@ _LEAST_SPAN = 0.6
 
 @dataclass(frozen=True, eq=False)
 class TruthChart:
-    """N points, all latencies in ``unit``; a rate is per sample.
+    """N points, all latencies in ``unit``; a rate is per item.
 
     Attributes:
         pairs: the points.

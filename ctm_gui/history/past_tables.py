@@ -251,6 +251,8 @@ def row_details(row: PastRow, unit: LatencyUnit) -> str:
         lines.append(f"Shown was {latency_text(prediction.latency_ms, unit, batch)}:")
         lines.append(shown(prediction.provenance))
     lines += _made_with(row)
+    if explanation := prediction.configuration.precision.explanation:
+        lines.append(explanation)
     if stored.tags:
         lines.append(f"Tags: {labels(stored.tags)}")
     if stored.note:

@@ -229,7 +229,9 @@ def sensitivity_details(sensitivity: Sensitivity) -> str:
         f"{change_words(each.more)}"
         for each in sensitivity.facts
     ]
-    return "\n".join([*facts, *map(_alternative, sensitivity.alternatives)])
+    precisions = dict.fromkeys(each.configuration.precision for each in sensitivity.alternatives)
+    notes = [each.explanation for each in precisions if each.explanation]
+    return "\n".join([*facts, *map(_alternative, sensitivity.alternatives), *notes])
 
 
 def _alternative(alternative: Alternative) -> str:

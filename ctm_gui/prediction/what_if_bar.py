@@ -6,21 +6,13 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QSpinBox, QWidget
 
 from ctm_gui.prediction.run import WhatIf
-from ctm_gui.widgets.basic import STRETCH, button, combo_box, fill, label, named
+from ctm_gui.widgets.basic import STRETCH, button, combo_box, explain_items, fill, label, named
 from predictor.core.records import Precision
 from predictor.core.units import LatencyUnit
 
 MAX_BATCH = 65_536
 MAX_THREADS = 1024
-PRECISION_NAMES = {
-    None: "default",
-    Precision.FP32: "FP32",
-    Precision.FP16: "FP16",
-    Precision.BF16: "BF16",
-    Precision.INT8: "INT8",
-    Precision.AMP_FP16: "AMP FP16",
-    Precision.AMP_BF16: "AMP BF16",
-}
+_PRECISIONS = (None, *Precision)
 # Tooltip and explanation ("What's This?") of each control.
 _BATCH = (
     "Batch of every model",
@@ -72,7 +64,8 @@ class WhatIfBar(QWidget):
         super().__init__(parent)
         self.batch = _spin_box(MAX_BATCH, "model default", "Batch", _BATCH)
         self.threads = _spin_box(MAX_THREADS, "default", "Threads", _THREADS)
-        self.precision = combo_box("Precision", PRECISION_NAMES.values())
+        self.precision = combo_box("Precision", ["default", *(each.words for each in Precision)])
+        explain_items(self.precision, ["", *(each.explanation for each in Precision)])
         _explain(self.precision, _PRECISION)
         self.unit = combo_box("Unit", [unit.value for unit in LatencyUnit])
         _explain(self.unit, _UNIT)
@@ -86,7 +79,7 @@ class WhatIfBar(QWidget):
         """Show values that were set elsewhere."""
         self.batch.setValue(what_if.batch or 0)
         self.threads.setValue(what_if.threads or 0)
-        self.precision.setCurrentIndex(list(PRECISION_NAMES).index(what_if.precision))
+        self.precision.setCurrentIndex(_PRECISIONS.index(what_if.precision))
 
     def show_unit(self, unit: LatencyUnit) -> None:
         """Show a unit that was set elsewhere."""
@@ -104,7 +97,7 @@ class WhatIfBar(QWidget):
         self.batch.valueChanged.connect(lambda value: self.batch_changed.emit(value or None))
         self.threads.valueChanged.connect(lambda value: self.threads_changed.emit(value or None))
         self.precision.currentIndexChanged.connect(
-            lambda index: self.precision_changed.emit(list(PRECISION_NAMES)[index])
+            lambda index: self.precision_changed.emit(_PRECISIONS[index])
         )
         self.unit.currentIndexChanged.connect(
             lambda index: self.unit_changed.emit(list(LatencyUnit)[index])

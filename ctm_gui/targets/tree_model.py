@@ -256,6 +256,8 @@ def describe(device: Device) -> str:
         f"Default configuration: {usual.runtime}, {usual.precision}{threads}",
         f"{plural(facts, 'hardware fact')} known",
     ]
+    if usual.precision.explanation:
+        lines.append(usual.precision.explanation)
     if device.notes:
         lines.append(device.notes)
     return "\n".join(lines)

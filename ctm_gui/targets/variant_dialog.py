@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 from ctm_gui.models.shelf import ModelShelf
 from ctm_gui.prediction.what_if_bar import MAX_BATCH
 from ctm_gui.targets.choice import TargetSelection, are_same
-from ctm_gui.widgets.basic import combo_box, label, vbox
+from ctm_gui.widgets.basic import combo_box, explain_items, label, vbox
 from predictor.core.errors import CtmError
 from predictor.core.records import Configuration, Device
 from predictor.core.runtimes import CPUS, RUNTIMES
@@ -67,12 +67,12 @@ class VariantDialog(QDialog):
     def _make_fields(self) -> None:
         device = self._device
         chosen = self._selection.configuration_of(device)
-        listed = dict.fromkeys(str(each.precision) for each in device.configurations)
         self._precisions = {str(each.precision): each.precision for each in device.configurations}
         tried = (Configuration(name, chosen.precision) for name in RUNTIMES)
         able = [each.runtime for each in tried if supports(device, each)]
         self.runtime_box = combo_box("Runtime", dict.fromkeys([chosen.runtime, *able]))
-        self.precision_box = combo_box("Precision", listed)
+        self.precision_box = combo_box("Precision", self._precisions)
+        explain_items(self.precision_box, [each.explanation for each in self._precisions.values()])
         self.precision_box.setCurrentText(str(chosen.precision))
         self.threads_box = QSpinBox()
         self.threads_box.setAccessibleName("Threads")

@@ -166,6 +166,12 @@ def combo_box(name: str, items: Iterable[str] = (), *, letters: int = 0) -> QCom
     return made
 
 
+def explain_items(box: QComboBox, tips: Iterable[str]) -> None:
+    """Give each choice of a box its tooltip."""
+    for place, tip in enumerate(tips):
+        box.setItemData(place, tip, Qt.ItemDataRole.ToolTipRole)
+
+
 # A word and the button that clears it.
 _SEARCH_PX = 120
 

@@ -220,7 +220,7 @@ class Workspace(QObject):
 
     def set_precision(self, precision: Precision | None) -> None:
         """Ask for another precision of every target."""
-        words = "Default Precision" if precision is None else precision.value.upper()
+        words = "Default Precision" if precision is None else precision.words
         self._ask(replace(self.what_if, precision=precision), words)
 
     def set_threads(self, threads: int | None) -> None:

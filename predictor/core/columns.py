@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from predictor.core.records import Basis, Configuration, Prediction
+from predictor.core.records import Basis, Configuration, Precision, Prediction
 from predictor.core.report import Tone
 from predictor.core.runtimes import UNKNOWN
 from predictor.core.text import plural
@@ -296,7 +296,10 @@ COLUMNS: Final[tuple[PredictionColumn, ...]] = (
     PredictionColumn("target", _titled("Target", _R), _device),
     PredictionColumn("runtime", _titled("Runtime", _C, _H, _T), _runtime),
     _words(
-        "precision", _titled("Precision", _C, _H, _T), lambda p: p.configuration.precision.value
+        "precision",
+        _titled("Precision", _C, _H, _T),
+        lambda p: p.configuration.precision.value,
+        " ".join(each.explanation for each in Precision if each.explanation),
     ),
     _count("threads", _titled("Threads", _C, _H, _T), lambda c: c.threads, threads_text),
     _count("batch", _titled("Batch", _C, _H), lambda c: c.batch, batch_text),

@@ -30,6 +30,18 @@ class Precision(StrEnum):
     AMP_FP16 = "amp_fp16"
     AMP_BF16 = "amp_bf16"
 
+    @property
+    def words(self) -> str:
+        """Its name for people: ``AMP FP16``."""
+        return self.value.replace("_", " ").upper()
+
+    @property
+    def explanation(self) -> str:
+        """One sentence on a name that does not explain itself, empty for the others."""
+        *mixed, half = self.words.split()
+        kept = "(automatic mixed precision) keeps FP32 weights and multiplies in"
+        return f"{self.words} {kept} {half}." if mixed else ""
+
 
 class Basis(StrEnum):
     """Basis of a latency; the values are those of stores and documents."""

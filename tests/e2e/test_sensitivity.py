@@ -105,7 +105,7 @@ def test_the_text_leads_with_a_sentence(ctm: Run, mobilenet: Path, board: Path) 
     title, sentence = blocks[2].splitlines()
     assert title.endswith(" ms")
     assert " +10 %: −" in sentence
-    assert sentence.rstrip().endswith(" inferences a second")
+    assert sentence.rstrip().endswith(" items a second")
     assert blocks[3].splitlines()[0].split() == ["Fact", "Value", "Elasticity", "+10", "%"]
     assert blocks[4].startswith("Change ")
     assert blocks[5].splitlines()[0].endswith("Moves with")

@@ -59,7 +59,7 @@ def _add_budget(parser: Parser) -> None:
         "--min-fps",
         type=positive_float,
         metavar="X",
-        help="inferences a second; up to 16 times the batch is tried for it",
+        help="items a second; up to 16 times the batch is tried for it",
     )
     budget.add_argument(
         "--max-watts",

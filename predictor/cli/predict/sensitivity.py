@@ -20,7 +20,7 @@ from predictor.services.prediction.sensitivity import (
 
 MOVES: Final = "Moves with"
 _FACTS: Final = ("Fact", "Value", "Elasticity", "+10 %")
-_ALTERNATIVES: Final = ("Change", "ms", "Latency", "80 % interval", "Inferences a second", "Memory")
+_ALTERNATIVES: Final = ("Change", "ms", "Latency", "80 % interval", "Items a second", "Memory")
 _STRONGEST: Final = 2  # facts of an operator
 
 

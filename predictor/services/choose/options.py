@@ -72,7 +72,7 @@ class Budget:
         at = "" if self.percentile == MEDIAN else f" at P{self.percentile}"
         limits = (
             (self.max_ms, "{:g} ms" + at),
-            (self.min_fps, "{:g} inferences/s"),
+            (self.min_fps, "{:g} items/s"),
             (self.max_watts, "{:g} W"),
             (self.max_memory_mb, "{:g} MB"),
         )

@@ -91,7 +91,7 @@ class Alternative:
         latency_ms: predicted.
         latency_factor: over the latency now.
         low80_factor, high80_factor: 80 % interval of that; None for engines without intervals.
-        throughput_factor: inferences a second over those now.
+        throughput_factor: items a second over those now.
         fits_memory: False where the device has too little memory; None where it is not known.
     """
 
@@ -141,7 +141,7 @@ class Sensitivity:
         )
         if precisions:
             best = min(precisions, key=_latency_factor)
-            name = best.value.replace("_", " ").upper()
+            name = best.configuration.precision.words
             parts.append(f"{name}: {change_words(best.latency_factor)}")
         if threads and (best := min(threads, key=_latency_factor)).latency_factor < 1:
             parts.append(
@@ -308,7 +308,7 @@ def _interval(
     deviation = _DEVIATIONS[kind] if kind != "batch" else _BATCHES[round(grown)]
     factor, reach = other.latency_ms / now.latency_ms, math.exp(Z80 * deviation)
     low = factor / reach
-    # No run over more inferences ends sooner.
+    # No run over more items ends sooner.
     return (max(low, min(factor, 1.0)) if kind == "batch" else low), factor * reach
 
 
@@ -323,4 +323,4 @@ def change_words(factor: float) -> str:
 
 def _rate(factor: float) -> str:
     more = "more" if factor >= 1 else "fewer"
-    return f"{percent(round(abs(factor - 1), 4), 2)} {more} inferences a second"
+    return f"{percent(round(abs(factor - 1), 4), 2)} {more} items a second"

@@ -136,8 +136,8 @@ def _with_latency(pair: Pair, request: ReportRequest) -> str:
     unit = request.unit if is_alike else LatencyUnit.MS
     words = [latency_words(pair.prediction, unit)]
     if request.budget_ms is None:
-        interval = interval_text(pair.prediction, unit)
-        words += [f"80 % interval {interval}"] if pair.prediction.low80_ms is not None else []
+        interval = f"80 % interval {interval_text(pair.prediction, unit)} {unit}"
+        words += [interval] if pair.prediction.low80_ms is not None else []
     else:
         if is_over(pair.prediction, request.budget_ms):
             words.append(f"{number((pair.prediction.latency_ms or 0.0) / request.budget_ms)}×")

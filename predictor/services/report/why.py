@@ -156,7 +156,7 @@ def _is_over(value: float, budget: float | None) -> bool:
 def _words(alternative: Alternative) -> str:
     configuration = alternative.configuration
     if alternative.kind == "precision":
-        return configuration.precision.value.replace("_", " ").upper()
+        return configuration.precision.words
     if alternative.kind == "threads":
         return plural(configuration.threads, "thread")
     return f"Batch {configuration.batch}"

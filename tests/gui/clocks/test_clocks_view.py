@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -49,6 +50,7 @@ def test_the_default_clocks_show_the_prediction(
     rows = {row.prediction.device_id: row.prediction for row in workspace.comparison.rows}
     assert plane.clocked.prediction == rows[BOARD]
     assert (plane.across, plane.up) == ("gpu", "mem")
+    assert re.fullmatch(r"[\d.]+ ms, 80 % interval [\d.]+ – [\d.]+ ms", view.summary.text())
     assert view.mode_box.currentText() == "Default clocks"
     assert view.mode_box.itemText(2) == "Max-Q"
 

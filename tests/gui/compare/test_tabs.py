@@ -309,7 +309,7 @@ def test_the_sweep_of_one_pair_follows_choice_and_unit(qtbot: QtBot, compared: M
     qtbot.keyClick(view.pair.model_box, Qt.Key.Key_Down)
     qtbot.waitUntil(lambda: bool(tabs._sweep.sweeps) and tabs._sweep.sweeps is not first)
     assert tabs._sweep.choice == (1, 0)
-    assert view.pair.sentence.text().startswith("Most samples a second at batch")
+    assert view.pair.sentence.text().startswith("Most items a second at batch")
     assert hover(view.batch_plot, 0).startswith("batch 1\n")
     view.batch_plot.setFocus()
     assert view.words.text().startswith("batch 1, ")

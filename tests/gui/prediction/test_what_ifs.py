@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
 from ctm_gui.models.shelf import ModelState
@@ -20,6 +21,18 @@ Settle = Callable[[Workspace], None]
 
 def latencies(workspace: Workspace) -> list[float | None]:
     return [row.prediction.latency_ms for row in workspace.comparison.rows]
+
+
+def test_a_precision_whose_name_says_little_is_explained_where_it_is_chosen(
+    window: MainWindow,
+) -> None:
+    box = window.what_if_bar.precision
+    tips = {
+        box.itemText(place): box.itemData(place, Qt.ItemDataRole.ToolTipRole)
+        for place in range(box.count())
+    }
+    assert tips["AMP BF16"].startswith("AMP BF16 (automatic mixed precision) ")
+    assert not tips["FP16"]
 
 
 def test_what_ifs_predict_again(

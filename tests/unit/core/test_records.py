@@ -24,6 +24,15 @@ from predictor.core.runtimes import RUNTIMES
 ALL_CORES = Configuration("onnxruntime", Precision.AMP_FP16, 0, 8)
 
 
+def test_only_mixed_precisions_need_an_explanation():
+    assert Precision.AMP_FP16.words == "AMP FP16"
+    assert Precision.AMP_FP16.explanation == (
+        "AMP FP16 (automatic mixed precision) keeps FP32 weights and multiplies in FP16."
+    )
+    explained = [each for each in Precision if each.explanation]
+    assert explained == [Precision.AMP_FP16, Precision.AMP_BF16]
+
+
 def device(metrics: dict[str, float]) -> Device:
     return Device("rpi5", "Raspberry Pi 5", "Broadcom", Family.MOBILE_CPU, metrics)
 

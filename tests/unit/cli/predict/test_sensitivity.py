@@ -52,7 +52,7 @@ SENSITIVITY = Sensitivity(
 def test_the_text_has_a_sentence_and_two_tables() -> None:
     sentence, facts, alternatives = sensitivity_blocks(SENSITIVITY)
 
-    assert sentence == ("Clock +10 %: −7 %; INT8: −58 %; batch 4: 100 % more inferences a second")
+    assert sentence == ("Clock +10 %: −7 %; INT8: −58 %; batch 4: 100 % more items a second")
     assert [line.split() for line in facts.splitlines()] == [
         ["Fact", "Value", "Elasticity", "+10", "%"],
         ["Clock", "2400", "MHz", "−0.7", "−7", "%"],

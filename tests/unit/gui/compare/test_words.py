@@ -13,7 +13,7 @@ from ctm_gui.compare.columns import (
     target_groups,
 )
 from ctm_gui.compare.words import details
-from predictor.core.records import Basis
+from predictor.core.records import Basis, Precision
 from predictor.core.units import LatencyUnit
 from predictor.core.verdict import Verdict, is_over, verdict, verdict_text
 
@@ -107,6 +107,15 @@ def test_hovering_tells_everything_that_the_number_rests_on(make_row):
         "Configuration: ncnn, fp32, 4 threads",
         "Basis: analytic, engine roofline 1",
     ]
+
+
+def test_hovering_explains_a_mixed_precision(make_row):
+    row = make_row()
+    mixed = replace(row.prediction.configuration, precision=Precision.AMP_FP16)
+    prediction = replace(row.prediction, configuration=mixed)
+    text = details(replace(row, prediction=prediction), LatencyUnit.MS, None)
+    assert Precision.AMP_FP16.explanation in text.splitlines()
+    assert "mixed precision" not in details(row, LatencyUnit.MS, None)
 
 
 @pytest.mark.parametrize(

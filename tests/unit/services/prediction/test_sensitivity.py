@@ -152,7 +152,7 @@ def test_the_sentence_names_the_strongest_of_each() -> None:
 
     # 2.006 ms become 2 / 1.1 + 0.006, 1.006, and 8.006 for four.
     assert shown.sentence == (
-        "FP32 peak +10 %: −9.1 %; FP16: −50 %; batch 4: 0.22 % more inferences a second"
+        "FP32 peak +10 %: −9.1 %; FP16: −50 %; batch 4: 0.22 % more items a second"
     )
 
 
@@ -172,7 +172,7 @@ def test_threads_are_named_where_they_are_faster_and_losses_as_such() -> None:
         return Sensitivity((fact,), others).sentence
 
     assert sentence(worse, faster, batch) == (
-        "Cores +10 %: −4.5 %; 8 threads: −30 %; batch 4: 20 % fewer inferences a second"
+        "Cores +10 %: −4.5 %; 8 threads: −30 %; batch 4: 20 % fewer items a second"
     )
     same = alternative("precision", 1 + 1e-9, precision=Precision.FP16)
     assert sentence(same) == "Cores +10 %: −4.5 %; FP16: 0 %"
