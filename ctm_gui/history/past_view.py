@@ -18,7 +18,8 @@ from predictor.core.wording import NOTHING, shown
 
 _BOX_PX = 180
 _LETTERS = 7  # of a choice in a closed box, at least; its list shows all of it
-_LEAST_PX = {"model": 150, "device": 180, TAGS: 90, "note": 110}
+# At 1024 pixels the time of a prediction is in view.
+_LEAST_PX = {"model": 140, "device": 165, TAGS: 90, "note": 110}
 
 
 class PastTable(FilteredTable):

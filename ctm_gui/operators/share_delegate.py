@@ -13,7 +13,7 @@ from ctm_gui.widgets.cell_delegate import CellDelegate, Index
 from ctm_gui.widgets.grid_model import GridModel
 
 # Room for a text like 99.99 % to the right of a share's bar, and least width of bar and text.
-SHARE_TEXT_PX, LEAST_SHARE_PX = 66, 150
+SHARE_TEXT_PX, LEAST_SHARE_PX = 66, 116
 
 
 class ShareDelegate(CellDelegate):

@@ -58,6 +58,8 @@ class GraphBeside(QObject):
         self._operators.graph_button.setChecked(wanted)
         if current is self._operators and wanted and not self.is_beside:
             body.addWidget(graph)
+            # Both give way to a narrower window: the table alone would lose its shares.
+            body.setStretchFactor(body.indexOf(graph), 1)
             graph.set_beside(self._operators.table.words)
             graph.show()  # a splitter gives no width to what is hidden
             if not body.restoreState(QByteArray(self._settings.get(table.GRAPH_SPLITTER))):

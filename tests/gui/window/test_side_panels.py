@@ -12,10 +12,13 @@ from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
 from ctm_gui.compare.tabs import PAGES, SWEEP_PAGE
-from ctm_gui.window.actions import COMPARE_TAB, DEVICES_TAB, HISTORY_TAB
+from ctm_gui.operators.rows import SHARE
+from ctm_gui.widgets.filtered_table import FilteredTable
+from ctm_gui.window.actions import COMPARE_TAB, DEVICES_TAB, HISTORY_TAB, OPERATORS_TAB
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.side_panels import Views
 from ctm_gui.window.workspace import Workspace
+from predictor.core.resources import resources_dir
 from predictor.services.history.past_predictions import NewTruth
 
 
@@ -96,6 +99,36 @@ def test_no_view_makes_the_window_wider_than_a_small_screen(
     QTest.qWait(10)
     assert has_panels(narrow)
     assert narrow.minimumSizeHint().width() <= 1024, widths
+
+
+def room_right_of(table: FilteredTable, key: str) -> int:
+    """Return the pixels from the end of a column to the edge of its table."""
+    place = [column.key for column in table.grid_model.grid.columns].index(key)
+    end = table.columnViewportPosition(place) + table.columnWidth(place)
+    return int(table.viewport().width() - end)
+
+
+def test_what_a_table_is_about_is_in_view(
+    qtbot: QtBot,
+    narrow: MainWindow,
+    workspace: Workspace,
+    settle: Callable[[Workspace], None],
+) -> None:
+    workspace.selection.select(["jetson-orin-nano-gpu", "rpi4"], selected=True)
+    names = ("distilbert-base", "mobilenetv2-1.0-224")
+    workspace.open_paths([str(resources_dir() / "samples" / f"{name}.onnx") for name in names])
+    settle(workspace)
+    narrow.show_tab(HISTORY_TAB)
+    history = narrow.central.history_view
+    qtbot.waitUntil(lambda: history.is_built and len(history.presenter.data) > 0)
+    qtbot.waitUntil(lambda: room_right_of(history.table, "created") >= 0, timeout=5000)
+
+    narrow.resize(1280, 800)
+    narrow.show_tab(OPERATORS_TAB)
+    qtbot.waitUntil(lambda: narrow.central.explanation.settled)
+    operators = narrow.central.operators_view
+    assert operators.graph_button.isChecked()
+    qtbot.waitUntil(lambda: room_right_of(operators.table, SHARE) >= 0, timeout=5000)
 
 
 def test_the_users_choice_goes_before_the_width(narrow: MainWindow) -> None:
