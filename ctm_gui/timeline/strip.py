@@ -17,7 +17,9 @@ from predictor.core.units import LatencyUnit
 from predictor.core.wording import latency_text, percent, shown
 from predictor.services.prediction.timeline import LANES, Module
 
-MODULE_PX, OPERATORS_PX, LANE_PX, GAP_PX = 20, 52, 16, 3
+# Least heights of rows, and how many times as high they grow where there is room.
+_MODULE_PX, _OPERATORS_PX, _LANE_PX, _GAP_PX = 20, 52, 16, 3
+_MODULE_GROWTH, _GROWTH = 1.5, 4.0
 _MOST_DEPTH: Final = 4  # levels of modules that are shown, the outermost
 
 
@@ -58,27 +60,43 @@ class Strip:
     def __init__(self, explained: Explained) -> None:
         self.explained = explained
         self.timeline = explained.timeline
+        self._growth = 1.0
 
     @cached_property
     def depth(self) -> int:
         """Levels of modules that are shown."""
         return min(self.timeline.depth, _MOST_DEPTH)
 
-    @cached_property
-    def rows(self) -> tuple[Row, ...]:
-        """Every row from the top down."""
-        names = [("Modules" if level == 0 else "", MODULE_PX) for level in range(self.depth)]
-        names += [("Operators", OPERATORS_PX), *((lane, LANE_PX) for lane in LANES)]
-        rows, top = [], GAP_PX
-        for name, height in names:
-            rows.append(Row(name, top, height))
-            top += height + GAP_PX
-        return tuple(rows)
+    def fit(self, height_px: float) -> None:
+        """Let the rows grow into a height, up to one beyond which they would say no more."""
+        modules, others = self.depth * _MODULE_PX, _OPERATORS_PX + len(LANES) * _LANE_PX
+        room = height_px - (self.depth + len(LANES) + 2) * _GAP_PX
+        growth = room / (modules + others)
+        if growth > _MODULE_GROWTH:
+            growth = (room - _MODULE_GROWTH * modules) / others
+        self._growth = min(max(growth, 1.0), _GROWTH)
 
     @property
-    def height_px(self) -> int:
-        """Pixels of all rows together."""
-        return self.rows[-1].top_px + LANE_PX + GAP_PX
+    def rows(self) -> tuple[Row, ...]:
+        """Every row from the top down, as high as they have grown."""
+        return self._rows(self._growth)
+
+    @property
+    def heights_px(self) -> tuple[int, int]:
+        """Pixels of all rows together, at least and at most."""
+        least, most = (self._rows(growth)[-1] for growth in (1.0, _GROWTH))
+        return least.top_px + least.height_px + _GAP_PX, most.top_px + most.height_px + _GAP_PX
+
+    def _rows(self, growth: float) -> tuple[Row, ...]:
+        module_px = int(_MODULE_PX * min(growth, _MODULE_GROWTH))
+        names = [("Modules" if level == 0 else "", module_px) for level in range(self.depth)]
+        lanes = ((lane, int(_LANE_PX * growth)) for lane in LANES)
+        names += [("Operators", int(_OPERATORS_PX * growth)), *lanes]
+        rows, top = [], _GAP_PX
+        for name, height in names:
+            rows.append(Row(name, top, height))
+            top += height + _GAP_PX
+        return tuple(rows)
 
     @cached_property
     def modules(self) -> tuple[tuple[Module, ...], ...]:

@@ -78,6 +78,7 @@ class TimelinePlot(QWidget):
         self.box = self.canvas.getViewBox()
         self.box.invertY(True)
         self.box.setMouseEnabled(x=True, y=False)
+        self.box.sigResized.connect(self._fit)
         self._item = PixelItem(self.box, self._paint)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -95,11 +96,21 @@ class TimelinePlot(QWidget):
         if strip is not None:
             total = max(strip.timeline.total_ms, 1e-9)
             self.box.setLimits(xMin=0.0, xMax=total, minXRange=total * _LEAST_VIEW)
-            self.box.setYRange(0, strip.height_px, padding=0)
-            self.setFixedHeight(strip.height_px + _FRAME_PX)
+            least, most = strip.heights_px
+            self.setMinimumHeight(least + _FRAME_PX)
+            self.setMaximumHeight(most + _FRAME_PX)
+            self._fit()
             self.setAccessibleDescription(f"{strip.timed.size} operators; the table says the same.")
             self.show_all()
         self._repaint()
+
+    def _fit(self, *_: object) -> None:
+        """Let the rows share the height over the axis, a unit of the box a pixel."""
+        if self.strip is not None:
+            height_px = self.box.rect().height()
+            self.strip.fit(height_px)
+            self.box.setYRange(0, height_px, padding=0)
+            self._repaint()
 
     def show_all(self) -> None:
         """Show the whole time."""

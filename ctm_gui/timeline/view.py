@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from ctm_gui.prediction.explained import Explained
 from ctm_gui.timeline.strip import Strip
 from ctm_gui.timeline.timeline_plot import TimelinePlot
 from ctm_gui.widgets.basic import (
-    STRETCH,
     ContentOrMessage,
     button,
     hbox,
@@ -119,7 +118,8 @@ class TimelineView(QWidget):
     def _arrange(self) -> None:
         controls = hbox((self.summary, 1), *self.zoom_buttons, self.save_button, self.trace_button)
         keys = label(_KEYS, role="muted", name="Keys of the timeline")
-        self._stack = ContentOrMessage(holder(self.plot, keys, STRETCH))
+        keys.setAlignment(Qt.AlignmentFlag.AlignTop)  # it has the room that the plot leaves
+        self._stack = ContentOrMessage(holder((self.plot, 1), keys))
         vbox(self.pair, controls, (self._stack, 1), of=self)
 
     def _connect(self) -> None:

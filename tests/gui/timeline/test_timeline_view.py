@@ -71,6 +71,20 @@ def test_the_whole_time_is_shown_first(view):
     assert view.summary.text().startswith("6 operators in 24 ms")
 
 
+def test_rows_use_the_height_and_a_click_finds_the_lowest(qtbot, view):
+    before = view._strip.rows[OPERATORS].height_px
+    view.resize(1100, 400)
+    qtbot.waitUntil(lambda: view._strip.rows[OPERATORS].height_px < before)
+    assert view.plot.box.rect().height() == pytest.approx(view.plot.box.viewRange()[1][1])
+    memory = len(view._strip.rows) - 1
+    with qtbot.waitSignal(view.operators_selected) as chosen:
+        click(view, 2.0, memory)
+    assert chosen.args[1] == 1
+    view.resize(1100, 900)
+    # 640 pixels hold the most that they grow to.
+    qtbot.waitUntil(lambda: view._strip.rows[OPERATORS].height_px == before)
+
+
 def test_a_click_selects_an_operator_and_one_on_a_module_all_of_its(qtbot, view):
     with qtbot.waitSignal(view.operators_selected) as chosen:
         click(view, 8.0, OPERATORS)
@@ -100,7 +114,7 @@ def test_the_wheel_zooms_about_the_pointer_and_never_beyond_the_ends(view):
     assert right - left < TOTAL_MS
     assert left < 8.0 < right
     turn_wheel(view, 8.0, -30)
-    assert view.plot.view_ms == pytest.approx((0.0, TOTAL_MS))
+    assert view.plot.view_ms == pytest.approx((0.0, TOTAL_MS), abs=1e-9)
 
 
 def test_an_operator_selected_elsewhere_comes_into_view(view):

@@ -29,6 +29,17 @@ def test_rows_stand_one_under_another(strip: Strip) -> None:
     assert strip.row_at(0) is None
 
 
+@given(st.floats(1, 3000))
+def test_rows_grow_into_the_height_that_there_is(height_px: float) -> None:
+    strip = Strip(explained_pair())
+    least, most = strip.heights_px
+    strip.fit(height_px)
+    end = strip.rows[-1].top_px + strip.rows[-1].height_px
+    assert end <= max(least, min(most, height_px))
+    # Each row is cut to a whole pixel.
+    assert end >= max(least, min(most, height_px)) - 2 * len(strip.rows)
+
+
 def test_operators_are_as_wide_as_their_time(strip: Strip) -> None:
     bars = strip.bars(0, WHOLE, 240.0, 2.0)
     assert bars.operators.tolist() == [0, 1, 2, 4, 5, 6]
