@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QCheckBox, QWidget
 
+from ctm_gui.compare.answer_view import AnswerView
 from ctm_gui.compare.answers import summary
 from ctm_gui.compare.chart import lay_out, prefers_log
 from ctm_gui.compare.chart_view import LatencyChart
@@ -27,7 +28,6 @@ from ctm_gui.widgets.basic import (
     button,
     combo_box,
     hbox,
-    label,
     named,
     splitter,
     vbox,
@@ -133,7 +133,7 @@ class CompareView(QWidget):
         self.table.focus_search()
 
     def _make_controls(self) -> None:
-        self.summary = label(name="Summary")
+        self.summary = AnswerView("Summary")
         self.budget_box = BudgetBox()
         self.order_box = combo_box("Order of the targets", [order.value for order in GroupOrder])
         self.log_box = QCheckBox("Lo&g scale")
@@ -182,7 +182,7 @@ class CompareView(QWidget):
 
     def _refresh_table(self) -> None:
         self._stack.show_content(shown=len(self._data) > 0)
-        self.summary.setText(summary(self._data, self._budget_ms, self._unit))
+        self.summary.show_text(summary(self._data, self._budget_ms, self._unit))
         self.summary.setVisible(len(self._data) > 0)
         context = TableContext(Place.COMPARE, self._unit, self._budget_ms)
         grid = ComparisonGrid(self._data, context)
