@@ -251,7 +251,7 @@ def _least_height(flow: Flow, following: Sequence[Block]) -> float:
         elif isinstance(block, Timeline):
             least = above + timeline_height(block)
         elif isinstance(block, Graph):
-            least = above + graph_height(block)
+            least = above + graph_height(flow, block)
         above = _HEADED
     return least
 

@@ -56,6 +56,11 @@ class Flow:
         return len(self._pages) - 1
 
     @property
+    def marks(self) -> list[Mark]:
+        """What is on the page that is being filled."""
+        return self._pages[-1]
+
+    @property
     def room(self) -> float:
         """Height that is left on the page."""
         return self.size.height - BOTTOM - self.y

@@ -1,88 +1,119 @@
-"""A graph on paper: the boxes that the window draws, in columns from the top down."""
+"""A graph on paper: the boxes that the window draws, in bands from the top down."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from dataclasses import replace
 
-from ctm_gui.report.flow import LEFT, SMALL, Flow, mixed
-from ctm_gui.report.marks import Box, Line, Style
+from ctm_gui.report.flow import BOTTOM, LEFT, SMALL, TOP, Flow, mixed
+from ctm_gui.report.graph_bands import FRAME_TITLE_PX, Band, GraphBands, Point, within
+from ctm_gui.report.marks import Box, Line, Mark, Style, Text
 from ctm_gui.widgets.theme import LIGHT
 from predictor.core.report import Graph, GraphBox
 from predictor.core.wording import percent
 
 _SCALE = 5.2  # units of the page a pixel of the window, where there is room
-_LEAST_PART = 0.85  # of it, for the sake of one more column
-_TITLE_PX, _WORDS_PX, _FRAME_TITLE_PX = 13.0, 11.0, 26.0
+_PARTS = (1.0, 0.95, 0.9, 0.85)  # of it, for the sake of fewer pages
+_LEGIBLE = 0.6  # of it: a graph whose letters would be smaller is turned
+_TITLE_PX, _WORDS_PX = 13.0, 11.0
 _PADDING_PX = 8.0
-_BETWEEN = 180.0  # columns
-_LEGEND = 190.0
+_LEGEND, _TITLES = 190.0, 540.0
 _LEAST = 1500.0  # room under which a graph is not begun
-_KEPT = 0.65  # of a column that is filled where groups are not cut
+_LEAST_TURNED = 0.95  # of a page under its titles, which may take more lines
 _RAMP, _STEPS = 560.0, 28
 _INK_TURNS = 0.43  # part from which light letters have more contrast than dark ones
 _PALE = 0.1
-_BEND_STEPS = 6
-_LEAST_COLUMN_PX = 240.0  # higher than a box below the titles of the groups around it
 
 
-def graph_height(graph: Graph) -> float:
+def graph_height(flow: Flow, graph: Graph) -> float:
     """Return the room under which a graph is not begun: that of the whole where it is short."""
-    return min(_LEGEND + graph.height * _SCALE, _LEAST)
+    bands = GraphBands(graph)
+    if _turned_page(flow, bands, _room(flow)):
+        return _LEGEND + _LEAST_TURNED * _room(flow)
+    return min(_LEGEND + graph.height * _scale(flow.width, bands), _LEAST)
 
 
 def draw_graph(flow: Flow, graph: Graph) -> None:
-    """Set a graph, cut between its boxes into as many columns and pages as it takes."""
-    flow.need(graph_height(graph))
+    """Set a graph, cut between its boxes into as many bands and pages as it takes.
+
+    One that is much wider than a page is turned to the left, so that its letters can be read.
+    """
+    bands = GraphBands(graph)
+    flow.need(graph_height(flow, graph))
     _legend(flow, graph.largest)
-    columns = int((flow.width + _BETWEEN) // (_LEAST_PART * _SCALE * graph.width + _BETWEEN)) or 1
-    room = (flow.width - (columns - 1) * _BETWEEN) / columns
-    scale = min(_SCALE, room / max(graph.width, 1.0))
-    pitch = graph.width * scale + _BETWEEN
-    top = 0.0
-    while top < graph.height:
-        bands = _page_of(graph, top, columns, flow.room / scale)
-        for place, band in enumerate(bands):
-            _column(flow, graph, band, LEFT + place * pitch, scale)
-        flow.y += max(bottom - start for start, bottom in bands) * scale + 100.0
-        top = bands[-1][1]
-        if top < graph.height:
+    room = min(flow.room, _room(flow))
+    if turned := _turned_page(flow, bands, room):
+        _draw_turned(flow, graph, bands, turned, _scale(room, bands))
+        return
+    whole = flow.size.height - TOP - BOTTOM
+    pages, scale = _fitted(bands, flow.width, flow.room, whole)
+    for number, page in enumerate(pages):
+        if number:
             flow.need(flow.size.height)
+        for band in page:
+            _band(flow, graph, bands, band, (LEFT, flow.y), scale)
+        flow.y += max(band.bottom - band.top for band in page) * scale + 100.0
 
 
-def _page_of(graph: Graph, top: float, columns: int, room_px: float) -> list[tuple[float, float]]:
-    """Return the columns of a page, about equally high where the rest of the graph fits on it."""
-    height = max((graph.height - top) / columns, _LEAST_COLUMN_PX)
-    while True:
-        bands = list(_bands(graph, top, columns, min(height, room_px)))
-        if bands[-1][1] >= graph.height or height >= room_px:
-            return bands
-        height *= 1.05
+def _draw_turned(
+    flow: Flow, graph: Graph, bands: GraphBands, page: list[Band], scale: float
+) -> None:
+    """Set the bands of a page turned to the left: their height lies across the page."""
+    canvas = Flow(flow.size, flow.typeface)
+    for band in page:
+        _band(canvas, graph, bands, band, (0.0, 0.0), scale)
+    flow.y += (page[-1].x + page[-1].right - page[-1].left) * scale
+    flow.put(*(_turned(mark, flow.y) for mark in canvas.marks))
+    flow.y += 100.0
 
 
-def _bands(graph: Graph, top: float, columns: int, height: float) -> Iterator[tuple[float, float]]:
-    """Yield top and bottom of each column, in pixels of the graph."""
-    for _ in range(columns):
-        if top < graph.height:
-            bottom = _cut(graph.boxes, top, top + height)
-            yield top, min(bottom, graph.height)
-            top = bottom
+def _turned(mark: Mark, bottom: float) -> Mark:
+    """Return a mark turned to the left, what was at the left at ``bottom``."""
+    if isinstance(mark, Text):
+        return replace(mark, x=LEFT + mark.y, y=bottom - mark.x, angle=mark.angle - 90.0)
+    if isinstance(mark, Box):
+        y = bottom - mark.x - mark.width
+        return replace(mark, x=LEFT + mark.y, y=y, width=mark.height, height=mark.width)
+    x1, x2, y1, y2 = LEFT + mark.y1, LEFT + mark.y2, bottom - mark.x1, bottom - mark.x2
+    return replace(mark, x1=x1, y1=y1, x2=x2, y2=y2)
 
 
-def _cut(boxes: Sequence[GraphBox], top: float, bottom: float) -> float:
-    """Return the lowest place from ``bottom`` up that no box lies on, and no group if near."""
-    for is_whole in (True, False):
-        spans = [
-            (b.top - 4.0, b.top + (_FRAME_TITLE_PX if b.is_frame and not is_whole else b.height))
-            for b in boxes
-        ]
-        place = bottom
-        while over := [start for start, end in spans if start < place < end]:
-            place = min(over)
-        if place > top + _KEPT * (bottom - top) * is_whole:
-            return place
-    return bottom  # a box higher than a page is cut
+def _turned_page(flow: Flow, bands: GraphBands, room: float) -> list[Band]:
+    """Return the bands of a graph that is so wide that it is read more easily turned, else none.
+
+    It has to fit on a page, of which so much room is left.
+    """
+    scale = _scale(room, bands)
+    across = flow.width / scale
+    pages = bands.pages(room / scale, across, across)
+    is_small = _scale(flow.width, bands) < _LEGIBLE * _SCALE
+    return pages[0] if is_small and len(pages) == 1 else []
+
+
+def _room(flow: Flow) -> float:
+    """Return the height of a page under the titles of a section and a pair."""
+    return flow.size.height - TOP - BOTTOM - _TITLES - _LEGEND
+
+
+def _scale(width: float, bands: GraphBands) -> float:
+    """Return units a pixel with which the widest band is as wide as a page at most."""
+    return min(_SCALE, width / max(bands.widest, 1.0))
+
+
+def _fitted(
+    bands: GraphBands, width: float, first: float, height: float
+) -> tuple[list[list[Band]], float]:
+    """Return the bands of each page and their scale: the largest of those with fewest pages.
+
+    Args:
+        bands: of the graph.
+        width: of a page.
+        first: height that is left on the first page.
+        height: of a page.
+    """
+    scales = [part * _scale(width, bands) for part in _PARTS]
+    tried = [(bands.pages(width / s, first / s, height / s), s) for s in scales]
+    return min(tried, key=lambda each: len(each[0]))
 
 
 def _legend(flow: Flow, largest: float) -> None:
@@ -108,16 +139,18 @@ def _heat(part: float) -> str:
     return mixed(LIGHT.heat[lower + 1], place - lower, LIGHT.heat[lower])
 
 
-def _column(flow: Flow, graph: Graph, band: tuple[float, float], left: float, scale: float) -> None:
-    """Set what of a graph lies between two heights."""
-    start, end = band
-    base = flow.y - start * scale
-    seen = [box for box in graph.boxes if box.top < end and box.top + box.height > start]
+def _band(
+    flow: Flow, graph: Graph, bands: GraphBands, band: Band, corner: Point, scale: float
+) -> None:
+    """Set what of a graph lies in a band; the page's first band begins at the corner."""
+    left = corner[0] + (band.x - band.left) * scale
+    base = corner[1] - band.top * scale
+    seen = [box for box in graph.boxes if box.top < band.bottom and box.top + box.height > band.top]
     for box in seen:
         if box.is_frame:
             _frame(flow, box, band, (left, base), scale)
-    for points in graph.edges:
-        for ends in _within(points, band):
+    for line in bands.lines:
+        for ends in within(line, band):
             (x1, y1), (x2, y2) = ((left + x * scale, base + y * scale) for x, y in ends)
             flow.put(Line(x1, y1, x2, y2, LIGHT.outline, 6.0))
     for box in seen:
@@ -125,58 +158,27 @@ def _column(flow: Flow, graph: Graph, band: tuple[float, float], left: float, sc
             _box(flow, box, graph.largest, (left, base), scale)
 
 
-def _within(
-    points: Sequence[tuple[float, float]], band: tuple[float, float]
-) -> Iterator[tuple[tuple[float, float], tuple[float, float]]]:
-    """Yield the parts of an edge that lie between two heights, each from above."""
-    start, end = band
-    for (x1, y1), (x2, y2) in pairwise(_bent(points)):
-        upper, lower = max(y1, start), min(y2, end)
-        if upper < lower:
-            slope = (x2 - x1) / (y2 - y1)
-            yield (x1 + slope * (upper - y1), upper), (x1 + slope * (lower - y1), lower)
-
-
-def _bent(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Return a line as the window draws it: straight within layers, curved between them."""
-    line = [points[0]]
-    for place, ((x1, y1), (x2, y2)) in enumerate(pairwise(points)):
-        if place % 2 and x1 != x2:
-            for step in range(1, _BEND_STEPS):
-                part = step / _BEND_STEPS
-                # The curve of two level ends: both coordinates by their Bernstein polynomials.
-                across = part**2 * (3 - 2 * part)
-                down = 1.5 * part * (1 - part) + part**3
-                line.append((x1 + (x2 - x1) * across, y1 + (y2 - y1) * down))
-        line.append((x2, y2))
-    return line
-
-
-def _frame(
-    flow: Flow,
-    box: GraphBox,
-    band: tuple[float, float],
-    origin: tuple[float, float],
-    scale: float,
-) -> None:
-    """Set the sides of a group that lie in a column, and its title where that does."""
-    (start, end), (left, base) = band, origin
-    top, bottom = max(box.top, start), min(box.top + box.height, end)
-    x1, x2 = left + box.left * scale, left + (box.left + box.width) * scale
+def _frame(flow: Flow, box: GraphBox, band: Band, origin: Point, scale: float) -> None:
+    """Set the sides of a group that lie in a band, and its title where its top does."""
+    left, base = origin
+    ends = max(box.left, band.left), min(box.left + box.width, band.right)
+    top, bottom = max(box.top, band.top), min(box.top + box.height, band.bottom)
+    if ends[0] >= ends[1]:
+        return
+    x1, x2 = (left + end * scale for end in ends)
     y1, y2 = base + top * scale, base + bottom * scale
     flow.put(Box(x1, y1, x2 - x1, y2 - y1, LIGHT.background))
-    sides = [(x1, y1, x1, y2), (x2, y1, x2, y2)]
-    sides += [(x1, y1, x2, y1)] if box.top >= start else []
-    sides += [(x1, y2, x2, y2)] if box.top + box.height <= end else []
+    sides = [(x1, y1, x1, y2)] if box.left >= band.left else []
+    sides += [(x2, y1, x2, y2)] if box.left + box.width <= band.right else []
+    sides += [(x1, y1, x2, y1)] if box.top >= band.top else []
+    sides += [(x1, y2, x2, y2)] if box.top + box.height <= band.bottom else []
     flow.put(*(Line(*side, LIGHT.outline) for side in sides))
-    if box.top >= start:
-        middle = y1 + _FRAME_TITLE_PX / 2 * scale
+    if box.top >= band.top:
+        middle = y1 + FRAME_TITLE_PX / 2 * scale
         _words(flow, box, (x1, x2), (middle, middle), (LIGHT.text, LIGHT.muted), scale)
 
 
-def _box(
-    flow: Flow, box: GraphBox, largest: float, origin: tuple[float, float], scale: float
-) -> None:
+def _box(flow: Flow, box: GraphBox, largest: float, origin: Point, scale: float) -> None:
     left, base = origin
     part = box.share / largest
     x, y = left + box.left * scale, base + box.top * scale

@@ -6,6 +6,7 @@ import math
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -276,7 +277,7 @@ def chain(count: int) -> Graph:
 def test_a_graph_is_cut_between_its_boxes(count: int, size: PageSize) -> None:
     graph = chain(count)
     report = Report("T", "S", "D", "P", (Section(SectionId.GRAPH, "Graphs", (graph,)),))
-    typeface, pages = Typeface(), compose(report, size).pages
+    pages = compose(report, size).pages
 
     titles = [line for page in pages for line in lines_of(page) if line[:2] in {"op", "in"}]
     assert titles == [f"op {n}" for n in range(count)] + ["in 0", "in 1", "in 2"]
@@ -288,8 +289,70 @@ def test_a_graph_is_cut_between_its_boxes(count: int, size: PageSize) -> None:
         if isinstance(mark, Box) and mark.fill == LIGHT.heat[-1] and mark.outline
     ]
     assert len(darkest) == 3
+    assert_within_margins(pages, size)
+
+
+def assert_within_margins(pages: Sequence[Page], size: PageSize) -> None:
+    typeface = Typeface()
     for page in pages:
         for mark in page.marks:
             left, top, right, bottom = edges_of(mark, typeface)
             assert LEFT - 20 <= left <= right <= size.width - LEFT + 20
             assert TOP - 20 <= top <= bottom <= size.height - BOTTOM + 300
+
+
+def graph_of(lefts: Sequence[Sequence[float]]) -> Graph:
+    """Return layers of operators at these places, each one joined to the first of the next."""
+    boxes = [
+        GraphBox(f"op {n}", f"op {n}", "Conv", "1 ms", 0.01, False, left, 76.0 * layer, 196, 46)
+        for n, (layer, left) in enumerate(
+            (layer, left) for layer, places in enumerate(lefts) for left in places
+        )
+    ]
+    edges = tuple(
+        ((left + 98, y), (left + 98, y), (below[0] + 98, y + 30))
+        for layer, (places, below) in enumerate(pairwise(lefts))
+        for left in places
+        for y in [76.0 * layer + 46]
+    )
+    width = max(left for places in lefts for left in places) + 196
+    return Graph(tuple(boxes), edges, width, 76.0 * len(lefts) - 30)
+
+
+@pytest.mark.parametrize("size", list(PageSize))
+def test_a_narrow_part_of_a_graph_stands_beside_a_wide_one(size: PageSize) -> None:
+    graph = graph_of([[0.0, 220.0, 440.0]] * 4 + [[220.0]] * 20)
+    report = Report("T", "S", "D", "P", (Section(SectionId.GRAPH, "Graphs", (graph,)),))
+
+    pages = compose(report, size).pages
+
+    assert len(pages) == 1
+    titles = [mark for mark in pages[0].marks if isinstance(mark, Text) and mark.text[:2] == "op"]
+    assert [mark.text for mark in titles] == [f"op {n}" for n in range(32)]
+    # The chain goes on at the right of the fork's three columns.
+    assert len({round(mark.x) for mark in titles}) == 4
+    assert max(mark.y for mark in titles) > size.height / 2
+    assert_within_margins(pages, size)
+
+
+@pytest.mark.parametrize("size", list(PageSize))
+def test_a_graph_much_wider_than_the_page_is_turned(size: PageSize) -> None:
+    graph = graph_of([[220.0 * place for place in range(9)]] * 5)
+    report = Report("T", "S", "D", "P", (Section(SectionId.GRAPH, "Graphs", (graph,)),))
+
+    pages = compose(report, size).pages
+
+    titles = [
+        mark
+        for page in pages
+        for mark in page.marks
+        if isinstance(mark, Text) and mark.text[:2] == "op"
+    ]
+    assert len(titles) == 45
+    assert {mark.angle for mark in titles} == {-90.0}
+    # Read from the left side of the page: the first operator begins lowest.
+    assert titles[0].y == max(mark.y for mark in titles)
+    assert titles[0].x == min(mark.x for mark in titles)
+    upright = (size.width - 2 * LEFT) / graph.width
+    assert titles[0].style.size > 1.15 * 13 * upright
+    assert_within_margins(pages, size)
