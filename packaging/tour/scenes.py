@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from PySide6.QtWidgets import QDialog, QMainWindow, QWidget
@@ -46,6 +46,7 @@ _LLAMA = {
     "max_position_embeddings": 131072,
     "tie_word_embeddings": True,
 }
+_BATCHED = "jetson-orin-nano-gpu"
 # Typed for the fastest predictions, as a user would who has measured them.
 _MEASURED_PARTS = (0.9, 1.1, 1.3, 0.95, 1.02, 1.6)
 
@@ -120,15 +121,27 @@ def _about(app: Application, _: Path) -> None:
     app.window.assistance.show_about()
 
 
-def _frames_per_second(app: Application, _: Path) -> None:
+def _batch_variant(app: Application, _: Path) -> None:
     close_dialogs(app)
     app.window.show_tab(COMPARE_TAB)
+    selection = app.workspace.selection
+    device = next(each for each in selection.devices if each.id == _BATCHED)
+    selection.add_variant(device, replace(selection.configuration_of(device), batch=8))
+    # Both of its batches in view, whatever lies between them.
+    app.window.central.compare_view.table.search_box.setText(device.name)
+
+
+def _frames_per_second(app: Application, _: Path) -> None:
+    app.window.central.compare_view.table.search_box.setText("")
     app.window.what_if_bar.unit_changed.emit(LatencyUnit.FPS)
 
 
 def _every_target(app: Application, _: Path) -> None:
     app.window.what_if_bar.unit_changed.emit(LatencyUnit.MS)
     selection = app.workspace.selection
+    for device in selection.devices:
+        for variant in selection.variants_of(device):
+            selection.remove_variant(device, variant)
     selection.select([device.id for device in selection.devices], selected=True)
 
 
@@ -373,6 +386,7 @@ SCENES = (
     Scene("4d-truth", _truth),
     Scene("4e-record", _record, of=QDialog, sized=False),
     Scene("4f-about", _about, of=QDialog, sized=False),
+    Scene("4g-batch-variant", _batch_variant),
     Scene("5-fps", _frames_per_second),
     Scene("6-every-target", _every_target),
     Scene("7-operators", _operators),
