@@ -10,7 +10,7 @@ import traceback
 from predictor import __version__
 from predictor.cli.console import Console
 from predictor.cli.parser import EPILOG, Parser, add_commands, everywhere
-from predictor.core.errors import CancelledError, CtmError, HostError
+from predictor.core.errors import CtmError, HostError
 from predictor.core.left_over import remove_noted
 from predictor.core.libraries import settle_libraries
 
@@ -40,6 +40,9 @@ def main(arguments: list[str] | None = None) -> int:
 
     Returns:
         0 done, 1 budget missed, 2 the input is wrong, 3 the host failed, 130 cancelled.
+
+    Raises:
+        KeyboardInterrupt: Ctrl+C.
     """
     given = sys.argv[1:] if arguments is None else arguments
     # A frozen program has no Python to start children with: it starts itself instead.
@@ -60,15 +63,15 @@ def main(arguments: list[str] | None = None) -> int:
     except CtmError as error:
         console.error(f"ctm: {error}")
         return error.exit_code
-    except KeyboardInterrupt:
-        console.error("ctm: cancelled.")
-        return CancelledError.exit_code
     except MemoryError:
         console.error(
             f"ctm: {HostError('this machine', 'its memory is used up', 'close other programs')}"
         )
         return HostError.exit_code
     except Exception as error:  # noqa: BLE001  # the last resort: no traceback reaches a user
+        # Python 3.11 makes it a RuntimeError where it interrupts ``__set_name__``.
+        if isinstance(error.__cause__, KeyboardInterrupt):
+            raise error.__cause__ from None
         console.error(_defect(error))
         return HostError.exit_code
 

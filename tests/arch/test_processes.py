@@ -71,7 +71,7 @@ def test_a_prediction_leaves_onnx_to_the_worker_and_torch_to_training(tmp_path: 
     store = tmp_path / "store.db"
     command = ["--quiet", "--store", str(store), "predict", str(SAMPLE), "--all"]
 
-    loaded = modules_after(f"from predictor.cli import main; assert main({command!r}) == 0")
+    loaded = modules_after(f"from predictor.cli.program import main; assert main({command!r}) == 0")
 
     assert "sqlite_utils" in loaded
     assert loaded.isdisjoint({"torch", "onnx", "onnxruntime", "PySide6", "pyqtgraph", "google"})
@@ -81,7 +81,7 @@ def test_the_roofline_loads_no_network(tmp_path: Path) -> None:
     store = tmp_path / "store.db"
     command = ["--quiet", "--store", str(store), "predict", str(SAMPLE), "--engine", "roofline"]
 
-    loaded = modules_after(f"from predictor.cli import main; assert main({command!r}) == 0")
+    loaded = modules_after(f"from predictor.cli.program import main; assert main({command!r}) == 0")
 
     assert loaded.isdisjoint({"torch", "onnx", "onnxruntime", "google"})
 

@@ -30,7 +30,6 @@ def fail_with(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> int:
         (InputError("x.onnx", "it is empty", "choose a model"), 2, "x.onnx: it is empty"),
         (HostError("disk", "it is full", "free space"), 3, "disk: it is full; free space."),
         (CancelledError(), 130, "cancelled"),
-        (KeyboardInterrupt(), 130, "ctm: cancelled."),
         (MemoryError(), 3, "memory"),
     ],
 )
@@ -47,6 +46,14 @@ def test_each_error_has_its_exit_code_and_one_sentence(
     assert printed.out == ""
     assert printed.err.count("\n") == 1
     assert words in printed.err
+
+
+def test_an_interrupted_definition_of_a_class_is_no_defect(failing: pytest.MonkeyPatch) -> None:
+    error = RuntimeError("Error calling __set_name__")  # as Python 3.11 says it
+    error.__cause__ = KeyboardInterrupt()
+
+    with pytest.raises(KeyboardInterrupt):
+        fail_with(failing, error)
 
 
 def test_a_defect_says_how_to_report_it(

@@ -258,7 +258,8 @@ def test_an_interrupt_ends_every_board_and_is_gone_on_from(
     with monkeypatch.context() as patch:
         patch.setattr(fleet, "board_runner", lambda *_, **__: Cancelled())
         patch.setattr(fleet, "as_completed", interrupted)
-        assert main(["probe", "fleet", str(file)]) == 130
+        with pytest.raises(KeyboardInterrupt):
+            main(["probe", "fleet", str(file)])
     assert "The same command goes on" in capsys.readouterr().err
     code, hosts, _ = run(capsys, file)
     assert (code, hosts["one"]["state"]) == (0, "finished")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from predictor.cli import main
+from predictor.cli.program import main
 from predictor.core.errors import InputError
 from predictor.core.resources import resources_dir
 from predictor.services.prediction.engines import open_engine, usual_engine_problem

@@ -49,7 +49,7 @@ def test_a_plan_and_a_list_leave_onnx_alone(
 ) -> None:
     store = ["--store", str(tmp_path / "store.db")]
     command = ["--quiet", *store, "probe", *arguments]
-    loaded = modules_after(f"from predictor.cli import main; assert main({command!r}) == 0")
+    loaded = modules_after(f"from predictor.cli.program import main; assert main({command!r}) == 0")
     assert loaded.isdisjoint(left_alone)
 
 
