@@ -125,9 +125,11 @@ class LanguagePresenter(StoreClient):
         return run
 
     def open(self, model: LanguageModel) -> None:
-        """Show another model, in the format that its file has."""
+        """Show another model, in the formats that its file has."""
         longest = model.architecture.max_context
-        request = replace(self.state.request, weights=model.weights)
+        request = replace(
+            self.state.request, weights=model.weights, kv_precision=model.kv_precision
+        )
         if request.longest > longest:
             request = replace(request, prompt=max(longest // 2, 1), new=longest // 4, context=0)
         state = LanguageState(model, request)

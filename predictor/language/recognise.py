@@ -20,7 +20,7 @@ import numpy as np
 
 from predictor.core.errors import InputError
 from predictor.graph.model import Model
-from predictor.graph.operators import DTYPE_BITS, DTYPE_CODE
+from predictor.graph.operators import DTYPE_BITS
 from predictor.language.architecture import DecoderArchitecture
 from predictor.language.inputs import InputRoles, input_roles, logits_of
 
@@ -32,6 +32,13 @@ _EXPERTS: Final = frozenset({"MoE", "QMoE"})
 _GATED: Final = frozenset({"silu", "swiglu"})
 _MOST_EXPERTS = 4096
 _MOST_HEADS = 4096
+_KV_PRECISIONS: Final = {
+    "float32": "fp32",
+    "float16": "fp16",
+    "bfloat16": "bf16",
+    "int8": "int8",
+    "uint8": "int8",
+}
 _LEAST_INNER = 8  # K of a product with weights; angles of positions are made with a K of 1
 
 Shapes: TypeAlias = Counter[tuple[int, int]]
@@ -43,18 +50,14 @@ class RecognisedDecoder:
     """What an ONNX file tells of its decoder.
 
     Attributes:
-        roles: of its inputs.
         architecture: recovered from its operators.
         weights: name of the format that its weights have.
-        weight_bits: bits of one weight of its layers, scales and zero points included.
-        kv_bits: bits of one element of its cache.
+        kv_precision: of its cache, as users name it; empty where the file states none.
     """
 
-    roles: InputRoles
     architecture: DecoderArchitecture
     weights: str
-    weight_bits: float
-    kv_bits: float
+    kv_precision: str
 
 
 def recognise(model: Model) -> RecognisedDecoder | None:
@@ -123,8 +126,7 @@ class _Recovery:
         )
         shapes = Counter((int(gemm[i, 3]), int(gemm[i, 2])) for i in layers)
         model = self._with_matrices(bare, shapes)
-        bits = self._bits(layers)
-        return RecognisedDecoder(self._roles, model, self._format(bits), bits, self._kv_bits())
+        return RecognisedDecoder(model, self._format(self._bits(layers)), self._kv_precision())
 
     def _unknown(self, reason: str) -> InputError:
         return InputError(
@@ -241,9 +243,8 @@ class _Recovery:
             names[16] = "bf16"
         return names[min(names, key=lambda each: abs(each - bits))]
 
-    def _kv_bits(self) -> float:
-        dtype = self._cache.dtype if self._cache else "float32"
-        return DTYPE_BITS[DTYPE_CODE[dtype]]
+    def _kv_precision(self) -> str:
+        return _KV_PRECISIONS.get(self._cache.dtype, "") if self._cache else ""
 
     def _is_tied(self, places: list[int], table: int) -> bool:
         """Whether the file has no room for an embedding table beside the head."""

@@ -172,18 +172,24 @@ def test_another_file_is_one_sentence(
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_a_decoder_in_onnx_has_its_own_weights(ctm: Run, tmp_path: Path):
+def test_a_decoder_in_onnx_has_its_own_formats(ctm: Run, tmp_path: Path):
     path = tmp_path / "decoder.onnx"
     proto = genai(Size()).model()
     for tensor in proto.graph.initializer:
         if not tensor.HasField("raw_data"):  # a matrix: its data are made up here
             tensor.raw_data = bytes(2 * math.prod(tensor.dims))
+    for info in (*proto.graph.input, *proto.graph.output):
+        if "key_values" in info.name:
+            info.type.tensor_type.elem_type = onnx.TensorProto.INT8
     onnx.save(proto, path)
-    done = ctm("generate", path, "--device", "rpi5", "--runtime", "onnxruntime-genai", "--json")
+    asked = ("generate", path, "--device", "rpi5", "--runtime", "onnxruntime-genai", "--json")
+    done = ctm(*asked)
     assert (done.returncode, done.stderr) == (0, "")
     (result,) = json.loads(done.stdout)["results"]
-    assert result["weights"].startswith(("fp", "int4"))
+    assert (result["weights"], result["kv_precision"]) == ("fp16", "int8")
     assert (result["runtime"], result["basis"]) == ("onnxruntime-genai", "analytic")
+    (other,) = json.loads(ctm(*asked, "--kv-precision", "fp16").stdout)["results"]
+    assert other["kv_cache_mb"] == 2 * result["kv_cache_mb"]
 
 
 def test_the_answer_is_written_as_a_report(ctm: Run, config: Path, tmp_path: Path):

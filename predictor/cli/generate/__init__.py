@@ -40,9 +40,9 @@ def add_generate(parser: Parser) -> None:
     _count(parser, "batch", 1, "sequences at once")
     parser.add_argument(
         "--kv-precision",
-        default="fp16",
+        default="",
         metavar="P",
-        help="precision of the KV cache: fp16, q8_0, ... (default: %(default)s)",
+        help="precision of the KV cache: fp16, q8_0, ... (default: an ONNX file's own, else fp16)",
     )
     parser.add_argument(
         "--runtime",

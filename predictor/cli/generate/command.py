@@ -49,7 +49,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
         options.batch,
         # The user's word, else what an ONNX file has.
         options.weights or read.weights,
-        options.kv_precision,
+        options.kv_precision or read.kv_precision,
         options.runtime,
     )
     devices = _devices(options, catalogue)

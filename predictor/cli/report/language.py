@@ -82,6 +82,7 @@ def _run(
         options.context,
         options.batch or 1,
         options.weights or model.weights,
+        model.kv_precision,
     )
     measured = tuple(own.measured.values())
     results = generate(model.architecture, devices, request, measured, own.probes)

@@ -32,8 +32,7 @@ class LanguageModel:
     Attributes:
         path: as the user gave it.
         architecture: of the decoder.
-        recognised: what its ONNX file tells of inputs and formats; None for a configuration, which
-            tells no format of weights.
+        recognised: what its ONNX file tells of formats; None for a configuration, which tells none.
     """
 
     path: str
@@ -44,6 +43,11 @@ class LanguageModel:
     def weights(self) -> str:
         """Name of the format of its weights, empty where nothing states one."""
         return self.recognised.weights if self.recognised else ""
+
+    @property
+    def kv_precision(self) -> str:
+        """Precision of its cache, the usual fp16 where nothing states one."""
+        return (self.recognised and self.recognised.kv_precision) or "fp16"
 
 
 def read_language_model(

@@ -106,10 +106,15 @@ def test_a_decoder_in_onnx_opens_the_tab_and_is_a_model_too(
     for tensor in proto.graph.initializer:
         if not tensor.HasField("raw_data"):
             tensor.raw_data = bytes(2 * math.prod(tensor.dims))
+    for info in (*proto.graph.input, *proto.graph.output):
+        if "key_values" in info.name:
+            info.type.tensor_type.elem_type = onnx.TensorProto.INT8
     onnx.save(proto, path)
     window.open_paths([str(path)])
     qtbot.waitUntil(lambda: workspace.language.state.model is not None, timeout=SETTLE_MS)
     assert window.tabs.currentIndex() == LANGUAGE_TAB
+    asked = workspace.language.state.request
+    assert (asked.weights, asked.kv_precision) == ("fp16", "int8")
     assert workspace.language.size.startswith("decoder: ")
     assert len(workspace.shelf.entries) == 1
     workspace.undo_stack.undo()

@@ -1,6 +1,5 @@
 """Decoders recognised in ONNX files of the usual exporters, in their two phases."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 import onnx
@@ -11,9 +10,10 @@ from onnx import TensorProto
 
 from predictor.core.errors import InputError
 from predictor.graph.model import Model
-from predictor.language.graph import Pass, phase_model
+from predictor.language.inputs import input_roles
+from predictor.language.passes import prefill_passes
 from predictor.language.recognise import RecognisedDecoder, recognise
-from predictor.language.weights import FORMATS
+from predictor.language.weights import FORMATS, KV_BITS
 from tests.networks import decoders
 from tests.networks.builder import Builder
 from tests.networks.decoders import Size
@@ -31,16 +31,22 @@ LLAMAS = {
 }
 
 
-def recognised(
-    proto: onnx.ModelProto, bindings: Mapping[str, int] | None = None
-) -> RecognisedDecoder:
-    made = recognise(ingest_proto(proto, bindings))
+def recognised(proto: onnx.ModelProto) -> RecognisedDecoder:
+    made = recognise(ingest_proto(proto))
     assert made is not None
     return made
 
 
-def at(proto: onnx.ModelProto, step: Pass) -> Model:
-    return ingest_proto(proto, recognised(proto).roles.bindings(step))
+def at(proto: onnx.ModelProto, tokens: int, past: int, batch: int) -> Model:
+    values = {
+        "batch_size": batch,
+        "sequence_length": tokens,
+        "past_sequence_length": past,
+        "total_sequence_length": past + tokens,
+    }
+    shapes = [i.type.tensor_type.shape.dim for i in proto.graph.input]
+    names = {dim.dim_param for dims in shapes for dim in dims}
+    return ingest_proto(proto, {name: values[name] for name in names & values.keys()})
 
 
 @pytest.mark.parametrize("name", LLAMAS)
@@ -53,75 +59,64 @@ def test_the_architecture_is_that_of_the_file(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "form", "bits", "kv_bits"),
+    ("name", "form", "kv_precision"),
     [
-        ("genai", "fp16", 16, 16),
-        # 96 inner weights are 3 blocks with 2 bytes of zero points, hence not 4.625.
-        ("genai, int4", "int4-32", 4.633, 16),
-        ("genai, int4, symmetric", "int4-32", 4.5, 16),
-        ("optimum", "fp32", 32, 32),
-        ("optimum, merged", "fp32", 32, 32),
+        ("genai", "fp16", "fp16"),
+        ("genai, int4", "int4-32", "fp16"),
+        ("genai, int4, symmetric", "int4-32", "fp16"),
+        ("optimum", "fp32", "fp32"),
+        ("optimum, merged", "fp32", "fp32"),
     ],
 )
-def test_formats_are_those_of_the_file(name: str, form: str, bits: float, kv_bits: float) -> None:
+def test_formats_are_those_of_the_file(name: str, form: str, kv_precision: str) -> None:
     made = recognised(LLAMAS[name])
-    assert (made.weights, made.kv_bits) == (form, kv_bits)
-    assert made.weight_bits == pytest.approx(bits, abs=1e-3)
+    assert (made.weights, made.kv_precision) == (form, kv_precision)
     assert made.weights in FORMATS
+    assert made.kv_precision in KV_BITS
 
 
 def test_longer_blocks_are_a_format_of_their_own() -> None:
     size = Size(hidden=128, wide=256, head_dim=32)
-    made = recognised(decoders.genai(size, block=128).model())
-    assert made.weights == "int4-128"
-    # 8 bits of zero points where a row has one block alone.
-    assert 4 + 20 / 128 <= made.weight_bits <= 4 + 24 / 128
+    assert recognised(decoders.genai(size, block=128).model()).weights == "int4-128"
 
 
 def test_inputs_have_their_roles() -> None:
-    roles = recognised(LLAMAS["genai"]).roles
+    roles = input_roles(ingest_proto(LLAMAS["genai"]))
+    assert roles is not None
     assert roles.ids == "input_ids"
     assert roles.cache[:2] == ("past_key_values.0.key", "past_key_values.0.value")
-    assert (roles.batch, roles.tokens) == (("batch_size",), ("sequence_length",))
-    assert (roles.past, roles.total) == (("past_sequence_length",), ("total_sequence_length",))
-    assert roles.bindings(Pass(1, 99, 2)) == {
-        "batch_size": 2,
-        "sequence_length": 1,
-        "past_sequence_length": 99,
-        "total_sequence_length": 100,
-    }
-    assert recognised(LLAMAS["optimum, merged"]).roles.merged
-    assert not recognised(LLAMAS["optimum"]).roles.merged
-    # Its whole length is arithmetic on the others, so nothing binds it.
-    assert recognised(LLAMAS["optimum"]).roles.total == ()
+    assert not roles.crosses
 
 
 @pytest.mark.parametrize("name", ["genai", "genai, int4", "optimum", "optimum, merged"])
-@pytest.mark.parametrize("step", [Pass(20), Pass(1, 50), Pass(1, 50, batch=3)])
-def test_both_phases_multiply_what_the_architecture_multiplies(name: str, step: Pass) -> None:
-    model = at(LLAMAS[name], step)
+@pytest.mark.parametrize(("tokens", "past", "batch"), [(20, 0, 1), (1, 50, 1), (1, 50, 3)])
+def test_both_phases_multiply_what_the_architecture_multiplies(
+    name: str, tokens: int, past: int, batch: int
+) -> None:
+    model = at(LLAMAS[name], tokens, past, batch)
     made = recognise(model)
     assert made is not None
     assert made.architecture.heads == 4
-    own = phase_model(made.architecture, FORMATS[made.weights], step).graph
-    # Exports make logits of every token, and plain ones angles of positions by a product.
-    logits = (step.tokens - 1) * step.batch * 64 * 1000
-    angles = 0 if name.startswith("genai") else step.batch * step.tokens * 8
-    assert model.graph.macs.sum() == own.macs.sum() + logits + angles
+    form = FORMATS[made.weights]
+    own = prefill_passes(made.architecture, form, 16, tokens, batch, past=past)
+    macs = batch * (own.flops + own.attention_flops).sum() / 2
+    # Exports make logits of every token, products with tokens that the mask hides, and plain ones
+    # angles of positions by a product.
+    hidden = batch * 2 * 4 * 2 * 16 * tokens * (tokens - 1) // 2
+    logits = (tokens - 1) * batch * 64 * 1000
+    angles = 0 if name.startswith("genai") else batch * tokens * 8
+    assert model.graph.macs.sum() == macs + logits + hidden + angles
 
 
-def test_dimensions_with_names_of_their_own_are_all_bound() -> None:
+def test_dimensions_and_logits_may_have_names_of_their_own() -> None:
     # As torch.onnx with dynamo names them: each open length anew, outputs by their operators.
     proto = decoders.genai(SIZE).model()
     pasts = [i for i in proto.graph.input if i.name.startswith("past")]
     for number, info in enumerate(pasts):
         info.type.tensor_type.shape.dim[2].dim_param = f"s{number}"
     proto.graph.node[-1].output[0] = proto.graph.output[-1].name = "linear_14"
-    made = recognised(proto)
-    assert made.roles.past == ("s0", "s1", "s2", "s3")
-    model = ingest_proto(proto, made.roles.bindings(Pass(1, 9)))
-    assert model.inputs[-1].shape == (1, 2, 9, 16)
-    assert made.architecture.vocabulary == 1000
+    made = recognised(proto).architecture
+    assert (made.vocabulary, made.kv_heads) == (1000, 2)
 
 
 def test_experts_with_products_of_their_own_are_recognised() -> None:
@@ -144,7 +139,7 @@ def test_a_cache_of_another_precision_is_told() -> None:
     for info in (*proto.graph.input, *proto.graph.output):
         if "key_values" in info.name:
             info.type.tensor_type.elem_type = TensorProto.INT8
-    assert recognised(proto).kv_bits == 8
+    assert recognised(proto).kv_precision == "int8"
 
 
 def test_experts_are_recognised() -> None:
@@ -161,7 +156,7 @@ def test_gpt2_is_recognised_by_its_cache_or_its_mask(cached: bool) -> None:
     assert (model.feed_forward, model.gated, model.norm_biases) == (96, False, True)
     assert model.tied_embeddings
     assert made.weights == "fp32"
-    assert made.roles.cache == ()
+    assert made.kv_precision == ("fp32" if cached else "")
 
 
 def test_grouped_heads_without_a_cache_follow_from_the_projections() -> None:

@@ -54,15 +54,14 @@ def test_a_configuration_or_its_folder_is_a_language_model(tmp_path: Path) -> No
     by_file, by_folder = read_language_model(path), read_language_model(tmp_path)
     assert by_file.architecture == by_folder.architecture
     assert by_file.architecture.name == tmp_path.name
-    assert by_file.recognised is None
+    assert (by_file.weights, by_file.kv_precision) == ("", "fp16")
     with pytest.raises(InputError, match="no such file"):
         read_language_model(tmp_path / "none")
 
 
 def test_a_decoder_in_onnx_needs_none_of_its_data(large: Path, worker: IngestionWorker) -> None:
     model = read_language_model(large, worker)
-    assert model.recognised is not None
-    assert (model.recognised.weights, model.recognised.kv_bits) == ("int4-32", 16)
+    assert (model.weights, model.kv_precision) == ("int4-32", "fp16")
     found = model.architecture
     assert (found.layers, found.hidden, found.heads, found.kv_heads) == (4, 4096, 32, 8)
     assert (found.name, found.max_context) == ("model", UNSTATED_CONTEXT)
