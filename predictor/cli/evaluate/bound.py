@@ -6,15 +6,8 @@ import argparse
 from pathlib import Path
 
 from predictor.cli.console import Console
-from predictor.cli.evaluate.figures import (
-    checked_output,
-    data_options,
-    environment_of,
-    give,
-    origin_of,
-    research_needed,
-)
-from predictor.cli.parser import Parser, json_option
+from predictor.cli.evaluate.figures import checked_output, data_options, give, research_needed
+from predictor.cli.parser import Parser
 from predictor.cli.progress import progress_on
 from predictor.services.devices.catalogue import load_catalogue
 
@@ -26,7 +19,6 @@ def add_bound(parser: Parser) -> None:
     parser.description = "Compare every measurement of a data folder with its bound and estimate."
     parser.set_defaults(run=_run)
     data_options(parser)
-    json_option(parser)
 
 
 def _run(options: argparse.Namespace, console: Console) -> int:
@@ -38,7 +30,6 @@ def _run(options: argparse.Namespace, console: Console) -> int:
 
     output = checked_output(options)
     check = check_bound(Path(options.data), load_catalogue().by_id, progress_on(console))
-    environment = environment_of("ctm evaluate bound --data DIR --output OUT.json")
-    figures = {**environment, **document(check)}
-    give(figures, page(figures, origin_of(environment)), output, options, console)
+    command = "ctm evaluate bound --data DIR --output OUT.json"
+    give(command, document(check), page, output, options, console)
     return 0 if check.holds else _LIMIT_MISSED

@@ -6,15 +6,8 @@ import argparse
 from pathlib import Path
 
 from predictor.cli.console import Console
-from predictor.cli.evaluate.figures import (
-    checked_output,
-    data_options,
-    environment_of,
-    give,
-    origin_of,
-    research_needed,
-)
-from predictor.cli.parser import EPILOG, Parser, json_option, positive_int, thread_count
+from predictor.cli.evaluate.figures import checked_output, data_options, give, research_needed
+from predictor.cli.parser import EPILOG, Parser, positive_int, thread_count
 from predictor.cli.progress import progress_on
 from predictor.services.devices.catalogue import load_catalogue
 
@@ -45,7 +38,6 @@ def add_classes(parser: Parser) -> None:
         help="also train the network without the silicon of three folds, hours each; what is "
         "trained is kept in DIR",
     )
-    json_option(parser)
 
 
 def _run(options: argparse.Namespace, console: Console) -> int:
@@ -64,9 +56,7 @@ def _run(options: argparse.Namespace, console: Console) -> int:
         network=Path(options.network) if options.network else None,
         progress=progress_on(console),
     )
-    environment = environment_of(_command(options))
-    figures = {**environment, **document}
-    give(figures, page(figures, origin_of(environment)), output, options, console)
+    give(_command(options), document, page, output, options, console)
     return 0
 
 

@@ -6,15 +6,8 @@ import argparse
 from pathlib import Path
 
 from predictor.cli.console import Console
-from predictor.cli.evaluate.figures import (
-    checked_output,
-    data_options,
-    environment_of,
-    give,
-    origin_of,
-    research_needed,
-)
-from predictor.cli.parser import EPILOG, Parser, json_option
+from predictor.cli.evaluate.figures import checked_output, data_options, give, research_needed
+from predictor.cli.parser import EPILOG, Parser
 from predictor.services.devices.catalogue import load_catalogue
 
 _MISSED = 1  # exit code
@@ -30,7 +23,6 @@ def add_clocks(parser: Parser) -> None:
     parser.epilog = EPILOG
     parser.set_defaults(run=_run)
     data_options(parser)
-    json_option(parser)
 
 
 def _run(options: argparse.Namespace, console: Console) -> int:
@@ -44,10 +36,8 @@ def _run(options: argparse.Namespace, console: Console) -> int:
 
     output = checked_output(options)
     document = clock_figures(Path(options.data), load_catalogue().by_id)
-    environment = environment_of("ctm evaluate clocks --data DIR --output OUT.json")
-    figures = {**environment, **document}
-    give(figures, clock_page(figures, origin_of(environment)), output, options, console)
-    missed = misses(figures)
+    command = "ctm evaluate clocks --data DIR --output OUT.json"
+    missed = misses(give(command, document, clock_page, output, options, console))
     for each in missed:
         console.note(f"missed: {each}")
     return _MISSED if missed else 0

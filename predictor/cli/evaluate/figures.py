@@ -6,24 +6,26 @@ import argparse
 import json
 import os
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from predictor import __version__
 from predictor.cli.console import Console
-from predictor.cli.parser import Parser
+from predictor.cli.parser import Parser, json_option
 from predictor.core.errors import HostError, InputError
 from predictor.core.files import write_text
 
 
 def data_options(parser: Parser) -> None:
-    """Add the folder of published measurements and :func:`output_option`."""
+    """Add the folder of published measurements, :func:`output_option` and ``--json``."""
     parser.add_argument(
         "--data", required=True, metavar="DIR", help="folder with one folder a source"
     )
     output_option(parser)
+    json_option(parser)
 
 
 def output_option(parser: Parser) -> None:
@@ -66,30 +68,39 @@ def checked_output(options: argparse.Namespace) -> Path | None:
 
 
 def give(
-    figures: Mapping[str, object],
-    page: str,
+    command: str,
+    document: Mapping[str, object],
+    page: Callable[[dict[str, Any], str], str],
     output: Path | None,
     options: argparse.Namespace,
     console: Console,
-) -> None:
+) -> dict[str, Any]:
     """Write figures and their page beside, or print the page; ``--json`` prints the figures.
 
     Args:
-        figures: plain values.
-        page: Markdown.
+        command: that took them, without the folders of this machine.
+        document: plain values.
+        page: makes Markdown of the figures and the sentence of their origin.
         output: file OUT.json, or None for no file.
         options: of the command.
         console: to print to.
+
+    Returns:
+        The figures: the document after its environment.
     """
+    environment = environment_of(command)
+    figures: dict[str, Any] = {**environment, **document}
+    text = page(figures, origin_of(environment))
     if output is not None:
         write_text(output, json.dumps(figures, indent=1, allow_nan=False) + "\n")
-        write_text(output.with_suffix(".md"), page)
+        write_text(output.with_suffix(".md"), text)
     if options.json:
         console.document(figures)
     elif output is None:
-        console.result(page)
+        console.result(text)
     else:
         console.note(f"Written: {output} and {output.with_suffix('.md')}")
+    return figures
 
 
 def check_output(output: Path) -> None:

@@ -6,15 +6,8 @@ import argparse
 from pathlib import Path
 
 from predictor.cli.console import Console
-from predictor.cli.evaluate.figures import (
-    checked_output,
-    data_options,
-    environment_of,
-    give,
-    origin_of,
-    research_needed,
-)
-from predictor.cli.parser import EPILOG, Parser, json_option
+from predictor.cli.evaluate.figures import checked_output, data_options, give, research_needed
+from predictor.cli.parser import EPILOG, Parser
 from predictor.services.devices.catalogue import load_catalogue
 
 
@@ -27,7 +20,6 @@ def add_generation(parser: Parser) -> None:
     parser.epilog = EPILOG
     parser.set_defaults(run=_run)
     data_options(parser)
-    json_option(parser)
 
 
 def _run(options: argparse.Namespace, console: Console) -> int:
@@ -37,7 +29,7 @@ def _run(options: argparse.Namespace, console: Console) -> int:
         from predictor.research.generation.page import page  # noqa: PLC0415
 
     output = checked_output(options)
-    environment = environment_of("ctm evaluate generation --data DIR --output OUT.json")
-    figures = {**environment, **judge_generation(Path(options.data), load_catalogue().by_id)}
-    give(figures, page(figures, origin_of(environment)), output, options, console)
+    document = judge_generation(Path(options.data), load_catalogue().by_id)
+    command = "ctm evaluate generation --data DIR --output OUT.json"
+    give(command, document, page, output, options, console)
     return 0

@@ -6,15 +6,8 @@ import argparse
 from pathlib import Path
 
 from predictor.cli.console import Console
-from predictor.cli.evaluate.figures import (
-    checked_output,
-    data_options,
-    environment_of,
-    give,
-    origin_of,
-    research_needed,
-)
-from predictor.cli.parser import Parser, json_option
+from predictor.cli.evaluate.figures import checked_output, data_options, give, research_needed
+from predictor.cli.parser import Parser
 from predictor.cli.progress import progress_on
 
 
@@ -26,7 +19,6 @@ def add_memory(parser: Parser) -> None:
     )
     parser.set_defaults(run=_run)
     data_options(parser)
-    json_option(parser)
 
 
 def _run(options: argparse.Namespace, console: Console) -> int:
@@ -38,7 +30,7 @@ def _run(options: argparse.Namespace, console: Console) -> int:
         )
 
     output = checked_output(options)
-    environment = environment_of("ctm evaluate memory --data DIR --output OUT.json")
-    figures = {**environment, **memory_check(Path(options.data), progress_on(console))}
-    give(figures, memory_page(figures, origin_of(environment)), output, options, console)
+    document = memory_check(Path(options.data), progress_on(console))
+    command = "ctm evaluate memory --data DIR --output OUT.json"
+    give(command, document, memory_page, output, options, console)
     return 0

@@ -6,15 +6,8 @@ import argparse
 from pathlib import Path
 
 from predictor.cli.console import Console
-from predictor.cli.evaluate.figures import (
-    checked_output,
-    data_options,
-    environment_of,
-    give,
-    origin_of,
-    research_needed,
-)
-from predictor.cli.parser import EPILOG, Parser, json_option, thread_count
+from predictor.cli.evaluate.figures import checked_output, data_options, give, research_needed
+from predictor.cli.parser import EPILOG, Parser, thread_count
 from predictor.cli.progress import progress_on
 from predictor.services.devices.catalogue import load_catalogue
 
@@ -29,7 +22,6 @@ def add_physics(parser: Parser) -> None:
     parser.set_defaults(run=_run)
     data_options(parser)
     parser.add_argument("--seed", type=thread_count, default=0, metavar="N", help="default: 0")
-    json_option(parser)
 
 
 def _run(options: argparse.Namespace, console: Console) -> int:
@@ -48,7 +40,6 @@ def _run(options: argparse.Namespace, console: Console) -> int:
         progress=progress_on(console),
     )
     seed = f" --seed {options.seed}" if options.seed else ""
-    environment = environment_of(f"ctm evaluate physics --data DIR{seed} --output OUT.json")
-    figures = {**environment, **document}
-    give(figures, ablation_page(figures, origin_of(environment)), output, options, console)
+    command = f"ctm evaluate physics --data DIR{seed} --output OUT.json"
+    give(command, document, ablation_page, output, options, console)
     return 0

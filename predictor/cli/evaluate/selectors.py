@@ -6,15 +6,8 @@ import argparse
 from pathlib import Path
 
 from predictor.cli.console import Console
-from predictor.cli.evaluate.figures import (
-    checked_output,
-    data_options,
-    environment_of,
-    give,
-    origin_of,
-    research_needed,
-)
-from predictor.cli.parser import EPILOG, Parser, json_option, positive_int, thread_count
+from predictor.cli.evaluate.figures import checked_output, data_options, give, research_needed
+from predictor.cli.parser import EPILOG, Parser, positive_int, thread_count
 from predictor.cli.progress import progress_on
 from predictor.services.devices.catalogue import load_catalogue
 
@@ -38,7 +31,6 @@ def add_selectors(parser: Parser) -> None:
         metavar="N",
         help="of selectors that begin at random (default: %(default)s)",
     )
-    json_option(parser)
 
 
 def _run(options: argparse.Namespace, console: Console) -> int:
@@ -57,10 +49,9 @@ def _run(options: argparse.Namespace, console: Console) -> int:
         draws=options.draws,
         progress=progress_on(console),
     )
-    environment = environment_of(
+    command = (
         f"ctm evaluate selectors --data DIR --seed {options.seed} --draws {options.draws} "
         "--output OUT.json"
     )
-    figures = {**environment, **document}
-    give(figures, selectors_page(figures, origin_of(environment)), output, options, console)
+    give(command, document, selectors_page, output, options, console)
     return 0

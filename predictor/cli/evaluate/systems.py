@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from pathlib import Path
 
 from predictor.cli.console import Console
-from predictor.cli.evaluate.figures import (
-    checked_output,
-    environment_of,
-    give,
-    origin_of,
-    research_needed,
-)
+from predictor.cli.evaluate.figures import checked_output, give, research_needed
 from predictor.cli.parser import EPILOG, Parser, json_option, thread_count
 from predictor.cli.progress import progress_on
 from predictor.services.devices.catalogue import load_catalogue
@@ -68,11 +63,9 @@ def _run(options: argparse.Namespace, console: Console) -> int:
         60.0 * options.minutes,
         progress_on(console),
     )
-    environment = environment_of(_command(options))
-    figures = {**environment, **document}
     plot = output.with_suffix(".png")
-    text = page(figures, origin_of(environment), plot.name)
-    give(figures, text, output, options, console)
+    with_plot = partial(page, plot=plot.name)
+    figures = give(_command(options), document, with_plot, output, options, console)
     write_plot(figures, plot)
     return 0
 

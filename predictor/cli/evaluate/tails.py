@@ -7,15 +7,8 @@ import json
 from pathlib import Path
 
 from predictor.cli.console import Console
-from predictor.cli.evaluate.figures import (
-    checked_output,
-    data_options,
-    environment_of,
-    give,
-    origin_of,
-    research_needed,
-)
-from predictor.cli.parser import Parser, json_option
+from predictor.cli.evaluate.figures import checked_output, data_options, give, research_needed
+from predictor.cli.parser import Parser
 from predictor.core.files import write_text
 
 
@@ -30,7 +23,6 @@ def add_tails(parser: Parser) -> None:
     parser.add_argument(
         "--save", metavar="FILE.json", help="write what predictions read (resources/tails)"
     )
-    json_option(parser)
 
 
 def _run(options: argparse.Namespace, console: Console) -> int:
@@ -43,9 +35,9 @@ def _run(options: argparse.Namespace, console: Console) -> int:
         )
 
     output = checked_output(options)
-    environment = environment_of("ctm evaluate tails --data DIR --output OUT.json")
-    figures = {**environment, **tails_check(Path(options.data))}
+    document = tails_check(Path(options.data))
+    command = "ctm evaluate tails --data DIR --output OUT.json"
+    figures = give(command, document, tails_page, output, options, console)
     if options.save:
         write_text(Path(options.save), json.dumps(shipped(figures), indent=1) + "\n")
-    give(figures, tails_page(figures, origin_of(environment)), output, options, console)
     return 0

@@ -5,13 +5,7 @@ from __future__ import annotations
 import argparse
 
 from predictor.cli.console import Console
-from predictor.cli.evaluate.figures import (
-    checked_output,
-    environment_of,
-    give,
-    origin_of,
-    output_option,
-)
+from predictor.cli.evaluate.figures import checked_output, give, output_option
 from predictor.cli.parser import EPILOG, Parser, json_option
 from predictor.services.measurements.track_record import page, track_record
 
@@ -31,7 +25,5 @@ def add_track(parser: Parser) -> None:
 def _run(options: argparse.Namespace, console: Console) -> int:
     """Write the figures and their page; always 0."""
     output = checked_output(options)
-    environment = environment_of("ctm evaluate track --output OUT.json")
-    figures = {**environment, **track_record()}
-    give(figures, page(figures, origin_of(environment)), output, options, console)
+    give("ctm evaluate track --output OUT.json", track_record(), page, output, options, console)
     return 0
