@@ -56,7 +56,7 @@ class Overlap:
     deviation: float
 
 
-GPU: Final = Overlap(on_chip=1.7, off_chip=1.4, sharpness=1.75, deviation=0.1)
+GPU: Final = Overlap(on_chip=1.7, off_chip=1.4, sharpness=1.5, deviation=0.1)
 CPU: Final = Overlap(on_chip=2.8, off_chip=2.0, sharpness=1.5, deviation=0.1)
 
 

@@ -50,11 +50,11 @@ def test_arithmetic_alone_follows_its_clock() -> None:
 
 def test_traffic_follows_both_clocks_and_the_slower_of_them_at_last() -> None:
     model = _model([[0, 5, 0, 0]])
-    # Norm of 1.7 and 1.4 with the exponent 1.75: by hand.
-    whole = 1.7**1.75 + 1.4**1.75
-    expected = ((1.7**1.75 + (1.4 * 3) ** 1.75) / whole) ** (1 / 1.75)
+    # Norm of 1.7 and 1.4 with the exponent 1.5: by hand.
+    whole = 1.7**1.5 + 1.4**1.5
+    expected = ((1.7**1.5 + (1.4 * 3) ** 1.5) / whole) ** (1 / 1.5)
     np.testing.assert_allclose(model.factors(_points((1, 1, 3))), [expected])
-    at_last = 100 * 1.7 / whole ** (1 / 1.75)
+    at_last = 100 * 1.7 / whole ** (1 / 1.5)
     assert model.factors(_points((1, 100, 1)))[0] == pytest.approx(at_last, rel=1e-3)
 
 
