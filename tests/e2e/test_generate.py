@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-import math
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-import onnx
 import pytest
 
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.generation.generate import GenerationRequest, MeasuredRate
 from predictor.services.history.history import open_history
 from predictor.services.models.language import read_language_model
-from tests.networks.decoders import Size, genai
+from tests.networks import decoders
+from tests.networks.decoders import Size
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -174,14 +173,7 @@ def test_another_file_is_one_sentence(
 
 def test_a_decoder_in_onnx_has_its_own_formats(ctm: Run, tmp_path: Path):
     path = tmp_path / "decoder.onnx"
-    proto = genai(Size()).model()
-    for tensor in proto.graph.initializer:
-        if not tensor.HasField("raw_data"):  # a matrix: its data are made up here
-            tensor.raw_data = bytes(2 * math.prod(tensor.dims))
-    for info in (*proto.graph.input, *proto.graph.output):
-        if "key_values" in info.name:
-            info.type.tensor_type.elem_type = onnx.TensorProto.INT8
-    onnx.save(proto, path)
+    decoders.save(decoders.in_int8_cache(decoders.genai(Size()).model()), path)
     asked = ("generate", path, "--device", "rpi5", "--runtime", "onnxruntime-genai", "--json")
     done = ctm(*asked)
     assert (done.returncode, done.stderr) == (0, "")

@@ -9,7 +9,9 @@ References:
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -358,3 +360,19 @@ def gpt2(size: Size, cached: bool = True) -> Builder:
     b.node("MatMul", [b.layer_norm(state, h), turned], ["logits"])
     b.output("logits", ["batch", "sequence", size.vocabulary])
     return b
+
+
+def save(proto: onnx.ModelProto, path: Path) -> None:
+    """Write a decoder in half precision; its matrices, which have no data, get zeros."""
+    for tensor in proto.graph.initializer:
+        if not tensor.HasField("raw_data"):
+            tensor.raw_data = bytes(2 * math.prod(tensor.dims))
+    onnx.save(proto, path)
+
+
+def in_int8_cache(proto: onnx.ModelProto) -> onnx.ModelProto:
+    """Give the cache of a decoder 8 bits an element."""
+    for info in (*proto.graph.input, *proto.graph.output):
+        if "key_values" in info.name:
+            info.type.tensor_type.elem_type = TensorProto.INT8
+    return proto

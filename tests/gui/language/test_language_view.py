@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import onnx
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication, QImage
@@ -28,7 +26,8 @@ from predictor.core.report import SectionId
 from predictor.core.units import LatencyUnit
 from tests.gui.accessible import faint, nameless, out_of_order, same_keys
 from tests.gui.conftest import SETTLE_MS
-from tests.networks.decoders import Size, genai
+from tests.networks import decoders
+from tests.networks.decoders import Size
 
 LLAMA = {
     "model_type": "llama",
@@ -102,14 +101,7 @@ def test_a_decoder_in_onnx_opens_the_tab_and_is_a_model_too(
     window: MainWindow, workspace: Workspace, tmp_path: Path, qtbot: QtBot
 ) -> None:
     path = tmp_path / "decoder.onnx"
-    proto = genai(Size()).model()
-    for tensor in proto.graph.initializer:
-        if not tensor.HasField("raw_data"):
-            tensor.raw_data = bytes(2 * math.prod(tensor.dims))
-    for info in (*proto.graph.input, *proto.graph.output):
-        if "key_values" in info.name:
-            info.type.tensor_type.elem_type = onnx.TensorProto.INT8
-    onnx.save(proto, path)
+    decoders.save(decoders.in_int8_cache(decoders.genai(Size()).model()), path)
     window.open_paths([str(path)])
     qtbot.waitUntil(lambda: workspace.language.state.model is not None, timeout=SETTLE_MS)
     assert window.tabs.currentIndex() == LANGUAGE_TAB

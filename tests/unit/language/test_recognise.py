@@ -135,10 +135,7 @@ def test_shapes_that_fit_by_chance_are_told_apart() -> None:
 
 
 def test_a_cache_of_another_precision_is_told() -> None:
-    proto = decoders.genai(SIZE).model()
-    for info in (*proto.graph.input, *proto.graph.output):
-        if "key_values" in info.name:
-            info.type.tensor_type.elem_type = TensorProto.INT8
+    proto = decoders.in_int8_cache(decoders.genai(SIZE).model())
     assert recognised(proto).kv_precision == "int8"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from predictor.language.architecture import Encoder
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.generation.generate import GenerationRequest, MeasuredRate
 from predictor.services.generation.token_rates import run_of, stored_token_rates
-from predictor.services.history.history import History, open_history
+from predictor.services.history.history import History
 from predictor.store import token_rates
 from predictor.store.database import open_database
 from tests.unit.language.decoders import EXPERTS, TINY
@@ -23,17 +23,6 @@ from tests.unit.language.decoders import EXPERTS, TINY
 DEVICES = load_catalogue().by_id
 RUN = GenerationRequest(prompt=64, weights="q8_0", runtime="llama.cpp")
 RATE = MeasuredRate(DEVICES["rpi5"], 2.5, TINY, RUN)
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "store.sqlite"
-
-
-@pytest.fixture
-def history(path: Path) -> Iterator[History]:
-    with open_history(path) as opened:
-        yield opened
 
 
 def test_the_last_rate_of_a_device_comes_back_equal(history: History, path: Path) -> None:

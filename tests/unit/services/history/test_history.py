@@ -6,7 +6,6 @@ import dataclasses
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -55,17 +54,6 @@ PI = Prediction(
     5.0,
 )
 VIT_ON_PI = dataclasses.replace(PI, model="vit.onnx", fingerprint="b" * 64, latency_ms=9.0)
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "store.sqlite"
-
-
-@pytest.fixture
-def history(path: Path) -> Iterator[History]:
-    with open_history(path) as opened:
-        yield opened
 
 
 def test_recorded_predictions_are_there_after_reopening(path: Path) -> None:

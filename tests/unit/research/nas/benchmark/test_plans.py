@@ -20,7 +20,7 @@ from predictor.research.nas.method import Adapted, Plans, Probes
 from predictor.research.nas.spaces.space import DeviceFacts
 from predictor.research.nas.spaces.view import TrainView
 from tests.unit.research.nas.benchmark.test_splits import PARTITION
-from tests.unit.research.nas.benchmark.test_suites import ORDER, PLAN, found_document, runner
+from tests.unit.research.nas.benchmark.test_suites import ORDER, PLAN, document_of, runner
 from tests.unit.research.nas.small_space import small_space
 
 
@@ -45,23 +45,23 @@ class PlannedMethod:
 
 
 def test_a_plan_is_the_same_on_every_device_and_in_every_draw() -> None:
-    found = split(small_space(), PARTITION, tests=20)
-    chooser = Planned(found.view.rows)
+    split_space = split(small_space(), PARTITION, tests=20)
+    chooser = Planned(split_space.view.rows)
     assert isinstance(chooser, Plans)
-    chosen = list(choose_probes(found, PLAN, 0, chooser))
+    chosen = list(choose_probes(split_space, PLAN, 0, chooser))
     assert len(chosen) == len(PARTITION.test) * len(PLAN.ks) * PLAN.draws
     for trial, rows in chosen:
-        assert rows == tuple(found.view.rows[-trial.k :].tolist())
+        assert rows == tuple(split_space.view.rows[-trial.k :].tolist())
 
 
 def test_a_plan_of_another_size_or_of_test_architectures_is_refused() -> None:
-    found = split(small_space(), PARTITION, tests=20)
+    split_space = split(small_space(), PARTITION, tests=20)
     with pytest.raises(ValueError, match="2 distinct probes were chosen, not 3"):
-        list(choose_probes(found, Plan(1, 1, (3,)), 0, Planned(found.view.rows[:2])))
-    peeking = Planned(found.test_rows)
-    trial, rows = next(choose_probes(found, Plan(1, 1, (3,)), 0, peeking))
+        list(choose_probes(split_space, Plan(1, 1, (3,)), 0, Planned(split_space.view.rows[:2])))
+    peeking = Planned(split_space.test_rows)
+    trial, rows = next(choose_probes(split_space, Plan(1, 1, (3,)), 0, peeking))
     with pytest.raises(InputError, match="it is a test architecture"):
-        run_trial(found, peeking, trial, rows, 0)
+        run_trial(split_space, peeking, trial, rows, 0)
 
 
 def test_a_plan_is_adapted_once_for_all_draws(
@@ -101,14 +101,14 @@ def test_a_method_that_needs_its_own_probes_has_them_and_the_page_says_so(
         )
     order = type(ORDER)(ORDER.partitions, ("constant", "planned"), ORDER.chooser, False, PLAN)
 
-    found = found_document(tmp_path, "table1", order)
+    figures = document_of(tmp_path, "table1", order)
 
     kept = {path.name for path in tmp_path.glob("*probes-of*")}
     assert sum("probes-of-planned" in name for name in kept) == PLAN.trainings
     assert sum("probes-of-hand-bayes" in name for name in kept) == PLAN.trainings
-    assert "a plan: its probes are its own reference networks" in page(found, {})
+    assert "a plan: its probes are its own reference networks" in page(figures, {})
     # The plan does not depend on the draw, and a constant on nothing else: no spread over draws.
-    cells = [c for c in found["cells"] if c["method"] == "planned"]
+    cells = [c for c in figures["cells"] if c["method"] == "planned"]
     assert all(c["rae_std"] == pytest.approx(0, abs=1e-9) for c in cells)
 
 
@@ -128,21 +128,21 @@ def test_the_ablation_has_ten_methods_with_probes_of_their_own() -> None:
 def test_the_page_of_the_ablation_says_whether_the_order_is_the_papers(
     tmp_path: Path, baseline: float, verdict: str
 ) -> None:
-    found = found_document(tmp_path, "table3")
+    figures = document_of(tmp_path, "table3")
     ours = {"Baseline": baseline, "Variant A": 8.0, "Variant B": 7.0, "Variant C": 8.5, "Ours": 4.0}
-    usual = found["cells"][0]
-    found["methods"] = [
+    usual = figures["cells"][0]
+    figures["methods"] = [
         {"name": ABLATION_METHODS[v][0], "label": v, "own_probes": True, "trainings": 2}
         for v in ours
     ]
-    found["cells"] = [
+    figures["cells"] = [
         usual | {"method": ABLATION_METHODS[variant][0], "device": device, "k": k, "rae": rae}
         for variant, rae in ours.items()
         for device in TABLE3_DEVICES
         for k in PLAN.ks
     ]
 
-    written = page(found, {})
+    written = page(figures, {})
 
     # Means of the paper's rows: 9.31, 7.94, 6.65, 8.41 and 4.46, summed by hand.
     assert "| Baseline | 9.31 |" in written

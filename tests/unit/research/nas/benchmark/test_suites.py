@@ -51,27 +51,27 @@ def runner(folder: Path, order: Order = ORDER, **more: Any) -> Runner:
     return Runner(splits(), order, WorkFolder(folder, order.plan), **more)
 
 
-def found_document(folder: Path, suite: str, order: Order = ORDER) -> dict[str, Any]:
-    found = document(SUITES[suite], order, runner(folder, order).run())
-    return json.loads(json.dumps({**ENVIRONMENT, **found}, allow_nan=False))
+def document_of(folder: Path, suite: str, order: Order = ORDER) -> dict[str, Any]:
+    figures = document(SUITES[suite], order, runner(folder, order).run())
+    return json.loads(json.dumps({**ENVIRONMENT, **figures}, allow_nan=False))
 
 
 def test_a_document_has_a_cell_for_each_method_device_and_budget(tmp_path: Path) -> None:
-    found = found_document(tmp_path, "table1")
+    figures = document_of(tmp_path, "table1")
 
-    places = {(c["method"], c["device"], c["k"]) for c in found["cells"]}
+    places = {(c["method"], c["device"], c["k"]) for c in figures["cells"]}
     assert places == {
         (method, device, k) for method in METHODS_RUN for device in PARTITION.test for k in (3, 5)
     }
-    assert {c["repetitions"] for c in found["cells"]} == {2 * 3}
-    assert len(found["comparisons"]) == 2 * 2 * 2  # two comparators, two devices, two budgets
-    assert {c["method"] for c in found["comparisons"]} == {"constant", "flops"}
-    assert found["reference"] == "hand-bayes"
+    assert {c["repetitions"] for c in figures["cells"]} == {2 * 3}
+    assert len(figures["comparisons"]) == 2 * 2 * 2  # two comparators, two devices, two budgets
+    assert {c["method"] for c in figures["comparisons"]} == {"constant", "flops"}
+    assert figures["reference"] == "hand-bayes"
 
 
 def test_figures_are_means_and_spreads_of_the_outcomes(tmp_path: Path) -> None:
     done = runner(tmp_path).run()
-    found = document(SUITES["table1"], ORDER, done)
+    figures = document(SUITES["table1"], ORDER, done)
     chosen = [
         outcome.scores.rae
         for each in done
@@ -79,8 +79,8 @@ def test_figures_are_means_and_spreads_of_the_outcomes(tmp_path: Path) -> None:
         for outcome in each.outcomes
         if (outcome.trial.device, outcome.trial.k) == ("pixel3", 5)
     ]
-    other = [c for c in found["cells"] if (c["method"], c["k"]) == ("flops", 5)]
-    mean = next(m for m in found["means"] if (m["method"], m["k"]) == ("flops", 5))
+    other = [c for c in figures["cells"] if (c["method"], c["k"]) == ("flops", 5)]
+    mean = next(m for m in figures["means"] if (m["method"], m["k"]) == ("flops", 5))
 
     cell = next(c for c in other if c["device"] == "pixel3")
     assert cell["rae"] == pytest.approx(np.mean(chosen))
@@ -122,16 +122,16 @@ def test_a_run_that_was_stopped_goes_on(tmp_path: Path) -> None:
 
 
 def test_a_changed_plan_or_changed_data_finds_nothing_finished(tmp_path: Path) -> None:
-    work, found = WorkFolder(tmp_path, PLAN), splits()["N@9"]
+    work, split_space = WorkFolder(tmp_path, PLAN), splits()["N@9"]
     unit = runner(tmp_path).run()[0].unit
     spoiled = small_space(noise=0.02).latency_ms.copy()
     spoiled[0, 0] += 1
     changed = split(replace(small_space(noise=0.02), latency_ms=spoiled), PARTITION, tests=20)
 
-    assert work.finished(found, unit) is not None
+    assert work.finished(split_space, unit) is not None
     assert work.finished(changed, unit) is None
-    assert WorkFolder(tmp_path, replace(PLAN, draws=2)).finished(found, unit) is None
-    assert WorkFolder(tmp_path, replace(PLAN, seed=1)).finished(found, unit) is None
+    assert WorkFolder(tmp_path, replace(PLAN, draws=2)).finished(split_space, unit) is None
+    assert WorkFolder(tmp_path, replace(PLAN, seed=1)).finished(split_space, unit) is None
 
 
 def test_a_work_file_that_is_cut_off_is_done_again(tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_own_probes_are_those_of_the_method_or_of_the_standard_one(tmp_path: Pat
 
 
 def test_the_page_names_command_seed_commit_and_date(tmp_path: Path) -> None:
-    text = page(found_document(tmp_path, "table1"), {})
+    text = page(document_of(tmp_path, "table1"), {})
 
     head = text.split("\n\n")[1]
     assert all(word in head for word in ("`ctm evaluate nas`", "seed 0", "abc1234", "2026-01-02"))
@@ -176,7 +176,7 @@ def test_the_page_names_command_seed_commit_and_date(tmp_path: Path) -> None:
 
 def test_tables_have_as_many_columns_in_each_line(tmp_path: Path) -> None:
     for suite in SUITES:
-        text = page(found_document(tmp_path, suite), {})
+        text = page(document_of(tmp_path, suite), {})
         for block in text.split("\n\n"):
             if block.startswith("|"):
                 assert len({line.count("|") for line in block.splitlines()}) == 1, block
@@ -194,17 +194,17 @@ def test_times_are_of_the_processor_and_not_of_the_wall(
 
     monkeypatch.setattr(Constant, "train", slow_to_train)
 
-    seconds = {s["method"]: s for s in found_document(tmp_path, "systems")["seconds"]}
+    seconds = {s["method"]: s for s in document_of(tmp_path, "systems")["seconds"]}
 
     assert seconds["constant"]["training"] < 0.2
     assert seconds["hand-bayes"]["training"] > 0
 
 
 def test_the_page_says_the_time_of_a_prediction(tmp_path: Path) -> None:
-    found = found_document(tmp_path, "systems")
-    trial = next(s["trial"] for s in found["seconds"] if s["method"] == "flops")
+    figures = document_of(tmp_path, "systems")
+    trial = next(s["trial"] for s in figures["seconds"] if s["method"] == "flops")
 
-    with_clock, without = page(found, {}), page({**found, "clock": None}, {})
+    with_clock, without = page(figures, {}), page({**figures, "clock": None}, {})
 
     line = next(line for line in with_clock.splitlines() if line.startswith("| #FLOPs | 0."))
     assert line.endswith(f"| {trial:.4f} | {1000 * trial / 500:.4f} |")
@@ -218,9 +218,9 @@ def test_the_paper_stands_beside_our_figures(tmp_path: Path) -> None:
     columns = tuple(
         replace(c, name="titanxp_1") if c.name == "pixel3" else c for c in space.columns
     )
-    found = split(replace(space, columns=columns), as_f1, tests=20)
+    split_space = split(replace(space, columns=columns), as_f1, tests=20)
     order = replace(ORDER, partitions=("F@1",))
-    done = Runner({"F@1": found}, order, WorkFolder(tmp_path, PLAN)).run()
+    done = Runner({"F@1": split_space}, order, WorkFolder(tmp_path, PLAN)).run()
 
     text = page({**ENVIRONMENT, **document(SUITES["table1"], order, done)}, {})
 
@@ -233,37 +233,37 @@ def test_the_paper_stands_beside_our_figures(tmp_path: Path) -> None:
 
 
 def test_plots_are_the_same_bytes_again(tmp_path: Path) -> None:
-    found = found_document(tmp_path / "work", "figure3")
+    figures = document_of(tmp_path / "work", "figure3")
 
-    names = write_plots(found, tmp_path, "first")
-    again = write_plots(found, tmp_path, "second")
+    names = write_plots(figures, tmp_path, "first")
+    again = write_plots(figures, tmp_path, "second")
 
     ((shows, name),) = names.items()
     assert shows == "Share of predictions within 5, 10 and 15 %"
     content = (tmp_path / name).read_bytes()
     assert content == (tmp_path / again[shows]).read_bytes()
     assert b"#FLOPs" in content
-    assert f"![{shows}]({name})" in page(found, names)
+    assert f"![{shows}]({name})" in page(figures, names)
 
 
 def test_errors_of_systems_are_drawn_by_number_of_samples(tmp_path: Path) -> None:
-    found = found_document(tmp_path / "work", "systems")
+    figures = document_of(tmp_path / "work", "systems")
 
-    names = write_plots(found, tmp_path, "nas-systems")
+    names = write_plots(figures, tmp_path, "nas-systems")
 
     assert names == {"Median error by number of samples": "nas-systems-errors.svg"}
     content = (tmp_path / "nas-systems-errors.svg").read_text()
-    assert all(method["label"] in content for method in found["methods"])
+    assert all(method["label"] in content for method in figures["methods"])
 
 
 def test_a_suite_without_plots_writes_none(tmp_path: Path) -> None:
-    assert write_plots(found_document(tmp_path / "work", "table1"), tmp_path, "x") == {}
+    assert write_plots(document_of(tmp_path / "work", "table1"), tmp_path, "x") == {}
 
 
 def test_a_plot_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     (tmp_path / "missing").touch()  # a file in the way of a folder
     with pytest.raises(HostError, match="it cannot be written"):
-        write_plots(found_document(tmp_path, "figure3"), tmp_path / "missing", "x")
+        write_plots(document_of(tmp_path, "figure3"), tmp_path / "missing", "x")
 
 
 def test_the_published_tables_are_whole() -> None:
@@ -304,9 +304,9 @@ def test_selectors_are_compared_with_the_information_optimal_one(tmp_path: Path)
     assert methods == tuple(f"hand-bayes-{name}" for name in ("random", "dbsel", "dopt", "iopt"))
     order = replace(ORDER, methods=methods, own_probes=True)
 
-    found = found_document(tmp_path, "selectors", order)
+    figures = document_of(tmp_path, "selectors", order)
 
-    assert found["reference"] == "hand-bayes-iopt"
+    assert figures["reference"] == "hand-bayes-iopt"
     probes = {m: WorkFolder(tmp_path, PLAN).probes(splits()["N@9"], 0, m) for m in methods}
     kept = [tuple(each.values()) for each in probes.values() if each is not None]
     assert len(set(kept)) == 4  # each has its own
@@ -326,18 +326,18 @@ def test_a_method_that_is_trained_once_is_compared_where_both_have_repetitions(
 ) -> None:
     once = replace(ORDER, once=frozenset({"flops"}))
 
-    found = found_document(tmp_path, "table1", once)
-    whole = found_document(tmp_path, "table1")
+    figures = document_of(tmp_path, "table1", once)
+    whole = document_of(tmp_path, "table1")
 
-    repetitions = {c["method"]: c["repetitions"] for c in found["cells"]}
+    repetitions = {c["method"]: c["repetitions"] for c in figures["cells"]}
     assert repetitions == {"constant": 6, "flops": 3, "hand-bayes": 6}
-    of_first = [c for c in found["comparisons"] if c["method"] == "flops"]
+    of_first = [c for c in figures["comparisons"] if c["method"] == "flops"]
     # The reference's first training is the one that the method has too.
     table = Table.of(runner(tmp_path, ORDER).run())
     for c in of_first:
         cell = (c["partition"], c["device"], c["k"])
         ours, theirs = (table.values((name, *cell), "rae") for name in ("hand-bayes", "flops"))
         assert c["difference"] == pytest.approx(np.mean(np.subtract(ours[:3], theirs[:3])))
-    text = page(found, {})
+    text = page(figures, {})
     assert "2 trainings (one of #FLOPs:" in text
     assert "mean over 2 trainings and 3 draws" in page(whole, {})
