@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from PySide6.QtCore import QObject, Signal
 
-from ctm_gui.prediction.run import ComparisonFollower, place_of, target_names
+from ctm_gui.prediction.run import PairFollower
 from ctm_gui.tasks.serial import SerialWorker
 from ctm_gui.widgets.ordering import FloatArray
 from predictor.core.errors import CtmError
-from predictor.core.records import Basis, Prediction, RunId
+from predictor.core.records import Basis, Prediction
 from predictor.core.text import plural
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import in_unit, interval_text, latency_text, number
@@ -21,7 +21,7 @@ _NOTHING_YET = "Open a model and tick a target to see its latency over batch and
 _WORKING = "Working out the sweep…"
 
 
-class SweepPresenter(ComparisonFollower):
+class SweepPresenter(PairFollower):
     """The pair that is swept, its sweeps, and the reason where there are none.
 
     Signals:
@@ -32,41 +32,8 @@ class SweepPresenter(ComparisonFollower):
 
     def __init__(self, worker: SerialWorker, parent: QObject | None = None) -> None:
         super().__init__(worker, parent)
-        self._chosen: tuple[int, RunId] | None = None
         self.sweeps: tuple[Sweep, ...] = ()
         self.message = _NOTHING_YET
-
-    @property
-    def models(self) -> Sequence[str]:
-        """Labels of the models to choose from."""
-        return [compared.label for compared in self._comparison.models]
-
-    @property
-    def targets(self) -> Sequence[str]:
-        """Names of the targets to choose from."""
-        return target_names(self._comparison.targets)
-
-    @property
-    def choice(self) -> tuple[int, int] | None:
-        """Model and target index of the pair; None where there is none."""
-        comparison = self._comparison
-        if not comparison.models or not comparison.targets:
-            return None
-        entry_id, target = self._chosen or (0, None)
-        models = [compared.entry_id for compared in comparison.models]
-        model = models.index(entry_id) if entry_id in models else 0
-        return model, place_of(comparison.targets, target)
-
-    def choose(self, model: int, target: int) -> None:
-        """Sweep another pair of the comparison."""
-        models, targets = self._comparison.models, self._comparison.targets
-        # The boxes may not know the newest comparison yet.
-        if not (0 <= model < len(models) and 0 <= target < len(targets)):
-            return
-        chosen = models[model].entry_id, targets[target].run_id
-        if chosen != self._chosen:
-            self._chosen = chosen
-            self._refresh()
 
     def _begin(self) -> None:
         choice = self.choice

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 from PySide6.QtCore import QObject, Signal
 
 from ctm_gui.prediction.explained import Costs, Explained, costs_of, explained
-from ctm_gui.prediction.run import Comparison, ComparisonFollower, place_of, target_names
+from ctm_gui.prediction.run import Comparison, PairFollower
 from ctm_gui.tasks.serial import SerialWorker
 from ctm_gui.widgets.ordering import IndexArray
 from predictor.core.errors import CtmError
@@ -29,7 +29,7 @@ NOTHING_YET = "Add a model and check a target to see where the time goes."
 WORKING = "Working out where the time goes…"
 
 
-class ExplanationPresenter(ComparisonFollower):
+class ExplanationPresenter(PairFollower):
     """Follows a comparison and explains one of its pairs; works only while it is looked at.
 
     ``choices_changed`` is emitted when models, targets or the choice change; ``table_changed`` when
@@ -52,8 +52,6 @@ class ExplanationPresenter(ComparisonFollower):
 
     def __init__(self, worker: SerialWorker, parent: QObject | None = None) -> None:
         super().__init__(worker, parent)
-        # Ids, not indices: these change with each comparison.
-        self._chosen: tuple[int, RunId | None] | None = None
         self.explained: Explained | None = None
         self.sensitivity: Sensitivity | None = None
         self.costs: Costs | None = None
@@ -67,40 +65,10 @@ class ExplanationPresenter(ComparisonFollower):
         """The operators of the pair that is explained."""
         return None if self.explained is None else self.explained.table
 
-    @property
-    def models(self) -> Sequence[str]:
-        """Labels of the models to choose from."""
-        return [compared.label for compared in self._comparison.models]
-
-    @property
-    def targets(self) -> Sequence[str]:
-        """Names of the targets to choose from."""
-        return target_names(self._comparison.targets)
-
-    @property
-    def choice(self) -> tuple[int, int] | None:
-        """Model and target index of the pair that is explained; None where there is none."""
-        if not self._comparison.models or not self._comparison.targets:
-            return None
-        entry_id, target = self._chosen or (0, None)
-        models = [compared.entry_id for compared in self._comparison.models]
-        # A pair that has gone gives way to the first one.
-        return (
-            models.index(entry_id) if entry_id in models else 0,
-            place_of(self._comparison.targets, target),
-        )
-
     def set_comparison(self, comparison: Comparison) -> None:
         """Follow a new comparison; the chosen model and device stay chosen where they are in it."""
         super().set_comparison(comparison)
         self.choices_changed.emit()
-
-    def choose(self, model_index: int, target_index: int) -> None:
-        """Explain another pair of the comparison."""
-        models, targets = self._comparison.models, self._comparison.targets
-        if not (0 <= model_index < len(models) and 0 <= target_index < len(targets)):
-            return
-        self._choose(models[model_index].entry_id, targets[target_index].run_id)
 
     def choose_model(self, entry_id: int) -> None:
         """Explain another model of the shelf, on the same target."""
@@ -137,11 +105,11 @@ class ExplanationPresenter(ComparisonFollower):
             on_error=self.failed.emit,
         )
 
-    def _choose(self, entry_id: int, target: RunId | None) -> None:
-        if (entry_id, target) != self._chosen:
-            self._chosen = (entry_id, target)
-            self._refresh()
+    def _choose(self, entry_id: int, target: RunId | None) -> bool:
+        is_other = super()._choose(entry_id, target)
+        if is_other:
             self.choices_changed.emit()
+        return is_other
 
     def _begin(self) -> None:
         choice = self.choice

@@ -350,3 +350,48 @@ class ComparisonFollower(QObject):
         on_error: Callable[[CtmError], None],
     ) -> None:
         self._task = self._worker.submit(work, on_result=on_result, on_error=on_error)
+
+
+class PairFollower(ComparisonFollower):
+    """Works on one pair of the comparison; a pair that has gone gives way to the first one."""
+
+    def __init__(self, worker: SerialWorker, parent: QObject | None = None) -> None:
+        super().__init__(worker, parent)
+        # Ids, not indices: these change with each comparison.
+        self._chosen: tuple[int, RunId | None] | None = None
+
+    @property
+    def models(self) -> Sequence[str]:
+        """Labels of the models to choose from."""
+        return [compared.label for compared in self._comparison.models]
+
+    @property
+    def targets(self) -> Sequence[str]:
+        """Names of the targets to choose from."""
+        return target_names(self._comparison.targets)
+
+    @property
+    def choice(self) -> tuple[int, int] | None:
+        """Model and target index of the pair; None where there is none."""
+        comparison = self._comparison
+        if not comparison.models or not comparison.targets:
+            return None
+        entry_id, target = self._chosen or (0, None)
+        models = [compared.entry_id for compared in comparison.models]
+        model = models.index(entry_id) if entry_id in models else 0
+        return model, place_of(comparison.targets, target)
+
+    def choose(self, model: int, target: int) -> None:
+        """Choose another pair of the comparison, by index."""
+        models, targets = self._comparison.models, self._comparison.targets
+        # The boxes may not know the newest comparison yet.
+        if 0 <= model < len(models) and 0 <= target < len(targets):
+            self._choose(models[model].entry_id, targets[target].run_id)
+
+    def _choose(self, entry_id: int, target: RunId | None) -> bool:
+        """Work on a pair; whether it is another than before."""
+        if (entry_id, target) == self._chosen:
+            return False
+        self._chosen = entry_id, target
+        self._refresh()
+        return True

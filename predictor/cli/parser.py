@@ -123,14 +123,8 @@ def shape_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def prediction_options(parser: argparse.ArgumentParser, budget_help: str) -> None:
-    """Add the options of models, devices, configuration and engine."""
-    parser.add_argument(
-        "models",
-        nargs="+",
-        metavar="MODEL.onnx",
-        help="a file, a folder to search at any depth, or a pattern in quotes ('models/*.onnx')",
-    )
+def device_options(parser: argparse.ArgumentParser, all_help: str) -> None:
+    """Add ``--device`` and ``--all``."""
     parser.add_argument(
         "--device",
         action="append",
@@ -140,7 +134,18 @@ def prediction_options(parser: argparse.ArgumentParser, budget_help: str) -> Non
         "this machine; may be repeated (without --device and --all: a short cross-section of the "
         "catalogue)",
     )
-    parser.add_argument("--all", action="store_true", help="every shipped device")
+    parser.add_argument("--all", action="store_true", help=all_help)
+
+
+def prediction_options(parser: argparse.ArgumentParser, budget_help: str) -> None:
+    """Add the options of models, devices, configuration and engine."""
+    parser.add_argument(
+        "models",
+        nargs="+",
+        metavar="MODEL.onnx",
+        help="a file, a folder to search at any depth, or a pattern in quotes ('models/*.onnx')",
+    )
+    device_options(parser, "every shipped device")
     shape_options(parser)
     parser.add_argument("--runtime", choices=[name for name in RUNTIMES if name != UNKNOWN])
     parser.add_argument("--precision", choices=[str(p) for p in Precision])

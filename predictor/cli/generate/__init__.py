@@ -5,7 +5,14 @@ from __future__ import annotations
 import argparse
 
 from predictor.cli.console import Console
-from predictor.cli.parser import Parser, json_option, measure_option, positive_float, positive_int
+from predictor.cli.parser import (
+    Parser,
+    device_options,
+    json_option,
+    measure_option,
+    positive_float,
+    positive_int,
+)
 
 EPILOG = """\
 exit codes: 0 done, 1 --min-tokens-per-s missed, 2 the input is wrong, 3 the host failed,
@@ -26,16 +33,7 @@ def add_generate(parser: Parser) -> None:
         metavar="MODEL.onnx|config.json",
         help="the decoder: its config.json, the folder that holds it, or an ONNX file",
     )
-    parser.add_argument(
-        "--device",
-        action="append",
-        default=[],
-        metavar="ID|DEVICE.json|this",
-        help="a device, shipped or your own: its id, a unique part of its name, a device file, or "
-        "this machine; may be repeated (without --device and --all: a short cross-section of the "
-        "catalogue)",
-    )
-    parser.add_argument("--all", action="store_true", help="every shipped device that can run it")
+    device_options(parser, "every shipped device that can run it")
     run_options(parser)
     _count(parser, "batch", 1, "sequences at once")
     parser.add_argument(
