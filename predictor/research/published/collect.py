@@ -24,11 +24,13 @@ from predictor.core.errors import HostError, InputError
 from predictor.core.progress import Progress, ProgressCallback, no_progress
 from predictor.core.records import Device, Precision, TargetId
 from predictor.core.runtimes import runtime_of
-from predictor.graph.ingest import ingest
+from predictor.graph.ingest import build_model
+from predictor.graph.reader import ReadModel, read_model
 from predictor.research.corpus.corpus import STATISTICS, Measurements
 from predictor.research.corpus.drafts import DOUBTED, NO_GRAPH
 from predictor.research.corpus.graph_files import GraphReader
 from predictor.research.corpus.noise import measurement_noise
+from predictor.research.published.exports import other_exports, written
 from predictor.research.sources import SOURCES, GraphFile, Sample
 
 PUBLISHERS: Final[Mapping[str, str]] = {
@@ -89,14 +91,15 @@ def collect(
                     kept.append(sample)
     if not kept:
         raise InputError(str(data), "no source of whole networks is there", "name a data folder")
-    fingerprints = _fingerprints([_network(sample) for sample in kept], progress)
-    complete = []
-    for sample in kept:
-        if fingerprints[_network(sample)]:
-            complete.append(sample)
-        else:
+    networks = [_network(sample) for sample in kept]
+    fingerprints = _fingerprints(networks, other_exports(data), progress)
+    complete: list[tuple[Sample, str]] = []
+    for sample, network in zip(kept, networks, strict=True):
+        # In order: the file is the same in every run.
+        complete += [(sample, fingerprint) for fingerprint in sorted(fingerprints[network])]
+        if not fingerprints[network]:
             left_out.setdefault(sample.source, Counter())[NO_BATCH] += 1
-    published = _published(complete, [fingerprints[_network(s)] for s in complete], devices)
+    published = _published(complete, devices)
     sources = np.bincount(published.columns.source, minlength=len(PUBLISHERS)).tolist()
     return Collected(published, dict(zip(PUBLISHERS, sources, strict=True)), left_out)
 
@@ -125,38 +128,44 @@ def _reason(sample: Sample, devices: Mapping[str, Device]) -> str:
     return next((reason for reason, applies in faults.items() if applies), "")
 
 
-def _fingerprints(networks: Iterable[Network], progress: ProgressCallback) -> dict[Network, str]:
-    """Return the fingerprint of each network at its batch; empty where a node pins another."""
+def _fingerprints(
+    networks: Iterable[Network],
+    others: Mapping[GraphFile, Sequence[GraphFile]],
+    progress: ProgressCallback,
+) -> dict[Network, set[str]]:
+    """Return the fingerprints of each network at its batch: one for each way of writing it.
+
+    There is none where a node pins another batch.
+    """
     factors: dict[GraphFile, set[int]] = {}
     for file, factor in networks:
         factors.setdefault(file, set()).add(factor)
-    fingerprints: dict[Network, str] = {}
+    fingerprints: dict[Network, set[str]] = {(f, n): set() for f in factors for n in factors[f]}
     with GraphReader() as reader:
-        for done, (file, wanted) in enumerate(factors.items()):
+        for done, file in enumerate(factors):
             progress(Progress(done, len(factors), file.member or file.path.name))
-            for factor, fingerprint in _at_batches(reader.path_of(file), sorted(wanted)).items():
-                fingerprints[file, factor] = fingerprint
+            for export in (file, *others.get(file, ())):
+                for model in written(read_model(reader.path_of(export))):
+                    for factor in factors[file]:
+                        fingerprints[file, factor] |= _at_batch(model, factor)
     return fingerprints
 
 
-def _at_batches(path: Path, factors: Sequence[int]) -> dict[int, str]:
-    """Return the fingerprint of a file at multiples of its batch; empty where it has none."""
-    model = ingest(path)
-    batch = next((info.shape[0] for info in model.inputs if info.shape), 1)
-    fingerprints = {}
-    for factor in factors:
-        try:
-            graph = model.graph if factor == 1 else ingest(path, batch=batch * factor).graph
-            fingerprints[factor] = graph.fingerprint
-        except InputError:
-            fingerprints[factor] = ""
-    return fingerprints
+def _at_batch(read: ReadModel, factor: int) -> set[str]:
+    """Return the fingerprint of a model at a multiple of its batch, if it has one."""
+    if factor == 1:
+        return {build_model(read, {}, None, {}).graph.fingerprint}
+    shapes = (value.type.tensor_type.shape.dim for value in read.proto.graph.input)
+    batch = next((shape[0].dim_value for shape in shapes if shape), 1)
+    try:
+        return {build_model(read, {}, batch * factor, {}).graph.fingerprint}
+    except InputError:
+        return set()
 
 
-def _published(
-    samples: Sequence[Sample], fingerprints: Sequence[str], devices: Mapping[str, Device]
-) -> Published:
+def _published(complete: Sequence[tuple[Sample, str]], devices: Mapping[str, Device]) -> Published:
     """Join the values of one graph on one target; the source with most of them is taken."""
+    samples, fingerprints = zip(*complete, strict=True)
     names = [_target_name(sample, devices) for sample in samples]
     targets = sorted(set(names))
     numbers = {name: number for number, name in enumerate(targets)}

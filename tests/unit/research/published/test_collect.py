@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import onnx
 import pytest
 
 from predictor.calibration.published import read_published
@@ -13,6 +14,8 @@ from predictor.graph.ingest import ingest
 from predictor.research.published import collect as module
 from predictor.research.published.__main__ import main
 from predictor.research.published.collect import collect
+from predictor.research.sources import GraphFile
+from tests.networks.builder import Builder
 from tests.unit.research.data_folder import write_ncnn, write_timm
 
 DEVICES = {entry.device.id: entry.device for entry in load_device_files()}
@@ -66,6 +69,25 @@ def test_a_batch_has_the_fingerprint_of_the_graph_at_that_batch(data: Path) -> N
     assert published.find(ingest(path).graph.fingerprint, target) is None
 
 
+def test_another_layout_of_a_network_has_its_latencies_too(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours, theirs = data / "ncnn/graphs/resnet50.onnx", data / "ncnn/graphs/other.onnx"
+    b = Builder()
+    b.output(b.node("Relu", [b.conv(b.input("image", [1, 64, 32, 32]), 64, 64, 1)]))
+    onnx.save(b.model(), theirs)
+    others = {GraphFile(ours): [GraphFile(theirs)]}
+    monkeypatch.setattr(module, "other_exports", lambda _: others)
+
+    collected = collect(data, DEVICES)
+
+    for path in (ours, theirs):
+        fingerprint = ingest(path).graph.fingerprint
+        found = collected.published.find(fingerprint, ("rpi5", "ncnn", "fp16", 4))
+        assert (found.latency_ms, found.count) == (50.0, 3)
+    assert collected.counts["ncnn"] == 6
+
+
 def test_what_is_left_out_is_counted(data: Path) -> None:
     found = collect(data, DEVICES)
 
@@ -86,6 +108,9 @@ def test_the_command_writes_the_file_and_prints_the_counts(
 
     assert len(read_published(out).columns.prefix) == 3
     assert "| ncnn | 3 | 1: " in capsys.readouterr().out
+    before = out.read_bytes()
+    assert main(["--data", str(data), "--out", str(out), "--sources", "ncnn"]) == 0
+    assert out.read_bytes() == before
     assert main(["--data", str(tmp_path), "--out", str(out)]) == 2
     assert "no source of whole networks is there" in capsys.readouterr().err
 
