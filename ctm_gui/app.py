@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,6 +29,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         A frozen program that was started as one of its own children returns that one's.
     """
     arguments = sys.argv[1:] if argv is None else list(argv)
+    if argv is None and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        # Until the event loop watches Ctrl+C it ends the process: KeyboardInterrupt within a call
+        # of Qt's would end it by SIGSEGV, or be lost.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     if getattr(sys, "frozen", False):
         # A frozen program has no interpreter beside it: it starts its children as itself.
         served = serve_if_child(arguments)
