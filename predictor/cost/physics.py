@@ -422,7 +422,8 @@ def _sustained(device: Device) -> float | None:
     if peak is None or not (watts and nm) or device.family is not Family.GPU:
         return peak
     needed_w = 2 * peak * _PJ_OF_NANOMETRE * nm * 1e-12
-    return peak * min(1.0, watts / needed_w) ** _OF_POWER
+    kept: float = min(1.0, watts / needed_w) ** _OF_POWER
+    return kept * peak
 
 
 def _products(device: Device, name: str, single: float | None, per_clock: float) -> float:

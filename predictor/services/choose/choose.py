@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from predictor.core.errors import InputError
 from predictor.core.percentiles import Z80
 from predictor.core.records import Device, Measurement
-from predictor.core.run_facts import MEDIAN
+from predictor.core.run_facts import PERCENTILES
 from predictor.graph.model import Model
 from predictor.services.choose.chances import joint_chance
 from predictor.services.choose.choice import Choice
@@ -57,9 +57,7 @@ def choose(
     kept = tuple(own)
     rows = [row_of(model, options, kept, signatures or {}, devices) for model in models]
     limits = budget.limits_ms(rows[0].batch)
-    z, deviation = _held(rows, limits)
-    if budget.percentile != MEDIAN:
-        z, deviation = _held_by_tails(rows, options, budget, z, deviation)
+    z, deviation = _held_by_tails(rows, options, budget, *_held(rows, limits))
     watts = _watts(options)
     memory_mb = np.max([row.memory_bytes for row in rows], axis=0) / _MB
     broken = _broken(budget, rows, watts, memory_mb)
@@ -118,16 +116,19 @@ def _held_by_tails(
 ) -> tuple[Floats, Floats]:
     """Return what :func:`_held` does, with the latency held against the tail where it is known.
 
-    A tail is a factor on P50 with a deviation of its own. It is never likelier to keep the limit.
+    A tail is a factor on P50 with a deviation of its own. It is never likelier to keep the limit
+    than the median is, or a lower tail, which may be surer.
     """
-    ratio, apart = tails_of(options, budget.percentile, rows[0].batch)
-    reach = np.hypot(deviation, np.nan_to_num(apart))
     own, _ = _held(rows, budget.latency_limits(rows[0].batch))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        held = own * deviation / reach - np.log(ratio) / reach
-    # Impossible stays so; NaN where nothing tells of a tail.
-    held = np.where(np.isinf(own), own, held)
-    return np.where(np.isnan(ratio), z, np.fmin(z, held)), reach
+    reach = deviation
+    for percentile in PERCENTILES[1 : PERCENTILES.index(budget.percentile) + 1]:
+        ratio, apart = tails_of(options, percentile, rows[0].batch)
+        reach = np.hypot(deviation, np.nan_to_num(apart))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            held = own * deviation / reach - np.log(ratio) / reach
+        # Impossible stays so; NaN where nothing tells of a tail.
+        z = np.where(np.isnan(ratio), z, np.fmin(z, np.where(np.isinf(own), own, held)))
+    return z, reach
 
 
 def _broken(

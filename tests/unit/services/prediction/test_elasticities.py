@@ -219,7 +219,7 @@ def test_variants_are_predicted_as_they_are(name: str) -> None:
 
 def test_a_latency_at_its_bound_moves_with_the_bound() -> None:
     """Nothing multiplies faster than at the peak; operators move as they are estimated."""
-    facts = {"fp32_tflops": 2.0, "fp16_tflops": 8.0, "dram_bw_gbps": 1000.0}
+    facts = {"fp32_tflops": 7.5, "fp16_tflops": 8.0, "dram_bw_gbps": 1000.0}
     target = make_target(facts, precision=Precision.AMP_FP16)
     graph = make_graph([Op(macs=10**13, read=10**9, written=8)])
     table = blind_engine().predict([graph], [target], {})

@@ -32,7 +32,13 @@ from tests.unit.cost.graphs import Op, make_graph, make_target
 
 OPERATOR = Op(macs=10**7, read=10**5, weights=10**4, written=10**5)
 GRAPHS = {"chain": make_graph([OPERATOR] * 6, output_bytes=10**5)}
-FACTS = {"fp32_tflops": 5.0, "dram_bw_gbps": 100.0, "l2_kb": 512.0, "int8_tops": 20.0, "int4_tops": 9.0}
+FACTS = {
+    "fp32_tflops": 5.0,
+    "dram_bw_gbps": 100.0,
+    "l2_kb": 512.0,
+    "int8_tops": 20.0,
+    "int4_tops": 9.0,
+}
 DEVICE = make_target(FACTS, runtime="pytorch").device
 
 Change = Callable[[PredictionTable, Sequence[OperatorGraph], Sequence[Target]], PredictionTable]
@@ -150,8 +156,11 @@ def test_every_stated_fact_is_varied_alone() -> None:
     target = make_target(
         {
             **FACTS,
-            **{"clock_mhz": 1000.0, "boost_clock_mhz": 1200.0, "core_count": 5.0},
-            **{"tdp_w": 9.0, "process_nm": 6.0},
+            "clock_mhz": 1000.0,
+            "boost_clock_mhz": 1200.0,
+            "core_count": 5.0,
+            "tdp_w": 9.0,
+            "process_nm": 6.0,
         },
         clusters=(Cluster("Big", 2, 2000.0, 8.0), Cluster("Small", 3, 1000.0)),
         family=Family.CPU,
