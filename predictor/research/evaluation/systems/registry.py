@@ -152,6 +152,7 @@ SYSTEMS: Mapping[str, Entry] = MappingProxyType(
             "LeDG-Former without dynamic mix",
             "the same",
             "LeDG-Former whose sons, fathers and grandfathers count the same.",
+            seeds=3,
             is_variant=True,
         ),
         "ledg-former-random": Entry(
@@ -159,6 +160,7 @@ SYSTEMS: Mapping[str, Entry] = MappingProxyType(
             "LeDG-Former with a random encoder",
             "the same",
             "LeDG-Former whose sentence encoder has random weights.",
+            seeds=3,
             is_variant=True,
         ),
     }
