@@ -166,6 +166,15 @@ class FittedEstimate:
             deviation[mine] = np.sqrt(variance + SHAPE.network**2)
         return Predicted(logs, deviation)
 
+    def with_evidence(self, rows: Rows) -> FittedEstimate:
+        """Return the estimate that has measurements of further silicon as evidence."""
+        return replace(self, evidence=self.evidence.joined(self.evidence_of(rows)))
+
+    def of_measured(self, rows: Rows) -> Rows:
+        """Return those of some rows whose target there is evidence of."""
+        distinct, place = np.unique(self.judged.target[rows], return_inverse=True)
+        return rows[np.array(self.evidence.have(self.keys.take(distinct)), np.bool_)[place]]
+
     def evidence_of(self, train: Rows) -> Evidence:
         """Return the deviations of the targets of some measurements, each network counted once."""
         judged = self.judged

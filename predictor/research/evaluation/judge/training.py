@@ -6,7 +6,7 @@ The record is of silicon, or of devices, left out: intervals are as wide as they
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -28,7 +28,7 @@ from predictor.research.evaluation.judge.estimate import EstimateEngine
 from predictor.research.evaluation.judge.figures import of_silicon
 from predictor.research.evaluation.judge.folds import Fold, device_folds, silicon_folds
 from predictor.research.evaluation.judge.groups import Floats, Numbers, medians, numbered
-from predictor.research.evaluation.judge.judged import Judged, Rows, judged_of
+from predictor.research.evaluation.judge.judged import Judged, judged_of
 from predictor.research.evaluation.judge.kept_answers import Answered, KeptAnswers
 from predictor.research.training.files import write_card
 
@@ -101,20 +101,16 @@ def _answered(
     fitted = engine.fit(judged, fold.train)
     answers = [Answered(name, fold.rows, fitted.predict(fold.rows, {}))]
     if name == "unseen":
-        answers += [
-            Answered(setting, other, fitted.predict(other, by_target(judged, read)))
-            for setting, read, other in _some_measured(judged, fold, seed)
-        ]
+        for k in KS:
+            for read, other in few_measured(judged, fold, k, 1, seed):
+                predicted = fitted.predict(other, by_target(judged, read))
+                answers.append(Answered("probed", other, predicted))
+        for read, other in few_measured(judged, fold, _MANY, 1, seed):
+            # As what ships has them: of a published target it keeps no more than level and shape.
+            shipped = fitted.with_evidence(read)
+            asked = shipped.of_measured(other)
+            answers.append(Answered("measured", asked, shipped.predict(asked, {})))
     return answers
-
-
-def _some_measured(judged: Judged, fold: Fold, seed: int) -> Iterator[tuple[str, Rows, Rows]]:
-    """Yield measurements of a fold's targets to learn from, and others to ask, by setting."""
-    for k in KS:
-        for read, other in few_measured(judged, fold, k, 1, seed):
-            yield "probed", read, other
-    for read, other in few_measured(judged, fold, _MANY, 1, seed):
-        yield "measured", read, other
 
 
 def estimate_of_data(

@@ -43,7 +43,8 @@ _GOAL: Final = """\
 Goal for the product: under NeuSight on each unseen card (H100 6.1 %, L4 14.6 %). Rows of these
 cards are kept aside, so this command cannot print them. What it can: against NeuSight's printed
 errors on the cards that are here, which NeuSight was trained on and the product was not, the
-product is lower on {better}. What was tried for it: [decision 0016](../decisions/0016-physics.md)."""
+product is lower on {better}. What was tried for it stands in
+[decision 0016](../decisions/0016-physics.md)."""
 
 _SPACES: Final = """\
 FBNet, the four partitions of the paper: 17 pairs of partition and test device, mean relative error

@@ -351,14 +351,18 @@ def test_settings_with_measured_networks_have_records_of_their_own() -> None:
         make_graph([Op(macs=10**8 * (1 + n), read=10**6 * (1 + n % 4), written=10**6)])
         for n in range(15)
     ]
-    tracks = train_estimate(corpus_of(9, slow=np.linspace(1, 3, 9).tolist(), networks=networks))
+    corpus = corpus_of(9, slow=np.linspace(1, 3, 9).tolist(), networks=networks)
+    estimate = train_estimate(corpus)
 
-    assert set(tracks.tracks) == {"unseen", "near", "measured", "probed"}
+    assert set(estimate.tracks) == {"unseen", "near", "measured", "probed"}
     records = {
-        name: tracks.tracks[name]["nvidia x pytorch"] for name in ("unseen", "measured", "probed")
+        name: estimate.tracks[name]["nvidia x pytorch"] for name in ("unseen", "measured", "probed")
     }
     assert all(record.silicon == 9 for record in records.values())
-    assert records["measured"].spread <= records["probed"].spread < records["unseen"].spread
+    assert max(records["measured"].spread, records["probed"].spread) < records["unseen"].spread
+    # A factor on the deviation that the target has in what ships.
+    shipped = estimate.predict(networks[0], estimate.of(corpus.targets[:1]))
+    assert records["measured"].spread == pytest.approx(shipped.deviation[0], rel=0.1)
     assert records["probed"].error < 0.5 * records["unseen"].error
     for record in records.values():
         assert 0 < record.spread < 1
@@ -513,7 +517,6 @@ def test_an_interrupted_training_leaves_the_checkpoint_as_it_was(
     data: Path,
     checkpoint: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
 ) -> None:
     before = {path.name: path.read_bytes() for path in checkpoint.iterdir()}
 
@@ -522,7 +525,7 @@ def test_an_interrupted_training_leaves_the_checkpoint_as_it_was(
 
     monkeypatch.setattr(EstimateEngine, "fit", interrupt)
 
-    assert train(data, checkpoint) == CancelledError.exit_code
+    with pytest.raises(KeyboardInterrupt):
+        train(data, checkpoint)
 
-    assert capsys.readouterr().err.splitlines()[-1] == "ctm: cancelled."
     assert {path.name: path.read_bytes() for path in checkpoint.iterdir()} == before
