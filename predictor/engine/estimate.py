@@ -205,6 +205,12 @@ class Estimate:
         for place in twins.tolist():
             if place not in mine:
                 _, widths[place] = records_of[place]["measured"]
+        # The user's measurements never make a published target less sure.
+        asked = [targets[place] for place in mine]
+        for place, is_published in zip(mine, self.have_measured(asked), strict=True):
+            if is_published:
+                _, published = records_of[place]["measured"]
+                widths[place] = min(widths[place], published, key=lambda track: track.wide80)
         is_known = known.nearness > 0
         is_known[list(mine)] = True
         context, contexts = self.operators.contexts(targets, np.where(is_known, 1.0, CAUTION))

@@ -110,7 +110,7 @@ def test_the_measurement_asks_for_the_wizard_with_its_device_ticked(
 ) -> None:
     limit(qtbot, window, view, latency=1000.0, power=15.0)
     best_ms = min(o.prediction.latency_ms or 1e6 for o in view.table.grid_model.grid.options)
-    limit(qtbot, window, view, latency=best_ms / 2)
+    limit(qtbot, window, view, latency=best_ms / 1.2)
     chosen = window.central.choice.chosen
     assert chosen is not None
     settling = chosen.choice.settling
