@@ -50,8 +50,8 @@ _SPACES: Final = """\
 FBNet, the four partitions of the paper: 17 pairs of partition and test device, mean relative error
 in %, on 500 unseen architectures after k samples of the device. All have the same probes. In
 brackets: pairs where the method is surely worse ▲ and better ▼ than CloserToMe, by Wilcoxon's
-signed-rank test over draws, corrected by Holm ([table 1](nas-table1.md),
-[the systems beside each other](nas-systems.md)). LeDG-Former and TLP are not run here."""
+signed-rank test over draws, corrected by Holm ([the systems beside each
+other](nas-systems.md)). LeDG-Former and TLP are not run here."""
 
 
 _PRECISION: Final = """\

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import time
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar, cast
 
 import numpy as np
 
 from predictor.core.errors import InputError
-from predictor.core.files import replaced
+from predictor.core.files import read_text, replaced, write_text
 from predictor.core.progress import CancelToken, Progress, ProgressCallback, no_progress
 from predictor.research.evaluation.judge.asked import Answers, by_target, few_measured
 from predictor.research.evaluation.judge.engines import FittedEngine
@@ -23,6 +24,7 @@ from predictor.research.evaluation.systems.field import Field
 from predictor.research.evaluation.systems.registry import SYSTEMS, system_named
 from predictor.research.evaluation.systems.system import System
 
+T = TypeVar("T")
 KS: Final = (0, 3, 8)
 DRAWS: Final = 3
 _ROOM: Final = Path(__file__).parent
@@ -151,9 +153,7 @@ def kept(path: Path, unit: Unit, answer: Callable[[], Finished] | None) -> Finis
             with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
                 return _read(unit, arrays)
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-            raise InputError(
-                str(path), "it is damaged: its writing was cut off", "remove it"
-            ) from error
+            raise _damaged(path) from error
     if answer is None:
         return None
     result = answer()
@@ -161,6 +161,30 @@ def kept(path: Path, unit: Unit, answer: Callable[[], Finished] | None) -> Finis
     with replaced(path) as partial, partial.open("wb") as stream:
         np.savez_compressed(stream, allow_pickle=False, **_written(result))
     return result
+
+
+def kept_document(path: Path, answer: Callable[[], T] | None) -> T | None:
+    """Return a kept JSON document, else that of ``answer``, which is then kept.
+
+    Raises:
+        InputError: the file is damaged.
+        HostError: it cannot be written.
+    """
+    if path.exists():
+        try:
+            return cast("T", json.loads(read_text(path)))
+        except ValueError as error:
+            raise _damaged(path) from error
+    if answer is None:
+        return None
+    result = answer()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_text(path, json.dumps(result, indent=1, allow_nan=False) + "\n")
+    return result
+
+
+def _damaged(path: Path) -> InputError:
+    return InputError(str(path), "it is damaged: its writing was cut off", "remove it")
 
 
 def _read(unit: Unit, arrays: np.lib.npyio.NpzFile) -> Finished:

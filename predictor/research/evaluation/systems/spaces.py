@@ -1,4 +1,4 @@
-"""Figures of search spaces, from the documents that ``ctm evaluate nas`` wrote."""
+"""Figures of search spaces, from the document that ``ctm evaluate nas`` wrote."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ from predictor.core.errors import InputError
 from predictor.core.files import read_text
 
 Entry = dict[str, Any]
-# Documents and the methods that are taken from each; all have the same partitions and probes.
-DOCUMENTS: Final[Mapping[str, tuple[str, ...]]] = {
-    "nas-table1.json": ("closertome", "constant", "flops", "nn-meter", "lad", "brp", "flat"),
-    "nas-systems.json": ("nnlp", "esm", "litepred", "alcop"),
-}
+DOCUMENT: Final = "nas-systems.json"
+# What is said of each method, in the order of the page.
 NOTES: Final[Mapping[str, str]] = {
+    "closertome": "kernel features with a posterior",
     "constant": "median of the samples",
     "flops": "a power of the MACs",
     "nn-meter": "regressions by kind of kernel, fitted to whole networks",
@@ -27,34 +25,30 @@ NOTES: Final[Mapping[str, str]] = {
     "esm": "counts of choices by stage, 500 architectures balanced over latency",
     "litepred": "nearest of a pool of nn-Meter regressions, fine-tuned",
     "alcop": "boosted trees on the roofline, then on the mean train device",
-    "closertome": "kernel features with a posterior",
 }
 _SURE: Final = 0.05
 
 
 def space_entry(folder: Path) -> Entry:
-    """Return the figures of the methods whose documents stand in a folder.
+    """Return the figures of the methods from the document in a folder, none where it is missing.
 
     Raises:
-        InputError: a document is damaged.
+        InputError: the document is damaged.
     """
-    methods: list[Entry] = []
-    missing: list[str] = []
-    ks: list[int] = []
-    for name, wanted in DOCUMENTS.items():
-        path = folder / name
-        if not path.exists():
-            missing.append(name)
-            continue
-        try:
-            document = json.loads(read_text(path))
-            ks = document["plan"]["ks"]
-            methods += [_method(document, each) for each in wanted]
-        except (ValueError, KeyError, StopIteration) as error:
-            raise InputError(
-                str(path), "it is damaged: its writing was cut off", "write it again"
-            ) from error
-    return {"ks": ks, "methods": methods, "missing": missing}
+    path = folder / DOCUMENT
+    if not path.exists():
+        return {"ks": [], "methods": [], "missing": [DOCUMENT]}
+    try:
+        document = json.loads(read_text(path))
+        return {
+            "ks": document["plan"]["ks"],
+            "methods": [_method(document, each) for each in NOTES],
+            "missing": [],
+        }
+    except (ValueError, KeyError, StopIteration) as error:
+        raise InputError(
+            str(path), "it is damaged: its writing was cut off", "write it again"
+        ) from error
 
 
 def _method(document: Mapping[str, Any], name: str) -> Entry:

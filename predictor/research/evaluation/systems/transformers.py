@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import time
 import timeit
 from collections.abc import Callable, Mapping, Sequence
@@ -13,8 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from predictor.core.errors import InputError
-from predictor.core.files import MAX_TEXT_BYTES, read_bytes, write_text
+from predictor.core.files import MAX_TEXT_BYTES, read_bytes
 from predictor.research.evaluation.judge.groups import Floats
 from predictor.research.evaluation.systems.arithmetic import wave_scale
 from predictor.research.evaluation.systems.field import Field
@@ -26,7 +24,7 @@ from predictor.research.evaluation.systems.operator_data import (
     read_data,
 )
 from predictor.research.evaluation.systems.registry import PRODUCT, SYSTEMS
-from predictor.research.evaluation.systems.run import Finished
+from predictor.research.evaluation.systems.run import Finished, kept_document
 from predictor.research.evaluation.systems.utilisation import NeuSight
 from predictor.research.sources.aliases import read_aliases
 
@@ -125,20 +123,11 @@ def _kept(data: Path, tables: NeuSightData, work: Path, *, may_train: bool) -> l
     for name in _CODE:
         digest.update((_ROOM / f"{name}.py").read_bytes())
     path = work / f"neusight-{digest.hexdigest()[:12]}.json"
-    if path.exists():
-        try:
-            kept: list[Entry] = json.loads(path.read_text("utf-8"))
-        except ValueError as error:
-            raise InputError(
-                str(path), "it is damaged: its writing was cut off", "remove it"
-            ) from error
-        return kept
-    if not may_train:
-        return []
-    result = [_left_out(tables), _in_training(tables)]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_text(path, json.dumps(result, indent=1, allow_nan=False) + "\n")
-    return result
+
+    def trained() -> list[Entry]:
+        return [_left_out(tables), _in_training(tables)]
+
+    return kept_document(path, trained if may_train else None) or []
 
 
 def own_field(data: NeuSightData, trained: Sequence[Entry]) -> Entry:

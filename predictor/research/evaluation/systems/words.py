@@ -8,7 +8,6 @@ silicon of the asked level is left out once more.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,8 +16,6 @@ from typing import Any, Final
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingRegressor
 
-from predictor.core.errors import InputError
-from predictor.core.files import write_text
 from predictor.devices.architectures import architecture_id
 from predictor.research.evaluation.judge.asked import Answers
 from predictor.research.evaluation.judge.figures import of_silicon
@@ -27,7 +24,7 @@ from predictor.research.evaluation.judge.groups import Floats, Numbers, medians,
 from predictor.research.evaluation.systems.field import Field
 from predictor.research.evaluation.systems.figures import joined, judged_classes
 from predictor.research.evaluation.systems.registry import PRODUCT
-from predictor.research.evaluation.systems.run import Finished
+from predictor.research.evaluation.systems.run import Finished, kept_document
 from predictor.research.nas.benchmark.significance import holm, signed_rank_test
 
 Entry = dict[str, Any]
@@ -63,20 +60,11 @@ def words_entry(
     digest = hashlib.sha256(answers.log_ms.tobytes() + answers.rows.tobytes())
     digest.update(Path(__file__).read_bytes())
     path = work / f"words-{digest.hexdigest()[:12]}.json"
-    if path.exists():
-        try:
-            kept: Entry = json.loads(path.read_text("utf-8"))
-        except ValueError as error:
-            raise InputError(
-                str(path), "it is damaged: its writing was cut off", "remove it"
-            ) from error
-        return kept
-    if not may_train:
-        return None
-    result = corrected(field, answers, _columns(field))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_text(path, json.dumps(result, indent=1, allow_nan=False) + "\n")
-    return result
+
+    def trained() -> Entry:
+        return corrected(field, answers, _columns(field))
+
+    return kept_document(path, trained if may_train else None)
 
 
 def _columns(field: Field) -> dict[str, Floats]:

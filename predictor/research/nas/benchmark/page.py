@@ -48,7 +48,7 @@ before training and are the same in every draw."""
 _TRAINED_LATE = """\
 A method whose signature is a vector has a network for each k. It is trained in the first trial with
 that k, and its time is among the seconds of the trials."""
-_SLOWER = "LAD, BRP and FLAT, with the same probes, stand on [a page of their own]({page})."
+_SLOWER = "LAD, BRP and FLAT, with the same probes, stand on [a page of their own](nas-figure3.md)."
 _NOT_RUN = """\
 Latencies of a search space are of whole networks, so systems that read more keep a line without
 figures. [The field side by side](systems.md) asks them where their data are.
@@ -231,9 +231,8 @@ def _figure3(document: Document) -> list[str]:
     ]
 
 
-def _systems(document: Document, slower: str) -> list[str]:
-    """Return the parts of a page beside that of the slower systems."""
-    return [_SLOWER.format(page=slower), *_table1(document), "## Not run here", _NOT_RUN]
+def _systems(document: Document) -> list[str]:
+    return [*_table1(document), "## Not run here", _NOT_RUN]
 
 
 def _shares(document: Document) -> list[str]:
@@ -352,11 +351,12 @@ def _top(document: Document) -> int:
 _BODIES: Mapping[str, Callable[[Document], list[str]]] = MappingProxyType(
     {
         "table1": _table1,
-        "systems": lambda document: _systems(document, "nas-table1.md"),
+        "systems": _systems,
         "systems-nasbench201": lambda document: [
             *_shares(document),
             _OTHER_DEVICES,
-            *_systems(document, "nas-figure3.md"),
+            _SLOWER,
+            *_systems(document),
         ],
         "figure3": _figure3,
         "figure4": _figure4,

@@ -14,7 +14,7 @@ from predictor.research.evaluation.systems.document import compare
 from predictor.research.evaluation.systems.figures import entries
 from predictor.research.evaluation.systems.page import page
 from predictor.research.evaluation.systems.plot import write_plot
-from predictor.research.evaluation.systems.run import run, units_of
+from predictor.research.evaluation.systems.run import kept_document, run, units_of
 from predictor.research.evaluation.systems.spaces import space_entry
 from predictor.research.evaluation.systems.transformers import transformer_entry
 from tests.unit.research.evaluation.systems.small_field import small_field
@@ -79,7 +79,7 @@ def test_the_page_has_every_system_and_what_it_leaves_open(tmp_path: Path) -> No
     assert text.count("PM2Lat's form") >= 2
     assert "## What each leaves open" in text
     assert "no other length was run" in text
-    assert "Not there: nas-table1.json, nas-systems.json" in text
+    assert "Not there: nas-systems.json" in text
 
 
 def test_a_half_written_answer_is_refused_in_one_sentence(tmp_path: Path) -> None:
@@ -91,8 +91,19 @@ def test_a_half_written_answer_is_refused_in_one_sentence(tmp_path: Path) -> Non
         document(tmp_path)
 
 
+def test_a_half_written_document_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "work" / "words.json"
+
+    assert kept_document(path, None) is None
+    assert kept_document(path, lambda: [1.5]) == [1.5]
+    assert kept_document(path, None) == [1.5]
+    path.write_text("[1.")
+    with pytest.raises(InputError, match="cut off"):
+        kept_document(path, lambda: [1.5])
+
+
 def test_a_half_written_document_of_search_spaces_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "nas-table1.json").write_text('{"plan": {"ks": [5')
+    (tmp_path / "nas-systems.json").write_text('{"plan": {"ks": [5')
 
     with pytest.raises(InputError, match="cut off"):
         space_entry(tmp_path)
