@@ -17,7 +17,7 @@ from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
 from ctm_gui.undo import UndoStep
 from predictor.core.errors import CancelledError, CtmError
 from predictor.core.progress import CancelToken, Progress
-from predictor.core.records import DynamicDimension
+from predictor.core.tensors import DynamicDimension
 from predictor.core.text import plural, printable
 from predictor.services.models.batches import read_at
 from predictor.services.models.ingestion import IngestionWorker, Model

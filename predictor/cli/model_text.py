@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 
 from predictor.cli.tables import render_table
-from predictor.core.records import TensorInfo
+from predictor.core.tensors import TensorInfo
 from predictor.core.text import printable, shortened
 from predictor.core.units import format_bytes, format_count
 from predictor.core.wording import shape_text

@@ -438,33 +438,6 @@ def adaptation_by(*, fine_tuned: bool, by_operators: bool) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class DynamicDimension:
-    """A dimension of a model's input that the file leaves open.
-
-    Attributes:
-        name: the file's name for it (``batch``), or ``input:axis`` where it has none.
-        value: that it is bound to now.
-        default: that it is bound to unless the user says otherwise.
-        reason: for this default, in a few words.
-    """
-
-    name: str
-    value: int
-    default: int
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class TensorInfo:
-    """An input or output of a model: its dims as in the file, and as bound."""
-
-    name: str
-    dtype: str
-    declared: tuple[int | str, ...]
-    shape: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Measurement:
     """One measured latency of one graph on one target.
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 import onnx
 
 from predictor.core.errors import InputError
-from predictor.core.records import DynamicDimension
+from predictor.core.tensors import DynamicDimension
 from predictor.core.text import shortened
 from predictor.graph.model import LEADING_BATCH, NAMED_BATCH
 

@@ -9,7 +9,7 @@ import onnx
 import onnx.inliner
 
 from predictor.core.errors import InputError
-from predictor.core.records import TensorInfo
+from predictor.core.tensors import TensorInfo
 from predictor.graph.assembly import assemble
 from predictor.graph.binding import InputBinding
 from predictor.graph.cleanup import (

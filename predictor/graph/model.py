@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from predictor.core.records import DynamicDimension, TensorInfo
+from predictor.core.tensors import DynamicDimension, TensorInfo
 
 if TYPE_CHECKING:  # numpy comes with it; a command starts its worker before it loads numpy
     from predictor.graph.operator_graph import OperatorGraph

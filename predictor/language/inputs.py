@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from predictor.core.records import TensorInfo
+from predictor.core.tensors import TensorInfo
 from predictor.graph.model import Model
 
 _IDS = re.compile(r"(^|[._/])((decoder_)?input_ids|tokens?|ids)$")

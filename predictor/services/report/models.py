@@ -9,8 +9,8 @@ from operator import itemgetter
 
 import numpy as np
 
-from predictor.core.records import TensorInfo
 from predictor.core.report import Block, Bullets, Cell, Facts, Heading, Section, SectionId
+from predictor.core.tensors import TensorInfo
 from predictor.core.text import plural
 from predictor.core.units import format_bytes, format_count
 from predictor.core.wording import shape_text, shown

@@ -10,16 +10,15 @@ from predictor.core.records import (
     Cluster,
     Configuration,
     Device,
-    DynamicDimension,
     Measurement,
     Precision,
     Prediction,
     Signature,
     Target,
     TargetId,
-    TensorInfo,
 )
 from predictor.core.runtimes import RUNTIMES
+from predictor.core.tensors import DynamicDimension, TensorInfo
 
 ALL_CORES = Configuration("onnxruntime", Precision.AMP_FP16, 0, 8)
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from predictor.core.records import DynamicDimension, TensorInfo
+from predictor.core.tensors import DynamicDimension, TensorInfo
 from predictor.graph.model import Model
 from predictor.graph.operator_graph import ARRAYS
 from tests.unit.cost.graphs import Op, make_graph

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from predictor.core.records import Device, DynamicDimension, Prediction, TensorInfo
+from predictor.core.records import Device, Prediction
+from predictor.core.tensors import DynamicDimension, TensorInfo
 from predictor.graph.model import Model
 from predictor.services.prediction.predict import predict
 from tests.unit.cost.graphs import Op, make_graph, make_target

@@ -17,8 +17,8 @@ from predictor.core.records import (
     Precision,
     Prediction,
     Target,
-    TensorInfo,
 )
+from predictor.core.tensors import TensorInfo
 from predictor.core.verdict import budget_probability
 from predictor.graph.model import Model
 from predictor.graph.operator_graph import OperatorFlag

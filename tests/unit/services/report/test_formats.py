@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from predictor.core.errors import HostError, InputError
-from predictor.core.records import DynamicDimension
 from predictor.core.report import BarChart, Report
+from predictor.core.tensors import DynamicDimension
 from predictor.graph.model import NAMED_BATCH
 from predictor.services.report.build import build_report
 from predictor.services.report.files import (
