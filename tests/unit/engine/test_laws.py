@@ -36,6 +36,8 @@ from tests.unit.engine.estimates import (
 
 unhurried = settings(deadline=None, max_examples=25)
 EXACT = 1e-9
+# Of numbers of the network, which is in single precision: a row's place in a product may count.
+SINGLE = 1e-6
 ROUNDED = 1e-6
 
 _FLOATS = ("fp32_tflops", "fp16_tflops", "bf16_tflops")
@@ -352,7 +354,7 @@ def test_equal_operators_of_a_network_cost_the_same(name: str) -> None:
     for place in np.flatnonzero(np.isfinite(table.latency_ms[0])).tolist():
         latency_ms = shipped_engine().explain(graph, chosen[place]).latency_ms
         for group in groups:
-            assert latency_ms[group] == pytest.approx(latency_ms[group[0]], rel=EXACT)
+            assert latency_ms[group] == pytest.approx(latency_ms[group[0]], rel=SINGLE)
 
 
 @unhurried
@@ -366,7 +368,7 @@ def test_a_network_of_equal_parts_takes_as_long_in_each(
 
     latency_ms = blind_engine().explain(graph, target).latency_ms.reshape(times, -1)
 
-    assert latency_ms == pytest.approx(np.tile(latency_ms[0], (times, 1)), rel=EXACT)
+    assert latency_ms == pytest.approx(np.tile(latency_ms[0], (times, 1)), rel=SINGLE)
 
 
 # --- 4: batches and shorter networks ---
