@@ -11,6 +11,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QLinearGradient, QPainte
 
 from ctm_gui.attention.map import Cell, MapLayout
 from ctm_gui.widgets.axes import AT_LEFT, AT_RIGHT, SELECTED_ALPHA, PaintedAxis, faded
+from ctm_gui.widgets.elision import elided_path
 from ctm_gui.widgets.geometry import shared_widths
 from ctm_gui.widgets.theme import LIGHT, Theme
 from predictor.core.wording import percent, shown
@@ -19,7 +20,6 @@ _TITLE_PX = 22
 _LABELS_PX = (40, 150)
 _BAR_PX = 54
 _END = Qt.TextElideMode.ElideRight
-_START = Qt.TextElideMode.ElideLeft  # paths differ at their ends
 # Of the maps of a network, and of those that are shares of time.
 _TITLES = (
     ("Operators look at metrics", "Metrics look at operators"),
@@ -91,7 +91,7 @@ class RowNames(PaintedAxis):
         widths = shared_widths(natural, inner.width() - 8, 0.0)
         name_px, kind_px = widths
         name, kind = (
-            text if width >= full else metrics.elidedText(text, _START, width)
+            text if width >= full else elided_path(metrics, text, width)
             for text, full, width in zip((name, kind), natural, widths, strict=True)
         )
         painter.setPen(QColor(state.theme.text))

@@ -13,7 +13,14 @@ from predictor.core.records import Basis, Prediction
 from predictor.core.text import plural
 from predictor.core.units import LatencyUnit
 from predictor.core.verdict import budget_probability, likelihood
-from predictor.core.wording import batch_of, interval_in_unit, latency_text, number, shown
+from predictor.core.wording import (
+    batch_of,
+    interval_in_unit,
+    latency_text,
+    model_name,
+    number,
+    shown,
+)
 
 # More models than this are summed up instead of answered one by one.
 _MODELS_ANSWERED = 3
@@ -53,7 +60,7 @@ class _Answer:
         rows = np.flatnonzero(self.columns.model == self.model)
         numbers = rows[~np.isnan(latency_ms[rows])]
         numbers = numbers[np.argsort(latency_ms[numbers], kind="stable")]
-        name = shown(self.columns.models[self.model].removesuffix(".onnx"))
+        name = model_name(self.columns.models[self.model])
         if not numbers.size:
             return f"{name}: {no_number(self._prediction(rows[0]))}"
         if self.columns.is_lower_limit[numbers].any():

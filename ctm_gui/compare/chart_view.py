@@ -39,12 +39,13 @@ from ctm_gui.compare.columns import ComparisonColumns, target_groups
 from ctm_gui.compare.words import details
 from ctm_gui.widgets.axes import PaintedAxis, PixelItem, ValueAxis
 from ctm_gui.widgets.basic import vbox
+from ctm_gui.widgets.elision import elided_apart
 from ctm_gui.widgets.geometry import shared_widths
 from ctm_gui.widgets.plots import RowPlot
 from ctm_gui.widgets.theme import LIGHT, Theme
 from predictor.core.columns import axis_title
 from predictor.core.units import LatencyUnit
-from predictor.core.wording import number
+from predictor.core.wording import model_name, number
 
 _LEGEND_PX = 26
 _BUDGET_TEXT_PX = 16
@@ -83,7 +84,7 @@ class LegendAxis(PaintedAxis):
 
     def _entries(self, painter: QPainter, room: QRectF) -> None:
         layout, metrics = self._state.layout, QFontMetricsF(self._state.font)
-        names = layout.models if len(layout.models) > 1 else ()
+        names = list(map(model_name, layout.models)) if len(layout.models) > 1 else []
         entries: list[tuple[str, Callable[[QRectF], None]]] = [
             (name, partial(self._swatch, painter, series)) for series, name in enumerate(names)
         ]
@@ -92,16 +93,17 @@ class LegendAxis(PaintedAxis):
         # Names of models give way, the words for the marks do not.
         fixed_px = (_SWATCH_PX + 6 + _ENTRY_GAP_PX) * len(entries) + sum(natural[len(names) :])
         widths = shared_widths(natural[: len(names)], room.width() - fixed_px, 32.0)
+        texts = elided_apart(metrics, names, widths) + [text for text, _ in entries[len(names) :]]
         widths += natural[len(names) :]
         x = room.left()
-        for (text, draw), width in zip(entries, widths, strict=True):
+        for (_, draw), text, width in zip(entries, texts, widths, strict=True):
             draw(QRectF(x, room.center().y() - 5, _SWATCH_PX, 10))
             x += _SWATCH_PX + 6
             painter.setPen(QColor(self._state.theme.muted))
             painter.drawText(
                 QRectF(x, room.top(), width, room.height()),
                 Qt.AlignmentFlag.AlignVCenter,
-                metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, width),
+                text,
             )
             x += width + _ENTRY_GAP_PX
 

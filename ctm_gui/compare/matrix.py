@@ -20,7 +20,7 @@ from ctm_gui.widgets.grid import Column, Grid, number_column, text_column
 from ctm_gui.widgets.ordering import FloatArray, IndexArray
 from predictor.core.columns import no_number
 from predictor.core.errors import CtmError
-from predictor.core.text import capitalised, plural, shortened
+from predictor.core.text import capitalised, plural, shortened_apart
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import (
     NOTHING,
@@ -28,6 +28,7 @@ from predictor.core.wording import (
     change_text,
     interval_text,
     latency_text,
+    model_name,
     number,
     shown,
     signed,
@@ -327,9 +328,18 @@ class MatrixGrid(Grid):
         """Latency over the baseline's, float64 [M, T]."""
         return self.matrix.differences.ratio.reshape(self.matrix.latency_ms.shape)
 
+    @cached_property
+    def _short_names(self) -> list[str]:
+        """Short names of the models."""
+        names = [model_name(compared.label) for compared in self.matrix.models]
+        return shortened_apart(names, _TITLE_LETTERS)
+
     def _of_model(self, model: int) -> Column:
-        matrix, label = self.matrix, self.matrix.models[model].label
-        title = shortened(label.removesuffix(".onnx"), _TITLE_LETTERS)
+        matrix, label, title = (
+            self.matrix,
+            self.matrix.models[model].label,
+            self._short_names[model],
+        )
         mark = BASELINE_MARK if model == matrix.baseline else ""
         return Column(
             f"model {model}",

@@ -15,6 +15,7 @@ from ctm_gui.widgets.axes import ValueAxis, faded
 from ctm_gui.widgets.geometry import nearest_point
 from ctm_gui.widgets.plots import PointPlot
 from predictor.core.columns import axis_title
+from predictor.core.wording import model_name
 
 _RADIUS_PX = 5.5
 _REACH_PX = 14.0
@@ -174,11 +175,14 @@ class ParetoPlot(PointPlot):
             lines += _segments(
                 [end for w in self._whisker(points, model) for end in (w.p1(), w.p2())]
             )
+        metrics = QFontMetricsF(self.font())
         for model in sorted(placed, key=lambda m: not points.front[m]):
-            text = points.labels[model]
-            # Rather across a line than not at all.
-            room = self._room(text, rect, self._pixel(model), taken + lines)
-            room = room or self._room(text, rect, self._pixel(model), taken)
+            name, point = model_name(points.labels[model]), self._pixel(model)
+            short = metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, rect.width() / 3)
+            # Rather across a line than not at all, and rather in part.
+            tries = ((name, taken + lines), (name, taken), (short, taken))
+            rooms = ((text, self._room(text, rect, point, near)) for text, near in tries)
+            text, room = next((each for each in rooms if each[1] is not None), ("", None))
             if room is None:
                 continue
             taken.append(room)

@@ -23,7 +23,7 @@ from ctm_gui.compare.pareto import (
     trade_off_sentence,
 )
 from ctm_gui.compare.pareto_plot import ParetoPlot
-from ctm_gui.widgets.basic import STRETCH, button, combo_box, hbox, label, named, splitter, vbox
+from ctm_gui.widgets.basic import button, combo_box, hbox, label, named, splitter, vbox
 from ctm_gui.widgets.save_plot import ask_and_save
 from ctm_gui.widgets.table_view import GridView, copy_button
 from ctm_gui.widgets.theme import Theme
@@ -117,19 +117,19 @@ class ParetoView(QWidget):
     def _arrange(self) -> None:
         controls = hbox(
             named("Ta&rget", self.target_box),
-            self.target_box,
+            (self.target_box, 1),
             8,
             named("S&core", self.name_box),
             self.name_box,
             8,
             self.higher_box,
             self.log_box,
-            STRETCH,
+            8,
             copy_button(self.table),
             self.save_button,
         )
         parts = splitter(
-            Qt.Orientation.Horizontal, self.plot, self.table, sizes=(380, 540), stretch=(3, 2)
+            Qt.Orientation.Horizontal, self.plot, self.table, sizes=(480, 520), stretch=(3, 2)
         )
         vbox(self.summary, controls, (parts, 1), of=self, margins=0)
 

@@ -12,7 +12,7 @@ from ctm_gui.tasks.serial import SerialWorker, Task
 from predictor.core.errors import CtmError
 from predictor.core.records import Device
 from predictor.core.units import LatencyUnit
-from predictor.core.wording import batch_of, latency_text, shown
+from predictor.core.wording import batch_of, latency_text, model_name
 
 _TYPING_MS = 150
 _MODELS_NAMED = 3
@@ -101,6 +101,6 @@ def live_words(comparison: Comparison, unit: LatencyUnit) -> str:
     for row in rows[:_MODELS_NAMED]:
         batch = batch_of(row.prediction.configuration)
         latency = latency_text(row.prediction.latency_ms, unit, batch)
-        parts.append(f"{shown(row.model_label)} {latency}")
+        parts.append(f"{model_name(row.model_label)} {latency}")
     more = len(rows) - _MODELS_NAMED
     return " · ".join([*parts, f"{more} more"] if more > 0 else parts)

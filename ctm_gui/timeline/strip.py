@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -48,6 +49,15 @@ class Bars:
     right_px: FloatArray
     columns: IndexArray
     bound: IndexArray
+
+
+def module_forms(module: Module) -> Iterator[str]:
+    """Yield a module's name, and its number alone where it has one: ``layer1.0``, ``.0``."""
+    name = shown(module.path[-1])
+    yield name
+    _, dot, number = name.rpartition(".")
+    if number.isdigit():
+        yield dot + number
 
 
 class Strip:
@@ -225,6 +235,13 @@ class Strip:
         """Return an operator's name, or its type where it has none."""
         table = self.explained.table
         return shown(table.names[operator] or table.op_types[operator])
+
+    def name_forms(self, operator: int) -> Iterator[str]:
+        """Yield an operator's name, its last two parts, and its type."""
+        name = self.name(operator)
+        yield name
+        yield "/".join(name.split("/")[-2:])
+        yield shown(self.explained.table.op_types[operator])
 
     def details(self, operator: int, unit: LatencyUnit) -> str:
         """Return the lines that hovering over an operator shows."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QPainter, QPen
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from ctm_gui.operators.rows import BOUND_TYPES, operator_unit
-from ctm_gui.timeline.strip import Bars, Row, Strip
+from ctm_gui.timeline.strip import Bars, Row, Strip, module_forms
 from ctm_gui.widgets.axes import (
     AT_LEFT,
     AT_RIGHT,
@@ -26,13 +27,12 @@ from ctm_gui.widgets.ordering import IndexArray
 from ctm_gui.widgets.plots import Canvas
 from ctm_gui.widgets.theme import LIGHT, Theme
 from predictor.core.units import LatencyUnit
-from predictor.core.wording import shown
 from predictor.services.prediction.timeline import LANES, Module
 
 _NAMES_PX = 84
 _FRAME_PX = 56  # of the axis and the margins
 _BAR_PX = 2.5  # narrower operators share their column of pixels
-_WORDS_PX = 26.0  # narrower bars have no room for a name
+_WORDS_PX = 18.0  # narrower bars have no room for a name
 _PALE = 70  # alpha of what is not bound by compute, so that words on it can be read
 _HATCH_PX = 14.0
 _ZOOM = 1.5
@@ -263,7 +263,7 @@ class TimelinePlot(QWidget):
             painter.setBrush(QColor(self.theme.background))
             painter.setPen(QPen(QColor(self.theme.outline), 1.0))
             painter.drawRect(room)
-            self._paint_words(painter, room, shown(module.path[-1]), self.theme.text)
+            self._paint_words(painter, room, module_forms(module), self.theme.text)
 
     def _paint_row(
         self, painter: QPainter, rect: QRectF, strip: Strip, place: Row, row: int
@@ -309,17 +309,19 @@ class TimelinePlot(QWidget):
             painter.drawLines([point for line in hatch_lines(lower) for point in line])
         words = room.adjusted(0, 0, 0, -_HATCH_PX)
         ink = self.theme.surface if bound == 0 else self.theme.text
-        self._paint_words(painter, words, strip.name(operator), ink)
+        self._paint_words(painter, words, strip.name_forms(operator), ink)
 
-    def _paint_words(self, painter: QPainter, room: QRectF, text: str, colour: str) -> None:
+    def _paint_words(
+        self, painter: QPainter, room: QRectF, forms: Iterable[str], colour: str
+    ) -> None:
+        """Write the longest form of a name that has room; where none has, there is a tooltip."""
         seen = room.intersected(QRectF(0, room.top(), self.box.rect().width(), room.height()))
         if seen.width() < _WORDS_PX:
             return
         metrics = QFontMetricsF(self.font())
+        fits = (form for form in forms if metrics.horizontalAdvance(form) <= seen.width() - 8)
         painter.setPen(QColor(colour))
-        # Names of one module differ at their end.
-        cut = metrics.elidedText(text, Qt.TextElideMode.ElideLeft, seen.width() - 8)
-        painter.drawText(seen.adjusted(4, 0, -4, 0), AT_LEFT, cut)
+        painter.drawText(seen.adjusted(4, 0, -4, 0), AT_LEFT, next(fits, ""))
 
     def _paint_selection(self, painter: QPainter, rect: QRectF, strip: Strip) -> None:
         left, right = self.view_ms

@@ -8,6 +8,7 @@ from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, Qt
 from PySide6.QtGui import QPainter, QPalette
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
+from ctm_gui.widgets.elision import elided_path
 from ctm_gui.widgets.grid_model import GridModel
 from ctm_gui.widgets.theme import CELL_PADDING_PX, LIGHT, Theme
 
@@ -16,6 +17,8 @@ Index = QModelIndex | QPersistentModelIndex
 _SELECTED, _CURRENT = QStyle.StateFlag.State_Selected, QStyle.StateFlag.State_HasFocus
 _BACKGROUND, _ON_BACKGROUND = QPalette.ColorRole.Highlight, QPalette.ColorRole.HighlightedText
 _TEXT = QPalette.ColorRole.Text
+# A table whose texts are cut in front has paths.
+_PATHS = Qt.TextElideMode.ElideLeft
 
 
 class CellDelegate(QStyledItemDelegate):
@@ -51,5 +54,8 @@ class CellDelegate(QStyledItemDelegate):
         room = rect.adjusted(CELL_PADDING_PX, 0, -CELL_PADDING_PX, 0)
         metrics = option.fontMetrics
         if metrics.horizontalAdvance(text) > room.width():
-            text = metrics.elidedText(text, option.textElideMode, room.width())
+            if option.textElideMode is _PATHS:
+                text = elided_path(metrics, text, room.width())
+            else:
+                text = metrics.elidedText(text, option.textElideMode, room.width())
         painter.drawText(room, side, text)

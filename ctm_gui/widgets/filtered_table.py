@@ -11,7 +11,7 @@ from ctm_gui.widgets.basic import SearchBox, label
 from ctm_gui.widgets.grid_model import GridModel
 from ctm_gui.widgets.table_view import GridView, copy_button
 
-# Names of operators are paths, which differ at their ends.
+# Names of operators are paths: see ctm_gui.widgets.elision for what is left out of them.
 PATH_ELIDE = Qt.TextElideMode.ElideLeft
 PATH_PX = 220
 NO_MATCH = "No row passes the filter."

@@ -6,6 +6,7 @@ Control and direction characters of a file's text are shown escaped.
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 
 # Cc control, Cf format (all direction marks among them), Cs surrogate, Co private, Cn unassigned,
 # Zl and Zp line separators: none of them may reach a terminal, a label or a table as it is.
@@ -47,6 +48,15 @@ def shortened(text: str, limit: int) -> str:
         return shown
     head = (limit - 1) // 2
     return f"{shown[:head]}…{shown[len(shown) - (limit - 1 - head) :]}"
+
+
+def shortened_apart(names: Sequence[str], limit: int) -> list[str]:
+    """Return names in at most ``limit`` >= 1 characters, their ends left out.
+
+    Where that makes two names alike, the middle of each is left out, see :func:`shortened`.
+    """
+    cut = [name if len(name) <= limit else f"{name[: limit - 1]}…" for name in names]
+    return cut if len(set(cut)) == len(set(names)) else [shortened(n, limit) for n in names]
 
 
 def plural(count: int, noun: str, nouns: str = "") -> str:

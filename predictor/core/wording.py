@@ -43,6 +43,11 @@ def shown(text: str, longest: int = _LONGEST_SHOWN) -> str:
     return printable(text)
 
 
+def model_name(label: str) -> str:
+    """Return a model's label for where room is short: without its ending, fit to be shown."""
+    return shown(label.removesuffix(".onnx"))
+
+
 def number(value: float | None, digits: int = 3) -> str:
     """Write a number with ``digits`` significant digits, a dash where there is none."""
     if value is None or not math.isfinite(value):

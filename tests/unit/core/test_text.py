@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from predictor.core.text import plural, printable, shortened
+from predictor.core.text import plural, printable, shortened, shortened_apart
 
 ANY = st.text(st.characters())
 
@@ -61,6 +61,11 @@ def test_shortened_by_hand() -> None:
 )
 def test_a_count_stands_before_its_noun(count: int, text: str) -> None:
     assert plural(count, "model") == text
+
+
+def test_names_beside_one_another_stay_apart() -> None:
+    assert shortened_apart(["resnet50_224", "vit"], 8) == ["resnet5…", "vit"]
+    assert shortened_apart(["resnet50_fp32", "resnet50_int8"], 8) == ["res…fp32", "res…int8"]
 
 
 def test_a_plural_of_another_form_is_given() -> None:

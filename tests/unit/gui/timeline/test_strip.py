@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctm_gui.timeline.strip import Strip
+from ctm_gui.timeline.strip import Strip, module_forms
 from predictor.core.units import LatencyUnit
+from predictor.services.prediction.timeline import Module
 from tests.unit.gui.explained import explained_pair
 
 # Operators of 1, 2, 3, 0, 5, 6, 7 and 0 ms: 24 ms in all.
@@ -18,6 +19,22 @@ WHOLE = (0.0, 24.0)
 @pytest.fixture
 def strip() -> Strip:
     return Strip(explained_pair())
+
+
+def test_names_become_shorter_down_to_the_type(strip: Strip) -> None:
+    assert list(strip.name_forms(2)) == ["/block1/op_2", "block1/op_2", "Conv"]
+
+
+@pytest.mark.parametrize(
+    ("path", "forms"),
+    [
+        (("layer1", "layer1.0"), ["layer1.0", ".0"]),
+        (("encoder",), ["encoder"]),
+        (("features", "conv.bn"), ["conv.bn"]),
+    ],
+)
+def test_a_module_without_room_has_its_number(path: tuple[str, ...], forms: list[str]) -> None:
+    assert list(module_forms(Module(len(path) - 1, path, (0, 1)))) == forms
 
 
 def test_rows_stand_one_under_another(strip: Strip) -> None:
