@@ -51,7 +51,7 @@ def draw_roofline(flow: Flow, chart: RooflineChart) -> None:
     flow.need(roofline_height(flow))
     _legend(flow, chart.series)
     frame = _frame(flow, chart)
-    _axes(flow, frame)
+    _axes(flow, frame, chart.operation)
     named: list[RoofMark] = []
     for roof in chart.roofs:
         line = _roof(frame, roof, chart.roofs)
@@ -94,7 +94,7 @@ def _ends(places: Sequence[float]) -> tuple[float, float]:
     return low - short / 2, high + short / 2
 
 
-def _axes(flow: Flow, frame: _Frame) -> None:
+def _axes(flow: Flow, frame: _Frame, operation: str) -> None:
     right, bottom = frame.left + frame.width, frame.top + _PLOT
     half = flow.typeface.line_height(_TINY) / 2
     for tick in log_ticks(*frame.xs, frame.width / 5.0)[0]:
@@ -108,8 +108,8 @@ def _axes(flow: Flow, frame: _Frame) -> None:
         flow.text_right(frame.left - 40.0, y - half, text, _TINY, LIGHT.muted)
     flow.put(Line(frame.left, bottom, right, bottom, LIGHT.outline))
     flow.put(Line(frame.left, frame.top, frame.left, bottom, LIGHT.outline))
-    flow.text_right(right, bottom + 130.0, "FLOP a byte", _TINY, LIGHT.muted)
-    flow.text(LEFT, frame.top - 10.0, "FLOP/s", _TINY, LIGHT.muted)
+    flow.text_right(right, bottom + 130.0, f"{operation} a byte", _TINY, LIGHT.muted)
+    flow.text(LEFT, frame.top - 10.0, f"{operation}/s", _TINY, LIGHT.muted)
 
 
 def _is_near(roof: RoofMark, other: RoofMark) -> bool:
@@ -137,8 +137,7 @@ def _roof(frame: _Frame, roof: RoofMark, roofs: Sequence[RoofMark]) -> Line | No
 
 def _label(flow: Flow, frame: _Frame, roof: RoofMark, line: Line) -> None:
     """Name a roof: arithmetic over the right end of its line, a memory along its rise."""
-    unit = "B/s" if roof.is_memory else "FLOP/s"
-    words = f"{roof.label} {format_count(roof.rate)}{unit}"
+    words = f"{roof.label} {format_count(roof.rate)}{roof.counted}/s"
     if not roof.is_memory:
         text = flow.fitted(words, _TINY, frame.width * 0.4)
         top = line.y1 - flow.typeface.line_height(_TINY)

@@ -1,6 +1,7 @@
 """The roofline without widgets: places of operators and roofs on logarithmic axes, and words.
 
-Places are log10 of FLOPs a byte and of FLOP/s. An operator without multiplications has no
+Places are log10 of FLOPs a byte and of FLOP/s, of operations of any kind where a rate of integers
+is among the roofs. An operator without multiplications has no
 intensity: it stands at the left edge, as far under the memory's roof as it is under its bandwidth.
 """
 
@@ -66,6 +67,11 @@ class RooflinePoints:
     def names(self) -> tuple[str, ...]:
         """The targets whose roofs there are, the explained one first."""
         return tuple(shown(name) for name in (self.explained.target, *(n for n, _ in self._others)))
+
+    @property
+    def operation(self) -> str:
+        """What the axes count: ``FLOP``, or ``OP`` with a rate of integers among the own roofs."""
+        return self.roofline.operation
 
     @cached_property
     def has_macs(self) -> npt.NDArray[np.bool_]:
@@ -156,7 +162,8 @@ class RooflinePoints:
             return "\n".join([*lines, f"reaches {moved}/s; it multiplies nothing"])
         reached = float(self.roofline.flops_per_s[operator])
         intensity = float(self.roofline.intensity[operator])
-        lines.append(f"{number(intensity)} FLOP a byte, reaches {rate_text(reached)}")
+        of = self.operation
+        lines.append(f"{number(intensity)} {of} a byte, reaches {rate_text(reached, of)}")
         limit = self._limit(intensity)
         if math.isfinite(limit):
             above = reached > limit * (1 + 1e-6)
@@ -192,7 +199,8 @@ class RooflinePoints:
         (left, right), height = self.x_range, math.log10(roof.rate)
         others = [other.rate for other in roofs if other.is_memory is not roof.is_memory]
         whose = f"{shown(self._others[target - 1][0])}: " if target else ""
-        label = f"{whose}{roof.label} {rate_text(roof.rate, is_memory=roof.is_memory)}"
+        counted = "B" if roof.is_memory else roof.operation
+        label = f"{whose}{roof.label} {rate_text(roof.rate, counted)}"
         if roof.origin not in roof.label.lower():
             label += f", {roof.origin}"
         if roof.is_memory:
@@ -202,12 +210,11 @@ class RooflinePoints:
         return RoofLine(roof, label, target, (start, right), (height, height))
 
 
-def rate_text(rate: float, *, is_memory: bool = False) -> str:
-    """Write a rate: ``307 GFLOP/s``, ``17.1 GB/s``."""
-    unit = "B/s" if is_memory else "FLOP/s"
+def rate_text(rate: float, counted: str) -> str:
+    """Write a rate of what is counted: ``307 GFLOP/s``, ``26 TOP/s``, ``17.1 GB/s``."""
     text = format_count(rate)
     # A prefix stands after the number, and before its unit without a space.
-    return f"{text}{unit}" if text[-1:].isalpha() else f"{text} {unit}"
+    return f"{text}{counted}/s" if text[-1:].isalpha() else f"{text} {counted}/s"
 
 
 def _highest(roofs: tuple[Roof, ...]) -> tuple[Roof, ...]:

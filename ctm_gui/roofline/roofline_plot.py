@@ -61,17 +61,17 @@ class RooflinePlot(PointPlot):
         axes = {side: ValueAxis(side, format_count) for side in ("bottom", "left")}
         super().__init__(axes, "Roofline", "Roofline", parent)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        plot = self.canvas.getPlotItem()
         for axis in axes.values():
             axis.setLogMode(x=True, y=True)
-        plot.setLabel("bottom", "FLOP a byte")
-        plot.setLabel("left", "FLOP/s")
 
     def show_points(self, points: RooflinePoints | None) -> None:
         """Show other operators; None lets go of them."""
         self._points = points
         self._selected, self._current = np.zeros(0, dtype=np.intp), None
         if points is not None:
+            plot = self.canvas.getPlotItem()
+            plot.setLabel("bottom", f"{points.operation} a byte")
+            plot.setLabel("left", f"{points.operation}/s")
             self._box.setRange(xRange=points.x_range, yRange=points.y_range, padding=0)
             count = int(points.is_placed.sum())
             self.setAccessibleDescription(f"{count} operators; the table says the same.")
@@ -337,6 +337,7 @@ class RooflinePlot(PointPlot):
             return
         painter.setPen(QPen(QColor(self._theme.muted), 1.0, Qt.PenStyle.DotLine))
         painter.drawLine(QLineF(room.right(), 0, room.right(), rect.height()))
+        painter.fillRect(room.adjusted(0, 0, -1, 0), QColor(self._theme.surface))
         painter.save()
         painter.translate(room.right() - 4, room.bottom() - 4)
         painter.rotate(-90)

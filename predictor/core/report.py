@@ -218,12 +218,16 @@ class HeatMap:
 
 @dataclass(frozen=True, slots=True)
 class RoofMark:
-    """A roof: FLOP/s of arithmetic, or bytes a second of a memory, which slopes."""
+    """A roof: FLOP/s of arithmetic, or bytes a second of a memory, which slopes.
+
+    ``counted`` is what its rate counts: ``FLOP``, ``OP`` of integers, or ``B``.
+    """
 
     label: str
     rate: float
     is_memory: bool
     is_bound: bool
+    counted: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,12 +255,14 @@ class RooflineChart:
         series: names of what binds.
         roofs: memories first.
         points: those that multiply, the slowest first.
+        operation: what the axes count, ``FLOP`` or ``OP``.
         note: a guide to reading it.
     """
 
     series: tuple[str, ...]
     roofs: tuple[RoofMark, ...]
     points: tuple[RooflinePoint, ...]
+    operation: str
     note: str = ""
 
 

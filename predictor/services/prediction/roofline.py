@@ -32,6 +32,8 @@ from predictor.services.prediction.predict import OperatorTable
 Floats = NDArray[np.float64]
 
 FLOPS_PER_MAC: Final = 2.0
+# What a rate of arithmetic counts: floating point, or operations of any kind.
+FLOP, OP = "FLOP", "OP"
 STATED, COMPUTED, MEASURED, BOUND = "stated", "computed", "measured", "bound"
 _SCALE: Final = {"TFLOP/s": 1e12, "TOP/s": 1e12, "GB/s": 1e9}
 
@@ -46,6 +48,7 @@ class Roof:
         is_memory: whether it bounds traffic.
         origin: ``stated``, ``computed`` from stated facts, ``measured``, or ``bound``.
         source: of the fact, in words.
+        operation: ``FLOP``, or ``OP`` of a rate of integers.
     """
 
     label: str
@@ -53,6 +56,7 @@ class Roof:
     is_memory: bool
     origin: str
     source: str
+    operation: str = FLOP
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,6 +76,11 @@ class Roofline:
     intensity: Floats
     flops_per_s: Floats
     bytes_per_s: Floats
+
+    @property
+    def operation(self) -> str:
+        """What the arithmetic is counted in: ``OP`` where a roof is of integers."""
+        return OP if any(roof.operation == OP for roof in self.roofs) else FLOP
 
 
 def roofline_of(model: Model, target: Target, table: OperatorTable) -> Roofline:
@@ -119,8 +128,6 @@ def _run_bytes(columns: Columns, known: Capability) -> Floats:
 def _memories(device: Device) -> Iterator[Roof]:
     for name in ("dram_bw_gbps", "l2_bw_gbps"):
         yield from _facts(device, name, is_memory=True)
-    if device.metric("dram_bw_gbps") is None:
-        yield from _facts(device, "host_link_gbps", is_memory=True)
 
 
 def _arithmetic(graph: OperatorGraph, target: Target, known: Capability) -> Iterator[Roof]:
@@ -144,7 +151,8 @@ def _arithmetic(graph: OperatorGraph, target: Target, known: Capability) -> Iter
         gain = float(fast_algorithm_gain(graph).max(initial=1.0))
         fast = f", times {gain:.3g} for fast convolutions" if gain > 1 else ""
         rate = highest * FLOPS_PER_MAC * gain
-        yield Roof("Bound", rate, False, BOUND, f"the highest rate of any kernel{fast}")
+        kind = OP if "int8_tops" in rates else FLOP
+        yield Roof("Bound", rate, False, BOUND, f"the highest rate of any kernel{fast}", kind)
 
 
 def _peaks(target: Target, name: str, rate: float) -> Iterator[Roof]:
@@ -157,18 +165,24 @@ def _peaks(target: Target, name: str, rate: float) -> Iterator[Roof]:
     label = metric_label(name, device.family)
     if is_part:
         label = f"{label}, {target.threads} of {count} cores"
-    yield Roof(label, rate, False, COMPUTED, "computed: cores in use x lanes x 2 x clock")
+    source = "computed: cores in use x lanes x 2 x clock"
+    yield Roof(label, rate, False, COMPUTED, source, _operation(name))
 
 
 def _facts(device: Device, name: str, *, is_memory: bool) -> Iterator[Roof]:
     """Yield a rate that a device states, and the one that was measured on it."""
     scale, label = _SCALE[METRIC_BY_NAME[name].unit], metric_label(name, device.family)
-    stated, measured = device.metric(name), device.measured.get(name)
+    stated, measured, operation = device.metric(name), device.measured.get(name), _operation(name)
     if stated is not None:
         source = device.sources.get(name, "")
-        yield Roof(label, stated * scale, is_memory, _origin(source), source)
+        yield Roof(label, stated * scale, is_memory, _origin(source), source, operation)
     if measured is not None:
-        yield Roof(label, measured.value * scale, is_memory, MEASURED, measured.source)
+        rate, source = measured.value * scale, measured.source
+        yield Roof(label, rate, is_memory, MEASURED, source, operation)
+
+
+def _operation(name: str) -> str:
+    return OP if METRIC_BY_NAME[name].unit == "TOP/s" else FLOP
 
 
 def _origin(source: str) -> str:

@@ -85,7 +85,13 @@ def roofline_chart(one: Explained) -> RooflineChart:
     return RooflineChart(
         series=tuple(f"bound by {kind}" for kind in BOUNDS),
         roofs=tuple(
-            RoofMark(_roof_name(roof), roof.rate, roof.is_memory, roof.origin == BOUND)
+            RoofMark(
+                _roof_name(roof),
+                roof.rate,
+                roof.is_memory,
+                roof.origin == BOUND,
+                "B" if roof.is_memory else roof.operation,
+            )
             for roof in roofline.roofs
         ),
         points=tuple(
@@ -97,6 +103,7 @@ def roofline_chart(one: Explained) -> RooflineChart:
             )
             for place in places[:_POINTS]
         ),
+        operation=roofline.operation,
         note=_ROOFLINE_NOTE,
     )
 

@@ -10,6 +10,7 @@ import pytest
 
 from ctm_gui.roofline.points import EDGE, SIZES, RooflinePoints, rate_text
 from predictor.core.units import LatencyUnit
+from predictor.services.prediction.roofline import OP, STATED, Roof
 from tests.unit.gui.explained import ROOFS, explained_pair
 
 
@@ -130,8 +131,25 @@ def test_a_model_of_views_alone_has_axes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rate", "is_memory", "text"),
-    [(3.07e11, False, "307 GFLOP/s"), (12.0, False, "12 FLOP/s"), (1.707e10, True, "17.1 GB/s")],
+    ("rate", "counted", "text"),
+    [
+        (3.07e11, "FLOP", "307 GFLOP/s"),
+        (12.0, "FLOP", "12 FLOP/s"),
+        (2.6e13, "OP", "26 TOP/s"),
+        (1.707e10, "B", "17.1 GB/s"),
+    ],
 )
-def test_rates_have_a_prefix(rate: float, is_memory: bool, text: str) -> None:
-    assert rate_text(rate, is_memory=is_memory) == text
+def test_rates_have_a_prefix(rate: float, counted: str, text: str) -> None:
+    assert rate_text(rate, counted) == text
+
+
+def test_a_rate_of_integers_is_no_rate_of_floating_point() -> None:
+    pair = explained_pair(others=False)
+    assert pair.roofline is not None
+    of_integers = Roof("INT8 peak", 2.6e13, False, STATED, "the maker", OP)
+    mixed = replace(pair.roofline, roofs=(*pair.roofline.roofs, of_integers))
+    points = RooflinePoints(pair, mixed)
+    assert points.operation == "OP"
+    assert points.lines[-1].label == "INT8 peak 26 TOP/s, stated"
+    assert "OP a byte, reaches" in points.details(0, LatencyUnit.MS)
+    assert RooflinePoints(pair, pair.roofline).operation == "FLOP"

@@ -18,6 +18,7 @@ from predictor.services.prediction.roofline import (
     BOUND,
     COMPUTED,
     MEASURED,
+    OP,
     STATED,
     roofline_of,
     roofs_of,
@@ -75,6 +76,17 @@ def test_roofs_are_told_by_where_they_come_from() -> None:
     ]
     assert [roof.label for roof in roofs[1:4:2]] == ["Memory bandwidth", "FP32 peak"]
     assert roofs[0].source == "a bench"
+
+
+def test_the_link_to_the_host_is_no_roof_of_what_stays_on_the_chip() -> None:
+    facts = {"int8_tops": 26.0, "onchip_sram_kb": 32768.0, "host_link_gbps": 3.94}
+    target = make_target(facts, precision=Precision.INT8)
+    made = roofline_of(MODEL, target, explain(MODEL, target))
+    assert [(roof.label, roof.operation) for roof in made.roofs] == [
+        ("INT8 peak", OP),
+        ("Bound", OP),
+    ]
+    assert made.operation == OP
 
 
 def test_matrix_and_vector_rates_are_two_roofs() -> None:
