@@ -13,11 +13,12 @@ from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QGraphicsObject, QStyleOptionGraphicsItem, QWidget
 
-from ctm_gui.widgets.geometry import log_ticks
+from ctm_gui.widgets.geometry import LABEL_PX, log_ticks
 from ctm_gui.widgets.theme import Theme
 from predictor.core.units import significant
 
 HATCH_PX = 7.0
+_LINE_PX = 44.0  # from one label of a vertical axis to the next, at least
 _TINT = 56  # alpha of a bar over the budget under its hatching
 SELECTED_ALPHA = 44  # of the stripe behind a selected row
 AT_LEFT = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
@@ -184,7 +185,8 @@ class ValueAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
         if not self.logMode:
             return list(super().tickValues(low, high, size))
         end = min(high, self.end)
-        labelled, bare = log_ticks(low, end, size * (end - low) / (high - low))
+        label_px = LABEL_PX if self.orientation in {"bottom", "top"} else _LINE_PX
+        labelled, bare = log_ticks(low, end, size * (end - low) / (high - low), label_px)
         return [(1.0, labelled), (None, bare)]
 
     def logTickStrings(

@@ -4,38 +4,42 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
-_LABEL_PX = 64.0
-_STEPS = tuple(math.log10(step) for step in (2, 5))
+LABEL_PX = 64.0  # of the labels of a horizontal axis
+# Labels between powers of ten, the most of them first.
+_STEPS = tuple(tuple(math.log10(step) for step in steps) for steps in ((2, 5), (3,)))
 _ALL_STEPS = tuple(math.log10(step) for step in range(2, 10))
 
 
-def log_ticks(low: float, high: float, width_px: float) -> tuple[list[float], list[float]]:
+def log_ticks(
+    low: float, high: float, width_px: float, label_px: float = LABEL_PX
+) -> tuple[list[float], list[float]]:
     """Return the ticks between two ends, so that labels do not touch one another.
 
     Args:
         low: log10 of the axis's left end.
         high: log10 of its right end.
         width_px: its length in pixels.
+        label_px: from one label to the next, at least.
 
     Returns:
         log10 of the ticks with a label and of those without: powers of ten, every so many where
-        they are close, and 2 and 5 between them where there is room.
+        they are close, and 2 and 5, or 3, between them where there is room.
     """
     if not high > low or width_px <= 0:
         return [], []
     decade_px = width_px / (high - low)
-    every = max(1, math.ceil(_LABEL_PX / decade_px))
-    # From 5 to 10 it is 0.3 decades: the narrowest gap between labels.
-    steps = _STEPS if 0.3 * decade_px >= _LABEL_PX else ()
+    every = max(1, math.ceil(label_px / decade_px))
+    steps = next((each for each in _STEPS if _narrowest(each) * decade_px >= label_px), ())
     decades = range(math.floor(low), math.ceil(high) + 1)
     labelled = [
         decade + step for decade in decades if decade % every == 0 for step in (0.0, *steps)
     ]
-    between = _ALL_STEPS if decade_px >= _LABEL_PX else ()
+    between = _ALL_STEPS if decade_px >= LABEL_PX else ()
     has_label = set(labelled)
     bare = [
         tick
@@ -44,6 +48,11 @@ def log_ticks(low: float, high: float, width_px: float) -> tuple[list[float], li
         if (tick := decade + step) not in has_label
     ]
     return _within(labelled, low, high), _within(bare, low, high)
+
+
+def _narrowest(steps: tuple[float, ...]) -> float:
+    """Return the narrowest gap between labels at these parts of a decade, in decades."""
+    return min(after - before for before, after in pairwise((0.0, *steps, 1.0)))
 
 
 def _within(ticks: list[float], low: float, high: float) -> list[float]:

@@ -20,6 +20,19 @@ def test_wide_decades_have_labels_at_two_and_five():
     assert values(bare) == [3, 4, 6, 7, 8, 9, 30, 40, 60, 70, 80, 90]
 
 
+def test_decades_in_between_have_a_label_at_three():
+    # 150 pixels a decade: 72 from 1 to 3, 78 from 3 to 10; 5 would stand 45 before 10.
+    labelled, bare = log_ticks(0.0, 2.0, 300.0)
+    assert values(labelled) == [1, 3, 10, 30, 100]
+    assert values(bare) == [2, 4, 5, 6, 7, 8, 9, 20, 40, 50, 60, 70, 80, 90]
+
+
+def test_labels_of_a_vertical_axis_stand_closer():
+    assert values(log_ticks(0.0, 1.0, 120.0, 32.0)[0]) == [1, 2, 5, 10]
+    assert values(log_ticks(0.0, 1.0, 80.0, 32.0)[0]) == [1, 3, 10]
+    assert values(log_ticks(0.0, 1.0, 60.0, 32.0)[0]) == [1, 10]
+
+
 def test_narrow_decades_have_labels_at_powers_of_ten_and_the_narrowest_at_some():
     labelled, bare = log_ticks(-1.0, 3.0, 400.0)
     assert labelled == [-1.0, 0.0, 1.0, 2.0, 3.0]
