@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from PySide6.QtCore import QSignalBlocker, Signal
-from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QWidget
+from PySide6.QtWidgets import QComboBox, QWidget
 
 from ctm_gui.choose.presenter import ChoicePresenter, Limits
 from ctm_gui.choose.rows import OptionsGrid, OptionsModel
@@ -24,6 +24,7 @@ from ctm_gui.widgets.basic import (
 )
 from ctm_gui.widgets.fields import BudgetBox
 from ctm_gui.widgets.filtered_table import FilteredTable
+from ctm_gui.widgets.number_boxes import DecimalBox
 from ctm_gui.widgets.theme import Theme
 from predictor.core.metrics import Family
 from predictor.core.records import Precision
@@ -104,7 +105,7 @@ class ChooseView(QWidget):
         for box in (self.latency_box, self.rate_box, self.power_box, self.memory_box):
             box.setSpecialValueText("no limit")
             box.setMinimumWidth(_FIELD_PX)
-        self.chance_box = QDoubleSpinBox()
+        self.chance_box = DecimalBox()
         self.chance_box.setRange(1.0, 99.0)
         self.chance_box.setDecimals(0)
         self.chance_box.setSuffix(" %")

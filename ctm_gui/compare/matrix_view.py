@@ -93,7 +93,7 @@ class MatrixView(QWidget):
             self.value_box,
             8,
             named("B&aseline", self.baseline_box),
-            self.baseline_box,
+            (self.baseline_box, 1),
             (self.table.search_box, 1),
             self.table.matches,
             self.table.copy_button,

@@ -13,7 +13,6 @@ from PySide6.QtWidgets import (
     QLabel,
     QListWidget,
     QSizePolicy,
-    QSpinBox,
     QWidget,
 )
 
@@ -32,6 +31,7 @@ from ctm_gui.widgets.basic import (
     vbox,
 )
 from ctm_gui.widgets.fields import ChoiceLineEdit, FormLineEdit
+from ctm_gui.widgets.number_boxes import NumberBox
 from ctm_gui.widgets.tooltips import as_tooltip
 from predictor.core.metrics import MEASURABLE
 from predictor.core.records import Configuration, Precision
@@ -67,7 +67,7 @@ class ConfigurationsEditor(QWidget):
         self.runtime = combo_box("Runtime", sorted(RUNTIMES))
         self.precision = combo_box("Precision", [each.words for each in Precision])
         explain_items(self.precision, [each.explanation for each in Precision])
-        self.threads = QSpinBox(minimum=0, maximum=MAX_THREADS)
+        self.threads = NumberBox(minimum=0, maximum=MAX_THREADS)
         self.threads.setSpecialValueText("all threads")
         self.threads.setAccessibleName("Threads")
         self.add_button = button("Add", act=self._add, name="Add configuration")

@@ -31,6 +31,7 @@ from ctm_gui.widgets.basic import (
 from ctm_gui.widgets.fields import BudgetBox
 from ctm_gui.widgets.filtered_table import FilteredTable
 from ctm_gui.widgets.grid_model import GridModel
+from ctm_gui.widgets.number_boxes import NumberBox
 from ctm_gui.widgets.save_plot import ask_and_save
 from ctm_gui.widgets.theme import Theme
 from predictor.core.wording import shown
@@ -242,7 +243,7 @@ class LanguageView(QWidget):
 
 
 def _count_box(name: str, least: int) -> QSpinBox:
-    made = QSpinBox(minimum=least, maximum=_MOST)
+    made = NumberBox(minimum=least, maximum=_MOST)
     made.setAccessibleName(name)
     made.setGroupSeparatorShown(True)
     # A spin box asks for the width of its largest number.

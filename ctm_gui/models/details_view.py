@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QFormLayout, QPushButton, QSpinBox, QWidget
 
 from ctm_gui.models.shelf import ModelEntry, ModelShelf
 from ctm_gui.widgets.basic import STRETCH, busy_bar, button, hbox, label, named, vbox
+from ctm_gui.widgets.number_boxes import NumberBox
 from predictor.core.tensors import DynamicDimension
 from predictor.core.text import plural, shortened
 from predictor.core.units import format_bytes
@@ -59,7 +60,7 @@ class DimensionsEditor(QWidget):
             self._form.removeRow(0)
         self._boxes = {}
         for dimension in dimensions:
-            box = QSpinBox(minimum=1, maximum=MAX_DIMENSION, value=dimension.value)
+            box = NumberBox(minimum=1, maximum=MAX_DIMENSION, value=dimension.value)
             name = shortened(dimension.name, 24)
             box.setAccessibleName(f"Dimension {name}")
             box.setToolTip(f"Default {dimension.default}: {dimension.reason}")

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QHBoxLayout, QSpinBox, QWidget
 
 from ctm_gui.prediction.run import WhatIf
 from ctm_gui.widgets.basic import STRETCH, button, combo_box, explain_items, fill, label, named
+from ctm_gui.widgets.number_boxes import NumberBox
 from predictor.core.records import Precision
 from predictor.core.units import LatencyUnit
 
@@ -113,7 +114,7 @@ class WhatIfBar(QWidget):
 
 
 def _spin_box(maximum: int, usual: str, name: str, words: tuple[str, str]) -> QSpinBox:
-    box = QSpinBox(minimum=0, maximum=maximum)
+    box = NumberBox(minimum=0, maximum=maximum)
     # Zero stands for "as usual" and is shown in words.
     box.setSpecialValueText(usual)
     box.setMinimumWidth(110)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QSpinBox, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from ctm_gui.probing.choice import TargetChoice, Way
 from ctm_gui.probing.grids import names_grid, plan_grid
@@ -12,6 +12,7 @@ from ctm_gui.probing.page_parts import Table, box, column, label, show_words
 from ctm_gui.probing.plan import SELECTORS, PlanFields, Planned, ProbePlanner, plan_words
 from ctm_gui.probing.plots import CoveragePlot
 from ctm_gui.widgets.basic import STRETCH, combo_box, hbox, named, splitter
+from ctm_gui.widgets.number_boxes import NumberBox
 from ctm_gui.widgets.table_view import copy_button
 from predictor.core.text import plural
 from predictor.core.wording import configuration_text, shown
@@ -34,11 +35,11 @@ class PlanPage(QWidget):
         self._planner = planner
         self._choice = TargetChoice()
         self._shown: Planned | None = None
-        self.probes_box = QSpinBox(minimum=1, maximum=_MOST_PROBES, value=PlanFields().probes)
-        self.minutes_box = QSpinBox(minimum=1, maximum=_MOST_MINUTES, value=PlanFields().minutes)
+        self.probes_box = NumberBox(minimum=1, maximum=_MOST_PROBES, value=PlanFields().probes)
+        self.minutes_box = NumberBox(minimum=1, maximum=_MOST_MINUTES, value=PlanFields().minutes)
         self.minutes_box.setSuffix(" min")
         self.selector_box = combo_box("What chooses the networks", SELECTORS.values())
-        self.within_box = QSpinBox(minimum=0, maximum=_WIDEST, value=0, singleStep=5)
+        self.within_box = NumberBox(minimum=0, maximum=_WIDEST, value=0, singleStep=5)
         self.within_box.setSuffix(" %")
         self.within_box.setSpecialValueText("off")
         self.within_box.setToolTip(

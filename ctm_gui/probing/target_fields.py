@@ -13,13 +13,13 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLineEdit,
     QPlainTextEdit,
-    QSpinBox,
     QWidget,
 )
 
 from ctm_gui.devices.library import DeviceEntry
 from ctm_gui.probing.choice import Source, TargetChoice, Way
 from ctm_gui.widgets.basic import button, combo_box, fill
+from ctm_gui.widgets.number_boxes import NumberBox
 from predictor.core.records import Configuration, Device, Precision
 from predictor.core.runtimes import MEASURED, RUNTIMES, UNKNOWN
 from predictor.core.wording import shown
@@ -125,9 +125,9 @@ class TargetForm(QWidget):
         self.device_box = DeviceBox()
         self.runtime_box = combo_box("Runtime", [MEASURED])
         self.precision_box = combo_box("Precision", [Precision.FP32.value])
-        self.threads_box = QSpinBox(minimum=0, maximum=_MOST_THREADS, value=0)
+        self.threads_box = NumberBox(minimum=0, maximum=_MOST_THREADS, value=0)
         self.threads_box.setAccessibleName("Threads")
-        self.batch_box = QSpinBox(minimum=0, maximum=_MOST_THREADS, value=0)
+        self.batch_box = NumberBox(minimum=0, maximum=_MOST_THREADS, value=0)
         self.batch_box.setAccessibleName("Batch")
         self.batch_box.setSpecialValueText("as the file says")
         self.address_edit = QLineEdit(placeholderText="user@host or user@host:22")

@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
     QFormLayout,
-    QSpinBox,
     QWidget,
 )
 
@@ -19,6 +18,7 @@ from ctm_gui.models.shelf import ModelShelf
 from ctm_gui.prediction.what_if_bar import MAX_BATCH
 from ctm_gui.targets.choice import TargetSelection, are_same
 from ctm_gui.widgets.basic import combo_box, explain_items, label, vbox
+from ctm_gui.widgets.number_boxes import NumberBox
 from predictor.core.errors import CtmError
 from predictor.core.records import Configuration, Device
 from predictor.core.runtimes import CPUS, RUNTIMES
@@ -74,7 +74,7 @@ class VariantDialog(QDialog):
         self.precision_box = combo_box("Precision", self._precisions)
         explain_items(self.precision_box, [each.explanation for each in self._precisions.values()])
         self.precision_box.setCurrentText(str(chosen.precision))
-        self.threads_box = QSpinBox()
+        self.threads_box = NumberBox()
         self.threads_box.setAccessibleName("Threads")
         self.threads_box.setRange(0, max(device.core_count or 0, chosen.threads))
         self.threads_box.setSpecialValueText("all threads")

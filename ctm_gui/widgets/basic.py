@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QAction, QKeySequence, QResizeEvent, QShortcut
+from PySide6.QtGui import QAction, QKeySequence, QPaintEvent, QResizeEvent, QShortcut
 from PySide6.QtWidgets import (
     QBoxLayout,
     QComboBox,
@@ -19,6 +19,9 @@ from PySide6.QtWidgets import (
     QScrollArea,
     QSplitter,
     QStackedWidget,
+    QStyle,
+    QStyleOptionComboBox,
+    QStylePainter,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -148,6 +151,32 @@ def tool_button(text: str, tip: str, name: str = "") -> QToolButton:
     return made
 
 
+# What the style leaves free around the words of a box.
+_COMBO_MARGIN_PX = 4
+
+
+class ChoiceBox(QComboBox):
+    """A box of choices that ends in an ellipsis where its choice is wider, the whole as tip."""
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: ARG002 (Qt's signature)
+        # Qt cuts the words at the arrow, in the middle of a letter.
+        painter, option = QStylePainter(self), QStyleOptionComboBox()
+        self.initStyleOption(option)
+        style = self.style()
+        field = style.subControlRect(
+            QStyle.ComplexControl.CC_ComboBox,
+            option,
+            QStyle.SubControl.SC_ComboBoxEditField,
+            self,
+        )
+        right = Qt.TextElideMode.ElideRight
+        option.currentText = self.fontMetrics().elidedText(
+            self.currentText(), right, field.width() - _COMBO_MARGIN_PX
+        )
+        painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
+        painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)
+
+
 def combo_box(name: str, items: Iterable[str] = (), *, letters: int = 0) -> QComboBox:
     """Return a box of choices.
 
@@ -156,7 +185,7 @@ def combo_box(name: str, items: Iterable[str] = (), *, letters: int = 0) -> QCom
         items: the choices.
         letters: its least width in letters; its choices do not widen it then. 0 fits the widest.
     """
-    made = QComboBox()
+    made = ChoiceBox()
     made.addItems(list(items))
     made.setAccessibleName(name)
     if letters:

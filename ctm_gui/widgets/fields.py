@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence, QStandardItem, QStandardItemModel
-from PySide6.QtWidgets import QCompleter, QDoubleSpinBox, QLineEdit, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QCompleter, QLineEdit, QPlainTextEdit, QWidget
 
+from ctm_gui.widgets.number_boxes import DecimalBox
 from predictor.core.units import significant
 
 # One key undoes one step of the whole form, not of a field.
@@ -93,7 +94,7 @@ def _is_windows(event: QEvent) -> bool:
     )
 
 
-class BudgetBox(QDoubleSpinBox):
+class BudgetBox(DecimalBox):
     """A budget, of milliseconds where nothing else is said; zero means none.
 
     Args:
@@ -113,14 +114,14 @@ class BudgetBox(QDoubleSpinBox):
         unit: str = "ms",
         name: str = "Latency budget in milliseconds; zero for none",
     ) -> None:
-        super().__init__(parent)
+        super().__init__(parent=parent)
         self.setRange(0.0, _LARGEST_MS)
         self.setDecimals(4)
         self.setSuffix(f" {unit}")
         self.setSpecialValueText("no budget")
         # One change at the end of typing: 1, 12 and 120 ms would be three budgets.
         self.setKeyboardTracking(False)
-        self.setStepType(QDoubleSpinBox.StepType.AdaptiveDecimalStepType)
+        self.setStepType(DecimalBox.StepType.AdaptiveDecimalStepType)
         self.setAccessibleName(name)
         self.valueChanged.connect(self._emit_budget)
 

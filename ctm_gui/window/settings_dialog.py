@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 
 from ctm_gui.settings import TABLE, AnySetting, Settings
 from ctm_gui.widgets.basic import STRETCH, label, vbox
+from ctm_gui.widgets.number_boxes import DecimalBox, NumberBox
 from predictor.core.text import printable
 
 _WIDTH_PX = 580
@@ -91,7 +92,7 @@ def make_editor(setting: AnySetting) -> QWidget:
         return box
     if isinstance(setting.default, bool):
         return QCheckBox()
-    number = QSpinBox() if isinstance(setting.default, int) else QDoubleSpinBox()
+    number = NumberBox() if isinstance(setting.default, int) else DecimalBox()
     number.setRange(0, setting.largest)  # type: ignore[arg-type]  # whole where it counts
     number.setSuffix(f" {setting.unit}" if setting.unit else "")
     number.setSpecialValueText(setting.none)
