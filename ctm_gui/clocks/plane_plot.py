@@ -1,8 +1,6 @@
-"""The heat map of latency over two clocks, with the budget's contour and the chosen clocks."""
+"""Latency over two clocks as a heat map, over one as a curve, with budget and chosen clocks."""
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt, Signal
@@ -10,18 +8,21 @@ from PySide6.QtGui import QColor, QPainter, QPen
 from PySide6.QtWidgets import QWidget
 
 from ctm_gui.attention.map_items import heat_table
-from ctm_gui.clocks.plane import Plane, contour
+from ctm_gui.clocks.plane import Floats, Plane, contour
 from ctm_gui.widgets.plots import RING_PX, PointPlot
+from predictor.core.columns import axis_title
+from predictor.core.text import capitalised
 from predictor.core.units import LatencyUnit
-from predictor.core.wording import batch_of, latency_text, number
+from predictor.core.wording import batch_of, interval_ms, latency_text, number
 from predictor.services.prediction.clocks import DOMAINS
 
 _RADIUS_PX = 5.0
+_HEADROOM = 1.05  # over a curve
 _LEVELS = 5  # latencies that are written into the map
 
 
 class PlanePlot(PointPlot):
-    """Latency over two clocks; light is fast.
+    """Latency over two clocks, where light is fast; over the clock of a device that has one.
 
     Signals:
         clocks_chosen: the user clicked a place: MHz across, MHz upwards.
@@ -43,13 +44,14 @@ class PlanePlot(PointPlot):
         if plane is not None:
             plot = self.canvas.getPlotItem()
             for side, domain in (("bottom", plane.across), ("left", plane.up)):
-                name = DOMAINS.get(domain, "")
-                plot.setLabel(side, f"{name[:1].upper()}{name[1:]} clock (MHz)" if name else "")
+                title = f"{capitalised(DOMAINS[domain])} clock (MHz)" if domain else ""
+                plot.setLabel(side, title or axis_title(self._unit))
                 plot.getAxis(side).enableAutoSIPrefix(False)
-                plot.getAxis(side).setStyle(showValues=bool(domain))
+            # A curve begins at zero: its height is the latency.
+            upwards = plane.rows if plane.up else [0.0, self._curve(plane).max() * _HEADROOM]
             ends = [
-                (values[0], max(values[-1], values[0] + 1))
-                for values in (plane.columns, plane.rows)
+                (values[0], max(values[-1], values[0] + 1e-9))
+                for values in (plane.columns, upwards)
             ]
             self._box.setRange(xRange=ends[0], yRange=ends[1], padding=0)
             low, high = plane.latency_ms.min(), plane.latency_ms.max()
@@ -64,7 +66,7 @@ class PlanePlot(PointPlot):
     def set_unit(self, unit: LatencyUnit) -> None:
         """Write latencies in ``unit``."""
         self._unit = unit
-        self._item.refresh()
+        self.show_plane(self._plane)
 
     def choose_at(self, point: QPointF) -> None:
         place = self._mhz(point)
@@ -112,18 +114,49 @@ class PlanePlot(PointPlot):
             return
         painter.setFont(self.font())
         self._labels = []
+        if not plane.up:
+            self._paint_curve(painter, rect, plane)
+            return
         self._paint_cells(painter, rect, plane)
         if self._budget_ms is not None:
             self._paint_contour(painter, rect, plane, self._budget_ms, budget=True)
         self._paint_levels(painter, rect, plane)
         clocks = plane.clocked.clocks
-        y = getattr(clocks, plane.up) if plane.up else (plane.rows[0] + 0.5)
-        centre = self._place(getattr(clocks, plane.across), y)
-        # At the edge, where default clocks lie, it would be cut off.
+        centre = self._place(getattr(clocks, plane.across), getattr(clocks, plane.up))
+        self._paint_chosen(painter, self._in_map(centre, rect))
+
+    @staticmethod
+    def _in_map(centre: QPointF, rect: QRectF) -> QPointF:
+        """Return a mark's place moved inwards: at the edge, where default clocks lie, it is cut."""
         room = _RADIUS_PX + RING_PX + 1
         x_px = min(max(centre.x(), room), rect.width() - room)
-        y_px = min(max(centre.y(), room), rect.height() - room)
-        self._paint_chosen(painter, QPointF(x_px, y_px))
+        return QPointF(x_px, min(max(centre.y(), room), rect.height() - room))
+
+    def _curve(self, plane: Plane) -> Floats:
+        """Return the latency over the only clock in the unit, float64 [C]."""
+        batch = batch_of(plane.clocked.prediction.configuration)
+        return np.array([self._unit.from_ms(ms, batch) for ms in plane.latency_ms[0].tolist()])
+
+    def _paint_curve(self, painter: QPainter, rect: QRectF, plane: Plane) -> None:
+        """Paint the latency over the only clock, the budget as a line, the chosen clock."""
+        self._paint_grid(painter, rect)
+        pairs = zip(plane.columns.tolist(), self._curve(plane).tolist(), strict=True)
+        painter.setPen(QPen(QColor(self._theme.series[0]), 2.0))
+        painter.drawPolyline([self._place(x, y) for x, y in pairs])
+        prediction = plane.clocked.prediction
+        batch = batch_of(prediction.configuration)
+        if self._budget_ms is not None:
+            y = self._place(0.0, self._unit.from_ms(self._budget_ms, batch)).y()
+            if 0 <= y <= rect.height():
+                line = QLineF(0, y, rect.width(), y)
+                self._paint_level(painter, rect, [line], self._budget_ms, budget=True)
+        x, interval = getattr(plane.clocked.clocks, plane.across), interval_ms(prediction)
+        painter.setPen(QPen(QColor(self._theme.series[0]), 1.4))
+        ends = [self._place(x, self._unit.from_ms(ms, batch)) for ms in interval if ms is not None]
+        painter.drawPolyline([self._in_map(end, rect) for end in ends])
+        if prediction.latency_ms is not None:
+            centre = self._place(x, self._unit.from_ms(prediction.latency_ms, batch))
+            self._paint_chosen(painter, self._in_map(centre, rect))
 
     def _paint_cells(self, painter: QPainter, rect: QRectF, plane: Plane) -> None:
         logs = np.log(plane.latency_ms)
@@ -151,9 +184,15 @@ class PlanePlot(PointPlot):
         self, painter: QPainter, rect: QRectF, plane: Plane, level_ms: float, *, budget: bool
     ) -> None:
         """Paint the line of a latency with its number beside, where it is in the map."""
-        lines = self._lines(plane, level_ms)
-        if not lines:
-            return
+        ends = contour(plane, level_ms)
+        lines = [QLineF(self._place(a, b), self._place(c, d)) for a, b, c, d in ends]
+        if lines:
+            self._paint_level(painter, rect, lines, level_ms, budget=budget)
+
+    def _paint_level(
+        self, painter: QPainter, rect: QRectF, lines: list[QLineF], level_ms: float, *, budget: bool
+    ) -> None:
+        """Paint lines of one latency and its number."""
         colour = QColor(self._theme.bad if budget else self._theme.muted)
         style = Qt.PenStyle.DashLine if budget else Qt.PenStyle.SolidLine
         painter.setPen(QPen(colour, 2.4 if budget else 1.0, style))
@@ -172,17 +211,6 @@ class PlanePlot(PointPlot):
         painter.fillRect(box, QColor(self._theme.surface))
         painter.setPen(QColor(self._theme.bad if budget else self._theme.text))
         painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)
-
-    def _lines(self, plane: Plane, level_ms: float) -> list[QLineF]:
-        if len(plane.rows) > 1:
-            ends = contour(plane, level_ms)
-            return [QLineF(self._place(a, b), self._place(c, d)) for a, b, c, d in ends]
-        row = plane.latency_ms[0]
-        if not row.min() < level_ms < row.max():
-            return []
-        x = float(np.interp(-level_ms, -row, plane.columns))  # latency falls along the axis
-        across = self._place(x, plane.rows[0]).x()
-        return [] if math.isnan(across) else [QLineF(across, 0, across, self._box.rect().height())]
 
     def _paint_chosen(self, painter: QPainter, centre: QPointF) -> None:
         painter.setPen(QPen(QColor(self._theme.surface), 2.0))

@@ -26,7 +26,7 @@ from predictor.core.wording import batch_of, interval_text, latency_text, number
 from predictor.services.prediction.clocks import DOMAINS
 
 _DEFAULT, _FREE = "Default clocks", "Clocks as set below"
-_KEYS = "Click into the map to choose clocks."
+_KEYS = "Click into the plot to choose clocks."
 
 
 class ClocksView(QWidget):

@@ -17,6 +17,7 @@ from ctm_gui.clocks.view import ClocksView
 from ctm_gui.window.actions import CLOCKS_TAB
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace
+from predictor.core.units import LatencyUnit
 
 MakeModel = Callable[..., Path]
 Settle = Callable[[Workspace], None]
@@ -119,3 +120,28 @@ def test_the_contour_lies_where_the_latency_is_the_level(
         values = plane.latency_ms[max(row - 1, 0) : row + 2][:, near]
         assert values.min() <= level <= values.max()
     assert contour(plane, plane.latency_ms.max() * 2) == []
+
+
+def test_the_latency_over_an_only_clock_is_a_curve(
+    qtbot: QtBot, window: MainWindow, workspace: Workspace, view: ClocksView, settle: Settle
+) -> None:
+    workspace.selection.select(["core-i7-1185g7"], selected=True)
+    settle(workspace)
+    window.central.explanation.choose_device("core-i7-1185g7")
+    qtbot.waitUntil(lambda: settled(qtbot, window).across == "cpu")
+    plane = settled(qtbot, window)
+    assert plane.up == ""
+    slowest = float(plane.latency_ms.max())
+    box = view.plot.canvas.getViewBox()
+    assert box.viewRange()[1] == pytest.approx([0.0, 1.05 * slowest])
+    assert view.plot.canvas.getPlotItem().getAxis("left").labelText == "Latency (ms)"
+    view.plot.set_unit(LatencyUnit.FPS)
+    assert box.viewRange()[1] == pytest.approx([0.0, 1.05e3 / plane.latency_ms.min()])
+    assert view.plot.canvas.getPlotItem().getAxis("left").labelText == "Frames per second"
+    # At any height of the plot: the clock alone is chosen.
+    canvas = view.plot.canvas
+    middle = QPointF(float(plane.columns[12]), box.viewRange()[1][1] / 2)
+    place = canvas.mapFromScene(box.mapViewToScene(middle))
+    QTest.mouseClick(canvas.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    chosen = settled(qtbot, window).clocked.clocks.cpu
+    assert chosen == pytest.approx(plane.columns[12], abs=12)
