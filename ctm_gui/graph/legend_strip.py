@@ -15,7 +15,7 @@ from ctm_gui.widgets.axes import AT_LEFT
 from ctm_gui.widgets.theme import LIGHT, Theme
 from predictor.core.wording import percent
 
-_HEIGHT_PX, _SWATCH_PX, _RAMP_PX, _GAP_PX = 20, 12, 90, 16
+_HEIGHT_PX, _SWATCH_PX, _RAMP_PX, _GAP_PX, _STRIPE_PX = 20, 12, 90, 16, 8
 
 
 class Legend(QWidget):
@@ -59,13 +59,14 @@ class Legend(QWidget):
         painter.setFont(font)
         metrics = QFontMetricsF(font)
         x = self._paint_boxes(painter, metrics)
-        for kind in self._kinds:
-            if x + 8 + metrics.horizontalAdvance(KINDS[kind][0]) > self.width():
-                self._write(painter, metrics, x, "…")  # the tooltip has all of them
-                return
+        words = [KINDS[kind][0] for kind in self._kinds]
+        count = fitting([self._word_px(metrics, word) for word in words], self.width() - x)
+        for kind, word in zip(self._kinds[:count], words, strict=False):
             stripe = QRectF(x, 3, 4, _HEIGHT_PX - 6)
             painter.fillRect(stripe, QColor(self._theme.series[kind]))
-            x = self._write(painter, metrics, x + 8, KINDS[kind][0])
+            x = self._write(painter, metrics, x + _STRIPE_PX, word)
+        if count < len(words):
+            self._write(painter, metrics, x, "…")  # the tooltip has all of them
 
     def _paint_boxes(self, painter: QPainter, metrics: QFontMetricsF) -> float:
         theme = self._theme
@@ -88,6 +89,10 @@ class Legend(QWidget):
             x = self._write(painter, metrics, x + _SWATCH_PX + 6, f"bound by {word}")
         return x
 
+    @staticmethod
+    def _word_px(metrics: QFontMetricsF, word: str) -> float:
+        return _STRIPE_PX + metrics.horizontalAdvance(word) + 2 + _GAP_PX
+
     def _write(
         self,
         painter: QPainter,
@@ -101,3 +106,18 @@ class Legend(QWidget):
         painter.setPen(QColor(self._theme.muted))
         painter.drawText(QRectF(x, 0, width, _HEIGHT_PX), AT_LEFT, text)
         return x + width + gap_px
+
+
+def fitting(widths: Sequence[float], room: float) -> int:
+    """Return how many of the first words fit with their gaps, those without leave an ellipsis.
+
+    Args:
+        widths: of the words, each with the gap behind it, in pixels; an ellipsis fits in a gap.
+        room: pixels.
+    """
+    for count in range(len(widths), 0, -1):
+        # The gap behind the last word is free where nothing follows.
+        taken = sum(widths[:count]) - (_GAP_PX if count == len(widths) else 0)
+        if taken <= room - (0 if count == len(widths) else _GAP_PX):
+            return count
+    return 0

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QLineF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from ctm_gui.language.parts_bar import PartsBar
@@ -13,6 +14,8 @@ from ctm_gui.widgets.theme import LIGHT, Theme
 from ctm_gui.widgets.tooltips import as_tooltip
 
 _BAR_PX, _GAP_PX, _SWATCH_PX, _BARS = 12, 6, 9, 3
+_BEHIND_PX = 10  # a part's name
+_NAME_PX = _SWATCH_PX + 5 + _BEHIND_PX  # around a part's name
 
 
 class PartsPlot(QWidget):
@@ -21,19 +24,17 @@ class PartsPlot(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.bars: Sequence[PartsBar] = ()
+        self._lines: list[list[list[int]]] = []  # places of each bar's parts, line by line
+        self._shown: list[int] = []  # lines of each bar that there is height for
         self._theme = LIGHT
         self.setAccessibleName("What binds the phases, and memory")
-        # Text that wraps below it would press it together otherwise.
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-
-    @property
-    def _row_px(self) -> int:
-        return 2 * self.fontMetrics().height() + _BAR_PX + _GAP_PX
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
 
     def show_bars(self, bars: Sequence[PartsBar]) -> None:
         """Show other bars."""
         self.bars = bars
         self.setAccessibleDescription("; ".join(bar.words.replace("\n", ", ") for bar in bars))
+        self._lay_out()
         self.update()
 
     def set_theme(self, theme: Theme) -> None:
@@ -42,15 +43,45 @@ class PartsPlot(QWidget):
         self.update()
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(200, _BARS * self._row_px)
+        return QSize(200, self._height_px([1] * max(len(self.bars), _BARS)))
 
     def sizeHint(self) -> QSize:
-        return QSize(280, _BARS * self._row_px)
+        lines = [len(lines) for lines in self._lines]
+        return QSize(280, self._height_px(lines + [1] * (_BARS - len(lines))))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._lay_out()
+
+    def _height_px(self, lines: Sequence[int]) -> int:
+        """Return the height of bars with so many lines of names each."""
+        count = len(lines)
+        return (count + sum(lines)) * self.fontMetrics().height() + count * (_BAR_PX + _GAP_PX)
+
+    def _lay_out(self) -> None:
+        """Share out the names of each bar's parts to lines, the longest give way to the height."""
+        metrics, room, before = self.fontMetrics(), self.width() - 1, self._lines
+        self._lines = [
+            lines_of([metrics.horizontalAdvance(text) + _NAME_PX for text in bar.lines], room)
+            for bar in self.bars
+        ]
+        if self._lines != before:
+            self.updateGeometry()
+        self._shown = [len(lines) for lines in self._lines]
+        while max(self._shown, default=1) > 1 and self._height_px(self._shown) > self.height():
+            self._shown[self._shown.index(max(self._shown))] -= 1
+
+    def _tops(self) -> list[int]:
+        """Return the upper end of each bar's title, and the lower end of the last bar."""
+        line, tops = self.fontMetrics().height(), [0]
+        for lines in self._shown:
+            tops.append(tops[-1] + (1 + lines) * line + _BAR_PX + _GAP_PX)
+        return tops
 
     def event(self, event: QEvent) -> bool:
         """Say all parts of the bar under the pointer."""
         if event.type() is QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
-            row = event.pos().y() // self._row_px
+            row = bisect(self._tops(), event.pos().y()) - 1
             text = self.bars[row].words if row < len(self.bars) else ""
             QToolTip.showText(event.globalPos(), as_tooltip(text) if text else "", self)
             return True
@@ -58,10 +89,11 @@ class PartsPlot(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: ARG002 - Qt's signature
         painter = QPainter(self)
-        for row, bar in enumerate(self.bars):
-            room = QRectF(0, row * self._row_px, self.width() - 1, self._row_px)
+        rows = zip(self._tops(), self.bars, self._lines, self._shown, strict=False)
+        for top, bar, lines, count in rows:
+            room = QRectF(0, top, self.width() - 1, 0)
             self._paint_bar(painter, room, bar)
-            self._paint_parts(painter, room, bar)
+            self._paint_parts(painter, room, bar, lines[:count])
 
     def _paint_bar(self, painter: QPainter, room: QRectF, bar: PartsBar) -> None:
         line = painter.fontMetrics().height()
@@ -79,20 +111,23 @@ class PartsPlot(QWidget):
             painter.setPen(QPen(QColor(self._theme.text), 2.0))
             painter.drawLine(QLineF(limit, top - 2, limit, top + _BAR_PX + 2))
 
-    def _paint_parts(self, painter: QPainter, room: QRectF, bar: PartsBar) -> None:
-        """Paint the names of the parts with their colours, as many as there is room for."""
+    def _paint_parts(
+        self, painter: QPainter, room: QRectF, bar: PartsBar, lines: Sequence[Sequence[int]]
+    ) -> None:
+        """Paint the names of the parts with their colours, line by line."""
         metrics = painter.fontMetrics()
-        top, x = room.top() + metrics.height() + _BAR_PX + 2, 0.0
-        for part, text in zip(bar.parts, bar.lines, strict=True):
-            width = metrics.horizontalAdvance(text) + _SWATCH_PX + 5
-            if x and x + width > room.width():
-                return
-            swatch = QRectF(x, top + (metrics.height() - _SWATCH_PX) / 2, _SWATCH_PX, _SWATCH_PX)
-            painter.fillRect(swatch, self._colour(part.colour))
-            painter.setPen(QColor(self._theme.muted))
-            left = x + _SWATCH_PX + 4
-            self._write(painter, QRectF(left, top, room.width() - left, metrics.height()), text)
-            x += width + 10
+        height, top = metrics.height(), room.top() + metrics.height() + _BAR_PX + 2
+        for line in lines:
+            x = 0.0
+            for place in line:
+                part, text = bar.parts[place], bar.lines[place]
+                swatch = QRectF(x, top + (height - _SWATCH_PX) / 2, _SWATCH_PX, _SWATCH_PX)
+                painter.fillRect(swatch, self._colour(part.colour))
+                painter.setPen(QColor(self._theme.muted))
+                left = x + _SWATCH_PX + 4
+                self._write(painter, QRectF(left, top, room.width() - left, height), text)
+                x += metrics.horizontalAdvance(text) + _NAME_PX
+            top += height
 
     def _colour(self, place: int) -> QColor:
         return QColor(self._theme.series[place])
@@ -102,3 +137,21 @@ class PartsPlot(QWidget):
         right = Qt.TextElideMode.ElideRight
         elided = painter.fontMetrics().elidedText(text, right, int(room.width()))
         painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, elided)
+
+
+def lines_of(widths: Sequence[float], room: float) -> list[list[int]]:
+    """Return the places of words in lines of a width, as many words a line as fit, one at least.
+
+    Args:
+        widths: of the words, each with its swatch and the gap behind it, in pixels.
+        room: pixels of a line.
+    """
+    lines: list[list[int]] = []
+    left = 0.0
+    for place, width in enumerate(widths):
+        if not lines or width - _BEHIND_PX > left:
+            lines.append([])
+            left = room
+        lines[-1].append(place)
+        left -= width
+    return lines
