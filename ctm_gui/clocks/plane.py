@@ -30,7 +30,7 @@ from predictor.services.prediction.clocks import (
 
 Floats = NDArray[np.float64]
 
-NOTHING_YET: Final = "Add a model and check a target to see its latency over the clocks."
+_PURPOSE: Final = "to see the latency over the clocks."
 WORKING: Final = "Working out the latency over the clocks…"
 _NO_CLOCK: Final = "This device states no clock that its latency could follow."
 _STEPS: Final = 24  # of each axis; a map of 600 cells takes some milliseconds
@@ -82,7 +82,7 @@ class ClocksPresenter(ComparisonFollower):
         self.clocks = Clocks()
         self.mode: OperatingPoint | None = None
         self.plane: Plane | None = None
-        self.message = NOTHING_YET
+        self.message = f"{self._comparison.missing} {_PURPOSE}"
         explanation.choices_changed.connect(self._on_pair)
 
     @property
@@ -145,7 +145,8 @@ class ClocksPresenter(ComparisonFollower):
     def _begin(self) -> None:
         choice, comparison = self._pair(), self._comparison
         if choice is None or not comparison.rows:
-            self._show(None, NOTHING_YET)
+            missing = comparison.missing
+            self._show(None, f"{missing} {_PURPOSE}" if missing else WORKING)
             return
         compared, target = comparison.pair(*choice)
         prediction = comparison.rows[choice[0] * len(comparison.targets) + choice[1]].prediction

@@ -17,7 +17,7 @@ from predictor.core.units import LatencyUnit
 from predictor.core.wording import in_unit, interval_text, latency_text, number
 from predictor.services.prediction.sweep import Sweep, sweeps
 
-_NOTHING_YET = "Open a model and tick a target to see its latency over batch and threads."
+_PURPOSE = "to see the latency over batch and threads."
 _WORKING = "Working out the sweep…"
 
 
@@ -33,12 +33,12 @@ class SweepPresenter(PairFollower):
     def __init__(self, worker: SerialWorker, parent: QObject | None = None) -> None:
         super().__init__(worker, parent)
         self.sweeps: tuple[Sweep, ...] = ()
-        self.message = _NOTHING_YET
+        self.message = f"{self._comparison.missing} {_PURPOSE}"
 
     def _begin(self) -> None:
         choice = self.choice
         if choice is None:
-            self._show((), _NOTHING_YET)
+            self._show((), f"{self._comparison.missing} {_PURPOSE}")
             return
         comparison = self._comparison
         compared, target = comparison.pair(*choice)

@@ -142,6 +142,7 @@ class CompareTabs(QWidget):
         """Show another comparison; a hidden page is computed when it becomes visible."""
         self._comparison, self._looked_at = comparison, looked_at
         self._offer_pages()
+        self.chart.show_missing(comparison.missing)
         self._sweep.set_comparison(comparison)
         self._variants.set_comparison(comparison)
         self._difference.set_comparison(comparison)

@@ -39,7 +39,7 @@ from ctm_gui.widgets.theme import Theme
 from predictor.core.columns import Place, PredictionRow, TableContext
 from predictor.core.units import LatencyUnit
 
-_NOTHING_YET = "Drop an ONNX model and tick targets to compare their latency here."
+_NOTHING_YET = "Open a model and tick a target to compare latencies here."
 # Names tell the rows apart: they stay readable, and the table scrolls instead.
 _NAME_WIDTHS_PX = {"model": 190, "device": 220}
 
@@ -63,6 +63,7 @@ class CompareView(QWidget):
         self._unit = LatencyUnit.MS
         self._budget_ms: float | None = None
         self._scale_chosen = False
+        self._activity = self._missing = ""
         self._model = ComparisonModel(self)
         self.table = FilteredTable(
             self._model, "Predictions", "Filter by model, device, vendor, runtime…", _NAME_WIDTHS_PX
@@ -92,7 +93,17 @@ class CompareView(QWidget):
 
     def show_activity(self, text: str) -> None:
         """Tell what the first predictions wait for; empty for nothing. Rows stay in sight."""
-        self._stack.message.setText(text or _NOTHING_YET)
+        self._activity = text
+        self._show_reason()
+
+    def show_missing(self, missing: str) -> None:
+        """Tell what the user has to do before there are rows; empty for nothing."""
+        self._missing = missing
+        self._show_reason()
+
+    def _show_reason(self) -> None:
+        missing = f"{self._missing} to compare latencies here." if self._missing else _NOTHING_YET
+        self._stack.message.setText(self._activity or missing)
 
     def set_unit(self, unit: LatencyUnit) -> None:
         """Show latencies in ``unit``.

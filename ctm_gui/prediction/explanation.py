@@ -25,7 +25,7 @@ from predictor.services.prediction.sensitivity import (
 )
 from predictor.services.prediction.timeline import write_trace
 
-NOTHING_YET = "Add a model and check a target to see where the time goes."
+_PURPOSE = "to see where the time goes."
 WORKING = "Working out where the time goes…"
 
 
@@ -56,7 +56,7 @@ class ExplanationPresenter(PairFollower):
         self.sensitivity: Sensitivity | None = None
         self.costs: Costs | None = None
         self.device: Device | None = None
-        self.message = NOTHING_YET
+        self.message = f"{self._comparison.missing} {_PURPOSE}"
         self.selected: IndexArray = np.zeros(0, dtype=np.intp)
         self.current: int | None = None
 
@@ -114,7 +114,7 @@ class ExplanationPresenter(PairFollower):
     def _begin(self) -> None:
         choice = self.choice
         if choice is None:
-            self._show(None, NOTHING_YET)
+            self._show(None, f"{self._comparison.missing} {_PURPOSE}")
             return
         compared, target = self._comparison.pair(*choice)
         if compared.problem:

@@ -14,6 +14,7 @@ from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
 from predictor.core.columns import PredictionRow
 from predictor.core.errors import CtmError
 from predictor.core.records import Device, Measurement, Precision, Prediction, RunId, Target
+from predictor.core.text import capitalised
 from predictor.core.wording import target_text
 from predictor.services.models.ingestion import Model
 from predictor.services.prediction.assumptions import assumptions_of_each
@@ -114,6 +115,12 @@ class Comparison:
             for read in (compared.model, *compared.batches.values())
             if isinstance(read, Model)
         ]
+
+    @property
+    def missing(self) -> str:
+        """What the user has to do before there are rows: ``Tick a target``; empty for nothing."""
+        steps = ["open a model"] * (not self.models) + ["tick a target"] * (not self.targets)
+        return capitalised(" and ".join(steps))
 
     def pair_of(self, row: int) -> tuple[int, int]:
         """Return model and target index of a row."""

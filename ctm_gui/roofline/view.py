@@ -61,6 +61,7 @@ class RooflineView(QWidget):
         if explained is None or explained.roofline is None or not explained.table.names:
             reason = _NOTHING_YET if explained is None else _NO_ROOFS
             self._stack.show_message(shown(message) if message else reason)
+            self.others_box.hide()  # it counts those of the pair before
             self.summary.setText("")
             self.plot.show_points(None)
         else:

@@ -17,6 +17,8 @@ from pytestqt.qtbot import QtBot
 from ctm_gui import settings
 from ctm_gui.window.actions import (
     ATTENTION_TAB,
+    CLOCKS_TAB,
+    COMPARE_TAB,
     GRAPH_TAB,
     OPERATORS_TAB,
     ROOFLINE_TAB,
@@ -134,6 +136,29 @@ def test_the_graph_beside_the_operators_follows_room_and_choice(
     shown.show_tab(GRAPH_TAB)
     shown.show_tab(OPERATORS_TAB)
     assert operators.body.sizes() == wide
+
+
+def test_without_a_target_every_view_asks_for_one_and_not_for_a_model(
+    qtbot: QtBot, shown: MainWindow, workspace: Workspace
+) -> None:
+    shown.show_tab(ROOFLINE_TAB)
+    qtbot.waitUntil(lambda: shown.central.explanation.settled)
+    workspace.selection.select(workspace.selection.selected_ids, selected=False)
+    qtbot.waitUntil(lambda: workspace.settled and not workspace.comparison.rows)
+    views = {
+        COMPARE_TAB: (shown.central.compare_view, "Tick a target to compare latencies here."),
+        OPERATORS_TAB: (shown.central.operators_view, "Tick a target to see where the time goes."),
+        ROOFLINE_TAB: (shown.central.roofline_view, "Tick a target to see where the time goes."),
+        CLOCKS_TAB: (
+            shown.central.clocks_view,
+            "Tick a target to see the latency over the clocks.",
+        ),
+    }
+    for tab, (view, words) in views.items():
+        shown.show_tab(tab)
+        qtbot.waitUntil(lambda view=view, words=words: view._stack.message.text() == words)
+        assert view._stack.message.isVisible()
+    assert not shown.central.roofline_view.others_box.isVisible(), "it counts other targets"
 
 
 def test_a_box_has_its_cost_on_every_ticked_target(qtbot: QtBot, shown: MainWindow) -> None:

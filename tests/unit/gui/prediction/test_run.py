@@ -46,6 +46,13 @@ def test_what_is_quick_comes_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert parts == []
 
 
+def test_a_comparison_without_rows_names_what_is_missing() -> None:
+    assert Comparison().missing == "Open a model and tick a target"
+    assert compare([], DEVICES, WhatIf()).missing == "Open a model"
+    assert compare(MODELS, [], WhatIf()).missing == "Tick a target"
+    assert compare(MODELS, DEVICES, WhatIf()).missing == ""
+
+
 def test_a_part_may_stop_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prediction_run, "_PART_S", 0.0)
 
