@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QMenu, QToolButton, QTre
 
 from ctm_gui.models.shelf import ModelShelf
 from ctm_gui.targets.choice import TargetSelection
+from ctm_gui.targets.row_delegate import RowDelegate
 from ctm_gui.targets.tree_model import Column, TargetsTreeModel
 from ctm_gui.targets.variant_dialog import VariantDialog
 from ctm_gui.widgets.basic import STRETCH, SearchBox, hbox, label, tool_button, vbox
@@ -100,6 +101,7 @@ class TargetsPanel(QWidget):
     def _build_tree(self) -> QTreeView:
         tree = QTreeView()
         tree.setModel(self._model)
+        tree.setItemDelegate(RowDelegate(tree))
         tree.setAccessibleName("Targets")
         tree.setHeaderHidden(True)
         tree.setUniformRowHeights(True)

@@ -16,6 +16,7 @@ from ctm_gui.models.shelf import ModelShelf
 from ctm_gui.settings import Settings
 from ctm_gui.targets.choice import TargetSelection
 from ctm_gui.targets.panel import TargetsPanel, target_menu
+from ctm_gui.targets.row_delegate import RowDelegate
 from ctm_gui.targets.tree_model import FAMILY_NAMES, Column, TargetsTreeModel
 from ctm_gui.targets.variant_dialog import VariantDialog
 from ctm_gui.tasks.serial import SerialWorker
@@ -210,6 +211,21 @@ def test_a_narrow_panel_leaves_its_room_to_the_names(panel: TargetsPanel) -> Non
     assert panel.tree.isColumnHidden(Column.BASIS)
     panel.resize(340, 600)
     assert not panel.tree.isColumnHidden(Column.BASIS)
+
+
+def test_a_name_has_the_room_of_a_badge_that_is_not_there(panel: TargetsPanel) -> None:
+    panel.tree.expandAll()
+    delegate = panel.tree.itemDelegate()
+    assert isinstance(delegate, RowDelegate)
+    own = [panel.tree.visualRect(find(panel.model, name)).width() for name in ("RTX 1", "RTX 2")]
+    assert [delegate.name_px(find(panel.model, name)) for name in ("RTX 1", "RTX 2")] == own
+    panel.selection.set_badges({"rtx-1": ("analytic", "The numbers are analytic.")})
+    panel.resize(340, 600)
+    badge_px = panel.tree.columnWidth(Column.BASIS)
+    assert badge_px > 0
+    own = [panel.tree.visualRect(find(panel.model, name)).width() for name in ("RTX 1", "RTX 2")]
+    assert delegate.name_px(find(panel.model, "RTX 1")) == own[0]
+    assert delegate.name_px(find(panel.model, "RTX 2")) == own[1] + badge_px
 
 
 TWO_WAYS = (Configuration("pytorch"), Configuration("tensorrt", Precision.FP16))
