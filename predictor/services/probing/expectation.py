@@ -48,10 +48,11 @@ def interval_words(interval: ExpectedInterval, models: int = 0) -> str:
         models: number of the user's models that it is about; 0 for networks of the pool.
     """
     of = "a typical network" if not models else "the open model" if models == 1 else "an open model"
-    return (
-        f"Error of {of} now up to {percent(interval.now, signed=True)}; expected after probing: "
-        f"{percent(interval.after, signed=True)}."
-    )
+    now = f"Error of {of} now up to {percent(interval.now, signed=True)}"
+    if interval.after >= interval.now:
+        # Few networks may tell less than the published measurements that an estimate rests on.
+        return f"{now}; this plan is not expected to lower it."
+    return f"{now}; expected after probing: {percent(interval.after, signed=True)}."
 
 
 def beliefs_of(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -141,7 +142,11 @@ def test_from_a_device_to_its_signature_and_back(
     qtbot.waitUntil(lambda: wizard.presenter.planner.planned is not None, timeout=WAIT_MS)
     assert len(cells(wizard.plan_page.table, 0)) == 4
     assert "up to 8 more that are chosen by what these show" in wizard.plan_page.summary.text()
-    assert "expected after probing: +" in wizard.plan_page.summary.text()
+    # Whether this plan gains something is the engine's matter.
+    assert re.search(
+        r"now up to \+[\d.]+ %; (expected after probing: \+|this plan is not expected to lower it)",
+        wizard.plan_page.summary.text(),
+    )
     assert all(cells(wizard.plan_page.table, 3)), "each network says why it was chosen"
 
     # The protocol itself takes its time; what is tested here is the way through the window.

@@ -10,7 +10,11 @@ import pytest
 from predictor.probing.measuring.interface import Drift, Failure
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.probing.events import ProbesChosen
-from predictor.services.probing.expectation import expected_interval
+from predictor.services.probing.expectation import (
+    ExpectedInterval,
+    expected_interval,
+    interval_words,
+)
 from predictor.services.probing.measure import Pace, measure
 from predictor.services.probing.open import Probing, open_probing
 from predictor.services.probing.plan import (
@@ -100,6 +104,15 @@ def test_more_networks_are_expected_to_narrow_the_interval_further() -> None:
     assert many is not None
     assert few.now == pytest.approx(many.now, rel=0.2)
     assert many.after < few.after < few.now
+
+
+def test_a_plan_that_gains_nothing_promises_nothing() -> None:
+    assert interval_words(ExpectedInterval(0.4, 0.25), 1) == (
+        "Error of the open model now up to +40 %; expected after probing: +25 %."
+    )
+    assert interval_words(ExpectedInterval(0.287, 0.323)) == (
+        "Error of a typical network now up to +28.7 %; this plan is not expected to lower it."
+    )
 
 
 @pytest.mark.parametrize("selector", SELECTOR_NAMES)
