@@ -229,6 +229,7 @@ class BarPainter:
 
     def _words(self, painter: QPainter, bar: Bar, row: QRectF, x: float, colour: QColor) -> float:
         """Write the label and return where it ends."""
+        painter.setFont(self._state.font)  # badges of the bar before have a smaller one
         room = row.right() - x - 2
         text = QFontMetricsF(self._state.font).elidedText(
             bar.label, Qt.TextElideMode.ElideRight, room

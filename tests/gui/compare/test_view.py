@@ -455,6 +455,23 @@ def test_badges_and_doubt_are_part_of_a_saved_plot(view, tmp_path):
     assert any(text.startswith("84 % of the time") for text in texts)
 
 
+def test_a_badge_without_room_leaves_the_next_label_its_size(view, tmp_path):
+    facts = {"fits_memory": False, "out_of_distribution": "no training device used it"}
+    interval = {"low80_ms": 80.0, "high80_ms": 100.0}
+    some = [make_row(name, 90.0, **facts, **interval) for name in DEVICES[:3]]
+    show(view, [replace(row, notes=("assumes an INT8 model",)) for row in some])
+    cut = 0
+    for width in range(1000, 1500, 50):
+        view.resize(width, 700)
+        view.save_plot(tmp_path / "bars.svg")
+        nodes = [node for node in ET.parse(tmp_path / "bars.svg").iter() if node.text]  # noqa: S314
+        texts = [node.text for node in nodes]
+        cut += "analytic" in texts and "uncertain" not in texts
+        sizes = {node.get("font-size") for node in nodes if node.text.startswith("90 ms")}
+        assert len(sizes) == 1
+    assert cut, "no width has room for the first badge alone"
+
+
 def test_the_axis_ends_where_the_bars_do_and_has_no_factor_of_its_own(qtbot, view):
     show(view, [make_row("npu", 0.2), make_row("rpi5", 3.0e4, high80_ms=7.0e4)])
     view.log_box.setChecked(True)
