@@ -12,7 +12,7 @@ from predictor.core.wording import NOTHING, number, shown, threads_text
 from predictor.services.prediction.assumptions import assumptions_of_each
 from predictor.services.prediction.predict import resolve_targets
 from predictor.services.report.request import ReportRequest
-from predictor.services.report.words import Field, figures, table_of, whole, words
+from predictor.services.report.words import Field, by_sentence, figures, table_of, whole, words
 
 _COLUMNS: tuple[Field[tuple[Target, Configuration, Configuration]], ...] = (
     words("target", "Target", lambda row: shown(row[0].device.name)),
@@ -84,9 +84,10 @@ def _usual(made: Configuration, usual: Configuration) -> str:
 
 
 def assumed(request: ReportRequest) -> Iterator[str]:
-    """Yield what the numbers take for granted, such as that INT8 means a quantised model."""
-    several = len(request.models) > 1
+    """Return what the numbers take for granted, such as that INT8 means a quantised model."""
+    sentences = []
     for model in request.models:
         predictions = [pair.prediction for pair in request.pairs_of(model)]
-        for sentence in chain.from_iterable(assumptions_of_each(model.model, predictions)):
-            yield f"{shown(model.label)}: {sentence}" if several else sentence
+        of_model = chain.from_iterable(assumptions_of_each(model.model, predictions))
+        sentences.append((shown(model.label), tuple(of_model)))
+    return by_sentence(sentences)

@@ -20,7 +20,7 @@ from predictor.services.report.comparison import has_several_batches, latency_ch
 from predictor.services.report.operators import Explained, fastest_of_each
 from predictor.services.report.request import Pair, ReportedModel, ReportRequest
 from predictor.services.report.settings import assumed
-from predictor.services.report.words import brief, latency_words, listed
+from predictor.services.report.words import brief, by_sentence, latency_words, listed
 
 _MODELS_NAMED = 12
 _TARGETS_NAMED = 3
@@ -153,21 +153,17 @@ def _advice(request: ReportRequest, explained: Sequence[Explained]) -> Iterator[
         if one.sensitivity and one.sensitivity.sentence:
             target = request.target_name(one.pair.target)
             yield Cell(f"{brief(one.pair.model.label)} on {target}: {one.sensitivity.sentence}.")
-    for model in models:
-        yield from _warnings(model, request)
-    for sentence in assumed(request):
+    warnings = [(brief(model.label), tuple(_warnings(model, request))) for model in models]
+    for sentence in (*by_sentence(warnings), *assumed(request)):
         yield Cell(sentence, tone=Tone.WARN)
 
 
-def _warnings(model: ReportedModel, request: ReportRequest) -> Iterator[Cell]:
+def _warnings(model: ReportedModel, request: ReportRequest) -> Iterator[str]:
     pairs = request.pairs_of(model)
-    subject = f"{brief(model.label)}: " if len(request.models) > 1 else ""
     for sentence, applies in _WARNINGS:
         names = [request.target_name(p.target) for p in pairs if applies(p.prediction)]
         if names:
-            text = sentence.format(listed(names, _TARGETS_NAMED))
-            yield Cell(f"{subject}{text}", tone=Tone.WARN)
+            yield sentence.format(listed(names, _TARGETS_NAMED))
     flagged = max((len(p.prediction.flagged_operators) for p in pairs), default=0)
     if flagged:
-        counted = f"{plural(flagged, 'operator')} could not be counted in full"
-        yield Cell(f"{subject}{counted}.", tone=Tone.WARN)
+        yield f"{plural(flagged, 'operator')} could not be counted in full."

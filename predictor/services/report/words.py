@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -13,6 +13,7 @@ from predictor.core.units import LatencyUnit, format_bytes, format_count
 from predictor.core.wording import batch_of, latency_text, percent
 
 _BRIEF = 56
+_MODELS = 4  # that are named before a sentence
 
 T = TypeVar("T")
 
@@ -74,6 +75,24 @@ def share(value: float) -> Cell:
 def brief(name: str) -> str:
     """Return a name as it stands in a sentence."""
     return shortened(name, _BRIEF)
+
+
+def by_sentence(said: Sequence[tuple[str, Sequence[str]]]) -> Iterator[str]:
+    """Yield each sentence once, after the models that it is said of; one model is not named.
+
+    Args:
+        said: each model's name with its sentences.
+    """
+    names: dict[str, dict[str, None]] = {}
+    for name, sentences in said:
+        for sentence in sentences:
+            names.setdefault(sentence, {})[name] = None
+    for sentence, of in names.items():
+        if len(said) == 1:
+            yield sentence
+        else:
+            whom = f"All {len(said)} models" if len(of) == len(said) else listed([*of], _MODELS)
+            yield f"{whom}: {sentence}"
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:
