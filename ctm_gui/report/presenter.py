@@ -20,7 +20,7 @@ from ctm_gui.report.painting import paint_page, pdf_of
 from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
 from ctm_gui.tasks.store_client import Recorder
 from ctm_gui.widgets.theme import LIGHT
-from predictor.core.errors import CtmError
+from predictor.core.errors import CtmError, InputError
 from predictor.core.progress import Progress
 from predictor.core.report import USUAL_SECTIONS, Report, SectionId
 from predictor.core.text import plural
@@ -262,7 +262,9 @@ def _draft(
 ) -> Draft:
     run = language()
     runs = () if run is None else (run,)
-    if request.models or not runs:
+    if not request.predictions and not runs:
+        raise InputError("report", "no target is ticked", "tick one, and open the report again")
+    if request.predictions:
         asked = replace(request, language=runs)
         report = build_report(asked, cancel=context.token, report=context.report)
     else:

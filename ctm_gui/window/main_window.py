@@ -344,7 +344,8 @@ class MainWindow(QMainWindow):
     def _show_activity(self) -> None:
         busy = self.workspace.searching or bool(self.workspace.shelf.pending_count)
         self.actions_by_id["cancel"].setEnabled(busy)
-        has_results = self.workspace.comparison.rows or self.workspace.language.state.model
+        has_language = self.workspace.language.state.model and self.workspace.selection.selected_ids
+        has_results = self.workspace.comparison.rows or has_language
         self.actions_by_id["report"].setEnabled(bool(has_results))
         has_models = bool(self.workspace.shelf.entries)
         for action in ("remove", "read_again", "select_all"):

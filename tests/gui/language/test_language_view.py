@@ -279,6 +279,34 @@ def test_controls_are_named_in_order_and_readable(view: LanguageView) -> None:
         assert not check(view), check
 
 
+def test_a_report_without_a_ticked_target_says_so(
+    view: LanguageView,
+    presenter: LanguagePresenter,
+    window: MainWindow,
+    workspace: Workspace,
+    make_model: Callable[..., Path],
+    settle: Callable[[Workspace], None],
+    qtbot: QtBot,
+) -> None:
+    assert view.isVisible()
+    workspace.open_paths([str(make_model())])
+    workspace.selection.select(workspace.selection.selected_ids, selected=False)
+    settle(workspace)
+    assert workspace.comparison.models
+    assert not workspace.comparison.rows
+    assert not window.actions_by_id["report"].isEnabled()
+    # It was open already, or the last target went while it was opened.
+    report = ReportPresenter(workspace.recorder, window)
+    subject = ReportSubject(
+        workspace.comparison, workspace.what_if, LatencyUnit.MS, None, presenter.run()
+    )
+    with qtbot.waitSignal(report.failed, timeout=SETTLE_MS) as failed:
+        report.start(subject)
+    assert "tick one" in str(failed.args[0])
+    assert not report.busy
+    report.close()
+
+
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
