@@ -86,6 +86,8 @@ class RowNames(PaintedAxis):
             painter.fillRect(room, faded(state.theme.accent, SELECTED_ALPHA))
         name = shown(rows.names[row])
         kind = shown(rows.types[row]) or f"{int(rows.counts[row])}×"
+        if name.endswith(f"/{kind}"):
+            kind = ""  # exporters end names in the type: its room is the name's
         inner = room.adjusted(8, 0, -8, 0)
         natural = [metrics.horizontalAdvance(text) + 2 for text in (name, kind)]
         widths = shared_widths(natural, inner.width() - 8, 0.0)
