@@ -1,8 +1,9 @@
 """Deviation of one target from its estimate, inferred from its own measurements.
 
-The time of a graph is exp(level) sum_p exp(shape_p) t_p over the P parts of the estimate, kinds of
-operators x terms. Level and shape are normal before anything is measured; the posterior is found by
-Gauss-Newton steps of ln(time), in which a measurement far off counts little (Student's t).
+The time of a graph is exp(level) times that of the P parts exp(shape_p) t_p of the estimate
+together, kinds of operators x terms (:mod:`predictor.cost.overlap`). Level and shape are normal
+before anything is measured; the posterior is found by Gauss-Newton steps of ln(time), in which a
+measurement far off counts little (Student's t).
 
 Reference:
     C. Bishop, "Pattern Recognition and Machine Learning", 2006, sections 2.3.3 and 2.3.7.
@@ -10,7 +11,7 @@ Reference:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
@@ -18,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predictor.cost.operator_kinds import KINDS
+from predictor.cost.overlap import overlapped
 from predictor.cost.physics import TERMS
 
 Floats = NDArray[np.float64]
@@ -25,7 +27,6 @@ Floats = NDArray[np.float64]
 PARTS: Final = len(KINDS) * len(TERMS)
 _STEPS: Final = 5
 _TAILS: Final = 4.0  # degrees of freedom of Student's t
-_LEAST_MS: Final = 1e-12
 _UNKNOWN_LEVEL: Final = 3.0  # standard deviation in ln of a level of which nothing is known
 
 
@@ -64,10 +65,12 @@ class TargetFit:
     Attributes:
         mean: float64 [1 + P].
         covariance: float64 [1 + P, 1 + P].
+        ahead: whether starts run ahead on the target.
     """
 
     mean: Floats
     covariance: Floats
+    ahead: bool = False
 
     @classmethod
     def prior(
@@ -76,6 +79,8 @@ class TargetFit:
         variance: float = _UNKNOWN_LEVEL**2,
         shape: Floats | None = None,
         unknown: float = 1.0,
+        *,
+        ahead: bool = False,
     ) -> TargetFit:
         """Return what is supposed before anything is measured.
 
@@ -84,12 +89,13 @@ class TargetFit:
             variance: of the level.
             shape: mean of the shape, [P].
             unknown: part of the variance of a shape that is left.
+            ahead: whether starts run ahead on the target.
         """
         mean = np.concatenate([[level], np.zeros(PARTS) if shape is None else shape])
         covariance = np.zeros((1 + PARTS, 1 + PARTS))
         covariance[0, 0] = variance
         covariance[1:, 1:] = unknown * SHAPE.covariance()
-        return cls(mean, covariance)
+        return cls(mean, covariance, ahead)
 
     def measured(self, parts_ms: Floats, latency_ms: Floats) -> TargetFit:
         """Return the posterior after measurements of k graphs.
@@ -101,7 +107,7 @@ class TargetFit:
         precision = np.linalg.inv(self.covariance)
         mean, covariance, logs = self.mean, self.covariance, np.log(latency_ms)
         for step in range(_STEPS):
-            slope, expected = _linear(parts_ms, mean)
+            slope, expected = self._linear(parts_ms, mean)
             apart = logs - expected
             # At first all count the same: what is far off from a wrong prior is no outlier.
             odd = apart**2 if step else SHAPE.network**2
@@ -110,7 +116,7 @@ class TargetFit:
             covariance = np.asarray(np.linalg.inv(precision + weighted @ slope), np.float64)
             ahead = apart + slope @ (mean - self.mean)
             mean = self.mean + covariance @ (weighted @ ahead)
-        return TargetFit(mean, covariance)
+        return replace(self, mean=mean, covariance=covariance)
 
     @cached_property
     def root(self) -> Floats:
@@ -123,13 +129,11 @@ class TargetFit:
         Args:
             parts_ms: float64 [k, P], of the estimate without level and shape.
         """
-        slope, logs = _linear(parts_ms, self.mean)
+        slope, logs = self._linear(parts_ms, self.mean)
         return logs, np.einsum("kp,pq,kq->k", slope, self.covariance, slope)
 
-
-def _linear(parts_ms: Floats, mean: Floats) -> tuple[Floats, Floats]:
-    """Return the derivative of ln(time) by level and shape, [k, 1 + P], and ln(time), [k]."""
-    times = parts_ms * np.exp(mean[1:])
-    whole = np.maximum(times.sum(axis=1), _LEAST_MS)
-    slope = np.concatenate([np.ones((len(times), 1)), times / whole[:, None]], axis=1)
-    return slope, np.log(whole) + mean[0]
+    def _linear(self, parts_ms: Floats, mean: Floats) -> tuple[Floats, Floats]:
+        """Return the derivative of ln(time) by level and shape, [k, 1 + P], and ln(time), [k]."""
+        whole, shares = overlapped(parts_ms * np.exp(mean[1:]), self.ahead)
+        slope = np.concatenate([np.ones((len(shares), 1)), shares], axis=1)
+        return slope, np.log(whole) + mean[0]

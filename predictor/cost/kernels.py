@@ -13,7 +13,12 @@ from typing import Final
 from predictor.core.instruction_sets import INSTRUCTION_SETS, InstructionSet
 from predictor.core.records import Cluster, Device, Precision
 from predictor.core.runtimes import Runtime
-from predictor.devices.architectures import architecture_of, instruction_sets
+from predictor.devices.architectures import (
+    Architecture,
+    architecture_of,
+    architectures,
+    instruction_sets,
+)
 
 _SCALAR_BITS: Final = 32
 # A unit of 512 bits, alone in its core, is two of 256 bits that are joined: Intel, Optimization
@@ -56,15 +61,16 @@ class Core:
 def core_of(device: Device, cluster: Cluster | None = None) -> Core | None:
     """Return one core of a processor, or of one of its clusters; None where no lanes are known.
 
-    What the device or the cluster states goes before the facts of its architecture. A core without
-    vectors whose lanes are not known has one: no runtime uses more of it.
+    What the device or the cluster states goes before the facts of its architecture. A core whose
+    lanes nobody states is taken to have those of the design that it came from, else one unit of its
+    widest instruction set; without vectors one lane: no runtime uses more of it.
     """
     design = architecture_of(cluster or device) or architecture_of(device)
     facts = {} if design is None else design.numbers
     sets = frozenset(instruction_sets(device, cluster))
     stated = device.metric("fp32_au_per_core") if cluster is None else cluster.fp32_au_per_core
-    lanes = stated or facts.get("fp32_lanes") or (1.0 if sets == {"none"} else None)
-    if lanes is None:
+    lanes = stated or _lanes_of_design(design) or _lanes_of_one_unit(sets)
+    if not lanes:
         return None
     factors = {name: facts.get(f"{name}_factor") for name in _NARROW}
     macs = {name: facts.get(f"matrix_{name}_macs") for name in _NARROW}
@@ -75,6 +81,22 @@ def core_of(device: Device, cluster: Cluster | None = None) -> Core | None:
         vector_lanes={name: lanes * factor for name, factor in factors.items() if factor},
         matrix_lanes={name: value for name, value in macs.items() if value},
     )
+
+
+def _lanes_of_design(design: Architecture | None) -> float:
+    """Return the FP32 lanes of a design, else of the nearest that it came from; 0 if unknown."""
+    while design is not None:
+        if "fp32_lanes" in design.numbers:
+            return design.numbers["fp32_lanes"]
+        design = architectures().get(design.follows)
+    return 0.0
+
+
+def _lanes_of_one_unit(sets: frozenset[str]) -> float:
+    """Return the FP32 lanes of one unit of the widest of instruction sets, 0 if none is known."""
+    if sets == {_SCALAR.name}:
+        return 1.0
+    return max((INSTRUCTION_SETS[name].vector_bits or 0 for name in sets), default=0) / _SCALAR_BITS
 
 
 def kernel_lanes(runtime: Runtime, precision: Precision, core: Core) -> float:

@@ -6,7 +6,7 @@ this module. So a rate that grows never raises a time, nor lowers it by more tha
 
 - *Arithmetic*: multiply-accumulates over the rate that the kernels of the runtime can reach: on a
   processor the lanes of its instruction sets that they use (:mod:`predictor.cost.kernels`), with
-  a part that one core does alone, and of narrow numbers a part at the rate of FP32.
+  a part that one core does alone, and of integers a part at the rate of FP32.
 - *Block*: a product is cut into blocks, one core or SM works on one. A product of few blocks leaves
   the others idle, so it takes the time of a block at least. The sum of both terms is the smooth
   form of ``max(1, blocks / units)`` waves (docs/decisions/0016-physics.md has the alternatives).
@@ -53,9 +53,9 @@ _LAUNCH_S: Final = 1e-6
 # Part of the arithmetic of a run that its threads do not share (Amdahl). Runtimes reach 1.4 to 2
 # with two threads and 1.8 to 3.5 with four, and no more than 5 with 64.
 _SERIAL: Final = 0.1
-# Part of a product of narrow numbers on a processor that runs at the FP32 rate: sums are packed,
-# scaled and converted. Twice as many INT8 as FP32 lanes make OpenVINO 1.8 times as fast on x86,
-# four times as many 2.7, and TFLite twice as fast on Arm.
+# Part of a product of integers, or of BF16, on a processor that runs at the FP32 rate: sums are
+# packed, scaled and converted. Twice as many INT8 as FP32 lanes make OpenVINO 1.8 times as fast on
+# x86, four times as many 2.7, and TFLite twice as fast on Arm. Halves are added up as they are.
 _CONVERSIONS: Final = 0.3
 # A graphics card keeps the boost clock of its FP32 lanes where it may take so much energy for an
 # operation, in pJ for a nanometre of its process: a T4 has 0.7 at 12 nm and falls to 1 GHz, a V100
@@ -64,6 +64,11 @@ _PJ_OF_NANOMETRE: Final = 4 / 3
 _OF_POWER: Final = 0.7
 # Part of the arithmetic of a product in matrix units that the other lanes do.
 _BESIDE_MATRICES: Final = 0.1
+# Instructions of a product for one that multiplies: a third more load and step. An SM that issues
+# no more than it has lanes reaches three quarters: cuBLAS in FP32 73 % on an RTX PRO 6000, 82 % on
+# an H200 (kernelspace.substack.com, on a defect of cuBLAS), and 95 % on a V100, which issues twice
+# as much (NeuSight's operators).
+_ISSUED: Final = 4 / 3
 # Starts of a run whose operators all cost nothing; chosen, and less than that of any real operator.
 _LEAST_LAUNCHES: Final = 0.1
 _TERA_MACS: Final = 1e12 / 2
@@ -318,14 +323,34 @@ def _as_run(target: Target) -> Target:
     """Return a target with the precision that its runtime runs an FP32 network in.
 
     Mobile GPUs and accelerators run it in FP16 under a runtime that may, and so does ncnn on
-    processors. Other GPUs do not: there it raised the errors of ncnn by a quarter.
+    processors that multiply halves; on others it stores floats too. Other GPUs do not: there it
+    raised the errors of ncnn by a quarter.
     """
     configuration, family = target.configuration, target.device.family
+    if configuration.precision is not Precision.FP32:
+        return target
     runtime = runtime_of(configuration.runtime)
-    halves = runtime.hides_halves if family in CPUS else runtime.may_halve and family in _HALVING
-    if configuration.precision is not Precision.FP32 or not halves:
+    if family in CPUS:
+        halves = runtime.hides_halves and _multiplies_halves(target.device, runtime)
+    else:
+        halves = runtime.may_halve and family in _HALVING
+    if not halves:
         return target
     return replace(target, configuration=replace(configuration, precision=Precision.FP16))
+
+
+def _multiplies_halves(device: Device, runtime: Runtime) -> bool:
+    """Return whether the kernels of a runtime have more lanes for FP16 than for FP32 somewhere."""
+    return any(
+        kernel_lanes(runtime, Precision.FP16, core) > kernel_lanes(runtime, Precision.FP32, core)
+        for core in _cores_of(device)
+        if core is not None
+    )
+
+
+def _cores_of(device: Device) -> list[Core | None]:
+    """Return a core of each kind of a processor; None where no lanes can be told."""
+    return [core_of(device, cluster) for cluster in device.clusters or (None,)]
 
 
 def _lanes_of_cores(target: Target) -> list[float]:
@@ -334,7 +359,7 @@ def _lanes_of_cores(target: Target) -> list[float]:
     runtime = runtime_of(configuration.runtime)
     lanes = [
         np.nan if core is None else _lanes_of_core(runtime, configuration.precision, core)
-        for core in (core_of(device, each) for each in device.clusters or (None,))
+        for core in _cores_of(device)
     ]
     # Cores whose lanes are not known have those of the narrowest beside them.
     known: list[float] = np.nan_to_num(lanes, nan=np.fmin.reduce(lanes)).tolist()
@@ -342,8 +367,10 @@ def _lanes_of_cores(target: Target) -> list[float]:
 
 
 def _lanes_of_core(runtime: Runtime, precision: Precision, core: Core) -> float:
-    single = kernel_lanes(runtime, Precision.FP32, core)
     narrow = kernel_lanes(runtime, precision, core)
+    if _METRIC[precision] == "fp16":
+        return narrow
+    single = kernel_lanes(runtime, Precision.FP32, core)
     return 1 / (_CONVERSIONS / single + (1 - _CONVERSIONS) / narrow)
 
 
@@ -428,7 +455,7 @@ def _sustained(device: Device) -> float | None:
 
 def _products(device: Device, name: str, single: float | None, per_clock: float) -> float:
     """Return the rate of products in a number format, from it or from the nearest fact."""
-    stated = single if name == "fp32" else _stated(device, name)
+    stated = _issued(device, single) if name == "fp32" else _stated(device, name)
     if stated is not None:
         # Kernels compute halves in FP32 where that is faster, as cuBLAS does on Pascal.
         return max(stated, single or 0.0) if name in _FLOATS else stated
@@ -447,6 +474,15 @@ def _products(device: Device, name: str, single: float | None, per_clock: float)
     return np.nan
 
 
+def _issued(device: Device, single: float | None) -> float | None:
+    """Return the FP32 rate of products, whose other instructions are issued beside the lanes'."""
+    design = architecture_of(device)
+    if single is None or design is None or "issue_lanes" not in design.numbers:
+        return single
+    issued = design.numbers["issue_lanes"] / (_ISSUED * design.numbers["fp32_lanes"])
+    return min(1.0, issued) * single
+
+
 def _tf32(device: Device, per_clock: float) -> float:
     """Return the rate of products in TF32; NaN of a GPU that has none."""
     stated, design = _stated(device, "tf32"), architecture_of(device)
@@ -462,7 +498,8 @@ def _lanes_of_unit(device: Device, name: str) -> float:
         return device.metric("fp32_au_per_core") or np.nan
     if name in design.matrix_lanes:
         return design.matrix_lanes[name]
-    lanes = design.numbers.get("fp32_lanes", np.nan)
+    # A block runs on all units that share the local memory of a group.
+    lanes = design.numbers.get("fp32_lanes", np.nan) * design.numbers.get("group_units", 1.0)
     return lanes * (max(design.numbers.get("fp16_factor", 1.0), 1.0) if name == "fp16" else 1.0)
 
 
@@ -484,3 +521,18 @@ def _held_bytes(device: Device) -> float:
 def kinds_of_devices(targets: Sequence[Target]) -> list[str]:
     """Return the kind of each target's device, such as ``x86`` or ``nvidia``."""
     return by_run(targets, lambda target: kind(target.device))
+
+
+def likenesses(targets: Sequence[Target]) -> list[tuple[str, ...]]:
+    """Return the groups of targets that are like each one, from the nearest on.
+
+    Devices with the same chip in the number format of the run, devices of its kind, and all.
+    """
+    return by_run(targets, _likeness)
+
+
+def _likeness(target: Target) -> tuple[str, ...]:
+    of_device, chip = kind(target.device), target.device.chip
+    name = _METRIC[target.configuration.precision]
+    nearest = (f"{of_device} of {chip} {name}",) if chip else ()
+    return (*nearest, of_device, "")

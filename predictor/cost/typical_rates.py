@@ -19,9 +19,10 @@ _LEAST_LAUNCH_S: Final = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class TypicalRates:
-    """Rates that stand in for those that the facts of a device do not give, by kind of device.
+    """Rates that stand in for those that the facts of a device do not give.
 
-    Each is a median; the key is empty for devices of all kinds.
+    Each is a median over targets of a group, by the names of
+    :func:`predictor.cost.physics.likenesses`.
 
     Attributes:
         matrix: multiply-accumulates a second of products.
@@ -33,44 +34,47 @@ class TypicalRates:
     ratios: Mapping[str, Mapping[str, float]]
 
     @classmethod
-    def of(cls, rates: Rates, kinds: Sequence[str]) -> TypicalRates:
-        """Return the medians of T targets that state rates, with the kind of each device."""
-        groups = np.array(kinds)
+    def of(cls, rates: Rates, groups: Sequence[Sequence[str]]) -> TypicalRates:
+        """Return the medians of T targets that state rates, with the groups of each."""
         return cls(
             _medians(rates.matrix, groups),
             {name: _medians(getattr(rates, name) / rates.matrix, groups) for name in _FILLED},
         )
 
-    def complete(self, rates: Rates, kinds: Sequence[str]) -> Rates:
-        """Return the rates of T targets without gaps: a missing one is typical for its kind.
+    def complete(self, rates: Rates, groups: Sequence[Sequence[str]]) -> Rates:
+        """Return the rates of T targets without gaps: a missing one is typical for what is like it.
 
         What no device states stays unknown; a launch takes at least a nanosecond.
         """
-        matrix = _filled(rates.matrix, 1.0, self.matrix, kinds)
+        matrix = _filled(rates.matrix, 1.0, self.matrix, groups)
         filled = {
-            name: _filled(getattr(rates, name), matrix, self.ratios[name], kinds)
+            name: _filled(getattr(rates, name), matrix, self.ratios[name], groups)
             for name in _FILLED
         }
         launch_s = np.maximum(rates.launch_s, _LEAST_LAUNCH_S)
         return replace(rates, matrix=matrix, launch_s=launch_s, **filled)
 
 
-def _medians(values: Floats, groups: NDArray[np.str_]) -> dict[str, float]:
-    is_stated = np.isfinite(values)
-    of_group = {
-        name: is_stated & (groups == name) for name in np.unique(groups[is_stated]).tolist()
-    }
-    return {
-        name: float(np.exp(np.median(np.log(values[where]))))
-        for name, where in {"": is_stated, **of_group}.items()
-        if where.any()
-    }
+def _medians(values: Floats, groups: Sequence[Sequence[str]]) -> dict[str, float]:
+    stated: dict[str, list[float]] = {}
+    for place in np.flatnonzero(np.isfinite(values)).tolist():
+        for name in groups[place]:
+            stated.setdefault(name, []).append(values[place])
+    return {name: float(np.exp(np.median(np.log(own)))) for name, own in sorted(stated.items())}
 
 
 def _filled(
-    values: Floats, beside: Floats | float, typical: Mapping[str, float], kinds: Sequence[str]
+    values: Floats,
+    beside: Floats | float,
+    typical: Mapping[str, float],
+    groups: Sequence[Sequence[str]],
 ) -> Floats:
-    """Return values whose gaps follow ``beside`` in the typical ratio of their kind."""
-    of_all = typical.get("", np.nan)
-    usual = beside * np.array([typical.get(name, of_all) for name in kinds], np.float64)
-    return np.where(np.isfinite(values), values, usual)
+    """Return values whose gaps follow ``beside`` in the typical ratio of what is like them."""
+    result = values.copy()
+    gaps = np.flatnonzero(~np.isfinite(values))
+    usual = [
+        next((typical[name] for name in groups[gap] if name in typical), np.nan)
+        for gap in gaps.tolist()
+    ]
+    result[gaps] = np.broadcast_to(beside, values.shape)[gaps] * np.array(usual, np.float64)
+    return result

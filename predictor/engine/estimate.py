@@ -27,10 +27,12 @@ from predictor.core.text import plural
 from predictor.core.wording import percent
 from predictor.cost.engine import AttentionMaps, BoundType, Explanation
 from predictor.cost.operator_kinds import KINDS, kinds_of
+from predictor.cost.overlap import overlapped, runs_ahead
 from predictor.cost.physics import (
     Rates,
     Work,
     kinds_of_devices,
+    likenesses,
     matched_times,
     rates_of,
     term_times,
@@ -91,6 +93,7 @@ class TargetEstimates:
         rates: of them, without gaps.
         usual: float64 [T, len(KINDS), len(TERMS)], factors of the class on the terms.
         factors: float64 [T, len(KINDS), len(TERMS)], with what measurements tell.
+        ahead: bool [T], whether starts run ahead.
         context: int64 [T], place of each in ``contexts``.
         contexts: C of them, for the factors of single operators.
         variance: float64 [T], of the level in ln.
@@ -105,6 +108,7 @@ class TargetEstimates:
     rates: Rates
     usual: Floats
     factors: Floats
+    ahead: NDArray[np.bool_]
     context: NDArray[np.int64]
     contexts: Contexts
     variance: Floats
@@ -122,6 +126,7 @@ class TargetEstimates:
             targets=[self.targets[place]],
             rates=self.rates.take(only),
             factors=self.factors[only],
+            ahead=self.ahead[only],
             context=self.context[only],
         )
 
@@ -219,6 +224,7 @@ class Estimate:
             self._rates(targets),
             usual,
             usual * np.exp(means[:, :1] + means[:, 1:]).reshape(usual.shape),
+            runs_ahead(targets),
             context,
             contexts,
             known.variance,
@@ -260,8 +266,7 @@ class Estimate:
         """Return the latency of a graph on each target."""
         parts = self._parts(graph, targets)  # [T, P]
         times = parts * targets.factors.reshape(parts.shape)
-        latency = times.sum(axis=1)
-        shares = times / np.maximum(latency, _LEAST_MS)[:, None]
+        latency, shares = overlapped(times, targets.ahead)
         # Roots of the covariance, so that the dot product of two graphs' rows is what they share.
         rows = np.empty((len(parts), 1 + PARTS))
         rows[:, 0] = np.sqrt(targets.variance)
@@ -282,8 +287,9 @@ class Estimate:
         times *= targets.factors[:, read.kinds[operators]].transpose(1, 0, 2)
         factors = self.operators.factors(read.states[operators], targets.contexts)  # [C, R, terms]
         times *= factors[targets.context].transpose(1, 0, 2)
-        whole = np.maximum(self.predict(graph, targets).latency_ms, _LEAST_MS)
-        shares: Floats = times.sum(axis=2) / whole
+        parts = self._parts(graph, targets)
+        whole = (parts * targets.factors.reshape(parts.shape)).sum(axis=1)
+        shares: Floats = times.sum(axis=2) / np.maximum(whole, _LEAST_MS)
         return shares
 
     def fitted(
@@ -302,7 +308,11 @@ class Estimate:
         target = published_form(target)
         known, _ = self._known(self.evidence, [target])
         prior = TargetFit.prior(
-            known.mean[0], known.variance[0] + _AGAIN**2, known.shape[0], known.unknown[0]
+            known.mean[0],
+            known.variance[0] + _AGAIN**2,
+            known.shape[0],
+            known.unknown[0],
+            ahead=bool(runs_ahead([target])[0]),
         )
         # Of a measured target the factors of operators count in full.
         _, contexts = self.operators.contexts([target], np.ones(1))
@@ -345,7 +355,7 @@ class Estimate:
         return known, twin
 
     def _rates(self, targets: Sequence[Target]) -> Rates:
-        return self.efficiencies.typical.complete(rates_of(targets), kinds_of_devices(targets))
+        return self.efficiencies.typical.complete(rates_of(targets), likenesses(targets))
 
     def operator_ms(self, graph: OperatorGraph, targets: TargetEstimates) -> Floats:
         """Return the terms of each operator on the first target, float64 [N, len(TERMS)]."""
@@ -369,7 +379,11 @@ class Estimate:
         context = targets.contexts.take(targets.context[:1])
         factors = self.operators.factors(read.states, context)[0] * targets.factors[0][read.kinds]
         terms: Floats = term_times(read.work, rates) * factors[:, None]
-        return terms
+        # What overlaps counts by its share, so that the operators' times sum to the latency.
+        summed = terms.sum(axis=0)  # [V, terms]
+        whole, shares = overlapped(summed, targets.ahead[:1])
+        counted: Floats = terms * (shares * whole[:, None] / np.maximum(summed, _LEAST_MS))
+        return counted
 
     def _parts(self, graph: OperatorGraph, targets: TargetEstimates) -> Floats:
         """Return the terms of the kinds of operators before the factors of kinds, [T, P]."""

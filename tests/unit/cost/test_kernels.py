@@ -140,6 +140,22 @@ def test_neon_reaches_all_lanes_of_neoverse_v1_whose_sve_has_twice_its_width():
     assert kernel_lanes(runtime_of("onnxruntime"), FP32, graviton_3) == 16
 
 
+@pytest.mark.parametrize(
+    ("architecture", "lanes"),
+    [
+        ("carmel", 4),  # one unit of Neon
+        ("cortex-a17", 2),  # those of the Cortex-A9 that it came from
+        ("apple-m5", 16),  # those of the M4
+    ],
+)
+def test_lanes_that_nobody_states_are_those_of_the_design_before_or_of_one_unit(
+    architecture: str, lanes: float
+) -> None:
+    own = core_of(Device("a", "A", "V", Family.MOBILE_CPU, {}, architecture=architecture))
+    assert own is not None
+    assert own.fp32_lanes == lanes
+
+
 def test_each_cluster_has_its_own_core():
     big = Cluster("Big", 4, 2400, None, "cortex-a76")
     little = Cluster("Little", 4, 1800, 2, "cortex-a55")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from predictor.core.metrics import Family
 from predictor.core.records import Cluster, Precision, Target
 from predictor.cost.operator_kinds import KINDS, kinds_of
-from predictor.cost.physics import TERMS, Rates, Work, rates_of, term_times
+from predictor.cost.physics import TERMS, Rates, Work, likenesses, rates_of, term_times
 from predictor.cost.typical_rates import TypicalRates
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.graph.scaling import at_batch
@@ -136,8 +137,66 @@ def test_ncnn_runs_in_halves_on_processors_that_have_them() -> None:
         for architecture in ("cortex-a76", "cortex-a72")
         for runtime in ("ncnn", "tflite")
     ]
-    # Three tenths of the arithmetic of halves run at the FP32 rate.
-    assert matrix == pytest.approx([1 / (0.3 / 8e9 + 0.7 / 16e9), 8e9, 4e9, 4e9])
+    assert matrix == pytest.approx([16e9, 8e9, 4e9, 4e9])
+
+
+@pytest.mark.parametrize(("architecture", "is_half"), [("cortex-a76", True), ("cortex-a72", False)])
+def test_ncnn_stores_halves_where_the_cores_multiply_them(architecture: str, is_half: bool) -> None:
+    facts = {"clock_mhz": 1000.0, "core_count": 1, "dram_bw_gbps": 10.0}
+    single, half = (
+        rates_of(
+            [
+                make_target(
+                    facts,
+                    family=Family.MOBILE_CPU,
+                    runtime="ncnn",
+                    precision=precision,
+                    architecture=architecture,
+                )
+            ]
+        )
+        for precision in (Precision.FP32, Precision.FP16)
+    )
+    assert bool((single.weight_ratio == half.weight_ratio).all()) == is_half
+    assert bool((single.activation_ratio == half.activation_ratio).all()) == is_half
+
+
+def test_a_part_of_integers_runs_at_the_fp32_rate() -> None:
+    """Three tenths with 8 lanes at 1 GHz, seven tenths with the 32 of the dot products."""
+    facts = {"clock_mhz": 1000.0, "core_count": 1, "dram_bw_gbps": 10.0}
+    single, narrow = (
+        rates_of(
+            [
+                make_target(
+                    facts,
+                    family=Family.MOBILE_CPU,
+                    runtime="onnxruntime",
+                    precision=precision,
+                    architecture="cortex-a76",
+                )
+            ]
+        ).matrix[0]
+        for precision in (Precision.FP32, Precision.INT8)
+    )
+    assert (single, narrow) == pytest.approx((8e9, 1 / (0.3 / 8e9 + 0.7 / 32e9)))
+
+
+def test_a_product_needs_instructions_beside_those_that_multiply() -> None:
+    """An SM of Hopper issues for as many lanes as it has, one of Volta for twice as many."""
+    facts = {"fp32_tflops": 8.0, "dram_bw_gbps": 100.0}
+    rates = rates_of(
+        [make_target(facts, architecture=name) for name in ("hopper", "volta", "pascal-gp10x", "")]
+    )
+    assert rates.matrix == pytest.approx([3e12, 4e12, 4e12, 4e12])
+    assert rates.vector == pytest.approx([4e12] * 4)
+
+
+def test_a_block_runs_on_all_units_of_a_group() -> None:
+    """A dual subslice of Xe-LP has 16 execution units of 8 lanes, at 1 GHz."""
+    facts = {"boost_clock_mhz": 1000.0, "core_count": 96, "dram_bw_gbps": 50.0}
+    lanes = {"xe-lp": 128e9, "xe-hpg": 128e9, "gen-9": 64e9}
+    rates = rates_of([make_target(facts, architecture=name) for name in lanes])
+    assert rates.unit == pytest.approx(list(lanes.values()))
 
 
 def test_halves_are_never_slower_than_fp32() -> None:
@@ -264,11 +323,36 @@ def test_a_gap_is_filled_by_the_typical_ratio_of_the_kind() -> None:
     known = make_target({**GPU, "fp32_au_per_core": 128})
     twice = make_target({**GPU, "fp32_tflops": 4.0})
     gap = make_target({"fp32_tflops": 8.0})
-    rates, kinds = rates_of([known, twice, gap]), ["gpu"] * 3
-    whole = TypicalRates.of(rates, kinds).complete(rates, kinds)
+    targets = [known, twice, gap]
+    rates, groups = rates_of(targets), likenesses(targets)
+    whole = TypicalRates.of(rates, groups).complete(rates, groups)
     # 1e11 for 1e12, and 1e11 for 2e12: the middle, times 4e12.
     assert whole.bandwidth[2] == pytest.approx(4e12 * np.sqrt(0.1 * 0.05))
     assert not np.isnan([whole.matrix, whole.vector, whole.unit, whole.bandwidth]).any()
+
+
+def test_a_gap_is_filled_by_what_has_the_same_chip_before_the_kind() -> None:
+    """Of one chip in one number format 2e12, of the kind in all 2e12, 2e12, 8e12 and 16e12."""
+    targets = [
+        _of_chip(
+            make_target({"fp32_tflops": tflops, "fp16_tflops": 4 * tflops}, precision=each), chip
+        )
+        for tflops, chip in ((4.0, "a"), (16.0, "b"))
+        for each in (Precision.FP32, Precision.FP16)
+    ]
+    gaps = [
+        _of_chip(make_target({}, precision=Precision.FP32), chip) for chip in ("a", "b", "c", "")
+    ]
+    rates, groups = rates_of([*targets, *gaps]), likenesses([*targets, *gaps])
+
+    matrix = TypicalRates.of(rates, groups).complete(rates, groups).matrix
+
+    stated = np.exp(np.median(np.log(rates.matrix[:4])))
+    assert matrix[4:] == pytest.approx([2e12, 8e12, stated, stated])
+
+
+def _of_chip(target: Target, chip: str) -> Target:
+    return replace(target, device=replace(target.device, chip=chip))
 
 
 GROWING = ("fp32_tflops", "fp16_tflops", "bf16_tflops", "int8_tops", "dram_bw_gbps", "clock_mhz")

@@ -56,14 +56,14 @@ def small_estimate(evidence: Evidence | None = None) -> Estimate:
     return Estimate(
         Efficiencies(
             np.tile(np.log([FACTORS[term] for term in TERMS]), len(KINDS)),
-            {"all": {"all": none}, "runtime": {"pytorch": none, "ncnn": none}},
+            {"all": {"all": none}, "runtime": {"tensorrt": none, "ncnn": none}},
             {"all": {"all": 0.0}, "kind": {}, "runtime": {}, "class": {}},
             TYPICAL,
         ),
         no_factors(),
         evidence or Evidence.nothing(SCALES),
         {
-            "unseen": {"all": ALL, "gpu x pytorch": CLASS},
+            "unseen": {"all": ALL, "gpu x tensorrt": CLASS},
             "near": {"all": NEAR},
             "measured": {"all": MEASURED},
             "probed": {"all": PROBED},
@@ -86,7 +86,7 @@ def evidence_of(
 
 def other_device(name: str, target: Target | None = None, architecture: str = "") -> Target:
     """Return a target on another device of the same facts."""
-    target = target or make_target()
+    target = target or make_target(runtime="tensorrt")
     device = replace(target.device, id=name, architecture=architecture)
     return Target(device, target.configuration)
 

@@ -46,7 +46,8 @@ from tests.unit.engine.tiny import tiny_engine
 unhurried = settings(deadline=None, max_examples=25)
 # 10^12 multiply-accumulates and 10^11 bytes a second: a millisecond of each, one of a launch in us.
 GRAPH = make_graph([Op(macs=10**9, read=10**8), Op(read=10**7, written=10**7), Op(flags=VIEW)])
-TARGET = make_target()
+TARGET = make_target(runtime="tensorrt")  # terms add up
+EAGER = make_target(runtime="pytorch")  # starts and work overlap
 ONE_MS = np.array([1.0])
 
 
@@ -270,6 +271,42 @@ def test_attention_is_minus_the_elasticity_of_the_time_to_the_rate(name: str) ->
     assert ours.max() > 0.01
 
 
+def test_starts_and_work_of_an_eager_framework_overlap() -> None:
+    """Parts of 5.6 ms of work and 8 ms of starts that add up to 13.6 take the root of both."""
+    graph = make_graph([Op(macs=10**9, read=10**8), *[Op(read=1) for _ in range(2000)]])
+    estimate = small_estimate()
+    estimates = estimate.of([EAGER])
+    parts = estimate.operator_ms(graph, estimate.of([TARGET])).sum(axis=0)
+
+    terms = estimate.operator_ms(graph, estimates)
+
+    whole = np.hypot(parts[:3].sum(), parts[3])
+    assert latency_ms(estimate, graph, [EAGER]) == pytest.approx([whole])
+    assert terms.sum() == pytest.approx(whole)
+    assert terms.sum(axis=0)[3] == pytest.approx(parts[3] ** 2 / whole)
+
+
+@pytest.mark.parametrize("name", RATES)
+def test_attention_sums_to_the_elasticity_of_the_whole_where_starts_overlap(name: str) -> None:
+    estimate = replace(small_estimate(), operators=random_factors())
+    graph = samples()["mobilenetv2-1.0-224"]
+    estimates = estimate.of([EAGER])
+    explained = estimate.explanation(graph, estimates, np.nan)
+    assert explained.attention is not None
+    more = 1.0001
+    rates = {
+        each: getattr(estimates.rates, each) * (1 / more if each == "launch_s" else more)
+        for each in CHANGED[name]
+    }
+    changed = replace(estimates, rates=replace(estimates.rates, **rates))
+
+    before, after = (estimate.predict(graph, each).latency_ms[0] for each in (estimates, changed))
+
+    shares = explained.attention.operator_to_metric[:, RATES.index(name)]
+    weighted = shares @ explained.latency_ms / explained.latency_ms.sum()
+    assert weighted == pytest.approx(-np.log(after / before) / np.log(more), abs=1e-3)
+
+
 def test_attention_of_a_shipped_target_is_the_elasticity_to_its_own_fact() -> None:
     target = next(t for t in every_target() if t.device.id == "snapdragon-8-elite-gen-5")
     rate = target.device.metrics["dram_bw_gbps"]
@@ -320,7 +357,7 @@ def test_explanations_of_the_shipped_engine_sum_to_its_predictions() -> None:
         (
             other_device("made-up", at(TARGET, precision=Precision.INT8), "cortex-a76"),
             (
-                "from this device under pytorch int8 (1 network); "
+                "from this device under tensorrt int8 (1 network); "
                 "checked on 1 chip of any kind: median error 10 %"
             ),
         ),
@@ -373,7 +410,7 @@ def test_a_group_without_a_record_of_its_own_has_that_of_a_coarser_one() -> None
 @pytest.mark.parametrize(
     ("runtime", "is_near", "doubt"),
     [
-        ("pytorch", False, ""),
+        ("tensorrt", False, ""),
         ("ncnn", False, "low confidence: hardly any training device of this kind used ncnn"),
         ("ncnn", True, ""),
         ("new-one", False, "low confidence: no training device used new-one"),
@@ -411,7 +448,7 @@ def test_only_an_accelerator_has_a_twin(family: Family, rate: float, is_twin: bo
     assert known.variance == pytest.approx([0.31 - covariance**2 / 0.36])
     # In words and in its record it is another device with the chip all the same; but it is no surer
     # than the one that stands for it.
-    assert known.evidence[0].startswith("from measured, which has the same chip or cores (pytorch")
+    assert known.evidence[0].startswith("from measured, which has the same chip or cores (tensorrt")
     width = MEASURED if is_twin else NEAR
     assert known.wide[:, 0].tolist() == [width.wide80, width.wide95]
     assert not any(estimate.have_measured([asked]))
@@ -636,7 +673,7 @@ def test_own_measurements_take_the_place_of_published_ones() -> None:
 
     known = estimate.of([near], [own])
 
-    assert known.evidence[0].startswith("from this device under pytorch fp32 (50 networks); ")
+    assert known.evidence[0].startswith("from this device under tensorrt fp32 (50 networks); ")
     # The level of the target is shared but for half of 0.01, whatever the published ones tell.
     variance = 0.15**2 / 50
     assert known.variance == pytest.approx([0.31 - 0.305**2 / (0.31 + variance)])

@@ -1,6 +1,7 @@
 """The class estimate with an efficiency for each kind of operator and term of the physics.
 
-ln T = ln sum_km exp(s_km) t_km, with t of :mod:`predictor.cost.physics`. s is a sum of effects of
+T is the time of the parts exp(s_km) t_km together (:mod:`predictor.cost.overlap`), with t of
+:mod:`predictor.cost.physics`. s is a sum of effects of
 the runtime, of the kind of device, of both together, of the precision and of the order in which
 cores execute. Each has a normal prior, so that a class with few measurements goes over into its
 runtime and its kind. The most probable s is found by Gauss-Newton steps, each solved by conjugate
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from predictor.calibration.efficiencies import groups_of
 from predictor.cost.operator_kinds import KINDS
+from predictor.cost.overlap import overlapped, runs_ahead
 from predictor.cost.physics import TERMS
 from predictor.research.evaluation.judge.engines import FittedEngine, over_median_efficiency
 from predictor.research.evaluation.judge.groups import Floats, Numbers, members, numbered
@@ -43,7 +45,6 @@ _READ: Final = 120  # of them are read, drawn at random: more tell no more
 _STEPS: Final = 10
 _SOLVER_STEPS: Final = 30
 _LEAST_GAIN: Final = 1e-3
-_LEAST_MS: Final = 1e-12
 
 
 class KindEfficiencies:
@@ -95,13 +96,22 @@ class KindEfficiencies:
                 judged.target[rows],
                 noise,
                 weight,
+                self._ahead(judged),
             )
         )
         logs = np.full(len(judged.target), np.nan)
         of_target = np.exp(self._mean + effects.of_targets(theta))  # [T, P]
         efficient = of_target[judged.target[self._rows]]
-        logs[self._rows] = np.log(np.maximum((self._times * efficient).sum(axis=1), _LEAST_MS))
+        ahead = self._ahead(judged)[judged.target[self._rows]]
+        parts = (self._times * efficient).astype(np.float64, copy=False)
+        logs[self._rows] = np.log(overlapped(parts, ahead)[0])
         return logs, effects.by_name(theta)
+
+    def _ahead(self, judged: Judged) -> NDArray[np.bool_]:
+        """Return whether starts run ahead on each target, [T]; not in a form with other terms."""
+        if len(self._mean) != len(KINDS) * len(TERMS):
+            return np.zeros(len(judged.targets), np.bool_)
+        return runs_ahead(judged.targets)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -198,6 +208,7 @@ class _Problem:
         index: [S, E], places in theta of the effects of the S targets.
         starts: [S], first row of each.
         of_row: [R], number of the target of each row, 0 to S - 1.
+        ahead: bool [R], whether starts run ahead there.
     """
 
     effects: _Effects
@@ -209,6 +220,7 @@ class _Problem:
     index: Numbers
     starts: Numbers
     of_row: Numbers
+    ahead: NDArray[np.bool_]
 
     @classmethod
     def of(
@@ -220,6 +232,7 @@ class _Problem:
         target: Numbers,
         noise: Floats,
         weight: Floats,
+        ahead: NDArray[np.bool_],
     ) -> _Problem:
         order = np.argsort(target, kind="stable")
         groups = list(members(target[order]))
@@ -233,6 +246,7 @@ class _Problem:
             index=effects.index[[number for number, _ in groups]],
             starts=np.array([places[0] for _, places in groups]),
             of_row=np.repeat(np.arange(len(groups)), [len(places) for _, places in groups]),
+            ahead=ahead[target[order]],
         )
 
     def parts(self, theta: Floats) -> Floats:
@@ -243,7 +257,7 @@ class _Problem:
 
     def cost(self, theta: Floats) -> float:
         """Return minus the logarithm of the posterior, but for a constant."""
-        apart = self.measured - np.log(np.maximum(self.parts(theta).sum(axis=1), _LEAST_MS))
+        apart = self.measured - np.log(overlapped(self.parts(theta), self.ahead)[0])
         tails = np.log1p(apart**2 / (self.variance * _TAILS))
         prior = np.sum((theta / self.effects.deviation) ** 2) / 2
         return float((_TAILS + 1) / 2 * (self.weight @ tails) + prior)
@@ -274,13 +288,11 @@ def _step(
     problem: _Problem, theta: Floats, cost: float, damping: float
 ) -> tuple[Floats | None, float, float]:
     """Return a step that lowers the cost, the next damping and the cost after it."""
-    parts = problem.parts(theta)
-    whole = np.maximum(parts.sum(axis=1), _LEAST_MS)
+    # All rows of a target share its effects, so that rows meet P terms only.
+    whole, shares = overlapped(problem.parts(theta), problem.ahead)  # [R], [R, P]
     apart = problem.measured - np.log(whole)
     # Of Student's t: what is far off counts little.
     weight = problem.weight * (_TAILS + 1) / (_TAILS * problem.variance + apart**2)
-    # Shares of the terms; all rows of a target share its effects, so that rows meet P terms only.
-    shares = parts / whole[:, None]  # [R, P]
     basis, prior = problem.effects.basis, problem.effects.deviation**-2
 
     def uphill(rows: Floats) -> Floats:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from predictor.calibration.efficiencies import LEVELS, Efficiencies, groups_of
 from predictor.calibration.evidence import Evidence, Keys, Scales
@@ -18,7 +19,8 @@ from predictor.calibration.target_fit import SHAPE, TargetFit
 from predictor.core.records import Target
 from predictor.core.runtimes import runtime_of
 from predictor.cost.operator_kinds import KINDS
-from predictor.cost.physics import TERMS, kinds_of_devices, rates_of
+from predictor.cost.overlap import overlapped, runs_ahead
+from predictor.cost.physics import TERMS, likenesses, rates_of
 from predictor.cost.typical_rates import TypicalRates
 from predictor.engine.operator_factors import CAUTION, OperatorFactors
 from predictor.network.features import scale_free
@@ -36,7 +38,6 @@ from predictor.research.evaluation.judge.term_times import (
 )
 
 _MOST_DEVIATIONS: Final = 2.0  # of a target: what is further off is of another kind
-_LEAST_MS: Final = 1e-12
 _LEAST_SILICON: Final = 3  # of fewer, a median is that of one device
 _MOST_READ: Final = 120  # networks of a target: more tell no more
 # The likeliest on silicon left out in inner folds.
@@ -58,9 +59,10 @@ class EstimateEngine:
         """
         self.name = name
         self._judged, self._targets = judged, with_likely_threads(judged)
-        rates, kinds = rates_of(self._targets), kinds_of_devices(self._targets)
-        self._typical = TypicalRates.of(rates, kinds)
-        self._rates = self._typical.complete(rates, kinds)
+        rates, groups = rates_of(self._targets), likenesses(self._targets)
+        self._typical = TypicalRates.of(rates, groups)
+        self._rates = self._typical.complete(rates, groups)
+        self._ahead = runs_ahead(self._targets)
         self._times = sums_by_kind(judged, self._rates, judged.rows)
         self._efficiencies = KindEfficiencies(self._times, judged.rows)
         operators = DistinctOperators.of(judged.corpus)
@@ -90,7 +92,8 @@ class EstimateEngine:
             for each in times
         )
         over = np.full(len(judged.target), np.nan)
-        over[judged.rows] = np.log(np.maximum(cautious.sum(axis=1), _LEAST_MS))
+        ahead = self._ahead[judged.target[judged.rows]]
+        over[judged.rows] = np.log(overlapped(cautious, ahead)[0])
         over = judged.log_latency - over
         level = _levels(judged, train[np.isin(train, judged.rows)], over)
         of_class = np.exp(_level_of(judged, level))[judged.target[judged.rows], None]
@@ -103,6 +106,7 @@ class EstimateEngine:
             factors,
             nothing,
             Keys.of(self._targets),
+            self._ahead,
         )
         return replace(fitted, evidence=fitted.evidence_of(train))
 
@@ -137,6 +141,7 @@ class FittedEstimate:
         operators: factors of single operators; None for an estimate without.
         evidence: of the targets in training.
         keys: of all targets.
+        ahead: bool [T], whether starts run ahead.
     """
 
     judged: Judged
@@ -146,6 +151,7 @@ class FittedEstimate:
     operators: OperatorFactors | None
     evidence: Evidence
     keys: Keys
+    ahead: NDArray[np.bool_]
 
     def predict(self, rows: Rows, measured: Mapping[int, Rows]) -> Predicted:
         """Return the estimates, moved by what measured targets tell."""
@@ -154,7 +160,11 @@ class FittedEstimate:
         known = self.evidence.about(self.keys.take(targets))
         for place, mine in members(of_row):
             fit = TargetFit.prior(
-                known.mean[place], known.variance[place], known.shape[place], known.unknown[place]
+                known.mean[place],
+                known.variance[place],
+                known.shape[place],
+                known.unknown[place],
+                ahead=bool(self.ahead[targets[place]]),
             )
             own = measured.get(int(targets[place]))
             if own is not None:
@@ -203,7 +213,8 @@ class FittedEstimate:
                 continue
             read = order[mine[:_MOST_READ]]
             parts = self._of(self.parts, rows[read])
-            fit = TargetFit.prior().measured(parts, np.exp(logs[read]))
+            prior = TargetFit.prior(ahead=bool(self.ahead[target]))
+            fit = prior.measured(parts, np.exp(logs[read]))
             # So far off they were not all cores.
             if stated[target] or abs(fit.mean[0]) < limit:
                 fits.append(fit)

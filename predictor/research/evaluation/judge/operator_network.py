@@ -19,6 +19,7 @@ from predictor.calibration.efficiencies import groups_of
 from predictor.core.records import Target
 from predictor.cost.columns import S_TO_MS, WIDTHS
 from predictor.cost.operator_kinds import KINDS
+from predictor.cost.overlap import runs_ahead
 from predictor.cost.physics import BLOCK, TERMS, Rates, Work, leaving_share
 from predictor.engine.operator_factors import BOUND, GROUPS, OperatorFactors
 from predictor.graph.operators import OPERATORS
@@ -46,6 +47,7 @@ _TAILS: Final = 4.0  # degrees of freedom of Student's t
 _WEIGHT_OF_TARGETS: Final = 0.3  # of a target's deviation beside one network's
 _WEIGHT_OF_FACTORS: Final = 0.05
 _LEAST_MS: Final = 1e-9
+_START: Final = TERMS.index("launch")
 
 
 class _Network(nn.Module):
@@ -170,6 +172,7 @@ class OperatorTraining:
             for name, array in _columns(operators.work(np.zeros(WIDTHS))).items()
         }
         self._rates = {name: _tensor(array) for name, array in _columns(rates).items()}
+        self._ahead = torch.from_numpy(runs_ahead(targets))
         self._numbers = rates
         self._groups = [groups_of(target) for target in targets]
         self._graphs: dict[int, tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
@@ -273,7 +276,10 @@ class OperatorTraining:
         logs = network(read, groups[targets], operator, target[batch.row])
         times = self._times(batch) * torch.exp(logs)
         times = times * efficient[batch.target[batch.row], self._kinds[batch.operator]]
-        whole = torch.zeros(len(batch.target)).index_add(0, batch.row, times.sum(dim=1))
+        terms = torch.zeros(len(batch.target), len(TERMS)).index_add(0, batch.row, times)
+        starts = terms[:, _START].clamp_min(_LEAST_MS)
+        work = (terms.sum(dim=1) - starts).clamp_min(_LEAST_MS)
+        whole = torch.where(self._ahead[batch.target], torch.hypot(work, starts), work + starts)
         level = network.level(groups[batch.target, GROUPS.index("class")])[:, 0]
         apart = batch.logs - torch.log(whole.clamp_min(_LEAST_MS)) - level
         sums = torch.zeros(2, _TARGETS).index_add(

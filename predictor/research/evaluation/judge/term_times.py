@@ -15,7 +15,7 @@ from predictor.cost.physics import (
     TERMS,
     Rates,
     Work,
-    kinds_of_devices,
+    likenesses,
     term_times,
 )
 from predictor.cost.typical_rates import TypicalRates
@@ -158,5 +158,5 @@ def kinds_in_corpus(corpus: Corpus, operators: DistinctOperators) -> NDArray[np.
 
 def completed(targets: Sequence[Target], rates: Rates) -> Rates:
     """Return rates without gaps: a missing one is typical among the targets."""
-    kinds = kinds_of_devices(targets)
-    return TypicalRates.of(rates, kinds).complete(rates, kinds)
+    groups = likenesses(targets)
+    return TypicalRates.of(rates, groups).complete(rates, groups)

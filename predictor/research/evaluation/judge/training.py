@@ -39,7 +39,7 @@ _LEAST_SPREAD: Final = 1e-3
 _KEPT: Final = "estimate.folds"  # folder in that of the checkpoint, while training runs
 _MANY: Final = 12  # networks: as published measurements of a target
 # Of a checkpoint that has an estimate beside the network.
-ENGINE_NAME: Final = "closertome/7"
+ENGINE_NAME: Final = "closertome/8"
 ESTIMATE_DATA: Final = "estimate_data"  # note of the card: measurements that it learned from
 
 

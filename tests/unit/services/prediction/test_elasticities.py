@@ -15,6 +15,7 @@ from predictor.core.errors import InputError
 from predictor.core.metrics import Family
 from predictor.core.records import Cluster, Device, Precision, Target
 from predictor.cost.engine import TargetMeasurements, VariedTimes
+from predictor.cost.overlap import runs_ahead
 from predictor.cost.roofline import RooflineEngine
 from predictor.devices.variation import scaled
 from predictor.engine.estimate import Estimate
@@ -34,7 +35,7 @@ from tests.unit.engine.estimates import (
 unhurried = settings(deadline=None, max_examples=25)
 NEAR = 1e-5  # the error of a central difference with this step
 GRAPH = make_graph([Op(macs=10**9, read=10**8), Op(read=10**7, written=10**7), Op(flags=VIEW)])
-TARGET = make_target()
+TARGET = make_target(runtime="tensorrt")  # terms add up
 
 
 class Estimated:
@@ -153,7 +154,9 @@ def test_each_elasticity_lies_between_minus_one_and_zero(
     for fact in of(blind_engine(), graph, target).values():
         timed = fact.operators[np.isfinite(fact.operators)]
         assert -1 - NEAR < fact.elasticity < NEAR, fact
-        assert ((timed > -1 - NEAR) & (timed < NEAR)).all(), fact
+        # Where starts overlap, what is saved on one operator shows in the starts of the others.
+        if not runs_ahead([target])[0]:
+            assert ((timed > -1 - NEAR) & (timed < NEAR)).all(), fact
         assert 1 / 1.1 - NEAR < fact.more <= 1 + NEAR
 
 
@@ -176,7 +179,9 @@ def test_the_bandwidths_elasticity_is_its_share_of_attention(
     assert explained.attention.metrics[2] == "bandwidth"
     timed = explained.latency_ms > 0
     if bandwidth is not None:
-        assert bandwidth.operators[timed] == pytest.approx(-alpha[timed], abs=2e-5)
+        # Where starts overlap, what is saved on one operator shows in the starts of the others.
+        if not runs_ahead([target])[0]:
+            assert bandwidth.operators[timed] == pytest.approx(-alpha[timed], abs=2e-5)
         share = explained.latency_ms / explained.latency_ms.sum()
         assert bandwidth.elasticity == pytest.approx(-(share @ alpha), abs=2e-5)
     else:
@@ -219,16 +224,21 @@ def test_variants_are_predicted_as_they_are(name: str) -> None:
 
 def test_a_latency_at_its_bound_moves_with_the_bound() -> None:
     """Nothing multiplies faster than at the peak; operators move as they are estimated."""
-    facts = {"fp32_tflops": 7.5, "fp16_tflops": 8.0, "dram_bw_gbps": 1000.0}
-    target = make_target(facts, precision=Precision.AMP_FP16)
+    facts = {"fp32_tflops": 7.5, "bf16_tflops": 8.0, "dram_bw_gbps": 1000.0}
+    target = make_target(
+        facts,
+        precision=Precision.AMP_BF16,
+        runtime="pytorch-compiled",
+        architecture="ampere-ga10x",
+    )
     graph = make_graph([Op(macs=10**13, read=10**9, written=8)])
     table = blind_engine().predict([graph], [target], {})
     moved = of(blind_engine(), graph, target)
 
     assert table.latency_ms[0, 0] == pytest.approx(1.05 * table.bound_ms[0, 0])  # the least
-    assert list(moved) == ["fp16_tflops"]
-    assert moved["fp16_tflops"].elasticity == pytest.approx(-1, abs=NEAR)
-    assert -1 < moved["fp16_tflops"].operators[0] < -0.5
+    assert list(moved) == ["bf16_tflops"]
+    assert moved["bf16_tflops"].elasticity == pytest.approx(-1, abs=NEAR)
+    assert -1 < moved["bf16_tflops"].operators[0] < -0.5
 
 
 def test_measurements_with_the_old_facts_stay() -> None:
