@@ -8,6 +8,8 @@
 - ``nas``: methods on search spaces and their benchmark (``ctm evaluate nas``).
 - ``bridge``: the same networks measured under every CPU runtime
   (``python -m predictor.research.bridge``).
+- ``cards``: networks and operators timed on a CUDA card, read by evaluations alone
+  (``python -m predictor.research.cards``).
 - ``evaluation``: ``bound``, sources against the physical bound (``ctm evaluate bound``),
   ``engine``, the shipped network trained and held against unseen silicon (``ctm train``), and
   ``judge``, engines by runtime and kind of device (``ctm evaluate classes``).

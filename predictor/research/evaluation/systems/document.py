@@ -17,6 +17,7 @@ from predictor.research.evaluation.systems.field import FOLDS, MOST_NETWORKS, Fi
 from predictor.research.evaluation.systems.figures import Entry, entries, judged_classes
 from predictor.research.evaluation.systems.groupings import groupings
 from predictor.research.evaluation.systems.lengths import length_entries
+from predictor.research.evaluation.systems.own_card import own_card_entry
 from predictor.research.evaluation.systems.precision import precision_entry
 from predictor.research.evaluation.systems.registry import SYSTEMS, check_names
 from predictor.research.evaluation.systems.run import DRAWS, KS, run, units_of
@@ -86,6 +87,7 @@ def compare(
             for each in groupings(field)
         ],
         "transformers": transformer_entry(data, field, finished, work, may_train=left() > 0),
+        "own_card": own_card_entry(data, work, may_train=left() > 0, progress=progress),
         "spaces": space_entry(work.parent),
         "precision": precision_entry(field, finished, names, work, left(), progress),
         "words": words_entry(field, finished, work, may_train=left() > 0),

@@ -19,6 +19,7 @@ from predictor.research.evaluation.systems.field import Field
 from predictor.research.evaluation.systems.kernel_tables import KernelTables
 from predictor.research.evaluation.systems.operator_data import (
     FOLDER,
+    Card,
     NeuSightData,
     Operators,
     read_data,
@@ -27,6 +28,7 @@ from predictor.research.evaluation.systems.registry import PRODUCT, SYSTEMS
 from predictor.research.evaluation.systems.run import Finished, kept_document
 from predictor.research.evaluation.systems.utilisation import NeuSight
 from predictor.research.sources.aliases import read_aliases
+from predictor.research.sources.tables import read_rows
 
 Entry = dict[str, Any]
 _SEED: Final = 0
@@ -61,7 +63,7 @@ def transformer_entry(
     """
     tables = read_data(data)
     own = own_field(tables, _kept(data, tables, work, may_train=may_train))
-    systems = [*_asked(field, finished, own["cards"]), *own["systems"]]
+    systems = [*asked_errors(field, finished, own["cards"]), *own["systems"]]
     product = next((each for each in systems if each["name"] == PRODUCT), None)
     printed = next(each for each in systems if each["name"] == "printed-neusight")
     better = [
@@ -71,15 +73,23 @@ def transformer_entry(
         and product["cards"].get(card) is not None
         and product["cards"][card] < printed["cards"][card]
     ]
+    amd = printed_of_amd(data)
     return {
         "count": own["count"],
         "cards": own["cards"],
         "systems": systems,
         "product_under_printed": better,
+        "amd": {
+            "cards": list(amd),
+            "systems": [
+                *asked_errors(field, finished, list(amd)),
+                _entry("printed-neusight", _PRINTED["neusight"], amd),
+            ],
+        },
     }
 
 
-def _asked(field: Field, finished: Sequence[Finished], cards: Sequence[str]) -> list[Entry]:
+def asked_errors(field: Field, finished: Sequence[Finished], cards: Sequence[str]) -> list[Entry]:
     """Return the mean error of the corpus' systems on each card, nothing measured."""
     judged = field.judged
     corpus = judged.corpus
@@ -128,6 +138,25 @@ def _kept(data: Path, tables: NeuSightData, work: Path, *, may_train: bool) -> l
         return [_left_out(tables), _in_training(tables)]
 
     return kept_document(path, trained if may_train else None) or []
+
+
+def printed_of_amd(data: Path) -> dict[str, float | None]:
+    """Return the mean error in percent that NeuSight's authors print for AMD's cards in training.
+
+    Raises:
+        InputError: a table is missing or damaged.
+    """
+    folder = data / FOLDER
+    cards = [
+        row["device_id"]
+        for row in read_rows(folder / "gpus.csv", ("device_id", "vendor", "split"))
+        if row["vendor"] == "AMD" and row["split"] == "train"
+    ]
+    errors: dict[str, list[float]] = {card: [] for card in cards}
+    for row in read_rows(folder / "peers.csv", ("device_id", "method", "mode", "abs_pct_err")):
+        if row["device_id"] in errors and (row["method"], row["mode"]) == ("neusight", "inf"):
+            errors[row["device_id"]].append(row.positive("abs_pct_err"))
+    return {card: float(np.mean(own)) for card, own in errors.items()}
 
 
 def own_field(data: NeuSightData, trained: Sequence[Entry]) -> Entry:
@@ -238,26 +267,34 @@ def habitat_scale(data: NeuSightData, network: str, origin: str, target: str) ->
 
 
 def _roofline(data: NeuSightData) -> Entry:
-    def at_peak(card: str) -> Callable[[Operators], Floats]:
-        peak = data.cards[card]
-        return lambda operators: (
-            _S_TO_MS * np.maximum(operators.flops / peak.flops, operators.bytes / peak.bandwidth)
-        )
-
-    errors = {card: _card_error(data, card, at_peak(card)) for card in data.cards}
+    errors = {card: _card_error(data, card, at_peak(peak)) for card, peak in data.cards.items()}
     return _entry("roofline-operators", "Roofline of each operator", errors)
 
 
-def _card_error(data: NeuSightData, card: str, predict: Callable[[Operators], Floats]) -> float:
-    """Return the mean error in percent over the networks of a card, as sums of their operators."""
-    apart = []
+def at_peak(card: Card) -> Callable[[Operators], Floats]:
+    """Return what gives ms of operators at the peaks of a card."""
+    return lambda operators: (
+        _S_TO_MS * np.maximum(operators.flops / card.flops, operators.bytes / card.bandwidth)
+    )
+
+
+def card_errors(
+    data: NeuSightData, card: str, predict: Callable[[Operators], Floats]
+) -> list[float]:
+    """Return the error in percent of each run of a network on a card, as the sum of operators."""
+    errors = []
     for run in data.transformers:
         if run.card == card:
             operators, counts, moved = data.graphs[run.name]
             whole = float(counts @ predict(operators))
             whole += _S_TO_MS * moved / data.cards[card].bandwidth
-            apart.append(100 * abs(whole / run.ms - 1))
-    return float(np.mean(apart))
+            errors.append(100 * abs(whole / run.ms - 1))
+    return errors
+
+
+def _card_error(data: NeuSightData, card: str, predict: Callable[[Operators], Floats]) -> float:
+    """Return the mean error in percent over the networks of a card."""
+    return float(np.mean(card_errors(data, card, predict)))
 
 
 def _operator_error(operators: Operators, predicted: Floats) -> float:

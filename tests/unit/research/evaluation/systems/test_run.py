@@ -121,6 +121,33 @@ def test_the_transformers_need_their_source(tmp_path: Path) -> None:
         transformer_entry(tmp_path, small_field(), [], tmp_path / "work", may_train=True)
 
 
+def test_the_page_says_whether_the_goal_is_reached(tmp_path: Path) -> None:
+    def text_of(error: float) -> str:
+        entry = {"label": "Ours", "cards": {"MI100": 5.0}, "mean": 5.0, "errors": [error]}
+        transformers = {
+            "count": 3,
+            "cards": [],
+            "systems": [],
+            "product_under_printed": ["Tesla_P4"],
+            "amd": {"cards": ["MI100"], "systems": [entry]},
+        }
+        own = {
+            "card": "h100-sxm",
+            "networks": {"net": 2.0},
+            "operators": 7,
+            "systems": [{**entry, "mean": error}],
+            "printed": 6.1,
+        }
+        whole = {**document(tmp_path), "transformers": transformers, "own_card": own}
+        return page(whole, "Written by a test.", "systems.png")
+
+    assert "the product is 5.0 % off, under it." in text_of(5.0)
+    under = text_of(7.0)
+    assert "the product is 7.0 % off, not under it." in under
+    assert "| Ours | 7.0 | 7.0 |" in under
+    assert "| NeuSight as printed | - | 6.1 |" in under
+
+
 def test_options_of_the_command() -> None:
     options = parse(
         ["evaluate", "systems", "--data", "d", "--output", "o.json", "--systems", "pm2lat"]
