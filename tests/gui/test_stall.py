@@ -47,7 +47,9 @@ from tests.unit.gui.explained import explained_pair
 
 BEAT_MS = 5
 LIMIT_MS = 50.0
-ATTEMPTS = 3
+# Other work on the machine only adds to a stall: the least of some attempts counts, and the first
+# that is quick enough ends them. Where others had the machine, three were too few.
+ATTEMPTS = 20
 LARGE = 10_000
 
 
