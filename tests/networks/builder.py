@@ -122,7 +122,12 @@ class Builder:
         if activation == "Clip":
             low, high = self.constant(0, np.float32), self.constant(6, np.float32)
             return self.node("Clip", [data, low, high])
+        if activation == "Silu":
+            return self.silu(data)
         return self.node(activation, [data]) if activation else data
+
+    def silu(self, data: str) -> str:
+        return self.node("Mul", [data, self.node("Sigmoid", [data])])
 
     def linear(self, data: str, width_in: int, width: int) -> str:
         """A dense layer on [..., width_in], as exporters write it: MatMul and Add."""

@@ -29,9 +29,18 @@ def _feed_forward(b: Builder, data: str, width: int) -> str:
     return b.linear(b.erf_gelu(b.linear(data, width, 4 * width)), 4 * width, width)
 
 
+def vit_tiny(batch: int | str = 1) -> onnx.ModelProto:
+    """Touvron et al. 2020, ViT-Ti/16 at 224: 5.72 M parameters, 1.25 G MACs with attention."""
+    return _vit("vit_tiny", 192, 3, batch)
+
+
 def vit_b16(batch: int | str = 1) -> onnx.ModelProto:
     """Dosovitskiy et al. 2020, ViT-B/16 at 224: 86.57 M parameters, 17.56 G MACs with attention."""
-    b, width = Builder(), 768
+    return _vit("vit_b16", 768, 12, batch)
+
+
+def _vit(name: str, width: int, heads: int, batch: int | str) -> onnx.ModelProto:
+    b = Builder()
     image = b.input("image", [batch, 3, 224, 224])
     inputs = [image, b.weight(width, 3, 16, 16), b.weight(width)]
     patches = b.node("Conv", inputs, kernel_shape=[16, 16], strides=[16, 16])
@@ -44,12 +53,12 @@ def vit_b16(batch: int | str = 1) -> onnx.ModelProto:
     data = b.node("Concat", [token, patches], axis=1)
     data = b.node("Add", [data, b.weight(1, 197, width)])
     for _ in range(12):
-        data = b.node("Add", [data, _attention(b, b.layer_norm(data, width), width, 12)])
+        data = b.node("Add", [data, _attention(b, b.layer_norm(data, width), width, heads)])
         data = b.node("Add", [data, _feed_forward(b, b.layer_norm(data, width), width)])
     data = b.layer_norm(data, width)
     token = b.node("Gather", [data, b.constant(0)], axis=1)
     b.output(b.node("Gemm", [token, b.weight(1000, width), b.weight(1000)], ["logits"], transB=1))
-    return b.model("vit_b16")
+    return b.model(name)
 
 
 def bert_base(batch: int | str = 1, length: int | str = 128) -> onnx.ModelProto:

@@ -7,9 +7,9 @@ import onnx
 from tests.networks.builder import Builder
 
 
-def _classifier(b: Builder, data: str, width: int) -> None:
+def _classifier(b: Builder, data: str, width: int, classes: int = 1000) -> None:
     pooled = b.node("Flatten", [b.node("GlobalAveragePool", [data])])
-    inputs = [pooled, b.weight(1000, width), b.weight(1000)]
+    inputs = [pooled, b.weight(classes, width), b.weight(classes)]
     b.output(b.node("Gemm", inputs, ["logits"], transB=1))
 
 
@@ -22,6 +22,25 @@ def _residual(b: Builder, data: str, shortcut: str) -> str:
     return b.node("Relu", [b.node("Add", [data, shortcut])])
 
 
+def resnet8(batch: int | str = 1) -> onnx.ModelProto:
+    """Banbury et al. 2021, MLPerf Tiny, images of CIFAR-10: 78 k parameters, 12.5 M MACs."""
+    b = Builder()
+    data, channels = b.conv_bn(b.input("image", [batch, 3, 32, 32]), 3, 16, 3), 16
+    for width in (16, 32, 64):
+        data, channels = _basic_block(b, data, channels, width, 1 if width == 16 else 2), width
+    _classifier(b, data, channels, 10)
+    return b.model("resnet8")
+
+
+def _basic_block(b: Builder, data: str, channels: int, width: int, stride: int) -> str:
+    shortcut = data
+    if stride == 2:
+        shortcut = b.conv_bn(data, channels, width, 1, stride=2, activation="")
+    inner = b.conv_bn(data, channels, width, 3, stride=stride)
+    inner = b.conv_bn(inner, width, width, 3, activation="")
+    return _residual(b, inner, shortcut)
+
+
 def resnet18(batch: int | str = 1) -> onnx.ModelProto:
     """He et al. 2015, 18 layers: 11.69 M parameters, 1.82 G MACs."""
     b = Builder()
@@ -29,12 +48,7 @@ def resnet18(batch: int | str = 1) -> onnx.ModelProto:
     for stage, width in enumerate((64, 128, 256, 512)):
         for block in range(2):
             stride = 2 if stage and not block else 1
-            shortcut = data
-            if stride == 2:
-                shortcut = b.conv_bn(data, channels, width, 1, stride=2, activation="")
-            inner = b.conv_bn(data, channels, width, 3, stride=stride)
-            inner = b.conv_bn(inner, width, width, 3, activation="")
-            data, channels = _residual(b, inner, shortcut), width
+            data, channels = _basic_block(b, data, channels, width, stride), width
     _classifier(b, data, 512)
     return b.model("resnet18")
 
@@ -104,3 +118,41 @@ def mobilenet_v2(batch: int | str = 1) -> onnx.ModelProto:
     data = b.conv_bn(data, channels, 1280, 1, activation="Clip")
     _classifier(b, data, 1280)
     return b.model("mobilenet_v2")
+
+
+# Expansion, channels, blocks, stride of the first block, kernel: Table 1 of the paper.
+_EFFICIENTNET_B0 = (
+    *((1, 16, 1, 1, 3), (6, 24, 2, 2, 3), (6, 40, 2, 2, 5), (6, 80, 3, 2, 3)),
+    *((6, 112, 3, 1, 5), (6, 192, 4, 2, 5), (6, 320, 1, 1, 3)),
+)
+
+
+def efficientnet_b0(batch: int | str = 1) -> onnx.ModelProto:
+    """Tan and Le 2019, B0 at 224: 5.29 M parameters, 0.39 G MACs."""
+    b = Builder()
+    data = b.conv_bn(b.input("image", [batch, 3, 224, 224]), 3, 32, 3, stride=2, activation="Silu")
+    channels = 32
+    for expansion, width, blocks, first_stride, kernel in _EFFICIENTNET_B0:
+        for block in range(blocks):
+            stride = first_stride if not block else 1
+            inner, hidden = data, channels * expansion
+            if expansion != 1:
+                inner = b.conv_bn(inner, channels, hidden, 1, activation="Silu")
+            inner = b.conv_bn(
+                inner, hidden, hidden, kernel, stride=stride, groups=hidden, activation="Silu"
+            )
+            inner = _squeeze_excitation(b, inner, hidden, channels // 4)
+            inner = b.conv_bn(inner, hidden, width, 1, activation="")
+            residual = stride == 1 and channels == width
+            data = b.node("Add", [data, inner]) if residual else inner
+            channels = width
+    data = b.conv_bn(data, channels, 1280, 1, activation="Silu")
+    _classifier(b, data, 1280)
+    return b.model("efficientnet_b0")
+
+
+def _squeeze_excitation(b: Builder, data: str, channels: int, squeezed: int) -> str:
+    pooled = b.node("GlobalAveragePool", [data])
+    inner = b.silu(b.conv(pooled, channels, squeezed, 1, bias=True))
+    scale = b.node("Sigmoid", [b.conv(inner, squeezed, channels, 1, bias=True)])
+    return b.node("Mul", [data, scale])
