@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from predictor.graph.cleanup import data_inputs
+from predictor.graph.cleanup import data_inputs, stored_tensors
 from predictor.graph.contractions import work_of
 from predictor.graph.fingerprint import fingerprint
-from predictor.graph.network import Constant, Network, Node, TensorType, misfit
+from predictor.graph.network import Network, Node, TensorType, misfit
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
 from predictor.graph.operators import (
     CONTROL,
@@ -141,18 +141,10 @@ def count_parameters(network: Network) -> Parameters:
     """
     stored: set[str] = set()
     for name in {name for node in network.nodes for name in data_inputs(node)}:
-        constant = network.constants.get(name)
-        if constant is not None:
-            stored.update(_stored_tensors(network, name, constant))
+        if name in network.constants:
+            stored.update(stored_tensors(network, name))
     types = [network.type_of(name) for name in stored]
     return Parameters(sum(t.elements for t in types), sum(t.bytes for t in types))
-
-
-def _stored_tensors(network: Network, name: str, constant: Constant) -> tuple[str, ...]:
-    if len(constant.roots) < 2 or constant.picked:
-        return constant.roots
-    elements = sum(network.type_of(root).elements for root in constant.roots)
-    return constant.roots if elements <= network.type_of(name).elements else (name,)
 
 
 def _carried_types(network: Network) -> dict[str, TensorType]:

@@ -22,6 +22,8 @@ from predictor.graph.operators import (
 _COPIES = frozenset(
     {"DequantizeLinear", "Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"}
 )
+# Copies of its first input.
+_REPEATING = frozenset({"Expand", "Tile"})
 _PICKING = frozenset({"Gather", "GatherElements", "GatherND", "Slice", "Split"})
 
 
@@ -78,9 +80,24 @@ def _folded(network: Network, node: Node, output: str) -> Constant:
         bits = inputs[0].bits
     if node.op in {"Constant", "ConstantOfShape"}:
         return Constant(() if derived else (output,), bits, derived)
+    if node.op in _REPEATING and inputs and node.inputs[0] in constants:
+        stored = stored_tensors(network, node.inputs[0])
+        return Constant(stored, bits, derived, inputs[0].picked)
     roots = [r for name in data_inputs(node) if name in constants for r in constants[name].roots]
     picked = node.op in _PICKING or any(c.picked for c in inputs)
     return Constant(tuple(dict.fromkeys(roots)), bits, derived, picked)
+
+
+def stored_tensors(network: Network, name: str) -> tuple[str, ...]:
+    """Return the tensors that hold a constant: those that it is made of, or itself if smaller.
+
+    Of what picks rows the whole table counts.
+    """
+    constant = network.constants[name]
+    if len(constant.roots) < 2 or constant.picked:
+        return constant.roots
+    elements = sum(network.type_of(root).elements for root in constant.roots)
+    return constant.roots if elements <= network.type_of(name).elements else (name,)
 
 
 def data_inputs(node: Node) -> list[str]:

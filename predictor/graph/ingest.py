@@ -26,8 +26,9 @@ from predictor.graph.model import Model
 from predictor.graph.network import ONNX_MISFIT, Network, TensorType, first_line
 from predictor.graph.operators import DTYPES
 from predictor.graph.reader import ReadModel, read_model
+from predictor.graph.rebatching import Rebatching
 from predictor.graph.shapes import complete_types, infer_whole_graph
-from predictor.graph.validation import batch_change, check_arity, check_reshapes, validate
+from predictor.graph.validation import check_arity, check_reshapes, validate
 from predictor.graph.values import ValueTable
 
 
@@ -68,17 +69,14 @@ def build_model(
     if proto.functions:
         proto = _inlined(proto)
     binding = InputBinding(proto.graph, bindings, batch, shapes)
-    binding.apply(proto.graph)
-    network = flatten(infer_whole_graph(proto))
-    # The stated types hold for the file's own batch only.
-    if binding.old_batch is None:
-        network.stored_types = StoredTypes(read.proto.graph)
-    validate(network)
-    check_arity(network)
-    values = ValueTable(network)
-    with batch_change(network, values, binding.old_batch, batch):
-        complete_types(network, values)
-        check_reshapes(network)
+    if binding.old_batch is None or batch is None:
+        binding.apply(proto.graph)
+        network, values = _typed(proto, StoredTypes(read.proto.graph))
+    else:
+        InputBinding(proto.graph, bindings, None, shapes).apply(proto.graph)
+        old, _ = _typed(proto, StoredTypes(read.proto.graph))
+        binding.apply(proto.graph)
+        network, values = _rebatched(proto, old, binding.old_batch, batch)
     outputs = tuple(_output_info(o, network.type_of(o.name)) for o in read.proto.graph.output)
     _simplify(network, values)
     if not network.nodes:
@@ -100,6 +98,36 @@ def build_model(
         notes=tuple(network.notes),
         graph=assemble(network),
     )
+
+
+def _typed(proto: onnx.ModelProto, stored: StoredTypes) -> tuple[Network, ValueTable]:
+    """Return the network of a model with bound inputs, the type of every value known."""
+    network = flatten(infer_whole_graph(proto))
+    network.stored_types = stored
+    validate(network)
+    check_arity(network)
+    values = ValueTable(network)
+    complete_types(network, values)
+    check_reshapes(network)
+    return network, values
+
+
+def _rebatched(
+    proto: onnx.ModelProto, old: Network, old_batch: int, batch: int
+) -> tuple[Network, ValueTable]:
+    """Return the network of a model that is bound to another batch than its file fixes.
+
+    Nodes are fitted one after the other; the types that the file states hold for its own batch.
+    """
+    network = flatten(proto)
+    validate(network)
+    values = ValueTable(network)
+    change = Rebatching(network, values, old, old_batch, batch)
+    with change.naming_pins():
+        complete_types(network, values, change.fit)
+        check_reshapes(network)
+    change.finish()
+    return network, values
 
 
 def _inlined(proto: onnx.ModelProto) -> onnx.ModelProto:

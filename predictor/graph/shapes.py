@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import onnx
 
@@ -182,8 +183,15 @@ def infer_whole_graph(proto: onnx.ModelProto) -> onnx.ModelProto:
         return proto  # the walk finds the operator that it stumbles over, and names it
 
 
-def complete_types(network: Network, values: ValueTable) -> None:
+def complete_types(
+    network: Network, values: ValueTable, fit: Callable[[Node], None] | None = None
+) -> None:
     """Fill in the type of every value that is not known yet, in topological order.
+
+    Args:
+        network: gets the types.
+        values: of the network.
+        fit: may change a node before its own types are inferred; those of its inputs are known.
 
     Raises:
         InputError: a shape stays unknown, or an operator's inputs do not fit together.
@@ -195,6 +203,8 @@ def complete_types(network: Network, values: ValueTable) -> None:
         for body in node.bodies:
             # Outputs that a loop stacks have its trip count as first dim.
             settle_trips(network, body.scope, values)
+        if fit is not None:
+            fit(node)
         if node.op == "Unknown" or node.op in UNCOUNTED:
             _mark_unknown(network, node)
         for name in node.outputs:

@@ -1,10 +1,8 @@
-"""Checks on the nodes of a network: producers, order, inputs, and a batch that fits."""
+"""Checks on the nodes of a network: producers, order, inputs, and reshapes that fit."""
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -14,29 +12,6 @@ from predictor.core.errors import InputError
 from predictor.core.text import shortened
 from predictor.graph.network import Network, Node
 from predictor.graph.operators import BLOCKED_DOMAIN
-from predictor.graph.values import ValueTable
-
-_EXPORT_DYNAMIC = "export the model with a dynamic batch dimension"
-
-
-@contextmanager
-def batch_change(
-    network: Network, values: ValueTable, old_batch: int | None, batch: int | None
-) -> Iterator[None]:
-    """Infer a model within, whose fixed batch was replaced; None where it has none to replace.
-
-    Raises:
-        InputError: a node pins the old batch, or inputs do not fit any more; the node is named.
-    """
-    if old_batch is None or batch is None:
-        yield
-        return
-    try:
-        yield
-    except InputError as error:
-        _check_batch(network, values, old_batch, batch)
-        raise InputError(error.subject, error.reason, _EXPORT_DYNAMIC) from error
-    _check_batch(network, values, old_batch, batch)
 
 
 def check_reshapes(network: Network) -> None:
@@ -56,51 +31,6 @@ def check_reshapes(network: Network) -> None:
                 f"Reshape cannot make {_shown(result.dims)} of {_shown(source.dims)}",
                 "check the dimensions that the model is bound to",
             )
-
-
-def _check_batch(network: Network, values: ValueTable, old_batch: int, batch: int) -> None:
-    for node in network.nodes:
-        if _pins(network, values, node, old_batch, batch):
-            raise InputError(
-                node.subject,
-                f"fixed batch {old_batch} ({shortened(node.op_type, 40)})",
-                _EXPORT_DYNAMIC,
-            )
-
-
-def _pins(network: Network, values: ValueTable, node: Node, old: int, new: int) -> bool:
-    if node.op == "Reshape" and len(node.inputs) > 1:
-        return _reshape_pins(network, values, node, old, new)
-    if node.op in {"LSTM", "GRU", "RNN"}:
-        return _state_pins(network, node, new)
-    return False
-
-
-def _reshape_pins(network: Network, values: ValueTable, node: Node, old: int, new: int) -> bool:
-    """A constant target that starts with the old batch, for data that starts with the new one."""
-    source = network.type_of(node.inputs[0]).dims
-    target = values.get(node.inputs[1])
-    if (
-        target is None
-        or target.ndim != 1
-        or target.dtype.kind != "i"
-        or not target.size
-        or not source
-    ):
-        return False
-    sizes = [int(s) for s in target]
-    # With -1 the element count fits, and the batch would move into that axis unnoticed.
-    return source[0] == new and sizes[0] == old and -1 in sizes
-
-
-def _state_pins(network: Network, node: Node, new: int) -> bool:
-    batch_axis = 0 if node.attributes.integer("layout") else 1
-    # initial_h and initial_c: [directions, B, H], or [B, directions, H] in layout 1.
-    for name in node.inputs[5:7]:
-        dims = network.type_of(name).dims if name else ()
-        if len(dims) == 3 and dims[batch_axis] != new:
-            return True
-    return False
 
 
 def _shown(dims: tuple[int, ...]) -> str:

@@ -84,10 +84,9 @@ def make_model(tmp_path: Path) -> MakeModel:
         ]
         initializers = [weight]
         if pinned:
-            shape = numpy_helper.from_array(np.array([1, 4, 4], np.int64), "shape")
-            initializers.append(shape)
+            initializers.append(numpy_helper.from_array(np.array([0], np.int64), "axes"))
             nodes.append(
-                helper.make_node("Reshape", [f"t{layers}", "shape"], ["y"], name="pinned_reshape")
+                helper.make_node("Squeeze", [f"t{layers}", "axes"], ["y"], name="pinned_squeeze")
             )
         graph = helper.make_graph(
             nodes,

@@ -83,7 +83,7 @@ def test_a_batch_that_a_node_pins_is_an_error_of_its_row_alone(
     free, pinned = workspace.shelf.entries
     assert free.state is ModelState.READY
     assert pinned.state is ModelState.FAILED
-    assert "pinned_reshape" in str(pinned.error)
+    assert "pinned_squeeze" in str(pinned.error)
     rows = {row.model_label: row.prediction for row in workspace.comparison.rows}
     assert rows["free.onnx"].latency_ms is not None
     assert rows["pinned.onnx"].latency_ms is None

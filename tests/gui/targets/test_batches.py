@@ -143,7 +143,7 @@ def test_a_model_that_pins_its_batch_says_so(
     assert pinned.latency_ms
     assert pinned8.latency_ms is None
     assert pinned8.problem.startswith("it cannot run at batch 8: ")
-    assert "pinned_reshape" in pinned8.problem
+    assert "pinned_squeeze" in pinned8.problem
     assert "dynamic batch dimension" in pinned8.problem
 
 

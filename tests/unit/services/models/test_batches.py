@@ -93,13 +93,13 @@ def test_what_the_user_set_stays_but_for_the_batch(tmp_path: Path) -> None:
 def test_a_file_that_pins_its_batch_is_refused_in_one_sentence(tmp_path: Path) -> None:
     b = Builder()
     x = b.input("x", [1, 8, 2, 2])
-    b.output(b.node("Reshape", [x, b.constant([1, -1])], ["y"]))
+    b.output(b.node("Squeeze", [x, b.constant([0])], ["y"]))
     model = ingest(saved(tmp_path, b.model()))
     with pytest.raises(InputError) as refusal:
         read_at(READER, model, {}, 4)
     error = refusal.value
     assert error.subject == model.path
     assert re.fullmatch(
-        r"it cannot run at batch 4: node Reshape_\d+: fixed batch 1 \(Reshape\)", error.reason
+        r"it cannot run at batch 4: node Squeeze_\d+: fixed batch 1 \(Squeeze\)", error.reason
     )
     assert error.action == "export the model with a dynamic batch dimension"
