@@ -116,6 +116,12 @@ CONFIGURATIONS: Setting[list[str]] = Setting(
     "Configurations",
     "Configurations in place of a device's usual one: id/runtime/precision/threads/batch.",
 )
+DEFAULTS = Setting(
+    "targets/defaults",
+    0,
+    "Defaults",
+    "Version of the default configurations that the targets were checked with.",
+)
 VARIANTS: Setting[list[str]] = Setting(
     "targets/variants",
     [],

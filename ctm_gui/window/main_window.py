@@ -321,7 +321,8 @@ class MainWindow(QMainWindow):
 
     def _restore(self) -> None:
         self._session.restore()
-        restore_targets(self.workspace.selection, self._settings)
+        if changed := restore_targets(self.workspace.selection, self._settings):
+            self.workspace.messages.info(changed)
         self._on_unit(remembered_unit(self._settings))
 
     def _remember(self) -> None:

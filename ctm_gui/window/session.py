@@ -18,7 +18,9 @@ from ctm_gui.window.workspace import Workspace
 from predictor.core.documents import Document
 from predictor.core.records import Configuration, Precision
 from predictor.core.runtimes import RUNTIMES
+from predictor.core.text import plural
 from predictor.core.units import LatencyUnit
+from predictor.services.devices.former_defaults import DEFAULTS_VERSION, former_defaults
 from predictor.services.generation.token_rates import request_of
 from predictor.services.models.files import absolute
 
@@ -127,15 +129,45 @@ def remembered_unit(settings: Settings) -> LatencyUnit:
     return LatencyUnit(unit) if unit in list(LatencyUnit) else LatencyUnit.MS
 
 
-def restore_targets(selection: TargetSelection, settings: Settings) -> None:
-    """Take up favourites, configurations chosen in place of the usual ones, and variants."""
+def restore_targets(selection: TargetSelection, settings: Settings) -> str:
+    """Take up favourites, configurations chosen in place of the usual ones, and variants.
+
+    Returns:
+        A sentence where devices of a session of before keep defaults that have changed, said once;
+        empty for none.
+    """
     configurations = dict(_configurations(settings.get(table.CONFIGURATIONS)))
+    former = _former_defaults(settings, configurations)
+    configurations |= former
     variants: dict[str, tuple[Configuration, ...]] = {}
     for device_id, variant in _configurations(settings.get(table.VARIANTS)):
         variants[device_id] = (*variants.get(device_id, ()), variant)
     favourites = settings.get(table.FAVOURITES)
     if favourites or configurations or variants:
         selection.restore(favourites, configurations, variants)
+    if not former:
+        return ""
+    # At once: after a crash they would be asked for again, or lost.
+    settings.set(table.CONFIGURATIONS, [_line(*each) for each in sorted(configurations.items())])
+    settings.set(table.DEFAULTS, DEFAULTS_VERSION)
+    keep = plural(
+        len(former),
+        "target of your last session keeps its former one",
+        "targets of your last session keep their former ones",
+    )
+    return f"Default configurations changed to what owners deploy; {keep}: see the target's menu."
+
+
+def _former_defaults(
+    settings: Settings, configurations: Mapping[str, Configuration]
+) -> dict[str, Configuration]:
+    """Return the former defaults of devices that a session of before left checked as they were."""
+    was_chosen = settings.get(table.TARGETS_CHOSEN)
+    if not was_chosen or settings.get(table.DEFAULTS) >= DEFAULTS_VERSION:
+        return {}
+    former = former_defaults()
+    checked = [name for name in settings.get(table.TARGETS) if name not in configurations]
+    return {name: former[name] for name in checked if name in former}
 
 
 def remember_targets(selection: TargetSelection, settings: Settings) -> None:
@@ -143,6 +175,7 @@ def remember_targets(selection: TargetSelection, settings: Settings) -> None:
     settings.set(table.TARGETS, list(selection.selected_ids))
     # Distinguishes a list that the user emptied from a first start.
     settings.set(table.TARGETS_CHOSEN, True)
+    settings.set(table.DEFAULTS, DEFAULTS_VERSION)
     settings.set(table.FAVOURITES, sorted(selection.favourites))
     chosen = sorted(selection.configurations.items())
     settings.set(table.CONFIGURATIONS, [_line(*entry) for entry in chosen])

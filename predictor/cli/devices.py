@@ -29,7 +29,7 @@ from predictor.services.models.inspection import (
     device_document,
     device_summary,
 )
-from predictor.services.prediction.engines import ships_signature
+from predictor.services.prediction.engines import measured_configurations
 from predictor.services.signatures.own import NOTHING_MEASURED, stored_signatures
 
 _T = TypeVar("_T")
@@ -71,7 +71,9 @@ def _list(options: argparse.Namespace, console: Console) -> int:
         measured = _own("signatures", partial(stored_signatures, options.store), console)
         own = measured or NOTHING_MEASURED
         entries = [
-            device_summary(d, has_signature=own.has_device(d.id) or ships_signature(d))
+            device_summary(
+                d, has_signature=own.has_device(d.id) or bool(measured_configurations(d))
+            )
             for d in devices
         ]
         console.document({"devices": entries})

@@ -14,7 +14,7 @@ from predictor.cli.predicting import PredictionStore
 from predictor.core.documents import Provenance
 from predictor.core.errors import CtmError, InputError
 from predictor.core.records import Configuration, Device, Measurement, Precision, Target
-from predictor.core.runtimes import RUNTIMES
+from predictor.core.runtimes import RUNTIMES, usual_name
 from predictor.core.units import LatencyUnit
 from predictor.services.devices.catalogue import Catalogue
 from predictor.services.history.past_predictions import latency_in_ms
@@ -102,7 +102,7 @@ def named_target(name: str, options: argparse.Namespace, catalogue: Catalogue) -
         precision, name = Precision(last), head
     head, _, last = name.rpartition("/")
     if head and last in RUNTIMES:
-        runtime, name = last, head
+        runtime, name = usual_name(last), head
     (target,) = resolve_targets([catalogue.find(name)], runtime, precision, threads)
     return target
 

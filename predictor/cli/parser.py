@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from predictor.core.errors import InputError
 from predictor.core.records import Precision
-from predictor.core.runtimes import RUNTIMES, UNKNOWN
+from predictor.core.runtimes import usual_name
 
 EPILOG = """\
 exit codes: 0 done, 1 budget missed, 2 the input is wrong, 3 the host failed, 130 cancelled
@@ -147,8 +147,18 @@ def prediction_options(parser: argparse.ArgumentParser, budget_help: str) -> Non
     )
     device_options(parser, "every shipped device")
     shape_options(parser)
-    parser.add_argument("--runtime", choices=[name for name in RUNTIMES if name != UNKNOWN])
-    parser.add_argument("--precision", choices=[str(p) for p in Precision])
+    parser.add_argument(
+        "--runtime",
+        type=usual_name,
+        metavar="NAME",
+        help="in place of the device's default; without --precision in its usual precision "
+        "(ctm devices show ID lists what a device runs, the best deployable first)",
+    )
+    parser.add_argument(
+        "--precision",
+        metavar="|".join(Precision),
+        help="without --runtime under the best deployable runtime that has it",
+    )
     parser.add_argument("--threads", type=thread_count, metavar="N", help="0: all cores")
     measure_option(parser)
     parser.add_argument("--budget-ms", type=positive_float, metavar="X", help=budget_help)

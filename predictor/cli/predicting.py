@@ -16,6 +16,7 @@ from predictor.core.records import Measurement, Precision, Prediction, Target
 from predictor.services.devices.catalogue import Catalogue, means_this_machine
 from predictor.services.history.history import History, open_history
 from predictor.services.models.inspection import Model
+from predictor.services.prediction.defaults import check_names
 from predictor.services.prediction.predict import KnownTargets, resolve_targets
 
 _T = TypeVar("_T")
@@ -27,7 +28,7 @@ def choose_targets(options: argparse.Namespace, catalogue: Catalogue) -> tuple[T
     """Return a target for each device that was asked for, each device once, in that order.
 
     Raises:
-        InputError: a --device names no device or several.
+        InputError: a --device names no device or several, or the runtime or precision is none.
     """
     # This machine last: its rates are not measured for a command that another name refuses.
     named = {text: catalogue.find(text) for text in sorted(options.device, key=means_this_machine)}
@@ -36,6 +37,8 @@ def choose_targets(options: argparse.Namespace, catalogue: Catalogue) -> tuple[T
         devices += catalogue.devices
     if not devices:
         devices += catalogue.cross_section
+    # Of the first device: a name that no device has is no target without a number.
+    check_names(devices[0], options.runtime, options.precision)
     return resolve_targets(
         # A dictionary keeps the order of the first mention of each.
         list({device.id: device for device in devices}.values()),

@@ -327,6 +327,10 @@ class ScaledFrom:
     latency_ms: float
 
 
+FEW_CHIPS: Final = 5
+"""Checked on fewer, a runtime has no evidence of its own on a kind of device."""
+
+
 @dataclass(frozen=True, slots=True)
 class Prediction:
     """The predicted latency of one model on one target.
@@ -365,6 +369,9 @@ class Prediction:
             list is known. Not stored either.
         spread: how far the slow runs lie over the P50; None where nothing tells it. Not stored
             either.
+        class_chips: kinds of silicon that this runtime was checked on, on devices of this kind that
+            the engine had not seen; 0 for none. None for what was measured there or on the same
+            chip, and for engines that do not say. Not stored either.
     """
 
     model: str
@@ -395,6 +402,13 @@ class Prediction:
     memory: MemoryUse | None = field(default=None, compare=False)
     unsupported: Unsupported | None = field(default=None, compare=False)
     spread: Spread | None = field(default=None, compare=False)
+    class_chips: int | None = field(default=None, compare=False)
+
+    @property
+    def few_chips(self) -> bool:
+        """Whether its runtime was checked on few chips of this kind: it is not called fastest."""
+        is_measured = self.basis is Basis.MEASURED or self.class_chips is None
+        return not is_measured and (self.class_chips or 0) < FEW_CHIPS
 
     @property
     def p90_ms(self) -> float | None:

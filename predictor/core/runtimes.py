@@ -235,7 +235,7 @@ _OF_OTHERS: Final = tuple(
         ("mnn", "MNN", _PHONE | _SERVER, _FLOAT_AND_INT8),
         ("tnn", "TNN", _PHONE, _FLOAT_AND_INT8),
         ("tengine", "Tengine", _PHONE, _FLOAT_AND_INT8),
-        ("xnnpack", "XNNPACK", CPUS, _FLOAT_AND_INT8),
+        ("xnnpack", "XNNPACK, which TensorFlow Lite runs by", CPUS, _FLOAT_AND_INT8),
         ("tensorflow", "TensorFlow", _SERVER, _FLOAT_AND_INT8 | {Precision.BF16}),
         ("deepsparse", "DeepSparse", CPUS, _FLOAT_AND_INT8),
         ("tvm", "Apache TVM", _PHONE | _SERVER, _FLOAT_AND_INT8),
@@ -257,6 +257,10 @@ _OF_OTHERS: Final = tuple(
         ("kann", "Kalray KaNN", _NPU, _FLOAT_AND_INT8),
         ("axera", "AXERA AXEngine", _NPU, _FLOAT_AND_INT8),
         ("dx-rt", "DEEPX Runtime", _NPU, _FLOAT_AND_INT8),
+        ("tidl", "TI Deep Learning", _NPU, frozenset({Precision.INT8})),
+        ("furiosa-sdk", "FuriosaAI SDK", _NPU, frozenset({Precision.INT8})),
+        ("rbln-sdk", "Rebellions SDK", _NPU, frozenset({Precision.FP16, Precision.INT8})),
+        ("sony-imx", "Sony IMX500 packager", _NPU, frozenset({Precision.INT8})),
         ("vectorblox", "VectorBlox", frozenset({Family.FPGA}), frozenset({Precision.INT8})),
     )
 )
@@ -264,6 +268,20 @@ _OF_OTHERS: Final = tuple(
 RUNTIMES: Final[Mapping[str, Runtime]] = MappingProxyType(
     {row.name: row for row in (*_ROWS, *_OF_OTHERS)}
 )
+
+
+# Published measurements of a library alone; what an owner deploys is the runtime around it.
+_PART_OF: Final[Mapping[str, str]] = MappingProxyType({"xnnpack": "tflite"})
+
+
+def offered() -> tuple[str, ...]:
+    """Return the names of the runtimes that can be asked for."""
+    return tuple(name for name in RUNTIMES if name != UNKNOWN and name not in _PART_OF)
+
+
+def usual_name(name: str) -> str:
+    """Return the name under which a runtime is deployed: ``tflite`` of ``xnnpack``."""
+    return _PART_OF.get(name, name)
 
 
 def runtime_of(name: str) -> Runtime:

@@ -14,6 +14,7 @@ from predictor.core.metrics import MEASURED_HERE, Family
 from predictor.core.records import Configuration, Device, Precision, Target
 from predictor.core.runtimes import CPUS, UNKNOWN, runtime_of
 from predictor.core.text import printable
+from predictor.core.wording import runs_text
 from predictor.cost.cores import CoreUse, MissingMetricError, core_use, missing
 
 
@@ -24,24 +25,24 @@ def check_supported(device: Device, configuration: Configuration) -> None:
     runtime must be listed or portable to the family; ``unknown``, asked for or listed, fits any.
 
     Raises:
-        InputError: it cannot; the reason lists the supported ones.
+        InputError: it cannot; the reason lists what it can, the best deployable first.
     """
-    # A dictionary, not a set: the message lists them in the order of the device file.
-    precisions = dict.fromkeys(str(listed.precision) for listed in device.configurations)
-    if configuration.precision not in precisions:
-        raise _refusal(device, configuration.precision, precisions, "precisions")
-    runtimes = dict.fromkeys(listed.runtime for listed in device.configurations)
+    if configuration.precision not in {listed.precision for listed in device.configurations}:
+        raise not_supported(device, configuration.precision)
+    runtimes = {listed.runtime for listed in device.configurations}
     is_listed = configuration.runtime in runtimes or UNKNOWN in runtimes
     if not is_listed and device.family not in runtime_of(configuration.runtime).portable:
-        raise _refusal(device, configuration.runtime, runtimes, "runtimes")
+        raise not_supported(device, configuration.runtime)
 
 
-def _refusal(device: Device, asked: str, choices: dict[str, None], what: str) -> InputError:
-    runs = ", ".join(choices) or "nothing"
+def not_supported(device: Device, name: str) -> InputError:
+    """Return the error of a runtime or a precision that a device cannot run, or that is none."""
+    runs = runs_text(device.configurations) or "nothing"
     return InputError(
         device.id,
-        f"not supported: {printable(device.name)} does not run {asked}, it runs {runs}",
-        f"choose one of these {what} or another device",
+        f"not supported: {printable(device.name)} does not run {printable(name)}; "
+        f"it runs, best first: {runs}",
+        "choose one of these or another device",
     )
 
 

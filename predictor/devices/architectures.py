@@ -54,7 +54,12 @@ _OPTIONAL: Final = ("follows", "facts", "instruction_sets", "sources")
 # Boards with such a GPU are cut from a few dies; the other GPUs are parts of a chip, and each chip
 # has the same design in another size.
 _SOLD_BY_DIE: Final = frozenset({"nvidia", "amd-gpu"})
-_GPU_KIND_OF_VENDOR: Final = {"nvidia": "nvidia", "amd": "amd-gpu", "intel": "intel-gpu"}
+_GPU_KIND_OF_VENDOR: Final = {
+    "nvidia": "nvidia",
+    "amd": "amd-gpu",
+    "intel": "intel-gpu",
+    "apple": "apple-gpu",
+}
 _KIND_OF_FAMILY: Final = {
     Family.MOBILE_CPU: "arm",
     Family.MOBILE_GPU: "mobile-gpu",

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from predictor.core.errors import InputError
 from predictor.core.metrics import METRICS, Family
-from predictor.core.records import Cluster, Device, MeasuredRate, OperatingPoint
+from predictor.core.records import Cluster, Configuration, Device, MeasuredRate, OperatingPoint
 from predictor.core.resources import resources_dir
 from predictor.devices.schema import USUAL_CONFIGURATIONS, DeviceFile, read_device
 
@@ -120,9 +120,7 @@ def _trusted(content: dict[str, Any]) -> Device:
         family=_FAMILIES[content["family"]],
         metrics={_METRICS[name]: float(value) for name, value in content["metrics"].items()},
         sources=optional("sources", {}),
-        configurations=tuple(
-            [USUAL_CONFIGURATIONS[tuple(c.values())] for c in content["configurations"]]
-        ),
+        configurations=tuple([_configuration(each) for each in content["configurations"]]),
         clusters=tuple([Cluster(**_typed(cluster)) for cluster in optional("clusters", ())]),
         system=optional("system", ""),
         notes=optional("notes", ""),
@@ -134,6 +132,13 @@ def _trusted(content: dict[str, Any]) -> Device:
             [OperatingPoint(**_typed(point)) for point in optional("operating_points", ())]
         ),
     )
+
+
+def _configuration(fields: dict[str, Any]) -> Configuration:
+    usual = USUAL_CONFIGURATIONS[fields["runtime"], fields["precision"]]
+    if len(fields) == 2:
+        return usual
+    return Configuration(usual.runtime, usual.precision, int(fields["threads"]))
 
 
 def _typed(fields: dict[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from predictor.core.metrics import Family
 from predictor.core.records import Configuration, Device, Precision
 from predictor.core.runtimes import CPUS, RUNTIMES, UNKNOWN
 from predictor.devices.architectures import architecture_of, instruction_sets
+from predictor.devices.default_configurations import best_first, runtimes_of_makers
 
 # Of a device whose configurations nobody stated.
 NOT_STATED: Final = (Configuration(),)
@@ -38,14 +39,17 @@ _HAVE_INT8: Final = CPUS | {Family.MCU}
 
 
 def implied_configurations(device: Device) -> tuple[Configuration, ...]:
-    """Return what a device can run whose file or form does not say, the usual one first.
+    """Return what a device can run whose file or form does not say, the best deployable first.
 
-    Each runtime that can be installed on any device of its family, in each precision that the
-    device's rates, its architecture or its instruction sets show; last an unknown runtime, which
-    stands for every other one. ``device.configurations`` is not looked at.
+    The runtimes of its maker and each one that can be installed on any device of its family, in
+    each precision that the device's rates, its architecture or its instruction sets show; last an
+    unknown runtime, which stands for every other one. ``device.configurations`` is not looked at.
     """
     precisions = implied_precisions(device)
-    runtimes = [row for row in RUNTIMES.values() if device.family in row.portable]
+    of_makers = runtimes_of_makers(device)
+    runtimes = [
+        row for row in RUNTIMES.values() if device.family in row.portable or row.name in of_makers
+    ]
     implied = [
         Configuration(row.name, precision)
         for row in runtimes
@@ -55,7 +59,8 @@ def implied_configurations(device: Device) -> tuple[Configuration, ...]:
     # With the unknown runtime any other may be asked for, in each precision that is listed.
     listed = {configuration.precision for configuration in implied}
     rest = [precision for precision in precisions if precision not in listed] or precisions[:1]
-    return (*implied, *(Configuration(UNKNOWN, precision) for precision in rest))
+    others = tuple(Configuration(UNKNOWN, precision) for precision in rest)
+    return (*best_first(device, implied), *others) if implied else others
 
 
 def with_implied(device: Device) -> Device:

@@ -87,6 +87,10 @@ class CloserToMeEngine:
         """Return whether published measurements of the target came with the program."""
         return self._estimate.have_measured([target])[0]
 
+    def class_chips(self, targets: Sequence[Target]) -> Sequence[int | None]:
+        """Return on how many chips the class of each target was checked, see ``Prediction``."""
+        return self._estimate.of(targets).class_chips
+
     def predict(
         self,
         graphs: Sequence[OperatorGraph],
@@ -151,6 +155,7 @@ class CloserToMeEngine:
                 "fine_tuned": [[t in states.tuned for t in range(shape[1])]] * shape[0],
                 "by_operators": [[t in states.fits for t in range(shape[1])]] * shape[0],
                 "evidence": [evidence] * shape[0],
+                "class_chips": [estimates.class_chips] * shape[0],
             },
         )
 

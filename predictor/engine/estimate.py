@@ -21,7 +21,7 @@ from predictor.calibration.efficiencies import LEVELS, Efficiencies, groups_of
 from predictor.calibration.evidence import NEARNESS, Evidence, Keys, Known
 from predictor.calibration.target_fit import PARTS, SHAPE, TargetFit
 from predictor.core.caching import IdentityCache
-from predictor.core.records import Device, Precision, Target, by_run
+from predictor.core.records import FEW_CHIPS, Device, Precision, Target, by_run
 from predictor.core.runtimes import runtime_of
 from predictor.core.text import plural
 from predictor.core.wording import percent
@@ -102,6 +102,7 @@ class TargetEstimates:
         wide: float64 [2, T], half the 80 % and the 95 % interval over the standard deviation.
         evidence: in words, T of them.
         doubts: in words, empty for none.
+        class_chips: that the class of each was checked on, see ``Prediction``.
     """
 
     targets: Sequence[Target]
@@ -117,6 +118,7 @@ class TargetEstimates:
     wide: Floats
     evidence: Sequence[str]
     doubts: Sequence[str]
+    class_chips: Sequence[int | None]
 
     def at(self, place: int) -> TargetEstimates:
         """Return targets, rates, factors and context of one target alone, to explain it."""
@@ -219,6 +221,11 @@ class Estimate:
         is_known = known.nearness > 0
         is_known[list(mine)] = True
         context, contexts = self.operators.contexts(targets, np.where(is_known, 1.0, CAUTION))
+        measured_places = {*mine, *twins.tolist(), *np.flatnonzero(known.nearness == _TARGET)}
+        class_chips = [
+            None if place in measured_places else chips
+            for place, chips in enumerate(by_run(targets, self.class_chips))
+        ]
         return TargetEstimates(
             targets,
             self._rates(targets),
@@ -238,12 +245,16 @@ class Estimate:
                 )
             ],
             [
-                "" if place in mine else self._doubt(target, is_near=near > 0)
-                for place, (target, near) in enumerate(
-                    zip(targets, known.nearness.tolist(), strict=True)
-                )
+                "" if place in mine else self._doubt(target, chips)
+                for place, (target, chips) in enumerate(zip(targets, class_chips, strict=True))
             ],
+            class_chips,
         )
+
+    def class_chips(self, target: Target) -> int:
+        """Return on how many chips the class of a target was checked while it was not seen."""
+        track = self.tracks["unseen"].get(groups_of(target)["class"])
+        return 0 if track is None else track.silicon
 
     def have_measured(self, targets: Sequence[Target]) -> list[bool]:
         """Return whether measurements of each target came with the program."""
@@ -424,13 +435,13 @@ class Estimate:
             attention=_shares(terms),
         )
 
-    def _doubt(self, target: Target, *, is_near: bool) -> str:
+    def _doubt(self, target: Target, class_chips: int | None) -> str:
         """Return why the estimate of a target is of other classes, empty where it is not."""
         groups, runtime = groups_of(target), runtime_name(target.configuration.runtime)
         if groups["runtime"] not in self.efficiencies.effects["runtime"]:
             return f"low confidence: no training device used {runtime}"
-        if not is_near and groups["class"] not in self.tracks["unseen"]:
-            return f"low confidence: hardly any training device of this kind used {runtime}"
+        if class_chips is not None and class_chips < FEW_CHIPS:
+            return f"few chips of this kind were checked under {runtime}"
         return ""
 
 

@@ -20,7 +20,7 @@ from predictor.cli.reading import reading_found
 from predictor.core.metrics import Family
 from predictor.core.records import Precision
 from predictor.core.run_facts import MEDIAN, PERCENTILES
-from predictor.core.runtimes import RUNTIMES, UNKNOWN
+from predictor.core.runtimes import offered, usual_name
 
 
 def add_choose(parser: Parser) -> None:
@@ -106,7 +106,8 @@ def _add_wanted(parser: Parser) -> None:
         "--runtime",
         action="append",
         default=[],
-        choices=[name for name in RUNTIMES if name != UNKNOWN],
+        type=usual_name,
+        choices=offered(),
     )
     wanted.add_argument(
         "--precision", action="append", default=[], choices=[str(each) for each in Precision]

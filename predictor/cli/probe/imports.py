@@ -14,7 +14,7 @@ from predictor.cli.probe.sessions import print_session, with_store
 from predictor.cli.reading import unique
 from predictor.cli.tables import render_table
 from predictor.core.records import Configuration, Measurement, Precision
-from predictor.core.runtimes import RUNTIMES, UNKNOWN
+from predictor.core.runtimes import UNKNOWN, offered, usual_name
 from predictor.core.text import printable
 from predictor.core.units import significant
 from predictor.services.models.ingestion import IngestionWorker, Model
@@ -34,7 +34,9 @@ def add_import(parser: Parser) -> None:
     parser.set_defaults(run=with_store(_import))
     parser.add_argument("file", metavar="FILE")
     parser.add_argument("--device", metavar="ID|DEVICE.json", help="that the file was measured on")
-    parser.add_argument("--runtime", choices=RUNTIMES, default=UNKNOWN)
+    parser.add_argument(
+        "--runtime", type=usual_name, choices=(*offered(), UNKNOWN), default=UNKNOWN
+    )
     parser.add_argument("--precision", choices=[str(p) for p in Precision], default="fp32")
     parser.add_argument("--threads", type=thread_count, default=0, metavar="N")
     parser.add_argument("--batch", type=thread_count, default=0, metavar="N")

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from predictor.core.records import Precision
-from predictor.core.runtimes import RUNTIMES
+from predictor.core.runtimes import RUNTIMES, usual_name
 from predictor.probing.importers.records import ImportedLatency, Reading, Statistic
 from predictor.probing.importers.source import Source
 
@@ -103,12 +103,17 @@ def _latency(source: Source, place: str, row: Mapping[str, str]) -> ImportedLate
         place=place,
         value_ms=source.latency_ms(place, row["latency_ms"], 1.0, "latency_ms"),
         statistic=Statistic(_choice(source, place, row, "statistic", list(Statistic)) or "median"),
-        runtime=_choice(source, place, row, "runtime", RUNTIMES),
+        runtime=_runtime(source, place, row),
         precision=_precision(source, place, row),
         threads=_count(source, place, row, "threads"),
         batch=_count(source, place, row, "batch"),
         device=row.get("device", ""),
     )
+
+
+def _runtime(source: Source, place: str, row: Mapping[str, str]) -> str | None:
+    name = _choice(source, place, row, "runtime", RUNTIMES)
+    return None if name is None else usual_name(name)
 
 
 def _choice(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Final
 
 from predictor.core.errors import InputError
-from predictor.core.records import Device, Target
+from predictor.core.records import Configuration, Device, Target
 from predictor.core.resources import resources_dir
 from predictor.cost.engine import Engine
 from predictor.cost.roofline import RooflineEngine
@@ -45,15 +46,21 @@ def checkpoint_folder() -> Path:
     return resources_dir() / "checkpoints" / CLOSERTOME
 
 
-def ships_signature(device: Device) -> bool:
-    """Return whether measurements of a device in one of its configurations came with the engine."""
-    # Signatures ship inside the checkpoint, so none without it.
+def measured_configurations(device: Device) -> tuple[Configuration, ...]:
+    """Return the configurations of a device of which measurements came with the engine."""
+    # They ship inside the checkpoint, so none without it.
     if usual_engine_problem():
-        return False
-    return any(
-        _learned().has_signature(Target(device, configuration))
+        return ()
+    return tuple(
+        configuration
         for configuration in device.configurations
+        if _learned().has_signature(Target(device, configuration))
     )
+
+
+def class_chips(targets: Sequence[Target]) -> Sequence[int | None]:
+    """Return on how many chips the class of each target was checked, as ``Prediction`` has it."""
+    return [None] * len(targets) if usual_engine_problem() else _learned().class_chips(targets)
 
 
 def network_in_use() -> str:

@@ -34,6 +34,7 @@ from predictor.cost.engine import (
     TargetMeasurements,
 )
 from predictor.cost.roofline import RooflineEngine
+from predictor.devices.default_configurations import usual_configuration
 from predictor.graph.model import Model
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
 from predictor.services.prediction.engines import open_engine
@@ -133,10 +134,9 @@ def resolve_targets(
     precision: Precision | None = None,
     threads: int | None = None,
 ) -> tuple[Target, ...]:
-    """Return one target a device: its first configuration that agrees with the request.
+    """Return one target a device, None standing for what is usual of it (``usual_configuration``).
 
-    Where none does, its usual one is changed to it: the problem of the prediction then is that it
-    is not supported. None stands for the usual value of the device.
+    The problem of the prediction may be that the device does not support the configuration.
     """
     return tuple(
         Target(device, _configuration(device, runtime, precision, threads)) for device in devices
@@ -160,20 +160,8 @@ def supports(device: Device, configuration: Configuration) -> bool:
 def _configuration(
     device: Device, runtime: str | None, precision: Precision | None, threads: int | None
 ) -> Configuration:
-    def agreement(configuration: Configuration) -> tuple[bool, bool]:
-        return (
-            precision in {None, configuration.precision},
-            runtime in {None, configuration.runtime},
-        )
-
-    # max keeps the first of equals: the more usual one.
-    usual = max(device.configurations, key=agreement, default=Configuration())
-    return replace(
-        usual,
-        runtime=usual.runtime if runtime is None else runtime,
-        precision=usual.precision if precision is None else precision,
-        threads=usual.threads if threads is None else threads,
-    )
+    usual = usual_configuration(device, runtime, precision)
+    return usual if threads is None else replace(usual, threads=threads)
 
 
 def predict(

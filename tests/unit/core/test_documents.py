@@ -46,7 +46,15 @@ def test_a_changed_fact_keeps_its_place() -> None:
             Prediction,
             fields.PREDICTION,
             # Not stored.
-            {"shared_error", "scale", "scaled_from", "memory", "unsupported", "spread"},
+            {
+                "shared_error",
+                "scale",
+                "scaled_from",
+                "memory",
+                "unsupported",
+                "spread",
+                "class_chips",
+            },
         ),
         (Measurement, fields.MEASUREMENT, set()),
         (Signature, fields.SIGNATURE, set()),

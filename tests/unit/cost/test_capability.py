@@ -130,7 +130,9 @@ def test_an_int8_only_unit_refuses_fp32() -> None:
     with pytest.raises(InputError) as caught:
         capability(npu)
 
-    assert caught.value.reason == "not supported: Made Up 1 does not run fp32, it runs int8"
+    assert caught.value.reason == (
+        "not supported: Made Up 1 does not run fp32; it runs, best first: pytorch int8"
+    )
 
 
 def with_runtimes(family: Family, *runtimes: str) -> Device:
@@ -157,7 +159,8 @@ def test_a_runtime_that_is_neither_listed_nor_portable_is_not_supported(
         capability(Target(with_runtimes(family, "rknn", "opencv"), Configuration(runtime)))
 
     assert caught.value.reason == (
-        f"not supported: Made Up 1 does not run {runtime}, it runs rknn, opencv"
+        f"not supported: Made Up 1 does not run {runtime}; it runs, best first: "
+        "rknn fp32; opencv fp32"
     )
 
 
