@@ -5,7 +5,8 @@ token ``[1, 1, 768]`` that a Concat joins, the sizes of a Resize. The types at t
 show what such a node means: where an axis of its data grows with the batch, the axis of its result
 that holds the batch grows too, and a parameter that stands beside such data is repeated.
 
-The batch is taken to be the outermost factor of an axis, as in windows ``[batch x 64, 49, C]``.
+The batch is taken to be the outermost factor of an axis, as in windows ``[batch x 64, 49, C]``, but
+where rows of ``[length, batch, width]`` are joined.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import onnx
@@ -80,6 +81,9 @@ class Rebatching:
         self._old_values = ValueTable(old)
         self._follows = set(network.inputs)
         self._fixed = set(network.constants)
+        # Of values whose batch is not the outermost part of its axis: the axis' size, what is
+        # outside of the batch.
+        self._joined: dict[str, tuple[int, int]] = {}
         self._repeats: dict[int, list[Node]] = {}
 
     def fit(self, node: Node) -> None:
@@ -95,6 +99,9 @@ class Rebatching:
             return
         if node.op not in {"Shape", "Size"} and any(name in self._follows for name in inputs):
             self._follows.update(name for name in node.outputs if name)
+        joined = next((self._joined[name] for name in inputs if name in self._joined), None)
+        if joined is not None and node.op != "Reshape":
+            self._joined.update(dict.fromkeys(node.outputs, joined))
         if self._has_grown_weights(node) or (node.op == "Squeeze" and self._drops_batch(node)):
             raise self.pinned(node)
         self._fit_inputs(node)
@@ -199,10 +206,13 @@ class Rebatching:
             return
         if axis is None or written is None:
             return
-        place = _place(source, axis, result)
+        size, outside = self._joined.get(node.inputs[0], (0, 1))
+        place = _reshaped(source, _Place(axis, outside if size == source[axis] else 1), result)
         if place is None:
             raise self.pinned(node)
-        grown = [self._grown(d) if i == place else d for i, d in enumerate(result)]
+        if place.outside > 1:
+            self._joined[node.outputs[0]] = (result[place.axis], place.outside)
+        grown = [self._grown(d) if i == place.axis else d for i, d in enumerate(result)]
         self._replace(node, 1, np.array(grown, np.int64))
 
     def _fit_sizes(self, node: Node, position: int) -> None:
@@ -315,20 +325,38 @@ class Rebatching:
         node.inputs = [*node.inputs[:position], name, *node.inputs[position + 1 :]]
 
 
-def _place(source: tuple[int, ...], axis: int, result: tuple[int, ...]) -> int | None:
-    """Return the axis of a Reshape's result that holds the batch; None where none does.
+class _Place(NamedTuple):
+    """Where a value holds the batch.
 
-    The batch is the outermost factor of ``axis``. What lies outside of it in memory stays outside
-    of it: the dims before its axis have the same product in the result.
+    Attributes:
+        axis: that grows with it.
+        outside: elements of that axis, at the old batch, which lie outside of the batch in memory.
+    """
+
+    axis: int
+    outside: int
+
+
+def _reshaped(source: tuple[int, ...], place: _Place, result: tuple[int, ...]) -> _Place | None:
+    """Return where the result of a Reshape holds the batch; None where no axis can.
+
+    A Reshape keeps the order in memory, so what lies outside of the batch stays outside of it.
 
     Args:
         source: dims of the data at the old batch.
-        axis: of ``source`` that holds the batch.
+        place: of the batch in the data.
         result: dims of the result at the old batch.
     """
-    outside = math.prod(source[:axis])
-    fits = [i for i in range(len(result)) if math.prod(result[:i]) == outside]
+    outside = math.prod(source[: place.axis]) * place.outside
+    fits = []
+    for axis, size in enumerate(result):
+        within, rest = divmod(outside, math.prod(result[:axis]))
+        if not rest and within and size % within == 0:
+            fits.append(_Place(axis, within))
+    if place.axis != len(source) - 1:
+        # Features are not joined to the batch where rows can be, as in [length x batch, width].
+        fits = [fit for fit in fits if fit.axis != len(result) - 1] or fits
+    outermost = [fit for fit in fits if fit.outside == 1]
     # Axes of 1 leave a choice: those before the batch stay where none are joined.
-    if axis in fits and len(result) >= len(source):
-        return axis
-    return next(iter(fits), None)
+    same = [fit for fit in outermost if fit.axis == place.axis and len(result) >= len(source)]
+    return next(iter(same or outermost or fits), None)

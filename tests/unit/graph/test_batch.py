@@ -61,6 +61,9 @@ def reshaped(dims, *targets):
         # Length before batch, as torch's MultiheadAttention has it: heads join the batch.
         ([1, 9, 12], ((1, 0, 2), [9, 3, 4]), (9, 15, 4)),
         ([1, 1, 12], ((1, 0, 2), [1, 3, 4]), (1, 15, 4)),
+        # Its rows are joined, the batch within, and come apart again.
+        ([1, 9, 12], ((1, 0, 2), [9, 3, 4], [9, 12]), (45, 12)),
+        ([1, 9, 12], ((1, 0, 2), [9, 3, 4], [9, 12], [9, 1, 12], (1, 0, 2)), (5, 9, 12)),
         # Windows: the batch is the outer part of their number, and comes back from it.
         ([1, 8, 8, 3], ([1, 2, 4, 2, 4, 3], (0, 1, 3, 2, 4, 5), [4, 16, 3]), (20, 16, 3)),
         (
@@ -90,7 +93,7 @@ def test_a_file_with_a_batch_of_two_goes_to_three():
 
 def test_a_reshape_that_mixes_inputs_is_named():
     with pytest.raises(InputError, match=r"node Reshape_\d+: fixed batch 1 \(Reshape\); .*dynamic"):
-        ingest_proto(reshaped([1, 6], (1, 0), [2, 3]), batch=4)
+        ingest_proto(reshaped([1, 6, 2], (1, 0, 2), [4, 3]), batch=4)
 
 
 def test_a_squeezed_batch_is_named():
