@@ -166,6 +166,7 @@ class InputBinding:
     Attributes:
         declared: dims as in the file by input name; an unnamed open one is ``input:axis``.
         shapes: dims as bound by input name.
+        old_shapes: the same with the batch that the file fixes.
         dynamic: the open dimensions in the order of the inputs.
         old_batch: the batch that the file fixes where ``batch`` replaced it, else None.
     """
@@ -179,6 +180,7 @@ class InputBinding:
     ) -> None:
         self._given: dict[str, int] = {}
         self.old_batch: int | None = None
+        self._replaced: set[str] = set()
         inputs = _model_inputs(graph)
         self.declared = {v.name: _declared(v, shapes.get(v.name)) for v in inputs}
         self._integer = {v.name: _is_integer(v) for v in inputs}
@@ -197,6 +199,10 @@ class InputBinding:
         self.shapes = {
             name: tuple(values[d] if isinstance(d, str) else d for d in dims)
             for name, dims in self.declared.items()
+        }
+        self.old_shapes = {
+            name: (self.old_batch, *dims[1:]) if name in self._replaced and self.old_batch else dims
+            for name, dims in self.shapes.items()
         }
 
     def _give(self, name: str, value: int) -> None:
@@ -253,6 +259,7 @@ class InputBinding:
             # A vector of length 1 is a parameter rather than a batch.
             if dims and dims[0] == first and (len(dims) > 1 or first != 1):
                 self.declared[name] = (batch, *dims[1:])
+                self._replaced.add(name)
 
     def _bind(self) -> tuple[DynamicDimension, ...]:
         bound: dict[str, DynamicDimension] = {}
@@ -290,10 +297,16 @@ class InputBinding:
             reason = "follows from the other dimensions"
         return DynamicDimension(text, self._given.get(text, value), default, reason)
 
-    def apply(self, graph: onnx.GraphProto) -> None:
-        """Write the bound shapes into ``graph`` and drop every other stated shape."""
+    def apply(self, graph: onnx.GraphProto, *, old_batch: bool = False) -> None:
+        """Write the bound shapes into ``graph`` and drop every other stated shape.
+
+        Args:
+            graph: of the model.
+            old_batch: whether to write the batch that the file fixes.
+        """
+        shapes = self.old_shapes if old_batch else self.shapes
         for info in graph.input:
-            shape = self.shapes.get(info.name)
+            shape = shapes.get(info.name)
             if shape is None or not info.type.HasField("tensor_type"):
                 continue
             proto = info.type.tensor_type.shape

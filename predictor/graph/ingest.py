@@ -73,7 +73,7 @@ def build_model(
         binding.apply(proto.graph)
         network, values = _typed(proto, StoredTypes(read.proto.graph))
     else:
-        InputBinding(proto.graph, bindings, None, shapes).apply(proto.graph)
+        binding.apply(proto.graph, old_batch=True)
         old, _ = _typed(proto, StoredTypes(read.proto.graph))
         binding.apply(proto.graph)
         network, values = _rebatched(proto, old, binding.old_batch, batch)

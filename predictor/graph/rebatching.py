@@ -22,7 +22,7 @@ import onnx
 from predictor.core.errors import InputError
 from predictor.core.text import shortened
 from predictor.graph.attributes import NO_ATTRIBUTES
-from predictor.graph.network import Constant, Network, Node, TensorType
+from predictor.graph.network import MISFIT, Constant, Network, Node, TensorType, misfit
 from predictor.graph.operators import DTYPE_CODE
 from predictor.graph.values import Array, ValueTable
 
@@ -90,8 +90,14 @@ class Rebatching:
         """Replace what ``node`` has of the old batch: targets, sizes, parameters beside data.
 
         Raises:
-            InputError: it pins the batch; it is named.
+            InputError: it pins the batch, or its inputs do not fit it; it is named.
         """
+        try:
+            self._fit(node)
+        except MISFIT as error:
+            raise misfit(node) from error
+
+    def _fit(self, node: Node) -> None:
         inputs = [name for name in node.inputs if name]
         if not node.bodies and inputs and all(name in self._fixed for name in inputs):
             self._fixed.update(node.outputs)
@@ -204,7 +210,7 @@ class Rebatching:
             if target is not None and target.size and target.reshape(-1)[0] == self.batch:
                 self._repeat(node, 0, 0)
             return
-        if axis is None or written is None:
+        if axis is None or written is None or 0 in result:
             return
         size, outside = self._joined.get(node.inputs[0], (0, 1))
         place = _reshaped(source, _Place(axis, outside if size == source[axis] else 1), result)

@@ -33,6 +33,7 @@ from predictor.services.prediction.predict import predict, resolve_targets
 _LARGEST_BASE = 64 * 1024
 _MOST_CHANGES = 3
 _LONGEST_SENTENCE = 1000
+_BATCH = 3
 _INTEGERS = (0, 1, -1, 2, 3, 7, 16, 127, 128, 255, 1000, 2**16, 2**31 - 1, 2**31, -(2**31), 2**40)
 _INTEGERS_64 = (*_INTEGERS, 2**62, 2**63 - 1, -(2**63), 7281586558702221208)
 _FLOATS = (0.0, -1.0, 1e-30, 1e30, float("inf"), float("nan"))
@@ -81,7 +82,7 @@ def mutate(rng: random.Random) -> bytes:
 
 
 def feed(data: bytes) -> bool:
-    """Read a file as the ingestion worker does, and predict it.
+    """Read a file as the ingestion worker does, at another batch too, and predict it.
 
     Returns:
         Whether it was read; False where it was refused in one sentence.
@@ -92,18 +93,26 @@ def feed(data: bytes) -> bool:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.onnx"
         path.write_bytes(data)
-        try:
-            model = ingest(path)
-        except InputError as error:
-            sentence = str(error).replace(folder, "")
-            assert "\n" not in sentence, sentence
-            assert len(sentence) < _LONGEST_SENTENCE, sentence
+        model = _read(path, None)
+        if model is None:
             return False
+        _read(path, _BATCH)
     piped = Model.from_payload(json.loads(json.dumps(model.to_payload())))
     for engine in ENGINES:
         for prediction in predict([piped], _targets(), engine):
             assert (prediction.latency_ms is None) == bool(prediction.problem), prediction
     return True
+
+
+def _read(path: Path, batch: int | None) -> Model | None:
+    """Return the model of a file, at another batch where one is given; None where it is refused."""
+    try:
+        return ingest(path, batch=batch)
+    except InputError as error:
+        sentence = str(error).replace(str(path.parent), "")
+        assert "\n" not in sentence, sentence
+        assert len(sentence) < _LONGEST_SENTENCE, sentence
+        return None
 
 
 @cache

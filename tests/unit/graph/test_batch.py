@@ -20,6 +20,12 @@ def test_a_fixed_batch_is_replaced_and_everything_inferred_anew():
     assert (four.bytes_written == 4 * one.bytes_written).all()
 
 
+def test_a_shape_may_say_the_new_batch_too():
+    shapes = {"image": (4, 3, 224, 224)}
+    four = ingest_proto(resnet18(), batch=4, shapes=shapes).graph
+    assert four.fingerprint == ingest_proto(resnet18(), batch=4).graph.fingerprint
+
+
 def classifier(target):
     b = Builder()
     x = b.input("x", [1, 8, 2, 2])
@@ -168,6 +174,15 @@ def test_a_slice_of_the_whole_batch_stays_one():
     cut = [b.constant(each) for each in ([0, 2], [1, 5], [0, 1])]
     b.output(b.node("Relu", [b.node("Slice", [x, *cut])], ["y"]))
     assert last(ingest_proto(b.model(), batch=4).graph) == (4, 3, 6)
+
+
+def test_nothing_is_reshaped_at_any_batch():
+    b = Builder()
+    x = b.input("x", [1, 8, 6])
+    cut = [b.constant(each) for each in ([0], [0], [1])]
+    empty = b.node("Reshape", [b.node("Slice", [x, *cut]), b.constant([0, 6])], allowzero=1)
+    b.output(b.node("Concat", [b.node("Reshape", [x, b.constant([8, 6])]), empty], ["y"], axis=0))
+    assert last(ingest_proto(b.model(), batch=4).graph) == (32, 6)
 
 
 @pytest.mark.parametrize("op", ["Resize", "Expand"])
