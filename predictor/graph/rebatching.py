@@ -118,8 +118,11 @@ class Rebatching:
         match node.op:
             case "Reshape":
                 self._fit_reshape(node)
-            case "Expand" | "Resize":
-                self._fit_sizes(node, 1 if node.op == "Expand" else 3)
+            case "Expand":
+                self._fit_sizes(node, 1)
+                self._fit_expanded(node)
+            case "Resize":
+                self._fit_sizes(node, 3)
             case "Slice":
                 self._fit_slice(node)
             case op if op in _RECURRENT:
@@ -232,6 +235,16 @@ class Rebatching:
             sizes = sizes.copy()
             sizes[place] = self._grown(int(sizes[place]))
             self._replace(node, position, sizes)
+
+    def _fit_expanded(self, node: Node) -> None:
+        """Repeat a parameter of the old batch that a Shape expands to the new one."""
+        old, new = self._old_values.get(node.inputs[1]), self.values.get(node.inputs[1])
+        dims = self.network.type_of(node.inputs[0]).dims
+        if old is None or new is None or old.shape != new.shape:
+            return
+        for axis, size in enumerate(dims, start=old.size - len(dims)):
+            if axis >= 0 and size == old[axis] != new[axis] == self._grown(size):
+                self._repeat(node, 0, axis - old.size + len(dims))
 
     def _drops_batch(self, node: Node) -> bool:
         """Whether a Squeeze drops the axis of the batch, which was 1."""

@@ -158,6 +158,18 @@ def test_a_parameter_of_the_old_batch_is_repeated():
     assert last(ingest_proto(b.model(), batch=4).graph) == (4, 8)
 
 
+def test_a_parameter_that_a_shape_expands_is_repeated():
+    """A state of [1, rows x batch, width], as an exporter folds it."""
+    b = Builder()
+    x = b.input("x", [1, 6, 8, 4])
+    rows = b.node("Reshape", [x, b.constant([6, 8, 4])])
+    size = b.node("Gather", [b.node("Shape", [rows]), b.constant([0])], axis=0)
+    target = b.node("Concat", [size, b.constant([8, 4])], axis=0)
+    state = b.node("Expand", [b.weight(6, 1, 4), target])
+    b.output(b.node("Add", [rows, state], ["y"]))
+    assert last(ingest_proto(b.model(), batch=5).graph) == (30, 8, 4)
+
+
 def test_data_that_lost_its_batch_is_no_parameter():
     b = Builder()
     x = b.input("x", [2, 8])
