@@ -13,10 +13,9 @@ def at_batch(graph: OperatorGraph, factor: int) -> OperatorGraph:
     """Return a network of independent images at ``factor`` times the batch of its file.
 
     Each image goes through such a network by itself, so all activations and MACs grow with the
-    batch and the weights do not: the counts are exact, also where the exporter wrote the batch
-    into a Reshape, which ingestion could not change. A product with a weight gets more rows (M), a
-    product of two activations more groups. Shapes, attributes and fingerprint stay those of the
-    file.
+    batch and the weights do not: the counts are exact, also where the exporter fixed the batch in a
+    way that ingestion cannot change. A product with a weight gets more rows (M), a product of two
+    activations more groups. Shapes, attributes and fingerprint stay those of the file.
     """
     if factor == 1:
         return graph
