@@ -29,6 +29,7 @@ from predictor.services.models.inspection import (
     device_document,
     device_summary,
 )
+from predictor.services.prediction.defaults import DefaultsOfKind, count_defaults
 from predictor.services.prediction.engines import measured_configurations
 from predictor.services.signatures.own import NOTHING_MEASURED, stored_signatures
 
@@ -36,6 +37,10 @@ _T = TypeVar("_T")
 _POINT_HEADERS = (
     *("Operating point", "Power W", "CPU MHz", "GPU MHz", "Memory MHz", "Cores", "GPU cores"),
     "Source",
+)
+_DEFAULT_HEADERS = (
+    *("Devices", "Runtime", "Precision", "Threads"),
+    *("Number", "Measured", "Few chips"),
 )
 _LISTED_METRICS = ("fp32_tflops", "fp16_tflops", "int8_tops", "dram_bw_gbps", "dram_gb")
 
@@ -53,13 +58,22 @@ def add_devices(parser: Parser) -> None:
     show.add_argument("device", metavar="ID")
     check = actions.add_parser("check", parents=[shared], help="check a device file")
     check.add_argument("device", metavar="DEVICE.json")
+    defaults = actions.add_parser(
+        "defaults", parents=[shared], help="what the shipped devices run by default, and why"
+    )
     detect = actions.add_parser("detect", parents=[shared], help="describe this machine")
     detect.add_argument(
         "--measure",
         action="store_true",
         help="also measure the memory bandwidth and the FP32 rate (some seconds)",
     )
-    for action, run in ((listing, _list), (show, _show), (check, _check), (detect, _detect)):
+    for action, run in (
+        (listing, _list),
+        (show, _show),
+        (check, _check),
+        (defaults, _defaults),
+        (detect, _detect),
+    ):
         action.set_defaults(run=run)
         json_option(action)
 
@@ -94,6 +108,45 @@ def _own(kind: str, read: Callable[[], _T], console: Console) -> _T | None:
 def _show(options: argparse.Namespace, console: Console) -> int:
     device = open_catalogue(options, console).find(options.device)
     return _print_device(device, options, console)
+
+
+def _defaults(options: argparse.Namespace, console: Console) -> int:
+    counts = count_defaults(load_catalogue().devices)
+    if options.json:
+        console.document({"defaults": [_default_entry(each) for each in counts]})
+        return 0
+    rows = [
+        [
+            each.deployment.title,
+            each.configuration.runtime,
+            each.configuration.precision,
+            each.deployment.threads,
+            str(each.devices),
+            str(each.measured),
+            str(each.few_chips),
+        ]
+        for each in counts
+    ]
+    reasons = dict.fromkeys((each.deployment.title, each.deployment.reason) for each in counts)
+    console.result(
+        render_table(_DEFAULT_HEADERS, rows, "    rrr")
+        + "\n\n"
+        + "\n".join(f"{title}: {reason}" for title, reason in reasons)
+    )
+    return 0
+
+
+def _default_entry(each: DefaultsOfKind) -> dict[str, object]:
+    return {
+        "kind": each.deployment.title,
+        "runtime": each.configuration.runtime,
+        "precision": each.configuration.precision,
+        "threads": each.deployment.threads,
+        "devices": each.devices,
+        "measured": each.measured,
+        "few_chips": each.few_chips,
+        "reason": each.deployment.reason,
+    }
 
 
 def _check(options: argparse.Namespace, console: Console) -> int:

@@ -215,7 +215,7 @@ def usual_configuration(
     name = usual.runtime if runtime is None else runtime
     if precision is None:
         precision = place.usual_precision(name)
-    threads = usual_threads(device, name)
+    threads = usual.threads if name == usual.runtime else usual_threads(device, name)
     return replace(usual, runtime=name, precision=precision, threads=threads)
 
 

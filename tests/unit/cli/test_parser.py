@@ -116,8 +116,6 @@ def test_a_shape_name_may_contain_an_equals_sign_and_a_shape_may_be_a_scalar() -
         ("predict a.onnx --shape x=1,0", "0"),
         ("predict a.onnx --dim n", "NAME=VALUE"),
         ("predict a.onnx --dim =4", "NAME=VALUE"),
-        ("predict a.onnx --precision fp8", "fp8"),
-        ("predict a.onnx --runtime abacus", "abacus"),
         ("predict a.onnx --budget 30", "--budget"),
         ("store", "ACTION"),
         ("store burn", "burn"),

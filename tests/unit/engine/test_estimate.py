@@ -411,8 +411,9 @@ def test_a_group_without_a_record_of_its_own_has_that_of_a_coarser_one() -> None
     ("runtime", "is_near", "doubt"),
     [
         ("tensorrt", False, ""),
-        ("ncnn", False, "low confidence: hardly any training device of this kind used ncnn"),
-        ("ncnn", True, ""),
+        ("ncnn", False, "few chips of this kind were checked under ncnn"),
+        # Of another precision: that is no record of the class.
+        ("ncnn", True, "few chips of this kind were checked under ncnn"),
         ("new-one", False, "low confidence: no training device used new-one"),
         ("new-one", True, "low confidence: no training device used new-one"),
     ],
@@ -423,6 +424,15 @@ def test_doubts(runtime: str, is_near: bool, doubt: str) -> None:
     estimate = small_estimate(evidence_of(measured, [0.1] * is_near, [5] * is_near))
 
     assert estimate.of([target]).doubts == [doubt]
+
+
+def test_chips_of_a_class_count_where_nothing_was_measured_there() -> None:
+    others = [TARGET, at(TARGET, runtime="ncnn")]
+    assert small_estimate().of(others).class_chips == [12, 0]
+
+    known = small_estimate(evidence_of(others[1:], [0.1], [5])).of(others)
+    assert known.class_chips == [12, None]
+    assert known.doubts[1] == ""
 
 
 @pytest.mark.parametrize(("family", "is_twin"), [(Family.NPU, True), (Family.MOBILE_GPU, False)])

@@ -178,18 +178,19 @@ def test_operator_facts_need_no_target() -> None:
     ("asked", "expected"),
     [
         ({}, Configuration("onnxruntime", Precision.FP32, 4)),
-        ({"runtime": "ncnn"}, Configuration("ncnn", Precision.FP32)),
+        # It computes in halves where it can.
+        ({"runtime": "ncnn"}, Configuration("ncnn", Precision.FP16)),
         ({"precision": Precision.FP16}, Configuration("ncnn", Precision.FP16)),
         ({"threads": 1}, Configuration("onnxruntime", Precision.FP32, 1)),
         ({"threads": 0}, Configuration("onnxruntime", Precision.FP32, 0)),
         (
             {"runtime": "onnxruntime", "precision": Precision.FP16},
-            Configuration("onnxruntime", Precision.FP16),
+            Configuration("onnxruntime", Precision.FP16, 4),
         ),
         ({"precision": Precision.INT8}, Configuration("onnxruntime", Precision.INT8, 4)),
     ],
 )
-def test_a_target_is_the_devices_first_configuration_with_what_is_asked_for(
+def test_a_target_is_the_usual_configuration_with_what_is_asked_for(
     asked: dict[str, object], expected: Configuration
 ) -> None:
     [target] = resolve_targets([PHONE], **asked)
