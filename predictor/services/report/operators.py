@@ -107,7 +107,7 @@ def pair_heading(pair: Pair, request: ReportRequest) -> Heading:
 
 def slowest(table: OperatorTable, most: int) -> list[int]:
     """Return the operators that take time, the slowest first, at most so many."""
-    # Stable and to five digits: equal operators keep the order of the graph on every machine, though
+    # Stable and to five digits: equal operators keep the order of the graph in every run, though
     # the last digits of their times depend on the order of sums.
     times = np.array([float(f"{time:.5g}") for time in table.latency_ms.tolist()])
     order = np.argsort(-times, kind="stable")

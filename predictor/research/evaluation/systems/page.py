@@ -63,9 +63,9 @@ product is lower on {better}. What was tried for it stands in
 _SPACES: Final = """\
 FBNet, the four partitions of the paper: 17 pairs of partition and test device, mean relative error
 in %, on 500 unseen architectures after k samples of the device. All have the same probes. In
-brackets: pairs where the method is surely worse ▲ and better ▼ than CloserToMe, by Wilcoxon's
-signed-rank test over draws, corrected by Holm ([the systems beside each
-other](nas-systems.md)). LeDG-Former and TLP are not run here."""
+brackets: pairs where the method is surely worse ▲ and better ▼ than the kernel posterior, this
+project's method there and not the product, by Wilcoxon's signed-rank test over draws, corrected by
+Holm ([the systems beside each other](nas-systems.md)). LeDG-Former and TLP are not run here."""
 
 
 _PRECISION: Final = """\
