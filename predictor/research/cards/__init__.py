@@ -4,7 +4,7 @@
 card, torch, transformers and timm, and with nothing else that this project needs. Its tables stand
 in ``data/ID``: ``transformers.csv`` and ``images.csv`` in the form of ``ctm evaluate
 measurements``, and ``operators.csv.gz``. ``python -m predictor.research.cards page --data DIR``
-needs neither card nor torch: it predicts the image networks and says how far off that is.
+needs neither card nor torch: it predicts these networks and says how far off that is.
 
 - Transformers and operators are timed by the protocol of NeuSight's collector: device events, 25
   runs, the mean of the 5 fastest (of at least 7 runs where 25 take over 5 s), FP32 without TF32,

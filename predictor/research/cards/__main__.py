@@ -18,7 +18,7 @@ def main() -> int:
     time = commands.add_parser("time", help="time this machine's card")
     time.add_argument("output", type=Path, help="folder of the tables")
     time.add_argument("--device", required=True, help="id of the card in the catalogue")
-    page = commands.add_parser("page", help="predict the image networks of the card that was timed")
+    page = commands.add_parser("page", help="predict the networks of the card that was timed")
     page.add_argument("--data", type=Path, required=True, help="folder with one folder a source")
     page.add_argument("--output", type=Path, help="also write cards.json and cards.md here")
     options = parser.parse_args()

@@ -1,4 +1,4 @@
-"""The page of the image networks on the timed card, beside what the engine predicts of them."""
+"""The page of the networks on the timed card, beside what the engine predicts of them."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from statistics import median
+from statistics import mean, median
 from typing import Any, Final
 
 from predictor.core.errors import InputError
 from predictor.core.files import read_text, write_text
 from predictor.core.markdown import table
-from predictor.research.cards import CARD, card_path, images_path
+from predictor.research.cards import CARD, card_path, images_path, transformers_path
 from predictor.research.cards.predicted import predicted_rows
 from predictor.research.sources.tables import read_rows
 from predictor.services.devices.catalogue import load_catalogue
@@ -24,14 +24,19 @@ from predictor.services.prediction.engines import CLOSERTOME
 Document = Mapping[str, Any]
 
 _STEM: Final = "cards"
-_SOURCE: Final = "timm"  # folder of the graphs
+_LATENCIES: Final = ("measured ms", "predicted ms", "error %", "80 % interval, ms")
+_IMAGES: Final = "timm"  # folder of their graphs
+_NEUSIGHT: Final = "neusight"
 _COMMAND: Final = "python -m predictor.research.cards page --data DIR --output DIR"
 _METHOD: Final = """\
 {networks} image networks of timm on an {card}, in eager PyTorch {torch} with CUDA {cuda}, timed
 for this page: by the clock from the call to the end of the work, the median of 30 runs; FP32 takes
 TF32 in convolutions{matrices}. No training has seen the card, and nothing of it was measured for
 the engine: these are the numbers that a user gets who names `--device {device} --runtime pytorch`.
-The transformers of the same card stand on [the page of systems](systems.md)."""
+How other systems predict the transformers stands on [the page of systems](systems.md)."""
+_TRANSFORMERS: Final = """\
+Transformers by the protocol of NeuSight's collector: events of the device, the mean of the fastest
+runs, FP32 without TF32, eager attention. Mean error {mean:.1f} %."""
 _HOST: Final = """\
 From batch {first} to batch {second} a run took {longer:.2f} times as long in the median: at batch
 {first} its time is that of the host, which starts one operator after the other while the card
@@ -39,10 +44,10 @@ waits."""
 
 
 def write_page(data: Path, folder: Path | None = None) -> str:
-    """Predict the image networks of the card, and return the page.
+    """Predict the networks of the card, and return the page.
 
     Args:
-        data: folder with one folder a source, among them the graphs of timm.
+        data: folder with one folder a source, among them the graphs of timm and NeuSight.
         folder: where ``cards.json`` and ``cards.md`` are written; None writes nothing.
 
     Raises:
@@ -57,7 +62,7 @@ def write_page(data: Path, folder: Path | None = None) -> str:
 
 
 def card_figures(data: Path) -> dict[str, Any]:
-    """Return the rows of the card's table, each with its prediction, as plain values.
+    """Return the rows of the card's tables, each with its prediction, as plain values.
 
     Args:
         data: folder with one folder a source.
@@ -65,7 +70,7 @@ def card_figures(data: Path) -> dict[str, Any]:
     Raises:
         InputError: a table or a graph is missing or damaged.
     """
-    source = data / _SOURCE
+    source, catalogue = data / _IMAGES, load_catalogue()
     families = {
         Path(row["file"]).stem: row["family"]
         for row in read_rows(source / "graphs.csv", ("file", "family"))
@@ -73,12 +78,15 @@ def card_figures(data: Path) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="ctm-cards-") as folder:
         models = {row["model"] for row in read_rows(images_path(), ("model",))}
         _unpack(source / "graphs.zip", models, Path(folder))
-        rows = predicted_rows(images_path(), Path(folder), load_catalogue())
+        rows = predicted_rows(images_path(), Path(folder), catalogue)
+    graphs = data / _NEUSIGHT / "graphs"
+    transformers = predicted_rows(transformers_path(), graphs, catalogue)
     return {
         "evaluation": "cards",
         "device": CARD,
         "card": json.loads(read_text(card_path())),
         "rows": [{**asdict(row), "family": families[row.model]} for row in rows],
+        "transformers": [asdict(row) for row in transformers],
     }
 
 
@@ -116,13 +124,16 @@ def card_page(document: Document, origin: str) -> str:
     )
     first = min(row["batch"] for row in rows)
     at_first = [row for row in rows if row["batch"] == first]
-    parts = ["# Image networks on an H100 that no training has seen", origin, method]
+    parts = ["# Networks on an H100 that no training has seen", origin, method]
     parts += [_plainly(at_first, first), *_host(rows)]
     parts += ["## By precision and batch", _by_batch(rows)]
     for precision in _distinct(rows, "precision"):
         chosen = [row for row in at_first if row["precision"] == precision]
         parts += [f"## {precision.upper()}, batch {first}", _by_network(chosen)]
         parts += [f"### By family, {precision.upper()}", _by_family(chosen)]
+    transformers = document["transformers"]
+    parts += ["## Transformers", _TRANSFORMERS.format(mean=mean(_errors(transformers)))]
+    parts.append(_by_transformer(transformers))
     return "\n\n".join(parts) + "\n"
 
 
@@ -175,17 +186,21 @@ def _by_batch(rows: Sequence[Document]) -> str:
 
 
 def _by_network(rows: Sequence[Document]) -> str:
-    header = ("network", "family", "measured ms", "predicted ms", "error %", "80 % interval, ms")
-    return table(
-        header,
-        [
-            (
-                *(row["model"], row["family"], row["measured_ms"], row["predicted_ms"]),
-                f"{100 * (row['predicted_ms'] / row['measured_ms'] - 1):+.0f}",
-                f"{row['low80_ms']:.2f} to {row['high80_ms']:.2f}",
-            )
-            for row in rows
-        ],
+    cells = [(row["model"], row["family"], *_latencies(row)) for row in rows]
+    return table(("network", "family", *_LATENCIES), cells)
+
+
+def _by_transformer(rows: Sequence[Document]) -> str:
+    cells = [(row["model"], row["batch"], *_latencies(row)) for row in rows]
+    return table(("network", "batch", *_LATENCIES), cells)
+
+
+def _latencies(row: Document) -> tuple[object, ...]:
+    """Return the cells of :data:`_LATENCIES`."""
+    return (
+        *(row["measured_ms"], row["predicted_ms"]),
+        f"{100 * (row['predicted_ms'] / row['measured_ms'] - 1):+.0f}",
+        f"{row['low80_ms']:.2f} to {row['high80_ms']:.2f}",
     )
 
 

@@ -43,7 +43,7 @@ trainings of NeuSight's form are timed by the clock with two threads, beside oth
 _OWN_CARD: Final = """\
 The same networks in PyTorch on an {card} that this project timed
 (`python -m predictor.research.cards`; its image networks stand on
-[a page of their own](cards.md)): by NeuSight's protocol, but with a later PyTorch and CUDA,
+[another page](cards.md)): by NeuSight's protocol, but with a later PyTorch and CUDA,
 so that its printed figure stands beside other measurements. No training has seen them, but they are
 no blind test: the product's issue slots and overlap of starts were thought of when its errors here
 were seen, and then taken up by what other cards and public figures say. PM2Lat's form alone reads

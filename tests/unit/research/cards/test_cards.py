@@ -14,9 +14,9 @@ import onnx
 import pytest
 
 from predictor.core.errors import InputError
-from predictor.research.cards import CARD, images_path
+from predictor.research.cards import CARD, images_path, transformers_path
 from predictor.research.cards.page import card_figures, card_page, write_page
-from tests.unit.research.data_folder import convolution, write_table
+from tests.unit.research.data_folder import convolution, write_graph, write_table
 
 
 def row(model: str, batch: int, measured_ms: float, predicted_ms: float) -> dict[str, object]:
@@ -30,7 +30,8 @@ def row(model: str, batch: int, measured_ms: float, predicted_ms: float) -> dict
 
 def document(*rows: dict[str, object]) -> dict[str, object]:
     card = {"card": "A card", "torch": "2", "cuda": "13", "matrix_tf32": False}
-    return {"device": CARD, "card": card, "rows": rows}
+    transformers = [row("net-512-8", 8, 10.0, 12.0), row("net-512-16", 16, 20.0, 18.0)]
+    return {"device": CARD, "card": card, "rows": rows, "transformers": transformers}
 
 
 ROWS = (
@@ -62,9 +63,15 @@ def test_errors_are_told_by_batch_by_network_and_by_family() -> None:
     assert "| abc | 2 | 100 |" in text  # of 150 and 50
 
 
+def test_transformers_have_their_mean_error() -> None:
+    text = card_page(document(*ROWS), "Written by a test.")
+    assert "Mean error 15.0 %." in text  # of 20 and 10
+    assert "| net-512-16 | 16 | 20.00 | 18.00 | -10 | 9.00 to 36.00 |" in text
+
+
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """A data folder whose graph of each timed network is one convolution."""
+    """A data folder where the graph of each timed network is one convolution."""
     with images_path().open(encoding="utf-8") as file:
         models = sorted({line["model"] for line in csv.DictReader(file)})
     write_table(
@@ -75,6 +82,9 @@ def data(tmp_path: Path) -> Path:
     with zipfile.ZipFile(tmp_path / "timm" / "graphs.zip", "w") as archive:
         for model in models:
             archive.write(tmp_path / "net.onnx", f"graphs/{model}.onnx")
+    with transformers_path().open(encoding="utf-8") as file:
+        for line in csv.DictReader(file):
+            write_graph(tmp_path / "neusight" / "graphs" / f"{line['model']}.onnx")
     return tmp_path
 
 
