@@ -20,7 +20,7 @@ from predictor.graph.model import Model
 from predictor.services.choose.choose import choose
 from predictor.services.choose.options import Budget, Wanted, options_of
 from predictor.services.devices.catalogue import load_catalogue
-from predictor.services.prediction.engines import open_engine
+from predictor.services.prediction.engines import CLOSERTOME, open_engine
 
 LIMIT_S = 2.0
 MOST_OVER_PREDICTION = 5.0
@@ -76,7 +76,7 @@ def main() -> int:
         ),
         Figure("an option of every number of threads over one of all cores", of_options, "", 1.0),
     ]
-    return report("choose_speed", "Choosing hardware", figures, options.output)
+    return report("choose_speed", "Choosing hardware", figures, options.output, engine=CLOSERTOME)
 
 
 def _unseen(model: Model) -> Model:

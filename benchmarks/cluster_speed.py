@@ -23,6 +23,7 @@ from typing import NamedTuple
 import psutil
 
 from benchmarks.common import Figure, add_arguments, report
+from predictor.services.prediction.engines import CLOSERTOME
 from tests.e2e.clusters import TlsCluster
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -66,7 +67,7 @@ def main() -> int:
     ]
     notes = [f"{os.cpu_count()} processors, load {os.getloadavg()[0]:.1f} at the end."]
     title = "Workers of a cluster, and processes"
-    return report("cluster_speed", title, figures, options.output, notes)
+    return report("cluster_speed", title, figures, options.output, notes, CLOSERTOME)
 
 
 def _runs(

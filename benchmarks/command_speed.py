@@ -15,6 +15,7 @@ from pathlib import Path
 
 from benchmarks.common import Figure, add_arguments, best_of, report
 from benchmarks.resnet50 import write_resnet50
+from predictor.services.prediction.engines import CLOSERTOME
 
 ROOT = Path(__file__).resolve().parent.parent
 TIMES = 5.0
@@ -65,7 +66,7 @@ def main() -> int:
         ),
         Figure('python -c "import onnx, numpy"', imports_s, "s"),
     ]
-    return report("command_speed", "The whole command", figures, options.output)
+    return report("command_speed", "The whole command", figures, options.output, engine=CLOSERTOME)
 
 
 if __name__ == "__main__":

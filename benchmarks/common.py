@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
-from predictor import __version__
 from predictor.core.units import significant
+from predictor.services.measurements.origin import environment_of, origin_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +95,12 @@ def report(
     figures: Sequence[Figure],
     output: Path | None = None,
     notes: Sequence[str] = (),
+    engine: str = "",
 ) -> int:
-    """Print the figures and write them as asked; return 1 when one exceeds its limit, else 0."""
+    """Print the figures and write them as asked; return 1 when one exceeds its limit, else 0.
+
+    Arguments are those of :func:`publish`, with figures in place of its table.
+    """
     publish(
         name,
         title,
@@ -107,6 +108,7 @@ def report(
         [{**asdict(figure), "ratio": figure.ratio} for figure in figures],
         output,
         notes,
+        engine,
     )
     return 0 if all(figure.holds for figure in figures) else 1
 
@@ -142,6 +144,7 @@ def publish(
     figures: Sequence[Mapping[str, object]],
     output: Path | None = None,
     notes: Sequence[str] = (),
+    engine: str = "",
 ) -> None:
     """Print a table and, where ``output`` is a folder, write it there.
 
@@ -152,12 +155,14 @@ def publish(
         figures: the same for programs, in full precision.
         output: folder, or None to print only.
         notes: sentences under the table.
+        engine: name of the engine that the figures are of or come from, for the page to say
+            which version; empty where they depend on none.
     """
     print(title, table.as_text(), *notes, sep="\n")
     if output is None:
         return
     output.mkdir(parents=True, exist_ok=True)
-    where = environment()
+    where = environment_of(_command(), engine=engine)
     document = {
         "benchmark": name,
         "environment": where,
@@ -165,36 +170,17 @@ def publish(
         "notes": list(notes),
     }
     (output / f"{name}.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    paragraphs = [f"# {title}", _origin(where), table.as_markdown(), *notes]
+    paragraphs = [f"# {title}", origin_of(where), table.as_markdown(), *notes]
     (output / f"{name}.md").write_text("\n\n".join(paragraphs) + "\n", encoding="utf-8")
 
 
 HEADER = ("figure", "value", "limit", "value / limit", "", "limit from")
 
 
-def environment() -> dict[str, str]:
-    """Return where and with what the figures were taken."""
-    return {
-        "date": datetime.now(UTC).date().isoformat(),
-        "version": __version__,
-        "python": platform.python_version(),
-        "system": f"{platform.system()} {platform.machine()}",
-        "processors": str(os.cpu_count()),
-        "command": _command(),
-    }
-
-
 def _command() -> str:
     """Return the command that runs now; a folder of this machine is shown as ``DIR``."""
     options = ["DIR" if Path(option).is_absolute() else option for option in sys.argv[1:]]
     return " ".join(["python -m", f"benchmarks.{Path(sys.argv[0]).stem}", *options])
-
-
-def _origin(where: Mapping[str, str]) -> str:
-    return (
-        f"Written by `{where['command']}` on {where['date']}: {where['system']}, "
-        f"{where['processors']} processors, Python {where['python']}."
-    )
 
 
 def _row(figure: Figure) -> tuple[str, ...]:

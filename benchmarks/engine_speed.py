@@ -20,6 +20,7 @@ from predictor.engine.closertome import CloserToMeEngine
 from predictor.graph.ingest import ingest
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.services.devices.catalogue import load_catalogue
+from predictor.services.prediction.engines import CLOSERTOME
 from predictor.services.prediction.predict import resolve_targets
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -54,7 +55,7 @@ def main() -> int:
         *_warm(graph, targets, options.repeats),
         *_first(max(3, options.repeats // 2)),
     ]
-    return report("engine_speed", "The learned engine", figures, options.output)
+    return report("engine_speed", "The learned engine", figures, options.output, engine=CLOSERTOME)
 
 
 def _warm(graph: OperatorGraph, targets: list[Target], repeats: int) -> list[Figure]:

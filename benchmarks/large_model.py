@@ -27,6 +27,7 @@ from benchmarks.common import Figure, parse_arguments, report
 from ctm_gui.application import Application
 from ctm_gui.window.actions import OPERATORS_TAB
 from ctm_gui.window.main_window import MainWindow
+from predictor.services.prediction.engines import CLOSERTOME
 
 OPERATORS = 10_000
 OPEN_LIMIT_MS, STALL_LIMIT_MS = 2000.0, 50.0
@@ -109,7 +110,7 @@ def main() -> int:
     ]  # fmt: skip
     notes = [f"Of {options.repeats} rounds: the median of opening, the best of the gaps."]
     title = f"A model of {OPERATORS} operators in the window"
-    return report("large_model", title, figures, options.output, notes)
+    return report("large_model", title, figures, options.output, notes, CLOSERTOME)
 
 
 def _round(folder: Path, number: int) -> tuple[float, dict[str, tuple[float, float]]]:

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 import psutil
 
 from benchmarks.common import Figure, report
+from predictor.services.prediction.engines import CLOSERTOME
 
 if TYPE_CHECKING:
     from ctm_gui.application import Application
@@ -176,7 +177,7 @@ def main() -> int:
                "our target"),
     ]  # fmt: skip
     title = f"Memory over {options.opens} models, and after a large one"
-    return report("memory", title, figures, options.output)
+    return report("memory", title, figures, options.output, engine=CLOSERTOME)
 
 
 if __name__ == "__main__":

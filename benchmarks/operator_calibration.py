@@ -25,7 +25,7 @@ from benchmarks.probe_accuracy import THREADS, Kept, probe, this_device
 from predictor.core.records import Target
 from predictor.core.wording import percent
 from predictor.cost.engine import TargetMeasurements
-from predictor.services.prediction.engines import open_engine
+from predictor.services.prediction.engines import CLOSERTOME, open_engine
 from predictor.services.prediction.predict import taken
 from predictor.services.probing.plan import probe_target
 from predictor.services.signatures.own import read_own_signatures
@@ -109,7 +109,8 @@ def _compare(options: argparse.Namespace, kept: Kept) -> int:
     )
     title = "Networks of the pool predicted from a few others"
     figures = [dict(zip(header, each, strict=True)) for each in rows]
-    publish("operator-calibration", title, Table(header, rows), figures, options.output, [note])
+    cells = Table(header, rows)
+    publish("operator-calibration", title, cells, figures, options.output, [note], CLOSERTOME)
     return 0
 
 

@@ -54,6 +54,7 @@ from predictor.probing.measuring.interface import (
 from predictor.probing.measuring.local import LocalRunner
 from predictor.services.devices.this_machine import describe_this_machine
 from predictor.services.models.ingestion import IngestionWorker, Model
+from predictor.services.prediction.engines import CLOSERTOME
 from predictor.services.prediction.predict import predict
 from predictor.services.probing.measure import measure
 from predictor.services.probing.open import open_probing
@@ -381,7 +382,7 @@ def _publish(output: Path | None, probed: Sequence[Probed]) -> None:
         f"Limits: median {percent(MEDIAN_LIMIT)}, largest {percent(WORST_LIMIT)}, {LIMIT_S:.0f} s.",
     ]
     title = "Real networks predicted from twelve probes of this machine"
-    publish("probe-accuracy", title, Table(header, rows), figures, output, notes)
+    publish("probe-accuracy", title, Table(header, rows), figures, output, notes, CLOSERTOME)
 
 
 def _of_selector(one: Probed) -> Iterator[str]:

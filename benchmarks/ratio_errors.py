@@ -28,6 +28,7 @@ from predictor.research.evaluation.judge.estimate import EstimateEngine
 from predictor.research.evaluation.judge.folds import silicon_folds
 from predictor.research.evaluation.judge.judged import Judged, judged_of
 from predictor.services.devices.catalogue import load_catalogue
+from predictor.services.prediction.engines import CLOSERTOME
 
 _FOLDS: Final = 5
 _ROUNDING: Final = 0.05  # of a ratio of threads or batches
@@ -56,7 +57,8 @@ def main() -> int:
         for name, kept, is_pair in _COMPARED
         for figure in _figures(name, _pairs(runs, kept, is_pair))
     ]
-    return report("ratio_errors", "Errors of ratios of two latencies", figures, options.output)
+    title = "Errors of ratios of two latencies"
+    return report("ratio_errors", title, figures, options.output, engine=CLOSERTOME)
 
 
 def _runs(judged: Judged) -> Iterator[_Run]:

@@ -17,6 +17,7 @@ from predictor.core.records import Configuration, Device, Precision, Target
 from predictor.cost.physics import Work, rates_of, term_times
 from predictor.cost.roofline import RooflineEngine
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
+from predictor.services.prediction.engines import ROOFLINE
 
 TARGETS = 150
 LIMIT_MS_PER_PAIR = 0.045
@@ -138,7 +139,8 @@ def main() -> int:
             "ns",
         ),
     ]
-    return report("roofline_speed", "Speed of the roofline engine", figures, arguments.output)
+    title = "Speed of the roofline engine"
+    return report("roofline_speed", title, figures, arguments.output, engine=ROOFLINE)
 
 
 if __name__ == "__main__":

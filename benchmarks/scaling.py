@@ -32,6 +32,7 @@ from predictor.research.evaluation.judge.folds import Fold, device_folds, silico
 from predictor.research.evaluation.judge.groups import medians, numbered
 from predictor.research.evaluation.judge.judged import Judged, judged_of
 from predictor.services.devices.catalogue import load_catalogue
+from predictor.services.prediction.engines import CLOSERTOME
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -145,6 +146,7 @@ def main() -> int:
         rows,
         options.output,
         _NOTES,
+        CLOSERTOME,
     )
     return 0
 

@@ -22,6 +22,7 @@ from predictor.cost.roofline import RooflineEngine
 from predictor.research.evaluation.bound.comparison import compare
 from predictor.research.sources import SOURCES
 from predictor.services.devices.catalogue import load_catalogue
+from predictor.services.prediction.engines import ROOFLINE
 
 _LEAST_MODELS, _LEAST_TARGETS = 5, 3
 
@@ -40,7 +41,8 @@ def main() -> int:
         errors = _errors_by_target(compare(samples, load_catalogue().by_id, _ENGINE))
         if len(errors) >= _LEAST_TARGETS:
             figures += _figures(name, errors)
-    return report("shared_error", "Error that models on one target share", figures, options.output)
+    title = "Error that models on one target share"
+    return report("shared_error", title, figures, options.output, engine=ROOFLINE)
 
 
 _ENGINE = RooflineEngine()

@@ -6,11 +6,12 @@ import argparse
 from pathlib import Path
 
 from predictor.cli.console import Console
-from predictor.cli.evaluate.figures import environment_of, research_needed
+from predictor.cli.evaluate.figures import research_needed
 from predictor.cli.parser import Parser
 from predictor.cli.progress import progress_on
 from predictor.core.errors import InputError
 from predictor.services.devices.catalogue import load_catalogue
+from predictor.services.measurements.origin import environment_of
 
 
 def add_train(parser: Parser) -> None:

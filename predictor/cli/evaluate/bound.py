@@ -10,6 +10,7 @@ from predictor.cli.evaluate.figures import checked_output, data_options, give, r
 from predictor.cli.parser import Parser
 from predictor.cli.progress import progress_on
 from predictor.services.devices.catalogue import load_catalogue
+from predictor.services.prediction.engines import ROOFLINE
 
 _LIMIT_MISSED = 1
 
@@ -31,5 +32,5 @@ def _run(options: argparse.Namespace, console: Console) -> int:
     output = checked_output(options)
     check = check_bound(Path(options.data), load_catalogue().by_id, progress_on(console))
     command = "ctm evaluate bound --data DIR --output OUT.json"
-    give(command, document(check), page, output, options, console)
+    give(command, document(check), page, output, options, console, ROOFLINE)
     return 0 if check.holds else _LIMIT_MISSED

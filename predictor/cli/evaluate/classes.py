@@ -10,6 +10,7 @@ from predictor.cli.evaluate.figures import checked_output, data_options, give, r
 from predictor.cli.parser import EPILOG, Parser, positive_int, thread_count
 from predictor.cli.progress import progress_on
 from predictor.services.devices.catalogue import load_catalogue
+from predictor.services.prediction.engines import CLOSERTOME
 
 
 def add_classes(parser: Parser) -> None:
@@ -56,7 +57,7 @@ def _run(options: argparse.Namespace, console: Console) -> int:
         network=Path(options.network) if options.network else None,
         progress=progress_on(console),
     )
-    give(_command(options), document, page, output, options, console)
+    give(_command(options), document, page, output, options, console, CLOSERTOME)
     return 0
 
 

@@ -9,6 +9,7 @@ from predictor.cli.console import Console
 from predictor.cli.evaluate.figures import checked_output, data_options, give, research_needed
 from predictor.cli.parser import EPILOG, Parser
 from predictor.services.devices.catalogue import load_catalogue
+from predictor.services.prediction.engines import CLOSERTOME
 
 _MISSED = 1  # exit code
 
@@ -37,7 +38,8 @@ def _run(options: argparse.Namespace, console: Console) -> int:
     output = checked_output(options)
     document = clock_figures(Path(options.data), load_catalogue().by_id)
     command = "ctm evaluate clocks --data DIR --output OUT.json"
-    missed = misses(give(command, document, clock_page, output, options, console))
+    figures = give(command, document, clock_page, output, options, console, CLOSERTOME)
+    missed = misses(figures)
     for each in missed:
         console.note(f"missed: {each}")
     return _MISSED if missed else 0

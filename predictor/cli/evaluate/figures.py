@@ -1,22 +1,19 @@
-"""Figures of evaluations and trainings: the environment they were taken in, and their files."""
+"""Figures of evaluations and trainings: options, checks and files."""
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from predictor import __version__
 from predictor.cli.console import Console
 from predictor.cli.parser import Parser, json_option
 from predictor.core.errors import HostError, InputError
 from predictor.core.files import write_text
+from predictor.services.measurements.origin import environment_of, origin_of
 
 
 def data_options(parser: Parser) -> None:
@@ -74,6 +71,7 @@ def give(
     output: Path | None,
     options: argparse.Namespace,
     console: Console,
+    engine: str = "",
 ) -> dict[str, Any]:
     """Write figures and their page beside, or print the page; ``--json`` prints the figures.
 
@@ -84,11 +82,12 @@ def give(
         output: file OUT.json, or None for no file.
         options: of the command.
         console: to print to.
+        engine: that the figures are computed with; empty where they depend on none.
 
     Returns:
         The figures: the document after its environment.
     """
-    environment = environment_of(command)
+    environment = environment_of(command, engine=engine)
     figures: dict[str, Any] = {**environment, **document}
     text = page(figures, origin_of(environment))
     if output is not None:
@@ -113,30 +112,3 @@ def check_output(output: Path) -> None:
         raise InputError(str(output), "it does not end in .json", "name a file OUT.json")
     if output.is_dir():
         raise InputError(str(output), "it is a folder", "name a file OUT.json")
-
-
-def environment_of(command: str, commit: str | None = None) -> dict[str, str]:
-    """Return command, version and machine of figures taken now.
-
-    Args:
-        command: without the folders of this machine.
-        commit: of the checkout, where the figures need one.
-    """
-    return {
-        "command": command,
-        "version": __version__,
-        **({} if commit is None else {"commit": commit}),
-        "date": datetime.now(UTC).date().isoformat(),
-        "python": platform.python_version(),
-        "system": f"{platform.system()} {platform.machine()}",
-        "processors": str(os.cpu_count()),
-    }
-
-
-def origin_of(environment: Mapping[str, str]) -> str:
-    """Return the sentence of a page on the command, the day and the machine of its figures."""
-    return (
-        f"Written by `{environment['command']}` on {environment['date']}: "
-        f"{environment['system']}, {environment['processors']} processors, "
-        f"Python {environment['python']}."
-    )

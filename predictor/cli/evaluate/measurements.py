@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from predictor.cli.console import Console
-from predictor.cli.evaluate.figures import check_output, environment_of, origin_of
+from predictor.cli.evaluate.figures import check_output
 from predictor.cli.parser import EPILOG, Parser, json_option, positive_int, thread_count
 from predictor.cli.progress import progress_on
 from predictor.cli.tables import render_table
@@ -22,6 +22,7 @@ from predictor.services.measurements.document import document
 from predictor.services.measurements.draws import Plan
 from predictor.services.measurements.experiment import run_experiment
 from predictor.services.measurements.measured_table import open_measured_table
+from predictor.services.measurements.origin import environment_of, origin_of
 from predictor.services.measurements.page import page
 from predictor.services.prediction.engines import open_engine
 
@@ -98,7 +99,7 @@ def _run(options: argparse.Namespace, console: Console) -> int:
     table = open_measured_table(*folders, load_catalogue(), progress)
     plan = Plan(options.probes, options.selector, options.seeds)
     outcome = run_experiment(table, plan, engine, progress)
-    environment = environment_of(_command(options))
+    environment = environment_of(_command(options), engine=outcome.engine)
     figures = {**environment, **document(table, plan, outcome)}
     write_text(output, json.dumps(figures, indent=1, allow_nan=False) + "\n")
     if page_path is not None:

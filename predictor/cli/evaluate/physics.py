@@ -10,6 +10,7 @@ from predictor.cli.evaluate.figures import checked_output, data_options, give, r
 from predictor.cli.parser import EPILOG, Parser, thread_count
 from predictor.cli.progress import progress_on
 from predictor.services.devices.catalogue import load_catalogue
+from predictor.services.prediction.engines import CLOSERTOME
 
 
 def add_physics(parser: Parser) -> None:
@@ -41,5 +42,5 @@ def _run(options: argparse.Namespace, console: Console) -> int:
     )
     seed = f" --seed {options.seed}" if options.seed else ""
     command = f"ctm evaluate physics --data DIR{seed} --output OUT.json"
-    give(command, document, ablation_page, output, options, console)
+    give(command, document, ablation_page, output, options, console, CLOSERTOME)
     return 0

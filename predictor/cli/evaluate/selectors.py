@@ -10,6 +10,7 @@ from predictor.cli.evaluate.figures import checked_output, data_options, give, r
 from predictor.cli.parser import EPILOG, Parser, positive_int, thread_count
 from predictor.cli.progress import progress_on
 from predictor.services.devices.catalogue import load_catalogue
+from predictor.services.prediction.engines import CLOSERTOME
 
 _DRAWS = 5
 
@@ -53,5 +54,5 @@ def _run(options: argparse.Namespace, console: Console) -> int:
         f"ctm evaluate selectors --data DIR --seed {options.seed} --draws {options.draws} "
         "--output OUT.json"
     )
-    give(command, document, selectors_page, output, options, console)
+    give(command, document, selectors_page, output, options, console, CLOSERTOME)
     return 0

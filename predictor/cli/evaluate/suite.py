@@ -10,7 +10,7 @@ from pathlib import Path
 
 from predictor import __version__
 from predictor.cli.console import Console
-from predictor.cli.evaluate.figures import environment_of, research_needed
+from predictor.cli.evaluate.figures import research_needed
 from predictor.cli.progress import progress_on
 from predictor.core.errors import InputError
 from predictor.core.files import write_text
@@ -20,6 +20,7 @@ from predictor.research.nas.benchmark.protocol import Plan
 from predictor.research.nas.benchmark.runner import Order, Runner, open_splits
 from predictor.research.nas.benchmark.suites import SUITES, Suite, chooser_of, methods_of
 from predictor.research.nas.benchmark.work import WorkFolder
+from predictor.services.measurements.origin import environment_of
 
 _WORK = "nas-work"  # beside the pages: what is finished
 _GIT_SECONDS = 10

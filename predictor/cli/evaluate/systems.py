@@ -11,6 +11,7 @@ from predictor.cli.evaluate.figures import checked_output, give, research_needed
 from predictor.cli.parser import EPILOG, Parser, json_option, thread_count
 from predictor.cli.progress import progress_on
 from predictor.services.devices.catalogue import load_catalogue
+from predictor.services.prediction.engines import CLOSERTOME
 
 _WORK = "systems-work"  # beside the page: folds that are finished
 
@@ -65,7 +66,8 @@ def _run(options: argparse.Namespace, console: Console) -> int:
     )
     plot = output.with_suffix(".png")
     with_plot = partial(page, plot=plot.name)
-    figures = give(_command(options), document, with_plot, output, options, console)
+    command = _command(options)
+    figures = give(command, document, with_plot, output, options, console, CLOSERTOME)
     write_plot(figures, plot)
     return 0
 

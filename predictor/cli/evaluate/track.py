@@ -8,6 +8,7 @@ from predictor.cli.console import Console
 from predictor.cli.evaluate.figures import checked_output, give, output_option
 from predictor.cli.parser import EPILOG, Parser, json_option
 from predictor.services.measurements.track_record import page, track_record
+from predictor.services.prediction.engines import CLOSERTOME
 
 
 def add_track(parser: Parser) -> None:
@@ -25,5 +26,6 @@ def add_track(parser: Parser) -> None:
 def _run(options: argparse.Namespace, console: Console) -> int:
     """Write the figures and their page; always 0."""
     output = checked_output(options)
-    give("ctm evaluate track --output OUT.json", track_record(), page, output, options, console)
+    command = "ctm evaluate track --output OUT.json"
+    give(command, track_record(), page, output, options, console, CLOSERTOME)
     return 0

@@ -1,9 +1,10 @@
 """Networks and operators timed on a CUDA card, for the evaluation alone: no training reads them.
 
-``python -m predictor.research.cards OUT --device ID`` runs in a checkout on a machine with the
+``python -m predictor.research.cards time OUT --device ID`` runs in a checkout on a machine with the
 card, torch, transformers and timm, and with nothing else that this project needs. Its tables stand
 in ``data/ID``: ``transformers.csv`` and ``images.csv`` in the form of ``ctm evaluate
-measurements``, and ``operators.csv.gz``.
+measurements``, and ``operators.csv.gz``. ``python -m predictor.research.cards page --data DIR``
+needs neither card nor torch: it predicts these networks and says how far off that is.
 
 - Transformers and operators are timed by the protocol of NeuSight's collector: device events, 25
   runs, the mean of the 5 fastest (of at least 7 runs where 25 take over 5 s), FP32 without TF32,
@@ -20,6 +21,16 @@ from typing import Final
 
 CARD: Final = "h100-sxm"  # id of the catalogue
 _DATA: Final = Path(__file__).parent / "data"
+
+
+def images_path() -> Path:
+    """Return the table of image networks that were timed on the card."""
+    return _DATA / CARD / "images.csv"
+
+
+def card_path() -> Path:
+    """Return the document of the card: its name, and the versions that timed on it."""
+    return _DATA / CARD / "card.json"
 
 
 def transformers_path() -> Path:

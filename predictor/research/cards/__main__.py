@@ -1,71 +1,49 @@
-"""Time this machine's CUDA card; see the package."""
+"""Time this machine's CUDA card, or write the page of one that was timed; see the package."""
 
 from __future__ import annotations
 
 import argparse
-import csv
-import gzip
-import io
-import json
-import platform
 import sys
-from collections.abc import Iterable
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final
 
-import torch
+from predictor.core.errors import CtmError
 
-from predictor.research.cards.networks import timed_images, timed_transformers
-from predictor.research.cards.operators import timed_operators
-
-_SEED: Final = 0
+_NO_CARD = 3
 
 
 def main() -> int:
-    """Write the tables of this machine's card; the exit code is 3 where it has none."""
+    """Do one of the two; 3 where a card has to be timed and there is none, 2 for a wrong input."""
     parser = argparse.ArgumentParser(prog="python -m predictor.research.cards")
-    parser.add_argument("output", type=Path, help="folder of the tables")
-    parser.add_argument("--device", required=True, help="id of the card in the catalogue")
+    commands = parser.add_subparsers(dest="command", required=True)
+    time = commands.add_parser("time", help="time this machine's card")
+    time.add_argument("output", type=Path, help="folder of the tables")
+    time.add_argument("--device", required=True, help="id of the card in the catalogue")
+    page = commands.add_parser("page", help="predict the networks of the card that was timed")
+    page.add_argument("--data", type=Path, required=True, help="folder with one folder a source")
+    page.add_argument("--output", type=Path, help="also write cards.json and cards.md here")
     options = parser.parse_args()
-    if not torch.cuda.is_available():
+    return _time(options) if options.command == "time" else _page(options)
+
+
+def _time(options: argparse.Namespace) -> int:
+    from predictor.research.cards.make import has_card, write_tables  # noqa: PLC0415  # torch
+
+    if not has_card():
         sys.stderr.write("This machine has no CUDA card that torch can use: run it on one.\n")
-        return 3
-    options.output.mkdir(parents=True, exist_ok=True)
-    _describe(options.output / "card.json")
-    known = {"target": options.device, "runtime": "pytorch"}
-    for name, timed in {"transformers": timed_transformers, "images": timed_images}.items():
-        text = _table(known | asdict(row) for row in timed())
-        (options.output / f"{name}.csv").write_text(text, encoding="utf-8")
-    operators = _table(asdict(row) for row in timed_operators(_SEED))
-    packed = gzip.compress(operators.encode(), mtime=0)  # the same bytes for the same rows
-    (options.output / "operators.csv.gz").write_bytes(packed)
+        return _NO_CARD
+    write_tables(options.output, options.device)
     return 0
 
 
-def _describe(path: Path) -> None:
-    properties = torch.cuda.get_device_properties(0)
-    document = {
-        "card": properties.name,
-        "units": properties.multi_processor_count,
-        "torch": torch.__version__,
-        "cuda": torch.version.cuda,
-        "python": platform.python_version(),
-        "matrix_tf32": torch.backends.cuda.matmul.allow_tf32,
-        "convolution_tf32": torch.backends.cudnn.allow_tf32,
-    }
-    path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+def _page(options: argparse.Namespace) -> int:
+    from predictor.research.cards.page import write_page  # noqa: PLC0415  # seconds
 
-
-def _table(rows: Iterable[dict[str, Any]]) -> str:
-    text = io.StringIO()
-    table = None
-    for row in rows:
-        if table is None:
-            table = csv.DictWriter(text, row, lineterminator="\n")
-            table.writeheader()
-        table.writerow(row)
-    return text.getvalue()
+    try:
+        sys.stdout.write(write_page(options.data, options.output))
+    except CtmError as error:
+        sys.stderr.write(f"{error}\n")
+        return error.exit_code
+    return 0
 
 
 if __name__ == "__main__":

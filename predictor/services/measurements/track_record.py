@@ -9,9 +9,10 @@ from typing import Any, Final
 
 from predictor.calibration.goals import KNOWN, LEAST_SILICON, UNSEEN, goal_of
 from predictor.core.markdown import table
-from predictor.engine.checkpoint import ESTIMATE, checksum, read_checkpoint
+from predictor.engine.checkpoint import read_checkpoint
 from predictor.engine.estimate import Track
-from predictor.services.prediction.engines import checkpoint_folder
+from predictor.services.measurements.origin import engine_facts
+from predictor.services.prediction.engines import CLOSERTOME, checkpoint_folder
 
 SCHEMA: Final = "ctm-track-record/1"
 
@@ -62,13 +63,10 @@ def track_record() -> dict[str, object]:
     Raises:
         InputError: the checkpoint is damaged.
     """
-    folder = checkpoint_folder()
-    checkpoint = read_checkpoint(folder)
-    estimate = checkpoint.estimate
+    estimate = read_checkpoint(checkpoint_folder()).estimate
     return {
         "schema": SCHEMA,
-        "engine": checkpoint.engine.name,
-        "sha256": checksum(folder / ESTIMATE),
+        **engine_facts(CLOSERTOME),
         "settings": {
             setting: [
                 _entry(setting, group, track) for group, track in estimate.tracks[name].items()

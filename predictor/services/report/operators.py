@@ -107,8 +107,10 @@ def pair_heading(pair: Pair, request: ReportRequest) -> Heading:
 
 def slowest(table: OperatorTable, most: int) -> list[int]:
     """Return the operators that take time, the slowest first, at most so many."""
-    # Stable, so that equal times keep the order of the graph in every run.
-    order = np.argsort(-table.latency_ms, kind="stable")
+    # Stable and to five digits: equal operators keep the order of the graph in every run, though
+    # the last digits of their times depend on the order of sums.
+    times = np.array([float(f"{time:.5g}") for time in table.latency_ms.tolist()])
+    order = np.argsort(-times, kind="stable")
     return [int(index) for index in order[:most].tolist() if table.latency_ms[index] > 0]
 
 

@@ -1,7 +1,7 @@
 """Engines on the parts of the corpus that they have not learned from: ``ctm train``.
 
-``validation`` and ``table2`` judge any engine, ``learned`` the network in training and ``flat`` the
-comparator FLAT. ``maker`` trains, judges and writes the checkpoint with its page.
+``validation`` judges any engine, ``learned`` is the network in training. ``maker`` trains, judges
+and writes the checkpoint with its page.
 """
 
 from __future__ import annotations

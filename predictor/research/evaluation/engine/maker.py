@@ -16,9 +16,7 @@ from predictor.core.errors import HostError
 from predictor.core.progress import CancelToken, Progress, ProgressCallback, no_progress
 from predictor.core.records import Device
 from predictor.engine.checkpoint import Widths
-from predictor.research.corpus import Corpus, HoldOut, Split, draw_hold_out, open_corpus
-from predictor.research.evaluation.engine.flat import Flat
-from predictor.research.evaluation.engine.flat_training import FlatRecipe
+from predictor.research.corpus import Corpus, HoldOut, draw_hold_out, open_corpus
 from predictor.research.evaluation.engine.learned import (
     Calibration,
     HeldOut,
@@ -27,7 +25,6 @@ from predictor.research.evaluation.engine.learned import (
     calibrate_by_half,
 )
 from predictor.research.evaluation.engine.page import page_part
-from predictor.research.evaluation.engine.table2 import PART, asked, table2_page
 from predictor.research.evaluation.engine.validation import Rows, Validation, joined, validate
 from predictor.research.training.build import experience, train_network, write_checkpoint
 from predictor.research.training.loop import Recipe
@@ -35,7 +32,6 @@ from predictor.research.training.signatures import published_rows
 
 VALIDATION: Final = "validation.json"
 PAGE: Final = "validation.md"
-TABLE2: Final = "table2.md"
 _WORK: Final = "work"  # states of trainings; may be deleted when they are done
 # Always held out: a source with few devices would lose none by chance.
 _ALWAYS: Final = ("rtx5090", "gtx1080-ti", "tesla-v100-pcie-32gb")
@@ -126,7 +122,6 @@ class EngineMaker:
         ]
         together = joined(validations)
         self._write(together, usual, left_out)
-        self._write_table2(together, split, left_out, progress, cancel)
 
     def _published(self, rows: Rows) -> dict[int, Rows]:
         """Return the measurements that a prediction for each listed target reads from the start."""
@@ -190,7 +185,7 @@ class EngineMaker:
             "figures": validation.document(),
         }
         page = (
-            "# The learned engine on what it has not seen\n\n"
+            "# The network on what it has not seen\n\n"
             "A network was trained without some silicon and some families of networks, which are "
             "held out in every source. Intervals are those of a calibration on the half of the "
             "held-out silicon that the predicted target is not in. Where the device is known, its "
@@ -205,32 +200,6 @@ class EngineMaker:
             json.dumps(content, indent=1, allow_nan=False, default=float) + "\n", encoding="utf-8"
         )
         (self._folder / PAGE).write_text(page, encoding="utf-8")
-
-    def _write_table2(
-        self,
-        validation: Validation,
-        split: Split,
-        hold_out: HoldOut,
-        progress: ProgressCallback,
-        cancel: CancelToken | None,
-    ) -> None:
-        """Ask FLAT the same as the engine, and write both beside each other."""
-        wanted = asked(validation)
-        if not any(wanted.values()):
-            return  # no held-out target has networks enough
-        recipe = FlatRecipe()
-        flat = validate(
-            Flat(self._corpus, split.training, self._recipe.seed, recipe),
-            self._corpus,
-            {PART: split.unseen_device},
-            wanted,
-            queries=_QUERIES,
-            progress=progress,
-            cancel=cancel,
-        )
-        steps = f"- steps: {self._recipe.steps} of the engine, {recipe.steps} of FLAT a source"
-        page = table2_page(validation, flat, self._corpus, [*self._conditions(hold_out), steps])
-        (self._folder / TABLE2).write_text(page, encoding="utf-8")
 
     def _conditions(self, hold_out: HoldOut) -> list[str]:
         """Return the conditions of the figures, the same on every page."""

@@ -184,8 +184,8 @@ def _row(entry: Document, setting: str, names: Sequence[str]) -> list[object]:
 _SHIPPED: Final = """\
 Asked as it is, about at most 20 networks of each target. New is silicon of which none of the
 sources that it was trained on has a measurement; the other silicon it has seen, maybe under another
-runtime. What it reached on silicon held out of its own training stands in
-[engine-validation](engine-validation.md)."""
+runtime. What it reached on silicon held out of its own training stands in the
+[track record](track-record.md)."""
 
 
 def _shipped(document: Document) -> str:

@@ -17,6 +17,7 @@ from predictor.core.files import MAX_TEXT_BYTES, read_bytes
 from predictor.core.progress import ProgressCallback, no_progress
 from predictor.core.records import Device
 from predictor.research.cards import CARD, operators_path, transformers_path
+from predictor.research.cards.predicted import predicted_rows
 from predictor.research.evaluation.systems.kernel_tables import KernelTables
 from predictor.research.evaluation.systems.operator_data import (
     CLASSES,
@@ -37,10 +38,6 @@ from predictor.research.evaluation.systems.transformers import (
 from predictor.research.evaluation.systems.utilisation import NeuSight
 from predictor.research.sources.tables import read_rows
 from predictor.services.devices.catalogue import Catalogue, load_catalogue
-from predictor.services.measurements.draws import Plan
-from predictor.services.measurements.experiment import run_experiment
-from predictor.services.measurements.measured_table import open_measured_table
-from predictor.services.prediction.engines import open_engine
 
 Entry = dict[str, Any]
 _SEED: Final = 0
@@ -154,14 +151,8 @@ def own_card_entry(
 
 def _of_product(folder: Path, catalogue: Catalogue, progress: ProgressCallback) -> list[float]:
     """Return the error of the shipped engine on each network, nothing measured."""
-    graphs = folder / FOLDER / "graphs"
-    table = open_measured_table(transformers_path(), graphs, graphs, catalogue, progress)
-    outcome = run_experiment(table, Plan(0, "random", 1), open_engine(""), progress)
-    errors = np.empty(len(table.rows))
-    answers = outcome.answers
-    errors[outcome.row] = 100 * np.abs(answers.predicted_ms / answers.measured_ms - 1)
-    in_percent: list[float] = errors.tolist()
-    return in_percent
+    rows = predicted_rows(transformers_path(), folder / FOLDER / "graphs", catalogue, progress)
+    return [100 * abs(each.predicted_ms / each.measured_ms - 1) for each in rows]
 
 
 def _of_neusight(

@@ -42,7 +42,8 @@ trainings of NeuSight's form are timed by the clock with two threads, beside oth
 
 _OWN_CARD: Final = """\
 The same networks in PyTorch on an {card} that this project timed
-(`python -m predictor.research.cards`): by NeuSight's protocol, but with a later PyTorch and CUDA,
+(`python -m predictor.research.cards`; its image networks stand on
+[another page](cards.md)): by NeuSight's protocol, but with a later PyTorch and CUDA,
 so that its printed figure stands beside other measurements. No training has seen them, but they are
 no blind test: the product's issue slots and overlap of starts were thought of when its errors here
 were seen, and then taken up by what other cards and public figures say. PM2Lat's form alone reads
@@ -62,9 +63,9 @@ product is lower on {better}. What was tried for it stands in
 _SPACES: Final = """\
 FBNet, the four partitions of the paper: 17 pairs of partition and test device, mean relative error
 in %, on 500 unseen architectures after k samples of the device. All have the same probes. In
-brackets: pairs where the method is surely worse ▲ and better ▼ than CloserToMe, by Wilcoxon's
-signed-rank test over draws, corrected by Holm ([the systems beside each
-other](nas-systems.md)). LeDG-Former and TLP are not run here."""
+brackets: pairs where the method is surely worse ▲ and better ▼ than the kernel posterior, this
+project's method there and not the product, by Wilcoxon's signed-rank test over draws, corrected by
+Holm ([the systems beside each other](nas-systems.md)). LeDG-Former and TLP are not run here."""
 
 
 _PRECISION: Final = """\

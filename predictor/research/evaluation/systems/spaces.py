@@ -76,9 +76,9 @@ def _method(document: Mapping[str, Any], name: str) -> Entry:
 
 
 def _sure(comparisons: Sequence[Mapping[str, Any]], name: str, k: int) -> dict[str, int]:
-    """Return in how many cells a method is surely worse and better than the product."""
+    """Return in how many cells a method is surely worse and better than the kernel posterior."""
     sure = [
-        each["difference"]  # of the product's error and the method's
+        each["difference"]  # of the kernel posterior's error and the method's
         for each in comparisons
         if (each["method"], each["k"]) == (name, k) and each["p_holm"] < _SURE
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -13,6 +13,7 @@ from predictor.research.nas.benchmark.published import (
     FIGURE3_FLAT_BEHIND,
     FIGURE3_KNOWN,
     FIGURE4_DEVICES,
+    OURS,
     TABLE1,
     TABLE3,
     TABLE3_DEVICES,
@@ -23,7 +24,7 @@ from predictor.research.nas.benchmark.splits import TEST_ARCHITECTURES
 Document = Mapping[str, Any]
 
 _LIMIT: Final = 0.05  # of a corrected p value
-_PAPER_LABEL: Final = "CloserToMe"  # where our method does not take part
+_PAPER_LABEL: Final = "CloserToMe"  # of the figures that the paper prints
 _ABLATION_COLUMNS: Final = ("paper", "without posterior", "with posterior")
 
 _PROTOCOL = """\
@@ -33,6 +34,14 @@ test device, and no more. {probes} Each figure is the mean over {trainings} and 
 probes; after ± stands their standard deviation. How this is done:
 [evaluation on search spaces](../evaluation-nas.md)."""
 
+_NO_ENGINE = """\
+Methods are trained here, each on the train devices of a partition. They are no engine: `ctm
+predict` has no part in these figures."""
+_KERNEL_POSTERIOR = """\
+**Kernel posterior** (`closertome` in the options) is this project's method for search spaces, not
+the product: features of four kernel networks, adaptive probes and a Bayesian posterior of the
+samples. What the paper prints for CloserToMe stands beside it; the paper's network as it is
+written is *CloserToMe as published*."""
 _BRACKETS = """\
 In brackets stands what the paper prints for this method. It states no number of samples."""
 _OTHER_DEVICES = """\
@@ -73,6 +82,7 @@ def page(document: Document, plots: Mapping[str, str]) -> str:
         plots: file names of the plots by subject.
     """
     parts = [f"# {document['title']}", _origin(document), _introduction(document)]
+    parts.append(" ".join(_of_methods(document)))
     parts += [f"![{shows}]({file})" for shows, file in plots.items()]
     parts += _BODIES[document["suite"]](document)
     late = [_TRAINED_LATE] if any(m["own_probes"] for m in document["methods"]) else []
@@ -99,6 +109,13 @@ def _introduction(document: Document) -> str:
     return _PROTOCOL.format(
         probes=probes, trainings=_trainings(document), draws=document["plan"]["draws"]
     )
+
+
+def _of_methods(document: Document) -> Iterator[str]:
+    """Say that no method is the engine, and which one this project's is."""
+    yield _NO_ENGINE
+    if OURS in {method["name"] for method in document["methods"]}:
+        yield _KERNEL_POSTERIOR
 
 
 def _trainings(document: Document) -> str:
@@ -190,7 +207,7 @@ def _paper_lines(document: Document) -> list[str]:
         return []
     return [
         table(
-            ("partition", "device", *(_label(method) for method in TABLE1)),
+            ("partition", "device", *map(_label_in_paper, TABLE1)),
             ((*place, *(line[place] for line in TABLE1.values())) for place in printed),
         )
     ]
@@ -341,7 +358,11 @@ def _times(document: Document) -> str:
 
 
 def _label(name: str) -> str:
-    return METHODS[name].label if name in METHODS else _PAPER_LABEL
+    return METHODS[name].label
+
+
+def _label_in_paper(name: str) -> str:
+    return _PAPER_LABEL if name == OURS else _label(name)
 
 
 def _top(document: Document) -> int:

@@ -68,7 +68,7 @@ METHODS: Mapping[str, Entry] = MappingProxyType(
         "hand-bayes-dopt": _by("BY_D_OPTIMAL", "D-optimal"),
         # Last: what the others are compared with.
         "hand-bayes-iopt": _by("BY_I_OPTIMAL", "I-optimal"),
-        "closertome": Entry(f"{_OURS}.kernel_posterior:KernelPosterior", "CloserToMe", QUICK),
+        "closertome": Entry(f"{_OURS}.kernel_posterior:KernelPosterior", "Kernel posterior", QUICK),
         "closertome-zero-shot": Entry(
             f"{_OURS}.graph_rows:ZERO_SHOT", "graph network, zero-shot", PARTS
         ),

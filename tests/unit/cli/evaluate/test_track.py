@@ -36,13 +36,3 @@ def test_figures_and_page_are_written_side_by_side(
     page = output.with_suffix(".md").read_text(encoding="utf-8")
     assert document["settings"]["unseen"][0]["group"] in page
     assert str(tmp_path) not in page + json.dumps(document)
-
-
-def test_the_page_in_the_documentation_is_of_the_file_that_ships() -> None:
-    folder = Path(__file__).parents[4]
-    document = json.loads((folder / "docs/results/track-record.json").read_text(encoding="utf-8"))
-    card = json.loads(
-        (folder / "resources/checkpoints/closertome/engine.json").read_text(encoding="utf-8")
-    )
-
-    assert document["sha256"] == card["files"]["estimate.npz"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from predictor.core.errors import CancelledError, HostError
@@ -37,6 +38,7 @@ from predictor.services.prediction.sensitivity import Sensitivity, sensitivity_o
 from predictor.services.report import pictures
 from predictor.services.report.build import build_report
 from predictor.services.report.files import report_markdown
+from predictor.services.report.operators import slowest
 from predictor.services.report.request import Asked, ReportedModel, ReportRequest, labelled
 from predictor.services.signatures.adaptation import ADAPTATIONS
 from tests.unit.cost.graphs import Op
@@ -183,6 +185,13 @@ def test_the_slowest_operators_are_listed_with_their_sum() -> None:
     assert [cell.value for cell in column(table, "sum")] == pytest.approx(
         [shares[0], shares[0] + shares[1]]
     )
+
+
+def test_operators_whose_times_differ_by_their_last_digits_keep_the_order_of_the_graph() -> None:
+    request = make_request(make_model(*[Op(macs=10**8)] * 3))
+    table = explain(request.models[0].model, FAST, "roofline")
+    noisy = replace(table, latency_ms=np.array([1.0, 1.0000001, 1.001]))
+    assert slowest(noisy, 3) == [2, 0, 1]
 
 
 def test_attention_appears_with_the_data_operators_by_time() -> None:

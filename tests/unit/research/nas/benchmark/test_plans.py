@@ -76,7 +76,7 @@ def test_a_plan_is_adapted_once_for_all_draws(
 
     monkeypatch.setattr(Planned, "adapt", counted)
     entry = Entry(f"{__name__}:PlannedMethod", "a plan", own_probes=True)
-    for module in ("registry", "runner", "document"):
+    for module in ("registry", "runner", "document", "page"):
         monkeypatch.setattr(
             f"predictor.research.nas.benchmark.{module}.METHODS",
             {**registry.METHODS, "planned": entry},
@@ -94,7 +94,7 @@ def test_a_method_that_needs_its_own_probes_has_them_and_the_page_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     entry = Entry(f"{__name__}:PlannedMethod", "a plan", own_probes=True)
-    for module in ("registry", "runner", "document"):
+    for module in ("registry", "runner", "document", "page"):
         monkeypatch.setattr(
             f"predictor.research.nas.benchmark.{module}.METHODS",
             {**registry.METHODS, "planned": entry},

@@ -287,6 +287,19 @@ def test_pages_side_by_side_have_the_same_probes() -> None:
     assert ours("systems") == pytest.approx(ours("table1"), rel=0.01)
 
 
+@pytest.mark.parametrize("path", sorted(RESULTS.glob("nas-*.json")), ids=lambda path: path.stem)
+def test_a_page_says_that_its_methods_are_not_the_engine(path: Path) -> None:
+    text = path.with_suffix(".md").read_text(encoding="utf-8")
+    written = json.loads(path.read_text(encoding="utf-8"))
+    assert "They are no engine" in text
+    is_there = OURS in {method["name"] for method in written["methods"]}
+    assert ("**Kernel posterior** (`closertome` in the options)" in text) == is_there
+    figures = [line for line in text.splitlines() if line.startswith("| CloserToMe |")]
+    assert not figures, "a line of a method bears the name of the product"
+    for method in written["methods"]:
+        assert method["label"] == METHODS[method["name"]].label
+
+
 def test_suites_have_the_methods_that_name_them() -> None:
     assert methods_of(SUITES["table1"], []) == tuple(
         name for name, entry in METHODS.items() if "table1" in entry.suites
