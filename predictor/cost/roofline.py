@@ -128,7 +128,7 @@ class RooflineEngine:
         predicted: NDArray[np.float64],  # noqa: ARG002  # the parts sum to it
         places: Sequence[int],
         measured: Mapping[TargetId, TargetMeasurements] = NOTHING_MEASURED,
-    ) -> list[Explanation | None]:
+    ) -> Iterator[Explanation | None]:
         """Explain one graph on targets; see :class:`predictor.cost.engine.Engine`."""
 
         def explained(target: Target) -> Explanation | None:
@@ -136,7 +136,7 @@ class RooflineEngine:
                 return self.explain(graph, target, measured)
             return None
 
-        return [explained(targets[place]) for place in places]
+        return (explained(targets[place]) for place in places)
 
     @staticmethod
     def operator_bounds(graph: OperatorGraph, target: Target) -> Floats:

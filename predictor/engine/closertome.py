@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -181,7 +181,7 @@ class CloserToMeEngine:
         predicted: Floats,
         places: Sequence[int],
         measured: Mapping[TargetId, TargetMeasurements] = NOTHING_MEASURED,
-    ) -> list[Explanation | None]:
+    ) -> Iterator[Explanation | None]:
         """Explain one graph on targets; see :class:`predictor.cost.engine.Engine`."""
         states = self._states(targets, measured)
         estimates = self._estimates(states, measured)
@@ -193,7 +193,7 @@ class CloserToMeEngine:
                 return self.explain(graph, targets[place], measured)
             return self._estimate.explanation(graph, estimates.at(place), float(predicted[place]))
 
-        return [explained(place) for place in places]
+        return map(explained, places)
 
     def varied(
         self,
@@ -313,8 +313,8 @@ class CloserToMeEngine:
         """Return the doubts about a graph on each target, empty for none."""
         experience = self._card.experience
         rare = np.flatnonzero(rare_operators(graph.op_types, experience))
-        shares = self._estimate.shares(graph, estimates, rare)
-        of_graph = graph_doubts(graph, rare, shares, experience)
+        share = self._estimate.share(graph, estimates, rare)
+        of_graph = graph_doubts(graph, rare, share)
         both = zip(of_graph, estimates.doubts, strict=True)
         return ["; ".join(filter(None, each)) for each in both]
 
