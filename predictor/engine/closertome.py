@@ -24,11 +24,12 @@ from predictor.cost.engine import (
     TargetMeasurements,
     VariedTimes,
 )
-from predictor.cost.roofline import RooflineEngine
+from predictor.cost.roofline import RatedTargets, RooflineEngine
 from predictor.engine.checkpoint import read_checkpoint
 from predictor.engine.doubts import graph_doubts, rare_operators
 from predictor.engine.estimate import Estimate, TargetEstimates
 from predictor.engine.outputs import explanation
+from predictor.engine.prepared_targets import FEWEST, PreparedTargets, read_prepared
 from predictor.engine.targets import MeasuredState, TargetStates, bound_factor, operator_fit
 from predictor.engine.timed_work import TimedGraph, by_resource
 from predictor.engine.tuned import TunedNetwork
@@ -61,8 +62,9 @@ class CloserToMeEngine:
         self._checkpoint = read_checkpoint(folder)
         self._card = self._checkpoint.engine
         self._network = TunedNetwork(self._checkpoint)
-        self._roofline = RooflineEngine()
+        self._roofline = RooflineEngine(self._rated)
         # The same targets and graphs are asked about again and again.
+        self._prepared: IdentityCache[PreparedTargets | None] = IdentityCache(1)
         self._looked_up: IdentityCache[TargetStates] = IdentityCache(1)
         self._measured: IdentityCache[MeasuredState] = IdentityCache(_MOST_MEASURED)
         self._estimated: IdentityCache[TargetEstimates] = IdentityCache(1)
@@ -252,13 +254,38 @@ class CloserToMeEngine:
     def _estimate(self) -> Estimate:
         return self._checkpoint.estimate
 
+    def _prepared_of(self, targets: Sequence[Target]) -> PreparedTargets | None:
+        """Return what is prepared of the shipped targets; None of others."""
+        if len(targets) < FEWEST:
+            return None
+        folder, checksum = self._checkpoint.folder, self._checkpoint.estimate_checksum
+        return self._prepared.get(
+            tuple(target.device for target in targets),
+            lambda: read_prepared(folder, checksum, targets),
+            tuple(target.configuration for target in targets),
+        )
+
+    def _rated(self, targets: Sequence[Target]) -> RatedTargets:
+        prepared = self._prepared_of(targets)
+        return RatedTargets.of(targets) if prepared is None else prepared.rated
+
+    def _states_of(self, targets: Sequence[Target]) -> TargetStates:
+        prepared = self._prepared_of(targets)
+        if prepared is not None:
+            return prepared.states
+        return TargetStates.of(targets, self._estimate.have_measured(targets))
+
+    def _estimates_of(self, targets: Sequence[Target]) -> TargetEstimates:
+        prepared = self._prepared_of(targets)
+        return self._estimate.of(targets) if prepared is None else prepared.estimates
+
     def _states(
         self, targets: Sequence[Target], measured: Mapping[TargetId, TargetMeasurements]
     ) -> TargetStates:
         """Return the states of targets with the user's measurements."""
         plain = self._looked_up.get(
             tuple(target.device for target in targets),
-            lambda: TargetStates.of(targets, self._estimate.have_measured(targets)),
+            lambda: self._states_of(targets),
             tuple(target.configuration for target in targets),
         )
         own = {
@@ -286,7 +313,7 @@ class CloserToMeEngine:
             return self._estimate.of(targets, own)
         return self._estimated.get(
             tuple(target.device for target in targets),
-            lambda: self._estimate.of(targets),
+            lambda: self._estimates_of(targets),
             tuple(target.configuration for target in targets),
         )
 
