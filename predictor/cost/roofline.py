@@ -205,6 +205,7 @@ class PeakRates:
 
     @classmethod
     def of(cls, capabilities: Sequence[Capability]) -> PeakRates:
+        """Return the rates of T capabilities."""
         names = [field.name for field in fields(Capability)]
         values = np.array([[getattr(c, n) for n in names] for c in capabilities], np.float64)
         by_name = dict(zip(names, values.reshape(-1, len(names)).T, strict=True))
