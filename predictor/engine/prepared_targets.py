@@ -105,9 +105,7 @@ def write_prepared(folder: Path, targets: Sequence[Target]) -> None:
         sync(written)
 
 
-def read_prepared(
-    folder: Path, estimate: str, targets: Sequence[Target]
-) -> PreparedTargets | None:
+def read_prepared(folder: Path, estimate: str, targets: Sequence[Target]) -> PreparedTargets | None:
     """Return what the file knows of targets; None where it is of others, or not whole.
 
     Args:
