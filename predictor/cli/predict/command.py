@@ -27,7 +27,6 @@ from predictor.core.errors import InputError
 from predictor.core.fields import PREDICTION_DOCUMENT, Kind
 from predictor.core.records import Prediction, Target
 from predictor.core.text import printable
-from predictor.core.verdict import budget_probability
 from predictor.services.devices.catalogue import THIS_MACHINE_ID
 from predictor.services.models.inspection import Model
 from predictor.services.prediction.assumptions import assumptions
@@ -225,6 +224,8 @@ def prediction_document(
         model, target = models[index // len(targets)], targets[index % len(targets)]
         entry = {**_entry(prediction), "notes": list(assumptions(model, prediction))}
         if options.budget_ms is not None:
+            from predictor.core.verdict import budget_probability
+
             entry["budget_probability"] = budget_probability(prediction, options.budget_ms)
         if options.operators:
             entry["operators"] = operator_entries(

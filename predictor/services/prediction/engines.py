@@ -5,14 +5,16 @@ from __future__ import annotations
 import logging
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from predictor.core.errors import InputError
 from predictor.core.records import Device, Target
 from predictor.core.resources import resources_dir
 from predictor.cost.engine import Engine
 from predictor.cost.roofline import RooflineEngine
-from predictor.engine.closertome import CloserToMeEngine
+
+if TYPE_CHECKING:
+    from predictor.engine.closertome import CloserToMeEngine
 
 CLOSERTOME: Final = "closertome"
 ROOFLINE: Final = "roofline"
@@ -84,4 +86,7 @@ def _usual() -> Engine:
 
 @cache
 def _learned() -> CloserToMeEngine:
+    # What reads models and predicts nothing does not wait for it.
+    from predictor.engine.closertome import CloserToMeEngine  # noqa: PLC0415
+
     return CloserToMeEngine(checkpoint_folder())
