@@ -15,7 +15,7 @@ import logging
 import zipfile
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predictor.core.files import replaced, sync
-from predictor.core.records import Basis, Configuration, Device, Target
+from predictor.core.records import Basis, Cluster, Configuration, Device, Target
 from predictor.cost.physics import Rates
 from predictor.cost.roofline import PeakRates, RatedTargets
 from predictor.devices.architectures import architectures_dir
@@ -39,6 +39,7 @@ FORMAT: Final = "ctm-targets/1"
 # Fewer are looked up in less time than the file takes to be read.
 FEWEST: Final = 100
 _OF_TARGETS: Final = ("usual", "factors", "ahead", "context", "variance", "unknown", "wide")
+_OF_CLUSTER: Final = tuple(field.name for field in fields(Cluster))
 _DAMAGED: Final = (OSError, LookupError, TypeError, ValueError, EOFError, zlib.error)
 _LOG = logging.getLogger(__name__)
 
@@ -185,8 +186,8 @@ def _facts(device: Device) -> tuple[object, ...]:
         device.instruction_sets,
         dict(device.metrics),
         [_form(each) for each in device.configurations],
-        [asdict(each) for each in device.clusters],
-        {name: asdict(each) for name, each in device.measured.items()},
+        [tuple(getattr(each, name) for name in _OF_CLUSTER) for each in device.clusters],
+        {name: (each.value, each.source) for name, each in device.measured.items()},
     )
 
 

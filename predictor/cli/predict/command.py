@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import closing
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +32,8 @@ from predictor.services.prediction.assumptions import assumptions
 from predictor.services.prediction.predict import KnownTargets, OperatorTable, explain, predict
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
     from predictor.services.prediction.sensitivity import Sensitivity
 
 # What an option or the text alone needs is imported with it: most commands of scripts want none.
@@ -193,9 +194,14 @@ def _budget_code(predictions: Sequence[Prediction], budget_ms: float | None) -> 
     return BUDGET_MISSED if max(latencies) > budget_ms else 0
 
 
+def _plain(record: DataclassInstance) -> dict[str, object]:
+    """Return the fields of a record of plain values; asdict would copy each of them."""
+    return {name: getattr(record, name) for name in record.__dataclass_fields__}
+
+
 SCHEMA = "ctm-prediction/1"
 _WRITTEN: Mapping[Kind, Callable[[Any], object]] = {
-    Kind.CONFIGURATION: asdict,
+    Kind.CONFIGURATION: _plain,
     Kind.NAMES: list,
     Kind.REMARK: lambda words: words or None,
 }
@@ -255,7 +261,7 @@ def roof_entries(model: Model, target: Target) -> list[dict[str, object]]:
     from predictor.services.prediction.roofline import roofs_of
 
     try:
-        return [asdict(roof) for roof in roofs_of(model, target)]
+        return [_plain(roof) for roof in roofs_of(model, target)]
     except InputError:
         return []
 
@@ -281,7 +287,7 @@ def _entry(prediction: Prediction) -> dict[str, object]:
     sources = [
         {
             "device": each.device_id,
-            "configuration": asdict(each.configuration),
+            "configuration": _plain(each.configuration),
             "latency_ms": each.latency_ms,
         }
         for each in prediction.scaled_from
@@ -290,8 +296,8 @@ def _entry(prediction: Prediction) -> dict[str, object]:
     return {
         **entry,
         "scaled": {"factor": prediction.scale, "from": sources} if sources else None,
-        "memory": None if prediction.memory is None else asdict(prediction.memory),
-        "unsupported": None if refused is None else asdict(refused),
+        "memory": None if prediction.memory is None else _plain(prediction.memory),
+        "unsupported": None if refused is None else _plain(refused),
     }
 
 
