@@ -1,10 +1,13 @@
-"""Whether memory stays flat: 1 000 models opened and closed, and one of 100 000 operators.
+"""Whether memory stays flat over 1 000 models, and what models of 100 000 operators take at most.
 
 Each model is another one. They are opened and closed one by one in a window, whose tabs are looked
 at in turns, and predicted one by one on all shipped devices by a process without a window. Growth
 is between the first hundred, by when everything is loaded, and the last: resident memory of the
 process and of its reader, each the median of its last 25 looks. The large model is opened with its
 operators shown, closed, and looked at after three seconds. Each figure is of a process of its own.
+
+Commands on chains of matrix products may take 4 000 000 KiB of address space a process. Their peak
+is the largest resident memory of the command or of its reader, as the system counts it.
 """
 
 from __future__ import annotations
@@ -31,8 +34,18 @@ if TYPE_CHECKING:
 
 OPENS, WARM, LARGE = 1000, 100, 100_000
 MOST_GROWTH, MOST_KEPT_MIB = 5.0, 60.0
+PREDICT, CHOOSE = ("predict", "--all"), ("choose", "--max-ms", "33")
+# Command, operators and its most memory in MB.
+COMMANDS = (
+    (PREDICT, 1000, None),
+    (PREDICT, 10_000, 150.0),
+    (PREDICT, 100_000, 500.0),
+    (CHOOSE, 10_000, None),
+    (CHOOSE, 100_000, None),
+)
+_ADDRESSES_KIB = 4_000_000
 _LOOKS = 25
-_MIB = 2**20
+_MB, _MIB = 1e6, 2**20
 _SETTLED_MS = 3000
 
 
@@ -63,12 +76,8 @@ def large(operators: int) -> Iterator[float]:
     from benchmarks.large_model import turns  # noqa: PLC0415 - by process
 
     with _application() as (folder, app):
-        # In another process: what writing takes is no memory of the window.
         path = folder / "large.onnx"
-        writer = "import sys; from pathlib import Path; from benchmarks.large_model import *\n"
-        writer += "write_chain(Path(sys.argv[1]), int(sys.argv[2]))"
-        command = [sys.executable, "-c", writer, str(path), str(operators)]
-        subprocess.run(command, check=True)
+        _write_apart(path, operators)
         app.window.show_tab(1)
         for number in range(10):
             _open_and_close(app, _model(folder, number))
@@ -77,6 +86,51 @@ def large(operators: int) -> Iterator[float]:
         yield _open_and_close(app, path)
         turns(_SETTLED_MS)
         yield resident_mib()
+
+
+def _write_apart(path: Path, operators: int) -> None:
+    """Write a chain in another process: what writing takes is no memory of this one."""
+    writer = "import sys; from pathlib import Path; from benchmarks.large_model import *\n"
+    writer += "write_chain(Path(sys.argv[1]), int(sys.argv[2]))"
+    command = [sys.executable, "-c", writer, str(path), str(operators)]
+    subprocess.run(command, env=_environment(), check=True)
+
+
+def commands() -> Iterator[Figure]:
+    """Yield the peaks of commands on large models."""
+    with tempfile.TemporaryDirectory() as name:
+        for words, operators, most_mb in COMMANDS:
+            path = Path(name) / f"{operators}.onnx"
+            if not path.exists():
+                _write_apart(path, operators)
+            command, *options = words
+            peak_mb = _peak_mb([command, str(path), *options, "--store", f"{name}/store.db"])
+            yield Figure(
+                f"ctm {' '.join(words)} --json, {operators} operators: peak",
+                peak_mb,
+                "MB",
+                most_mb,
+                "our target" if most_mb else "",
+            )
+
+
+def _peak_mb(arguments: list[str]) -> float:
+    """Return the peak of one command; it has to end with an answer."""
+    import resource  # noqa: PLC0415 - not on every system
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (_ADDRESSES_KIB * 1024,) * 2)
+
+    command = [sys.executable, "-m", "predictor.cli", *arguments, "--json", "--quiet"]
+    with tempfile.TemporaryFile() as answer:
+        process = subprocess.Popen(command, stdout=answer, preexec_fn=limit)  # noqa: PLW1509
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        answer.seek(0)
+        # 1 is the answer that the budget is missed.
+        if process.returncode not in {0, 1} or not json.load(answer):
+            raise SystemExit(f"{' '.join(command)} ended with {process.returncode}")
+    return usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024) / _MB
 
 
 def resident_mib() -> float:
@@ -134,13 +188,17 @@ RUNS: dict[str, Callable[[int], Iterator[float]]] = {
 
 def measured(run: str, argument: int) -> list[float]:
     """Return the looks of a run in a process of its own."""
-    environment = {**os.environ}
-    if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
-        environment["QT_QPA_PLATFORM"] = "offscreen"
     command = [sys.executable, "-m", "benchmarks.memory", "--run", run, "--opens", str(argument)]
-    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True)
+    done = subprocess.run(command, env=_environment(), stdout=subprocess.PIPE, check=True)
     looks: list[float] = json.loads(done.stdout)
     return looks
+
+
+def _environment() -> dict[str, str]:
+    """Return the environment of a process that may have a window."""
+    if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
+        return {**os.environ}
+    return {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
 
 
 def growth(looks: list[float], warm: int) -> tuple[float, float]:
@@ -176,7 +234,8 @@ def main() -> int:
         Figure(f"{what}: closed, more than before", after - before, "MiB", MOST_KEPT_MIB,
                "our target"),
     ]  # fmt: skip
-    title = f"Memory over {options.opens} models, and after a large one"
+    figures += commands()
+    title = f"Memory over {options.opens} models, and of large ones"
     return report("memory", title, figures, options.output, engine=CLOSERTOME)
 
 

@@ -4,6 +4,10 @@
 
 from __future__ import annotations
 
+import gc
+
+_MANY_OBJECTS = 200_000  # made and not yet gone; of a long run the collector looks after them
+
 
 def main() -> int:
     """Run the command line of this process and return its exit code, 130 after Ctrl+C."""
@@ -11,6 +15,9 @@ def main() -> int:
         from predictor.core.interrupts import ignore_interrupts, raise_interrupts
 
         raise_interrupts()
+        # Nearly all that a command makes stays until its end: to look for what does not takes as
+        # long as a twentieth of the command.
+        gc.set_threshold(_MANY_OBJECTS)
         from predictor.cli import program
 
         code = program.main()

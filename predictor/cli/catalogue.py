@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from predictor.cli.console import Console
 from predictor.cli.progress import progress_on
@@ -12,8 +14,13 @@ from predictor.core.errors import HostError
 from predictor.core.progress import no_progress
 from predictor.core.records import Device, SustainedRates
 from predictor.services.devices.catalogue import Catalogue, load_catalogue
-from predictor.services.devices.this_machine import MachineRates, measure_rates, this_machine
-from predictor.services.devices.user_devices import user_devices_of
+
+if TYPE_CHECKING:
+    from predictor.services.devices.this_machine import MachineRates
+
+# This machine and the user's devices are imported where one of them is named.
+# ruff: noqa: PLC0415
+_Measure = Callable[["MachineRates", Device], SustainedRates | None]
 
 MEASURING = (
     "Measuring this machine's two rates (3 s; --no-measure skips it); other programs disturb it."
@@ -30,23 +37,35 @@ def open_catalogue(options: argparse.Namespace, console: Console) -> Catalogue:
     """
     if not options.measure:
         return quiet_catalogue(options)
-    kept = MachineRates(options.store)
-    measure = partial(_measured, kept, console)
-    return load_catalogue(
-        user_devices_of(options.store), lambda own: this_machine(own, kept, measure)
-    )
+    return _catalogue(options, partial(_measured, console))
 
 
 def quiet_catalogue(options: argparse.Namespace) -> Catalogue:
     """Return the devices; of this machine nothing is measured, what is kept has to do."""
-    kept = MachineRates(options.store)
-    return load_catalogue(
-        user_devices_of(options.store), lambda own: this_machine(own, kept, lambda _: None)
-    )
+    return _catalogue(options, lambda kept, machine: None)  # noqa: ARG005
+
+
+def _catalogue(options: argparse.Namespace, measure: _Measure) -> Catalogue:
+    """Return the devices, this machine with its rates by ``measure`` where none are kept."""
+
+    def own() -> Sequence[Device]:
+        from predictor.services.devices.user_devices import user_devices_of
+
+        return user_devices_of(options.store)()
+
+    def this(device: Device | None) -> Device:
+        from predictor.services.devices.this_machine import MachineRates, this_machine
+
+        kept = MachineRates(options.store)
+        return this_machine(device, kept, partial(measure, kept))
+
+    return load_catalogue(own, this)
 
 
 def measured_now(kept: MachineRates, console: Console, machine: Device) -> SustainedRates:
     """Measure the rates of this machine and keep them; see ``measure_rates`` for the errors."""
+    from predictor.services.devices.this_machine import measure_rates
+
     return measure_rates(
         machine,
         kept,
@@ -56,7 +75,7 @@ def measured_now(kept: MachineRates, console: Console, machine: Device) -> Susta
     )
 
 
-def _measured(kept: MachineRates, console: Console, machine: Device) -> SustainedRates | None:
+def _measured(console: Console, kept: MachineRates, machine: Device) -> SustainedRates | None:
     """Measure the rates of this machine; None, with a note, where that fails."""
     console.note(MEASURING)
     try:

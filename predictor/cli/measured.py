@@ -17,7 +17,6 @@ from predictor.core.records import Configuration, Device, Measurement, Precision
 from predictor.core.runtimes import RUNTIMES, usual_name
 from predictor.core.units import LatencyUnit
 from predictor.services.devices.catalogue import Catalogue
-from predictor.services.history.past_predictions import latency_in_ms
 from predictor.services.models.inspection import Model
 from predictor.services.prediction.predict import (
     KnownTargets,
@@ -65,6 +64,10 @@ def given_latencies(
             f"a latency is of one model, and {models} were asked for",
             "give one MODEL.onnx",
         )
+    if not options.measured:
+        return ()
+    from predictor.services.history.past_predictions import latency_in_ms  # noqa: PLC0415 - rare
+
     given: list[Given] = []
     for text in options.measured:
         name, separator, value = text.rpartition("=")

@@ -12,6 +12,7 @@ from predictor.cli.progress import progress_on
 from predictor.core.errors import InputError
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.measurements.origin import environment_of
+from predictor.services.prediction.prepare import prepare_targets
 
 
 def add_train(parser: Parser) -> None:
@@ -22,7 +23,7 @@ def add_train(parser: Parser) -> None:
         "trained on everything. A run that was stopped goes on where it was."
     )
     parser.set_defaults(run=_run)
-    parser.add_argument("--data", required=True, help="folder with one folder a source")
+    parser.add_argument("--data", help="folder with one folder a source")
     parser.add_argument("--out", required=True, help="folder of the checkpoint")
     parser.add_argument("--steps", type=int, default=None, help="blocks to learn from")
     parser.add_argument("--seed", type=int, default=0, help="of everything that is drawn [0]")
@@ -34,19 +35,32 @@ def add_train(parser: Parser) -> None:
         action="store_true",
         help="train the estimate of unmeasured hardware alone, in minutes, into a checkpoint",
     )
+    parser.add_argument(
+        "--targets-only",
+        action="store_true",
+        help="train nothing: write anew what a checkpoint knows of the shipped devices, in "
+        "seconds, after a change of the catalogue or of the physics (without --data)",
+    )
 
 
 def _run(options: argparse.Namespace, console: Console) -> int:
     """Train, and write the checkpoint with its model card; always 0."""
+    out = Path(options.out)
+    if options.targets_only:
+        console.note(f"Written: {prepare_targets(out)}")
+        return 0
+    if options.data is None:
+        raise InputError("--data", "it is missing", "name the folder with one folder a source")
     if options.steps is not None and options.steps < 1:
         raise InputError("--steps", f"it is {options.steps}", "give a number above 0")
     with research_needed("training"):
         from predictor.research.evaluation.judge.training import estimate_of_data  # noqa: PLC0415
 
-    progress, out = progress_on(console), Path(options.out)
+    progress = progress_on(console)
     devices = load_catalogue().by_id
     if options.estimate_only:
         estimate_of_data(Path(options.data), devices, out, seed=options.seed, progress=progress)
+        prepare_targets(out)
         console.note(f"Written: {out}")
         return 0
     # Torch is needed from here on only.
@@ -66,5 +80,6 @@ def _run(options: argparse.Namespace, console: Console) -> int:
     if not options.validate_only:
         maker.ship(progress)
         estimate_of_data(Path(options.data), devices, out, seed=options.seed, progress=progress)
+        prepare_targets(out)
     console.note(f"Written: {out}")
     return 0

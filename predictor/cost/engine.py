@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from types import MappingProxyType
@@ -283,8 +283,11 @@ class Engine(Protocol):
         predicted: NDArray[np.float64],
         places: Sequence[int],
         measured: Mapping[TargetId, TargetMeasurements] = NOTHING_MEASURED,
-    ) -> list[Explanation | None]:
-        """Explain one graph on the targets at some places; None where there is no number.
+    ) -> Iterator[Explanation | None]:
+        """Explain one graph on the targets at some places, one after the other.
+
+        None where there is no number. Each is made as it is read: those of a large graph on many
+        targets side by side would take gigabytes.
 
         Args:
             graph: the graph.

@@ -176,7 +176,7 @@ class Work:
 
     def by_kind(self, kinds: NDArray[np.integer], count: int) -> Work:
         """Return the work summed over the operators of each of ``count`` kinds; kinds is [N]."""
-        of_kind = np.arange(count)[:, None] == kinds
+        of_kind = (np.arange(count)[:, None] == kinds).astype(np.float64)
         return self._changed(lambda each: of_kind @ each)
 
     def _changed(self, change: Callable[[Floats], Floats]) -> Work:

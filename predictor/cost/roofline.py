@@ -15,7 +15,7 @@ Reference:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 
@@ -52,9 +52,15 @@ _CHUNK_CELLS = 1 << 18  # operators x targets at a time: five temporaries of 2 M
 class RooflineEngine:
     """Analytic latencies from MACs, bytes and launches; needs no measurement."""
 
-    def __init__(self) -> None:
+    def __init__(self, rate: Callable[[Sequence[Target]], RatedTargets] | None = None) -> None:
+        """Make an engine.
+
+        Args:
+            rate: looks targets up in place of :meth:`RatedTargets.of`.
+        """
+        self._rate = rate or RatedTargets.of
         # The same targets are asked about again and again, for one graph after the other.
-        self._rated: IdentityCache[_RatedTargets] = IdentityCache(1)
+        self._rated: IdentityCache[RatedTargets] = IdentityCache(1)
 
     @property
     def name(self) -> str:
@@ -68,11 +74,12 @@ class RooflineEngine:
         measured: Mapping[TargetId, TargetMeasurements],  # noqa: ARG002  # of the protocol, not needed
     ) -> PredictionTable:
         """Predict every graph on every target; see :class:`predictor.cost.engine.Engine`."""
-        columns, rates, problems = self._rated.get(
+        rated = self._rated.get(
             tuple(target.device for target in targets),
-            lambda: _rated(targets),
+            lambda: self._rate(targets),
             tuple(target.configuration for target in targets),
         )
+        columns, rates, problems = rated.columns, rated.rates, rated.problems
         shape = (len(graphs), len(targets))
         latency, bound, memory = (np.full(shape, np.nan) for _ in range(3))
         for row, graph in enumerate(graphs):
@@ -109,7 +116,7 @@ class RooflineEngine:
         Raises:
             InputError: the target has no number; the reason as in the table.
         """
-        cost, rates = Columns.of(graph), _Rates.of([capability(target)])
+        cost, rates = Columns.of(graph), PeakRates.of([capability(target)])
         compute, memory, launch = (times[0] for times in _operator_times(cost, rates))
         latency = np.maximum(compute, memory) + launch
         return Explanation(
@@ -128,7 +135,7 @@ class RooflineEngine:
         predicted: NDArray[np.float64],  # noqa: ARG002  # the parts sum to it
         places: Sequence[int],
         measured: Mapping[TargetId, TargetMeasurements] = NOTHING_MEASURED,
-    ) -> list[Explanation | None]:
+    ) -> Iterator[Explanation | None]:
         """Explain one graph on targets; see :class:`predictor.cost.engine.Engine`."""
 
         def explained(target: Target) -> Explanation | None:
@@ -136,7 +143,7 @@ class RooflineEngine:
                 return self.explain(graph, target, measured)
             return None
 
-        return [explained(targets[place]) for place in places]
+        return (explained(targets[place]) for place in places)
 
     @staticmethod
     def operator_bounds(graph: OperatorGraph, target: Target) -> Floats:
@@ -148,7 +155,7 @@ class RooflineEngine:
             InputError: the device does not support the configuration.
         """
         known, _ = known_capability(target)
-        return _operator_bounds(Columns.of(graph), _Rates.of([known]))
+        return _operator_bounds(Columns.of(graph), PeakRates.of([known]))
 
     def varied(
         self,
@@ -162,14 +169,14 @@ class RooflineEngine:
         Raises:
             InputError: the target has no number; the reason as in the table.
         """
-        rates = _Rates.of([capability(replace(target, device=device)) for device in devices])
+        rates = PeakRates.of([capability(replace(target, device=device)) for device in devices])
         compute, memory, launch = _operator_times(Columns.of(graph), rates)
         operator_ms = np.maximum(compute, memory) + launch
         return VariedTimes(operator_ms, operator_ms.sum(axis=1))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Rates:
+class PeakRates:
     """Capabilities of T targets as arrays, by the codes of :mod:`predictor.cost.columns`.
 
     Attributes:
@@ -197,7 +204,8 @@ class _Rates:
     dram_bytes: Floats
 
     @classmethod
-    def of(cls, capabilities: Sequence[Capability]) -> _Rates:
+    def of(cls, capabilities: Sequence[Capability]) -> PeakRates:
+        """Return the rates of T capabilities."""
         names = [field.name for field in fields(Capability)]
         values = np.array([[getattr(c, n) for n in names] for c in capabilities], np.float64)
         by_name = dict(zip(names, values.reshape(-1, len(names)).T, strict=True))
@@ -231,25 +239,37 @@ def _bound_per_code(by_name: Mapping[str, Floats]) -> Floats:
     return per_mac
 
 
-_RatedTargets = tuple[list[int], _Rates, dict[int, str]]
+@dataclass(frozen=True, slots=True, eq=False)
+class RatedTargets:
+    """What the roofline knows of targets before any graph.
+
+    Attributes:
+        columns: places of the T targets that run.
+        rates: of these T.
+        problems: why others, or some of them, have no estimate, by place.
+    """
+
+    columns: list[int]
+    rates: PeakRates
+    problems: Mapping[int, str]
+
+    @classmethod
+    def of(cls, targets: Sequence[Target]) -> RatedTargets:
+        """Look targets up."""
+        capabilities: dict[int, Capability] = {}
+        problems: dict[int, str] = {}
+        for index, target in enumerate(targets):
+            gap: InputError | None
+            try:
+                capabilities[index], gap = known_capability(target)
+            except InputError as error:
+                gap = error
+            if gap is not None:
+                problems[index] = f"{gap.reason}; {gap.action}"
+        return cls(list(capabilities), PeakRates.of(list(capabilities.values())), problems)
 
 
-def _rated(targets: Sequence[Target]) -> _RatedTargets:
-    """Return the places of the targets that run, their rates, and why some have no estimate."""
-    capabilities: dict[int, Capability] = {}
-    problems: dict[int, str] = {}
-    for index, target in enumerate(targets):
-        gap: InputError | None
-        try:
-            capabilities[index], gap = known_capability(target)
-        except InputError as error:
-            gap = error
-        if gap is not None:
-            problems[index] = f"{gap.reason}; {gap.action}"
-    return list(capabilities), _Rates.of(list(capabilities.values())), problems
-
-
-def _operator_times(cost: Columns, rates: _Rates) -> tuple[Floats, Floats, Floats]:
+def _operator_times(cost: Columns, rates: PeakRates) -> tuple[Floats, Floats, Floats]:
     """Return compute, memory and launch times of every operator in ms, each [T, N]."""
     ms_per_byte = (_leaving_share(cost, rates) * S_TO_MS / rates.bandwidth)[:, None]
     activations = np.take(rates.activation_ratio * ms_per_byte, cost.width, axis=1)
@@ -261,7 +281,7 @@ def _operator_times(cost: Columns, rates: _Rates) -> tuple[Floats, Floats, Float
     )
 
 
-def _leaving_share(cost: Columns, rates: _Rates) -> Floats:
+def _leaving_share(cost: Columns, rates: PeakRates) -> Floats:
     """Return the part of the traffic that leaves the chip, [T].
 
     All of it where there is a memory. Where a device streams, the part of the weights and live
@@ -272,7 +292,7 @@ def _leaving_share(cost: Columns, rates: _Rates) -> Floats:
     return share
 
 
-def _estimates(cost: Columns, rates: _Rates) -> Floats:
+def _estimates(cost: Columns, rates: PeakRates) -> Floats:
     """Return the estimate in ms, [T].
 
     Each row holds one target's operators side by side, so that it is summed in the same order
@@ -290,11 +310,11 @@ def _chunks(targets: int, operators: int) -> Iterator[slice]:
     return (slice(start, start + step) for start in range(0, targets, step))
 
 
-def _part(rates: _Rates, part: slice) -> _Rates:
-    return _Rates(*(getattr(rates, field.name)[part] for field in fields(_Rates)))
+def _part(rates: PeakRates, part: slice) -> PeakRates:
+    return PeakRates(*(getattr(rates, field.name)[part] for field in fields(PeakRates)))
 
 
-def _bounds(cost: Columns, rates: _Rates, estimate_ms: Floats) -> Floats:
+def _bounds(cost: Columns, rates: PeakRates, estimate_ms: Floats) -> Floats:
     """Return the bound in ms, [T], from whatever rates are known; NaN where none is."""
     used = cost.reduced_macs_by_code > 0
     compute: Floats = rates.bound_ms_per_mac[:, used] @ cost.reduced_macs_by_code[used]
@@ -306,7 +326,7 @@ def _bounds(cost: Columns, rates: _Rates, estimate_ms: Floats) -> Floats:
     return np.where(np.isnan(estimate_ms), bound, np.minimum(bound, estimate_ms))
 
 
-def _irreducible_bytes(cost: Columns, rates: _Rates) -> Floats:
+def _irreducible_bytes(cost: Columns, rates: PeakRates) -> Floats:
     """Return the least bytes that a run must bring to or from the chip, [T].
 
     Weights once, inputs and outputs once, all as narrow as the run may keep them, and never more
@@ -317,13 +337,13 @@ def _irreducible_bytes(cost: Columns, rates: _Rates) -> Floats:
     return np.minimum(weights + boundary, rates.bound_bytes_ratio @ cost.traffic_by_width)
 
 
-def _operator_bounds(cost: Columns, rates: _Rates) -> Floats:
+def _operator_bounds(cost: Columns, rates: PeakRates) -> Floats:
     """Return the bounds of operators' arithmetic on the first target, ms, [N]."""
     bounds: Floats = cost.reduced_macs * rates.bound_ms_per_mac[0][cost.code]
     return bounds
 
 
-def _memory_bytes(cost: Columns, rates: _Rates) -> Floats:
+def _memory_bytes(cost: Columns, rates: PeakRates) -> Floats:
     """Return weights and peak activations in the run's precision, [T]."""
     weights: Floats = rates.weight_ratio @ cost.weights_by_width
     activations: Floats = rates.activation_ratio @ cost.live_by_width

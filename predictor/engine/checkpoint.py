@@ -173,10 +173,21 @@ def _pair(values: object) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoadedCheckpoint:
-    """A checkpoint in memory, but for its ONNX files, whose checksums were verified."""
+    """A checkpoint in memory, but for its ONNX files, whose checksums were verified.
 
+    Attributes:
+        folder: that it was read from.
+        engine: its card.
+        estimate: the estimate.
+        estimate_checksum: SHA-256 of the estimate's file.
+        encoder: file of the network's part for graphs.
+        head: file of its part for targets.
+    """
+
+    folder: Path
     engine: EngineCard
     estimate: Estimate
+    estimate_checksum: str
     encoder: Path
     head: Path
 
@@ -193,7 +204,9 @@ def read_checkpoint(folder: Path) -> LoadedCheckpoint:
         _check_files(folder, data["files"])
         engine = EngineCard.from_json(data)
         estimate = read_estimate(folder / ESTIMATE)
-    return LoadedCheckpoint(engine, estimate, folder / ENCODER, folder / HEAD)
+    return LoadedCheckpoint(
+        folder, engine, estimate, data["files"][ESTIMATE], folder / ENCODER, folder / HEAD
+    )
 
 
 def read_card(folder: Path) -> EngineCard:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -24,11 +24,12 @@ from predictor.cost.engine import (
     TargetMeasurements,
     VariedTimes,
 )
-from predictor.cost.roofline import RooflineEngine
+from predictor.cost.roofline import RatedTargets, RooflineEngine
 from predictor.engine.checkpoint import read_checkpoint
 from predictor.engine.doubts import graph_doubts, rare_operators
 from predictor.engine.estimate import Estimate, TargetEstimates
 from predictor.engine.outputs import explanation
+from predictor.engine.prepared_targets import FEWEST, PreparedTargets, read_prepared
 from predictor.engine.targets import MeasuredState, TargetStates, bound_factor, operator_fit
 from predictor.engine.timed_work import TimedGraph, by_resource
 from predictor.engine.tuned import TunedNetwork
@@ -61,8 +62,9 @@ class CloserToMeEngine:
         self._checkpoint = read_checkpoint(folder)
         self._card = self._checkpoint.engine
         self._network = TunedNetwork(self._checkpoint)
-        self._roofline = RooflineEngine()
+        self._roofline = RooflineEngine(self._rated)
         # The same targets and graphs are asked about again and again.
+        self._prepared: IdentityCache[PreparedTargets | None] = IdentityCache(1)
         self._looked_up: IdentityCache[TargetStates] = IdentityCache(1)
         self._measured: IdentityCache[MeasuredState] = IdentityCache(_MOST_MEASURED)
         self._estimated: IdentityCache[TargetEstimates] = IdentityCache(1)
@@ -186,7 +188,7 @@ class CloserToMeEngine:
         predicted: Floats,
         places: Sequence[int],
         measured: Mapping[TargetId, TargetMeasurements] = NOTHING_MEASURED,
-    ) -> list[Explanation | None]:
+    ) -> Iterator[Explanation | None]:
         """Explain one graph on targets; see :class:`predictor.cost.engine.Engine`."""
         states = self._states(targets, measured)
         estimates = self._estimates(states, measured)
@@ -198,7 +200,7 @@ class CloserToMeEngine:
                 return self.explain(graph, targets[place], measured)
             return self._estimate.explanation(graph, estimates.at(place), float(predicted[place]))
 
-        return [explained(place) for place in places]
+        return map(explained, places)
 
     def varied(
         self,
@@ -257,13 +259,38 @@ class CloserToMeEngine:
     def _estimate(self) -> Estimate:
         return self._checkpoint.estimate
 
+    def _prepared_of(self, targets: Sequence[Target]) -> PreparedTargets | None:
+        """Return what is prepared of the shipped targets; None of others."""
+        if len(targets) < FEWEST:
+            return None
+        folder, checksum = self._checkpoint.folder, self._checkpoint.estimate_checksum
+        return self._prepared.get(
+            tuple(target.device for target in targets),
+            lambda: read_prepared(folder, checksum, targets),
+            tuple(target.configuration for target in targets),
+        )
+
+    def _rated(self, targets: Sequence[Target]) -> RatedTargets:
+        prepared = self._prepared_of(targets)
+        return RatedTargets.of(targets) if prepared is None else prepared.rated
+
+    def _states_of(self, targets: Sequence[Target]) -> TargetStates:
+        prepared = self._prepared_of(targets)
+        if prepared is not None:
+            return prepared.states
+        return TargetStates.of(targets, self._estimate.have_measured(targets))
+
+    def _estimates_of(self, targets: Sequence[Target]) -> TargetEstimates:
+        prepared = self._prepared_of(targets)
+        return self._estimate.of(targets) if prepared is None else prepared.estimates
+
     def _states(
         self, targets: Sequence[Target], measured: Mapping[TargetId, TargetMeasurements]
     ) -> TargetStates:
         """Return the states of targets with the user's measurements."""
         plain = self._looked_up.get(
             tuple(target.device for target in targets),
-            lambda: TargetStates.of(targets, self._estimate.have_measured(targets)),
+            lambda: self._states_of(targets),
             tuple(target.configuration for target in targets),
         )
         own = {
@@ -291,7 +318,7 @@ class CloserToMeEngine:
             return self._estimate.of(targets, own)
         return self._estimated.get(
             tuple(target.device for target in targets),
-            lambda: self._estimate.of(targets),
+            lambda: self._estimates_of(targets),
             tuple(target.configuration for target in targets),
         )
 
@@ -318,8 +345,8 @@ class CloserToMeEngine:
         """Return the doubts about a graph on each target, empty for none."""
         experience = self._card.experience
         rare = np.flatnonzero(rare_operators(graph.op_types, experience))
-        shares = self._estimate.shares(graph, estimates, rare)
-        of_graph = graph_doubts(graph, rare, shares, experience)
+        share = self._estimate.share(graph, estimates, rare)
+        of_graph = graph_doubts(graph, rare, share)
         both = zip(of_graph, estimates.doubts, strict=True)
         return ["; ".join(filter(None, each)) for each in both]
 

@@ -18,30 +18,23 @@ _UNCOUNTED: Final = OperatorFlag.UNKNOWN_TRIPS | OperatorFlag.UNKNOWN
 
 
 def graph_doubts(
-    graph: OperatorGraph,
-    places: NDArray[np.int64],
-    shares: NDArray[np.float64],
-    experience: Experience,
+    graph: OperatorGraph, rare: NDArray[np.int64], share: NDArray[np.float64]
 ) -> list[str]:
     """Return the doubts about a graph on each of T targets, empty where there are none.
 
     Args:
         graph: N operators.
-        places: int64 [R], those that run.
-        shares: float64 [R, T], their parts of the predicted latency.
-        experience: of the network.
+        rare: int64 [R], those that hardly any training network has.
+        share: float64 [T], their part of the predicted latency.
     """
-    types = [graph.op_types[place] for place in places.tolist()]
-    rare = rare_operators(types, experience)
     uncounted = bool(graph.has_flag(_UNCOUNTED).any())
     loops = "contains operators of unknown cost" if uncounted else ""
-    if not rare.any():
-        return [loops] * shares.shape[1]
-    names = sorted({t for t, is_rare in zip(types, rare.tolist(), strict=True) if is_rare})
+    if not len(rare):
+        return [loops] * len(share)
+    names = sorted({graph.op_types[place] for place in rare.tolist()})
     listed = ", ".join(names[:3]) + (" and others" if len(names) > 3 else "")
     where = f"of the time is in operators that hardly any training network has ({listed})"
-    parts = shares[rare].sum(axis=0).tolist()
-    doubts = [f"{percent(share)} {where}" if share > _MUCH else "" for share in parts]
+    doubts = [f"{percent(part)} {where}" if part > _MUCH else "" for part in share.tolist()]
     return ["; ".join(filter(None, (doubt, loops))) for doubt in doubts]
 
 

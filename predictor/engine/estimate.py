@@ -48,6 +48,7 @@ Floats = NDArray[np.float64]
 RATES: Final = ("matrix_rate", "unit_rate", "bandwidth", "launch")
 _MOST_GRAPHS: Final = 512
 _LEAST_MS: Final = 1e-12
+_BLOCK_CELLS: Final = 1 << 18  # operators x targets at a time
 _NONE: Final = np.empty(0, np.int64)
 # Nothing of the chip was measured; the chip was; the target was, in other networks; the user did.
 TRACKED: Final = ("unseen", "near", "measured", "probed")
@@ -287,21 +288,33 @@ class Estimate:
         deviation = np.sqrt((rows**2).sum(axis=1) + SHAPE.network**2)
         return GraphEstimates(latency, deviation, rows / deviation[:, None])
 
-    def shares(
+    def share(
         self, graph: OperatorGraph, targets: TargetEstimates, operators: NDArray[np.int64]
     ) -> Floats:
-        """Return the parts of the latency that some operators take, float64 [R, T]."""
+        """Return the part of the latency that R operators take together, float64 [T]."""
+        total = np.zeros(len(targets.targets))
         if not len(operators):
-            return np.empty((0, len(targets.targets)))
+            return total
+        parts = self._parts(graph, targets)
+        whole = (parts * targets.factors.reshape(parts.shape)).sum(axis=1)
+        # A block of operators at a time: all would need R x T numbers.
+        step = max(_BLOCK_CELLS // max(len(total), 1), 1)
+        for first in range(0, len(operators), step):
+            times = self._times(graph, targets, operators[first : first + step])
+            total += (times / np.maximum(whole, _LEAST_MS)).sum(axis=0)
+        return total
+
+    def _times(
+        self, graph: OperatorGraph, targets: TargetEstimates, operators: NDArray[np.int64]
+    ) -> Floats:
+        """Return the times of some operators before any overlap, ms, float64 [R, T]."""
         read = self._graph(graph)
         times = term_times(read.work.take(operators), targets.rates)  # [R, T, terms]
         times *= targets.factors[:, read.kinds[operators]].transpose(1, 0, 2)
         factors = self.operators.factors(read.states[operators], targets.contexts)  # [C, R, terms]
         times *= factors[targets.context].transpose(1, 0, 2)
-        parts = self._parts(graph, targets)
-        whole = (parts * targets.factors.reshape(parts.shape)).sum(axis=1)
-        shares: Floats = times.sum(axis=2) / np.maximum(whole, _LEAST_MS)
-        return shares
+        summed: Floats = times.sum(axis=2)
+        return summed
 
     def fitted(
         self,
@@ -495,7 +508,7 @@ class _ReadGraph:
 
     def by_context(self, operators: OperatorFactors, targets: TargetEstimates) -> Work:
         """Return the work by kind in each context of targets, arrays of [C, len(KINDS)]."""
-        factors = operators.factors(self.states, targets.contexts)  # [C, N, terms]
+        factors = operators.by_context(self.states, targets.contexts)  # C times [N, terms]
         works = [self.work.scaled(each).by_kind(self.kinds, len(KINDS)) for each in factors]
         return Work.stacked(works)
 

@@ -12,7 +12,7 @@ Reference:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -34,6 +34,8 @@ BOUND: Final = 2.0
 # other silicon is partly of theirs: half of it is worth most on silicon left out in inner folds.
 CAUTION: Final = 0.5
 GROUPS: Final = ("runtime", "kind", "class", "precision", "order", "maker")
+# States of operators in contexts at a time: the temporaries of so many stay in the cache.
+_BLOCK_CELLS: Final = 1 << 18
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,7 +50,7 @@ class Contexts:
     states: Floats
     trust: Floats
 
-    def take(self, places: NDArray[np.integer]) -> Contexts:
+    def take(self, places: NDArray[np.integer] | slice) -> Contexts:
         """Return some of them."""
         return Contexts(self.states[places], self.trust[places])
 
@@ -118,6 +120,16 @@ class OperatorFactors:
         logs = contexts.trust[:, None, None] * limit * np.tanh(logs / limit)
         factors: Floats = np.exp(logs)
         return factors
+
+    def by_context(self, states: Floats, contexts: Contexts) -> Iterator[Floats]:
+        """Yield the factors of N operators in each of C contexts, [N, len(TERMS)] each.
+
+        They are those of :meth:`factors` to the last bit. Contexts are taken in blocks: all at once
+        would need C x N x H numbers.
+        """
+        step = max(_BLOCK_CELLS // max(states.size, 1), 1)
+        for first in range(0, len(contexts.trust), step):
+            yield from self.factors(states, contexts.take(slice(first, first + step)))
 
     def fits(self) -> bool:
         """Return whether all parts have the shapes and the vocabulary of this program."""

@@ -12,6 +12,7 @@ A defect of ours ends the process with a traceback there; the parent reports it 
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sys
@@ -52,10 +53,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     memory_bytes, seconds = map(int, sys.argv[-2:] if arguments is None else arguments)
     answers = Answers()
     limit_memory(memory_bytes)
+    # Libraries stay until the end: the collector need not look at them, now or with each file.
+    gc.disable()
     import onnx.shape_inference  # noqa: F401, PLC0415  # warm: the first file does not wait for it
 
     import predictor.graph.ingest  # noqa: F401, PLC0415
 
+    gc.freeze()
+    gc.enable()
     answers.send(0, "progress", {"message": "ready"})
     for line in sys.stdin.buffer:
         set_alarm(seconds + _GRACE_S)

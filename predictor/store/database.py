@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
 
 import platformdirs
 
@@ -27,12 +26,10 @@ from predictor.store.copies import SIDE_FILES, write_copy
 from predictor.store.failures import REFUSALS, explained, has_code
 from predictor.store.reading import BUSY_TIMEOUT_MS, READ_ONLY_PLACE, connect_read_only
 from predictor.store.recognition import APPLICATION_ID, newer, refuse_foreign, refuse_foreign_file
+from predictor.store.tables import Tables
 
-if TYPE_CHECKING:
-    import sqlite_utils
+__all__ = ["Database", "Tables", "has_store", "open_database", "open_read_only", "store_path"]
 
-# In quotes, as sqlite-utils is loaded by the first step that uses it.
-Tables: TypeAlias = "sqlite_utils.Database"
 ENVIRONMENT_VARIABLE = "CTM_STORE"
 _RETRY_S = 0.005
 _PRIVATE_FILE = 0o600
@@ -53,13 +50,8 @@ class Database:
 
     @cached_property
     def tables(self) -> Tables:
-        """The tables; sqlite-utils takes 0.05 s to load, so it is loaded when they are used."""
-        import sqlite_utils  # noqa: PLC0415 - see the docstring
-
-        # Plugins of sqlite-utils that are installed on this machine have no business here.
-        return sqlite_utils.Database(
-            self.connection, recursive_triggers=False, execute_plugins=False
-        )
+        """The tables."""
+        return Tables(self.connection)
 
     @contextmanager
     def transaction(self) -> Iterator[Tables]:

@@ -40,12 +40,12 @@ _DOCUMENTS = {
 def info(database: Database) -> dict[str, object]:
     """Return path, size in bytes with the log, schema, journal and records of each table."""
     with database.reading() as db:
-        present = set(db.table_names())
+        present = set(db.library.table_names())
         return {
             "path": str(database.path),
             "size_bytes": _size_bytes(database),
             "schema": (migrations.applied_names(database.connection) or [""])[-1],
-            "journal": db.journal_mode,
+            "journal": db.library.journal_mode,
             "records": {
                 table: db.table(table).count if table in present else 0 for table in TABLES
             },

@@ -9,6 +9,14 @@ from dataclasses import dataclass
 from predictor.store.database import Database, Tables
 from predictor.store.values import text_in
 
+_IDENTITY = "fingerprint, path, size_bytes, modified_ns"
+_PUT_FILE = (
+    f"INSERT INTO model_files ({_IDENTITY}, seen_ns) VALUES (?, ?, ?, ?, ?)"  # noqa: S608 - our own words
+    f" ON CONFLICT ({_IDENTITY}) DO UPDATE SET seen_ns = excluded.seen_ns"
+)
+_FIND_FILE = f"SELECT id FROM model_files WHERE ({_IDENTITY}) = (?, ?, ?, ?)"  # noqa: S608 - as above
+_PUT_GRAPH = "INSERT OR IGNORE INTO models (fingerprint, graph, created_ns) VALUES (?, ?, ?)"
+
 
 @dataclass(frozen=True, slots=True)
 class StoredModel:
@@ -35,16 +43,9 @@ def put(db: Tables, model: StoredModel) -> int:
     The graph of a fingerprint is stored once, a file once for each path, size and time.
     """
     put_graph(db, model.fingerprint, model.graph)
-    identity = {
-        "fingerprint": model.fingerprint,
-        "path": text_in(model.path),
-        "size_bytes": model.size_bytes,
-        "modified_ns": model.modified_ns,
-    }
-    files, now_ns = db.table("model_files"), time.time_ns()
-    row_id: int = files.lookup(identity, {"seen_ns": now_ns})
-    # lookup writes seen_ns into a new row only.
-    files.update(row_id, {"seen_ns": now_ns})
+    identity = (model.fingerprint, text_in(model.path), model.size_bytes, model.modified_ns)
+    db.execute(_PUT_FILE, (*identity, time.time_ns()))
+    row_id: int = db.execute(_FIND_FILE, identity).fetchone()[0]
     return row_id
 
 
@@ -64,5 +65,4 @@ def graph_of(database: Database, fingerprint: str) -> bytes:
 
 def put_graph(db: Tables, fingerprint: str, graph: bytes) -> None:
     """Store the graph of a model of which no file is known; inside a transaction."""
-    row = {"fingerprint": fingerprint, "graph": graph, "created_ns": time.time_ns()}
-    db.table("models").insert(row, ignore=True)
+    db.execute(_PUT_GRAPH, (fingerprint, graph, time.time_ns()))

@@ -168,17 +168,20 @@ def purge(database: Database, before_ns: int) -> None:
 def _insert(db: Tables, rows: Iterable[tuple[str, int, NewPrediction]]) -> None:
     # Thousands of rows share a few targets.
     target = lru_cache(maxsize=None)(partial(targets.put, db))
-    db.table("predictions").insert_all(
-        {
-            "id": identity,
-            "created_ns": created_ns,
-            "target_id": target(new.prediction.device_id, new.prediction.configuration),
-            "file_id": new.file_id,
-            "settings_hash": new.settings_hash,
-            "settings": new.settings.to_json(),
-            **_COLUMNS.values(new.prediction),
-        }
-        for identity, created_ns, new in rows
+    db.insert(
+        "predictions",
+        (
+            {
+                "id": identity,
+                "created_ns": created_ns,
+                "target_id": target(new.prediction.device_id, new.prediction.configuration),
+                "file_id": new.file_id,
+                "settings_hash": new.settings_hash,
+                "settings": new.settings.to_json(),
+                **_COLUMNS.values(new.prediction),
+            }
+            for identity, created_ns, new in rows
+        ),
     )
 
 

@@ -135,7 +135,7 @@ def members(database: Database) -> dict[str, tuple[str, ...]]:
     """Return by signature id the ids of its measurements in order, of deleted signatures too."""
     ids: dict[str, list[str]] = {}
     with database.reading() as db:
-        for row in db.table("signature_measurements").rows_where(order_by="position"):
+        for row in db.query("SELECT * FROM signature_measurements ORDER BY position"):
             ids.setdefault(row["signature_id"], []).append(row["measurement_id"])
     return {identity: tuple(names) for identity, names in ids.items()}
 

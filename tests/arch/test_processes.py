@@ -41,13 +41,13 @@ def run_python(code: str, **environment: str) -> subprocess.CompletedProcess[str
     )
 
 
-def modules_after(code: str) -> set[str]:
-    """Return the top-level modules that a fresh process has loaded after ``code``."""
+def modules_after(code: str, *, whole: bool = False) -> set[str]:
+    """Return the top-level modules, or all, that a fresh process has loaded after ``code``."""
     ending = "; import sys, json; print(json.dumps(sorted(sys.modules)), file=sys.stderr)"
     done = run_python(code + ending)
     assert done.returncode == 0, done.stderr
     modules = json.loads(done.stderr.splitlines()[-1])
-    return {name.split(".")[0] for name in modules}
+    return {name if whole else name.split(".")[0] for name in modules}
 
 
 @pytest.mark.parametrize(
@@ -73,8 +73,43 @@ def test_a_prediction_leaves_onnx_to_the_worker_and_torch_to_training(tmp_path: 
 
     loaded = modules_after(f"from predictor.cli.program import main; assert main({command!r}) == 0")
 
-    assert "sqlite_utils" in loaded
+    assert "sqlite_utils" in loaded  # it makes the store
     assert loaded.isdisjoint({"torch", "onnx", "onnxruntime", "PySide6", "pyqtgraph", "google"})
+
+
+def test_a_prediction_imports_nothing_that_it_does_not_need(tmp_path: Path) -> None:
+    store = tmp_path / "store.db"
+    command = ["--quiet", "--store", str(store), "predict", str(SAMPLE), "--all", "--json"]
+    run = f"from predictor.cli.program import main; assert main({command!r}) == 0"
+    modules_after(run)
+
+    loaded = modules_after(run, whole=True)
+
+    assert "predictor.engine.prepared_targets" in loaded
+    unneeded = ("sqlite_utils", "predictor.language", "predictor.services.project", "psutil")
+    assert [name for name in loaded if name.startswith(unneeded)] == []
+
+
+def test_inspecting_a_model_loads_no_engine() -> None:
+    command = ["inspect", str(SAMPLE), "--quiet"]
+
+    loaded = modules_after(
+        f"from predictor.cli.program import main; assert main({command!r}) == 0", whole=True
+    )
+
+    assert "predictor.services.models.inspection" in loaded
+    assert [name for name in loaded if name.startswith("predictor.engine")] == []
+
+
+def test_the_reader_is_started_before_anything_else_is_loaded() -> None:
+    loaded = modules_after(
+        "import predictor.cli.program, predictor.services.models.reader", whole=True
+    )
+
+    assert "predictor.core.child_process" in loaded
+    assert loaded.isdisjoint(
+        {"predictor.core.records", "predictor.cli.parser", "argparse", "numpy"}
+    )
 
 
 def test_the_roofline_loads_no_network(tmp_path: Path) -> None:

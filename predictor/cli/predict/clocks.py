@@ -5,23 +5,16 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from predictor.core.errors import InputError
 from predictor.core.records import Prediction, Target
 from predictor.core.text import printable
 from predictor.services.models.inspection import Model
-from predictor.services.prediction.clocks import (
-    Clocked,
-    Clocks,
-    MeasuredAt,
-    asked_clocks,
-    at_clocks,
-    clock_model,
-    measured_at,
-    named_mode,
-)
 from predictor.services.prediction.predict import KnownTargets
+
+if TYPE_CHECKING:  # most commands ask for no clocks
+    from predictor.services.prediction.clocks import Clocked, Clocks, MeasuredAt
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +61,12 @@ class AskedClocks:
         """
         if not self:
             return ClockedRow(predictions)
+        from predictor.services.prediction.clocks import (  # noqa: PLC0415 - see above
+            at_clocks,
+            clock_model,
+            named_mode,
+        )
+
         row = ClockedRow(())
         moved: list[Prediction] = []
         for target, prediction, clocks in zip(targets, predictions, self.clocks, strict=True):
@@ -94,6 +93,11 @@ def asked_of(options: argparse.Namespace, targets: Sequence[Target], models: int
     """
     if not (options.mode or options.clock or options.measured_at):
         return AskedClocks()
+    from predictor.services.prediction.clocks import (  # noqa: PLC0415 - see above
+        asked_clocks,
+        measured_at,
+    )
+
     if options.command == "predict":
         _check_alone(options)
     if options.measured_at and models * len(targets) != 1:

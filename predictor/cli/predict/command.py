@@ -7,17 +7,14 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import closing
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from predictor.cli.catalogue import open_catalogue
 from predictor.cli.console import Console
 from predictor.cli.measured import given_latencies, measured_of
 from predictor.cli.model_text import dimension_lines
 from predictor.cli.predict.clocks import add_points, asked_of
-from predictor.cli.predict.sensitivity import add_sensitivity, sensitivities
-from predictor.cli.predict.text import fastest_text, model_text
 from predictor.cli.predicting import (
     BUDGET_MISSED,
     PredictionStore,
@@ -29,17 +26,18 @@ from predictor.core.errors import InputError
 from predictor.core.fields import PREDICTION_DOCUMENT, Kind
 from predictor.core.records import Prediction, Target
 from predictor.core.text import printable
-from predictor.core.verdict import budget_probability
-from predictor.services.devices.this_machine import THIS_MACHINE_ID
+from predictor.services.devices.catalogue import THIS_MACHINE_ID
 from predictor.services.models.inspection import Model
 from predictor.services.prediction.assumptions import assumptions
-from predictor.services.prediction.attention import operators_peak
-from predictor.services.prediction.node_data import write_node_data
 from predictor.services.prediction.predict import KnownTargets, OperatorTable, explain, predict
-from predictor.services.prediction.roofline import roofline_of, roofs_of
-from predictor.services.prediction.sensitivity import Sensitivity
-from predictor.services.prediction.timeline import pair_title, write_trace
-from predictor.services.report.request import labelled
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+    from predictor.services.prediction.sensitivity import Sensitivity
+
+# What an option or the text alone needs is imported with it: most commands of scripts want none.
+# ruff: noqa: PLC0415
 
 _MEASURE_THIS = (
     "What this machine's system does not tell is measured in 3 s: leave --no-measure out."
@@ -70,8 +68,14 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
             row = predict([model], targets, options.engine, own, signatures, devices)
             clocked = asked.predicted(options, model, targets, row, signatures)
             row = clocked.predictions
-            of_row = sensitivities(options, model, targets, row, signatures, own)
+            of_row: list[Sensitivity | None] = [None] * len(row)
+            if options.sensitivity:
+                from predictor.cli.predict.sensitivity import sensitivities
+
+                of_row = sensitivities(options, model, targets, row, signatures, own)
             if not options.json:
+                from predictor.cli.predict.text import model_text
+
                 text = model_text(options, model, targets, row, signatures, of_row)
                 text = "\n\n".join([text, *clocked.sentences])
                 console.result(("\n" if models else "") + text)
@@ -113,6 +117,9 @@ def _print_rest(
 ) -> None:
     """Print the part of the text that is about all models together."""
     if not options.json and options.budget_ms is not None and len(models) > 1:
+        from predictor.cli.predict.text import fastest_text
+        from predictor.services.report.request import labelled
+
         names = [each.label for each in labelled(models)]
         console.result("\n" + fastest_text(names, targets, predictions, options.budget_ms))
     unknown = any(p.device_id == THIS_MACHINE_ID and p.problem for p in predictions)
@@ -146,6 +153,9 @@ def _write_files(
     """Write the operators' times as the files that were asked for."""
     if options.node_data is None and options.trace is None:
         return
+    from predictor.services.prediction.node_data import write_node_data
+    from predictor.services.prediction.timeline import pair_title, write_trace
+
     table = explain(model, target, options.engine, signatures).scaled(prediction.scale)
     files: tuple[Path, ...] = ()
     if options.node_data is not None:
@@ -184,9 +194,14 @@ def _budget_code(predictions: Sequence[Prediction], budget_ms: float | None) -> 
     return BUDGET_MISSED if max(latencies) > budget_ms else 0
 
 
+def _plain(record: DataclassInstance) -> dict[str, object]:
+    """Return the fields of a record of plain values; asdict would copy each of them."""
+    return {name: getattr(record, name) for name in record.__dataclass_fields__}
+
+
 SCHEMA = "ctm-prediction/1"
 _WRITTEN: Mapping[Kind, Callable[[Any], object]] = {
-    Kind.CONFIGURATION: asdict,
+    Kind.CONFIGURATION: _plain,
     Kind.NAMES: list,
     Kind.REMARK: lambda words: words or None,
 }
@@ -215,6 +230,8 @@ def prediction_document(
         model, target = models[index // len(targets)], targets[index % len(targets)]
         entry = {**_entry(prediction), "notes": list(assumptions(model, prediction))}
         if options.budget_ms is not None:
+            from predictor.core.verdict import budget_probability
+
             entry["budget_probability"] = budget_probability(prediction, options.budget_ms)
         if options.operators:
             entry["operators"] = operator_entries(
@@ -222,6 +239,8 @@ def prediction_document(
             )
             entry["roofs"] = roof_entries(model, target)
         if options.sensitivity:
+            from predictor.cli.predict.sensitivity import add_sensitivity
+
             add_sensitivity(entry, moved[index])
         entries.append(entry)
     return {"schema": SCHEMA, "predictions": entries}
@@ -239,14 +258,18 @@ def operator_entries(
 
 def roof_entries(model: Model, target: Target) -> list[dict[str, object]]:
     """Return the roofs of a target; none where it does not run the configuration."""
+    from predictor.services.prediction.roofline import roofs_of
+
     try:
-        return [asdict(roof) for roof in roofs_of(model, target)]
+        return [_plain(roof) for roof in roofs_of(model, target)]
     except InputError:
         return []
 
 
 def _reached(model: Model, target: Target, table: OperatorTable) -> dict[str, Sequence[object]]:
     """Return the bytes and the intensity of operators in the run; null where not known."""
+    from predictor.services.prediction.roofline import roofline_of
+
     nothing: Sequence[object] = [None] * len(table.names)
     try:
         roofline = roofline_of(model, target, table)
@@ -264,7 +287,7 @@ def _entry(prediction: Prediction) -> dict[str, object]:
     sources = [
         {
             "device": each.device_id,
-            "configuration": asdict(each.configuration),
+            "configuration": _plain(each.configuration),
             "latency_ms": each.latency_ms,
         }
         for each in prediction.scaled_from
@@ -273,8 +296,8 @@ def _entry(prediction: Prediction) -> dict[str, object]:
     return {
         **entry,
         "scaled": {"factor": prediction.scale, "from": sources} if sources else None,
-        "memory": None if prediction.memory is None else asdict(prediction.memory),
-        "unsupported": None if refused is None else asdict(refused),
+        "memory": None if prediction.memory is None else _plain(prediction.memory),
+        "unsupported": None if refused is None else _plain(refused),
     }
 
 
@@ -309,6 +332,8 @@ def _operators(
 
 def _top_metrics(table: OperatorTable) -> dict[str, Sequence[object]]:
     """Return the metric that each operator attended to most; null without attention."""
+    from predictor.services.prediction.attention import operators_peak
+
     peak = operators_peak(table.attention)
     if peak is None or table.attention is None:
         nothing = [None] * len(table.names)

@@ -35,7 +35,7 @@ def sensitivities(
     """Return the sensitivity of each prediction of a model; None without a number of the engine.
 
     Args:
-        options: engine, and whether it was asked for.
+        options: the engine.
         model: the model.
         targets: the targets.
         predictions: one a target.
@@ -44,7 +44,7 @@ def sensitivities(
     """
     return [
         sensitivity_of(model, target, options.engine, signatures, own).scaled(prediction.scale)
-        if options.sensitivity and _is_predicted(prediction)
+        if _is_predicted(prediction)
         else None
         for target, prediction in zip(targets, predictions, strict=True)
     ]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import groupby
 from typing import Final
 
@@ -33,6 +34,7 @@ from predictor.services.prediction.tails import spread_of
 Floats = NDArray[np.float64]
 
 TIMES: Final = ("latency_ms", "low80_ms", "high80_ms", "bound_ms")
+_MOST_FOLLOWED: Final = 4  # targets whose modes are looked at one after the other
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,13 +162,18 @@ def _block(
         (each,) = of_table(table, 0, model, targets, signatures, [place])
         return _moved(each, moved_by.get(place, 1.0))
 
-    followed = _followed(model, options, table, signatures)
+    def followed(places: Sequence[int]) -> Iterator[ClockModel | None]:
+        return clock_models(model, targets, table.latency_ms[0], places, signatures)
+
+    @lru_cache(maxsize=_MOST_FOLLOWED)  # a model has numbers for each operator
+    def followed_at(place: int) -> ClockModel | None:
+        return next(followed([place]))
 
     def prediction(place: int) -> Prediction:
         if place < len(targets):
             return usual(place)
         mode = options.modes[place - len(targets)]
-        target, model_of = targets[mode.target], followed.get(mode.target)
+        target, model_of = targets[mode.target], followed_at(mode.target)
         record = usual(mode.target)
         if model_of is None or record.latency_ms is None:
             return record
@@ -184,21 +191,23 @@ def _block(
     )
 
 
-def _followed(
-    model: Model, options: Options, table: PredictionTable, signatures: KnownTargets
-) -> dict[int, ClockModel | None]:
-    """Return how the model follows the clocks of the targets with modes, by their places."""
-    places = sorted({mode.target for mode in options.modes})
-    predicted = table.latency_ms[0]
-    models = clock_models(model, options.targets, predicted, places, signatures)
-    return dict(zip(places, models, strict=True))
+def _in_modes(
+    times: Floats,
+    options: Options,
+    followed: Callable[[Sequence[int]], Iterator[ClockModel | None]],
+) -> Floats:
+    """Return the times of the targets in their modes, [4, M].
 
-
-def _in_modes(times: Floats, options: Options, followed: Mapping[int, ClockModel | None]) -> Floats:
-    """Return the times of the targets in their modes, [4, M]."""
+    Args:
+        times: float64 [4, T], at the usual clocks.
+        options: the options; the modes of a target stand side by side.
+        followed: yields how the model follows the clocks of targets, by their places.
+    """
     parts = [np.empty((4, 0))]
-    for place, modes in groupby(options.modes, lambda mode: mode.target):
-        target, model = options.targets[place], followed[place]
+    places = list(dict.fromkeys(mode.target for mode in options.modes))
+    of_modes = groupby(options.modes, lambda mode: mode.target)
+    for (place, modes), model in zip(of_modes, followed(places), strict=True):
+        target = options.targets[place]
         points = [clocks_of(target.device, mode.point) for mode in modes]
         parts.append(
             np.full((4, len(points)), np.nan)

@@ -14,8 +14,6 @@ from predictor.core.files import is_there
 from predictor.core.records import Device
 from predictor.devices.catalogue import THIS_ID, THIS_MACHINE_ID, shipped_devices
 from predictor.devices.schema import read_device
-from predictor.services.devices.this_machine import describe_this_machine
-from predictor.services.devices.user_devices import with_unused_ids
 
 # A cross-section from a board to a server card, one that many engineers can relate to per class.
 DEFAULT_DEVICE_IDS: Final = (
@@ -29,6 +27,15 @@ DEFAULT_DEVICE_IDS: Final = (
     "a100-pcie-40gb",
 )
 
+__all__ = [
+    "DEFAULT_DEVICE_IDS",
+    "THIS_MACHINE_ID",
+    "Catalogue",
+    "ThisMachine",
+    "load_catalogue",
+    "means_this_machine",
+]
+
 _LISTED = 8
 _SUGGESTED = 3
 # difflib's own default refuses "a100x" for "a100-pcie-40gb"; a suggestion costs nothing.
@@ -40,7 +47,13 @@ ThisMachine = Callable[[Device | None], Device]
 
 def _as_kept(own: Device | None) -> Device:
     """Return this machine as the user keeps it, else as its system states it."""
-    return own or describe_this_machine()
+    if own is not None:
+        return own
+    from predictor.services.devices.this_machine import (  # noqa: PLC0415 - most starts need none
+        describe_this_machine,
+    )
+
+    return describe_this_machine()
 
 
 class Catalogue:
@@ -123,6 +136,10 @@ class Catalogue:
 
         That happens when a later version ships a device under the id of one of the user's.
         """
+        from predictor.services.devices.user_devices import (  # noqa: PLC0415 - as above
+            with_unused_ids,
+        )
+
         return Catalogue((*self.devices, *with_unused_ids(more, self.by_id)))
 
     def search(self, words: str) -> tuple[Device, ...]:

@@ -9,21 +9,16 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from predictor import __version__
 from predictor.core.documents import PredictionSettings
 from predictor.core.errors import CtmError, HostError
 from predictor.core.records import Measurement, Prediction
 from predictor.graph.model import Model
-from predictor.services.devices.user_devices import UserDevices
-from predictor.services.generation.token_rates import TokenRates
-from predictor.services.history.past_predictions import PastPredictions
-from predictor.services.project.projects import Projects
-from predictor.services.signatures.own import OwnSignatures, read_own_signatures
-from predictor.services.signatures.stored import Signatures
 from predictor.store import measurements as measurement_records
 from predictor.store import models as model_records
 from predictor.store import predictions as prediction_records
@@ -32,6 +27,14 @@ from predictor.store.database import Database, Tables, open_database
 from predictor.store.failures import REFUSALS
 from predictor.store.models import StoredModel
 from predictor.store.predictions import NewPrediction, StoredPrediction
+
+if TYPE_CHECKING:  # a command that stores predictions waits for none of them
+    from predictor.services.devices.user_devices import UserDevices
+    from predictor.services.generation.token_rates import TokenRates
+    from predictor.services.history.past_predictions import PastPredictions
+    from predictor.services.project.projects import Projects
+    from predictor.services.signatures.own import OwnSignatures
+    from predictor.services.signatures.stored import Signatures
 
 __all__ = ["History", "Recorded", "StoredPrediction", "open_history"]
 
@@ -49,22 +52,48 @@ class History:
 
     Args:
         database: opened on this thread; closed with the history.
-
-    Attributes:
-        devices: the devices that the user described.
-        past: the stored predictions, and the user's measurements of them.
-        projects: files that take all this to another store.
-        signatures: of targets, with their measurements.
-        token_rates: of language models.
     """
+
+    # Each subject is imported where it is first used.
+    # ruff: noqa: PLC0415
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self.devices = UserDevices(database)
-        self.past = PastPredictions(database)
-        self.projects = Projects(database)
-        self.signatures = Signatures(database)
-        self.token_rates = TokenRates(database)
+
+    @cached_property
+    def devices(self) -> UserDevices:
+        """The devices that the user described."""
+        from predictor.services.devices.user_devices import UserDevices
+
+        return UserDevices(self._database)
+
+    @cached_property
+    def past(self) -> PastPredictions:
+        """The stored predictions, and the user's measurements of them."""
+        from predictor.services.history.past_predictions import PastPredictions
+
+        return PastPredictions(self._database)
+
+    @cached_property
+    def projects(self) -> Projects:
+        """Files that take all this to another store."""
+        from predictor.services.project.projects import Projects
+
+        return Projects(self._database)
+
+    @cached_property
+    def signatures(self) -> Signatures:
+        """Of targets, with their measurements."""
+        from predictor.services.signatures.stored import Signatures
+
+        return Signatures(self._database)
+
+    @cached_property
+    def token_rates(self) -> TokenRates:
+        """Of language models."""
+        from predictor.services.generation.token_rates import TokenRates
+
+        return TokenRates(self._database)
 
     def record(self, models: Sequence[Model], predictions: Sequence[Prediction]) -> Recorded:
         """Store predictions and the models that they are about.
@@ -135,6 +164,8 @@ class History:
 
     def own_signatures(self) -> OwnSignatures:
         """Return the user's measurements of targets, as engines take them."""
+        from predictor.services.signatures.own import read_own_signatures
+
         return read_own_signatures(self._database)
 
     def close(self) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 import os
-import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,11 +24,15 @@ from predictor.core.progress import CancelToken
 from predictor.graph.model import Model
 from predictor.graph.worker import main as worker_main
 from predictor.graph.worker import out_of_memory
+from predictor.services.models.reader import (
+    MOST_BYTES,
+    MOST_SECONDS,
+    WORKER_FLAG,
+    reader_command,
+    take_ahead,
+)
 
-__all__ = ["IngestionLimits", "IngestionWorker", "Model"]
-
-WORKER_FLAG = "--ingestion-worker"
-"""First argument of a frozen program that is to be the worker: see ``serve_if_worker``."""
+__all__ = ["WORKER_FLAG", "IngestionLimits", "IngestionWorker", "Model", "serve_if_worker"]
 
 _POLL_S = 0.05  # how late a cancel, the clock or the memory is noticed
 _WATCH_AFTER_S = 0.5  # psutil is not loaded for files that are read sooner
@@ -45,8 +47,8 @@ class IngestionLimits:
         memory_bytes: address space of the child on Linux, and its resident memory on every system.
     """
 
-    seconds: float = 60.0
-    memory_bytes: int = 4 * 2**30
+    seconds: float = MOST_SECONDS
+    memory_bytes: int = MOST_BYTES
 
 
 class IngestionWorker:
@@ -65,9 +67,11 @@ class IngestionWorker:
         self, limits: IngestionLimits | None = None, command: Sequence[str] | None = None
     ) -> None:
         self._limits = limits or IngestionLimits()
-        self._command = list(command) if command else worker_command(self._limits)
+        usual = reader_command(self._limits.memory_bytes, self._limits.seconds)
+        self._command = list(command) if command else usual
         self._turn = threading.Lock()
-        self._child: ChildProcess | None = None
+        # One that was started ahead has the usual command line.
+        self._child = take_ahead() if self._command == reader_command() else None
         self._closed = False
         self._requests = 0
 
@@ -215,15 +219,6 @@ class IngestionWorker:
         # Resident memory too: only Linux enforces the limit of the address space.
         if elapsed_s > _WATCH_AFTER_S and child.resident_bytes() > self._limits.memory_bytes:
             raise out_of_memory(path, self._limits.memory_bytes)
-
-
-def worker_command(limits: IngestionLimits) -> list[str]:
-    """Return the command line of the ingestion worker, also in a frozen program."""
-    numbers = [str(limits.memory_bytes), str(math.ceil(limits.seconds))]
-    if getattr(sys, "frozen", False):
-        return [sys.executable, WORKER_FLAG, *numbers]
-    # -P: modules in the folder that the child is started in are not imported.
-    return [sys.executable, "-P", "-X", "utf8", "-m", "predictor.graph.worker", *numbers]
 
 
 def serve_if_worker(arguments: Sequence[str]) -> int | None:

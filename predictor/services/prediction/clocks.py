@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -166,13 +166,11 @@ def clock_models(
     predicted: Floats,
     places: Sequence[int],
     measured: KnownTargets,
-) -> list[ClockModel | None]:
-    """Return :func:`clock_model` on targets; arguments and result as of :func:`explained`."""
+) -> Iterator[ClockModel | None]:
+    """Yield :func:`clock_model` on targets; arguments and result as of :func:`explained`."""
     parts = explained(model, targets, predicted, places, measured)
-    return [
-        None if each is None else _clock_model(targets[place], each)
-        for each, place in zip(parts, places, strict=True)
-    ]
+    for each, place in zip(parts, places, strict=True):
+        yield None if each is None else _clock_model(targets[place], each)
 
 
 def _clock_model(target: Target, parts: OperatorTable | Explanation) -> ClockModel:

@@ -6,14 +6,16 @@ import logging
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from predictor.core.errors import InputError
 from predictor.core.records import Configuration, Device, Target
 from predictor.core.resources import resources_dir
 from predictor.cost.engine import Engine
 from predictor.cost.roofline import RooflineEngine
-from predictor.engine.closertome import CloserToMeEngine
+
+if TYPE_CHECKING:
+    from predictor.engine.closertome import CloserToMeEngine
 
 CLOSERTOME: Final = "closertome"
 ROOFLINE: Final = "roofline"
@@ -91,4 +93,7 @@ def _usual() -> Engine:
 
 @cache
 def _learned() -> CloserToMeEngine:
+    # What reads models and predicts nothing does not wait for it.
+    from predictor.engine.closertome import CloserToMeEngine  # noqa: PLC0415
+
     return CloserToMeEngine(checkpoint_folder())

@@ -312,8 +312,8 @@ def explained(
     predicted: NDArray[np.float64],
     places: Sequence[int],
     measured: KnownTargets,
-) -> list[Explanation | None]:
-    """Return the parts of one model's time as :func:`explain` does; None without a number.
+) -> Iterator[Explanation | None]:
+    """Yield the parts of one model's time as :func:`explain` does; None without a number.
 
     Args:
         model: N operators.
@@ -323,10 +323,8 @@ def explained(
         measured: measurements of targets that it was given, none of the model's.
     """
     explanations = open_engine().explained(model.graph, targets, predicted, places, measured)
-    return [
-        None if each is None else _bounded(each, model.graph, targets[place])
-        for each, place in zip(explanations, places, strict=True)
-    ]
+    for each, place in zip(explanations, places, strict=True):
+        yield None if each is None else _bounded(each, model.graph, targets[place])
 
 
 def _bounded(explanation: Explanation, graph: OperatorGraph, target: Target) -> Explanation:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from predictor.engine.checkpoint import Experience
-from predictor.engine.doubts import graph_doubts
+from predictor.engine.doubts import graph_doubts, rare_operators
 from predictor.graph.operator_graph import OperatorGraph
 from tests.unit.cost.graphs import UNKNOWN, Op, make_graph
 
@@ -30,7 +30,8 @@ def network(*types: str, flags: int = 0) -> OperatorGraph:
 
 
 def doubts(graph: OperatorGraph, *shares: float) -> list[str]:
-    return graph_doubts(graph, np.arange(len(graph)), np.array([shares]).T, EXPERIENCE)
+    rare = np.flatnonzero(rare_operators(graph.op_types, EXPERIENCE))
+    return graph_doubts(graph, rare, np.array([sum(shares[place] for place in rare.tolist())]))
 
 
 def test_operators_that_it_knows_raise_no_doubt() -> None:
@@ -46,9 +47,7 @@ def test_much_time_in_operators_that_hardly_any_network_has() -> None:
 
 
 def test_little_time_in_them_is_no_doubt_and_each_target_is_asked_apart() -> None:
-    shares = np.array([[0.9, 0.5], [0.1, 0.5]])
-
-    found = graph_doubts(network("Conv", "Einsum"), np.arange(2), shares, EXPERIENCE)
+    found = graph_doubts(network("Conv", "Einsum"), np.array([1]), np.array([0.1, 0.5]))
 
     assert found[0] == ""
     assert found[1].startswith("50 % of the time")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -15,9 +16,11 @@ from predictor.calibration.evidence import Evidence
 from predictor.calibration.target_fit import PARTS, TargetFit
 from predictor.core.metrics import Family
 from predictor.core.records import Basis, Configuration, Device, Precision, Target
-from predictor.cost.engine import TargetMeasurements
+from predictor.cost.engine import PredictionTable, TargetMeasurements
 from predictor.cost.operator_kinds import KIND, kinds_of
 from predictor.cost.physics import TERMS
+from predictor.engine import estimate as estimate_module
+from predictor.engine import operator_factors
 from predictor.engine.checkpoint import ESTIMATE
 from predictor.engine.estimate import RATES, Estimate, TargetEstimates
 from predictor.engine.estimate_file import read_estimate
@@ -164,7 +167,7 @@ def test_the_latency_is_the_sum_of_the_times_of_the_operators(graph: OperatorGra
 
 @unhurried
 @given(graphs(), st.data())
-def test_shares_are_parts_of_the_latency(graph: OperatorGraph, data: st.DataObject) -> None:
+def test_a_share_is_a_part_of_the_latency(graph: OperatorGraph, data: st.DataObject) -> None:
     estimate = replace(small_estimate(), operators=random_factors())
     estimates = estimate.of([TARGET])
     parts = estimate.operator_ms(graph, estimates).sum(axis=1)
@@ -172,12 +175,46 @@ def test_shares_are_parts_of_the_latency(graph: OperatorGraph, data: st.DataObje
     places = st.lists(st.integers(0, len(graph) - 1), unique=True)
     chosen = np.array(data.draw(places), np.int64)
 
-    shares = estimate.shares(graph, estimates, chosen)
+    share = estimate.share(graph, estimates, chosen)
 
-    assert shares.shape == (len(chosen), 1)
-    assert shares[:, 0] == pytest.approx(parts[chosen] / parts.sum(), rel=1e-6)
-    every = estimate.shares(graph, estimates, np.arange(len(graph)))
-    assert every.sum() == pytest.approx(1.0)
+    assert share.shape == (1,)
+    assert share[0] == pytest.approx(parts[chosen].sum() / parts.sum(), rel=1e-6)
+    assert estimate.share(graph, estimates, np.arange(len(graph)))[0] == pytest.approx(1.0)
+
+
+def test_blocks_do_not_change_a_bit_of_a_prediction(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The usual block of states holds dozens of contexts of this graph, the small ones one each."""
+    targets = every_target()[:: len(every_target()) // 40]
+    graph = samples()["mobilenetv2-1.0-224"]
+    rare = replace(graph, op_types=("Mystery",) * len(graph))
+
+    def tables() -> list[PredictionTable]:
+        # Copies: what an engine knows of a graph it does not compute again.
+        return [shipped_engine().predict([replace(g)], targets, {}) for g in (graph, rare)]
+
+    usual = tables()
+    monkeypatch.setattr(operator_factors, "_BLOCK_CELLS", 1)
+    monkeypatch.setattr(estimate_module, "_BLOCK_CELLS", 1)
+    for before, after in zip(usual, tables(), strict=True):
+        assert before.out_of_distribution == after.out_of_distribution
+        for name in ("latency_ms", "low95_ms", "high80_ms", "shared_error"):
+            assert getattr(before, name).tobytes() == getattr(after, name).tobytes()
+
+
+def test_factors_of_a_large_graph_are_never_all_in_memory() -> None:
+    """20 000 operators with 64 states each in some 80 contexts would be 400 MB."""
+    graph = make_graph([Op(macs=10**6, read=10**4)] * 20_000)
+    engine = shipped_engine()
+    engine.predict([make_graph([Op(macs=1)])], every_target(), {})
+
+    tracemalloc.start()
+    try:
+        engine.predict([graph], every_target(), {})
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert peak < 80e6
 
 
 def test_targets_are_estimated_alone_as_together() -> None:

@@ -14,6 +14,7 @@ from predictor.core.metrics import Family
 from predictor.core.records import Precision, Target
 from predictor.cost.operator_kinds import KINDS, kinds_of
 from predictor.cost.physics import TERMS
+from predictor.engine import operator_factors
 from predictor.engine.operator_factors import BOUND, GROUPS, Contexts, OperatorFactors
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.graph.scaling import at_batch
@@ -195,6 +196,22 @@ def test_operators_meet_targets_one_by_one(graph: OperatorGraph, seed: int) -> N
     _, contexts = network.contexts([NCNN], np.ones(1))
     of_some = network.factors(states_of(network, graph)[some], contexts)
     assert of_some[0] == pytest.approx(together[1][some])
+
+
+@unhurried
+@given(graphs(), st.integers(0, 99), st.integers(1, 2000))
+def test_blocks_of_contexts_have_the_bits_of_all_at_once(
+    graph: OperatorGraph, seed: int, cells: int
+) -> None:
+    network, states = random_factors(seed), states_of(random_factors(seed), graph)
+    _, contexts = network.contexts([PYTORCH, NCNN, OTHER] * 2, np.linspace(0.0, 1.0, 6))
+    together = network.factors(states, contexts)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(operator_factors, "_BLOCK_CELLS", cells)
+        blocks = list(network.by_context(states, contexts))
+
+    assert [each.tobytes() for each in blocks] == [each.tobytes() for each in together]
 
 
 @unhurried

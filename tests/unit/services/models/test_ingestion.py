@@ -13,7 +13,7 @@ import pytest
 
 from predictor.core.errors import CancelledError, HostError, InputError
 from predictor.core.progress import CancelToken
-from predictor.services.models.ingestion import IngestionLimits, IngestionWorker, worker_command
+from predictor.services.models.ingestion import IngestionLimits, IngestionWorker
 
 PRELUDE = """
 import json, os, sys, time
@@ -222,9 +222,3 @@ def test_close_ends_the_child():
     worker.close()
     worker.close()
     assert process.returncode is not None
-
-
-def test_a_frozen_program_calls_itself(monkeypatch):
-    monkeypatch.setattr(sys, "frozen", True, raising=False)
-    command = worker_command(IngestionLimits(seconds=1.5, memory_bytes=10))
-    assert command == [sys.executable, "--ingestion-worker", "10", "2"]

@@ -20,10 +20,11 @@ from predictor.core.progress import CancelToken, Progress
 from predictor.core.records import Configuration, Device, Target
 from predictor.core.resources import resources_dir
 from predictor.cost.physics import Work, rates_of, term_times
-from predictor.engine.checkpoint import ESTIMATE, read_checkpoint
+from predictor.engine.checkpoint import ESTIMATE, checksum, read_checkpoint
 from predictor.engine.closertome import CloserToMeEngine
 from predictor.engine.estimate import Estimate
 from predictor.engine.estimate_file import read_estimate, write_estimate
+from predictor.engine.prepared_targets import PREPARED, read_prepared
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.research.corpus.packing import GraphPacker
 from predictor.research.evaluation.judge import training
@@ -31,6 +32,8 @@ from predictor.research.evaluation.judge.asked import Answers
 from predictor.research.evaluation.judge.estimate import SCALES, EstimateEngine
 from predictor.research.evaluation.judge.judged import Judged
 from predictor.research.evaluation.judge.training import ENGINE_NAME, train_estimate
+from predictor.services.devices.catalogue import load_catalogue
+from predictor.services.prediction.predict import resolve_targets
 from tests.unit.cost.graphs import Op, make_graph
 from tests.unit.research.corpus.small_corpus import write_data
 from tests.unit.research.evaluation.judge.hand_made import Row, judged
@@ -454,7 +457,9 @@ def test_train_writes_an_estimate_into_the_checkpoint(
 
     assert f"Written: {checkpoint}" in capsys.readouterr().err
     changed = {p.name for p in checkpoint.iterdir() if p.read_bytes() != before[p.name]}
-    assert changed == {ESTIMATE, "engine.json"}
+    assert changed == {ESTIMATE, PREPARED, "engine.json"}
+    targets = resolve_targets(load_catalogue().devices)
+    assert read_prepared(checkpoint, checksum(checkpoint / ESTIMATE), targets) is not None
     read = read_checkpoint(checkpoint)
     assert read.engine.name == ENGINE_NAME
     assert read.estimate is not None
@@ -462,6 +467,35 @@ def test_train_writes_an_estimate_into_the_checkpoint(
     table = CloserToMeEngine(checkpoint).predict([GRAPHS[0]], [target(0, 0)], {})
     assert np.isfinite(table.latency_ms).all()
     assert table.engine == ENGINE_NAME
+
+
+def test_the_targets_alone_are_written_anew(
+    checkpoint: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As after a change of the catalogue, without any data."""
+    before = {path.name: path.read_bytes() for path in checkpoint.iterdir()}
+    (checkpoint / PREPARED).unlink()
+
+    assert main(["train", "--targets-only", "--out", str(checkpoint)]) == 0
+
+    assert f"Written: {checkpoint / PREPARED}" in capsys.readouterr().err
+    assert {path.name for path in checkpoint.iterdir()} == before.keys()
+    targets = resolve_targets(load_catalogue().devices)
+    assert read_prepared(checkpoint, checksum(checkpoint / ESTIMATE), targets) is not None
+    assert all(
+        (checkpoint / name).read_bytes() == content
+        for name, content in before.items()
+        if name != PREPARED
+    )
+
+
+def test_targets_need_an_estimate_and_training_needs_data(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["train", "--targets-only", "--out", str(tmp_path)]) == 2
+    assert "no whole estimate" in capsys.readouterr().err
+    assert main(["train", "--out", str(tmp_path)]) == 2
+    assert "--data" in capsys.readouterr().err
 
 
 def test_a_kill_while_it_is_written_leaves_the_old_checkpoint(

@@ -1,0 +1,206 @@
+"""What the engine knows of the shipped targets before any graph, prepared in a file.
+
+To look 600 devices up takes longer than to predict a network on them, and the result is the same at
+each start. The file is read where all of these targets are asked about together, as they were when
+it was written; the numbers are then those that the look-up would give, to the last bit. Its key
+names the estimate, the facts of the devices and the architectures that it was made from: where one
+of them is another, the file is passed over.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import zipfile
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predictor.core.files import replaced, sync
+from predictor.core.records import Basis, Cluster, Configuration, Device, Target
+from predictor.cost.physics import Rates
+from predictor.cost.roofline import PeakRates, RatedTargets
+from predictor.devices.architectures import architectures_dir
+from predictor.engine.checkpoint import ESTIMATE, checksum
+from predictor.engine.estimate import Estimate, TargetEstimates, published_form
+from predictor.engine.estimate_file import read_estimate
+from predictor.engine.operator_factors import Contexts
+from predictor.engine.targets import TargetStates
+
+PREPARED: Final = "targets.npz"
+FORMAT: Final = "ctm-targets/1"
+# Fewer are looked up in less time than the file takes to be read.
+FEWEST: Final = 100
+_OF_TARGETS: Final = ("usual", "factors", "ahead", "context", "variance", "unknown", "wide")
+_OF_CLUSTER: Final = tuple(field.name for field in fields(Cluster))
+_DAMAGED: Final = (OSError, LookupError, TypeError, ValueError, EOFError, zlib.error)
+_LOG = logging.getLogger(__name__)
+
+_Arrays = Mapping[str, NDArray[Any]]
+_Record = TypeVar("_Record", Rates, PeakRates, Contexts)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PreparedTargets:
+    """What is known of T targets before any graph and without the user's measurements.
+
+    Attributes:
+        states: whether they can be predicted, and on which basis.
+        estimates: of the estimate.
+        rated: of the roofline.
+    """
+
+    states: TargetStates
+    estimates: TargetEstimates
+    rated: RatedTargets
+
+    @classmethod
+    def of(cls, estimate: Estimate, targets: Sequence[Target]) -> PreparedTargets:
+        """Look T targets up."""
+        return cls(
+            TargetStates.of(targets, estimate.have_measured(targets)),
+            estimate.of(targets),
+            RatedTargets.of(targets),
+        )
+
+
+def write_prepared(folder: Path, targets: Sequence[Target]) -> None:
+    """Write the file of a checkpoint whose estimate is written.
+
+    Args:
+        folder: of the checkpoint.
+        targets: that are asked about together at most starts, in their order.
+
+    Raises:
+        OSError: a file cannot be read or written.
+        KeyError, TypeError, ValueError, zipfile.BadZipFile: the estimate is damaged.
+    """
+    known = PreparedTargets.of(read_estimate(folder / ESTIMATE), targets)
+    estimates, states, rated = known.estimates, known.states, known.rated
+    words = {
+        "key": key_of(checksum(folder / ESTIMATE), targets),
+        "evidence": list(estimates.evidence),
+        "doubts": list(estimates.doubts),
+        "basis": list(states.basis),
+        "problems": list(states.problems.items()),
+        "unrated": list(rated.problems.items()),
+    }
+    arrays = {
+        "words": np.frombuffer(json.dumps(words).encode(), np.uint8),
+        "columns": np.array(rated.columns, np.int32),
+        **{name: getattr(estimates, name) for name in _OF_TARGETS},
+        **_arrays(estimates.rates),
+        **_arrays(estimates.contexts),
+        **_arrays(rated.rates),
+    }
+    with replaced(folder / PREPARED) as written:
+        with written.open("wb") as file:
+            np.savez_compressed(file, **arrays)
+        sync(written)
+
+
+def read_prepared(folder: Path, estimate: str, targets: Sequence[Target]) -> PreparedTargets | None:
+    """Return what the file knows of targets; None where it is of others, or not whole.
+
+    Args:
+        folder: of the checkpoint.
+        estimate: SHA-256 of the estimate that is in use.
+        targets: T targets.
+    """
+    try:
+        # NumPy leaves a file open that is no archive, so it is opened here.
+        with (folder / PREPARED).open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+            words = json.loads(arrays["words"].tobytes())
+            if words["key"] != key_of(estimate, targets):
+                _LOG.info("%s is of other targets, or of another estimate", PREPARED)
+                return None
+            return _prepared(targets, words, arrays)
+    except FileNotFoundError:
+        return None
+    except (*_DAMAGED, zipfile.BadZipFile) as error:
+        # It saves time and nothing else.
+        _LOG.warning("%s is not read: %s", PREPARED, error)
+        return None
+
+
+def _prepared(
+    targets: Sequence[Target], words: Mapping[str, Any], arrays: _Arrays
+) -> PreparedTargets:
+    of_targets = {name: arrays[name] for name in _OF_TARGETS}
+    return PreparedTargets(
+        TargetStates(targets, [Basis(each) for each in words["basis"]], dict(words["problems"])),
+        TargetEstimates(
+            targets=[published_form(target) for target in targets],
+            rates=_record(Rates, arrays),
+            contexts=_record(Contexts, arrays),
+            fits={},
+            evidence=words["evidence"],
+            doubts=words["doubts"],
+            **of_targets,
+        ),
+        RatedTargets(
+            arrays["columns"].tolist(), _record(PeakRates, arrays), dict(words["unrated"])
+        ),
+    )
+
+
+def _arrays(record: Rates | PeakRates | Contexts) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a record by the name of its class and of its field."""
+    kind = type(record).__name__
+    return {f"{kind}.{each.name}": getattr(record, each.name) for each in fields(record)}
+
+
+def _record(kind: type[_Record], arrays: _Arrays) -> _Record:
+    return kind(*(arrays[f"{kind.__name__}.{each.name}"] for each in fields(kind)))
+
+
+def key_of(estimate: str, targets: Iterable[Target]) -> str:
+    """Return a checksum over all that is known of targets is computed from.
+
+    Args:
+        estimate: SHA-256 of the estimate's file.
+        targets: in their order.
+    """
+    facts = [FORMAT, estimate, _architectures()]
+    rows = [(_facts(target.device), _form(target.configuration)) for target in targets]
+    return hashlib.sha256(json.dumps([facts, rows]).encode()).hexdigest()
+
+
+def _facts(device: Device) -> tuple[object, ...]:
+    """Return all facts of a device but texts for people and its power modes."""
+    return (
+        device.id,
+        device.name,
+        device.vendor,
+        device.family,
+        device.system,
+        device.chip,
+        device.architecture,
+        device.instruction_sets,
+        dict(device.metrics),
+        [_form(each) for each in device.configurations],
+        [tuple(getattr(each, name) for name in _OF_CLUSTER) for each in device.clusters],
+        {name: (each.value, each.source) for name, each in device.measured.items()},
+    )
+
+
+@lru_cache(maxsize=512)  # the catalogue has two thousand, of some forty kinds
+def _form(configuration: Configuration) -> tuple[object, ...]:
+    c = configuration
+    return c.runtime, c.precision, c.threads, c.batch
+
+
+@lru_cache(maxsize=1)
+def _architectures() -> str:
+    """Return a checksum over the shipped tables of architectures."""
+    digest = hashlib.sha256()
+    for path in sorted(architectures_dir().glob("*.json")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()

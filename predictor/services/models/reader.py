@@ -1,0 +1,52 @@
+"""The process that reads model files: its command line, and one started ahead of its use.
+
+To import onnx takes it as long as a command takes for all of its own, so a command that will read a
+model starts it first of all. This module imports next to nothing for the same reason.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import Final
+
+from predictor.core.child_process import ChildProcess
+from predictor.core.errors import HostError
+
+WORKER_FLAG: Final = "--ingestion-worker"
+"""First argument of a frozen program that is to be the worker: see ``serve_if_worker``."""
+MOST_SECONDS: Final = 60.0
+"""That reading one file may take."""
+MOST_BYTES: Final = 4 * 2**30
+"""Of the process, while it reads one."""
+
+_ahead: list[ChildProcess] = []
+
+
+def reader_command(memory_bytes: int = MOST_BYTES, seconds: float = MOST_SECONDS) -> list[str]:
+    """Return the command line of the process, also in a frozen program."""
+    numbers = [str(memory_bytes), str(math.ceil(seconds))]
+    if getattr(sys, "frozen", False):
+        return [sys.executable, WORKER_FLAG, *numbers]
+    # -P: modules in the folder that the child is started in are not imported.
+    return [sys.executable, "-P", "-X", "utf8", "-m", "predictor.graph.worker", *numbers]
+
+
+def start_ahead() -> None:
+    """Start the process; :func:`take_ahead` hands it on."""
+    try:
+        _ahead.append(ChildProcess(reader_command()))
+    except HostError:
+        return  # the command that needs it will say so
+
+
+def take_ahead() -> ChildProcess | None:
+    """Return the process that was started, to the first who asks; None without one."""
+    return _ahead.pop() if _ahead else None
+
+
+def end_ahead() -> None:
+    """End the process that was started where nobody took it."""
+    child = take_ahead()
+    if child is not None:
+        child.kill()
