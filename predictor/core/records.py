@@ -19,6 +19,9 @@ from predictor.core.units import GIB
 
 T = TypeVar("T")
 
+FEW_CHIPS: Final = 5
+"""Fewer chips than this are no record of a class."""
+
 
 class Precision(StrEnum):
     """Arithmetic that a run uses; ``amp_*`` keeps FP32 weights and multiplies in half precision."""
@@ -365,6 +368,9 @@ class Prediction:
             list is known. Not stored either.
         spread: how far the slow runs lie over the P50; None where nothing tells it. Not stored
             either.
+        class_chips: kinds of silicon on which the estimate's record of this class (runtime x kind
+            of device) was checked while unseen; 0 where there is no record of the class; None for
+            engines that do not say. Not stored either.
     """
 
     model: str
@@ -395,6 +401,13 @@ class Prediction:
     memory: MemoryUse | None = field(default=None, compare=False)
     unsupported: Unsupported | None = field(default=None, compare=False)
     spread: Spread | None = field(default=None, compare=False)
+    class_chips: int | None = field(default=None, compare=False)
+
+    @property
+    def few_chips(self) -> bool:
+        """Whether a number from specs is of a class that was checked on fewer than 5 chips."""
+        is_from_specs = self.basis is Basis.ZERO_SHOT
+        return is_from_specs and self.class_chips is not None and self.class_chips < FEW_CHIPS
 
     @property
     def p90_ms(self) -> float | None:

@@ -27,6 +27,11 @@ def assumptions(model: Model, prediction: Prediction) -> tuple[str, ...]:
     return assumptions_of_each(model, [prediction])[0]
 
 
+def needs_quantising(model: Model, prediction: Prediction) -> bool:
+    """Whether a prediction is of an INT8 model that the user still has to make."""
+    return bool(assumptions(model, prediction))
+
+
 def assumptions_of_each(model: Model, predictions: Sequence[Prediction]) -> list[tuple[str, ...]]:
     """Return the assumptions of each prediction of a model."""
     if not any(map(_assumes, predictions)):

@@ -118,7 +118,7 @@ def _blocks(explained: Explained, request: ReportRequest) -> Iterator[Block]:
     yield pair_heading(explained.pair, request)
     yield Paragraph(time_sentence(table, chosen) + _of_prediction(explained.pair))
     if explained.sensitivity and explained.sensitivity.sentence:
-        yield Paragraph(f"What would change it: {explained.sensitivity.sentence}.")
+        yield Paragraph(explained.sensitivity.sentence)
     if chosen:
         yield table_of(operator_fields(explained.table, chosen), chosen)
 

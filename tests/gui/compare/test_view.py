@@ -321,7 +321,7 @@ def test_hovering_tells_details_as_plain_text(qtbot):
     show(view, [make_row("<b>x</b>", 10.0, model="<i>m</i>")])
     plot = view.chart.rows_plot
     assert plot.tooltip_at(QPointF(1.0, 5.0), False).startswith("<i>m</i> on <B>X</B>\nLatency")
-    assert plot.tooltip_at(QPointF(0.0, 5.0), True) == "<B>X</B>\nonnxruntime, fp32, 4 threads"
+    assert plot.tooltip_at(QPointF(0.0, 5.0), True) == "<B>X</B>\nonnxruntime fp32\n4 threads"
     assert plot.tooltip_at(QPointF(1.0, 500.0), False) == ""
     index = view.table.model().index(0, 0)
     assert view.table.tooltip_text(index).startswith("<i>m</i> on")
