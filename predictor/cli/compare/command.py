@@ -265,6 +265,7 @@ def _difference(model: Model, variants: Variants, place: int, target: int) -> di
         "device": prediction.device_id,
         "configuration": asdict(prediction.configuration),
         "latency_ms": prediction.latency_ms,
+        "lower_limit": prediction.is_lower_limit,
         "basis": prediction.basis,
         "signature": prediction.signature,
         "adaptation": prediction.adaptation,

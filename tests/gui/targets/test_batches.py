@@ -15,6 +15,7 @@ from ctm_gui.application import Application
 from ctm_gui.compare.answers import summary
 from ctm_gui.compare.columns import ComparisonColumns
 from ctm_gui.prediction.run import Comparison, target_names
+from ctm_gui.targets.ranking import ConfigurationRanking
 from ctm_gui.targets.variant_dialog import VariantDialog
 from ctm_gui.window.workspace import Workspace
 from predictor.core.errors import CtmError
@@ -170,7 +171,8 @@ def test_the_dialog_offers_a_batch_and_tells_who_cannot_run_it(
 ) -> None:
     owner = QWidget()
     qtbot.addWidget(owner)
-    dialog = VariantDialog(opened.selection, opened.shelf, gpu, owner)
+    ranking = ConfigurationRanking(opened.predictor, opened.shelf, opened.own)
+    dialog = VariantDialog(opened.selection, opened.shelf, ranking, gpu, owner)
     dialog.show()
     add = dialog.buttons.button(OK)
     assert [dialog.batch_box.itemText(i) for i in (0, 1, 4)] == ["model default", "1", "8"]
@@ -189,7 +191,7 @@ def test_the_dialog_offers_a_batch_and_tells_who_cannot_run_it(
 
     opened.open_paths([str(make_model("pinned.onnx", pinned=True))])
     settle(opened)
-    again = VariantDialog(opened.selection, opened.shelf, gpu, owner)
+    again = VariantDialog(opened.selection, opened.shelf, ranking, gpu, owner)
     again.batch_box.setEditText("8")
     qtbot.waitUntil(lambda: "pinned.onnx: it cannot run at batch 8" in again.problem.text())
     assert again.buttons.button(OK).isEnabled(), "the other one can"
