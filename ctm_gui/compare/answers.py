@@ -87,7 +87,7 @@ class _Answer:
         text = p50_text(self._prediction(best), self._words_unit)
         leads = f"{self._leads(best)} " if len(counted) > 1 else ""
         words = f"{self._name}: {leads}{text} on {self._place(best)}"
-        return "; ".join([words, *self._unchecked(best, counted)])
+        return "; ".join([words, *self._before(best, counted)])
 
     @property
     def _name(self) -> str:
@@ -104,23 +104,32 @@ class _Answer:
         return ordered
 
     def _leading(self, rows: list[int]) -> int:
-        """Return the first of the rows that may be named the fastest, else the first of all."""
-        return next((row for row in rows if is_rankable(self._prediction(row))), rows[0])
+        """Return the row that is named the fastest: one that runs the file as it is goes first.
+
+        One of a class that was checked on few chips is named only where there is no other.
+        """
+        rankable = [row for row in rows if is_rankable(self._prediction(row))] or rows
+        return next((row for row in rankable if not self.columns.rows[row].notes), rankable[0])
 
     def _leads(self, row: int) -> str:
         """Return the words before a row that leads: no fastest where its class is unchecked."""
         return self._shortest if is_rankable(self._prediction(row)) else "least"
 
-    def _unchecked(self, best: int, rows: list[int]) -> Iterator[str]:
-        """Yield the rows with less than the leading one that may not be named the fastest."""
+    def _before(self, best: int, rows: list[int]) -> Iterator[str]:
+        """Yield why rows with less than the leading one are not named the fastest."""
         latency_ms = self.columns.latency_ms
-        fewer = [row for row in rows if row != best and latency_ms[row] < latency_ms[best]]
+        less = [row for row in rows if latency_ms[row] < latency_ms[best]]
         if not is_rankable(self._prediction(best)):
             yield FEW_CHECKED
-        elif fewer:
-            also = f" and {len(fewer) - 1} more" if len(fewer) > 1 else ""
-            words = f"{p50_text(self._prediction(fewer[0]), self._words_unit)} on"
-            yield f"less, {words} {self._place(fewer[0])}{also}, but {FEW_CHECKED}"
+            return
+        # The place of one that needs a quantised model says so.
+        checked = [row for row in less if is_rankable(self._prediction(row))]
+        unchecked = [row for row in less if row not in checked]
+        for some, doubt in ((checked, ""), (unchecked, f", but {FEW_CHECKED}")):
+            if some:
+                also = f" and {len(some) - 1} more" if len(some) > 1 else ""
+                words = f"{p50_text(self._prediction(some[0]), self._words_unit)} on"
+                yield f"only {words} {self._place(some[0])}{also}{doubt}"
 
     def _nothing_counted(self) -> str:
         """Return why no latency of the model can be ranked."""
@@ -159,16 +168,7 @@ class _Answer:
         if rivals:
             also = f" and {len(rivals) - 1} more" if len(rivals) > 1 else ""
             parts.append(f"{self._place(rivals[0])}{also} may be faster: measure to be sure")
-        parts += [*self._unchecked(best, rows), *self._unquantised(best, others)]
-        return [*parts, *self._most_a_second(rows)]
-
-    def _unquantised(self, best: int, others: list[int]) -> Iterator[str]:
-        """Yield the fastest that runs the file as it is, where the fastest of all does not."""
-        as_is = [row for row in others if not self.columns.rows[row].notes]
-        if self.columns.rows[best].notes and as_is:
-            row = self._leading(as_is)
-            text = p50_text(self._prediction(row), self._words_unit)
-            yield f"as the file is, {text} on {self._place(row)}"
+        return [*parts, *self._before(best, rows), *self._most_a_second(rows)]
 
     def _against_budget(self, rows: list[int]) -> list[str]:
         assert self.budget_ms is not None  # noqa: S101 - sentence() asks only with a budget
@@ -181,12 +181,10 @@ class _Answer:
         elif not count:
             parts = [f"{of_targets} meets {budget}, nearest {self._with_chance(rows[0])}"]
         else:
-            verb, best = "meets" if count == 1 else "meet", self._leading(rows)
+            verb, best = "meets" if count == 1 else "meet", self._leading(rows[:count])
             leads = self._leads(best)
             parts = [f"{of_targets} {verb} {budget}, {leads} {self._with_chance(best)}"]
-            parts += self._unchecked(best, rows[:count])
-            within = [row for row in rows[:count] if row != best]
-            parts += self._unquantised(best, within)
+            parts += self._before(best, rows[:count])
             if len(self.columns.models) == 1 and count < len(rows):
                 parts.append(f"nearest miss {self._with_chance(rows[count])}")
         return [*parts, *self._most_a_second(rows), *self._to_measure(rows)]

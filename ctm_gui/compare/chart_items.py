@@ -123,7 +123,9 @@ def paint_diamond(painter: QPainter, centre: QPointF, half: float, theme: Theme)
     painter.drawPolygon([*corners, QPointF(x, y + half)])
 
 
-def paint_limit(painter: QPainter, limit: QPointF, side: int, colour: QColor) -> None:
+def paint_limit(
+    painter: QPainter, limit: QPointF, side: int, colour: QColor, length: float = LIMIT_PX
+) -> None:
     """Paint a limit: a stop at the value, and an arrow to the side that the truth lies on.
 
     Args:
@@ -131,8 +133,9 @@ def paint_limit(painter: QPainter, limit: QPointF, side: int, colour: QColor) ->
         limit: place of the value.
         side: 1 for the right, -1 for the left.
         colour: of both.
+        length: of the arrow.
     """
-    y, end = limit.y(), QPointF(limit.x() + side * LIMIT_PX, limit.y())
+    y, end = limit.y(), QPointF(limit.x() + side * length, limit.y())
     back = end.x() - side * DOT_PX
     painter.setPen(QPen(colour, 2.0))
     painter.drawLines(

@@ -144,7 +144,8 @@ class LegendAxis(PaintedAxis):
         def limit(swatch: QRectF) -> None:
             side = int(layout.limits.max()) or -1
             edge = swatch.left() if side > 0 else swatch.right()
-            paint_limit(painter, QPointF(edge, swatch.center().y()), side, QColor(theme.muted))
+            place = QPointF(edge, swatch.center().y())
+            paint_limit(painter, place, side, QColor(theme.muted), swatch.width())
 
         marks: list[tuple[str, Callable[[QRectF], None]]] = []
         if layout.over.any():

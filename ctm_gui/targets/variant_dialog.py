@@ -61,6 +61,7 @@ class VariantDialog(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle("Add a variant")
         self._selection, self._shelf, self._device = selection, shelf, device
+        self._listed: Ranked = ()
         # Typing a batch of 128 passes through 1 and 12.
         self._try_timer = QTimer(self, singleShot=True, interval=_TYPING_MS)
         self._make_fields()
@@ -144,7 +145,7 @@ class VariantDialog(QDialog):
         """List configurations; the current one stays so at its new place."""
         row = self.list.currentRow()
         current = self._listed[row].configuration if row >= 0 else None
-        self._listed = tuple(ranked)
+        self._listed = ranked
         with QSignalBlocker(self.list):
             self.list.clear()
             self.list.addItems([each.words for each in ranked])

@@ -284,7 +284,7 @@ def _fastest(
     options: argparse.Namespace, variants: Variants, target: int, *, related: bool
 ) -> dict[str, object]:
     row = variants.on_target(target)
-    index = fastest_within(row, options.budget_ms) if related else None
+    index = fastest_within(row, options.budget_ms)
     return {
         "device": variants.targets[target].device.id,
         "budget_ms": options.budget_ms,

@@ -15,7 +15,7 @@ from predictor.core.wording import configuration_text, p50_text, percent
 from predictor.services.models.inspection import Model
 from predictor.services.prediction.assumptions import assumptions
 from predictor.services.prediction.attention import operators_peak, token_label
-from predictor.services.prediction.fastest import fastest_sentence, rank
+from predictor.services.prediction.fastest import UNRELATED, fastest_sentence, rank
 from predictor.services.prediction.predict import KnownTargets, OperatorTable, explain
 from predictor.services.prediction.related import are_related
 from predictor.services.prediction.sensitivity import Sensitivity
@@ -77,6 +77,8 @@ def fastest_text(
         budget_ms: None for no budget.
     """
     related = are_related(models)
+    if not related and budget_ms is None:
+        return f"The models are {UNRELATED}."
     rows = [
         (
             shortened(target.device.name, NAME_COLUMNS),

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from predictor.core.records import OperatingPoint, Prediction, Target
 from predictor.core.run_facts import MEDIAN
 from predictor.core.text import plural
-from predictor.core.verdict import likelihood
+from predictor.core.verdict import Verdict, likelihood
 from predictor.core.wording import (
     FEW_CHECKED,
     QUANTISED,
@@ -29,6 +29,7 @@ from predictor.services.choose.options import Budget, Options, tails_of
 from predictor.services.choose.rows import Row
 from predictor.services.choose.settle import NextMeasurement
 
+_HOPELESS: Final = 0.01
 _LIMITED: Final = "a lower limit, operators of unknown cost are missing from it"
 
 Floats = NDArray[np.float64]
@@ -79,8 +80,10 @@ class Option:
 
     @property
     def chance_text(self) -> str:
-        """The chance for people; of a lower limit the most that it can be."""
-        return f"{'≤ ' if self.is_lower_limit else ''}{likelihood(self.chance)}"
+        """The chance for people; of a lower limit it is not known unless there is none."""
+        if self.is_lower_limit and self.chance >= _HOPELESS:
+            return Verdict.OPEN.value
+        return likelihood(self.chance)
 
     @property
     def runs(self) -> str:
@@ -185,7 +188,8 @@ class Choice:
     @cached_property
     def is_limit(self) -> NDArray[np.bool_]:
         """Whether a model's latency is a lower limit, bool [N]."""
-        return np.any([row.is_limit for row in self.rows], axis=0)
+        is_limit: NDArray[np.bool_] = np.any([row.is_limit for row in self.rows], axis=0)
+        return is_limit
 
     def _meets(self, place: int) -> bool:
         return bool(self.chance[place] >= self.least) and not self.is_limit[place]

@@ -184,8 +184,8 @@ def _ranked(choice: Choice, limits: Floats) -> Places:
     over = np.where(chance < _LEAST, latency / limits[places], 0.0)
     watts = np.nan_to_num(choice.watts[places], nan=np.inf)
     # The last key counts first.
-    keys = (latency, watts, over, -np.clip(chance, _LEAST, max(_MOST, choice.least)), broken)
-    keys = (*keys, choice.is_limit[places])
+    level = -np.clip(chance, _LEAST, max(_MOST, choice.least))
+    keys = (latency, watts, over, level, broken, choice.is_limit[places])
     return places[np.lexsort(keys)]
 
 

@@ -31,7 +31,7 @@ class RankedConfiguration:
     @property
     def p50_text(self) -> str:
         """The P50, or the least and the largest of several models; empty without a number."""
-        answered = [p for p in self.predictions if p.latency_ms is not None]
+        answered = self._compared
         if not answered:
             return ""
         least, most = (of(answered, key=_latency_ms) for of in (min, max))
@@ -46,10 +46,23 @@ class RankedConfiguration:
         return " · ".join(filter(None, (target_text(self.configuration), self.p50_text, needs)))
 
     @property
+    def missing(self) -> int:
+        """Number of models without a number."""
+        return sum(p.latency_ms is None for p in self.predictions)
+
+    @property
     def mean_log_ms(self) -> float:
-        """Mean of ln(P50) over the models, infinite where one has no number."""
-        latencies_ms = [p.latency_ms or math.inf for p in self.predictions]
-        return fmean(map(math.log, latencies_ms)) if latencies_ms else 0.0
+        """Mean of ln(P50) over the models, infinite where none has a number."""
+        if not self.predictions:
+            return 0.0
+        logs = [math.log(p.latency_ms) for p in self._compared if p.latency_ms]
+        return fmean(logs) if logs else math.inf
+
+    @property
+    def _compared(self) -> list[Prediction]:
+        """The predictions with a number; lower limits only where there is nothing else."""
+        answered = [p for p in self.predictions if p.latency_ms is not None]
+        return [p for p in answered if not p.is_lower_limit] or answered
 
 
 def ranked_configurations(
@@ -85,7 +98,9 @@ def ranked_configurations(
         )
         for place, each in enumerate(listed)
     ]
-    return tuple(sorted(ranked, key=lambda each: (each.needs_quantising, each.mean_log_ms)))
+    return tuple(
+        sorted(ranked, key=lambda each: (each.needs_quantising, each.missing, each.mean_log_ms))
+    )
 
 
 def _latency_ms(prediction: Prediction) -> float:

@@ -10,7 +10,7 @@ from predictor.core.records import Prediction
 from predictor.core.verdict import is_over, meets
 from predictor.core.wording import interval_ms, number, p50_text, shown
 
-_UNRELATED: Final = "not ranked, since their inputs or outputs differ"
+UNRELATED: Final = "not ranked, since their inputs or outputs differ"
 
 
 def is_rankable(prediction: Prediction) -> bool:
@@ -88,9 +88,10 @@ def fastest_sentence(
 def _counted(predictions: Sequence[Prediction], budget_ms: float | None) -> str:
     """Return how many unrelated models meet a budget."""
     if budget_ms is None:
-        return _UNRELATED
-    meeting = f"{_meeting(predictions, budget_ms)} of {len(predictions)} models"
-    return f"{meeting} meet {number(budget_ms)} ms; {_UNRELATED}"
+        return UNRELATED
+    count = _meeting(predictions, budget_ms)
+    meeting = f"{count or 'none'} of {len(predictions)} models {'meet' if count > 1 else 'meets'}"
+    return f"{meeting} {number(budget_ms)} ms; {UNRELATED}"
 
 
 def _meeting(predictions: Sequence[Prediction], budget_ms: float) -> int:

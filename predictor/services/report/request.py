@@ -11,7 +11,8 @@ from predictor.core.units import LatencyUnit
 from predictor.core.wording import are_alike, runtime_text, target_text
 from predictor.graph.model import Model
 from predictor.services.generation.generate import LanguageRun
-from predictor.services.prediction.fastest import rank
+from predictor.services.prediction.assumptions import needs_quantising
+from predictor.services.prediction.fastest import is_rankable, rank
 from predictor.services.prediction.predict import OperatorTable
 from predictor.services.prediction.sensitivity import Sensitivity
 from predictor.services.report.words import brief
@@ -119,7 +120,7 @@ class ReportRequest:
         name, configuration = brief(target.device.name), target.configuration
         if sum(other.device.name == target.device.name for other in self.targets) > 1:
             return f"{name}, {target_text(configuration)}"
-        return name if self.is_alike else f"{name}, {runtime_text(configuration)}"
+        return name if self.is_alike else f"{name} · {runtime_text(configuration)}"
 
     @property
     def is_alike(self) -> bool:
@@ -138,3 +139,16 @@ class ReportRequest:
         """Return the pairs of one model, the fastest first, those without a number last."""
         pairs = [pair for pair in self.pairs() if pair.model.label == model.label]
         return sorted(pairs, key=lambda pair: rank(pair.prediction))
+
+
+def leading(numbers: Sequence[Pair]) -> Pair:
+    """Return the pair that is named the fastest: one that runs the file as it is goes first.
+
+    One of a class that was checked on few chips is named only where there is no other.
+
+    Args:
+        numbers: pairs of one model with a number, the fastest first.
+    """
+    rankable = [pair for pair in numbers if is_rankable(pair.prediction)] or [*numbers]
+    as_is = (p for p in rankable if not needs_quantising(p.model.model, p.prediction))
+    return next(as_is, rankable[0])

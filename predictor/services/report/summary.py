@@ -29,7 +29,7 @@ from predictor.services.prediction.assumptions import needs_quantising
 from predictor.services.prediction.fastest import is_rankable
 from predictor.services.report.comparison import has_several_batches, latency_chart
 from predictor.services.report.operators import Explained, fastest_of_each
-from predictor.services.report.request import Pair, ReportedModel, ReportRequest
+from predictor.services.report.request import Pair, ReportedModel, ReportRequest, leading
 from predictor.services.report.settings import assumed
 from predictor.services.report.words import brief, by_sentence, latency_words, listed
 
@@ -66,7 +66,7 @@ def _answer(model: ReportedModel, pairs: Sequence[Pair], request: ReportRequest)
     numbers = [pair for pair in pairs if pair.prediction.latency_ms is not None]
     if not numbers:
         return Cell(f"{name} has no number on any of {targets}.", tone=Tone.WARN)
-    fastest = next((p for p in numbers if is_rankable(p.prediction)), numbers[0])
+    fastest = leading(numbers)
     if fastest.prediction.is_lower_limit:
         least = _named([fastest], request)
         limit = f"{name} has lower limits only: at least that of {least}"
@@ -79,7 +79,8 @@ def _answer(model: ReportedModel, pairs: Sequence[Pair], request: ReportRequest)
         else:
             is_fastest = len(pairs) > 1 and is_rankable(fastest.prediction)
             runs = f"is fastest of {targets} on" if is_fastest else "is predicted on"
-        return Cell(f"{name} {runs} {_named([fastest], request)}{sure}{most}.")
+        less = _less(fastest, numbers, request)
+        return Cell(f"{name} {runs} {_named([fastest], request)}{less}{sure}{most}.")
     within = [p for p in numbers if meets(p.prediction, request.budget_ms)]
     named = min(len(within) or 1, _TARGETS_NAMED)
     sentence = (
@@ -88,6 +89,13 @@ def _answer(model: ReportedModel, pairs: Sequence[Pair], request: ReportRequest)
         f"{_doubt(numbers, named, request, request.budget_ms)}{_most_a_second(within, request)}."
     )
     return Cell(sentence, tone=VERDICT_TONES[verdict(fastest.prediction, request.budget_ms)])
+
+
+def _less(fastest: Pair, numbers: Sequence[Pair], request: ReportRequest) -> str:
+    """Return the pairs with less than the one that is named the fastest, with the reasons."""
+    most_ms = fastest.prediction.latency_ms or 0.0
+    less = [pair for pair in numbers if (pair.prediction.latency_ms or most_ms) < most_ms]
+    return f"; a shorter time on {_named(less, request)}" if less else ""
 
 
 def _most_a_second(numbers: Sequence[Pair], request: ReportRequest) -> str:

@@ -74,5 +74,7 @@ def test_a_class_checked_on_few_chips_may_not_be_named_the_fastest() -> None:
 
 def test_models_that_cannot_stand_in_for_one_another_are_counted() -> None:
     said = fastest_sentence([SLOW, FAST, NONE], NAMES, 25.0, are_related=False)
-    assert said == "1 of 3 models meet 25 ms; not ranked, since their inputs or outputs differ"
+    assert said == "1 of 3 models meets 25 ms; not ranked, since their inputs or outputs differ"
+    none = fastest_sentence([SLOW, FAST], NAMES, 1.0, are_related=False)
+    assert none.startswith("none of 2 models meets 1 ms; not ranked")
     assert "fast" not in fastest_sentence([SLOW, FAST], NAMES, None, are_related=False)
