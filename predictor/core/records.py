@@ -19,9 +19,6 @@ from predictor.core.units import GIB
 
 T = TypeVar("T")
 
-FEW_CHIPS: Final = 5
-"""Fewer chips than this are no record of a class."""
-
 
 class Precision(StrEnum):
     """Arithmetic that a run uses; ``amp_*`` keeps FP32 weights and multiplies in half precision."""
@@ -330,6 +327,10 @@ class ScaledFrom:
     latency_ms: float
 
 
+FEW_CHIPS: Final = 5
+"""Checked on fewer, a runtime has no evidence of its own on a kind of device."""
+
+
 @dataclass(frozen=True, slots=True)
 class Prediction:
     """The predicted latency of one model on one target.
@@ -368,9 +369,9 @@ class Prediction:
             list is known. Not stored either.
         spread: how far the slow runs lie over the P50; None where nothing tells it. Not stored
             either.
-        class_chips: kinds of silicon on which the estimate's record of this class (runtime x kind
-            of device) was checked while unseen; 0 where there is no record of the class; None for
-            engines that do not say. Not stored either.
+        class_chips: kinds of silicon that this runtime was checked on, on devices of this kind that
+            the engine had not seen; 0 for none. None for what was measured there or on the same
+            chip, and for engines that do not say. Not stored either.
     """
 
     model: str
@@ -405,9 +406,9 @@ class Prediction:
 
     @property
     def few_chips(self) -> bool:
-        """Whether a number from specs is of a class that was checked on fewer than 5 chips."""
-        is_from_specs = self.basis is Basis.ZERO_SHOT
-        return is_from_specs and self.class_chips is not None and self.class_chips < FEW_CHIPS
+        """Whether its runtime was checked on few chips of this kind: it is not called fastest."""
+        is_measured = self.basis is Basis.MEASURED or self.class_chips is None
+        return not is_measured and (self.class_chips or 0) < FEW_CHIPS
 
     @property
     def p90_ms(self) -> float | None:

@@ -88,8 +88,6 @@ def test_an_operator_of_unknown_cost_makes_a_lower_limit_that_never_leads(
     assert unknown["ratio"] is None
     assert document["fastest"][0]["model"] == mobilenet.name
 
-    alone = ctm("compare", custom_model, custom_model.parent, "--device", "rtx3090")
-    assert alone.returncode == 2, "one model"
     predicted = ctm("predict", custom_model, "--device", "rtx3090", "--device", "rpi5")
     rows = [
         line for line in predicted.stdout.splitlines() if "operator not counted in full" in line

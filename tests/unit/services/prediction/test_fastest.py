@@ -69,7 +69,7 @@ def test_a_class_checked_on_few_chips_may_not_be_named_the_fastest() -> None:
     assert not is_rankable(few)
     assert is_rankable(replace(few, class_chips=5))
     assert is_rankable(replace(few, class_chips=None)), "an engine that does not say"
-    assert is_rankable(replace(few, basis=Basis.PROBED)), "the user measured the target"
+    assert is_rankable(replace(few, basis=Basis.MEASURED))
 
 
 def test_models_that_cannot_stand_in_for_one_another_are_counted() -> None:
