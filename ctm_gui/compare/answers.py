@@ -108,8 +108,11 @@ class _Answer:
 
         One of a class that was checked on few chips is named only where there is no other.
         """
-        rankable = [row for row in rows if is_rankable(self._prediction(row))] or rows
-        return next((row for row in rankable if not self.columns.rows[row].notes), rankable[0])
+        # Lazily: there may be thousands of rows, and the first is nearly always the one.
+        rankable = (row for row in rows if is_rankable(self._prediction(row)))
+        first = next(rankable, rows[0])
+        others = (row for row in rankable if not self.columns.rows[row].notes)
+        return next(others, first) if self.columns.rows[first].notes else first
 
     def _leads(self, row: int) -> str:
         """Return the words before a row that leads: no fastest where its class is unchecked."""
