@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from PySide6.QtCore import QObject, Qt
@@ -10,11 +11,19 @@ from PySide6.QtGui import QColor
 
 from ctm_gui.widgets.grid import Column, Grid, number_column, text_column
 from ctm_gui.widgets.grid_model import GridModel
+from ctm_gui.widgets.ordering import number_keys
 from ctm_gui.widgets.theme import LIGHT, Theme
+from predictor.core.records import Prediction
 from predictor.core.run_facts import MEDIAN
 from predictor.core.units import LatencyUnit
-from predictor.core.verdict import likelihood
-from predictor.core.wording import NOTHING, batch_of, configuration_text, interval_text, shown
+from predictor.core.wording import (
+    NOTHING,
+    basis_text,
+    batch_of,
+    interval_text,
+    p50_number,
+    shown,
+)
 from predictor.services.choose.choice import Option
 
 CHANCE = "chance"
@@ -42,17 +51,16 @@ class OptionsGrid(Grid):
             len(rows),
             [
                 text_column("device", "Device", [shown(o.target.device.name) for o in options]),
-                text_column(
-                    "how", "Configuration", [configuration_text(p.configuration) for p in rows]
-                ),
+                text_column("how", "Configuration", [option.runs for option in options]),
                 text_column("mode", "Mode", [_mode(option) for option in options], _MODE),
                 _chance_column(options),
-                number_column("latency", "P50 (ms)", [p.latency_ms for p in rows], _LATENCY),
+                _latency_column(rows),
                 text_column(
                     "interval",
                     "80 % interval (ms)",
                     [interval_text(p, LatencyUnit.MS) for p in rows],
                 ),
+                text_column("basis", "Basis", [basis_text(p) for p in rows]),
                 *_tail_columns(options),
                 number_column("watts", "Power (W)", [o.watts for o in options], _POWER),
                 number_column("fps", "Items/s", [_fps(o) for o in options]),
@@ -94,11 +102,20 @@ def _chance_column(options: Sequence[Option]) -> Column:
     return Column(
         CHANCE,
         "Chance",
-        text=lambda row: likelihood(options[row].chance),
+        text=lambda row: options[row].chance_text,
         numeric=True,
         sort_keys=lambda: np.array([option.chance for option in options], np.float64),
         copied=lambda rows: [f"{options[row].chance:.4f}" for row in rows],
         help=_CHANCE,
+    )
+
+
+def _latency_column(rows: Sequence[Prediction]) -> Column:
+    """Return the column of P50s; lower limits have their sign and sort last."""
+    column = number_column("latency", "P50 (ms)", [p.latency_ms for p in rows], _LATENCY)
+    ranked = [None if p.is_lower_limit else p.latency_ms for p in rows]
+    return replace(
+        column, text=lambda row: p50_number(rows[row]), sort_keys=lambda: number_keys(ranked)
     )
 
 

@@ -8,40 +8,51 @@ from dataclasses import dataclass
 import numpy as np
 
 from ctm_gui.compare.columns import ComparisonColumns, target_groups
+from ctm_gui.widgets.ordering import IndexArray
 from predictor.core.columns import no_number
 from predictor.core.records import Basis, Prediction
 from predictor.core.text import plural
 from predictor.core.units import LatencyUnit
 from predictor.core.verdict import budget_probability, likelihood
 from predictor.core.wording import (
-    batch_of,
+    FEW_CHECKED,
+    QUANTISED,
     interval_in_unit,
     latency_text,
     model_name,
     number,
+    p50_text,
+    runtime_text,
     shown,
 )
+from predictor.services.prediction.fastest import is_rankable
 
-# More models than this are summed up instead of answered one by one.
+# More models than this are counted first, and answered in a few words each.
 _MODELS_ANSWERED = 3
+_MODELS_NAMED = 12
 _OPERATORS_NAMED = 3
 # A chance of meeting the budget between these leaves the question open.
 _DOUBTFUL = (0.05, 0.95)
 
 
 def summary(columns: ComparisonColumns, budget_ms: float | None, unit: LatencyUnit) -> str:
-    """Return a sentence a model, or one over all where they are many; then the assumptions.
+    """Return a sentence a model, after a count over all where they are many; then the assumptions.
+
+    No sentence compares models, which may be different networks.
 
     For example ``resnet50: 1 of 2 targets meets 30 ms, fastest 4.1 ms on RTX 3060, likely 3 to 6
     (> 99 % sure); nearest miss 52 ms on Pi 5, likely 40 to 68 (< 1 % chance)``.
     """
     if not len(columns):
         return ""
+    answers = [
+        _Answer(columns, model, budget_ms, unit)
+        for model in range(min(len(columns.models), _MODELS_NAMED))
+    ]
     if len(columns.models) > _MODELS_ANSWERED:
-        said = ["; ".join(filter(None, _over_all(columns, budget_ms, unit)))]
+        said = ["; ".join(_over_all(columns, budget_ms)), *(each.brief() for each in answers)]
     else:
-        models = range(len(columns.models))
-        said = [_Answer(columns, model, budget_ms, unit).sentence() for model in models]
+        said = [each.sentence() for each in answers]
     return "\n".join([*said, *dict.fromkeys(note for row in columns.rows for note in row.notes)])
 
 
@@ -56,20 +67,81 @@ class _Answer:
 
     def sentence(self) -> str:
         """Return the sentence about the model."""
+        counted = self._counted()
+        if not counted:
+            return f"{self._name}: {self._nothing_counted()}"
+        parts = self._fastest(counted) if self.budget_ms is None else self._against_budget(counted)
+        rows = self._rows()
+        limits = int(self.columns.is_lower_limit[rows].sum())
+        parts = [*parts, plural(limits, "lower limit")] if limits else parts
+        if missing := int(np.isnan(self.columns.latency_ms[rows]).sum()):
+            parts = [*parts, f"{missing} not predictable"]
+        return f"{self._name}: {'; '.join(parts)}"
+
+    def brief(self) -> str:
+        """Return the fastest target of the model in a few words."""
+        counted = self._counted()
+        if not counted:
+            return f"{self._name}: {self._nothing_counted()}"
+        best = self._leading(counted)
+        text = p50_text(self._prediction(best), self._words_unit)
+        leads = f"{self._leads(best)} " if len(counted) > 1 else ""
+        words = f"{self._name}: {leads}{text} on {self._place(best)}"
+        return "; ".join([words, *self._before(best, counted)])
+
+    @property
+    def _name(self) -> str:
+        return model_name(self.columns.models[self.model])
+
+    def _rows(self) -> IndexArray:
+        return np.flatnonzero(self.columns.model == self.model)
+
+    def _counted(self) -> list[int]:
+        """Return the rows whose every operator is counted, the fastest first."""
+        latency_ms, rows = self.columns.latency_ms, self._rows()
+        counted = rows[~np.isnan(latency_ms[rows]) & ~self.columns.is_lower_limit[rows]]
+        ordered: list[int] = counted[np.argsort(latency_ms[counted], kind="stable")].tolist()
+        return ordered
+
+    def _leading(self, rows: list[int]) -> int:
+        """Return the row that is named the fastest: one that runs the file as it is goes first.
+
+        One of a class that was checked on few chips is named only where there is no other.
+        """
+        # Lazily: there may be thousands of rows, and the first is nearly always the one.
+        rankable = (row for row in rows if is_rankable(self._prediction(row)))
+        first = next(rankable, rows[0])
+        others = (row for row in rankable if not self.columns.rows[row].notes)
+        return next(others, first) if self.columns.rows[first].notes else first
+
+    def _leads(self, row: int) -> str:
+        """Return the words before a row that leads: no fastest where its class is unchecked."""
+        return self._shortest if is_rankable(self._prediction(row)) else "least"
+
+    def _before(self, best: int, rows: list[int]) -> Iterator[str]:
+        """Yield why rows with less than the leading one are not named the fastest."""
         latency_ms = self.columns.latency_ms
-        rows = np.flatnonzero(self.columns.model == self.model)
-        numbers = rows[~np.isnan(latency_ms[rows])]
-        numbers = numbers[np.argsort(latency_ms[numbers], kind="stable")]
-        name = model_name(self.columns.models[self.model])
-        if not numbers.size:
-            return f"{name}: {no_number(self._prediction(rows[0]))}"
-        if self.columns.is_lower_limit[numbers].any():
-            return f"{name}: {self._lower_limit(int(numbers[0]))}"
-        places = numbers.tolist()
-        parts = self._fastest(places) if self.budget_ms is None else self._against_budget(places)
-        if numbers.size < rows.size:
-            parts = [*parts, f"{rows.size - numbers.size} not predictable"]
-        return f"{name}: {'; '.join(parts)}"
+        less = [row for row in rows if latency_ms[row] < latency_ms[best]]
+        if not is_rankable(self._prediction(best)):
+            yield FEW_CHECKED
+            return
+        # The place of one that needs a quantised model says so.
+        checked = [row for row in less if is_rankable(self._prediction(row))]
+        unchecked = [row for row in less if row not in checked]
+        for some, doubt in ((checked, ""), (unchecked, f", but {FEW_CHECKED}")):
+            if some:
+                also = f" and {len(some) - 1} more" if len(some) > 1 else ""
+                words = f"{p50_text(self._prediction(some[0]), self._words_unit)} on"
+                yield f"only {words} {self._place(some[0])}{also}{doubt}"
+
+    def _nothing_counted(self) -> str:
+        """Return why no latency of the model can be ranked."""
+        rows = self._rows()
+        limits = rows[self.columns.is_lower_limit[rows]]
+        limits = limits[~np.isnan(self.columns.latency_ms[limits])]
+        if not limits.size:
+            return no_number(self._prediction(int(rows[0])))
+        return self._lower_limit(int(limits[np.argmin(self.columns.latency_ms[limits])]))
 
     def _lower_limit(self, row: int) -> str:
         """Return why the latencies of a model of unknown cost rank behind others."""
@@ -79,19 +151,27 @@ class _Answer:
         names += f" and {more} more" if more > 0 else ""
         verb = "is" if len(operators) == 1 else "are"
         count = plural(len(operators), "operator")
-        return f"its latencies are lower limits, {count} {verb} of unknown cost ({names})"
+        least = f"{p50_text(self._prediction(row), self.unit)} on {self._place(row)}"
+        return f"{least}, a lower limit: {count} {verb} of unknown cost ({names})"
 
     def _fastest(self, rows: list[int]) -> list[str]:
-        best, *others = rows
-        parts = [f"{self._shortest} {self._words(best)}" if others else self._words(best)]
+        best = self._leading(rows)
+        others = [row for row in rows if row != best]
+        parts = [f"{self._leads(best)} {self._words(best)}" if others else self._words(best)]
         low_ms, best_ms = self.columns.low80_ms, self.columns.latency_ms[best]
         batch = self.columns.batch
         # NaN compares false: a row without an interval is no rival.
-        rivals = [row for row in others if batch[row] == batch[best] and low_ms[row] < best_ms]
+        rivals = [
+            row
+            for row in others
+            if batch[row] == batch[best]
+            and low_ms[row] < best_ms
+            and self.columns.latency_ms[row] >= best_ms
+        ]
         if rivals:
             also = f" and {len(rivals) - 1} more" if len(rivals) > 1 else ""
             parts.append(f"{self._place(rivals[0])}{also} may be faster: measure to be sure")
-        return [*parts, *self._most_a_second(rows)]
+        return [*parts, *self._before(best, rows), *self._most_a_second(rows)]
 
     def _against_budget(self, rows: list[int]) -> list[str]:
         assert self.budget_ms is not None  # noqa: S101 - sentence() asks only with a budget
@@ -104,8 +184,10 @@ class _Answer:
         elif not count:
             parts = [f"{of_targets} meets {budget}, nearest {self._with_chance(rows[0])}"]
         else:
-            verb = "meets" if count == 1 else "meet"
-            parts = [f"{of_targets} {verb} {budget}, {self._shortest} {self._with_chance(rows[0])}"]
+            verb, best = "meets" if count == 1 else "meet", self._leading(rows[:count])
+            leads = self._leads(best)
+            parts = [f"{of_targets} {verb} {budget}, {leads} {self._with_chance(best)}"]
+            parts += self._before(best, rows[:count])
             if len(self.columns.models) == 1 and count < len(rows):
                 parts.append(f"nearest miss {self._with_chance(rows[count])}")
         return [*parts, *self._most_a_second(rows), *self._to_measure(rows)]
@@ -145,22 +227,21 @@ class _Answer:
 
     def _words(self, row: int) -> str:
         """Write a latency with its place and interval: ``52 ms on Pi 5, likely 40 to 68``."""
-        prediction = self._prediction(row)
-        batch = batch_of(prediction.configuration)
+        prediction, unit = self._prediction(row), self._words_unit
         measured = " measured" if prediction.basis is Basis.MEASURED else ""
-        # A rate does not tell how long a call takes where each holds another batch.
-        unit = self.unit
-        if unit is LatencyUnit.FPS and self._has_several_batches:
-            unit = LatencyUnit.MS
-        words = (
-            f"{latency_text(prediction.latency_ms, unit, batch)}{measured} on {self._place(row)}"
-        )
+        words = f"{p50_text(prediction, unit)}{measured} on {self._place(row)}"
         low, high = interval_in_unit(prediction, unit)
         # Beside a chance the interval is only for the reader of one model: three would be a wall.
         is_short = len(self.columns.models) > 1 and self.budget_ms is not None
         if low is None or high is None or is_short:
             return words
         return f"{words}, likely {number(low)} to {number(high)}"
+
+    @property
+    def _words_unit(self) -> LatencyUnit:
+        # A rate does not tell how long a call takes where each holds another batch.
+        is_unlike = self.unit is LatencyUnit.FPS and self._has_several_batches
+        return LatencyUnit.MS if is_unlike else self.unit
 
     def _chance(self, row: int) -> str:
         """Write the chance of meeting the budget in brackets, empty without an interval."""
@@ -186,16 +267,26 @@ class _Answer:
 
 
 def target_name(columns: ComparisonColumns, row: int) -> str:
-    """Return a row's device, with its configuration where the device has several."""
-    name = shown(columns.rows[row].device_name)
-    several = columns.targets_of_device[columns.rows[row].prediction.device_id] > 1
-    return f"{name} ({columns.configuration_text(row)})" if several else name
+    """Return a row's device with what tells its configuration from others.
+
+    That is the whole of it where the device has several, runtime and precision where those of the
+    rows differ; and that an INT8 model has to be made.
+    """
+    shown_row = columns.rows[row]
+    several = columns.targets_of_device[shown_row.prediction.device_id] > 1
+    words = []
+    if several:
+        words.append(columns.configuration_text(row))
+    elif not columns.is_alike:
+        words.append(runtime_text(shown_row.prediction.configuration))
+    if shown_row.notes:
+        words.append(QUANTISED)
+    name = shown(shown_row.device_name)
+    return f"{name} ({', '.join(words)})" if words else name
 
 
-def _over_all(
-    columns: ComparisonColumns, budget_ms: float | None, unit: LatencyUnit
-) -> Iterator[str]:
-    """Yield the parts of a sentence over many models."""
+def _over_all(columns: ComparisonColumns, budget_ms: float | None) -> Iterator[str]:
+    """Yield the parts of a sentence that counts over many models."""
     targets, models = plural(len(target_groups(columns)), "target"), len(columns.models)
     if budget_ms is None:
         yield f"{targets}, {models} models"
@@ -203,14 +294,6 @@ def _over_all(
         count = int((columns.latency_ms[~columns.is_lower_limit] <= budget_ms).sum())
         budget = f"{number(budget_ms)} ms"
         yield f"{count} of {len(columns)} predictions meet {budget} ({models} models on {targets})"
-    ranked = np.where(columns.is_lower_limit, np.nan, columns.latency_ms)
-    if not np.isnan(ranked).all():
-        row = int(np.nanargmin(ranked))
-        prediction = columns.rows[row].prediction
-        text = latency_text(prediction.latency_ms, unit, batch_of(prediction.configuration))
-        model = shown(columns.rows[row].model_label)
-        word = "shortest call" if columns.has_several_batches else "fastest"
-        yield f"{word}: {model} on {target_name(columns, row)} ({text})"
     partial = len({columns.model[row] for row in np.flatnonzero(columns.is_lower_limit).tolist()})
     if partial:
         yield f"{plural(partial, 'model')} with operators of unknown cost not counted"

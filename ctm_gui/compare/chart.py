@@ -15,7 +15,7 @@ from ctm_gui.widgets.ordering import FloatArray, IndexArray
 from predictor.core.columns import PredictionRow, no_number
 from predictor.core.report import BUDGET_REACH
 from predictor.core.units import LatencyUnit
-from predictor.core.wording import batch_of, in_unit, latency_text, number, shown
+from predictor.core.wording import QUANTISED, in_unit, number, p50_text, shown
 
 SINGLE_ROW_PX = 28
 ROW_PX = 18
@@ -46,6 +46,7 @@ class Bar:
         low, high: ends of the 80 % interval in the unit, or None.
         predicted: the engine's prediction where the value was measured, in the unit, or None.
         over: whether it is over the budget.
+        limit: 1 where the value is a lower limit, -1 for an upper one, else 0.
         label: the text at its end, or the reason.
         badges: the basis of the number, and whether it is out of distribution.
         doubt: the reason for out of distribution, else empty; shown where there is room.
@@ -59,6 +60,7 @@ class Bar:
     high: float | None
     predicted: float | None
     over: bool
+    limit: int
     label: str
     badges: tuple[Badge, ...]
     doubt: str
@@ -66,9 +68,13 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class GroupBox:
-    """The room of one target: its words and where it lies."""
+    """The room of one target: its words and where it lies.
+
+    ``chip`` is its runtime and precision, ``detail`` its threads and batch.
+    """
 
     name: str
+    chip: str
     detail: str
     top_px: int
     height_px: int
@@ -83,6 +89,7 @@ class ChartLayout:
         unit: the unit of x.
         values, lows, highs, predicted: in the unit, float64 [M], NaN where there is none.
         over: mask of the bars over the budget, bool [M].
+        limits: 1 for a lower limit, -1 for an upper one, else 0, int [M].
         budget: the budget in the unit; None where there is none, or where the rows have several
             batches and the unit is a rate, so that no single line stands for it.
     """
@@ -94,6 +101,7 @@ class ChartLayout:
     highs: FloatArray
     predicted: FloatArray
     over: npt.NDArray[np.bool_]
+    limits: npt.NDArray[np.int64]
     budget: float | None
 
     def __len__(self) -> int:
@@ -131,6 +139,7 @@ class ChartLayout:
             high=_number_at(self.highs, place),
             predicted=predicted,
             over=over,
+            limit=int(self.limits[place]),
             label=_label(comparison, value, predicted, self.unit, over=over, rate=self._has_rates),
             badges=badges_of(comparison.prediction),
             doubt=shown(comparison.prediction.out_of_distribution),
@@ -141,6 +150,7 @@ class ChartLayout:
         groups = self.groups
         return GroupBox(
             groups.name(index),
+            groups.chip(index),
             groups.detail(index),
             int(groups.starts[index]) * self.row_px + index * self._gap_px,
             groups.members(index).size * self.row_px + self._gap_px,
@@ -223,6 +233,8 @@ def lay_out(groups: TargetGroups, unit: LatencyUnit, budget_ms: float | None) ->
         highs=highs,
         predicted=columns.in_unit(columns.predicted_ms, unit)[rows],
         over=columns.over(budget_ms)[rows],
+        # A rate has at most the value that operators of unknown cost are missing from.
+        limits=columns.is_lower_limit[rows] * np.int64(-1 if unit is LatencyUnit.FPS else 1),
         budget=_budget_in_unit(columns, unit, budget_ms),
     )
 
@@ -244,16 +256,15 @@ def _label(
     prediction = row.prediction
     if value is None:
         return no_number(prediction)
-    words = [f"{number(value)} {unit}"]
+    words = [p50_text(prediction, unit)]
     if rate:
-        batch = batch_of(prediction.configuration)
-        words.append(latency_text(prediction.latency_ms, LatencyUnit.FPS, batch))
+        words.append(p50_text(prediction, LatencyUnit.FPS))
     if over:
         words.append("over")
     if prediction.fits_memory is False:
         words.append("exceeds memory")
     if row.notes:
-        words.append("assumes an INT8 model")
+        words.append(QUANTISED)
     if predicted is not None:
         words.append(f"predicted {number(predicted)} {unit}")
     return " · ".join(words)
@@ -361,8 +372,9 @@ def _longest_by_kind(layout: ChartLayout, reach: FloatArray) -> list[int]:
     """Return the places of the longest bars among those with the same words in their labels."""
     columns, rows = layout.groups.columns, layout.groups.rows
     measured = ~np.isnan(columns.predicted_ms[rows])
-    # One code for each combination: three flags as bits, the basis above them.
-    kinds = layout.over + 2 * columns.is_flagged[rows] + 4 * measured + 8 * columns.basis[rows]
+    # One code for each combination: four flags as bits, the basis above them.
+    kinds = layout.over + 2 * columns.is_flagged[rows] + 4 * measured
+    kinds = kinds + 8 * (layout.limits != 0) + 16 * columns.basis[rows]
     places: list[int] = []
     present = np.unique(kinds).tolist()
     for kind in present:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import pyqtgraph as pg
@@ -17,6 +17,7 @@ from ctm_gui.widgets.geometry import shared_widths
 from ctm_gui.widgets.theme import Theme
 
 BADGE_PX = 15.0
+_CHIP_PADDING_PX = 4.0
 _SMALLER = 0.85
 _PADDING_PX = 5.0
 _ROUND_PX = 4.0
@@ -59,6 +60,7 @@ def paint_badge(painter: QPainter, frame: QRectF, badge: Badge, theme: Theme, fo
 LABEL_GAP_PX = 8.0
 DOT_PX = 5.0  # radius
 INTERVAL_PX = 6.0
+LIMIT_PX = 22.0  # length of a limit's arrow
 _BAND_ALPHA = 84
 PADDING_PX = 8.0
 _LEAST_DOUBT_PX = 150.0
@@ -121,6 +123,31 @@ def paint_diamond(painter: QPainter, centre: QPointF, half: float, theme: Theme)
     painter.drawPolygon([*corners, QPointF(x, y + half)])
 
 
+def paint_limit(
+    painter: QPainter, limit: QPointF, side: int, colour: QColor, length: float = LIMIT_PX
+) -> None:
+    """Paint a limit: a stop at the value, and an arrow to the side that the truth lies on.
+
+    Args:
+        painter: paints.
+        limit: place of the value.
+        side: 1 for the right, -1 for the left.
+        colour: of both.
+        length: of the arrow.
+    """
+    y, end = limit.y(), QPointF(limit.x() + side * length, limit.y())
+    back = end.x() - side * DOT_PX
+    painter.setPen(QPen(colour, 2.0))
+    painter.drawLines(
+        [
+            QLineF(limit.x(), y - DOT_PX, limit.x(), y + DOT_PX),
+            QLineF(limit, end),
+            QLineF(back, y - DOT_PX + 1, end.x(), y),
+            QLineF(back, y + DOT_PX - 1, end.x(), y),
+        ]
+    )
+
+
 class LabelRuler:
     """Measures the labels and badges of bars, the same words once."""
 
@@ -137,7 +164,8 @@ class LabelRuler:
 
     def width(self, bar: Bar) -> float:
         """Return the pixels that a bar's label and badges take."""
-        return self.label_width(bar) + sum(map(self._badge_width, bar.badges))
+        arrow = LIMIT_PX if bar.limit > 0 else 0.0
+        return self.label_width(bar) + sum(map(self._badge_width, bar.badges)) + arrow
 
     def _badge_width(self, badge: Badge) -> float:
         if badge not in self._badges:
@@ -210,7 +238,11 @@ class BarPainter:
             high = x_of(bar.high)
             paint_interval(painter, QPointF(max(x_of(bar.low), 0.0), y), QPointF(high, y), colour)
             reach = max(reach, high)
-        paint_dot(painter, dot, DOT_PX, colour, state.theme, over=bar.over)
+        if bar.limit:
+            paint_limit(painter, dot, bar.limit, colour)
+            reach = max(reach, dot.x() + bar.limit * LIMIT_PX)
+        else:
+            paint_dot(painter, dot, DOT_PX, colour, state.theme, over=bar.over)
         if bar.predicted is not None:
             centre = QPointF(max(x_of(bar.predicted), 0.0), y)
             paint_diamond(painter, centre, DOT_PX, state.theme)
@@ -270,8 +302,13 @@ class BarPainter:
             )
 
 
+def chip_width(group: GroupBox, metrics: QFontMetricsF) -> float:
+    """Return the width of a target's chip."""
+    return metrics.horizontalAdvance(group.chip) + 2 * _CHIP_PADDING_PX + 2
+
+
 class NameAxis(PaintedAxis):
-    """The targets' names on the left: the device in the text's colour, the configuration muted."""
+    """The targets' names on the left: the device, how it runs in a frame, the rest muted."""
 
     def __init__(self, state: ChartState) -> None:
         super().__init__("left")
@@ -288,17 +325,46 @@ class NameAxis(PaintedAxis):
 
     def _group(self, painter: QPainter, group: GroupBox, room: QRectF) -> None:
         metrics = QFontMetricsF(self._state.font)
-        if room.height() >= 2 * metrics.height() + 2:
-            middle = room.center().y()
-            upper = QRectF(room.left(), middle - metrics.height(), room.width(), metrics.height())
+        if room.height() >= 2 * metrics.height() + _CHIP_PADDING_PX:
+            middle, height = room.center().y(), metrics.height()
+            upper = QRectF(room.left(), middle - height - 2, room.width(), height)
             self._name(painter, group.name, upper, Qt.AlignmentFlag.AlignRight)
-            self._detail(painter, group.detail, upper.translated(0, metrics.height()))
+            lower = upper.translated(0, height + 3)
+            self._configuration(painter, group, lower, self._widths(group, lower.width())[1:])
             return
-        natural = [metrics.horizontalAdvance(text) + 2 for text in (group.name, group.detail)]
-        name_px, detail_px = shared_widths(natural, room.width() - PADDING_PX, 0.0)
+        name_px, *others = self._widths(group, room.width(), metrics.horizontalAdvance(group.name))
         name = room.adjusted(0, 0, name_px - room.width(), 0)
         self._name(painter, group.name, name, Qt.AlignmentFlag.AlignLeft)
-        self._detail(painter, group.detail, room.adjusted(room.width() - detail_px, 0, 0, 0))
+        self._configuration(painter, group, room, others)
+
+    def _widths(self, group: GroupBox, room: float, name_px: float = 0.0) -> list[float]:
+        """Return the widths of name, chip and detail in a line; the longest give way."""
+        metrics = QFontMetricsF(self._state.font)
+        natural = [name_px + 2, chip_width(group, metrics), metrics.horizontalAdvance(group.detail)]
+        gaps = PADDING_PX * (2 if group.detail else 1)
+        return shared_widths(natural, room - gaps, 0.0)
+
+    def _configuration(
+        self, painter: QPainter, group: GroupBox, room: QRectF, widths: Sequence[float]
+    ) -> None:
+        """Paint the chip at the right end, threads and batch before it."""
+        chip_px, detail_px = widths
+        self._chip(painter, group.chip, room.adjusted(room.width() - chip_px, 0, 0, 0))
+        end = -(chip_px + PADDING_PX)
+        self._detail(
+            painter, group.detail, room.adjusted(room.width() + end - detail_px, 0, end, 0)
+        )
+
+    def _chip(self, painter: QPainter, text: str, room: QRectF) -> None:
+        theme, height = self._state.theme, QFontMetricsF(self._state.font).height() + 2
+        frame = QRectF(room.left(), room.center().y() - height / 2, room.width(), height)
+        painter.setPen(QPen(QColor(theme.muted), 1.0))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.drawRoundedRect(frame.adjusted(0.5, 0.5, -0.5, -0.5), _ROUND_PX, _ROUND_PX)
+        painter.setPen(QColor(theme.text))
+        inside = frame.adjusted(_CHIP_PADDING_PX, 0, -_CHIP_PADDING_PX, 0)
+        right = Qt.AlignmentFlag.AlignHCenter
+        self._write(painter, text, inside, right, Qt.TextElideMode.ElideMiddle)
 
     def _name(self, painter: QPainter, text: str, room: QRectF, side: Qt.AlignmentFlag) -> None:
         painter.setPen(QColor(self._state.theme.text))

@@ -30,10 +30,12 @@ from ctm_gui.compare.chart_items import (
     ChartState,
     LabelRuler,
     NameAxis,
+    chip_width,
     colour_of,
     paint_diamond,
     paint_dot,
     paint_interval,
+    paint_limit,
 )
 from ctm_gui.compare.columns import ComparisonColumns, target_groups
 from ctm_gui.compare.words import details
@@ -139,6 +141,12 @@ class LegendAxis(PaintedAxis):
         def predicted(swatch: QRectF) -> None:
             paint_diamond(painter, swatch.center(), DOT_PX, theme)
 
+        def limit(swatch: QRectF) -> None:
+            side = int(layout.limits.max()) or -1
+            edge = swatch.left() if side > 0 else swatch.right()
+            place = QPointF(edge, swatch.center().y())
+            paint_limit(painter, place, side, QColor(theme.muted), swatch.width())
+
         marks: list[tuple[str, Callable[[QRectF], None]]] = []
         if layout.over.any():
             marks.append(("over budget", over))
@@ -146,6 +154,9 @@ class LegendAxis(PaintedAxis):
             marks.append(("80 % interval", interval))
         if not np.isnan(layout.predicted).all():
             marks.append(("predicted, where measured", predicted))
+        if layout.limits.any():
+            word = "lower limit" if layout.limits.max() > 0 else "upper limit"
+            marks.append((word, limit))
         return marks
 
 
@@ -311,8 +322,10 @@ class LatencyChart(QWidget):
         most = max(most, round(_NAMES_SHARE * self.width()))
         widest = float(least)
         for group in layout.wordiest_groups():
-            words = [metrics.horizontalAdvance(text) for text in (group.name, group.detail)]
-            widest = max(widest, words[0] + gap + words[1] if single else max(words))
+            name = metrics.horizontalAdvance(group.name)
+            detail = metrics.horizontalAdvance(group.detail) + gap if group.detail else 0.0
+            runs = chip_width(group, metrics) + detail
+            widest = max(widest, name + gap + runs if single else max(name, runs))
         self._state.names_px = min(widest + gap, most)
         self._names.setWidth(self._state.names_px)
 
@@ -329,7 +342,9 @@ class LatencyChart(QWidget):
     def _tooltip(self, point: QPointF, on_axis: bool) -> str:
         if on_axis:
             group = self._state.layout.group_at(point.y())
-            return "" if group is None else f"{group.name}\n{group.detail}"
+            if group is None:
+                return ""
+            return "\n".join(filter(None, (group.name, group.chip, group.detail)))
         bar = self._state.layout.bar_at(point.y())
         if bar is None:
             return ""

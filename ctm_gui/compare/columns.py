@@ -20,8 +20,17 @@ from predictor.core.columns import (
     TableContext,
     columns_of,
 )
+from predictor.core.records import Configuration
 from predictor.core.units import LatencyUnit
-from predictor.core.wording import basis_text, configuration_text, plain_number, shown
+from predictor.core.wording import (
+    are_alike,
+    basis_text,
+    configuration_text,
+    plain_number,
+    rest_text,
+    runtime_text,
+    shown,
+)
 
 
 class ComparisonColumns:
@@ -46,13 +55,15 @@ class ComparisonColumns:
 
     @cached_property
     def low80_ms(self) -> FloatArray:
-        """Lower end of the 80 % interval in ms, float64 [N] with NaN."""
-        return np.array([p.low80_ms for p in self._predictions], dtype=np.float64)
+        """Lower end of the 80 % interval in ms, float64 [N] with NaN, as of a lower limit."""
+        low_ms = np.array([p.low80_ms for p in self._predictions], dtype=np.float64)
+        return np.where(self.is_lower_limit, np.nan, low_ms)
 
     @cached_property
     def high80_ms(self) -> FloatArray:
-        """Upper end of the 80 % interval in ms, float64 [N] with NaN."""
-        return np.array([p.high80_ms for p in self._predictions], dtype=np.float64)
+        """Upper end of the 80 % interval in ms, float64 [N] with NaN, as of a lower limit."""
+        high_ms = np.array([p.high80_ms for p in self._predictions], dtype=np.float64)
+        return np.where(self.is_lower_limit, np.nan, high_ms)
 
     @cached_property
     def predicted_ms(self) -> FloatArray:
@@ -63,6 +74,11 @@ class ComparisonColumns:
     def is_lower_limit(self) -> npt.NDArray[np.bool_]:
         """True where operators of unknown cost make a latency a lower limit, bool [N]."""
         return np.array([p.is_lower_limit for p in self._predictions], dtype=np.bool_)
+
+    @cached_property
+    def is_alike(self) -> bool:
+        """Whether all rows run under one runtime in one precision."""
+        return are_alike(self._configurations)
 
     @cached_property
     def targets_of_device(self) -> Mapping[str, int]:
@@ -320,9 +336,16 @@ class TargetGroups:
         return shown(self.columns.rows[self.rows[self.starts[group]]].device_name)
 
     def detail(self, group: int) -> str:
-        """Return the configuration in words; several where the models' own batches differ."""
-        texts = (self.columns.configuration_text(row) for row in self.members(group).tolist())
-        return " / ".join(dict.fromkeys(texts))
+        """Return threads and batch in words; several where the models' own batches differ."""
+        texts = (self._configuration(row) for row in self.members(group).tolist())
+        return " / ".join(dict.fromkeys(filter(None, map(rest_text, texts))))
+
+    def chip(self, group: int) -> str:
+        """Return the runtime and the precision of a target."""
+        return runtime_text(self._configuration(self.rows[self.starts[group]]))
+
+    def _configuration(self, row: int) -> Configuration:
+        return self.columns.rows[row].prediction.configuration
 
     def ordered(self, order: GroupOrder, unit: LatencyUnit = LatencyUnit.MS) -> TargetGroups:
         """Order the targets: by their fastest model, by name, or by family and then latency.

@@ -24,17 +24,17 @@ from predictor.core.text import capitalised, plural, shortened_apart
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import (
     NOTHING,
-    batch_of,
     change_text,
     interval_text,
-    latency_text,
     model_name,
     number,
+    p50_text,
     shown,
     signed,
     target_text,
 )
 from predictor.services.prediction.fastest import fastest_sentence
+from predictor.services.prediction.related import are_related
 from predictor.services.prediction.variants import Variants, compare_variants
 
 
@@ -57,6 +57,15 @@ class VariantMatrix(Variants):
     def notes(self) -> tuple[str, ...]:
         """Assumptions of the numbers, each sentence once."""
         return tuple(dict.fromkeys(note for row in self.comparison.rows for note in row.notes))
+
+    @cached_property
+    def are_related(self) -> bool:
+        """Whether each model can stand in for the others, so that one may be named the fastest."""
+        return are_related(compared.model for compared in self.models if not compared.problem)
+
+    def sort_keys_ms(self, model: int) -> FloatArray:
+        """Return what the targets sort by in a model's column, float64 [T]; NaN last."""
+        return np.where(np.isfinite(self.ranked_ms[model]), self.latency_ms[model], np.nan)
 
     @cached_property
     def ranked_ms(self) -> FloatArray:
@@ -101,6 +110,7 @@ def variant_matrix(comparison: Comparison, baseline: int) -> VariantMatrix:
     )
     # What looks at every prediction is worked out here, off the window's thread.
     _ = matrix.latency_ms, matrix.ranked_ms, matrix.has_intervals, matrix.notes
+    _ = matrix.are_related
     return matrix
 
 
@@ -130,9 +140,9 @@ def cell_details(matrix: VariantMatrix, model: int, target: int, unit: LatencyUn
     lines = [f"{shown(row.model_label)} on {shown(row.device_name)}"]
     if prediction.latency_ms is None:
         return "\n".join([*lines, capitalised(no_number(prediction))])
-    lines.append(latency_text(prediction.latency_ms, unit, batch_of(prediction.configuration)))
-    if prediction.low80_ms is not None:
-        lines.append(f"80 % interval: {interval_text(prediction, unit)} {unit}")
+    lines.append(p50_text(prediction, unit))
+    if (interval := interval_text(prediction, unit)) != NOTHING:
+        lines.append(f"80 % interval: {interval} {unit}")
     if model != matrix.baseline:
         name = shown(matrix.models[matrix.baseline].label)
         lines += [f"Against {name} (80 % interval of the difference in brackets):"]
@@ -149,7 +159,12 @@ def _other_batch(matrix: VariantMatrix, model: int, target: int) -> list[str]:
 
 
 def fastest_models(matrix: VariantMatrix, budget_ms: float | None) -> IndexArray:
-    """Return the fastest model that meets the budget, by target, intp [T]; -1 for none."""
+    """Return the fastest model that meets the budget, by target, intp [T]; -1 for none.
+
+    Of models that cannot stand in for one another none is.
+    """
+    if not matrix.are_related:
+        return np.full(len(matrix.targets), -1)
     least = matrix.ranked_ms.min(axis=0, initial=np.inf)
     meets = np.isfinite(least) & (least <= (np.inf if budget_ms is None else budget_ms))
     return np.where(meets, matrix.ranked_ms.argmin(axis=0), -1)
@@ -157,7 +172,8 @@ def fastest_models(matrix: VariantMatrix, budget_ms: float | None) -> IndexArray
 
 def fastest_on(matrix: VariantMatrix, target: int, budget_ms: float | None) -> str:
     """Return a sentence on the fastest model that meets the budget on a target."""
-    return fastest_sentence(matrix.on_target(target), matrix.labels, budget_ms)
+    predictions = matrix.on_target(target)
+    return fastest_sentence(predictions, matrix.labels, budget_ms, are_related=matrix.are_related)
 
 
 def matrix_summary(matrix: VariantMatrix) -> str:
@@ -181,7 +197,7 @@ def _standing(matrix: VariantMatrix, model: int) -> str:
     comparable = ratios[~np.isnan(ratios)]
     name = shown(matrix.models[model].label)
     if not comparable.size:
-        return f"{name} has no number"
+        return f"{name} has no number to compare"
     faster = int((comparable < 1.0).sum())
     ends = [change_text(float(end)) for end in (comparable.min(), comparable.max())]
     span = ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
@@ -346,7 +362,7 @@ class MatrixGrid(Grid):
             f"{mark}{title}",
             numeric=True,
             text=lambda target: self._cell(model, target),
-            sort_keys=lambda: matrix.latency_ms[model],
+            sort_keys=lambda: matrix.sort_keys_ms(model),
             help=f"{shown(label)}: {self.value}",
         )
 
@@ -357,8 +373,7 @@ class MatrixGrid(Grid):
         mark = FASTEST_MARK if self.fastest[target] == model else ""
         if self.value is CellValue.CHANGE and model != self.matrix.baseline:
             return f"{mark}{change_text(float(self._ratios[model, target]))}"
-        batch = batch_of(prediction.configuration)
-        return f"{mark}{latency_text(prediction.latency_ms, self.unit, batch)}"
+        return f"{mark}{p50_text(prediction, self.unit)}"
 
     def _numbers_of(self, model: int) -> list[Column]:
         """Return the columns of a model in a copy: each number in a column of its own."""

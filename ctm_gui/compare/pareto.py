@@ -190,7 +190,9 @@ def trade_off(
 ) -> TradeOff:
     """Place the models of a matrix on one target."""
     predictions = matrix.on_target(target)
-    latency_ms = number_keys([p.latency_ms for p in predictions])
+    # A lower limit has no place: what it leaves out may take any time.
+    counted_ms = [None if p.is_lower_limit else p.latency_ms for p in predictions]
+    latency_ms = number_keys(counted_ms)
     batches = [batch_of(p.configuration) for p in predictions]
     ends = [interval_in_unit(p, unit) for p in predictions]
     given = number_keys(scores)
@@ -198,8 +200,8 @@ def trade_off(
         labels=tuple(shown(compared.label) for compared in matrix.models),
         values=number_keys(
             [
-                in_unit(p.latency_ms, unit, batch)
-                for p, batch in zip(predictions, batches, strict=True)
+                in_unit(each_ms, unit, batch)
+                for each_ms, batch in zip(counted_ms, batches, strict=True)
             ]
         ),
         lows=number_keys([low for low, _ in ends]),

@@ -14,7 +14,14 @@ from predictor.core.errors import CtmError
 from predictor.core.records import Basis, Prediction
 from predictor.core.text import plural
 from predictor.core.units import LatencyUnit
-from predictor.core.wording import in_unit, interval_text, latency_text, number
+from predictor.core.wording import (
+    NOTHING,
+    in_unit,
+    interval_text,
+    limit_sign,
+    number,
+    p50_text,
+)
 from predictor.services.prediction.sweep import Sweep, sweeps
 
 _PURPOSE = "to see the latency over batch and threads."
@@ -100,11 +107,12 @@ def point_words(sweep: Sweep, place: int, unit: LatencyUnit) -> str:
     if prediction.latency_ms is None:
         return "\n".join([*lines, prediction.problem])
     measured = " measured" if prediction.basis is Basis.MEASURED else ""
-    lines.append(f"{latency_text(prediction.latency_ms, unit, batch)}{measured}")
-    if prediction.low80_ms is not None:
-        lines.append(f"80 % interval: {interval_text(prediction, unit)} {unit}")
+    lines.append(f"{p50_text(prediction, unit)}{measured}")
+    if (interval := interval_text(prediction, unit)) != NOTHING:
+        lines.append(f"80 % interval: {interval} {unit}")
     if sweep.kind == "batch":
-        lines.append(f"{number(prediction.latency_ms / batch)} ms an item")
+        limit = limit_sign(prediction)
+        lines.append(f"{limit}{number(prediction.latency_ms / batch)} ms an item")
     if prediction.fits_memory is False:
         lines.append("Exceeds the memory of the device")
     return "\n".join(lines)

@@ -12,14 +12,17 @@ from predictor.core.text import capitalised
 from predictor.core.units import LatencyUnit
 from predictor.core.verdict import verdict_text
 from predictor.core.wording import (
+    NOTHING,
     adaptation_text,
     basis_text,
     batch_of,
     configuration_text,
     interval_text,
     latency_text,
+    limit_sign,
     memory_details,
     number,
+    p50_text,
     shown,
 )
 
@@ -34,14 +37,14 @@ def details(row: PredictionRow, unit: LatencyUnit, budget_ms: float | None) -> s
     batch = batch_of(prediction.configuration)
     lines = [f"{shown(row.model_label)} on {shown(row.device_name)}"]
     if prediction.latency_ms is not None:
-        lines.append(f"Latency: {latency_text(prediction.latency_ms, unit, batch)} (P50)")
+        limit = ", of what is counted" if limit_sign(prediction) else ""
+        lines.append(f"Latency: {p50_text(prediction, unit)} (P50{limit})")
     if prediction.latency_ms is not None and batch > 1:
-        rate = latency_text(prediction.latency_ms, LatencyUnit.FPS, batch)
-        lines.append(
-            f"{batch} items a call: {number(prediction.latency_ms / batch)} ms each, {rate}"
-        )
-    if prediction.low80_ms is not None:
-        lines.append(f"80 % interval: {interval_text(prediction, unit)} {unit}")
+        each = f"{limit_sign(prediction)}{number(prediction.latency_ms / batch)} ms each"
+        rate = p50_text(prediction, LatencyUnit.FPS)
+        lines.append(f"{batch} items a call: {each}, {rate}")
+    if (interval := interval_text(prediction, unit)) != NOTHING:
+        lines.append(f"80 % interval: {interval} {unit}")
     if prediction.bound_ms is not None:
         lines.append(f"Bound: {latency_text(prediction.bound_ms, unit, batch)}")
     for remark in remarks(row, TableContext(Place.DETAILS, unit, budget_ms)):

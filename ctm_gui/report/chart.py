@@ -14,7 +14,7 @@ from ctm_gui.report.flow import LEFT, SMALL, SMALL_BOLD, Flow, mixed
 from ctm_gui.report.marks import Box, Line, Style
 from ctm_gui.widgets.geometry import linear_ticks, log_ticks
 from ctm_gui.widgets.theme import LIGHT
-from predictor.core.report import Bar, BarChart
+from predictor.core.report import Bar, BarChart, Limit
 from predictor.core.units import significant
 
 _TINY = Style(66)
@@ -27,6 +27,9 @@ _AXIS = 300.0
 _HEAD = 150.0
 _PALE = 0.25
 _DOT = 76.0
+_FRAME_PADDING = 24.0
+_ARROW = 120.0  # length of the arrow of a limit
+_HEAD_OF_ARROW = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +124,20 @@ def _names(flow: Flow, group: Sequence[Bar], scale: _Scale, top: float) -> None:
     lines = 2 if group[0].detail else 1
     y = top + (_group_height(group) - 100.0 * lines) / 2
     flow.text(LEFT, y, flow.fitted(group[0].label, SMALL_BOLD, width), SMALL_BOLD)
+    if group[0].is_configuration:
+        _framed(flow, group[0].detail, y + 100.0, width)
+        return
     detail = flow.fitted(group[0].detail, _TINY, width)
     flow.text(LEFT, y + 100.0, detail, _TINY, LIGHT.muted)
+
+
+def _framed(flow: Flow, words: str, top: float, width: float) -> None:
+    """Set how a target runs in a frame, as readable as its name."""
+    text = flow.fitted(words, _TINY, width - 2 * _FRAME_PADDING)
+    height = flow.typeface.line_height(_TINY)
+    frame = flow.typeface.width(text, _TINY) + 2 * _FRAME_PADDING
+    flow.put(Box(LEFT, top + 8.0, frame, height + 8.0, LIGHT.surface, LIGHT.outline))
+    flow.text(LEFT + _FRAME_PADDING, top + 12.0, text, _TINY)
 
 
 def _bar_tops(group: Sequence[Bar], top: float) -> list[float]:
@@ -137,6 +152,9 @@ def _bars(flow: Flow, group: Sequence[Bar], scale: _Scale, top: float) -> None:
 
 
 def _bar(flow: Flow, bar: Bar, value: float, scale: _Scale, top: float) -> None:
+    if bar.limit is not Limit.NONE:
+        _limit(flow, bar, scale.x(value), top + _BAR / 2)
+        return
     colour, width = _colour(bar.series), max(scale.x(value) - scale.left, 6.0)
     fill, outline = (mixed(colour, _PALE), colour) if bar.over else (colour, "")
     if not scale.logarithmic:
@@ -152,6 +170,19 @@ def _bar(flow: Flow, bar: Bar, value: float, scale: _Scale, top: float) -> None:
         flow.put(Box(x, y, _DOT, _DOT, fill, outline or LIGHT.surface, is_round=True))
 
 
+def _limit(flow: Flow, bar: Bar, x: float, y: float) -> None:
+    """Set an arrow from a limit to where the truth may lie."""
+    colour = _colour(bar.series)
+    end = x + (_ARROW if bar.limit is Limit.LOWER else -_ARROW)
+    back = end - math.copysign(_HEAD_OF_ARROW, end - x)
+    flow.put(
+        Line(x, y - _DOT / 2, x, y + _DOT / 2, colour, 16.0),
+        Line(x, y, end, y, colour, 12.0),
+        Line(back, y - _HEAD_OF_ARROW, end, y, colour, 12.0),
+        Line(back, y + _HEAD_OF_ARROW, end, y, colour, 12.0),
+    )
+
+
 def _labels(flow: Flow, group: Sequence[Bar], scale: _Scale, top: float) -> None:
     """Set the words at the bars' ends, on the paper's colour: the budget's line may be there."""
     height = flow.typeface.line_height(_TINY)
@@ -161,7 +192,7 @@ def _labels(flow: Flow, group: Sequence[Bar], scale: _Scale, top: float) -> None
             words = flow.fitted(bar.text, _TINY, LEFT + flow.width - scale.left - 40.0)
             flow.text(scale.left + 20.0, text_top, words, _TINY, LIGHT.muted)
             continue
-        x = scale.x(_reach(bar)) + 40.0
+        x = scale.x(_reach(bar)) + _after(bar) + 40.0
         width = flow.typeface.width(bar.text, _TINY)
         flow.put(Box(x - 12.0, text_top, width + 24.0, height, LIGHT.surface))
         flow.text(x, text_top, bar.text, _TINY)
@@ -216,7 +247,7 @@ def _scale(flow: Flow, chart: BarChart) -> _Scale:
     room = width
     for bar, end in zip(numbers, reach, strict=True):
         part = _Scale(0.0, 1.0, low, high, chart.logarithmic).x(end)
-        label = flow.typeface.width(bar.text, _TINY) + _LABEL_GAP
+        label = flow.typeface.width(bar.text, _TINY) + _LABEL_GAP + _after(bar)
         if part > 0:
             # part * room + label <= width, solved for room: the tightest bar decides.
             room = min(room, (width - label) / part)
@@ -226,6 +257,11 @@ def _scale(flow: Flow, chart: BarChart) -> _Scale:
 def _reach(bar: Bar) -> float:
     ends = (bar.value, bar.high80, bar.high95)
     return max(end for end in ends if end is not None)
+
+
+def _after(bar: Bar) -> float:
+    """Return the length of the arrow behind a bar."""
+    return _ARROW if bar.limit is Limit.LOWER else 0.0
 
 
 def _lowest(bars: Sequence[Bar], high: float) -> float:

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QMenu, QToolButton, QTre
 
 from ctm_gui.models.shelf import ModelShelf
 from ctm_gui.targets.choice import TargetSelection
+from ctm_gui.targets.ranking import ConfigurationRanking, Ranked
 from ctm_gui.targets.row_delegate import RowDelegate
 from ctm_gui.targets.tree_model import Column, TargetsTreeModel
 from ctm_gui.targets.variant_dialog import VariantDialog
@@ -34,10 +35,14 @@ class TargetsPanel(QWidget):
     details_requested = Signal(str)
 
     def __init__(
-        self, selection: TargetSelection, shelf: ModelShelf, parent: QWidget | None = None
+        self,
+        selection: TargetSelection,
+        shelf: ModelShelf,
+        ranking: ConfigurationRanking,
+        parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self.selection, self._shelf = selection, shelf
+        self.selection, self._shelf, self._ranking = selection, shelf, ranking
         self._model = TargetsTreeModel(selection, self)
         self.heading = label(role="heading", wraps=False)
         self.search_box = SearchBox("Search name, vendor, family…", "Search targets")
@@ -166,7 +171,7 @@ class TargetsPanel(QWidget):
     def _show_menu(self, place: QPoint) -> None:
         device = self._model.device(self._tree.indexAt(place))
         if device is not None:
-            menu = target_menu(self.selection, self._shelf, device, self)
+            menu = target_menu(self.selection, self._shelf, self._ranking, device, self)
             menu.addAction("Show in Devices", lambda: self.details_requested.emit(device.id))
             menu.popup(self._tree.viewport().mapToGlobal(place))
 
@@ -187,7 +192,11 @@ class TargetsPanel(QWidget):
 
 
 def target_menu(
-    selection: TargetSelection, shelf: ModelShelf, device: Device, parent: QWidget
+    selection: TargetSelection,
+    shelf: ModelShelf,
+    ranking: ConfigurationRanking,
+    device: Device,
+    parent: QWidget,
 ) -> QMenu:
     """Return the menu of a device; it goes when it is closed."""
     menu = QMenu(parent)
@@ -197,22 +206,50 @@ def target_menu(
         "Remove from Favourites" if favourite else "Add to Favourites",
         lambda: selection.set_favourite(device.id, favourite=not favourite),
     )
-    choices = menu.addMenu("Configuration")
-    group = QActionGroup(choices)
-    chosen = selection.configuration_of(device)
-    for number, configuration in enumerate(selection.choices(device)):
-        words = target_text(configuration)
-        action = choices.addAction(f"{words} (default)" if number == 0 else words)
-        action.setCheckable(True)
-        action.setChecked(configuration == chosen)
-        group.addAction(action)
-        action.triggered.connect(
-            lambda _=False, c=configuration: selection.set_configuration(device, c)
-        )
-    menu.addAction("Add Variant…", lambda: VariantDialog(selection, shelf, device, parent).open())
+    _add_choices(menu, selection, ranking, device)
+    menu.addAction(
+        "Add Variant…",
+        lambda: VariantDialog(selection, shelf, ranking, device, parent).open(),
+    )
     if variants := selection.variants_of(device):
         removable = menu.addMenu("Remove Variant")
         for variant in variants:
             action = removable.addAction(target_text(variant))
             action.triggered.connect(lambda _=False, c=variant: selection.remove_variant(device, c))
     return menu
+
+
+def _add_choices(
+    menu: QMenu, selection: TargetSelection, ranking: ConfigurationRanking, device: Device
+) -> None:
+    """Add the configurations of a device, the fastest first once they are predicted."""
+    choices = menu.addMenu("Configuration")
+    listed = selection.choices(device)
+
+    def show(ranked: Ranked) -> None:
+        # Under the pointer nothing moves.
+        if not choices.isVisible():
+            choices.clear()
+            _fill_choices(choices, selection, device, ranked)
+
+    show(ranking.unpredicted(device, listed))
+    task = ranking.submit(device, listed, show)
+    menu.destroyed.connect(task.cancel)
+
+
+def _fill_choices(
+    choices: QMenu, selection: TargetSelection, device: Device, ranked: Ranked
+) -> None:
+    group, chosen = QActionGroup(choices), selection.configuration_of(device)
+    for number, each in enumerate(ranked):
+        if each.needs_quantising and number and not ranked[number - 1].needs_quantising:
+            choices.addSeparator()
+        configuration = each.configuration
+        default = " (default)" if configuration == device.configurations[0] else ""
+        action = choices.addAction(f"{each.words}{default}")
+        action.setCheckable(True)
+        action.setChecked(configuration == chosen)
+        group.addAction(action)
+        action.triggered.connect(
+            lambda _=False, c=configuration: selection.set_configuration(device, c)
+        )

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QSignalBlocker, Qt, QTimer
 from PySide6.QtWidgets import (
     QComboBox,
     QDialog,
     QDialogButtonBox,
     QFormLayout,
+    QListWidget,
     QWidget,
 )
 
 from ctm_gui.models.shelf import ModelShelf
 from ctm_gui.prediction.what_if_bar import MAX_BATCH
 from ctm_gui.targets.choice import TargetSelection, are_same
+from ctm_gui.targets.ranking import ConfigurationRanking, Ranked
 from ctm_gui.widgets.basic import combo_box, explain_items, label, vbox
 from ctm_gui.widgets.number_boxes import NumberBox
 from predictor.core.errors import CtmError
@@ -30,14 +32,19 @@ from predictor.services.prediction.predict import supports
 _OWN_BATCH = "model default"
 _BATCHES = (1, 2, 4, 8, 16, 32, 64)
 _TYPING_MS = 250
+_LIST_MARGIN_PX = 28
+_MOST_LIST_PX = 520
 
 
 class VariantDialog(QDialog):
     """Asks for runtime, precision, threads and batch of a device, and adds them to the selection.
 
+    What the device lists stands above the fields, the fastest first: a row fills the fields.
+
     Args:
         selection: gets the variant.
         shelf: reads the open models at the batch, and tells which of them cannot run at it.
+        ranking: predicts what the device lists.
         device: that the variant is of.
         parent: owner.
     """
@@ -46,6 +53,7 @@ class VariantDialog(QDialog):
         self,
         selection: TargetSelection,
         shelf: ModelShelf,
+        ranking: ConfigurationRanking,
         device: Device,
         parent: QWidget | None = None,
     ) -> None:
@@ -53,10 +61,15 @@ class VariantDialog(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle("Add a variant")
         self._selection, self._shelf, self._device = selection, shelf, device
+        self._listed: Ranked = ()
         # Typing a batch of 128 passes through 1 and 12.
         self._try_timer = QTimer(self, singleShot=True, interval=_TYPING_MS)
         self._make_fields()
         self._arrange()
+        listed = selection.choices(device)
+        self._show_ranked(ranking.unpredicted(device, listed))
+        self._ranked = ranking.submit(device, listed, self._show_ranked)
+        self.finished.connect(lambda _: self._ranked.cancel())
         self._check()
 
     def accept(self) -> None:
@@ -66,6 +79,9 @@ class VariantDialog(QDialog):
 
     def _make_fields(self) -> None:
         device = self._device
+        self.list = QListWidget()
+        self.list.setAccessibleName("Configurations, the fastest first")
+        self.list.setUniformItemSizes(True)
         chosen = self._selection.configuration_of(device)
         self._precisions = {str(each.precision): each.precision for each in device.configurations}
         tried = (Configuration(name, chosen.precision) for name in RUNTIMES)
@@ -97,7 +113,9 @@ class VariantDialog(QDialog):
             form.addRow("&Threads", self.threads_box)
         form.addRow("&Batch", self.batch_box)
         heading = label(f"{shown(self._device.name)}, beside what is predicted of it", wraps=False)
-        vbox(heading, form, self.problem, self.buttons, of=self)
+        vbox(heading, (self.list, 1), form, self.problem, self.buttons, of=self)
+        self.list.currentRowChanged.connect(self._on_row)
+        self.list.itemDoubleClicked.connect(self._on_double_click)
         self.runtime_box.currentIndexChanged.connect(self._check)
         self.precision_box.currentIndexChanged.connect(self._check)
         self.threads_box.valueChanged.connect(self._check)
@@ -122,6 +140,32 @@ class VariantDialog(QDialog):
             self.threads_box.value(),
             self._batch() or 0,
         )
+
+    def _show_ranked(self, ranked: Ranked) -> None:
+        """List configurations; the current one stays so at its new place."""
+        row = self.list.currentRow()
+        current = self._listed[row].configuration if row >= 0 else None
+        self._listed = ranked
+        with QSignalBlocker(self.list):
+            self.list.clear()
+            self.list.addItems([each.words for each in ranked])
+            places = [each.configuration for each in ranked]
+            self.list.setCurrentRow(places.index(current) if current in places else -1)
+        widest = self.list.sizeHintForColumn(0) + _LIST_MARGIN_PX
+        self.list.setMinimumWidth(min(widest, _MOST_LIST_PX))
+
+    def _on_row(self, row: int) -> None:
+        """Fill the fields with a configuration of the list."""
+        if row < 0:
+            return
+        listed = self._listed[row].configuration
+        self.runtime_box.setCurrentText(listed.runtime)
+        self.precision_box.setCurrentText(str(listed.precision))
+        self.threads_box.setValue(listed.threads)
+
+    def _on_double_click(self) -> None:
+        if self.buttons.button(QDialogButtonBox.StandardButton.Ok).isEnabled():
+            self.accept()
 
     def _on_batch(self) -> None:
         self._try_timer.start()

@@ -21,6 +21,7 @@ from ctm_gui.models.panel import ModelsPanel
 from ctm_gui.prediction.what_if_bar import WhatIfBar
 from ctm_gui.settings import AnySetting, Settings, remembered_theme
 from ctm_gui.targets.panel import TargetsPanel
+from ctm_gui.targets.ranking import ConfigurationRanking
 from ctm_gui.undo import UndoStep
 from ctm_gui.widgets.basic import splitter
 from ctm_gui.widgets.drop_overlay import DropOverlay, refuse_drops
@@ -87,7 +88,8 @@ class MainWindow(QMainWindow):
         self._central: CentralViews | None = None
         self._theme, self._unit = LIGHT, LatencyUnit.MS
         self.models_panel = ModelsPanel(workspace.shelf)
-        self.targets_panel = TargetsPanel(workspace.selection, workspace.shelf)
+        ranking = ConfigurationRanking(workspace.predictor, workspace.shelf, workspace.own)
+        self.targets_panel = TargetsPanel(workspace.selection, workspace.shelf, ranking)
         self.what_if_bar = WhatIfBar()
         self.message_list = MessageList(workspace.messages)
         self.status_line = StatusLine(workspace)

@@ -7,7 +7,7 @@ one row of ``COLUMNS``, and everything beyond the numbers is worded in one place
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
 
@@ -34,15 +34,17 @@ from predictor.core.wording import (
     interval_ms,
     interval_text,
     latency_text,
+    limit_sign,
     memory_text,
     number,
+    p50_number,
     shown,
     threads_text,
     unsupported_text,
 )
 
 # The answer stands where a narrow window shows it.
-_FIRST: Final = ("model", "latency", "device", "interval80")
+_FIRST: Final = ("model", "latency", "device", "runtime", "precision", "interval80", "basis")
 # Doubts are several sentences: cut as names are, they would lose their middle.
 _LONGEST_REMARK: Final = 1000
 
@@ -231,6 +233,30 @@ def _time(
     )
 
 
+def _p50(
+    column_id: str,
+    titles: Mapping[Place, str],
+    unit: Callable[[LatencyUnit], LatencyUnit] = lambda unit: unit,
+    *,
+    help_text: str = "",
+    is_needed: Callable[[Sequence[PredictionRow], TableContext], bool] = lambda *_: True,
+) -> PredictionColumn:
+    """Return a column of P50s, in which lower limits have their sign and sort behind the rest."""
+    column = _time(
+        column_id, titles, lambda p: p.latency_ms, unit, help_text=help_text, is_needed=is_needed
+    )
+    value = column.value
+
+    def key(row: PredictionRow, context: TableContext) -> float | None:
+        return None if row.prediction.is_lower_limit or value is None else value(row, context)
+
+    return replace(
+        column,
+        text=lambda row, context: p50_number(row.prediction, unit(context.unit)),
+        sort_key=key,
+    )
+
+
 def _device(row: PredictionRow, context: TableContext) -> str:
     name = shown(row.device_name)
     # The column of the batch may be out of view.
@@ -308,10 +334,9 @@ COLUMNS: Final[tuple[PredictionColumn, ...]] = (
         _titled("Configuration", _H, _R),
         lambda p: configuration_text(p.configuration),
     ),
-    _time(
+    _p50(
         "latency",
         {_C: "{latency}", _T: "P50 {unit}", _R: "P50 {unit}"},
-        lambda p: p.latency_ms,
     ),
     _INTERVAL80,
     _time(
@@ -321,10 +346,9 @@ COLUMNS: Final[tuple[PredictionColumn, ...]] = (
         help_text="What the engine predicts where the latency was measured.",
         is_needed=lambda rows, _: any(row.prediction.predicted_ms is not None for row in rows),
     ),
-    _time(
+    _p50(
         "fps",
         {_C: "{rate}", _T: "FPS", _R: "FPS"},
-        lambda p: p.latency_ms,
         _other_kind,
         help_text="Items a second: batch / latency, one call after the other. It compares batches.",
         is_needed=_needs_rate,
@@ -401,8 +425,27 @@ def _origin(
         yield {Place.TEXT}, f"adapted by {adaptation_name(prediction.adaptation)}"
 
 
+def _stands(prediction: Prediction, budget_ms: float) -> str:
+    if is_over(prediction, budget_ms):
+        return "over"
+    return "may be over" if prediction.is_lower_limit else "meets"
+
+
+def _uncounted(
+    prediction: Prediction,
+) -> Iterator[tuple[frozenset[Place] | set[Place], str]]:
+    """Yield how many operators are not counted, and what that makes of the number."""
+    if prediction.flagged_operators:
+        flagged = plural(len(prediction.flagged_operators), "operator")
+        places = {Place.COMPARE, Place.TEXT}
+        if limit_sign(prediction):
+            yield places | {Place.REPORT}, f"a lower limit: {flagged} not counted in full"
+        else:
+            yield places, f"{flagged} not counted in full"
+
+
 def _ends_at_bound(prediction: Prediction) -> bool:
-    low_ms, bound_ms = prediction.low80_ms, prediction.bound_ms
+    (low_ms, _), bound_ms = interval_ms(prediction), prediction.bound_ms
     return low_ms is not None and bound_ms is not None and 0 < bound_ms >= low_ms
 
 
@@ -426,14 +469,11 @@ def _remarks(
         yield {Place.TEXT}, _shown(prediction.out_of_distribution)
     yield from _origin(prediction, context)
     if budget_ms is not None and prediction.latency_ms is not None:
-        stands = "over" if is_over(prediction, budget_ms) else "meets"
-        yield {Place.TEXT}, f"{stands} {number(budget_ms)} ms"
+        yield {Place.TEXT}, f"{_stands(prediction, budget_ms)} {number(budget_ms)} ms"
     if _ends_at_bound(prediction):
         yield _EVERYWHERE, "the interval ends at the bound"
     if prediction.fits_memory is False:
         yield {Place.TEXT, Place.REPORT}, "does not fit in the device's memory"
     if prediction.unsupported is not None:
         yield _EVERYWHERE, unsupported_text(prediction.unsupported)
-    if prediction.flagged_operators:
-        flagged = plural(len(prediction.flagged_operators), "operator")
-        yield {Place.COMPARE, Place.TEXT}, f"{flagged} not counted in full"
+    yield from _uncounted(prediction)

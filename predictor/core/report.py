@@ -138,6 +138,14 @@ class Commands:
     lines: tuple[str, ...]
 
 
+class Limit(StrEnum):
+    """The side that the truth may lie on from a value that is only a limit of it."""
+
+    NONE = ""
+    LOWER = "lower"
+    UPPER = "upper"
+
+
 @dataclass(frozen=True, slots=True)
 class Bar:
     """A figure of a chart; every number is in the chart's unit, None where there is none.
@@ -148,6 +156,8 @@ class Bar:
         series: index of its series.
         value: its length; None for a bar that is only words.
         text: the value in words, or why there is none.
+        is_configuration: whether ``detail`` is how a target runs, which stands in a frame.
+        limit: whether the value is only a limit.
         over: whether it is on the wrong side of the budget.
         low80, high80, low95, high95: intervals, the smaller end first.
         bound: the limit that nothing passes.
@@ -164,6 +174,8 @@ class Bar:
     low95: float | None = None
     high95: float | None = None
     bound: float | None = None
+    is_configuration: bool = False
+    limit: Limit = Limit.NONE
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Final
 from predictor.core.percentiles import Z80
 from predictor.core.records import Prediction
 from predictor.core.report import Tone
-from predictor.core.wording import number, percent
+from predictor.core.wording import interval_ms, number, percent
 
 
 class Verdict(StrEnum):
@@ -19,6 +19,7 @@ class Verdict(StrEnum):
     NONE = "—"
     MEETS = "meets"
     MEETS_MAYBE = "meets, may miss"
+    OPEN = "not known"
     OVER_MAYBE = "over, may meet"
     OVER = "over"
 
@@ -27,16 +28,22 @@ VERDICT_TONES: Final[Mapping[Verdict, Tone]] = {
     Verdict.NONE: Tone.PLAIN,
     Verdict.MEETS: Tone.GOOD,
     Verdict.MEETS_MAYBE: Tone.WARN,
+    Verdict.OPEN: Tone.WARN,
     Verdict.OVER_MAYBE: Tone.WARN,
     Verdict.OVER: Tone.BAD,
 }
 
 
 def verdict(prediction: Prediction, budget_ms: float | None) -> Verdict:
-    """Return the verdict on ``prediction``; its P50 decides, its interval qualifies."""
+    """Return the verdict on ``prediction``; its P50 decides, its interval qualifies.
+
+    A lower limit within the budget decides nothing; one over it does.
+    """
     latency = prediction.latency_ms
     if latency is None or budget_ms is None:
         return Verdict.NONE
+    if prediction.is_lower_limit:
+        return Verdict.OPEN if latency <= budget_ms else Verdict.OVER
     if latency <= budget_ms:
         high = prediction.high80_ms
         return Verdict.MEETS if high is None or high <= budget_ms else Verdict.MEETS_MAYBE
@@ -47,6 +54,11 @@ def verdict(prediction: Prediction, budget_ms: float | None) -> Verdict:
 def is_over(prediction: Prediction, budget_ms: float | None) -> bool:
     """Return whether the P50 is over the budget."""
     return verdict(prediction, budget_ms) in {Verdict.OVER, Verdict.OVER_MAYBE}
+
+
+def meets(prediction: Prediction, budget_ms: float | None) -> bool:
+    """Return whether the P50 is within the budget; False for a lower limit, which does not tell."""
+    return verdict(prediction, budget_ms) in {Verdict.MEETS, Verdict.MEETS_MAYBE}
 
 
 def verdict_text(prediction: Prediction, budget_ms: float | None) -> str:
@@ -65,12 +77,14 @@ def verdict_tone(prediction: Prediction, budget_ms: float | None) -> Tone:
 
 
 def budget_probability(prediction: Prediction, budget_ms: float) -> float | None:
-    """Return the probability of a latency within ``budget_ms``; None without an interval.
+    """Return the probability of a latency within ``budget_ms``.
+
+    None without an interval, and for a lower limit, of which only the counted part is known.
 
     The latency is taken as log-normal around P50, its 80 % interval telling the width to the
     side of the budget.
     """
-    p50, low, high = prediction.latency_ms, prediction.low80_ms, prediction.high80_ms
+    p50, (low, high) = prediction.latency_ms, interval_ms(prediction)
     if p50 is None or low is None or high is None:
         return None
     # Intervals need not be symmetric in the logarithm: the bound may cut the lower end.

@@ -15,6 +15,8 @@ from predictor.core.text import plural, printable
 from predictor.core.units import GIB, LatencyUnit, format_bytes, significant
 
 NOTHING = "—"
+QUANTISED = "needs a quantised model"
+FEW_CHECKED = "few chips of its kind were checked"
 _ADAPTATIONS: Final[Mapping[str, str]] = {
     "posterior": "posterior",
     "operators": "operator times",
@@ -83,8 +85,35 @@ def latency_text(latency_ms: float | None, unit: LatencyUnit, batch: int = 1) ->
     return NOTHING if value is None else f"{number(value)} {unit}"
 
 
+def limit_sign(prediction: Prediction, unit: LatencyUnit = LatencyUnit.MS) -> str:
+    """Return the sign before a number that operators of unknown cost are missing from.
+
+    ``≥ `` before a time, ``≤ `` before a rate, empty where all is counted.
+    """
+    if not prediction.is_lower_limit or prediction.latency_ms is None:
+        return ""
+    return "≤ " if unit is LatencyUnit.FPS else "≥ "
+
+
+def p50_number(prediction: Prediction, unit: LatencyUnit = LatencyUnit.MS) -> str:
+    """Write the P50 without its unit: ``12.3``, ``≥ 12.3`` where it is a lower limit."""
+    value = in_unit(prediction.latency_ms, unit, batch_of(prediction.configuration))
+    return NOTHING if value is None else f"{limit_sign(prediction, unit)}{number(value)}"
+
+
+def p50_text(prediction: Prediction, unit: LatencyUnit = LatencyUnit.MS) -> str:
+    """Write the P50 with its unit: ``12.3 ms``, ``≥ 12.3 ms`` where it is a lower limit."""
+    text = p50_number(prediction, unit)
+    return text if text == NOTHING else f"{text} {unit}"
+
+
 def interval_ms(prediction: Prediction, percent: int = 80) -> tuple[float | None, float | None]:
-    """Return the ends of the 80 or 95 % interval in ms, None for engines that give none."""
+    """Return the ends of the 80 or 95 % interval in ms.
+
+    None for engines that give none, and for a lower limit: its interval is that of a part.
+    """
+    if prediction.is_lower_limit:
+        return None, None
     if percent == 95:
         return prediction.low95_ms, prediction.high95_ms
     return prediction.low80_ms, prediction.high80_ms
@@ -125,6 +154,25 @@ def batch_text(batch: int) -> str:
     return "default" if batch == 0 else str(batch)
 
 
+def runtime_text(configuration: Configuration) -> str:
+    """Write runtime and precision as they stand beside a device: ``tensorrt fp16``."""
+    runtime = configuration.runtime
+    precision = configuration.precision.value
+    return precision if runtime == UNKNOWN else f"{runtime} {precision}"
+
+
+def rest_text(configuration: Configuration) -> str:
+    """Write what ``runtime_text`` leaves out: ``4 threads, batch 8``; empty where nothing is."""
+    words = [plural(configuration.threads, "thread")] if configuration.threads else []
+    words += [f"batch {configuration.batch}"] if configuration.batch > 1 else []
+    return ", ".join(words)
+
+
+def are_alike(configurations: Iterable[Configuration]) -> bool:
+    """Whether all run under one runtime in one precision, so that nothing need name them."""
+    return len({(each.runtime, each.precision) for each in configurations}) < 2
+
+
 def configuration_text(configuration: Configuration) -> str:
     """Write a configuration in a few words: ``onnxruntime, fp32, 4 threads, batch 8``.
 
@@ -132,12 +180,7 @@ def configuration_text(configuration: Configuration) -> str:
     """
     c = configuration
     words = [] if c.runtime == UNKNOWN else [c.runtime]
-    words.append(c.precision.value)
-    if c.threads:
-        words.append(plural(c.threads, "thread"))
-    if c.batch > 1:
-        words.append(f"batch {c.batch}")
-    return ", ".join(words)
+    return ", ".join(filter(None, [*words, c.precision.value, rest_text(c)]))
 
 
 def target_text(configuration: Configuration) -> str:

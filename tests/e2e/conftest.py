@@ -67,6 +67,25 @@ def distilbert() -> Path:
 
 
 @pytest.fixture
+def custom_model(tmp_path: Path) -> Path:
+    """A convolution and an operator of a domain that nobody knows."""
+    weight = helper.make_tensor("w", TensorProto.FLOAT, [8, 3, 3, 3], [0.5] * 216)
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["a"], name="conv"),
+        helper.make_node("MyOp", ["a"], ["y"], name="mine", domain="my.company"),
+    ]
+    ends = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+        for name, shape in (("x", [1, 3, 66, 66]), ("y", [1, 8, 64, 64]))
+    ]
+    graph = helper.make_graph(nodes, "custom", ends[:1], ends[1:], [weight])
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("my.company", 1)]
+    path = tmp_path / "custom.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=opsets), path)
+    return path
+
+
+@pytest.fixture
 def fixed_model(tmp_path: Path) -> Path:
     """A matrix product whose file fixes every dimension, with a Reshape that pins the batch."""
     weight = helper.make_tensor("w", TensorProto.FLOAT, [8, 4], [0.5] * 32)

@@ -67,3 +67,47 @@ def test_one_model_and_a_wrong_baseline_are_refused(
     wrong = ctm("compare", mobilenet, distilbert, "--device", "rpi5", "--baseline", "other.onnx")
     assert wrong.returncode == 2
     assert "none of the models has this name" in wrong.stderr
+
+
+def test_an_operator_of_unknown_cost_makes_a_lower_limit_that_never_leads(
+    ctm: Run, mobilenet: Path, custom_model: Path
+) -> None:
+    arguments = (mobilenet, custom_model, "--device", "rtx3090", "--budget-ms", "1000")
+    text = ctm("compare", *arguments)
+    assert text.returncode == 0, text.stderr
+    (limit,) = (
+        line for line in text.stdout.splitlines() if line.startswith(f"{custom_model.name}  ")
+    )
+    assert "≥ " in limit
+    assert "1 of 2 models meets 1000 ms; not ranked" in text.stdout
+
+    document = json.loads(ctm("compare", *arguments, "--json").stdout)
+    known, unknown = document["differences"]
+    assert [known["lower_limit"], unknown["lower_limit"]] == [False, True]
+    assert unknown["latency_ms"] < known["latency_ms"]
+    assert unknown["ratio"] is None
+    assert document["fastest"][0]["model"] == mobilenet.name
+
+    predicted = ctm("predict", custom_model, "--device", "rtx3090", "--device", "rpi5")
+    rows = [
+        line for line in predicted.stdout.splitlines() if "operator not counted in full" in line
+    ]
+    assert len(rows) == 2
+    assert all("  ≥ " in row and "a lower limit: " in row for row in rows)
+
+
+def test_choose_says_what_is_only_a_limit_and_what_needs_a_quantised_model(
+    ctm: Run, mobilenet: Path, custom_model: Path
+) -> None:
+    unknown = ctm("choose", custom_model, "--max-ms", "1000", "--device", "rtx3090")
+    assert unknown.returncode == 1, "whether it is met is not known"
+    assert "P50 ≥ " in unknown.stdout
+    assert "not known" in unknown.stdout
+
+    done = ctm("choose", mobilenet, "--max-ms", "1000", "--device", "hailo-8", "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    (option,) = document["options"]
+    assert option["needs_quantised_model"]
+    assert not option["lower_limit"]
+    assert "needs a quantised model" in document["sentence"]

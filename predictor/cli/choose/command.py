@@ -19,8 +19,8 @@ from predictor.core.metrics import Family
 from predictor.core.records import Device, Precision
 from predictor.core.run_facts import MEDIAN
 from predictor.core.text import plural, printable, shortened
-from predictor.core.verdict import likelihood
-from predictor.core.wording import configuration_text, number
+from predictor.core.units import LatencyUnit
+from predictor.core.wording import interval_text, number, p50_number
 from predictor.services.choose.choice import Choice, Option
 from predictor.services.choose.choose import choose
 from predictor.services.choose.options import BATCHES, Budget, Wanted, options_of
@@ -117,11 +117,11 @@ def _row(option: Option) -> tuple[str, ...]:
     p = option.prediction
     return (
         shortened(option.target.device.name, NAME_COLUMNS),
-        configuration_text(p.configuration),
+        option.runs,
         "" if option.mode is None else printable(option.mode.name),
-        likelihood(option.chance),
-        number(p.latency_ms),
-        f"{number(p.low80_ms)} … {number(p.high80_ms)}",
+        option.chance_text,
+        p50_number(p),
+        interval_text(p, LatencyUnit.MS),
         *(() if option.percentile == MEDIAN else (number(option.tail_ms),)),
         number(option.watts),
         number(option.memory_mb),
@@ -165,6 +165,8 @@ def _option(option: Option, names: Sequence[str]) -> dict[str, object]:
         "watts": option.watts,
         "memory_mb": option.memory_mb,
         "on_front": option.on_front,
+        "lower_limit": option.is_lower_limit,
+        "needs_quantised_model": option.needs_quantising,
         "broken": list(option.broken),
         "decided_by": names[option.slowest],
         "latencies": [

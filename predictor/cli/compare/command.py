@@ -27,7 +27,14 @@ from predictor.cli.tables import render_table
 from predictor.core.errors import InputError
 from predictor.core.records import Target
 from predictor.core.text import printable, shortened
-from predictor.core.wording import NOTHING, change_text, configuration_text, number, signed
+from predictor.core.wording import (
+    NOTHING,
+    change_text,
+    configuration_text,
+    number,
+    p50_number,
+    signed,
+)
 from predictor.services.models.inspection import Model
 from predictor.services.prediction.assumptions import assumptions
 from predictor.services.prediction.fastest import fastest_sentence, fastest_within
@@ -39,6 +46,7 @@ from predictor.services.prediction.operator_difference import (
     times_moved_on,
 )
 from predictor.services.prediction.predict import KnownTargets, predict
+from predictor.services.prediction.related import are_related
 from predictor.services.prediction.variants import ERROR_CORRELATION, Variants, compare_variants
 from predictor.services.report.request import labelled
 
@@ -142,7 +150,9 @@ def _text(
     blocks = ["\n".join(headline(model) for model in models)]
     blocks += [_target_table(variants, target) for target in range(count)]
     blocks.append(
-        fastest_text(variants.labels, variants.targets, variants.predictions, options.budget_ms)
+        fastest_text(
+            models, variants.labels, variants.targets, variants.predictions, options.budget_ms
+        )
     )
     blocks += dict.fromkeys(
         note
@@ -178,7 +188,7 @@ def _row(variants: Variants, model: int, target: int) -> list[str]:
     is_baseline = model == variants.baseline
     return [
         shortened(variants.labels[model], NAME_COLUMNS),
-        number(prediction.latency_ms),
+        p50_number(prediction),
         *([""] * len(cells) if is_baseline else cells),
         "baseline" if is_baseline else printable(prediction.problem),
     ]
@@ -235,7 +245,10 @@ def _document(
             _difference(models[place // count], variants, place // count, place % count)
             for place in range(len(variants.predictions))
         ],
-        "fastest": [_fastest(options, variants, target) for target in range(count)],
+        "fastest": [
+            _fastest(options, variants, target, related=are_related(models))
+            for target in range(count)
+        ],
     }
     if options.operators:
         document["operators"] = [_changed_operators(*change) for change in changes]
@@ -252,6 +265,7 @@ def _difference(model: Model, variants: Variants, place: int, target: int) -> di
         "device": prediction.device_id,
         "configuration": asdict(prediction.configuration),
         "latency_ms": prediction.latency_ms,
+        "lower_limit": prediction.is_lower_limit,
         "basis": prediction.basis,
         "signature": prediction.signature,
         "adaptation": prediction.adaptation,
@@ -266,14 +280,16 @@ def _at(values: np.ndarray, cell: int) -> float:
     return float(values[cell])
 
 
-def _fastest(options: argparse.Namespace, variants: Variants, target: int) -> dict[str, object]:
+def _fastest(
+    options: argparse.Namespace, variants: Variants, target: int, *, related: bool
+) -> dict[str, object]:
     row = variants.on_target(target)
     index = fastest_within(row, options.budget_ms)
     return {
         "device": variants.targets[target].device.id,
         "budget_ms": options.budget_ms,
         "model": None if index is None else variants.labels[index],
-        "sentence": fastest_sentence(row, variants.labels, options.budget_ms),
+        "sentence": fastest_sentence(row, variants.labels, options.budget_ms, are_related=related),
     }
 
 

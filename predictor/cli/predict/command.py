@@ -121,7 +121,7 @@ def _print_rest(
         from predictor.services.report.request import labelled
 
         names = [each.label for each in labelled(models)]
-        console.result("\n" + fastest_text(names, targets, predictions, options.budget_ms))
+        console.result("\n" + fastest_text(models, names, targets, predictions, options.budget_ms))
     unknown = any(p.device_id == THIS_MACHINE_ID and p.problem for p in predictions)
     if unknown and not options.measure:
         console.note(_MEASURE_THIS)

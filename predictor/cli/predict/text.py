@@ -11,12 +11,13 @@ from predictor.cli.tables import render_table
 from predictor.core.columns import Place, PredictionRow, TableContext, columns_of
 from predictor.core.records import Device, Prediction, Target
 from predictor.core.text import shortened
-from predictor.core.wording import number, percent
+from predictor.core.wording import configuration_text, p50_text, percent
 from predictor.services.models.inspection import Model
 from predictor.services.prediction.assumptions import assumptions
 from predictor.services.prediction.attention import operators_peak, token_label
-from predictor.services.prediction.fastest import fastest_sentence
+from predictor.services.prediction.fastest import UNRELATED, fastest_sentence, rank
 from predictor.services.prediction.predict import KnownTargets, OperatorTable, explain
+from predictor.services.prediction.related import are_related
 from predictor.services.prediction.sensitivity import Sensitivity
 from predictor.services.report.operators import operator_fields, slowest
 
@@ -41,7 +42,7 @@ def model_text(
         signatures: the user's measurements on the targets.
         moved: sensitivity of each prediction where it was asked for; None without a number.
     """
-    pairs = sorted(zip(targets, predictions, strict=True), key=_by_latency)
+    pairs = sorted(zip(targets, predictions, strict=True), key=lambda pair: rank(pair[1]))
     of_target = dict(zip((target.id for target in targets), moved, strict=False))
     blocks = [describe(model), _comparison(pairs, options.budget_ms)]
     blocks += dict.fromkeys(note for p in predictions for note in assumptions(model, p))
@@ -55,11 +56,12 @@ def model_text(
             parts.append(_operator_table(table, target.device, sensitivity))
         if parts:
             name = shortened(target.device.name, NAME_COLUMNS)
-            blocks += [f"{name}, {number(prediction.latency_ms)} ms\n{parts[0]}", *parts[1:]]
+            blocks += [f"{name}, {p50_text(prediction)}\n{parts[0]}", *parts[1:]]
     return "\n\n".join(blocks)
 
 
 def fastest_text(
+    models: Sequence[Model],
     names: Sequence[str],
     targets: Sequence[Target],
     predictions: Sequence[Prediction],
@@ -68,25 +70,26 @@ def fastest_text(
     """Return for each target the fastest model that meets the budget, as a table.
 
     Args:
+        models: the models; of those that cannot stand in for one another none is named.
         names: of the models.
         targets: the targets.
         predictions: one a pair, all targets of the first model first.
         budget_ms: None for no budget.
     """
+    related = are_related(models)
+    if not related and budget_ms is None:
+        return f"The models are {UNRELATED}."
     rows = [
         (
             shortened(target.device.name, NAME_COLUMNS),
-            fastest_sentence(predictions[column :: len(targets)], names, budget_ms),
+            configuration_text(predictions[column].configuration),
+            fastest_sentence(
+                predictions[column :: len(targets)], names, budget_ms, are_related=related
+            ),
         )
         for column, target in enumerate(targets)
     ]
-    return render_table(("Device", "Fastest"), rows)
-
-
-def _by_latency(pair: tuple[Target, Prediction]) -> float:
-    latency = pair[1].latency_ms
-    # Targets without a number go last.
-    return float("inf") if latency is None else latency
+    return render_table(("Device", "Configuration", "Fastest"), rows)
 
 
 def _comparison(pairs: Sequence[tuple[Target, Prediction]], budget_ms: float | None) -> str:

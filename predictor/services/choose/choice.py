@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +13,24 @@ from numpy.typing import NDArray
 from predictor.core.records import OperatingPoint, Prediction, Target
 from predictor.core.run_facts import MEDIAN
 from predictor.core.text import plural
-from predictor.core.verdict import likelihood
-from predictor.core.wording import number, run_text, shown, unsupported_text
+from predictor.core.verdict import Verdict, likelihood
+from predictor.core.wording import (
+    FEW_CHECKED,
+    QUANTISED,
+    configuration_text,
+    interval_ms,
+    number,
+    p50_text,
+    run_text,
+    shown,
+    unsupported_text,
+)
 from predictor.services.choose.options import Budget, Options, tails_of
 from predictor.services.choose.rows import Row
 from predictor.services.choose.settle import NextMeasurement
+
+_HOPELESS: Final = 0.01
+_LIMITED: Final = "a lower limit, operators of unknown cost are missing from it"
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
@@ -37,6 +51,7 @@ class Option:
         memory_mb: of the largest model; None where it is not known.
         percentile: of the runs, that the latency is held against: 50, 90 or 99.
         on_front: whether no other option is better in latency, watts and memory at once.
+        needs_quantising: whether a model is to be quantised for it.
         broken: limits other than of time that it does not keep, in words.
     """
 
@@ -50,7 +65,31 @@ class Option:
     memory_mb: float | None
     percentile: int
     on_front: bool
+    needs_quantising: bool
     broken: tuple[str, ...]
+
+    @property
+    def is_lower_limit(self) -> bool:
+        """Whether operators of unknown cost are missing from a latency."""
+        return any(prediction.is_lower_limit for prediction in self.predictions)
+
+    @property
+    def few_chips(self) -> bool:
+        """Whether a latency is of a class that was checked on few chips."""
+        return any(prediction.few_chips for prediction in self.predictions)
+
+    @property
+    def chance_text(self) -> str:
+        """The chance for people; of a lower limit it is not known unless there is none."""
+        if self.is_lower_limit and self.chance >= _HOPELESS:
+            return Verdict.OPEN.value
+        return likelihood(self.chance)
+
+    @property
+    def runs(self) -> str:
+        """The configuration for people, and that it takes a quantised model."""
+        words = configuration_text(self.prediction.configuration)
+        return f"{words}, {QUANTISED}" if self.needs_quantising else words
 
     @property
     def prediction(self) -> Prediction:
@@ -67,6 +106,8 @@ class Option:
         """The limits that it breaks, what is not known or run, its place on the front."""
         refused = {p.unsupported for p in self.predictions if p.unsupported is not None}
         words = [*self.broken, *sorted(map(unsupported_text, refused))]
+        words += [_LIMITED] if self.is_lower_limit else []
+        words += [FEW_CHECKED] if self.few_chips else []
         if self.tail_ms is None:
             words.append(f"P{self.percentile} not known, judged by P50")
         return "; ".join([*words, "Pareto front"] if self.on_front else words)
@@ -74,8 +115,9 @@ class Option:
     @property
     def name(self) -> str:
         """Device, configuration, batch and mode, for people."""
-        run = run_text(self.prediction.configuration, self.mode)
-        return f"{shown(self.target.device.name)} ({run})"
+        words = [run_text(self.prediction.configuration, self.mode)]
+        words += [QUANTISED] if self.needs_quantising else []
+        return f"{shown(self.target.device.name)} ({', '.join(words)})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,6 +166,7 @@ class Choice:
             _stated(self.memory_mb[place]),
             self.budget.percentile,
             place in self.front,
+            any(bool(row.needs_quantising[place]) for row in self.rows),
             self.broken.get(place, ()),
         )
 
@@ -132,10 +175,29 @@ class Choice:
         """The first option."""
         return self.option(int(self.order[0]))
 
+    @cached_property
+    def _named(self) -> Option:
+        """The option that comes first in words: one whose class was checked on enough chips."""
+        if self.best.few_chips:
+            # Those that meet the budget come first.
+            for place in filter(self._meets, self.of_devices):
+                if not (option := self.option(place)).few_chips:
+                    return option
+        return self.best
+
+    @cached_property
+    def is_limit(self) -> NDArray[np.bool_]:
+        """Whether a model's latency is a lower limit, bool [N]."""
+        is_limit: NDArray[np.bool_] = np.any([row.is_limit for row in self.rows], axis=0)
+        return is_limit
+
+    def _meets(self, place: int) -> bool:
+        return bool(self.chance[place] >= self.least) and not self.is_limit[place]
+
     @property
     def is_met(self) -> bool:
-        """Whether any option meets the budget."""
-        return bool(self.chance[self.order[0]] >= self.least)
+        """Whether any option meets the budget; of a lower limit that is not known."""
+        return self._meets(int(self.order[0]))
 
     @cached_property
     def of_devices(self) -> list[int]:
@@ -156,6 +218,7 @@ class Choice:
         """
         chance = self.chance[self.order]
         may = chance >= self.least if self.is_met else self._keeps(self.order)
+        may &= ~self.is_limit[self.order]
         places = self.order[may]
         goods = np.stack([self.latency_ms[places], self.watts[places], self.memory_mb[places]], 1)
         is_known = np.isfinite(goods).all(axis=1)
@@ -171,7 +234,7 @@ class Choice:
     @property
     def meeting(self) -> int:
         """Number of devices with an option that meets the budget."""
-        return sum(float(self.chance[place]) >= self.least for place in self.of_devices)
+        return sum(map(self._meets, self.of_devices))
 
     @cached_property
     def untold(self) -> str:
@@ -195,12 +258,16 @@ class Choice:
         devices, models = plural(len(self.of_devices), "device"), len(self.best.predictions)
         budget += f" with all {models} models" if models > 1 else ""
         if self.is_met:
+            named = self._named
+            before = "" if named is best else f" {best.name} ranks before it, but {FEW_CHECKED}."
+            doubt = f", but {FEW_CHECKED}" if named.few_chips else ""
             return (
-                f"{self.meeting} of {devices} meet {budget}; {best.name} comes first with a "
-                f"chance of {likelihood(best.chance)}: {_numbers(best)}."
+                f"{self.meeting} of {devices} meet {budget}; {named.name} comes first with a "
+                f"chance of {likelihood(named.chance)}: {_numbers(named)}{doubt}.{before}"
             )
+        known = " for certain" if best.is_lower_limit else ""
         return (
-            f"Nothing of {plural(len(self.order), 'option')} on {devices} meets {budget}; "
+            f"Nothing of {plural(len(self.order), 'option')} on {devices} meets {budget}{known}; "
             f"{best.name} comes nearest: {_numbers(best)}, and {self._why(best)}."
         )
 
@@ -210,6 +277,8 @@ class Choice:
     def _why(self, best: Option) -> str:
         if best.broken:
             return " and ".join(best.broken)
+        if best.is_lower_limit:
+            return f"it is {_LIMITED}"
         prediction = best.prediction
         limit = float(self.budget.limits_ms(np.array([best.batch]))[0])
         if prediction.bound_ms is not None and prediction.bound_ms > limit:
@@ -234,9 +303,10 @@ def _front(goods: Floats) -> NDArray[np.intp]:
 
 def _numbers(option: Option) -> str:
     p = option.prediction
-    interval = f"{number(p.low80_ms)} to {number(p.high80_ms)} ms"
+    low, high = interval_ms(p)
+    interval = "" if low is None else f" (80 % interval {number(low)} to {number(high)} ms)"
     which = f"{shown(p.model)} " if len(option.predictions) > 1 else ""
-    parts = [f"{which}P50 {number(p.latency_ms)} ms (80 % interval {interval})"]
+    parts = [f"{which}P50 {p50_text(p)}{interval}"]
     if option.percentile != MEDIAN and option.tail_ms is not None:
         parts.append(f"P{option.percentile} {number(option.tail_ms)} ms")
     if option.watts is not None:

@@ -171,6 +171,8 @@ def _distinct(models: Sequence[Model], rows: Sequence[Row], z: Floats) -> tuple[
 def _ranked(choice: Choice, limits: Floats) -> Places:
     """Return the places of options with a number, the best first.
 
+    Lower limits last, which tell nothing of a budget that they keep.
+
     Fewest broken limits, then the chance; where chances are equal for all that is known the lower
     power, then the shorter time. Hopeless ones by how far they are over the limit.
     """
@@ -182,7 +184,8 @@ def _ranked(choice: Choice, limits: Floats) -> Places:
     over = np.where(chance < _LEAST, latency / limits[places], 0.0)
     watts = np.nan_to_num(choice.watts[places], nan=np.inf)
     # The last key counts first.
-    keys = (latency, watts, over, -np.clip(chance, _LEAST, max(_MOST, choice.least)), broken)
+    level = -np.clip(chance, _LEAST, max(_MOST, choice.least))
+    keys = (latency, watts, over, level, broken, choice.is_limit[places])
     return places[np.lexsort(keys)]
 
 
@@ -190,6 +193,8 @@ def _settling(choice: Choice) -> NextMeasurement | None:
     """Return the measurement that would change the choice most."""
     # The best option of each target, that of the first number of each.
     allowed = np.array([p for p in choice.order.tolist() if p not in choice.broken], np.intp)
+    # More precise it would still be a limit.
+    allowed = allowed[~choice.is_limit[allowed]]
     _, first = np.unique(choice.options.target_places[allowed], return_index=True)
     places = allowed[np.sort(first)]
     if not len(places) or choice.chance[places[0]] >= max(_MOST, choice.least):

@@ -11,12 +11,13 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from predictor.core.records import Basis, Device, Measurement, Prediction
+from predictor.core.records import Basis, Device, Measurement, Precision, Prediction
 from predictor.cost.clocks import ClockModel
 from predictor.cost.engine import PredictionTable
 from predictor.graph.model import Model
 from predictor.graph.scaling import at_batch
 from predictor.services.choose.options import Options
+from predictor.services.prediction.assumptions import is_quantised
 from predictor.services.prediction.clocks import at_clocks, clock_models, clocks_of, latencies_at
 from predictor.services.prediction.engines import open_engine
 from predictor.services.prediction.measured import published_targets, with_measured
@@ -27,6 +28,7 @@ from predictor.services.prediction.predict import (
     model_batch,
     of_table,
     predict,
+    uncounted,
     without,
 )
 from predictor.services.prediction.tails import spread_of
@@ -46,6 +48,8 @@ class Row:
         memory_bytes: float64 [N].
         is_too_large: bool [N], whether it does not fit the device's memory.
         shared_error: float32 [N, S], see ``PredictionTable.shared_error``; 0 of measured ones.
+        is_limit: bool [N], whether a latency is a lower limit.
+        needs_quantising: bool [N], whether it is of an INT8 model that is still to be made.
         batch: int [N], of a run.
         prediction: returns the record of an option.
     """
@@ -54,6 +58,8 @@ class Row:
     memory_bytes: Floats
     is_too_large: NDArray[np.bool_]
     shared_error: NDArray[np.float32]
+    is_limit: NDArray[np.bool_]
+    needs_quantising: NDArray[np.bool_]
     batch: NDArray[np.int64]
     prediction: Callable[[int], Prediction]
 
@@ -97,6 +103,8 @@ def row_of(
         np.concatenate([each.memory_bytes for each in blocks]),
         np.concatenate([each.is_too_large for each in blocks]),
         np.concatenate([each.shared_error for each in blocks]),
+        np.concatenate([each.is_limit for each in blocks]),
+        np.concatenate([each.needs_quantising for each in blocks]),
         batch,
         prediction,
     )
@@ -150,10 +158,15 @@ def _block(
         times[:3] = np.maximum(times[:3] * factor, np.nan_to_num(times[3]))
     assert table.shared_error is not None  # noqa: S101 - the usual engine has intervals
     shared = table.shared_error[0]
+    is_limit = np.full(len(targets), bool(uncounted(model)))
+    is_int8 = [target.configuration.precision is Precision.INT8 for target in targets]
+    in_int8 = np.array(is_int8, np.bool_) & (not is_quantised(model))
     for place, each in held.items():
         times[:, place] = [getattr(each, name) for name in TIMES]
         # Of a measured latency nothing is shared.
         is_measured = each.basis is Basis.MEASURED
+        is_limit[place] = each.is_lower_limit
+        in_int8[place] &= not is_measured
         shared[place] = 0.0 if is_measured else np.frombuffer(each.shared_error, np.float32)
 
     def usual(place: int) -> Prediction:
@@ -186,6 +199,8 @@ def _block(
         peak_bytes(model.graph, targets)[places],
         np.array([fits is False for fits in table.fits_memory[0]], np.bool_)[places],
         shared[places],
+        is_limit[places],
+        in_int8[places],
         np.empty(0, np.int64),
         prediction,
     )

@@ -27,6 +27,16 @@ def assumptions(model: Model, prediction: Prediction) -> tuple[str, ...]:
     return assumptions_of_each(model, [prediction])[0]
 
 
+def is_quantised(model: Model) -> bool:
+    """Whether a model can run in INT8 as it is."""
+    return not _notes(quantised_share(model))
+
+
+def needs_quantising(model: Model, prediction: Prediction) -> bool:
+    """Whether a prediction is of an INT8 model that the user still has to make."""
+    return bool(assumptions(model, prediction))
+
+
 def assumptions_of_each(model: Model, predictions: Sequence[Prediction]) -> list[tuple[str, ...]]:
     """Return the assumptions of each prediction of a model."""
     if not any(map(_assumes, predictions)):

@@ -397,7 +397,7 @@ def _row(
     chosen = [targets[place] for place in places]
     name = model.path.replace("\\", "/").rpartition("/")[2]
     batch = model_batch(model)
-    flagged = _names_with(model.graph, _UNCOUNTED)
+    flagged = uncounted(model)
     columns = np.array(places, np.intp)
     latency, bound, low80, high80, low95, high95, predicted = (
         _column(getattr(table, name)[row, columns]) for name in _NUMBERS
@@ -454,8 +454,11 @@ def model_batch(model: Model) -> int:
     return shapes[0][0] if shapes else 1
 
 
-def _names_with(graph: OperatorGraph, flags: OperatorFlag) -> tuple[str, ...]:
-    return tuple(graph.names[index] for index in np.flatnonzero(graph.has_flag(flags)).tolist())
+def uncounted(model: Model) -> tuple[str, ...]:
+    """Return the names of the operators of unknown cost, which latencies leave out."""
+    graph = model.graph
+    places = np.flatnonzero(graph.has_flag(_UNCOUNTED)).tolist()
+    return tuple(graph.names[index] for index in places)
 
 
 def _output_shapes(graph: OperatorGraph) -> tuple[tuple[int, ...], ...]:

@@ -32,13 +32,14 @@ from predictor.core.records import (
     Target,
 )
 from predictor.core.runtimes import runtime_of
-from predictor.core.text import plural
-from predictor.core.wording import batch_of, percent
+from predictor.core.text import plural, uncapitalised
+from predictor.core.wording import QUANTISED, batch_of, percent
 from predictor.cost.engine import Engine
 from predictor.devices.variation import NO_RESOURCES, fact_value, facts_of, scaled
 from predictor.graph.model import Model
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.graph.scaling import at_batch
+from predictor.services.prediction.assumptions import needs_quantising
 from predictor.services.prediction.engines import open_engine
 from predictor.services.prediction.measured import with_measured
 from predictor.services.prediction.predict import KnownTargets, predicted_by, without
@@ -51,6 +52,8 @@ Floats = NDArray[np.float64]
 _STEP: Final = 0.01
 _LEAST: Final = 1e-4  # an elasticity that is nothing but such noise
 _MORE: Final = 1.1  # of the fact, for words
+_LEAST_SAVED: Final = 0.005  # of the time, for words: less is no advice
+_QUANTISED: Final = "quantised"
 # Standard deviations of ln(ratio) of two latencies of one network on one device, that cover 80 % of
 # the published pairs on silicon that the estimate had not seen: benchmarks/ratio_errors.py. Both
 # latencies err alike, so these are far under those of a latency.
@@ -93,6 +96,7 @@ class Alternative:
         low80_factor, high80_factor: 80 % interval of that; None for engines without intervals.
         throughput_factor: items a second over those now.
         fits_memory: False where the device has too little memory; None where it is not known.
+        needs_quantising: whether it takes an INT8 model that the user still has to make.
     """
 
     kind: str
@@ -103,6 +107,7 @@ class Alternative:
     high80_factor: float | None
     throughput_factor: float
     fits_memory: bool | None
+    needs_quantising: bool = False
 
     @property
     def value(self) -> str:
@@ -113,6 +118,18 @@ class Alternative:
     def change(self) -> str:
         """Kind and value: ``precision fp16``."""
         return f"{self.kind} {self.value}"
+
+    @property
+    def group(self) -> str:
+        """The kind, a precision that takes another model apart from those that do not."""
+        return _QUANTISED if self.needs_quantising else self.kind
+
+    @property
+    def words(self) -> str:
+        """Kind and value for people: ``FP16``, ``8 threads``, ``batch 4``."""
+        if self.kind == "precision":
+            return self.configuration.precision.words
+        return plural(int(self.value), "thread") if self.kind == "threads" else self.change
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -129,27 +146,35 @@ class Sensitivity:
 
     @property
     def sentence(self) -> str:
-        """The strongest changes in one sentence; empty where nothing changes it.
+        """What would make it faster, as sentences; empty where nothing would.
 
-        Of facts the strongest, of precisions the fastest, of numbers of threads a faster one, and
-        the largest batch.
+        Of facts the strongest, of precisions and of numbers of threads the fastest, INT8 by itself
+        since it takes another model, and the largest batch, each only where it saves time.
         """
-        parts = [f"{fact.label} +10 %: {change_words(fact.more)}" for fact in self.facts[:1]]
-        precisions, threads, batches = (
-            [each for each in self.alternatives if each.kind == kind]
-            for kind in ("precision", "threads", "batch")
-        )
-        if precisions:
-            best = min(precisions, key=_latency_factor)
-            name = best.configuration.precision.words
-            parts.append(f"{name}: {change_words(best.latency_factor)}")
-        if threads and (best := min(threads, key=_latency_factor)).latency_factor < 1:
-            parts.append(
-                f"{plural(int(best.value), 'thread')}: {change_words(best.latency_factor)}"
-            )
-        if batches:
-            parts.append(f"batch {batches[-1].value}: {_rate(batches[-1].throughput_factor)}")
-        return "; ".join(parts)
+        saving = [*self._facts_saving(), *self._alternatives_saving()]
+        if not saving:
+            return ""
+        return f"To make it faster: {'; '.join(saving)}."
+
+    def _facts_saving(self) -> Iterator[str]:
+        for fact in self.facts[:1]:
+            if saved := _saved(fact.more):
+                yield f"{uncapitalised(fact.label)} +10 % saves {saved}"
+
+    def _alternatives_saving(self) -> Iterator[str]:
+        groups: dict[str, list[Alternative]] = {}
+        for each in self.alternatives:
+            groups.setdefault(each.group, []).append(each)
+        for group in ("precision", "threads", _QUANTISED):
+            best = min(groups.get(group, ()), key=_latency_factor, default=None)
+            saved = "" if best is None else _saved(best.latency_factor)
+            if best is not None and saved:
+                needs = f", but {QUANTISED}" if best.needs_quantising else ""
+                yield f"{best.words} would save {saved}{needs}"
+        for largest in groups.get("batch", ())[-1:]:
+            if largest.throughput_factor >= 1 + _LEAST_SAVED:
+                more = percent(largest.throughput_factor - 1, 2)
+                yield f"{largest.words} does {more} more items a second"
 
     def scaled(self, factor: float) -> Sensitivity:
         """Return that of a prediction that is so much longer: ratios stay, latencies do not."""
@@ -253,7 +278,11 @@ def _alternatives(
         # A measured latency over a predicted one would mix two things.
         are_measured = now_held.basis is of_other.basis is Basis.MEASURED
         pair = (now_held, of_other) if are_measured else (now, predicted)
-        yield from _alternative(kind, *pair)
+        # The INT8 model of a target in INT8 is there, or to be made, already.
+        changes = now.configuration.precision is not predicted.configuration.precision
+        needs = changes and needs_quantising(model, of_other)
+        for each in _alternative(kind, *pair):
+            yield replace(each, needs_quantising=needs)
     larger = [replace(model, graph=at_batch(model.graph, factor)) for factor in _BATCHES]
     for factor, row in zip(_BATCHES, predicted_by(engine, larger, [target], measured), strict=True):
         configuration = replace(row.configuration, batch=factor * batch_of(now.configuration))
@@ -321,6 +350,6 @@ def change_words(factor: float) -> str:
     return percent(round(factor - 1, 4), 2, signed=True)
 
 
-def _rate(factor: float) -> str:
-    more = "more" if factor >= 1 else "fewer"
-    return f"{percent(round(abs(factor - 1), 4), 2)} {more} items a second"
+def _saved(factor: float) -> str:
+    """Write what a factor on a time saves of it; empty where that is under half a percent."""
+    return percent(1 - factor, 2) if factor <= 1 - _LEAST_SAVED else ""

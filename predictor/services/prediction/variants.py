@@ -181,7 +181,8 @@ class _LogNormals:
 
 
 def _log_normals(predictions: Sequence[Prediction]) -> _LogNormals:
-    p50 = np.array([p.latency_ms for p in predictions], np.float64)
+    # A lower limit has no ratio to another: what it leaves out may take any time.
+    p50 = np.array([None if p.is_lower_limit else p.latency_ms for p in predictions], np.float64)
     low = np.array([p.low80_ms for p in predictions], np.float64)
     high = np.array([p.high80_ms for p in predictions], np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
@@ -28,6 +27,7 @@ from predictor.core.report import (
     Column,
     Facts,
     Heading,
+    Limit,
     Row,
     Section,
     SectionId,
@@ -37,14 +37,19 @@ from predictor.core.text import capitalised, plural
 from predictor.core.units import LatencyUnit
 from predictor.core.verdict import is_over
 from predictor.core.wording import (
+    QUANTISED,
     batch_of,
     configuration_text,
     in_unit,
     interval_in_unit,
+    interval_ms,
     interval_text,
+    limit_sign,
     number,
     shown,
 )
+from predictor.services.prediction.assumptions import needs_quantising
+from predictor.services.prediction.fastest import rank
 from predictor.services.report.request import Pair, ReportRequest
 from predictor.services.report.words import latency_words
 
@@ -54,6 +59,10 @@ _P50, _DOT = "Each bar is the P50.", "Each dot is the P50."
 _WHISKERS = "Its thick whisker is the 80 % interval, its thin one the 95 % interval."
 _BOUND = "The tick is the bound, which no run can beat."
 _OVER = "A pale one is over the budget."
+_LIMIT = (
+    "An arrow stands for a limit: the time of operators of unknown cost is missing from its number."
+)
+_LIMITS = {"≥": Limit.LOWER, "≤": Limit.UPPER}
 _BASIS_SENTENCES: dict[Basis, str] = {
     Basis.MEASURED: "Measured: this very model was measured on this target.",
     Basis.PROBED: "Calibrated: predicted from other networks that were measured on this target.",
@@ -141,7 +150,7 @@ def latency_chart(request: ReportRequest) -> BarChart:
     per_model = len(request.targets)
     # Pairs are ordered by model: every T-th one is of the same target.
     by_target = [pairs[place::per_model] for place in range(per_model)]
-    by_target.sort(key=_fastest)
+    by_target.sort(key=lambda group: min(rank(pair.prediction) for pair in group))
     has_rates = unit is not LatencyUnit.FPS and has_several_batches(pairs)
     charted = max(min(_CHARTED_BARS // len(request.models), _CHARTED_TARGETS), 1)
     more = per_model - charted
@@ -170,13 +179,9 @@ def _note(bars: Sequence[Bar], *, logarithmic: bool) -> str:
         (_WHISKERS, any(bar.low80 is not None for bar in bars)),
         (_BOUND, any(bar.bound is not None for bar in bars)),
         (_OVER, any(bar.over for bar in bars)),
+        (_LIMIT, any(bar.limit is not Limit.NONE for bar in bars)),
     )
     return " ".join(sentence for sentence, is_there in parts if is_there)
-
-
-def _fastest(group: Sequence[Pair]) -> float:
-    latencies_ms = [p.prediction.latency_ms for p in group if p.prediction.latency_ms is not None]
-    return min(latencies_ms, default=math.inf)
 
 
 def has_several_batches(pairs: Sequence[Pair]) -> bool:
@@ -192,10 +197,13 @@ def _bar(pair: Pair, series: int, request: ReportRequest, *, has_rate: bool) -> 
     low95, high95 = interval_in_unit(prediction, unit, 95)
     over = is_over(prediction, request.budget_ms)
     rate = f" · {latency_words(prediction, LatencyUnit.FPS)}" if has_rate else ""
-    words_of_bar = f"{number(value)} {unit}{rate}" + (" · over" if over else "")
+    words_of_bar = f"{latency_words(prediction, unit)}{rate}" + (" · over" if over else "")
+    if needs_quantising(pair.model.model, prediction):
+        words_of_bar += f" · {QUANTISED}"
     return Bar(
         label=shown(pair.target.device.name),
         detail=configuration_text(prediction.configuration),
+        is_configuration=True,
         series=series,
         value=value,
         text=no_number(prediction) if value is None else words_of_bar,
@@ -205,6 +213,7 @@ def _bar(pair: Pair, series: int, request: ReportRequest, *, has_rate: bool) -> 
         low95=low95,
         high95=high95,
         bound=in_unit(prediction.bound_ms, unit, batch),
+        limit=_LIMITS.get(limit_sign(prediction, unit)[:1], Limit.NONE),
     )
 
 
@@ -248,7 +257,7 @@ def _sureness(request: ReportRequest) -> Iterator[Cell]:
 
 def _spread(pair: Pair) -> float:
     """Return the high end of the 80 % interval over its low end; 0 without one."""
-    low, high = pair.prediction.low80_ms, pair.prediction.high80_ms
+    low, high = interval_ms(pair.prediction)
     if not low or high is None:
         return 0.0
     return high / low

@@ -16,7 +16,7 @@ from predictor.core.wording import configuration_text, number, percent, shape_te
 from predictor.services.prediction.attention import AttentionMaps, token_label
 from predictor.services.prediction.predict import OperatorTable
 from predictor.services.prediction.sensitivity import Sensitivity
-from predictor.services.report.request import Pair, ReportRequest
+from predictor.services.report.request import Pair, ReportRequest, leading
 from predictor.services.report.words import (
     Field,
     brief,
@@ -69,8 +69,7 @@ def explained_pairs(
     pairs = [
         pair
         for model in request.models
-        for pair in request.pairs_of(model)[: 1 if fastest_only else None]
-        if pair.prediction.latency_ms is not None
+        for pair in _leading_first(request.pairs_of(model))[: 1 if fastest_only else None]
     ]
     explained = []
     for place, pair in enumerate(pairs):
@@ -81,6 +80,15 @@ def explained_pairs(
         sensitivity = request.sensitivity(model, target) if request.sensitivity else None
         explained.append(Explained(pair, table, sensitivity))
     return tuple(explained)
+
+
+def _leading_first(pairs: Sequence[Pair]) -> list[Pair]:
+    """Return the pairs that have a number, the one that is named the fastest before the others."""
+    numbers = [pair for pair in pairs if pair.prediction.latency_ms is not None]
+    if not numbers:
+        return []
+    first = leading(numbers)
+    return [first, *(pair for pair in numbers if pair is not first)]
 
 
 def fastest_of_each(explained: Sequence[Explained]) -> list[Explained]:
@@ -120,7 +128,7 @@ def _blocks(explained: Explained, request: ReportRequest) -> Iterator[Block]:
     yield pair_heading(explained.pair, request)
     yield Paragraph(time_sentence(table, chosen) + _of_prediction(explained.pair))
     if explained.sensitivity and explained.sensitivity.sentence:
-        yield Paragraph(f"What would change it: {explained.sensitivity.sentence}.")
+        yield Paragraph(explained.sensitivity.sentence)
     if chosen:
         yield table_of(operator_fields(explained.table, chosen), chosen)
 

@@ -8,9 +8,11 @@ from datetime import datetime
 
 from predictor.core.records import Measurement, Precision, Prediction, Target
 from predictor.core.units import LatencyUnit
-from predictor.core.wording import target_text
+from predictor.core.wording import are_alike, runtime_text, target_text
 from predictor.graph.model import Model
 from predictor.services.generation.generate import LanguageRun
+from predictor.services.prediction.assumptions import needs_quantising
+from predictor.services.prediction.fastest import is_rankable, rank
 from predictor.services.prediction.predict import OperatorTable
 from predictor.services.prediction.sensitivity import Sensitivity
 from predictor.services.report.words import brief
@@ -112,12 +114,18 @@ class ReportRequest:
     def target_name(self, target: Target) -> str:
         """Return the name of a target's device as it stands in a sentence.
 
-        Its configuration follows where several targets are on devices of that name.
+        Its configuration follows where several targets are on devices of that name; else its
+        runtime and precision, where those of the targets differ.
         """
-        name = brief(target.device.name)
-        if sum(other.device.name == target.device.name for other in self.targets) == 1:
-            return name
-        return f"{name}, {target_text(target.configuration)}"
+        name, configuration = brief(target.device.name), target.configuration
+        if sum(other.device.name == target.device.name for other in self.targets) > 1:
+            return f"{name}, {target_text(configuration)}"
+        return name if self.is_alike else f"{name} · {runtime_text(configuration)}"
+
+    @property
+    def is_alike(self) -> bool:
+        """Whether all targets have one runtime and one precision."""
+        return are_alike(target.configuration for target in self.targets)
 
     def pairs(self) -> Iterator[Pair]:
         """Yield every pair, all targets of the first model first."""
@@ -130,9 +138,17 @@ class ReportRequest:
     def pairs_of(self, model: ReportedModel) -> list[Pair]:
         """Return the pairs of one model, the fastest first, those without a number last."""
         pairs = [pair for pair in self.pairs() if pair.model.label == model.label]
-        return sorted(pairs, key=_latency)
+        return sorted(pairs, key=lambda pair: rank(pair.prediction))
 
 
-def _latency(pair: Pair) -> float:
-    latency_ms = pair.prediction.latency_ms
-    return float("inf") if latency_ms is None else latency_ms
+def leading(numbers: Sequence[Pair]) -> Pair:
+    """Return the pair that is named the fastest: one that runs the file as it is goes first.
+
+    One of a class that was checked on few chips is named only where there is no other.
+
+    Args:
+        numbers: pairs of one model with a number, the fastest first.
+    """
+    rankable = [pair for pair in numbers if is_rankable(pair.prediction)] or [*numbers]
+    as_is = (p for p in rankable if not needs_quantising(p.model.model, p.prediction))
+    return next(as_is, rankable[0])

@@ -13,12 +13,23 @@ from predictor.core.verdict import (
     budget_probability,
     is_over,
     likelihood,
+    meets,
     verdict,
 )
-from predictor.core.wording import batch_of, in_unit, interval_text, number
+from predictor.core.wording import (
+    FEW_CHECKED,
+    NOTHING,
+    QUANTISED,
+    batch_of,
+    in_unit,
+    interval_text,
+    number,
+)
+from predictor.services.prediction.assumptions import needs_quantising
+from predictor.services.prediction.fastest import is_rankable
 from predictor.services.report.comparison import has_several_batches, latency_chart
 from predictor.services.report.operators import Explained, fastest_of_each
-from predictor.services.report.request import Pair, ReportedModel, ReportRequest
+from predictor.services.report.request import Pair, ReportedModel, ReportRequest, leading
 from predictor.services.report.settings import assumed
 from predictor.services.report.words import brief, by_sentence, latency_words, listed
 
@@ -55,16 +66,22 @@ def _answer(model: ReportedModel, pairs: Sequence[Pair], request: ReportRequest)
     numbers = [pair for pair in pairs if pair.prediction.latency_ms is not None]
     if not numbers:
         return Cell(f"{name} has no number on any of {targets}.", tone=Tone.WARN)
-    fastest = numbers[0]
+    fastest = leading(numbers)
+    if fastest.prediction.is_lower_limit:
+        least = _named([fastest], request)
+        limit = f"{name} has lower limits only: at least that of {least}"
+        return Cell(f"{limit}; operators of unknown cost are not in it.", tone=Tone.WARN)
     if request.budget_ms is None:
         sure = f"; {_MEASURE_IT}" if fastest.prediction.basis is not Basis.MEASURED else ""
         most = _most_a_second(numbers, request)
         if most:
             runs = f"has its shortest call on {targets} on"
         else:
-            runs = f"is fastest of {targets} on" if len(pairs) > 1 else "is predicted on"
-        return Cell(f"{name} {runs} {_named([fastest], request)}{sure}{most}.")
-    within = [p for p in numbers if not is_over(p.prediction, request.budget_ms)]
+            is_fastest = len(pairs) > 1 and is_rankable(fastest.prediction)
+            runs = f"is fastest of {targets} on" if is_fastest else "is predicted on"
+        less = _less(fastest, numbers, request)
+        return Cell(f"{name} {runs} {_named([fastest], request)}{less}{sure}{most}.")
+    within = [p for p in numbers if meets(p.prediction, request.budget_ms)]
     named = min(len(within) or 1, _TARGETS_NAMED)
     sentence = (
         f"{name} {_met(len(within), pairs, request.budget_ms)}"
@@ -72,6 +89,13 @@ def _answer(model: ReportedModel, pairs: Sequence[Pair], request: ReportRequest)
         f"{_doubt(numbers, named, request, request.budget_ms)}{_most_a_second(within, request)}."
     )
     return Cell(sentence, tone=VERDICT_TONES[verdict(fastest.prediction, request.budget_ms)])
+
+
+def _less(fastest: Pair, numbers: Sequence[Pair], request: ReportRequest) -> str:
+    """Return the pairs with less than the one that is named the fastest, with the reasons."""
+    most_ms = fastest.prediction.latency_ms or 0.0
+    less = [pair for pair in numbers if (pair.prediction.latency_ms or most_ms) < most_ms]
+    return f"; a shorter time on {_named(less, request)}" if less else ""
 
 
 def _most_a_second(numbers: Sequence[Pair], request: ReportRequest) -> str:
@@ -136,13 +160,17 @@ def _with_latency(pair: Pair, request: ReportRequest) -> str:
     unit = request.unit if is_alike else LatencyUnit.MS
     words = [latency_words(pair.prediction, unit)]
     if request.budget_ms is None:
-        interval = f"80 % interval {interval_text(pair.prediction, unit)} {unit}"
-        words += [interval] if pair.prediction.low80_ms is not None else []
+        interval = interval_text(pair.prediction, unit)
+        words += [] if interval == NOTHING else [f"80 % interval {interval} {unit}"]
     else:
         if is_over(pair.prediction, request.budget_ms):
             words.append(f"{number((pair.prediction.latency_ms or 0.0) / request.budget_ms)}×")
         likely = budget_probability(pair.prediction, request.budget_ms)
         words += [] if likely is None else [f"{likelihood(likely)} likely"]
+    if needs_quantising(pair.model.model, pair.prediction):
+        words.append(QUANTISED)
+    if pair.prediction.few_chips:
+        words.append(FEW_CHECKED)
     return f"{request.target_name(pair.target)} ({', '.join(words)})"
 
 
@@ -152,7 +180,7 @@ def _advice(request: ReportRequest, explained: Sequence[Explained]) -> Iterator[
     for one in fastest_of_each(explained)[:_MODELS_NAMED]:
         if one.sensitivity and one.sensitivity.sentence:
             target = request.target_name(one.pair.target)
-            yield Cell(f"{brief(one.pair.model.label)} on {target}: {one.sensitivity.sentence}.")
+            yield Cell(f"{brief(one.pair.model.label)} on {target}. {one.sensitivity.sentence}")
     warnings = [(brief(model.label), tuple(_warnings(model, request))) for model in models]
     for sentence in (*by_sentence(warnings), *assumed(request)):
         yield Cell(sentence, tone=Tone.WARN)

@@ -19,11 +19,11 @@ from predictor.core.report import (
     Section,
     SectionId,
 )
-from predictor.core.text import plural
+from predictor.core.text import capitalised, plural
 from predictor.core.wording import batch_of, number, percent, shown
 from predictor.services.prediction.predict import OperatorTable
 from predictor.services.prediction.roofline import BOUND, MEASURED, Roof, roofline_of
-from predictor.services.prediction.sensitivity import Alternative, Sensitivity, change_words
+from predictor.services.prediction.sensitivity import Sensitivity, change_words
 from predictor.services.report.operators import (
     Explained,
     fastest_of_each,
@@ -71,7 +71,7 @@ def _others(others: Sequence[Explained], request: ReportRequest) -> Iterator[Blo
     for one in others:
         table, changes = one.table, one.sensitivity.sentence if one.sensitivity else ""
         yield pair_heading(one.pair, request)
-        change = f" What would change it: {changes}." if changes else ""
+        change = f" {changes}" if changes else ""
         yield Paragraph(time_sentence(table, slowest(table, request.operators)) + change)
 
 
@@ -141,7 +141,9 @@ def _changes(one: Explained, sensitivity: Sensitivity, budget_ms: float | None) 
     changes = [(f"{fact.label} +10 %", fact.more) for fact in sensitivity.facts[:_FACTS]]
     # A tenth of a percent is no advice.
     changes = [(words, factor) for words, factor in changes if abs(factor - 1) > _LEAST]
-    changes += [(_words(each), 1 / each.throughput_factor) for each in sensitivity.alternatives]
+    changes += [
+        (capitalised(each.words), 1 / each.throughput_factor) for each in sensitivity.alternatives
+    ]
     bars = [Bar("As it is", "", 0, now_ms, f"{number(now_ms)} ms", _is_over(now_ms, budget))]
     bars += [_changed(words, factor, now_ms, budget) for words, factor in changes]
     longest = max(bar.value or 0.0 for bar in bars)
@@ -158,12 +160,3 @@ def _changed(words: str, factor: float, now_ms: float, budget: float | None) -> 
 
 def _is_over(value: float, budget: float | None) -> bool:
     return budget is not None and value > budget
-
-
-def _words(alternative: Alternative) -> str:
-    configuration = alternative.configuration
-    if alternative.kind == "precision":
-        return configuration.precision.words
-    if alternative.kind == "threads":
-        return plural(configuration.threads, "thread")
-    return f"Batch {configuration.batch}"

@@ -10,7 +10,7 @@ from predictor.core.records import Prediction
 from predictor.core.report import Cell, Column, Row, Table
 from predictor.core.text import shortened
 from predictor.core.units import LatencyUnit, format_bytes, format_count
-from predictor.core.wording import batch_of, latency_text, percent
+from predictor.core.wording import p50_text, percent
 
 _BRIEF = 56
 _MODELS = 4  # that are named before a sentence
@@ -54,7 +54,7 @@ def count(value: int) -> Cell:
 
 def latency_words(prediction: Prediction, unit: LatencyUnit) -> str:
     """Write a prediction's P50 with its unit."""
-    return latency_text(prediction.latency_ms, unit, batch_of(prediction.configuration))
+    return p50_text(prediction, unit)
 
 
 def counted(value: int) -> Cell:

@@ -14,6 +14,7 @@ from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QGuiApplication, QImage, QMouseEvent, QWheelEvent
 from PySide6.QtTest import QTest
 
+from ctm_gui.compare import chart_items
 from ctm_gui.compare.chart import SINGLE_ROW_PX, Bar
 from ctm_gui.compare.view import CompareView
 from ctm_gui.widgets.theme import DARK, LIGHT, apply_theme
@@ -321,7 +322,7 @@ def test_hovering_tells_details_as_plain_text(qtbot):
     show(view, [make_row("<b>x</b>", 10.0, model="<i>m</i>")])
     plot = view.chart.rows_plot
     assert plot.tooltip_at(QPointF(1.0, 5.0), False).startswith("<i>m</i> on <B>X</B>\nLatency")
-    assert plot.tooltip_at(QPointF(0.0, 5.0), True) == "<B>X</B>\nonnxruntime, fp32, 4 threads"
+    assert plot.tooltip_at(QPointF(0.0, 5.0), True) == "<B>X</B>\nonnxruntime fp32\n4 threads"
     assert plot.tooltip_at(QPointF(1.0, 500.0), False) == ""
     index = view.table.model().index(0, 0)
     assert view.table.tooltip_text(index).startswith("<i>m</i> on")
@@ -483,3 +484,44 @@ def test_the_axis_ends_where_the_bars_do_and_has_no_factor_of_its_own(qtbot, vie
     view.log_box.setChecked(False)
     show(view, [make_row("rpi5", 1.0e15)])
     assert "x1e" not in axis.labelString()
+
+
+def test_a_lower_limit_is_an_arrow_at_the_end_of_the_table(
+    view: CompareView, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    painted: list[str] = []
+    for name in ("paint_dot", "paint_limit", "paint_interval"):
+        whole = getattr(chart_items, name)
+
+        def recorded(*args: object, whole=whole, name: str = name, **options: object) -> None:
+            painted.append(name)
+            whole(*args, **options)
+
+        monkeypatch.setattr(chart_items, name, recorded)
+    limit = make_row("orin", 0.01, low80_ms=0.005, high80_ms=0.02, flagged_operators=("MyOp",))
+    show(view, [limit, make_row("rpi5", 80.0, low80_ms=60.0, high80_ms=100.0)])
+    view.chart.grab()
+    assert {*painted} == {"paint_dot", "paint_limit", "paint_interval"}
+    show(view, [limit])
+    painted.clear()
+    view.chart.grab()
+    assert {*painted} == {"paint_limit"}, "no dot and no interval"
+
+    show(view, [limit, make_row("rpi5", 80.0)])
+    latency, device = column(view, "latency"), column(view, "device")
+    model = view.table.model()
+    for descending in (False, True):
+        view.table.sort_by("latency", descending=descending)
+        cells = [model.index(row, latency).data() for row in range(2)]
+        assert cells == ["80", "≥ 0.01"]
+    assert model.index(1, device).data() == "ORIN"
+
+
+def test_how_a_target_runs_stands_beside_its_name(view: CompareView) -> None:
+    show(view, [make_row("rpi5", 80.0), make_row("orin", 25.0)])
+    groups = list(view.chart._state.layout.groups_between(0, 1000))
+    assert [(group.chip, group.detail) for group in groups] == [
+        ("onnxruntime fp32", "4 threads")
+    ] * 2
+    places = [column(view, key) for key in ("runtime", "precision", "interval80")]
+    assert places == sorted(places)

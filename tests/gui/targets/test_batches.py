@@ -8,21 +8,24 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialogButtonBox, QWidget
+from PySide6.QtWidgets import QDialogButtonBox, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
 from ctm_gui.application import Application
 from ctm_gui.compare.answers import summary
 from ctm_gui.compare.columns import ComparisonColumns
 from ctm_gui.prediction.run import Comparison, target_names
+from ctm_gui.targets.panel import target_menu
+from ctm_gui.targets.ranking import ConfigurationRanking
 from ctm_gui.targets.variant_dialog import VariantDialog
 from ctm_gui.window.workspace import Workspace
 from predictor.core.errors import CtmError
 from predictor.core.records import Basis, Configuration, Device, Precision
 from predictor.core.units import LatencyUnit
-from predictor.core.wording import number
+from predictor.core.wording import number, target_text
 from predictor.services.history.history import open_history
 from predictor.services.history.past_predictions import NewTruth
+from predictor.services.prediction.configurations import ranked_configurations
 from predictor.services.prediction.predict import explain
 from tests.gui.conftest import MakeModel
 
@@ -170,7 +173,8 @@ def test_the_dialog_offers_a_batch_and_tells_who_cannot_run_it(
 ) -> None:
     owner = QWidget()
     qtbot.addWidget(owner)
-    dialog = VariantDialog(opened.selection, opened.shelf, gpu, owner)
+    ranking = ConfigurationRanking(opened.predictor, opened.shelf, opened.own)
+    dialog = VariantDialog(opened.selection, opened.shelf, ranking, gpu, owner)
     dialog.show()
     add = dialog.buttons.button(OK)
     assert [dialog.batch_box.itemText(i) for i in (0, 1, 4)] == ["model default", "1", "8"]
@@ -189,7 +193,7 @@ def test_the_dialog_offers_a_batch_and_tells_who_cannot_run_it(
 
     opened.open_paths([str(make_model("pinned.onnx", pinned=True))])
     settle(opened)
-    again = VariantDialog(opened.selection, opened.shelf, gpu, owner)
+    again = VariantDialog(opened.selection, opened.shelf, ranking, gpu, owner)
     again.batch_box.setEditText("8")
     qtbot.waitUntil(lambda: "pinned.onnx: it cannot run at batch 8" in again.problem.text())
     assert again.buttons.button(OK).isEnabled(), "the other one can"
@@ -260,3 +264,47 @@ def test_the_next_session_has_the_batch_again(
 def batches_of(workspace: Workspace) -> list[int]:
     predictions = [row.prediction for row in workspace.comparison.rows]
     return [p.configuration.batch for p in predictions if p.latency_ms is not None]
+
+
+def test_the_dialog_lists_configurations_the_fastest_first(
+    qtbot: QtBot, opened: Workspace, gpu: Device
+) -> None:
+    owner = QWidget()
+    qtbot.addWidget(owner)
+    ranking = ConfigurationRanking(opened.predictor, opened.shelf, opened.own)
+    dialog = VariantDialog(opened.selection, opened.shelf, ranking, gpu, owner)
+    dialog.show()
+    listed = opened.selection.choices(gpu)
+
+    def rows() -> list[str]:
+        return [dialog.list.item(row).text() for row in range(dialog.list.count())]
+
+    assert len(rows()) == len(listed), "there before they are predicted"
+    qtbot.waitUntil(lambda: all(" ms" in row for row in rows()))
+    models = opened.shelf.models()
+    ranked = ranked_configurations(models, gpu, listed)
+    assert rows() == [each.words for each in ranked]
+
+    last = ranked[-1].configuration
+    dialog.list.setCurrentRow(len(ranked) - 1)
+    assert dialog.runtime_box.currentText() == last.runtime
+    assert dialog.precision_box.currentText() == str(last.precision)
+
+
+def test_the_menu_lists_configurations_the_fastest_first(
+    qtbot: QtBot, opened: Workspace, gpu: Device
+) -> None:
+    owner = QWidget()
+    qtbot.addWidget(owner)
+    ranking = ConfigurationRanking(opened.predictor, opened.shelf, opened.own)
+    menu = target_menu(opened.selection, opened.shelf, ranking, gpu, owner)
+    choices = next(each for each in menu.findChildren(QMenu) if each.title() == "Configuration")
+
+    def rows() -> list[str]:
+        return [each.text() for each in choices.actions() if not each.isSeparator()]
+
+    qtbot.waitUntil(lambda: all(" ms" in row for row in rows()))
+    ranked = ranked_configurations(opened.shelf.models(), gpu, opened.selection.choices(gpu))
+    assert [row.removesuffix(" (default)") for row in rows()] == [each.words for each in ranked]
+    (default,) = (row for row in rows() if row.endswith(" (default)"))
+    assert default.startswith(target_text(gpu.configurations[0]))

@@ -16,10 +16,12 @@ from ctm_gui.models.shelf import ModelShelf
 from ctm_gui.settings import Settings
 from ctm_gui.targets.choice import TargetSelection
 from ctm_gui.targets.panel import TargetsPanel, target_menu
+from ctm_gui.targets.ranking import ConfigurationRanking
 from ctm_gui.targets.row_delegate import RowDelegate
 from ctm_gui.targets.tree_model import FAMILY_NAMES, Column, TargetsTreeModel
 from ctm_gui.targets.variant_dialog import VariantDialog
 from ctm_gui.tasks.serial import SerialWorker
+from ctm_gui.tasks.store_client import OwnMeasurements
 from ctm_gui.window.session import remember_targets, restore_targets
 from ctm_gui.window.workspace import Workspace
 from predictor.core.metrics import Family
@@ -55,8 +57,19 @@ def shelf(qapp: QApplication, ingestion: IngestionWorker) -> Iterator[ModelShelf
 
 
 @pytest.fixture
-def panel(qtbot: QtBot, few: Catalogue, shelf: ModelShelf) -> TargetsPanel:
-    panel = TargetsPanel(TargetSelection(few, ["rtx-1"]), shelf)
+def ranking(qapp: QApplication, shelf: ModelShelf) -> Iterator[ConfigurationRanking]:
+    worker = SerialWorker("predictor")
+    # Without a store there is nothing that the user measured.
+    own = OwnMeasurements(lambda *_, **__: None, shelf.readings)
+    yield ConfigurationRanking(worker, shelf, own)
+    worker.close()
+
+
+@pytest.fixture
+def panel(
+    qtbot: QtBot, few: Catalogue, shelf: ModelShelf, ranking: ConfigurationRanking
+) -> TargetsPanel:
+    panel = TargetsPanel(TargetSelection(few, ["rtx-1"]), shelf, ranking)
     QAbstractItemModelTester(panel.model, QAbstractItemModelTester.FailureReportingMode.Fatal)
     qtbot.addWidget(panel)
     panel.show()
@@ -257,12 +270,12 @@ def test_favourites_follow_the_search(panel: TargetsPanel) -> None:
 
 
 def test_a_device_is_predicted_with_the_configuration_that_was_chosen(
-    qtbot: QtBot, shelf: ModelShelf
+    qtbot: QtBot, shelf: ModelShelf, ranking: ConfigurationRanking
 ) -> None:
     gpu = Device("gpu", "Acme GPU", "Acme", Family.GPU, {}, {}, TWO_WAYS)
-    panel = TargetsPanel(TargetSelection(Catalogue([gpu]), ["gpu"]), shelf)
+    panel = TargetsPanel(TargetSelection(Catalogue([gpu]), ["gpu"]), shelf, ranking)
     qtbot.addWidget(panel)
-    menu = target_menu(panel.selection, shelf, gpu, panel)
+    menu = target_menu(panel.selection, shelf, ranking, gpu, panel)
     choices = [action for action in menu.findChildren(QAction) if action.isCheckable()]
     assert [action.text() for action in choices] == ["pytorch, fp32 (default)", "tensorrt, fp16"]
     with qtbot.waitSignal(panel.selection.changed):
@@ -276,14 +289,14 @@ def test_a_device_is_predicted_with_the_configuration_that_was_chosen(
 
 
 def test_a_variant_is_predicted_beside_the_usual_configuration(
-    qtbot: QtBot, shelf: ModelShelf
+    qtbot: QtBot, shelf: ModelShelf, ranking: ConfigurationRanking
 ) -> None:
     gpu = Device("gpu", "Acme GPU", "Acme", Family.GPU, {}, {}, TWO_WAYS)
     stack = QUndoStack()
     selection = TargetSelection(Catalogue([gpu]), [], stack)
-    panel = TargetsPanel(selection, shelf)
+    panel = TargetsPanel(selection, shelf, ranking)
     qtbot.addWidget(panel)
-    dialog = VariantDialog(selection, shelf, gpu, panel)
+    dialog = VariantDialog(selection, shelf, ranking, gpu, panel)
     dialog.show()
     add = dialog.buttons.button(QDialogButtonBox.StandardButton.Ok)
     assert not add.isEnabled()
@@ -301,7 +314,7 @@ def test_a_variant_is_predicted_beside_the_usual_configuration(
     stack.undo()
     assert selection.selected == ()
     stack.redo()
-    menu = target_menu(selection, shelf, gpu, panel)
+    menu = target_menu(selection, shelf, ranking, gpu, panel)
     removing = next(m for m in menu.findChildren(QMenu) if m.title() == "Remove Variant")
     removing.actions()[0].trigger()
     assert selection.selected == (gpu,)

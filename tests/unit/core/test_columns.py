@@ -6,7 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from predictor.core.columns import COLUMNS, Place, PredictionRow, TableContext, columns_of, remarks
+from predictor.core.columns import (
+    COLUMN_BY_ID,
+    COLUMNS,
+    Place,
+    PredictionRow,
+    TableContext,
+    columns_of,
+    remarks,
+)
 from predictor.core.records import Basis, Configuration, Precision, Prediction
 from predictor.core.report import Tone
 from predictor.core.units import LatencyUnit
@@ -124,6 +132,33 @@ def test_a_remark_has_the_same_words_wherever_it_stands() -> None:
     assert said[Place.TEXT] == [*bare, "adapted by posterior", memory, flagged]
     assert said[Place.REPORT] == [problem, doubt, memory]
     assert said[Place.HISTORY] == []
+
+
+def test_a_lower_limit_says_so_and_sorts_behind_every_number() -> None:
+    limit = row(
+        latency_ms=2.0, low80_ms=1.0, high80_ms=4.0, flagged_operators=("a",), basis=Basis.ANALYTIC
+    )
+    in_ms = TableContext(Place.COMPARE, budget_ms=30.0)
+    in_fps = TableContext(Place.COMPARE, LatencyUnit.FPS)
+    latency, interval = COLUMN_BY_ID["latency"], COLUMN_BY_ID["interval80"]
+    assert [latency.text(limit, in_ms), latency.text(limit, in_fps)] == ["≥ 2", "≤ 4000"]
+    assert interval.text(limit, in_ms) == "—"
+    assert COLUMN_BY_ID["verdict"].text(limit, in_ms) == "not known"
+    assert COLUMN_BY_ID["fps"].text(limit, in_ms) == "≤ 4000"
+    assert latency.sort_key is not None
+    assert latency.sort_key(limit, in_ms) is None, "as a row without a number, last either way"
+    assert "a lower limit: 1 operator not counted in full" in remarks(limit, in_ms)
+    assert "may be over 30 ms" in remarks(limit, TableContext(Place.TEXT, budget_ms=30.0))
+    assert "over 1 ms" in remarks(limit, TableContext(Place.TEXT, budget_ms=1.0))
+
+    measured = row(latency_ms=2.0, flagged_operators=("a",), basis=Basis.MEASURED)
+    assert latency.text(measured, in_ms) == "2"
+    assert latency.sort_key(measured, in_ms) == 2.0
+
+
+def test_runtime_and_precision_stand_beside_the_latency() -> None:
+    first = [column.id for column in columns_of(Place.COMPARE)][:6]
+    assert first == ["model", "latency", "device", "runtime", "precision", "interval80"]
 
 
 def test_a_measured_latency_says_who_measured_and_what_the_engine_says() -> None:

@@ -41,6 +41,7 @@ SENSITIVITY = Sensitivity(
             0.9,
             1 / 0.42,
             fits_memory=True,
+            needs_quantising=True,
         ),
         Alternative(
             "batch", Configuration(batch=4), 100.0, 2.0, None, None, 2.0, fits_memory=False
@@ -52,7 +53,10 @@ SENSITIVITY = Sensitivity(
 def test_the_text_has_a_sentence_and_two_tables() -> None:
     sentence, facts, alternatives = sensitivity_blocks(SENSITIVITY)
 
-    assert sentence == ("Clock +10 %: −7 %; INT8: −58 %; batch 4: 100 % more items a second")
+    assert sentence == (
+        "To make it faster: clock +10 % saves 7 %; INT8 would save 58 %, but needs a quantised "
+        "model; batch 4 does 100 % more items a second."
+    )
     assert [line.split() for line in facts.splitlines()] == [
         ["Fact", "Value", "Elasticity", "+10", "%"],
         ["Clock", "2400", "MHz", "−0.7", "−7", "%"],

@@ -112,10 +112,13 @@ def test_remarks_say_what_the_numbers_do_not(model: Model) -> None:
         pair("B", 30.1),
     )
 
-    assert lines[1].endswith(
-        "meets 30 ms; does not fit in the device's memory; 2 operators not counted in full"
+    # The one that is counted in full comes first.
+    assert lines[1].endswith("over 30 ms")
+    assert " ≥ 30 " in lines[2]
+    assert lines[2].endswith(
+        "may be over 30 ms; does not fit in the device's memory; "
+        "a lower limit: 2 operators not counted in full"
     )
-    assert lines[2].endswith("over 30 ms")
 
 
 def test_a_model_is_described_by_its_escaped_name_sums_and_notes(model: Model) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from ctm_gui.compare.answers import summary
 from ctm_gui.compare.columns import ComparisonColumns, GroupOrder, target_groups
-from predictor.core.records import Basis
+from predictor.core.records import Basis, Configuration, Precision
 from predictor.core.units import LatencyUnit
 from predictor.services.prediction.fastest import fastest_within
 
@@ -67,15 +67,78 @@ def test_unknown_cost_never_ranks_first(make_row):
     unknown = make_row("pi5", 0.01, "custom", flagged_operators=("MyOp",))
     assert said([known, unknown], 30.0).splitlines() == [
         "resnet50: 40 ms on PI5, misses 30 ms",
-        "custom: its latencies are lower limits, 1 operator is of unknown cost (MyOp)",
+        "custom: ≥ 0.01 ms on PI5, a lower limit: 1 operator is of unknown cost (MyOp)",
     ]
     predictions = [unknown.prediction, known.prediction]
     assert fastest_within(predictions, None) == 1
     assert fastest_within(predictions, 30.0) is None
     many = [make_row("pi5", 40.0 + i, f"m{i}") for i in range(3)]
-    assert said([*many, unknown], 41.0) == (
-        "2 of 4 predictions meet 41 ms (4 models on 1 target); fastest: m0 on PI5 (40 ms); "
+    count, *each = said([*many, unknown], 41.0).splitlines()
+    assert count == (
+        "2 of 4 predictions meet 41 ms (4 models on 1 target); "
         "1 model with operators of unknown cost not counted"
+    )
+    assert each == [
+        *(f"m{i}: 4{i} ms on PI5" for i in range(3)),
+        "custom: ≥ 0.01 ms on PI5, a lower limit: 1 operator is of unknown cost (MyOp)",
+    ]
+
+
+def test_a_measured_latency_ranks_before_the_lower_limits_of_its_model(make_row):
+    measured = make_row("pi5", 40.0, flagged_operators=("MyOp",))
+    object.__setattr__(measured.prediction, "basis", Basis.MEASURED)
+    limit = make_row("gpu", 0.01, flagged_operators=("MyOp",), low80_ms=0.005, high80_ms=0.02)
+    assert said([limit, measured]) == "resnet50: 40 ms measured on PI5; 1 lower limit"
+
+
+def runs(row, runtime, precision, notes=()):
+    configuration = Configuration(runtime, precision, 0, 1)
+    prediction = replace(row.prediction, configuration=configuration)
+    return replace(row, prediction=prediction, notes=notes)
+
+
+def test_where_runtimes_or_precisions_differ_they_stand_beside_the_number(make_row):
+    gpu = runs(make_row("gpu", 4.0), "tensorrt", Precision.FP16)
+    pi5 = runs(make_row("pi5", 9.0), "tflite", Precision.FP32)
+    assert said([gpu, pi5]) == "resnet50: fastest 4 ms on GPU (tensorrt fp16)"
+    assert said([gpu, pi5], 8.0) == (
+        "resnet50: 1 of 2 targets meets 8 ms, fastest 4 ms on GPU (tensorrt fp16); "
+        "nearest miss 9 ms on PI5 (tflite fp32)"
+    )
+    alike = runs(make_row("pi5", 9.0), "tensorrt", Precision.FP16)
+    assert said([gpu, alike]) == "resnet50: fastest 4 ms on GPU"
+
+
+def test_int8_is_no_answer_for_the_file_as_it_is(make_row):
+    npu = runs(make_row("npu", 1.0), "hailort", Precision.INT8, ("Quantise it.",))
+    gpu = runs(make_row("gpu", 4.0), "tensorrt", Precision.FP16)
+    first = "fastest 4 ms on GPU (tensorrt fp16)"
+    quantised = "1 ms on NPU (hailort int8, needs a quantised model)"
+    assert said([npu, gpu]) == f"resnet50: {first}; only {quantised}\nQuantise it."
+    assert said([npu, gpu], 5.0) == (
+        f"resnet50: 2 of 2 targets meet 5 ms, {first}; only {quantised}\nQuantise it."
+    )
+    assert said([npu, gpu], 2.0).startswith(
+        f"resnet50: 1 of 2 targets meets 2 ms, fastest {quantised}; nearest miss 4 ms on GPU"
+    )
+
+
+def from_specs(row, class_chips):
+    prediction = replace(row.prediction, basis=Basis.ZERO_SHOT, class_chips=class_chips)
+    return replace(row, prediction=prediction)
+
+
+def test_a_class_that_was_checked_on_few_chips_is_not_the_fastest(make_row):
+    few, checked = from_specs(make_row("phone", 1.0), 4), from_specs(make_row("gpu", 4.0), 5)
+    assert said([few, checked]) == (
+        "resnet50: fastest 4 ms on GPU; only 1 ms on PHONE, but few chips of its kind were checked"
+    )
+    assert said([few, checked], 5.0).startswith(
+        "resnet50: 2 of 2 targets meet 5 ms, fastest 4 ms on GPU; only 1 ms on PHONE, but few"
+    )
+    another = from_specs(make_row("npu", 2.0), 0)
+    assert said([few, another]) == (
+        "resnet50: least 1 ms on PHONE; few chips of its kind were checked"
     )
 
 
@@ -132,10 +195,17 @@ def test_calls_of_several_batches_are_not_ranked_by_their_time_alone(make_row):
     assert "most a second" not in said(rows, 1.0)
 
 
-def test_many_models_of_several_batches_have_a_shortest_call(make_row):
-    rows = [make_row("gpu", 4.0, model) for model in "abcd"]
-    assert "; fastest: a on GPU (4 ms)" in said(rows)
-    assert "; shortest call: a on GPU" in said([*rows, of_batch(make_row("gpu", 9.0, "a"), 8)])
+def test_many_models_are_counted_and_then_answered_one_by_one(make_row):
+    rows = [make_row("gpu", 4.0 + place, model) for place, model in enumerate("abcd")]
+    rows += [make_row("pi5", 9.0, model) for model in "abcd"]
+    assert said(rows, 8.0).splitlines() == [
+        "4 of 8 predictions meet 8 ms (4 models on 2 targets)",
+        *(f"{model}: fastest {4 + place} ms on GPU" for place, model in enumerate("abcd")),
+    ]
+    assert said(rows).splitlines()[0] == "2 targets, 4 models"
+    batched = said([*rows, of_batch(make_row("gpu", 19.0, "a"), 8)]).splitlines()
+    assert batched[1].startswith("a: shortest call 4 ms on GPU")
+    assert batched[2].startswith("b: fastest 5 ms on GPU")
 
 
 def test_by_rate_the_largest_batch_leads_the_chart(make_row):

@@ -206,3 +206,20 @@ def test_labels_tell_items_a_second_where_batches_differ(make_row):
     assert [bar.label for bar in bars(laid_out(rows))] == ["4 ms · 250 FPS", "16 ms · 500 FPS"]
     assert [bar.label for bar in bars(laid_out(rows, LatencyUnit.FPS))] == ["250 FPS", "500 FPS"]
     assert [bar.label for bar in bars(laid_out(rows[:1]))] == ["4 ms"]
+
+
+def test_a_lower_limit_is_drawn_as_one_and_has_no_interval(make_row):
+    limit = make_row("a", 2.0, low80_ms=1.0, high80_ms=4.0, flagged_operators=("MyOp",))
+    known = make_row("b", 8.0, low80_ms=6.0, high80_ms=9.0)
+    first, second = bars(laid_out([limit, known], budget_ms=5.0))
+    assert (first.limit, first.low, first.high) == (1, None, None)
+    assert first.label == "≥ 2 ms"
+    assert (second.limit, second.low, second.high) == (0, 6.0, 9.0)
+    (of_rate, _) = bars(laid_out([limit, known], LatencyUnit.FPS))
+    assert (of_rate.limit, of_rate.label) == (-1, "≤ 500 FPS")
+
+
+def test_what_needs_a_quantised_model_says_so_beside_its_number(make_row):
+    row = replace(make_row("npu", 2.0), notes=("INT8 assumes much.",))
+    (bar,) = bars(laid_out([row]))
+    assert bar.label == "2 ms · needs a quantised model"

@@ -14,8 +14,9 @@ from predictor.core.documents import Provenance
 from predictor.core.errors import InputError
 from predictor.core.metrics import Family
 from predictor.core.percentiles import Z80
-from predictor.core.records import Configuration, Device, Measurement, Precision
-from predictor.services.choose.choice import Choice
+from predictor.core.records import Basis, Configuration, Device, Measurement, Precision
+from predictor.graph.operator_graph import OperatorFlag
+from predictor.services.choose.choice import Choice, Option
 from predictor.services.choose.choose import choose
 from predictor.services.choose.options import Budget, Wanted, options_of
 from predictor.services.choose.rows import TIMES
@@ -343,3 +344,80 @@ def test_a_larger_batch_has_no_tail() -> None:
 def test_a_percentile_needs_a_latency() -> None:
     with pytest.raises(InputError, match="there is no latency that it has to keep"):
         Budget(max_watts=10.0, percentile=90)
+
+
+INT8_TOO = (*RUNS, Configuration("tensorrt", Precision.INT8))
+
+
+def test_an_int8_option_says_that_it_needs_a_quantised_model() -> None:
+    metrics = {**FACTS, "int8_tops": 4.0, "tdp_w": 10.0}
+    device = replace(SMALL, metrics=metrics, configurations=INT8_TOO)
+    choice = choose((MODEL,), options_of([device], Wanted()), Budget(max_ms=1e4))
+    by_precision = {
+        option.prediction.configuration.precision: option
+        for option in map(choice.option, choice.order.tolist())
+    }
+    int8 = by_precision.pop(Precision.INT8)
+    assert int8.needs_quantising
+    assert int8.runs.endswith(", needs a quantised model")
+    assert int8.name.endswith(", needs a quantised model)")
+    assert not any(option.needs_quantising for option in by_precision.values())
+    assert ("needs a quantised model" in choice.sentence) is choice.best.needs_quantising
+
+
+def test_a_lower_limit_meets_no_budget_and_ranks_behind_what_was_measured() -> None:
+    unknown = make_model(
+        Op(macs=2 * 10**9, weights=10**7, read=2 * 10**7), Op(flags=OperatorFlag.UNKNOWN)
+    )
+    open_choice = choose((unknown,), OPTIONS, Budget(max_ms=1e6))
+    assert not open_choice.is_met
+    assert open_choice.meeting == 0
+    assert open_choice.best.chance_text == "not known"
+    assert "for certain" in open_choice.sentence
+    assert "P50 ≥ " in open_choice.sentence
+    assert "80 % interval" not in open_choice.sentence
+    assert open_choice.settling is None
+
+    target = next(t for t in TARGETS if t.device is SMALL)
+    configuration = replace(target.configuration, threads=target.threads, batch=1)
+    slow = Measurement(
+        "m" * 32,
+        unknown.graph.fingerprint,
+        "small",
+        configuration,
+        (),
+        1e5,
+        "median",
+        "ctm-probe/1",
+        Provenance({}),
+    )
+    choice = choose((unknown,), OPTIONS, Budget(max_ms=1e6), own=[slow])
+    assert choice.is_met
+    assert choice.best.prediction.latency_ms == 1e5
+    assert choice.best.target.id == target.id
+    assert choice.meeting == 1
+
+
+def test_a_class_that_was_checked_on_few_chips_does_not_come_first_in_words(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    choice = chosen(Budget(max_ms=1e6))
+    first = choice.option(choice.of_devices[0]).target.device.id
+    whole = choice.option
+
+    def option(place: int) -> Option:
+        made = whole(place)
+        is_first = made.target.device.id == first
+        chips = tuple(
+            replace(p, basis=Basis.ZERO_SHOT, class_chips=4 if is_first else 5)
+            for p in made.predictions
+        )
+        return replace(made, predictions=chips)
+
+    monkeypatch.setattr(Choice, "option", lambda _, place: option(place))
+    checked = replace(choice)
+    names = [option(place).name for place in checked.of_devices[:2]]
+    assert f"; {names[1]} comes first with a chance" in checked.sentence
+    assert f"{names[0]} ranks before it, but few chips of its kind were checked." in (
+        checked.sentence
+    )

@@ -151,8 +151,9 @@ def test_the_sentence_names_the_strongest_of_each() -> None:
     shown = sensitivity_of(MODEL, GPU, "roofline")
 
     # 2.006 ms become 2 / 1.1 + 0.006, 1.006, and 8.006 for four.
+    # The rate of the batch, 0.22 % more, is no advice.
     assert shown.sentence == (
-        "FP32 peak +10 %: −9.1 %; FP16: −50 %; batch 4: 0.22 % more items a second"
+        "To make it faster: FP32 peak +10 % saves 9.1 %; FP16 would save 50 %."
     )
 
 
@@ -161,7 +162,7 @@ def alternative(kind: str, latency_factor: float, **configuration: object) -> Al
     return Alternative(kind, changed, 1.0, latency_factor, None, None, 1 / latency_factor, None)
 
 
-def test_threads_are_named_where_they_are_faster_and_losses_as_such() -> None:
+def test_what_saves_nothing_is_left_out() -> None:
     nothing = np.zeros(0)
     fact = FactSensitivity("core_count", "Cores", "", 4.0, -0.5, 0.955, nothing)
     batch = replace(alternative("batch", 5.0, batch=4), throughput_factor=0.8)
@@ -171,13 +172,35 @@ def test_threads_are_named_where_they_are_faster_and_losses_as_such() -> None:
     def sentence(*others: Alternative) -> str:
         return Sensitivity((fact,), others).sentence
 
-    assert sentence(worse, faster, batch) == (
-        "Cores +10 %: −4.5 %; 8 threads: −30 %; batch 4: 20 % fewer items a second"
-    )
+    said = "To make it faster: cores +10 % saves 4.5 %"
+    assert sentence(worse, faster, batch) == f"{said}; 8 threads would save 30 %."
+    larger = replace(batch, throughput_factor=1.2)
+    assert sentence(larger) == f"{said}; batch 4 does 20 % more items a second."
     same = alternative("precision", 1 + 1e-9, precision=Precision.FP16)
-    assert sentence(same) == "Cores +10 %: −4.5 %; FP16: 0 %"
-    assert sentence(worse, slower) == "Cores +10 %: −4.5 %; AMP FP16: +5 %"
-    assert Sensitivity((), ()).sentence == ""
+    assert sentence(same, slower) == f"{said}."
+    assert Sensitivity((), (same, slower)).sentence == ""
+
+
+def test_int8_is_named_beside_the_fastest_that_runs_the_same_file() -> None:
+    half = alternative("precision", 0.6, precision=Precision.FP16)
+    int8 = replace(alternative("precision", 0.4, precision=Precision.INT8), needs_quantising=True)
+
+    assert Sensitivity((), (int8, half)).sentence == (
+        "To make it faster: FP16 would save 40 %; INT8 would save 60 %, but needs a quantised "
+        "model."
+    )
+
+
+def test_a_file_in_floating_point_has_to_be_quantised_for_int8() -> None:
+    listed = (*GPU.device.configurations, Configuration("pytorch", Precision.INT8))
+    metrics = {**GPU.device.metrics, "int8_tops": 400.0}
+    device = replace(GPU.device, configurations=listed, metrics=metrics)
+
+    of_float = sensitivity_of(MODEL, Target(device, GPU.configuration), "roofline")
+
+    needs = {each.change: each.needs_quantising for each in of_float.alternatives}
+    assert needs.pop("precision int8")
+    assert not any(needs.values())
 
 
 def test_a_graph_without_time_has_no_sensitivity() -> None:

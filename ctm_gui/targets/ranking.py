@@ -1,0 +1,62 @@
+"""The order in which a device's configurations are offered, worked out off the window's thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from ctm_gui.models.shelf import ModelShelf
+from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
+from ctm_gui.tasks.store_client import OwnMeasurements
+from predictor.core.errors import CtmError
+from predictor.core.records import Configuration, Device, Target
+from predictor.services.prediction.configurations import (
+    RankedConfiguration,
+    ranked_configurations,
+)
+
+Ranked = Sequence[RankedConfiguration]
+
+
+class ConfigurationRanking:
+    """Ranks the configurations of a device by the latencies of the open models.
+
+    Args:
+        worker: the thread that predictions are made on.
+        shelf: of the models.
+        own: the user's measurements.
+    """
+
+    def __init__(self, worker: SerialWorker, shelf: ModelShelf, own: OwnMeasurements) -> None:
+        self._worker, self._shelf, self._own = worker, shelf, own
+
+    @staticmethod
+    def unpredicted(device: Device, configurations: Iterable[Configuration]) -> Ranked:
+        """Return them as they are listed, INT8 behind the others: what is known at once."""
+        return ranked_configurations((), device, configurations)
+
+    def submit(
+        self,
+        device: Device,
+        configurations: Sequence[Configuration],
+        on_ranked: Callable[[Ranked], None],
+    ) -> Task:
+        """Rank them by their predictions; the caller cancels what it no longer waits for."""
+        # A batch that was asked for is read apart: all are compared at the models' own.
+        listed = [replace(each, batch=0) for each in configurations]
+        listed = list(dict.fromkeys(listed))
+        models, own, measured = (
+            self._shelf.models(),
+            self._own.measurements,
+            self._own.signatures,
+        )
+
+        def work(_: TaskContext) -> Ranked:
+            signatures = measured.of([Target(device, each) for each in listed])
+            return ranked_configurations(models, device, listed, own, signatures)
+
+        return self._worker.submit(work, on_result=on_ranked, on_error=_ignore)
+
+
+def _ignore(_: CtmError) -> None:
+    """Leave the order that is known without predictions."""

@@ -1,0 +1,107 @@
+"""The configurations of a device in the order in which they are offered: the fastest first."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from predictor.core.records import Configuration, Device, Measurement, Precision, Prediction, Target
+from predictor.core.wording import QUANTISED, number, p50_number, target_text
+from predictor.graph.model import Model
+from predictor.services.prediction.assumptions import is_quantised
+from predictor.services.prediction.predict import KnownTargets, predict
+
+
+@dataclass(frozen=True, slots=True)
+class RankedConfiguration:
+    """A configuration of a device with its predictions.
+
+    Attributes:
+        configuration: as the device lists it.
+        predictions: of the models, in their order; empty without models.
+        needs_quantising: whether a model is to be quantised for it.
+    """
+
+    configuration: Configuration
+    predictions: tuple[Prediction, ...] = ()
+    needs_quantising: bool = False
+
+    @property
+    def p50_text(self) -> str:
+        """The P50, or the least and the largest of several models; empty without a number."""
+        answered = self._compared
+        if not answered:
+            return ""
+        least, most = (of(answered, key=_latency_ms) for of in (min, max))
+        if number(least.latency_ms) == number(most.latency_ms):
+            return f"{p50_number(least)} ms"
+        return f"{p50_number(least)} – {p50_number(most)} ms"
+
+    @property
+    def words(self) -> str:
+        """Configuration, P50 and what it needs: ``tensorrt, fp16 · 0.53 ms``."""
+        needs = QUANTISED if self.needs_quantising else ""
+        return " · ".join(filter(None, (target_text(self.configuration), self.p50_text, needs)))
+
+    @property
+    def missing(self) -> int:
+        """Number of models without a number."""
+        return sum(p.latency_ms is None for p in self.predictions)
+
+    @property
+    def mean_log_ms(self) -> float:
+        """Mean of ln(P50) over the models, infinite where none has a number."""
+        if not self.predictions:
+            return 0.0
+        logs = [math.log(p.latency_ms) for p in self._compared if p.latency_ms]
+        return fmean(logs) if logs else math.inf
+
+    @property
+    def _compared(self) -> list[Prediction]:
+        """The predictions with a number; lower limits only where there is nothing else."""
+        answered = [p for p in self.predictions if p.latency_ms is not None]
+        return [p for p in answered if not p.is_lower_limit] or answered
+
+
+def ranked_configurations(
+    models: Sequence[Model],
+    device: Device,
+    configurations: Iterable[Configuration],
+    own: Iterable[Measurement] = (),
+    signatures: KnownTargets | None = None,
+) -> tuple[RankedConfiguration, ...]:
+    """Return configurations of a device, the fastest first.
+
+    By the geometric mean of the models' P50s. Those that need another model, one in INT8, are a
+    group of their own behind the others; in each group those without a number are last, and where
+    nothing tells them apart they keep their order.
+
+    Args:
+        models: whose latencies are compared; without any INT8 is behind the others.
+        device: that runs them.
+        configurations: to be ordered, each once.
+        own: the user's measurements, the oldest first.
+        signatures: measurements of targets, by target.
+    """
+    listed = tuple(configurations)
+    is_float = not all(map(is_quantised, models)) if models else True
+    # Threads apart from "all", a batch is that of the models: they are compared as they are.
+    targets = [Target(device, each) for each in listed]
+    predicted = predict(models, targets, own=own, signatures=signatures) if models else ()
+    ranked = [
+        RankedConfiguration(
+            each,
+            tuple(predicted[place :: len(listed)]),
+            is_float and each.precision is Precision.INT8,
+        )
+        for place, each in enumerate(listed)
+    ]
+    return tuple(
+        sorted(ranked, key=lambda each: (each.needs_quantising, each.missing, each.mean_log_ms))
+    )
+
+
+def _latency_ms(prediction: Prediction) -> float:
+    return math.inf if prediction.latency_ms is None else prediction.latency_ms
