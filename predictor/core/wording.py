@@ -15,6 +15,8 @@ from predictor.core.text import plural, printable
 from predictor.core.units import GIB, LatencyUnit, format_bytes, significant
 
 NOTHING = "—"
+UNSTABLE: Final = "unstable"
+"""The word of a number that rests on a probing that failed its own checks."""
 _ADAPTATIONS: Final[Mapping[str, str]] = {
     "posterior": "posterior",
     "operators": "operator times",
@@ -195,8 +197,11 @@ def unsupported_text(unsupported: Unsupported) -> str:
 
 
 def basis_text(prediction: Prediction) -> str:
-    """Name the basis of a number; a dash where there is no number."""
-    return NOTHING if prediction.basis is None else prediction.basis.words
+    """Name the basis of a number, and whether it is unstable; a dash where there is no number."""
+    if prediction.basis is None:
+        return NOTHING
+    words = prediction.basis.words
+    return f"{words}, {UNSTABLE}" if prediction.unstable else words
 
 
 def adaptation_name(adaptation: str | None) -> str:

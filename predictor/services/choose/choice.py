@@ -13,7 +13,7 @@ from predictor.core.records import OperatingPoint, Prediction, Target
 from predictor.core.run_facts import MEDIAN
 from predictor.core.text import plural
 from predictor.core.verdict import likelihood
-from predictor.core.wording import number, run_text, shown, unsupported_text
+from predictor.core.wording import UNSTABLE, number, run_text, shown, unsupported_text
 from predictor.services.choose.options import Budget, Options, tails_of
 from predictor.services.choose.rows import Row
 from predictor.services.choose.settle import NextMeasurement
@@ -67,6 +67,8 @@ class Option:
         """The limits that it breaks, what is not known or run, its place on the front."""
         refused = {p.unsupported for p in self.predictions if p.unsupported is not None}
         words = [*self.broken, *sorted(map(unsupported_text, refused))]
+        if any(prediction.unstable for prediction in self.predictions):
+            words.insert(0, UNSTABLE)
         if self.tail_ms is None:
             words.append(f"P{self.percentile} not known, judged by P50")
         return "; ".join([*words, "Pareto front"] if self.on_front else words)
