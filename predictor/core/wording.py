@@ -24,7 +24,7 @@ _ADAPTATIONS: Final[Mapping[str, str]] = {
 }
 _ADAPTED: Final[Mapping[str, str]] = {
     "posterior": "Bayesian posterior over",
-    "operators": "Gaussian process over operator times of",
+    "operators": "operators timed in",
     "film": "FiLM fine-tuned, then a Bayesian posterior over",
 }
 _LONGEST_SHOWN = 240

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any, Final, Self
 
 import numpy as np
@@ -71,15 +71,16 @@ class ProbingChecks:
     def from_json(cls, content: Mapping[str, Any]) -> Self | None:
         """Return what was noted; None where nothing was, or nothing of this form."""
         try:
-            noted = {each.name: content[each.name] for each in fields(cls)}
-            numbers = [value for value in noted.values() if value is not None]
-            return cls(**noted) if all(np.isfinite(numbers)) else None
+            counted = [content[name] for name in ("chosen", "tried", "measured", "disturbed")]
+            shares = [content.get(name) for name in ("drift", "error")]
+            numbers = [*counted, *(share for share in shares if share is not None)]
+            return cls(*counted, *shares) if np.isfinite(numbers).all() else None
         except (KeyError, TypeError):
             return None
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain values."""
-        return asdict(self)
+        """Return plain values; the store's facts keep no null."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
     @property
     def failures(self) -> tuple[str, ...]:
