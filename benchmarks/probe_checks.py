@@ -20,30 +20,44 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+import math
 import random
 import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
 
 import psutil
 
-from benchmarks.common import add_arguments, add_kept, kept_folder
+from benchmarks.common import Table, add_arguments, add_kept, kept_folder, publish
 from benchmarks.probe_accuracy import Kept, this_device
+from predictor.core.text import plural
+from predictor.core.wording import percent
 from predictor.services.probing.measure import measure
 from predictor.services.probing.open import open_probing
 from predictor.services.probing.other_load import OtherPrograms
 from predictor.services.probing.plan import PlanRequest, ProbePlan, plan_probes, probe_target
 from predictor.services.probing.runners import LocalRunner
+from predictor.services.signatures.checks import LIMITS, Limits, ProbingChecks, work_out
+from predictor.store.database import open_database
 
 PROBES, THREADS, LIMIT_S = 4, 1, 60.0
 IDLE, LOADED, BETWEEN = "idle", "loaded", "between"
 QUIET_BEFORE, QUIET_DURING, LOADED_FROM = 0.1, 0.15, 0.4  # cores of others
 QUIET_S = 2.0
+_ROOM = 1.5  # of a limit over the highest value of the idle runs that it is chosen on
 _STREAM_MB = 64
+_CHECKS = {
+    "measured": "networks with a number alone",
+    "disturbed": "disturbed networks alone",
+    "drift": "drift alone",
+    "error": "error of each from the others alone",
+}
 _WORK = {
     # Each in a process of its own: ``sys.argv[1]`` are its seconds of work and of rest, 0 for none.
     "calculates": "while t() < end: sum(range(1000))",
@@ -195,6 +209,146 @@ def measure_missing(kept: Kept, counts: dict[str, int], limit_s: float) -> None:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A run with what its probing tells of itself; None where no network has a number."""
+
+    run: Run
+    checks: ProbingChecks | None
+
+    def is_stopped(self, limits: Limits) -> bool:
+        """Whether it would not be used."""
+        return self.checks is None or bool(self.checks.failures(limits))
+
+
+def judged(kept: Kept, runs: Sequence[Run]) -> list[Judged]:
+    """Work out the checks of all runs with the engine of now."""
+    path = kept.folder / "runs.db"
+    with open_probing(path) as probing, closing(open_database(path)) as database:
+        probing.devices.keep(this_device(kept))
+        stored = {each.session_id: each for each in probing.signatures.every()}
+
+        def checks(run: Run) -> ProbingChecks | None:
+            signature = stored.get(run.session)
+            if signature is None:
+                return None
+            probes = probing.sessions.get(run.session).probes
+            measured = probing.signatures.measured(signature.signature.id)
+            return work_out(database, signature, probes, *measured)
+
+        return [Judged(run, checks(run)) for run in runs]
+
+
+def chosen_limits(runs: Sequence[Judged]) -> Limits:
+    """Choose the tightest limits that the idle runs keep with some room."""
+    idle = [each.checks for each in runs if each.run.label == IDLE and each.checks is not None]
+    step = 0.5 / PROBES  # half a network
+    return Limits(
+        networks=min(LIMITS.networks, PROBES),
+        measured=min(each.measured / each.tried for each in idle) - step,
+        disturbed=max(each.disturbed for each in idle) + step,
+        drift=_ROOM * max(each.drift or 0.0 for each in idle),
+        error=_ROOM * max(each.error or 0.0 for each in idle),
+    )
+
+
+def _alone(name: str) -> Limits:
+    """Return the limits of one check; the others let everything pass."""
+    nothing = Limits(networks=0, measured=0.0, disturbed=1.0, drift=math.inf, error=math.inf)
+    names = ("networks", "measured") if name == "measured" else (name,)
+    return replace(nothing, **{each: getattr(LIMITS, each) for each in names})
+
+
+def _stopped(runs: Sequence[Judged], label: str, limits: Limits) -> tuple[int, int]:
+    """Return how many runs of a label are stopped, and how many there are."""
+    of_label = [each for each in runs if each.run.label == label]
+    return sum(each.is_stopped(limits) for each in of_label), len(of_label)
+
+
+def rows_of(runs: Sequence[Judged]) -> Iterator[dict[str, object]]:
+    """Yield the figures of each check alone, of all, and of limits chosen on half of the runs."""
+    cases: list[tuple[str, Limits, Sequence[Judged]]] = [
+        (words, _alone(name), runs) for name, words in _CHECKS.items()
+    ]
+    cases.append(("all checks of the product", LIMITS, runs))
+    for first, words in enumerate(("odd", "even")):
+        chosen_on, tried_on = runs[first::2], runs[1 - first :: 2]
+        if any(each.run.label == IDLE for each in chosen_on):
+            what = f"limits chosen on the {words} runs, tried on the others"
+            cases.append((what, chosen_limits(chosen_on), tried_on))
+    for words, limits, some in cases:
+        counts = {label: _stopped(some, label, limits) for label in (LOADED, IDLE)}
+        # JSON has no infinity: a check that lets everything pass has no limit.
+        told = {name: limit for name, limit in asdict(limits).items() if math.isfinite(limit)}
+        yield {"what": words, "limits": told, "stopped": counts}
+
+
+def _row(figure: Mapping[str, Any]) -> tuple[str, ...]:
+    cells = (
+        f"{stopped} of {count} ({percent(stopped / count)})" if count else "none there"
+        for stopped, count in figure["stopped"].values()
+    )
+    return (figure["what"], _limit_text(figure["limits"]), *cells)
+
+
+def _limit_text(limits: Mapping[str, float]) -> str:
+    words = {
+        "measured": "with a number at least",
+        "disturbed": "disturbed at most",
+        "drift": "drift at most",
+        "error": "error at most",
+    }
+    all_pass = {"measured": 0.0, "disturbed": 1.0}
+    return ", ".join(
+        f"{text} {percent(limits[name])}"
+        for name, text in words.items()
+        if name in limits and limits[name] != all_pass.get(name)
+    )
+
+
+def _spread(runs: Sequence[Judged], label: str) -> str:
+    """Return what the runs of a label told, from the least to the most."""
+    checks = [each.checks for each in runs if each.run.label == label and each.checks is not None]
+    if not checks:
+        return f"There are no {label} runs."
+    others = [each.run.others_cores for each in runs if each.run.label == label]
+    drifts = [each.drift for each in checks if each.drift is not None]
+    errors = [each.error for each in checks if each.error is not None]
+
+    def between(values: Iterable[float]) -> str:
+        ordered = sorted(values)
+        return f"{percent(ordered[0])} to {percent(ordered[-1])}"
+
+    return (
+        f"{len(others)} {label} runs, others used {min(others):.2f} to {max(others):.2f} cores. "
+        f"Networks with a number: {between(c.measured / c.tried for c in checks)}; disturbed: "
+        f"{between(c.disturbed for c in checks)}; drift: {between(drifts)}; "
+        f"median error, each from the others: {between(errors)}."
+    )
+
+
+def tell(kept: Kept, output: Path | None) -> None:
+    """Print what the checks do with all runs, and write it where asked."""
+    runs = judged(kept, runs_of(kept))
+    figures = list(rows_of(runs))
+    between = sum(each.run.label == BETWEEN for each in runs)
+    notes = [
+        _spread(runs, LOADED),
+        _spread(runs, IDLE),
+        f"{plural(between, 'run')} between the two {'is' if between == 1 else 'are'} not counted.",
+        "Aim: at least 90 % of the loaded runs are stopped, and at most 5 % of the idle ones.",
+    ]
+    each = [
+        {**asdict(one.run), "label": one.run.label, "checks": one.checks and one.checks.to_json()}
+        for one in runs
+    ]
+    table = Table(
+        ("check", "limits", "loaded runs stopped", "idle runs stopped"), [*map(_row, figures)]
+    )
+    title = "Probings of a loaded and of an idle machine"
+    publish("probe-checks", title, table, [*figures, *each], output, notes)
+
+
 def main() -> int:
     """Measure what is missing, and tell how well the checks do."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -207,6 +361,7 @@ def main() -> int:
     with kept_folder(options) as folder:
         kept = Kept(folder)
         measure_missing(kept, {LOADED: options.loaded, IDLE: options.idle}, options.minutes * 60)
+        tell(kept, options.output)
     return 0
 
 

@@ -27,16 +27,27 @@ from predictor.store.database import Database
 from predictor.store.probe_sessions import ProbeState, SessionProbe
 from predictor.store.signatures import StoredSignature
 
-LEAST_NETWORKS: Final = 3
-"""Networks with a number; as many as were chosen where these are fewer."""
-LEAST_SHARE: Final = 0.7
-"""Networks with a number among those that were measured to the end."""
-MOST_DISTURBED: Final = 0.5
-"""Share of the networks that other programs disturbed."""
-MOST_DRIFT: Final = 0.10
-"""Change of the sentinel's latency during the session, as a share."""
-MOST_ERROR: Final = 0.5
-"""Median error of the networks, each predicted from the others, as a share."""
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits of a probing's checks; shares but for the first.
+
+    Attributes:
+        networks: least number with a number, or as many as were chosen where these are fewer.
+        measured: least part with a number among those that were measured to the end.
+        disturbed: most that other programs disturbed.
+        drift: most change of the sentinel's latency.
+        error: most median error of the networks, each predicted from the others.
+    """
+
+    networks: int
+    measured: float
+    disturbed: float
+    drift: float
+    error: float
+
+
+LIMITS: Final = Limits(networks=3, measured=0.7, disturbed=0.5, drift=0.10, error=0.5)
 
 CHECKS: Final = "checks"
 """The fact of a signature that its checks have run: what they found."""
@@ -82,27 +93,30 @@ class ProbingChecks:
         """Return plain values; the store's facts keep no null."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
-    @property
-    def failures(self) -> tuple[str, ...]:
-        """The checks that it fails, in words; none where it is believed."""
+    def failures(self, limits: Limits = LIMITS) -> tuple[str, ...]:
+        """Return the checks that it fails, in words; none where it is believed.
+
+        Args:
+            limits: of the checks.
+        """
         found = []
-        few = self.measured < min(LEAST_NETWORKS, self.chosen)
-        if few or self.measured < LEAST_SHARE * self.tried:
+        few = self.measured < min(limits.networks, self.chosen)
+        if few or self.measured < limits.measured * self.tried:
             of = max(self.tried, self.measured)
             found.append(f"only {self.measured} of {plural(of, 'network')} gave a number")
-        if self.disturbed > MOST_DISTURBED:
+        if self.disturbed > limits.disturbed:
             count = f"{round(self.disturbed * self.tried)} of {plural(self.tried, 'network')}"
             found.append(f"other programs disturbed {count}")
-        if self.drift is not None and self.drift > MOST_DRIFT:
+        if self.drift is not None and self.drift > limits.drift:
             found.append(f"the machine's speed changed by {percent(self.drift)}")
-        if self.error is not None and self.error > MOST_ERROR:
+        if self.error is not None and self.error > limits.error:
             found.append(f"its networks predict each other {percent(self.error)} off")
         return tuple(found)
 
     @property
     def reason(self) -> str:
         """Why it is not believed, without a full stop; empty where it is."""
-        failed = self.failures
+        failed = self.failures()
         if not failed:
             return ""
         return " and ".join(filter(None, (", ".join(failed[:-1]), failed[-1])))

@@ -15,7 +15,7 @@ from predictor.core.records import Configuration, Measurement, Signature
 from predictor.core.resources import resources_dir
 from predictor.probing.networks.pool import load_pool
 from predictor.services.probing.open import open_probing
-from predictor.services.signatures.checks import MOST_DRIFT, ProbingChecks
+from predictor.services.signatures.checks import LIMITS, ProbingChecks
 from predictor.store import measurements, signatures
 from predictor.store.database import open_database
 from tests.unit.services.probing.test_sessions import Script, small_plan
@@ -25,7 +25,7 @@ ON_BOARD = ("--device", "rpi5", "--runtime", "onnxruntime", "--precision", "fp32
 CONFIGURATION = Configuration("onnxruntime", threads=1, batch=1)
 IDENTITY = "5" * 32
 PASSED = ProbingChecks(chosen=4, tried=4, measured=4, disturbed=0.0, drift=0.01, error=0.1)
-DRIFTED = replace(PASSED, drift=MOST_DRIFT + 0.5)
+DRIFTED = replace(PASSED, drift=LIMITS.drift + 0.5)
 REASON = DRIFTED.reason
 
 
@@ -108,7 +108,9 @@ def test_a_run_says_that_it_failed(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("predictor.cli.probe.run.plan_probes", lambda _: small_plan(4))
+    plan = small_plan(4)
+    plan = replace(plan, settings=replace(plan.settings, agreement=0.03))
+    monkeypatch.setattr("predictor.cli.probe.run.plan_probes", lambda _: plan)
     # One number of four is too few.
     outcomes = [(1000, 1000), (1000, 2000, 3000), (1000, 2000, 3000), (1000, 2000, 3000)]
     monkeypatch.setattr("predictor.cli.probe.run.LocalRunner", lambda: Script(*outcomes))

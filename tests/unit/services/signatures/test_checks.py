@@ -15,13 +15,7 @@ from predictor.core.records import Basis, Prediction, Signature, Target
 from predictor.core.wording import basis_text
 from predictor.services.prediction.predict import predict
 from predictor.services.probing.imports import import_typed, take_over
-from predictor.services.signatures.checks import (
-    LEAST_SHARE,
-    MOST_DISTURBED,
-    MOST_DRIFT,
-    MOST_ERROR,
-    ProbingChecks,
-)
+from predictor.services.signatures.checks import LIMITS, ProbingChecks
 from predictor.services.signatures.own import read_own_signatures
 from predictor.services.signatures.stored import Signatures
 from predictor.store import devices as device_records
@@ -42,10 +36,10 @@ from tests.unit.services.signatures.test_own import (
 ASKED = MODELS[len(PROBES)]
 GOOD = ProbingChecks(chosen=12, tried=12, measured=12, disturbed=0.0, drift=0.01, error=0.1)
 FAILING = {
-    "drift": replace(GOOD, drift=MOST_DRIFT + 0.01),
-    "disturbed": replace(GOOD, disturbed=MOST_DISTURBED + 0.1),
-    "error": replace(GOOD, error=MOST_ERROR + 0.1),
-    "share": replace(GOOD, measured=int(LEAST_SHARE * 12 - 1)),
+    "drift": replace(GOOD, drift=LIMITS.drift + 0.01),
+    "disturbed": replace(GOOD, disturbed=LIMITS.disturbed + 0.1),
+    "error": replace(GOOD, error=LIMITS.error + 0.1),
+    "share": replace(GOOD, measured=int(LIMITS.measured * 12 - 1)),
     "few": replace(GOOD, tried=2, measured=2),
 }
 
@@ -93,8 +87,8 @@ def told(prediction: Prediction, place: Place) -> list[str]:
 
 @pytest.mark.parametrize("name", FAILING)
 def test_each_check_stops_a_probing_by_itself(name: str, database: Database) -> None:
-    assert (GOOD.failures, GOOD.reason) == ((), "")
-    assert len(FAILING[name].failures) == 1
+    assert (GOOD.failures(), GOOD.reason) == ((), "")
+    assert len(FAILING[name].failures()) == 1
     store(database, checks=FAILING[name].to_json())
     before = predict([ASKED], [TARGET])[0]
     assert asked(database) == before
