@@ -283,10 +283,11 @@ def of_table(
     ):
         used = signatures.get(target.id) if signatures else None
         is_used = used and used.signature_id and prediction.basis is Basis.PROBED
-        facts = {"signature": used.signature_id} if used and is_used else {}
-        if unstable and prediction.basis in {Basis.PROBED, Basis.ZERO_SHOT}:
-            facts["unstable"] = unstable.get(target.device.id, "")
-        yield replace(prediction, **facts) if facts else prediction
+        is_told = unstable and prediction.basis in {Basis.PROBED, Basis.ZERO_SHOT}
+        reason = unstable.get(target.device.id, "") if is_told else ""
+        signature = used.signature_id if used and is_used else prediction.signature
+        is_same = not reason and signature is prediction.signature
+        yield prediction if is_same else replace(prediction, signature=signature, unstable=reason)
 
 
 def explain(

@@ -128,7 +128,8 @@ def _extend(database: Database, measurements: Sequence[Measurement]) -> str:
     first = measurements[0]
     signatures = Signatures(database)
     target = (first.device_id, first.configuration)
-    before, facts = [], NO_FACTS
+    before: list[str] = []
+    facts = NO_FACTS
     for stored in signatures.every():
         former = stored.signature
         if not former.active or (former.device_id, former.configuration) != target:
