@@ -13,6 +13,7 @@ from predictor.core.units import LatencyUnit
 from predictor.core.verdict import verdict_text
 from predictor.core.wording import (
     NOTHING,
+    UNSTABLE,
     adaptation_text,
     basis_text,
     batch_of,
@@ -98,10 +99,10 @@ _BASIS_STYLES = {
 
 
 def badges_of(prediction: Prediction) -> tuple[Badge, ...]:
-    """Return the badges of a prediction: its basis, and whether it is out of distribution."""
+    """Return the badges of a prediction: its basis, and whether it is unstable or uncertain."""
     if prediction.latency_ms is None or prediction.basis is None:
         return ()
     basis = Badge(prediction.basis.words, _BASIS_STYLES[prediction.basis])
-    if not prediction.out_of_distribution:
-        return (basis,)
-    return (basis, Badge("uncertain", BadgeStyle.WARNING))
+    doubts = [UNSTABLE] if prediction.unstable else []
+    doubts += ["uncertain"] if prediction.out_of_distribution else []
+    return (basis, *(Badge(word, BadgeStyle.WARNING) for word in doubts))

@@ -15,6 +15,7 @@ from predictor.core.records import Target
 from predictor.core.units import LatencyUnit, format_count
 from predictor.core.wording import (
     NOTHING,
+    UNSTABLE,
     adaptation_name,
     configuration_text,
     interval_text,
@@ -27,6 +28,7 @@ from predictor.services.probing.plan import ProbePlan
 from predictor.services.probing.sessions import ProbeState
 from predictor.services.signatures.adaptation import StoredSignature, adaptation_of
 from predictor.services.signatures.assessment import BeforeAfter
+from predictor.services.signatures.checks import is_used
 from predictor.services.signatures.film import Adaptations
 
 
@@ -115,7 +117,7 @@ def result_grid(rows: Sequence[ResultRow], other: str = "") -> Grid:
     columns += [
         _numbers(
             "others",
-            "Leave-one-out estimate (ms)",
+            "From the others (ms)",
             [fit.predicted_ms if fit else None for fit in fits],
             milliseconds,
             "Predicted from the other networks of the signature.",
@@ -125,7 +127,7 @@ def result_grid(rows: Sequence[ResultRow], other: str = "") -> Grid:
             "Error",
             [fit.error if fit else None for fit in fits],
             ratio_text,
-            "Of the leave-one-out estimate: what to expect for networks that are not measured.",
+            "Of what is predicted from the others: what to expect for networks not measured.",
         ),
     ]
     columns.append(text_column("verdict", "Verdict", [_verdict(row) for row in rows]))
@@ -205,8 +207,18 @@ def ticked_grid(entries: Sequence[Ticked]) -> Grid:
     )
 
 
-def signatures_grid(signatures: Sequence[StoredSignature], name_of: Callable[[str], str]) -> Grid:
-    """Return a row for each signature, of any target; ``name_of`` a device's id."""
+def signatures_grid(
+    signatures: Sequence[StoredSignature],
+    name_of: Callable[[str], str],
+    reasons: Mapping[str, str],
+) -> Grid:
+    """Return a row for each signature, of any target.
+
+    Args:
+        signatures: of the store.
+        name_of: a device's name by its id.
+        reasons: why some are not believed, by their ids.
+    """
     records = [stored.signature for stored in signatures]
     return Grid(
         len(records),
@@ -224,7 +236,12 @@ def signatures_grid(signatures: Sequence[StoredSignature], name_of: Callable[[st
                 [float(len(record.measurement_ids)) for record in records],
                 lambda count: NOTHING if count is None else f"{count:.0f}",
             ),
-            text_column("active", "Active", ["active" if r.active else "" for r in records]),
+            text_column(
+                "active",
+                "Active",
+                [_use(each, reasons.get(each.signature.id, "")) for each in signatures],
+                f"Predictions use it. A probing that failed its own checks is {UNSTABLE}.",
+            ),
             text_column(
                 "adaptation",
                 "Adapted by",
@@ -234,6 +251,12 @@ def signatures_grid(signatures: Sequence[StoredSignature], name_of: Callable[[st
             ),
         ],
     )
+
+
+def _use(stored: StoredSignature, reason: str) -> str:
+    """Return whether predictions use a signature, and whether it is unstable."""
+    words = ["active"] if is_used(stored, reason) else []
+    return ", ".join([*words, UNSTABLE] if reason else words)
 
 
 def tuning_grid(rows: Sequence[ResultRow], outcome: Adaptations | None) -> Grid:

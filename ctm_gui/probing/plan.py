@@ -45,11 +45,11 @@ from predictor.services.probing.plan import (
 from predictor.services.probing.runners import board_runner
 
 SELECTORS = {
-    "iopt": "I-optimal: most informative about the rest",
-    "dbsel": "DBSel: where known devices differ",
-    "dopt": "D-optimal: least certain networks",
-    "random": "Random",
-    ADAPTIVE: "Adaptive: most informative next",
+    "iopt": "Those that tell most about all others",
+    "dbsel": "Where known devices differ most",
+    "dopt": "The least certain ones",
+    "random": "Random ones",
+    ADAPTIVE: "Those that tell most next, in steps",
 }
 # Typing 12 passes through 1.
 PLAN_DELAY_MS = 250
@@ -93,8 +93,12 @@ def plan_words(planned: Planned) -> str:
     first = plural(count, "network")
     if plan.to_come:
         first += f" first, and up to {plan.to_come} more that are chosen by what these show"
-    words = [f"{first}; expected to take {duration(plan.expected_s)}."]
-    words.append(f"Between them {shown(plan.sentinel.network.name)} is measured to see drift.")
+    expected, most = duration(plan.expected_s), duration(plan.budget_s)
+    words = [f"{first}; expected to take {expected}, on a busy machine up to {most}."]
+    words.append(
+        f"Between them {shown(plan.sentinel.network.name)} is measured three times, to see "
+        "whether the machine changes its speed."
+    )
     if planned.interval is not None:
         words.append(interval_words(planned.interval, models=planned.models))
     return " ".join(words)

@@ -8,7 +8,8 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 from ctm_gui.probing.choice import TargetChoice, Way
 from ctm_gui.probing.grids import names_grid, plan_grid
 from ctm_gui.probing.imports import ReadFile
-from ctm_gui.probing.page_parts import Table, box, column, label, show_words
+from ctm_gui.probing.load import LoadWatch
+from ctm_gui.probing.page_parts import Table, box, button, column, label, show_words
 from ctm_gui.probing.plan import SELECTORS, PlanFields, Planned, ProbePlanner, plan_words
 from ctm_gui.probing.plots import CoveragePlot
 from ctm_gui.widgets.basic import STRETCH, combo_box, hbox, named, splitter
@@ -17,6 +18,7 @@ from ctm_gui.widgets.table_view import copy_button
 from predictor.core.text import plural
 from predictor.core.wording import configuration_text, shown
 from predictor.services.probing.imports import TYPED
+from predictor.services.probing.other_load import busy_words
 from predictor.services.probing.plan import ADAPTIVE
 
 _MOST_PROBES = 100
@@ -26,13 +28,18 @@ _TABLE_PX, _PLOT_PX = 300, 200
 
 
 class PlanPage(QWidget):
-    """The second page; ``changed`` is emitted when the plan may differ."""
+    """The second page.
+
+    ``changed`` is emitted when the plan may differ; ``idle`` when the user waits for an idle
+    machine and it has become one.
+    """
 
     changed = Signal()
+    idle = Signal()
 
-    def __init__(self, planner: ProbePlanner, plot: CoveragePlot) -> None:
+    def __init__(self, planner: ProbePlanner, plot: CoveragePlot, watch: LoadWatch) -> None:
         super().__init__()
-        self._planner = planner
+        self._planner, self._watch = planner, watch
         self._choice = TargetChoice()
         self._shown: Planned | None = None
         self.probes_box = NumberBox(minimum=1, maximum=_MOST_PROBES, value=PlanFields().probes)
@@ -49,6 +56,10 @@ class PlanPage(QWidget):
         self.within_box.setEnabled(False)
         self.summary = label()
         self.problem = label(role="bad")
+        self.load = label(role="muted", name="Work of other programs")
+        self.wait_button = button("Start When &Idle", "Measure as soon as other programs rest")
+        self.wait_button.setCheckable(True)
+        self.load_row = box(hbox((self.load, 1), self.wait_button), margins=0)
         self.table = Table("Planned networks")
         self.plot = plot
         legend = label(
@@ -62,11 +73,28 @@ class PlanPage(QWidget):
             box(legend, (self.plot, 1), spacing=2),
             sizes=(_TABLE_PX, _PLOT_PX),
         )
-        column(self, self._build_fields(), self.summary, self.problem, (parts, 1))
+        fields = self._build_fields()
+        column(self, fields, self.summary, self.load_row, self.problem, (parts, 1))
         for spin_box in (self.probes_box, self.minutes_box, self.within_box):
             spin_box.valueChanged.connect(lambda _: self._ask())
         self.selector_box.currentIndexChanged.connect(lambda _: self._ask())
         planner.changed.connect(self._show)
+        watch.changed.connect(self._show_load)
+        self.wait_button.toggled.connect(lambda _: self._show_load())
+
+    def follow_load(self, *, is_open: bool) -> None:
+        """Look at other programs while the page is open, where this machine is measured.
+
+        Args:
+            is_open: whether the page is before the user.
+        """
+        is_meant = is_open and self._choice.way is Way.THIS
+        self.wait_button.setChecked(False)
+        self.load_row.setVisible(is_meant)
+        if is_meant:
+            self._watch.start()
+        else:
+            self._watch.stop()
 
     def open(self, choice: TargetChoice) -> None:
         """Plan for a target."""
@@ -97,6 +125,18 @@ class PlanPage(QWidget):
         within = self.within_box.value() if self.within_box.isEnabled() else 0
         fields = PlanFields(self.probes_box.value(), self.minutes_box.value(), selector, within)
         self._planner.ask(self._choice, fields)
+
+    def _show_load(self) -> None:
+        load, is_waiting = self._watch.load, self.wait_button.isChecked()
+        busy = load is not None and load.is_busy
+        words = "Looking at other programs…" if load is None else busy_words(load)
+        if is_waiting:
+            words += " Measuring starts when they rest."
+        show_words(self.load, words, "warn" if busy else "muted")
+        self.wait_button.setVisible(busy or is_waiting)
+        if is_waiting and self._watch.is_idle and self._planner.planned is not None:
+            self.wait_button.setChecked(False)
+            self.idle.emit()
 
     def _show(self) -> None:
         planner = self._planner

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
@@ -11,6 +12,7 @@ from PySide6.QtCore import QObject, Signal
 from ctm_gui.probing.choice import TargetChoice, Way
 from ctm_gui.probing.fine_tuning import FineTuning
 from ctm_gui.probing.imports import Imported, ProbeImport
+from ctm_gui.probing.load import LoadWatch
 from ctm_gui.probing.plan import ProbePlanner
 from ctm_gui.probing.run import ProbeRun
 from ctm_gui.probing.shelf import Lookup, SignatureShelf
@@ -23,9 +25,11 @@ from predictor.services.devices.this_machine import THIS_MACHINE_ID
 from predictor.services.devices.user_devices import DeviceFile
 from predictor.services.prediction.predict import resolve_targets
 from predictor.services.probing.kits import make_kit
+from predictor.services.probing.open import Probing
 from predictor.services.probing.plan import ProbePlan
 from predictor.services.probing.sessions import ProbeSession
 from predictor.services.signatures.adaptation import StoredSignature
+from predictor.services.signatures.checks import is_used
 
 
 class ProbingPresenter(QObject):
@@ -41,6 +45,7 @@ class ProbingPresenter(QObject):
         imports: imports measurements from elsewhere.
         shelf: shows stored sessions and signatures.
         tuning: fine-tunes to a signature.
+        watch: looks at the work of other programs while a plan is shown.
         undo_stack: of the window; deleted signatures are on it.
 
     Args:
@@ -65,6 +70,7 @@ class ProbingPresenter(QObject):
         lookup = Lookup(self._device, self.models)
         self.shelf = SignatureShelf(self._store, workspace.undo_stack, lookup, self)
         self.tuning = FineTuning(store, self.shelf, self)
+        self.watch = LoadWatch(parent=self)
         for failing in (self.shelf.failed, self.imports.failed):
             failing.connect(workspace.messages.error)
         self.shelf.done.connect(workspace.messages.info)
@@ -130,21 +136,21 @@ class ProbingPresenter(QObject):
         self.planner.close()
         self.imports.close()
         self.tuning.close()
+        self.watch.close()
         self._store.close()
 
     def _tick_session(self, session_id: str) -> None:
         """Tick what a session measured, so that the comparison shows it."""
 
-        def tick(session: ProbeSession) -> None:
+        def tick(ended: tuple[ProbeSession, bool]) -> None:
+            session, is_used = ended
             if any(probe.measurement_id for probe in session.probes):
-                self._tick(session.device_id, session.configuration)
+                self._tick(session.device_id, session.configuration, is_used=is_used)
             else:
                 self._workspace.messages.info("Probing has ended without a measurement")
 
         self._store.run(
-            lambda probing: probing.sessions.get(session_id),
-            on_result=tick,
-            on_error=self.shelf.failed.emit,
+            partial(_ended, session_id), on_result=tick, on_error=self.shelf.failed.emit
         )
 
     def _tick_imported(self, imported: Imported) -> None:
@@ -163,7 +169,7 @@ class ProbingPresenter(QObject):
             on_error=self.shelf.failed.emit,
         )
 
-    def _tick(self, device_id: str, probed: Configuration) -> None:
+    def _tick(self, device_id: str, probed: Configuration, *, is_used: bool = True) -> None:
         as_shown = self._workspace.selection.show_probed(device_id, probed)
         self.library.keep(device_id)
         device = self._device(device_id)
@@ -174,13 +180,26 @@ class ProbingPresenter(QObject):
             what_if.threads not in {None, probed.threads}
         )
         more = ". A what-if changes that: Reset shows it as probed" if hidden else ""
-        self._workspace.messages.info(f"Probing has ended: {name} is ticked with {words}{more}")
+        failed = "" if is_used else ". It failed its own checks, so predictions do not use it"
+        self._workspace.messages.info(
+            f"Probing has ended: {name} is ticked with {words}{failed}{more}"
+        )
 
     def _keep_machine(self, plan: ProbePlan) -> None:
         """Make this machine a device of the user's, so that its signature belongs to a target."""
         device = plan.target.device
         if device.id == THIS_MACHINE_ID and self.own_machine() is None:
             self.library.add(DeviceFile(device))
+
+
+def _ended(session_id: str, probing: Probing) -> tuple[ProbeSession, bool]:
+    """Return a session, and whether predictions use a signature of it."""
+    used = any(
+        is_used(stored, probing.signatures.noted_reason(stored))
+        for stored in probing.signatures.every()
+        if stored.session_id == session_id
+    )
+    return probing.sessions.get(session_id), used
 
 
 def resumed_choice(choice: TargetChoice, way: Way | None) -> TargetChoice:

@@ -115,6 +115,7 @@ class RunProgress:
         self.to_come = session.plan.to_come
         self._expected_s = session.plan.expected_s
         self._done_here = 0
+        self._done_s = 0.0  # of measuring, when the last network was done
         self.current = ""
         self.block = 0
         self.sentinel = False
@@ -145,8 +146,13 @@ class RunProgress:
         self._rows |= _rows(session, new, {})
         self.to_come = session.plan.to_come
 
-    def take(self, stored: StoredEvent) -> None:
-        """Add an event."""
+    def take(self, stored: StoredEvent, active_s: float = 0.0) -> None:
+        """Add an event.
+
+        Args:
+            stored: the event.
+            active_s: seconds measured in this run until then.
+        """
         event = stored.event
         if isinstance(event, RunStarted):
             self.host = event.host
@@ -160,19 +166,22 @@ class RunProgress:
             self.finished, self.current = True, ""
         if stored.probe is not None and isinstance(event, NetworkDone | NetworkFailed):
             self._end(stored.probe, event)
+            self._done_s = active_s
 
     def seconds_left(self, active_s: float) -> float:
         """Expected seconds of the rest.
 
         Args:
-            active_s: seconds measured in this run; they give the time of a network, for which the
-                plan's estimate stands before the first is done.
+            active_s: seconds measured in this run. What the networks that are done took gives the
+                time of one, for which the plan's estimate stands before the first is done.
         """
-        each_s = self._expected_s / max(self.total + self.to_come, 1)
-        if self._done_here:
-            each_s = active_s / self._done_here
-            return each_s * self.left
-        return max(each_s * self.left - active_s, 0.0)
+        if not self._done_here:
+            each_s = self._expected_s / max(self.total + self.to_come, 1)
+            return max(each_s * self.left - active_s, 0.0)
+        each_s = self._done_s / self._done_here
+        # The network that is measured now takes no longer than another, as far as is known.
+        current_s = min(active_s - self._done_s, each_s)
+        return max(each_s * self.left - current_s, 0.0)
 
     def words(self) -> str:
         """Return the current activity in one line."""
@@ -185,14 +194,17 @@ class RunProgress:
     def drift_words(self) -> str:
         """Return the drift of the sentinel in words."""
         if self.drift is None or len(self.drift.medians_ms) < 2:
-            return "Drift is not known yet: the sentinel is measured first, in the middle and last."
+            return (
+                "Whether the machine changes its speed is not known yet: one network is measured "
+                "first, in the middle and last."
+            )
         drifted = self.drift.drift
         drift, limit = percent(drifted), percent(DRIFT_LIMIT)
         medians = ", ".join(significant(value) for value in self.drift.medians_ms)
         if drifted <= DRIFT_LIMIT:
-            return f"No drift: the sentinel took {medians} ms, within {drift}."
+            return f"Steady machine: the same network took {medians} ms, within {drift}."
         return (
-            f"The sentinel took {medians} ms: a drift of {drift}, over {limit}. The machine "
+            f"The same network took {medians} ms: a drift of {drift}, over {limit}. The machine "
             "gets warm or other programs are at work. Pause to let it cool down."
         )
 

@@ -12,6 +12,7 @@ from ctm_gui.probing.page_parts import Table, box, button, column, label, show_w
 from ctm_gui.probing.results import (
     Result,
     ResultRow,
+    belief_question,
     fit_words,
     result_words,
     signature_facts,
@@ -22,6 +23,7 @@ from ctm_gui.widgets.basic import STRETCH, combo_box, hbox, named, splitter
 from ctm_gui.widgets.table_view import copy_button
 from predictor.core.wording import configuration_text, local_time, shown
 from predictor.services.signatures.adaptation import StoredSignature
+from predictor.services.signatures.checks import is_used
 
 _NETWORKS_PX, _CHANGES_PX, _SIGNATURES_PX = 300, 110, 130
 
@@ -42,6 +44,7 @@ class ResultPage(QWidget):
         self._following = False
         self.heading = label(role="heading")
         self.words = label()
+        self.belief = label(role="warn", name="Whether the probing passed its own checks")
         self.facts = label(name="How it was measured")
         self.facts.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.table = Table("Measured networks", several=True)
@@ -77,7 +80,7 @@ class ResultPage(QWidget):
             self._build_signatures(),
             sizes=(_NETWORKS_PX, _CHANGES_PX, _SIGNATURES_PX),
         )
-        column(self, self.heading, self.words, self.facts, self.fit, (parts, 1))
+        column(self, self.heading, self.words, self.belief, self.facts, self.fit, (parts, 1))
         self._connect()
 
     def open(self) -> None:
@@ -119,6 +122,7 @@ class ResultPage(QWidget):
         device = self._shelf.device_name(result.device_id)
         self.heading.setText(f"{device}, {configuration_text(result.configuration)}")
         show_words(self.words, result_words(result))
+        show_words(self.belief, belief_question(result), "warn")
         other = next((s for s in result.signatures if s.signature.id == result.other_id), None)
         self.table.show_grid(
             result_grid(result.rows, local_time(other.created_ns) if other else "")
@@ -148,7 +152,9 @@ class ResultPage(QWidget):
     def _show_signatures(self) -> None:
         self._following = True
         self._listed = self._shelf.signatures
-        self.signatures.show_grid(signatures_grid(self._listed, self._shelf.device_name))
+        self.signatures.show_grid(
+            signatures_grid(self._listed, self._shelf.device_name, self._shelf.reasons)
+        )
         ids = [stored.signature.id for stored in self._listed]
         shown_id = self._shown_id()
         row = ids.index(shown_id) if shown_id in ids else None
@@ -162,7 +168,9 @@ class ResultPage(QWidget):
 
     def _show_buttons(self) -> None:
         current = self._current()
-        self.activate_button.setEnabled(current is not None and not current.signature.active)
+        reason = self._shelf.reasons.get(current.signature.id, "") if current else ""
+        self.activate_button.setEnabled(current is not None and not is_used(current, reason))
+        self.activate_button.setText("Use &Anyway" if reason else "&Activate")
         self.delete_button.setEnabled(current is not None)
         in_the_way = self._tuning.obstacle(self._result)
         self.tune_button.setEnabled(not in_the_way)

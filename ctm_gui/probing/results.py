@@ -23,6 +23,7 @@ from predictor.services.signatures.adaptation import (
     outdated_film_words,
 )
 from predictor.services.signatures.assessment import BeforeAfter, LeftOut, errors_in_words
+from predictor.services.signatures.checks import belief_words, is_used
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +84,7 @@ class Result:
         way: of its session's measurement; None where unknown.
         assessed: whether the networks' fits and the models' changes are computed.
         changes: the open models without the signature and with it.
+        reason: why the signature is not believed, without a full stop; empty where it is.
     """
 
     device_id: str
@@ -95,6 +97,12 @@ class Result:
     way: Way | None = None
     assessed: bool = False
     changes: tuple[BeforeAfter, ...] = ()
+    reason: str = ""
+
+    @property
+    def is_used(self) -> bool:
+        """Whether predictions use the signature."""
+        return self.signature is not None and is_used(self.signature, self.reason)
 
     @property
     def drift(self) -> float:
@@ -229,6 +237,7 @@ def of_signature(signature_id: str, other_id: str, probing: Probing) -> Result:
         _of_target(probing, signature.device_id, signature.configuration),
         other_id,
         way_of(session, {m.id: m for m in measured}) if session else None,
+        reason=probing.signatures.reason_against(stored),
     )
 
 
@@ -324,13 +333,23 @@ def result_words(result: Result) -> str:
                 "its folder, and import its results here."
             )
         return "No network could be measured, so there is no signature; the reasons are below."
-    active = result.signature.signature.active
+    active = result.is_used
     made = local_time(result.signature.created_ns)
     words = f"Signature of {made}, {'' if active else 'not '}active: {_counted(result)}."
     if active:
         adaptation = ADAPTATIONS[adaptation_of(result.signature)]
         words += f" Predictions for this target use it: {adaptation}."
     return words
+
+
+def belief_question(result: Result) -> str:
+    """Return what failed checks mean, with the question what to do; empty where none failed."""
+    if result.signature is None or not result.reason:
+        return ""
+    words = belief_words(result.signature, result.reason)
+    if result.is_used:
+        return words
+    return f"{words} Probe again when the machine is idle, or use it anyway?"
 
 
 def _counted(result: Result) -> str:

@@ -302,7 +302,7 @@ class ProbeRun(QObject):
                 self.progress.grow(item)
         elif self.progress is not None:
             self.state = ""
-            self.progress.take(item)
+            self.progress.take(item, self._measured_s())
 
     def _on_done(self, _: None) -> None:
         self._settle()

@@ -49,8 +49,8 @@ class Lookup:
     models: Callable[[], Sequence[Model]] = tuple
 
 
-# Sessions and signatures, the newest first.
-_Overview = tuple[tuple[Unfinished, ...], tuple[StoredSignature, ...]]
+# Sessions and signatures, the newest first, and why some of these are not believed, by their ids.
+_Overview = tuple[tuple[Unfinished, ...], tuple[StoredSignature, ...], dict[str, str]]
 
 
 class SignatureShelf(QObject):
@@ -84,6 +84,7 @@ class SignatureShelf(QObject):
         self._undo_stack = undo_stack
         self.sessions: tuple[Unfinished, ...] = ()
         self.signatures: tuple[StoredSignature, ...] = ()
+        self.reasons: dict[str, str] = {}
         self.result: Result | None = None
 
     def refresh(self) -> None:
@@ -108,7 +109,7 @@ class SignatureShelf(QObject):
         self._show(partial(of_signature, signature_id, other_id))
 
     def activate(self, signature_id: str) -> None:
-        """Make a signature the active one of its target."""
+        """Make a signature the active one of its target, believed or not."""
 
         def work(probing: Probing) -> Result:
             probing.signatures.activate(signature_id)
@@ -238,7 +239,7 @@ class SignatureShelf(QObject):
         self._store.run(work, on_result=done, on_error=self.failed.emit)
 
     def _on_overview(self, overview: _Overview) -> None:
-        self.sessions, self.signatures = overview
+        self.sessions, self.signatures, self.reasons = overview
         self.sessions_changed.emit()
 
 
@@ -249,4 +250,6 @@ def _overview(probing: Probing) -> _Overview:
         if session.finished_ns is None
         and (unended := unfinished(session, probing.sessions.measurements(session.id)))
     ]
-    return tuple(reversed(left)), tuple(reversed(probing.signatures.every()))
+    signatures = tuple(reversed(probing.signatures.every()))
+    reasons = {each.signature.id: probing.signatures.noted_reason(each) for each in signatures}
+    return tuple(reversed(left)), signatures, {key: why for key, why in reasons.items() if why}

@@ -128,6 +128,7 @@ class ProbingWizard(QDialog):
         if not self.presenter.run.active and self.pages.currentIndex() == MEASURE:
             self.show_page(TARGET)
         self.target_page.begin()
+        self.plan_page.follow_load(is_open=self.pages.currentIndex() == PLAN)
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Stop measuring; samples so far are stored, and the session can be resumed."""
@@ -142,6 +143,7 @@ class ProbingWizard(QDialog):
     def _leave(self) -> None:
         self.presenter.run.stop()
         self.presenter.planner.forget()
+        self.presenter.watch.stop()
 
     def _build(self) -> Iterator[None]:
         """Make the pages one by one: all at once would stall the window."""
@@ -149,7 +151,7 @@ class ProbingWizard(QDialog):
         yield from self._add(self.target_page, partial(scrolled, name="Target"))
         coverage = CoveragePlot()
         yield
-        self.plan_page = PlanPage(self.presenter.planner, coverage)
+        self.plan_page = PlanPage(self.presenter.planner, coverage, self.presenter.watch)
         yield from self._add(self.plan_page)
         self.names_page = NamesPage()
         yield from self._add(self.names_page)
@@ -194,6 +196,7 @@ class ProbingWizard(QDialog):
             page.changed.connect(self._show_buttons)
         self.target_page.resumed.connect(self._resume)
         self.target_page.left.connect(presenter.shelf.leave)
+        self.plan_page.idle.connect(self.next)
         self.measure_page.go_on_requested.connect(self._go_on)
         self.result_page.repeat_requested.connect(self._repeat)
         presenter.run.changed.connect(self._show_buttons)
@@ -222,6 +225,7 @@ class ProbingWizard(QDialog):
         self.steps.setAccessibleDescription(
             next((f"Step {name}" for step, name in steps if step == page), "")
         )
+        self.plan_page.follow_load(is_open=page == PLAN)
         self._show_buttons()
 
     def _show_buttons(self) -> None:

@@ -25,6 +25,7 @@ from predictor.core.verdict import (
 )
 from predictor.core.wording import (
     NOTHING,
+    UNSTABLE,
     adaptation_name,
     basis_text,
     batch_of,
@@ -444,6 +445,15 @@ def _uncounted(
             yield places, f"{flagged} not counted in full"
 
 
+def _doubts(prediction: Prediction) -> Iterator[tuple[frozenset[Place] | set[Place], str]]:
+    """Yield why a number may be wrong."""
+    if prediction.unstable:
+        yield _EVERYWHERE, f"{UNSTABLE}: {_shown(prediction.unstable)}"
+    if prediction.out_of_distribution:
+        yield _EVERYWHERE - {Place.TEXT}, f"uncertain: {_shown(prediction.out_of_distribution)}"
+        yield {Place.TEXT}, _shown(prediction.out_of_distribution)
+
+
 def _ends_at_bound(prediction: Prediction) -> bool:
     (low_ms, _), bound_ms = interval_ms(prediction), prediction.bound_ms
     return low_ms is not None and bound_ms is not None and 0 < bound_ms >= low_ms
@@ -464,9 +474,7 @@ def _remarks(
         yield {Place.COMPARE}, note
     if prediction.provenance:
         yield {Place.DETAILS, Place.REPORT}, f"measured: {_shown(prediction.provenance)}"
-    if prediction.out_of_distribution:
-        yield _EVERYWHERE - {Place.TEXT}, f"uncertain: {_shown(prediction.out_of_distribution)}"
-        yield {Place.TEXT}, _shown(prediction.out_of_distribution)
+    yield from _doubts(prediction)
     yield from _origin(prediction, context)
     if budget_ms is not None and prediction.latency_ms is not None:
         yield {Place.TEXT}, f"{_stands(prediction, budget_ms)} {number(budget_ms)} ms"

@@ -146,6 +146,16 @@ class ProbingFacts(Document):
         return float(value) if isinstance(value, int | float) else None
 
     @property
+    def checks(self) -> Mapping[str, Any]:
+        """What a probing's checks found, as ``ProbingChecks`` notes it; empty before they ran."""
+        return self._object("checks")
+
+    @property
+    def used_anyway(self) -> bool:
+        """Whether the user lets predictions use it though it failed its checks."""
+        return self.content.get("used_anyway") is True
+
+    @property
     def excluded(self) -> dict[str, str]:
         """The user's reason for each measurement that was left out, by its id."""
         return {key: str(reason) for key, reason in self._object("excluded").items()}

@@ -106,6 +106,7 @@ PREDICTION: Final[tuple[Field, ...]] = (
     Field("fine_tuned", Kind.FLAG, later=True),
     Field("by_operators", Kind.FLAG, later=True),
     Field("evidence", Kind.REMARK, later=True, place=23),
+    Field("unstable", Kind.REMARK, later=True, place=24),
 )
 # How a number was adapted is told in one word; tails follow from the target.
 PREDICTION_DOCUMENT: Final[tuple[Field, ...]] = tuple(

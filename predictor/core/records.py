@@ -356,6 +356,8 @@ class Prediction:
         by_operators: whether it was calibrated by measured times of operators.
         evidence: in words, which measurements the number comes from and how it was checked; empty
             for engines that do not say.
+        unstable: why the probing that the number rests on failed its own checks, in words; empty
+            where it did not.
         shared_error: float32 numbers as bytes, the part that errors of models on one target have in
             common: the dot product of two models' is the correlation of their errors of
             ln(latency). Empty where it is not known; not stored, so that a prediction equals its
@@ -396,6 +398,7 @@ class Prediction:
     fine_tuned: bool = False
     by_operators: bool = False
     evidence: str = ""
+    unstable: str = ""
     shared_error: bytes = field(default=b"", compare=False)
     scale: float = field(default=1.0, compare=False)
     scaled_from: tuple[ScaledFrom, ...] = field(default=(), compare=False)

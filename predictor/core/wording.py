@@ -17,6 +17,8 @@ from predictor.core.units import GIB, LatencyUnit, format_bytes, significant
 NOTHING = "—"
 QUANTISED = "needs a quantised model"
 FEW_CHECKED = "few chips of its kind were checked"
+UNSTABLE: Final = "unstable"
+"""The word of a number that rests on a probing that failed its own checks."""
 _ADAPTATIONS: Final[Mapping[str, str]] = {
     "posterior": "posterior",
     "operators": "operator times",
@@ -24,7 +26,7 @@ _ADAPTATIONS: Final[Mapping[str, str]] = {
 }
 _ADAPTED: Final[Mapping[str, str]] = {
     "posterior": "Bayesian posterior over",
-    "operators": "Gaussian process over operator times of",
+    "operators": "operators timed in",
     "film": "FiLM fine-tuned, then a Bayesian posterior over",
 }
 _LONGEST_SHOWN = 240
@@ -238,8 +240,11 @@ def unsupported_text(unsupported: Unsupported) -> str:
 
 
 def basis_text(prediction: Prediction) -> str:
-    """Name the basis of a number; a dash where there is no number."""
-    return NOTHING if prediction.basis is None else prediction.basis.words
+    """Name the basis of a number, and whether it is unstable; a dash where there is no number."""
+    if prediction.basis is None:
+        return NOTHING
+    words = prediction.basis.words
+    return f"{words}, {UNSTABLE}" if prediction.unstable else words
 
 
 def adaptation_name(adaptation: str | None) -> str:

@@ -126,6 +126,7 @@ class TargetMeasurements:
         film: FiLM fine-tuned to them; None where the network stays as it ships.
         operators: times of the operators of each graph, None for a graph without a profile; empty
             where no graph has one.
+        unstable: why their probing failed its own checks, in words; empty where it did not.
     """
 
     signature_id: str
@@ -134,6 +135,7 @@ class TargetMeasurements:
     noise: NDArray[np.float64]
     film: FilmTuning | None = None
     operators: Sequence[OperatorTimes | None] = ()
+    unstable: str = ""
 
 
 NOTHING_MEASURED: Final[Mapping[TargetId, TargetMeasurements]] = MappingProxyType({})

@@ -12,6 +12,7 @@ from predictor.calibration.operator_fit import Work
 from predictor.core.errors import InputError
 from predictor.core.percentiles import Z80
 from predictor.core.records import Target
+from predictor.core.units import format_bytes, format_count
 from predictor.probing.measuring.interface import RunConfiguration
 from predictor.probing.networks.pool import PoolNetwork, graph_features
 from predictor.probing.selection.belief import Belief
@@ -47,6 +48,15 @@ _REASONS: Final = {
     "dopt": "least certain after those before it",
     INFORMATION: "most informative about all the others",
 }
+_KIND_WORDS: Final = {
+    "dense": "full convolutions",
+    "pointwise": "1×1 convolutions",
+    "grouped": "grouped convolutions",
+    "depthwise": "depthwise convolutions",
+    "matmul": "matrix products",
+    "other": "operators that move data",
+}
+_MACS_OF_A_BYTE: Final = 8  # arithmetic that takes about as long as moving a byte
 
 Choice = tuple[int, str]
 """A network's place in the pool, and why it was chosen."""
@@ -181,8 +191,8 @@ class Choosing:
                 f"selector {ADAPTIVE}", "the engine gives no intervals", "choose another selector"
             )
         design = OperatorDesign(self.beliefs.works, self.beliefs.asked)
-        why = "its operators are most informative about the rest"
-        return [(row, why) for row in design.most_telling(count, chosen)]
+        rows = design.most_telling(count, chosen)
+        return [(row, what_it_tells(self.pool[row])) for row in rows]
 
     def _is_enough(self) -> bool:
         within, belief = self.request.within, self.beliefs.belief if self.beliefs else None
@@ -200,6 +210,15 @@ class Choosing:
         if place + 1 > self.request.probes / 2:
             return "unlike those before it, and widens the range that they cover"
         return "unlike those before it on known devices"
+
+
+def what_it_tells(network: PoolNetwork) -> str:
+    """Return in words the operators that a network tells most about: those with most work."""
+    kind, cost = max(
+        network.cost.items(), key=lambda each: each[1].macs + _MACS_OF_A_BYTE * each[1].bytes_moved
+    )
+    arithmetic = f"{format_count(cost.macs)} MACs over " if cost.macs else ""
+    return f"tells about {_KIND_WORDS[kind]}: {arithmetic}{format_bytes(cost.bytes_moved)}"
 
 
 def half_width(asked: Belief) -> float:

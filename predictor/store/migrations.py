@@ -313,6 +313,12 @@ _TOKEN_RATES = Migration(
     ),
 )
 
+_UNSTABLE = Migration(
+    "0009_unstable",
+    # In words, why the probing that a number rests on failed its checks.
+    ("ALTER TABLE predictions ADD COLUMN unstable TEXT NOT NULL DEFAULT ''",),
+)
+
 MIGRATIONS: tuple[Migration, ...] = (
     _FIRST,
     _PROBES,
@@ -322,6 +328,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     _ADAPTATION,
     _EVIDENCE,
     _TOKEN_RATES,
+    _UNSTABLE,
 )
 
 

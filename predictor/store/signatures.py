@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from predictor.core.documents import NO_FACTS, ProbingFacts
@@ -129,6 +131,16 @@ def facts_of(database: Database, signature_id: str) -> ProbingFacts:
     with database.reading() as db:
         rows = db.table("signatures").rows_where("id = ?", (signature_id,))
         return next((ProbingFacts(text=row["facts"]) for row in rows), NO_FACTS)
+
+
+def note(database: Database, signature_id: str, facts: Mapping[str, object]) -> None:
+    """Add facts to a signature's; one that was noted before is replaced."""
+    with database.transaction() as db:
+        db.table("signatures").update(
+            signature_id,
+            {"facts": json.dumps(facts)},
+            conversions={"facts": "json_patch(facts, ?)"},
+        )
 
 
 def members(database: Database) -> dict[str, tuple[str, ...]]:

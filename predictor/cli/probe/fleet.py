@@ -15,13 +15,15 @@ from typing import Any
 from predictor.cli.catalogue import quiet_catalogue
 from predictor.cli.console import Console
 from predictor.cli.parser import Parser, json_option, positive_int
-from predictor.cli.probe.run import ProbeProgress, check_within, choice_options, request_of
-from predictor.cli.probe.sessions import ID_DIGITS, signature_of, with_store
+from predictor.cli.probe.progress import ProbeProgress
+from predictor.cli.probe.run import check_within, choice_options, request_of
+from predictor.cli.probe.sessions import ID_DIGITS, signature_of, use_option, with_store
 from predictor.cli.tables import render_table
 from predictor.core.errors import CtmError, InputError
 from predictor.core.progress import CancelToken
 from predictor.core.records import Device
 from predictor.core.text import plural, printable
+from predictor.core.wording import UNSTABLE
 from predictor.services.devices.catalogue import Catalogue, means_this_machine
 from predictor.services.probing.events import SessionEvent
 from predictor.services.probing.fleet import Board, BoardDone, FleetRun, probe_fleet
@@ -29,6 +31,7 @@ from predictor.services.probing.inventory import Host, read_inventory
 from predictor.services.probing.open import Probing
 from predictor.services.probing.plan import probe_target
 from predictor.services.probing.sessions import ProbeSession
+from predictor.services.signatures.checks import is_used
 
 _JOBS = 8
 
@@ -48,6 +51,7 @@ def add_fleet(parser: Parser) -> None:
         "--again", action="store_true", help="also boards that an earlier run has finished"
     )
     choice_options(parser)
+    use_option(parser)
     json_option(parser)
 
 
@@ -57,7 +61,9 @@ def _fleet(options: argparse.Namespace, console: Console, probing: Probing) -> i
     catalogue = quiet_catalogue(options)
     boards = [_board(host, options, catalogue) for host in read_inventory(options.inventory)]
     lines = _Lines(console, len(boards))
-    run = FleetRun(options.store, options.jobs, options.again, lines.tell, CancelToken())
+    run = FleetRun(
+        options.store, options.jobs, options.again, lines.tell, CancelToken(), options.use_anyway
+    )
     results: dict[Board, BoardDone] = {}
     try:
         with closing(probe_fleet(probing, boards, run)) as probed:
@@ -140,6 +146,8 @@ def _row(done: BoardDone, probing: Probing) -> dict[str, Any]:
     host, request = done.board.host, done.board.request
     session = probing.sessions.get(done.session_id) if done.session_id else None
     probes = session.probes if session else ()
+    stored = signature_of(probing, session) if session and not done.problem else None
+    reason = probing.signatures.reason_against(stored) if stored else ""
     states = {True: "failed", False: "finished before" if done.earlier else "finished"}
     return {
         "name": host.name,
@@ -148,7 +156,9 @@ def _row(done: BoardDone, probing: Probing) -> dict[str, Any]:
         "configuration": asdict(request.target.configuration) if request else None,
         "state": states[done.problem is not None],
         "session": session.id if session else None,
-        "signature": signature_of(probing, session) if session and not done.problem else None,
+        "signature": stored.signature.id if stored else None,
+        "used": bool(stored and is_used(stored, reason)),
+        "unstable": reason,
         "probes": len(probes),
         "measured": sum(probe.measurement_id is not None for probe in probes),
         "seconds": round(done.seconds, 1),
@@ -178,7 +188,7 @@ def _text(rows: Sequence[Mapping[str, Any]]) -> str:
             row["state"],
             f"{row['measured']} of {row['probes']}" if row["probes"] else "",
             (row["signature"] or "")[:ID_DIGITS],
-            _words(row["problem"]) if row["problem"] else "",
+            _words(row),
         )
         for row in rows
     ]
@@ -196,5 +206,10 @@ def _text(rows: Sequence[Mapping[str, Any]]) -> str:
     return "\n\n".join(parts)
 
 
-def _words(problem: Mapping[str, str]) -> str:
-    return printable(f"{problem['subject']}: {problem['reason']}")
+def _words(row: Mapping[str, Any]) -> str:
+    """Return the problem of a host, or why its signature is not believed; empty for neither."""
+    if problem := row["problem"]:
+        return printable(f"{problem['subject']}: {problem['reason']}")
+    if not row["unstable"]:
+        return ""
+    return f"{UNSTABLE if row['used'] else 'not used'}: {row['unstable']}"

@@ -10,7 +10,7 @@ from pathlib import Path
 from predictor.cli.catalogue import open_catalogue
 from predictor.cli.console import Console
 from predictor.cli.parser import Parser, json_option, thread_count
-from predictor.cli.probe.sessions import print_session, with_store
+from predictor.cli.probe.sessions import print_session, use_option, with_store
 from predictor.cli.reading import unique
 from predictor.cli.tables import render_table
 from predictor.core.records import Configuration, Measurement, Precision
@@ -55,6 +55,7 @@ def add_import(parser: Parser) -> None:
         metavar="NAME=MODEL",
         help="which model or probe a name in the file means, nothing to leave it out",
     )
+    use_option(parser)
     json_option(parser)
 
 
@@ -68,7 +69,8 @@ def _meaning(text: str) -> tuple[str, str | None]:
 def _import(options: argparse.Namespace, console: Console, probing: Probing) -> int:
     if options.device:
         return _take_over(options, console)
-    session = import_results(probing.sessions, Path(options.file))
+    path = Path(options.file)
+    session = import_results(probing.sessions, path, use_anyway=options.use_anyway)
     return print_session(probing, session.id, options, console)
 
 

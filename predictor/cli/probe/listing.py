@@ -8,8 +8,14 @@ from dataclasses import asdict
 
 from predictor.cli.console import Console
 from predictor.cli.parser import Parser, json_option
-from predictor.cli.probe.sessions import ID_DIGITS, print_session, with_store
-from predictor.cli.probe.signatures import show_signature, signature_summary
+from predictor.cli.probe.sessions import (
+    ID_DIGITS,
+    print_session,
+    signature_summary,
+    use_text,
+    with_store,
+)
+from predictor.cli.probe.signatures import show_signature
 from predictor.cli.tables import configuration_text, day, render_table
 from predictor.core.errors import InputError
 from predictor.core.text import printable
@@ -39,12 +45,14 @@ def add_show(parser: Parser) -> None:
 
 
 def _list(options: argparse.Namespace, console: Console, probing: Probing) -> int:
-    sessions, signatures = probing.sessions.every(), probing.signatures.every()
+    sessions = probing.sessions.every()
+    kept = probing.signatures
+    signatures = [(each, kept.noted_reason(each)) for each in kept.every()]
     if options.json:
         console.document(
             {
                 "sessions": [_session_summary(session) for session in sessions],
-                "signatures": [signature_summary(signature) for signature in signatures],
+                "signatures": [signature_summary(*each) for each in signatures],
             }
         )
     else:
@@ -61,8 +69,10 @@ def _show(options: argparse.Namespace, console: Console, probing: Probing) -> in
     return 0
 
 
-def _list_text(sessions: Sequence[ProbeSession], signatures: Sequence[StoredSignature]) -> str:
-    """Return the tables of sessions and signatures."""
+def _list_text(
+    sessions: Sequence[ProbeSession], signatures: Sequence[tuple[StoredSignature, str]]
+) -> str:
+    """Return the tables of sessions and signatures, these with why they are not believed."""
     if not sessions and not signatures:
         return "Nothing was probed yet; start with `ctm probe run`."
     session_rows = [
@@ -82,10 +92,10 @@ def _list_text(sessions: Sequence[ProbeSession], signatures: Sequence[StoredSign
             day(stored.created_ns),
             printable(stored.signature.device_id),
             configuration_text(stored.signature.configuration),
-            "in use" if stored.signature.active else "",
+            use_text(stored, reason),
             str(len(stored.signature.measurement_ids)),
         )
-        for stored in signatures
+        for stored, reason in signatures
     ]
     headers = ("Date", "Device", "Configuration", "State", "Measured")
     tables = [

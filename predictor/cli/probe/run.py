@@ -3,32 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import time
-from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 
 from predictor.cli.catalogue import open_catalogue
 from predictor.cli.console import Console
 from predictor.cli.parser import Parser, json_option, measure_option, positive_int, thread_count
-from predictor.cli.probe.sessions import ID_DIGITS, print_session, with_store
+from predictor.cli.probe.progress import ProbeProgress
+from predictor.cli.probe.sessions import ID_DIGITS, print_session, use_option, with_store
 from predictor.cli.progress import duration
 from predictor.cli.tables import configuration_text, render_table
 from predictor.core.errors import InputError
 from predictor.core.records import Target
 from predictor.core.text import printable
 from predictor.core.units import format_count, significant
-from predictor.core.wording import percent
 from predictor.services.devices.this_machine import THIS_MACHINE_ID, lacks_rates
-from predictor.services.probing.events import (
-    DRIFT_LIMIT,
-    Drift,
-    NetworkDone,
-    NetworkFailed,
-    ProbesChosen,
-    SessionEvent,
-    done_words,
-)
 from predictor.services.probing.expectation import (
     ExpectedInterval,
     expected_interval,
@@ -37,6 +26,7 @@ from predictor.services.probing.expectation import (
 from predictor.services.probing.kits import make_kit
 from predictor.services.probing.measure import measure
 from predictor.services.probing.open import Probing
+from predictor.services.probing.other_load import busy_words, other_load
 from predictor.services.probing.plan import (
     ADAPTIVE,
     DEFAULT_PROBES,
@@ -229,7 +219,7 @@ def _plan_text(plan: ProbePlan, interval: ExpectedInterval | None, live: int = 0
     )
     takes = (
         f"Measuring is expected to take {duration(plan.expected_s)}, between them "
-        f"{plan.sentinel.network.name} three times to see drift."
+        f"{plan.sentinel.network.name} three times to see whether the machine changes its speed."
     )
     lines = [target, "", table, "", takes]
     if interval is not None:
@@ -293,6 +283,7 @@ def add_run(parser: Parser) -> None:
     parser.add_argument(
         "--host-key", metavar="SHA256:...", help="accept the board's key if it is this one"
     )
+    use_option(parser)
     json_option(parser)
 
 
@@ -302,8 +293,13 @@ def _run(options: argparse.Namespace, console: Console, probing: Probing) -> int
     session = _session(options, console, probing)
     progress = ProbeProgress(session, console.note)
     source = "ssh" if options.ssh else "local"
+    if not options.ssh:
+        console.note(busy_words(other_load()))
+    events = measure(
+        probing.sessions, session.id, runner, source=source, use_anyway=options.use_anyway
+    )
     try:
-        for event in measure(probing.sessions, session.id, runner, source=source):
+        for event in events:
             progress.take(event)
     except KeyboardInterrupt:
         # Every finished network is stored already, so Ctrl+C loses only the current one.
@@ -343,50 +339,3 @@ def _runner(options: argparse.Namespace, console: Console) -> ProbeRunner:
         lambda progress: console.note(progress.message),
         options.ssh_python,
     )
-
-
-class ProbeProgress:
-    """Writes a line for each network and for drift.
-
-    Args:
-        session: that is run.
-        note: writes a line.
-    """
-
-    def __init__(self, session: ProbeSession, note: Callable[[str], None]) -> None:
-        self._note = note
-        self._total = len(session.probes)
-        self._begun = self._done = sum(p.measurement_id is not None for p in session.probes)
-        self._start_s = time.monotonic()
-        self._in_time, to_come = session.plan.in_time, session.plan.to_come
-        why = "more while there is time left" if self._in_time else "chosen by what they show"
-        later = f", and up to {to_come} {why}" if to_come else ""
-        note(f"Session {session.id}: {self._total} networks{later}.")
-        # Those that there may be no time for are counted when they are chosen.
-        self._total += 0 if self._in_time else to_come
-
-    def take(self, event: SessionEvent) -> None:
-        """Write the line of an event."""
-        if isinstance(event, NetworkDone):
-            self._tell(event.name, done_words(event))
-        elif isinstance(event, NetworkFailed):
-            if not event.sentinel:
-                self._tell(event.name, f"not measured: {event.reason} ({event.failure})")
-        elif isinstance(event, ProbesChosen):
-            self._total += len(event.names) * (event.again or self._in_time)
-            chosen = "There is time for more" if self._in_time else "Chosen by what they showed"
-            why = "Inconclusive, and measured again" if event.again else chosen
-            self._note(f"{why}: {', '.join(map(printable, event.names))}.")
-        elif isinstance(event, Drift) and event.drift > DRIFT_LIMIT:
-            self._note(
-                f"The sentinel network has drifted by {percent(event.drift)}: the machine gets "
-                "warm or other programs are at work. Let it cool down and measure again."
-            )
-
-    def _tell(self, name: str, what: str) -> None:
-        self._done += 1
-        # A session that goes on has networks from before: they took none of this time.
-        each_s = (time.monotonic() - self._start_s) / (self._done - self._begun)
-        left = self._total - self._done
-        rest = f" (about {duration(each_s * left)} left)" if left else ""
-        self._note(f"{self._done} of {self._total}  {printable(name)}: {printable(what)}{rest}")

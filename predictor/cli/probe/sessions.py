@@ -13,7 +13,7 @@ from predictor.core.percentiles import coefficient_of_variation, supported_perce
 from predictor.core.records import Measurement
 from predictor.core.text import printable
 from predictor.core.units import significant
-from predictor.core.wording import percent
+from predictor.core.wording import UNSTABLE, percent
 from predictor.services.probing.events import drift_words
 from predictor.services.probing.open import Probing, open_probing
 from predictor.services.probing.sessions import (
@@ -22,6 +22,8 @@ from predictor.services.probing.sessions import (
     SessionProbe,
     SessionState,
 )
+from predictor.services.signatures.adaptation import StoredSignature
+from predictor.services.signatures.checks import belief_words, is_used
 
 ID_DIGITS = 8
 _NOTHING_MEASURED = 3
@@ -45,25 +47,54 @@ def print_session(
     """Print a session; return 0, or 3 where nothing could be measured."""
     session = probing.sessions.get(session_id)
     measurements = probing.sessions.measurements(session.id)
-    signature_id = signature_of(probing, session)
+    stored = signature_of(probing, session)
+    reason = probing.signatures.reason_against(stored) if stored else ""
     if options.json:
-        console.document(session_document(session, measurements, signature_id))
+        console.document(session_document(session, measurements, stored, reason))
     else:
-        console.result(session_text(session, measurements, signature_id))
+        console.result(session_text(session, measurements, stored, reason))
     return _NOTHING_MEASURED if session.state is SessionState.FAILED else 0
 
 
-def signature_of(probing: Probing, session: ProbeSession) -> str | None:
+def signature_of(probing: Probing, session: ProbeSession) -> StoredSignature | None:
     """Return the newest signature that came of a session."""
     # Excluding a network or adapting makes a new signature of the same session.
-    ids = [s.signature.id for s in probing.signatures.every() if s.session_id == session.id]
-    return ids[-1] if ids else None
+    stored = [s for s in probing.signatures.every() if s.session_id == session.id]
+    return stored[-1] if stored else None
+
+
+def use_option(parser: argparse.ArgumentParser) -> None:
+    """Add the option to use a probing that fails its own checks."""
+    parser.add_argument(
+        "--use-anyway",
+        action="store_true",
+        help=f"let predictions use it though it fails its own checks; they say {UNSTABLE} then",
+    )
+
+
+def belief_text(stored: StoredSignature, reason: str) -> str:
+    """Return what failed checks mean and what to do; empty where none failed."""
+    words = belief_words(stored, reason)
+    if not words or is_used(stored, reason):
+        return words
+    use = f"`ctm probe use {stored.signature.id[:ID_DIGITS]}`"
+    return f"{words} Probe again when the machine is idle, or use it anyway: {use}."
 
 
 def session_text(
-    session: ProbeSession, measurements: Mapping[str, Measurement], signature_id: str | None
+    session: ProbeSession,
+    measurements: Mapping[str, Measurement],
+    stored: StoredSignature | None,
+    reason: str = "",
 ) -> str:
-    """Return a session: its networks with their latencies or why they have none."""
+    """Return a session: its networks with their latencies or why they have none.
+
+    Args:
+        session: the session.
+        measurements: of it, by id.
+        stored: the signature that came of it.
+        reason: why that is not believed; empty where it is.
+    """
     rows = [
         (printable(probe.name), *_cells(probe, measurements.get(probe.measurement_id or "")))
         for probe in session.probes
@@ -84,8 +115,9 @@ def session_text(
         again = f"`ctm probe run --session {session.id[:ID_DIGITS]} --repeat NAME`"
         count = f"{doubtful} of {len(session.probes)} are noisy or inconclusive."
         lines += ["", f"{count} Close other programs and repeat them: {again}."]
-    if signature_id:
-        lines += ["", f"Signature {signature_id}."]
+    if stored:
+        signature = f"Signature {stored.signature.id}."
+        lines += ["", " ".join(filter(None, (signature, belief_text(stored, reason))))]
     return "\n".join(lines)
 
 
@@ -111,9 +143,10 @@ def _is_doubtful(probe: SessionProbe) -> bool:
 def session_document(
     session: ProbeSession,
     measurements: Mapping[str, Measurement],
-    signature_id: str | None,
+    stored: StoredSignature | None,
+    reason: str = "",
 ) -> dict[str, object]:
-    """Return a session with its probes; latencies in ms."""
+    """Return a session with its probes; latencies in ms. The arguments are ``session_text``'s."""
     planned = {network.name: network for network in session.plan.probes}
     return {
         "schema": "ctm-probe-session/1",
@@ -123,7 +156,9 @@ def session_document(
         "state": str(session.state),
         "created_ns": session.created_ns,
         "finished_ns": session.finished_ns,
-        "signature": signature_id,
+        "signature": stored.signature.id if stored else None,
+        "used": bool(stored and is_used(stored, reason)),
+        "unstable": reason,
         **measuring_facts(session.plan.facts()),
         "host": session.facts.content.get("host"),
         "drift": session.facts.content.get("drift"),
@@ -168,4 +203,27 @@ def measured_numbers(measurement: Measurement | None) -> dict[str, Any]:
         "words": provenance.get("words"),
         "operators": provenance.get("operators"),
         "measurement": measurement.id,
+    }
+
+
+def use_text(stored: StoredSignature, reason: str) -> str:
+    """Return whether predictions use a signature, in a word or two."""
+    if not is_used(stored, reason):
+        return f"not used, {UNSTABLE}" if reason else ""
+    return f"in use, {UNSTABLE}" if reason else "in use"
+
+
+def signature_summary(stored: StoredSignature, reason: str) -> dict[str, object]:
+    """Return a signature's entry of ``ctm probe list --json``."""
+    signature = stored.signature
+    return {
+        "signature": signature.id,
+        "device": signature.device_id,
+        "configuration": asdict(signature.configuration),
+        "active": signature.active,
+        "used": is_used(stored, reason),
+        "unstable": reason,
+        "created_ns": stored.created_ns,
+        "session": stored.session_id,
+        "probes": len(signature.measurement_ids),
     }

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 
 from predictor.cli.catalogue import open_catalogue
 from predictor.cli.console import Console
 from predictor.cli.parser import Parser, json_option
 from predictor.cli.probe.sessions import (
     ID_DIGITS,
+    belief_text,
     measured_numbers,
     measuring_facts,
+    signature_summary,
+    use_text,
     with_store,
 )
 from predictor.cli.progress import progress_on
@@ -21,7 +23,7 @@ from predictor.core.errors import InputError
 from predictor.core.records import Device, Measurement, Prediction, Target, adaptation_by
 from predictor.core.text import printable
 from predictor.core.units import significant
-from predictor.core.wording import percent
+from predictor.core.wording import UNSTABLE, percent
 from predictor.services.models.ingestion import IngestionWorker
 from predictor.services.probing.open import Probing
 from predictor.services.signatures.adaptation import (
@@ -153,8 +155,9 @@ def _adapt(options: argparse.Namespace, console: Console, probing: Probing) -> i
 
 def _use(options: argparse.Namespace, console: Console, probing: Probing) -> int:
     signature_id = _entry(probing.signatures.every(), options.id).signature.id
-    probing.signatures.activate(signature_id)
-    return _print_done(options, console, signature_id, "is in use now")
+    reason = probing.signatures.activate(signature_id)
+    unstable = f", and its numbers are marked {UNSTABLE}: {reason}" if reason else ""
+    return _print_done(options, console, signature_id, f"is in use now{unstable}")
 
 
 def _delete(options: argparse.Namespace, console: Console, probing: Probing) -> int:
@@ -213,6 +216,7 @@ def show_signature(options: argparse.Namespace, console: Console, probing: Probi
     if not _entries(signatures, options.id):
         return False
     stored = _entry(signatures, options.id)
+    reason = probing.signatures.reason_against(stored)
     measurements = probing.signatures.measurements(stored.signature.id)
     device = _device(options, console, stored)
     fits: Sequence[LeftOut] = ()
@@ -226,9 +230,9 @@ def show_signature(options: argparse.Namespace, console: Console, probing: Probi
                 models = [worker.ingest(path) for path in options.model]
             changed = before_and_after(target, measured, models)
     if options.json:
-        console.document(signature_document(stored, measurements, fits, changed))
+        console.document(signature_document(stored, measurements, fits, changed, reason))
     else:
-        console.result(signature_text(stored, measurements, fits, changed))
+        console.result(signature_text(stored, measurements, fits, changed, reason))
     return True
 
 
@@ -249,6 +253,7 @@ def signature_text(
     measurements: Sequence[Measurement],
     fits: Sequence[LeftOut],
     changed: Sequence[BeforeAfter] = (),
+    reason: str = "",
 ) -> str:
     """Return a signature: its machine, its latencies, and each predicted from the others.
 
@@ -257,6 +262,7 @@ def signature_text(
         measurements: of it.
         fits: each predicted from the others.
         changed: models with and without it.
+        reason: why it is not believed; empty where it is.
     """
     fit_of = {fit.measurement_id: fit for fit in fits}
     signature, facts = stored.signature, stored.facts
@@ -273,15 +279,17 @@ def signature_text(
     machine = ", ".join(
         printable(str(host[key])) for key in ("processor", "system", "onnxruntime") if host.get(key)
     )
+    use = use_text(stored, reason)
     head = (
         f"Signature {signature.id}: {printable(signature.device_id)}, "
         f"{configuration_text(signature.configuration)}, {day(stored.created_ns)}"
-        f"{', in use' if signature.active else ''}"
+        f"{', ' if use else ''}{use}"
     )
-    headers = ("Network", "Median ms", "Runs", "Leave-one-out ms", "Error", "")
+    headers = ("Network", "Median ms", "Runs", "From the others ms", "Error", "")
     table = render_table(headers, rows, " rrrr")
     words = errors_in_words(fits)
     notes = ["", words] if words else []
+    notes += filter(None, (belief_text(stored, reason),))
     notes += [f"Adapted by: {ADAPTATIONS[adaptation_of(stored)]}"]
     if outdated := outdated_film_words(stored):
         notes += [f"FiLM: {outdated}"]
@@ -344,6 +352,7 @@ def signature_document(
     measurements: list[Measurement],
     fits: Sequence[LeftOut],
     changed: Sequence[BeforeAfter] = (),
+    reason: str = "",
 ) -> dict[str, object]:
     """Return a signature with its measurements; latencies in ms.
 
@@ -353,7 +362,7 @@ def signature_document(
     fit_of = {fit.measurement_id: fit for fit in fits}
     return {
         "schema": "ctm-signature/1",
-        **signature_summary(stored),
+        **signature_summary(stored, reason),
         **measuring_facts(stored.facts.without(FILM).content),
         "adaptation": adaptation_of(stored),
         "measurements": [
@@ -379,17 +388,3 @@ def signature_document(
 def _interval(prediction: Prediction) -> dict[str, object]:
     names = ("latency_ms", "low80_ms", "high80_ms", "low95_ms", "high95_ms")
     return {"basis": prediction.basis, **{name: getattr(prediction, name) for name in names}}
-
-
-def signature_summary(stored: StoredSignature) -> dict[str, object]:
-    """Return a signature's entry of ``ctm probe list --json``."""
-    signature = stored.signature
-    return {
-        "signature": signature.id,
-        "device": signature.device_id,
-        "configuration": asdict(signature.configuration),
-        "active": signature.active,
-        "created_ns": stored.created_ns,
-        "session": stored.session_id,
-        "probes": len(signature.measurement_ids),
-    }

@@ -17,6 +17,7 @@ from predictor.core.verdict import Verdict, likelihood
 from predictor.core.wording import (
     FEW_CHECKED,
     QUANTISED,
+    UNSTABLE,
     configuration_text,
     interval_ms,
     number,
@@ -108,6 +109,8 @@ class Option:
         words = [*self.broken, *sorted(map(unsupported_text, refused))]
         words += [_LIMITED] if self.is_lower_limit else []
         words += [FEW_CHECKED] if self.few_chips else []
+        if any(prediction.unstable for prediction in self.predictions):
+            words.insert(0, UNSTABLE)
         if self.tail_ms is None:
             words.append(f"P{self.percentile} not known, judged by P50")
         return "; ".join([*words, "Pareto front"] if self.on_front else words)

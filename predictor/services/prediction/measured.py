@@ -88,6 +88,7 @@ def _measured(prediction: Prediction, measured: _MeasuredLatency) -> Prediction:
         provenance=measured.provenance,
         problem="",
         out_of_distribution="",
+        unstable="",
     )
 
 

@@ -237,6 +237,7 @@ def taken(measured: TargetMeasurements, keep: Sequence[int]) -> TargetMeasuremen
         measured.latency_ms[keep],
         measured.noise[keep],
         operators=tuple(measured.operators[i] for i in keep) if measured.operators else (),
+        unstable=measured.unstable,
     )
 
 
@@ -261,6 +262,8 @@ def of_table(
     places: Sequence[int],
 ) -> Iterator[Prediction]:
     """Yield the predictions of one row of a table, for the targets at some places."""
+    # What was measured in one configuration of a device tells of its others too.
+    unstable = {key.device_id: each.unstable for key, each in signatures.items() if each.unstable}
     for target, prediction in zip(
         (targets[place] for place in places),
         _row(table, row, model, targets, places),
@@ -268,7 +271,11 @@ def of_table(
     ):
         used = signatures.get(target.id) if signatures else None
         is_used = used and used.signature_id and prediction.basis is Basis.PROBED
-        yield replace(prediction, signature=used.signature_id) if used and is_used else prediction
+        is_told = unstable and prediction.basis in {Basis.PROBED, Basis.ZERO_SHOT}
+        reason = unstable.get(target.device.id, "") if is_told else ""
+        signature = used.signature_id if used and is_used else prediction.signature
+        is_same = not reason and signature is prediction.signature
+        yield prediction if is_same else replace(prediction, signature=signature, unstable=reason)
 
 
 def explain(

@@ -58,8 +58,8 @@ SessionEvent = ProbeEvent | ProbesChosen
 def drift_words(drift: float) -> str:
     """Drift of the sentinel, in a sentence."""
     if drift <= DRIFT_LIMIT:
-        return f"Stable machine ({percent(drift)} drift)."
-    return f"Unstable machine ({percent(drift)} drift): repeat when idle."
+        return f"Steady machine ({percent(drift)} drift)."
+    return f"The machine changed its speed ({percent(drift)} drift): repeat when idle."
 
 
 def done_words(event: NetworkDone) -> str:

@@ -87,6 +87,7 @@ class FleetRun:
         store: file of the store; None for the user's own.
         jobs: number of boards probed at once.
         again: whether boards that an earlier run finished are probed again.
+        use_anyway: whether signatures are active though they fail their checks.
         tell: see ``Tell``.
         cancel: ends the run within a second; it can go on later.
     """
@@ -96,6 +97,7 @@ class FleetRun:
     again: bool
     tell: Tell
     cancel: CancelToken
+    use_anyway: bool = False
 
 
 def probe_fleet(probing: Probing, boards: Sequence[Board], run: FleetRun) -> Generator[BoardDone]:
@@ -196,5 +198,8 @@ def _measure(probing: Probing, board: Board, session: ProbeSession, run: FleetRu
         python=host.python,
     )
     run.tell(host, session, None)
-    for event in measure(probing.sessions, session.id, runner, run.cancel, "ssh"):
+    events = measure(
+        probing.sessions, session.id, runner, run.cancel, "ssh", use_anyway=run.use_anyway
+    )
+    for event in events:
         run.tell(host, session, event)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from predictor.core.documents import NO_FACTS
 from predictor.core.errors import InputError
 from predictor.core.records import Configuration, Measurement, Signature
 from predictor.graph.model import Model
@@ -19,6 +20,8 @@ from predictor.probing.importers.registry import NAME as TYPED
 from predictor.probing.importers.registry import import_file, import_typed
 from predictor.probing.networks.pool import load_pool
 from predictor.services.history.history import History
+from predictor.services.signatures.adaptation import FILM
+from predictor.services.signatures.stored import Signatures
 from predictor.store import measurements as measurement_records
 from predictor.store import signatures as signature_records
 from predictor.store.database import Database, open_database
@@ -123,15 +126,21 @@ def _store(database: Database, taken: Sequence[Measurement]) -> tuple[str, ...]:
 
 def _extend(database: Database, measurements: Sequence[Measurement]) -> str:
     first = measurements[0]
-    before = [
-        name
-        for signature in signature_records.every(database)
-        if signature.active
-        and (signature.device_id, signature.configuration) == (first.device_id, first.configuration)
-        for name in signature.measurement_ids
-    ]
+    signatures = Signatures(database)
+    target = (first.device_id, first.configuration)
+    before: list[str] = []
+    facts = NO_FACTS
+    for stored in signatures.every():
+        former = stored.signature
+        if not former.active or (former.device_id, former.configuration) != target:
+            continue
+        if signatures.reason_against(stored):
+            if not stored.facts.used_anyway:
+                continue  # what is not believed is not extended either
+            facts = stored.facts.without(FILM)  # that it is unstable stays with its measurements
+        before += former.measurement_ids
     # Signatures are never changed, as stored predictions name them: a longer one takes over.
     ids = (*before, *(measurement.id for measurement in measurements))
     signature = Signature(uuid.uuid4().hex, first.device_id, first.configuration, ids, active=True)
-    signature_records.add(database, signature)
+    signature_records.add(database, signature, facts)
     return signature.id

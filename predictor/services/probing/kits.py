@@ -35,8 +35,15 @@ def make_kit(sessions: ProbeSessions, plan: ProbePlan, path: Path) -> ProbeSessi
     return sessions.start(plan, {"plan_sha256": plan_sha256})
 
 
-def import_results(sessions: ProbeSessions, path: Path) -> ProbeSession:
+def import_results(
+    sessions: ProbeSessions, path: Path, *, use_anyway: bool = False
+) -> ProbeSession:
     """Take over the measurements of a kit, and return its session.
+
+    Args:
+        sessions: of the store that made the kit.
+        path: of its results.
+        use_anyway: whether the signature is active though it fails its checks.
 
     Raises:
         InputError: the file is no results of a kit, was changed, is of a kit that this store did
@@ -55,7 +62,7 @@ def import_results(sessions: ProbeSessions, path: Path) -> ProbeSession:
         if failed.name in waiting:
             sessions.record_failure(session.id, failed.name, failed.failure, failed.reason)
     if results.finished:
-        sessions.finish(session.id)
+        sessions.finish(session.id, use_anyway=use_anyway)
     return sessions.get(session.id)
 
 

@@ -44,6 +44,8 @@ def measure(
     cancel: CancelToken | None = None,
     source: str = "local",
     asked: Sequence[OperatorGraph] = (),
+    *,
+    use_anyway: bool = False,
 ) -> Iterator[SessionEvent]:
     """Measure the waiting networks of a session, and yield events as they come.
 
@@ -52,7 +54,8 @@ def measure(
     further networks once the first are measured, and one of as many networks as fit into its time
     does so while the next one fits. Inconclusive networks are measured again as long as there is
     time left in the budget. When nothing is waiting any more and nothing is to come,
-    the session ends and its measurements become the active signature.
+    the session ends and its measurements become a signature, which is active where it passes its
+    checks.
 
     Args:
         sessions: of the store.
@@ -61,6 +64,7 @@ def measure(
         cancel: ends the run within a second; the session can go on later.
         source: kind of the runner, for the provenance: local or ssh.
         asked: graphs to be predicted, for the adaptive selector; none for networks of the pool.
+        use_anyway: whether the signature is active though it fails its checks.
 
     Raises:
         InputError: there is no such session, it has ended, or the plan is wrong.
@@ -96,7 +100,7 @@ def measure(
     finally:
         # Also when cancelled: the files can be built again from the codes in the plan.
         sessions.remove_folder(session.id)
-    sessions.finish(session.id)
+    sessions.finish(session.id, use_anyway=use_anyway)
 
 
 def _measure_waiting(

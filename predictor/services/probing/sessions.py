@@ -19,10 +19,13 @@ from predictor.probing.planning import PlannedProbe, ProbePlan
 from predictor.probing.protocol import CheckedNetwork, measurement_of
 from predictor.probing.runner.settings import PROTOCOL
 from predictor.services.probing.session_plan import SessionPlan
+from predictor.services.signatures.checks import CHECKS, USED_ANYWAY, work_out
+from predictor.services.signatures.own import measurements_of
 from predictor.store import measurements as measurement_records
 from predictor.store import probe_sessions as records
 from predictor.store.database import Database
 from predictor.store.probe_sessions import ProbeState, SessionProbe, SessionState, StoredSession
+from predictor.store.signatures import StoredSignature
 
 __all__ = ["ProbeSession", "ProbeSessions", "ProbeState", "SessionProbe", "SessionState"]
 
@@ -139,7 +142,7 @@ class ProbeSessions:
         records.repeat(self.database, session.id, names)
 
     def give_up(self, session_id: str) -> None:
-        """End a session without measuring the rest; its measurements become the signature.
+        """End a session without measuring the rest; its measurements become a signature.
 
         Raises:
             InputError: there is no such session, or it has ended.
@@ -199,8 +202,20 @@ class ProbeSessions:
         outcome = ProbeOutcome({"failure": failure})
         records.record(self.database, session_id, name, state, outcome, f"{failure}: {reason}")
 
-    def finish(self, session_id: str, state: SessionState = SessionState.FINISHED) -> None:
-        """End a session; its measurements become the active signature of its target."""
+    def finish(
+        self,
+        session_id: str,
+        state: SessionState = SessionState.FINISHED,
+        *,
+        use_anyway: bool = False,
+    ) -> None:
+        """End a session; its measurements become a signature, active where it is believed.
+
+        Args:
+            session_id: of the session.
+            state: that it ends in.
+            use_anyway: whether the signature is active though it fails its checks.
+        """
         session = self.get(session_id)
         ids = tuple(p.measurement_id for p in session.probes if p.measurement_id is not None)
         if not ids:
@@ -208,11 +223,25 @@ class ProbeSessions:
             ended = SessionState.FAILED if state is SessionState.FINISHED else state
             records.finish(self.database, session_id, ended)
             return
+        facts = session.facts.with_facts(protocol=PROTOCOL, **session.plan.facts())
         signature = Signature(
             uuid.uuid4().hex, session.device_id, session.configuration, ids, active=True
         )
-        facts = session.facts.with_facts(protocol=PROTOCOL, **session.plan.facts())
+        checks = work_out(
+            self.database,
+            StoredSignature(signature, 0, facts, session_id),
+            session.probes,
+            *measurements_of(self.database, "", self._of(session, ids)),
+        )
+        facts = facts.with_facts(**{CHECKS: checks.to_json()})
+        if checks.reason and use_anyway:
+            facts = facts.with_facts(**{USED_ANYWAY: True})
+        signature = replace(signature, active=use_anyway or not checks.reason)
         records.finish(self.database, session_id, state, signature, facts)
+
+    def _of(self, session: ProbeSession, ids: Sequence[str]) -> list[Measurement]:
+        measurements = self.measurements(session.id)
+        return [measurements[name] for name in ids]
 
     def folder(self, session_id: str) -> Path:
         """Return the folder of a session's networks; a run that was killed leaves them there."""

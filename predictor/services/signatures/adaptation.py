@@ -25,7 +25,7 @@ FILM: Final = "film"
 
 ADAPTATIONS: Final[Mapping[str, str]] = {
     "posterior": "the network as it ships, with a Bayesian posterior of how the target deviates",
-    "operators": "times of its networks' operators, with a Gaussian process over all operators",
+    "operators": "times of its networks' operators, and from them those of operators alike",
     "film": "FiLM of the network fine-tuned to it, with a Bayesian posterior of the rest",
 }
 """Kinds of adaptation in words."""

@@ -1,8 +1,9 @@
 """The user's measurements of targets, as engines take them.
 
-A target has its active signature and the measurements there outside of signatures and probe
-sessions: the user's own models, the newest measurement of each graph. Signatures that are not
-active, say of an older driver, and measurements that were excluded from one have no part in it.
+A target has its active signature, where that passed its checks or is used anyway, and the
+measurements there outside of signatures and probe sessions: the user's own models, the newest
+measurement of each graph. Signatures that are not active, say of an older driver, and measurements
+that were excluded from one have no part in it.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
-from functools import lru_cache
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Final
 
@@ -24,6 +25,7 @@ from predictor.probing.importers.fused_operators import OperatorNames, match_ent
 from predictor.probing.networks.graphs import pool_graph
 from predictor.probing.operator_times import OperatorTime, operator_times
 from predictor.services.signatures.adaptation import film_of
+from predictor.services.signatures.checks import reason_against
 from predictor.store import measurements as measurement_records
 from predictor.store import models as model_records
 from predictor.store import signatures as signature_records
@@ -123,17 +125,25 @@ def read_own_signatures(database: Database) -> OwnSignatures:
     """
     ids: dict[TargetId, str] = {}
     stored: dict[TargetId, list[Measurement]] = {}
-    for signature in signature_records.every(database):
-        if signature.active:
-            name = TargetId.of(signature)
-            ids[name] = signature.id
-            stored[name] = measurement_records.of_signature(database, signature.id)
+    unstable: dict[TargetId, str] = {}
+    for entry in signature_records.stored(database):
+        signature, reason = entry.signature, ""
+        if not signature.active or entry.deleted:
+            continue
+        measurements = measurement_records.of_signature(database, signature.id)
+        reason = reason_against(
+            database, entry, partial(measurements_of, database, signature.id, measurements)
+        )
+        if reason and not entry.facts.used_anyway:
+            continue
+        name = TargetId.of(signature)
+        ids[name], stored[name], unstable[name] = signature.id, measurements, reason
     for measurement in measurement_records.of_no_signature(database):
         stored.setdefault(TargetId.of(measurement), []).append(measurement)
     measured = {
-        name: measurements
-        for name, each in stored.items()
-        if (measurements := _measurements(database, ids.get(name, ""), each)) is not None
+        name: replace(each, unstable=unstable.get(name, ""))
+        for name, every in stored.items()
+        if (each := _measurements(database, ids.get(name, ""), every)) is not None
     }
     return OwnSignatures(
         {name: (ids.get(name, ""), *(m.id for m in stored[name])) for name in measured}, measured

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import replace
+from functools import partial
 
 from predictor.core.documents import ProbingFacts
 from predictor.core.errors import InputError
 from predictor.core.records import Measurement
 from predictor.cost.engine import FilmTuning, TargetMeasurements
 from predictor.services.signatures.adaptation import FILM, StoredSignature
+from predictor.services.signatures.checks import CHECKS, USED_ANYWAY, reason_against
 from predictor.services.signatures.own import measurements_of
 from predictor.store import measurements as measurement_records
 from predictor.store import signatures as records
@@ -43,13 +45,32 @@ class Signatures:
         measurements = self.measurements(signature_id)
         return measurements_of(self._database, signature_id, measurements)
 
-    def activate(self, signature_id: str) -> None:
-        """Let a signature be the one that its target's predictions use.
+    def reason_against(self, stored: StoredSignature) -> str:
+        """Return why a signature is not believed, without a full stop; empty where it is."""
+        return reason_against(self._database, stored, partial(self.measured, stored.signature.id))
+
+    def noted_reason(self, stored: StoredSignature) -> str:
+        """Return the same for a list: of one that is not active only as far as it is noted.
+
+        To work out the checks of many takes long.
+        """
+        is_wanted = stored.signature.active or stored.facts.checks
+        return self.reason_against(stored) if is_wanted else ""
+
+    def activate(self, signature_id: str) -> str:
+        """Let a signature be the one that its target's predictions use, believed or not.
+
+        Returns:
+            Why it is not believed, so that its numbers are unstable; empty where it is.
 
         Raises:
             InputError: there is none of this id.
         """
+        reason = self.reason_against(self._entry(signature_id))
         records.activate(self._database, signature_id)
+        if reason:
+            records.note(self._database, signature_id, {USED_ANYWAY: True})
+        return reason
 
     def delete(self, signature_id: str) -> bool:
         """Delete a signature; returns whether it was active, for ``restore``.
@@ -83,7 +104,7 @@ class Signatures:
         if measurement_id not in ids or not rest:
             cause = "it has none of this id" if rest else "it is its only measurement"
             raise InputError(f"signature {signature_id}", cause, "choose another one")
-        facts, name = entry.facts.without(FILM), self._network_name(measurement_id)
+        facts, name = entry.facts.without(FILM).without(CHECKS), self._network_name(measurement_id)
         facts = facts.with_facts(
             excluded={**facts.excluded, measurement_id: reason},
             excluded_names={**facts.excluded_names, measurement_id: name},
@@ -115,7 +136,7 @@ class Signatures:
             "network": self._network_name(measurement_id),
             "reason": reasons.pop(measurement_id),
         }
-        facts = entry.facts.without(FILM)
+        facts = entry.facts.without(FILM).without(CHECKS)
         facts = facts.with_facts(excluded=reasons, included_again=[*facts.included_again, again])
         return self._put(entry, (*entry.signature.measurement_ids, measurement_id), facts)
 

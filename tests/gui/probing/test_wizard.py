@@ -13,9 +13,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QInputDialog, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from ctm_gui.probing.choice import Way
+from ctm_gui.probing.choice import TargetChoice, Way
 from ctm_gui.probing.dialogs import HostKeyDialog
+from ctm_gui.probing.load import QUIET_LOOKS, LoadWatch
 from ctm_gui.probing.plan import SELECTORS, Planned
+from ctm_gui.probing.plan_page import PlanPage
+from ctm_gui.probing.plots import CoveragePlot
 from ctm_gui.probing.presenter import ProbingPresenter
 from ctm_gui.probing.result_page import ResultPage
 from ctm_gui.probing.run import HostKeyQuestion, Phase
@@ -31,6 +34,7 @@ from predictor.services.probing.events import NetworkDone
 from predictor.services.probing.imports import candidates
 from predictor.services.probing.measure import measure
 from predictor.services.probing.open import Probing, open_probing
+from predictor.services.probing.other_load import OtherLoad
 from predictor.services.probing.plan import (
     PlannedProbe,
     PlanRequest,
@@ -43,6 +47,7 @@ from predictor.services.probing.runners import LocalRunner
 from predictor.services.probing.sessions import ProbeState
 from predictor.store import measurements, signatures
 from predictor.store.database import open_database
+from tests.gui.probing.conftest import PASSED
 from tests.unit.probing.plans import QUICK
 
 WAIT_MS = 120_000  # planning computes for some seconds, a minute where others have the processors
@@ -166,7 +171,7 @@ def test_from_a_device_to_its_signature_and_back(
     assert "use it: times of its networks' operators" in wizard.result_page.words.text()
     assert "Working out" in wizard.result_page.fit.text()
     qtbot.waitUntil(lambda: "median error" in wizard.result_page.fit.text(), timeout=WAIT_MS)
-    assert "Leave-one-out estimate (ms)" in titles(table)
+    assert "From the others (ms)" in titles(table)
     assert "Protocol: ctm-probe/1" in wizard.result_page.facts.text()
     (stored,) = on_store(store, lambda probing: probing.signatures.every())  # type: ignore[misc]
     assert stored.signature.active
@@ -434,6 +439,75 @@ def test_what_was_excluded_is_included_again_by_a_button_and_by_undo(
     assert cells(page.signatures, 4) == ["active", ""]
     with open_probing(store) as probing:
         assert len(probing.signatures.deleted()) == 1  # nothing is lost
+
+
+def test_a_probing_that_failed_its_checks_is_used_where_the_user_says_so(
+    wizard: ProbingWizard,
+    presenter: ProbingPresenter,
+    workspace: Workspace,
+    qtbot: QtBot,
+    quick_plan: Callable[[int], ProbePlan],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    failed = replace(PASSED, drift=0.5)
+    monkeypatch.setattr("predictor.services.probing.sessions.work_out", lambda *_: failed)
+    presenter.run.start(quick_plan(1), TargetChoice(Way.THIS))
+    wizard.show_page(MEASURE)
+    qtbot.waitUntil(page_is(wizard, RESULT), timeout=WAIT_MS)
+    page = wizard.result_page
+    qtbot.waitUntil(lambda: cells(page.signatures, 4) == ["unstable"], timeout=WAIT_MS)
+    assert "the machine's speed changed by 50 %" in page.belief.text()
+    assert page.belief.text().endswith("or use it anyway?")
+    assert page.activate_button.text() == "Use &Anyway"
+    qtbot.waitUntil(lambda: bool(workspace.messages.messages), timeout=WAIT_MS)
+    assert "failed its own checks" in workspace.messages.messages[-1].text
+    assert not workspace.own.signatures.has_device("rpi5")
+
+    click(qtbot, page.activate_button)
+
+    qtbot.waitUntil(lambda: cells(page.signatures, 4) == ["active, unstable"], timeout=WAIT_MS)
+    assert page.belief.text().startswith("It is used anyway, and its numbers are marked unstable")
+    assert not page.activate_button.isEnabled()
+    qtbot.waitUntil(lambda: workspace.own.signatures.has_device("rpi5"), timeout=WAIT_MS)
+    (known,) = workspace.own.signatures.measured.values()
+    assert known.unstable == failed.reason
+
+
+def test_measuring_waits_for_an_idle_machine_where_the_user_wishes_it(
+    wizard: ProbingWizard,
+    presenter: ProbingPresenter,
+    qtbot: QtBot,
+    quick_plan: Callable[[int], ProbePlan],
+) -> None:
+    cores = 1.5
+    watch = LoadWatch(lambda: lambda: OtherLoad(cores, 2, {"compiler": cores}), presenter)
+    page = PlanPage(presenter.planner, CoveragePlot(), watch)
+    qtbot.addWidget(page)
+    starts: list[bool] = []
+    page.idle.connect(lambda: starts.append(True))
+    page.open(TargetChoice(Way.THIS))
+    page.show()
+    page.follow_load(is_open=True)
+    look = watch._submit
+    qtbot.waitUntil(lambda: not watch._task)
+    look()
+    qtbot.waitUntil(lambda: watch.load is not None)
+    assert page.load.text().startswith("Other programs use 1.5 of 2 cores (compiler 1.5).")
+    assert page.wait_button.isVisible()
+    page.wait_button.click()
+    assert page.load.text().endswith("Measuring starts when they rest.")
+    quick = quick_plan(1)
+    presenter.planner.planned = Planned(quick, coverage(quick))
+    cores = 0.0
+    for _ in range(QUIET_LOOKS):
+        assert starts == []
+        qtbot.waitUntil(lambda: not watch._task)
+        look()
+    qtbot.waitUntil(lambda: bool(starts))
+    assert not page.wait_button.isChecked()
+    page.follow_load(is_open=False)
+    assert watch.load is None
+    watch.close()
 
 
 def signed(

@@ -113,7 +113,7 @@ def test_a_store_of_every_shipped_schema_opens_with_all_its_records(opened: Data
     assert list(models.graphs(opened)) == [("ab" * 32, b"graph bytes")]
     (stored,) = predictions.recent(opened, 10)
     assert stored.path == "/models/resnet50.onnx"
-    assert replace(stored.prediction, evidence="") == Prediction(
+    assert replace(stored.prediction, evidence="", unstable="") == Prediction(
         "resnet50.onnx", "ab" * 32, "rpi5", pi, "closertome/1", Basis.PROBED, 5.25, 5.0, 5.5, 4.5,
         6.0, 2.0, fits_memory=True, signature=signature, flagged_operators=("Loop_3",)
     )  # fmt: skip
@@ -184,6 +184,15 @@ def test_how_a_prediction_was_adapted_is_told_by_every_schema_that_knows(
     asked = "from 12 networks that you measured" if sample.stem >= "0007" else ""
     assert evidence[5.25] == asked
     assert told.get(5.1) == ("film" if sample.stem >= "0006" else None)
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda s: s.stem)
+def test_whether_a_number_is_unstable_is_told_by_every_schema_that_knows(
+    opened: Database, sample: Path
+) -> None:
+    told = {p.prediction.latency_ms: p.prediction.unstable for p in predictions.recent(opened, 9)}
+    reason = "only 3 of 6 networks gave a number" if sample.stem >= "0009" else ""
+    assert told[5.25] == reason
 
 
 @pytest.mark.parametrize("sample", SAMPLES[7:], ids=lambda s: s.stem)

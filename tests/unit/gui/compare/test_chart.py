@@ -91,6 +91,11 @@ def test_badges_say_what_a_number_rests_on_and_whether_it_is_in_doubt(make_row):
     assert third.badges == ()
 
 
+def test_a_number_of_a_probing_that_failed_its_checks_is_unstable(make_row):
+    (bar,) = bars(laid_out([make_row("a", 4.0, unstable="it drifted")]))
+    assert bar.badges[1:] == (Badge("unstable", BadgeStyle.WARNING),)
+
+
 def test_every_basis_has_a_frame_of_its_own(make_row):
     row = make_row("a", 4.0)
     styles = {badges_of(replace(row.prediction, basis=basis))[0].style for basis in Basis}

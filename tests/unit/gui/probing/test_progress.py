@@ -81,7 +81,7 @@ def test_networks_that_are_chosen_on_the_way_join_the_rows_and_the_time_left() -
     live = LiveChoice(4, 60.0, None, {})
     progress = RunProgress(session(probe("a"), probe("b"), live=live), {})
     assert (progress.total, progress.to_come, progress.left) == (2, 2, 4)
-    progress.take(done("a", 1.0, "steady"))
+    progress.take(done("a", 1.0, "steady"), 8.0)
     assert progress.seconds_left(8.0) == 3 * 8.0
 
     progress.grow(session(*(probe(name) for name in "abc"), live=live))
@@ -122,9 +122,11 @@ def test_time_left_follows_the_plan_then_what_networks_really_take() -> None:
     assert progress.seconds_left(0.0) == 40.0
     assert progress.seconds_left(15.0) == 25.0
     assert progress.seconds_left(90.0) == 0.0
-    progress.take(done("a", 1.0, "steady"))
-    progress.take(done("b", 1.0, "steady"))
+    progress.take(done("a", 1.0, "steady"), 30.0)
+    progress.take(done("b", 1.0, "steady"), 50.0)
     assert progress.seconds_left(50.0) == 50.0  # 25 s each, two are left
+    assert progress.seconds_left(60.0) == 40.0  # it runs down while the third is measured
+    assert progress.seconds_left(90.0) == 25.0  # which takes longer: the fourth is left at least
 
 
 def test_drift_is_told_in_words_with_its_limit() -> None:
@@ -133,7 +135,9 @@ def test_drift_is_told_in_words_with_its_limit() -> None:
     progress.take(StoredEvent(Drift((1.0,), 0.0)))
     assert "not known yet" in progress.drift_words()
     progress.take(StoredEvent(Drift((1.0, 1.04), 0.04)))
-    assert progress.drift_words() == "No drift: the sentinel took 1, 1.04 ms, within 4 %."
+    assert progress.drift_words() == (
+        "Steady machine: the same network took 1, 1.04 ms, within 4 %."
+    )
     assert not progress.drifted
     progress.take(StoredEvent(Drift((1.0, 1.04, 1.08), 0.08)))
     assert progress.drifted

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from ctm_gui.probing.grids import changes_grid, result_grid
 from ctm_gui.probing.results import (
     Result,
+    belief_question,
     compared,
     fit_words,
     ratio_text,
     result_rows,
+    result_words,
     signature_facts,
 )
 from predictor.core.documents import ProbingFacts, Provenance
@@ -116,9 +120,34 @@ def test_a_machine_that_drifted_is_warned_of_beside_what_its_networks_tell() -> 
         return Result("b", Configuration(), (), stored, assessed=True)
 
     assert not result(0.04).drifted
-    assert "Unstable" not in fit_words(result(0.04))
+    assert "repeat" not in fit_words(result(0.04))
     assert result(0.977).drifted
-    assert fit_words(result(0.977)).startswith("Unstable machine (97.7 % drift): repeat when idle.")
+    assert fit_words(result(0.977)).startswith(
+        "The machine changed its speed (97.7 % drift): repeat when idle."
+    )
+
+
+def test_a_probing_that_failed_its_checks_asks_whether_to_use_it() -> None:
+    signature = Signature("s", "b", Configuration(), ("m",), active=False)
+    stored = StoredSignature(signature, created_ns=0)
+    assert belief_question(Result("b", Configuration(), (), stored)) == ""
+    failed = Result("b", Configuration(), (), stored, reason="it drifted")
+    assert belief_question(failed) == (
+        "It is kept, but predictions do not use it, as it failed its own checks: it drifted. "
+        "Probe again when the machine is idle, or use it anyway?"
+    )
+    assert "not active" in result_words(failed)
+    anyway = StoredSignature(
+        replace(signature, active=True), created_ns=0, facts=ProbingFacts({"used_anyway": True})
+    )
+    used = replace(failed, signature=anyway)
+    assert belief_question(used) == (
+        "It is used anyway, and its numbers are marked unstable: it drifted."
+    )
+    # Active since an earlier version, which had no checks.
+    before = replace(failed, signature=replace(anyway, facts=ProbingFacts()))
+    assert not before.is_used
+    assert "not active" in result_words(before)
 
 
 def test_what_a_signature_changes_is_written_as_in_the_comparison() -> None:
