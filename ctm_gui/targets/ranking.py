@@ -24,11 +24,11 @@ class ConfigurationRanking:
     Args:
         worker: the thread that predictions are made on.
         shelf: of the models.
-        own: the user's measurements.
+        user: the user's measurements.
     """
 
-    def __init__(self, worker: SerialWorker, shelf: ModelShelf, own: OwnMeasurements) -> None:
-        self._worker, self._shelf, self._own = worker, shelf, own
+    def __init__(self, worker: SerialWorker, shelf: ModelShelf, user: OwnMeasurements) -> None:
+        self._worker, self._shelf, self._user = worker, shelf, user
 
     @staticmethod
     def unpredicted(device: Device, configurations: Iterable[Configuration]) -> Ranked:
@@ -45,15 +45,15 @@ class ConfigurationRanking:
         # A batch that was asked for is read apart: all are compared at the models' own.
         listed = [replace(each, batch=0) for each in configurations]
         listed = list(dict.fromkeys(listed))
-        models, own, measured = (
+        models, measurements, signed = (
             self._shelf.models(),
-            self._own.measurements,
-            self._own.signatures,
+            self._user.measurements,
+            self._user.signatures,
         )
 
         def work(_: TaskContext) -> Ranked:
-            signatures = measured.of([Target(device, each) for each in listed])
-            return ranked_configurations(models, device, listed, own, signatures)
+            signatures = signed.of([Target(device, each) for each in listed])
+            return ranked_configurations(models, device, listed, measurements, signatures)
 
         return self._worker.submit(work, on_result=on_ranked, on_error=_ignore)
 

@@ -268,9 +268,9 @@ class Choice:
                 f"{self.meeting} of {devices} meet {budget}; {named.name} comes first with a "
                 f"chance of {likelihood(named.chance)}: {_numbers(named)}{doubt}.{before}"
             )
-        known = " for certain" if best.is_lower_limit else ""
+        certain = " for certain" if best.is_lower_limit else ""
         return (
-            f"Nothing of {plural(len(self.order), 'option')} on {devices} meets {budget}{known}; "
+            f"Nothing of {plural(len(self.order), 'option')} on {devices} meets {budget}{certain}; "
             f"{best.name} comes nearest: {_numbers(best)}, and {self._why(best)}."
         )
 

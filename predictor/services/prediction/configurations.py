@@ -69,7 +69,7 @@ def ranked_configurations(
     models: Sequence[Model],
     device: Device,
     configurations: Iterable[Configuration],
-    own: Iterable[Measurement] = (),
+    measurements: Iterable[Measurement] = (),
     signatures: KnownTargets | None = None,
 ) -> tuple[RankedConfiguration, ...]:
     """Return configurations of a device, the fastest first.
@@ -82,14 +82,14 @@ def ranked_configurations(
         models: whose latencies are compared; without any INT8 is behind the others.
         device: that runs them.
         configurations: to be ordered, each once.
-        own: the user's measurements, the oldest first.
+        measurements: those of the user, the oldest first.
         signatures: measurements of targets, by target.
     """
     listed = tuple(configurations)
     is_float = not all(map(is_quantised, models)) if models else True
     # Threads apart from "all", a batch is that of the models: they are compared as they are.
     targets = [Target(device, each) for each in listed]
-    predicted = predict(models, targets, own=own, signatures=signatures) if models else ()
+    predicted = predict(models, targets, own=measurements, signatures=signatures) if models else ()
     ranked = [
         RankedConfiguration(
             each,

@@ -215,12 +215,12 @@ def test_labels_tell_items_a_second_where_batches_differ(make_row):
 
 def test_a_lower_limit_is_drawn_as_one_and_has_no_interval(make_row):
     limit = make_row("a", 2.0, low80_ms=1.0, high80_ms=4.0, flagged_operators=("MyOp",))
-    known = make_row("b", 8.0, low80_ms=6.0, high80_ms=9.0)
-    first, second = bars(laid_out([limit, known], budget_ms=5.0))
+    counted = make_row("b", 8.0, low80_ms=6.0, high80_ms=9.0)
+    first, second = bars(laid_out([limit, counted], budget_ms=5.0))
     assert (first.limit, first.low, first.high) == (1, None, None)
     assert first.label == "≥ 2 ms"
     assert (second.limit, second.low, second.high) == (0, 6.0, 9.0)
-    (of_rate, _) = bars(laid_out([limit, known], LatencyUnit.FPS))
+    (of_rate, _) = bars(laid_out([limit, counted], LatencyUnit.FPS))
     assert (of_rate.limit, of_rate.label) == (-1, "≤ 500 FPS")
 
 
