@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from predictor.core.records import Target, by_run
 from predictor.cost.operator_kinds import KINDS
 from predictor.cost.physics import TERMS
+from predictor.cost.starts import START_FREEDOM, have_plain_starts
 from predictor.cost.typical_rates import TypicalRates
 from predictor.devices.architectures import architecture_of, kind
 
@@ -51,6 +52,13 @@ def groups_of(target: Target) -> dict[str, str]:
     }
 
 
+def effect_parts(targets: Sequence[Target]) -> Floats:
+    """Return which part of the effects of groups acts on each efficiency, float64 [T, P]."""
+    parts = np.ones((len(targets), len(KINDS), len(TERMS)))
+    parts[have_plain_starts(targets), :, TERMS.index("launch")] = START_FREEDOM
+    return parts.reshape(len(targets), -1)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Efficiencies:
     """Effects of groups on the P = len(KINDS) x len(TERMS) efficiencies, in ln.
@@ -69,14 +77,16 @@ class Efficiencies:
 
     def of(self, targets: Sequence[Target]) -> Floats:
         """Return the factors on the terms, float64 [T, len(KINDS), len(TERMS)]."""
-        logs = np.array(by_run(targets, lambda t: self._of_groups(groups_of(t))), np.float64)
+        logs = np.array(by_run(targets, self._of_target), np.float64)
         return np.exp(logs).reshape(-1, len(KINDS), len(TERMS))
 
-    def _of_groups(self, groups: Mapping[str, str]) -> Floats:
-        logs = self.mean.copy()
-        for name, effects in self.effects.items():
-            if groups[name] in effects:
-                logs += effects[groups[name]]
+    def _of_target(self, target: Target) -> Floats:
+        groups = groups_of(target)
+        effects = np.zeros_like(self.mean)
+        for name, of_groups in self.effects.items():
+            if groups[name] in of_groups:
+                effects += of_groups[groups[name]]
+        logs: Floats = self.mean + effects * effect_parts([target])[0]
         return logs + next(
             (
                 self.level[name][groups[name]]

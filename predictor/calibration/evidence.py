@@ -164,10 +164,14 @@ class Evidence:
         arrays = {name: getattr(self, name)[kept] for name in _ARRAYS}
         return Evidence(keys.take(kept), scales=self.scales, **arrays)
 
+    def networks_of(self, asked: Keys) -> list[int]:
+        """Return of how many networks each of T targets was measured; 0 where it was not."""
+        networks = dict(zip(self.keys.targets(), self.networks.tolist(), strict=True))
+        return [networks.get(target, 0) for target in asked.targets()]
+
     def have(self, asked: Keys) -> list[bool]:
         """Return whether each of T targets was measured."""
-        own = set(self.keys.targets())
-        return [target in own for target in asked.targets()]
+        return [networks > 0 for networks in self.networks_of(asked)]
 
     def twins(self, asked: Keys) -> NDArray[np.int64]:
         """Return places of measured targets that are like others, int64 [T]; -1 for none.

@@ -17,14 +17,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from predictor.calibration.efficiencies import LEVELS, Efficiencies, groups_of
+from predictor.calibration.efficiencies import Efficiencies, groups_of
 from predictor.calibration.evidence import NEARNESS, Evidence, Keys, Known
 from predictor.calibration.target_fit import PARTS, SHAPE, TargetFit
 from predictor.core.caching import IdentityCache
 from predictor.core.records import FEW_CHIPS, Device, Precision, Target, by_run
 from predictor.core.runtimes import runtime_of
-from predictor.core.text import plural
-from predictor.core.wording import percent
 from predictor.cost.engine import AttentionMaps, BoundType, Explanation
 from predictor.cost.operator_kinds import KINDS, kinds_of
 from predictor.cost.overlap import overlapped, runs_ahead
@@ -39,6 +37,16 @@ from predictor.cost.physics import (
 )
 from predictor.engine.evidence_words import evidence_words, own_words, runtime_name
 from predictor.engine.operator_factors import CAUTION, Contexts, OperatorFactors
+from predictor.engine.track import (
+    CHIP,
+    UNSEEN,
+    Track,
+    Tracks,
+    published_case,
+    track_words,
+    tracks_of,
+    user_case,
+)
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.network.features import exact_features, scale_free
 
@@ -50,39 +58,9 @@ _MOST_GRAPHS: Final = 512
 _LEAST_MS: Final = 1e-12
 _BLOCK_CELLS: Final = 1 << 18  # operators x targets at a time
 _NONE: Final = np.empty(0, np.int64)
-# Nothing of the chip was measured; the chip was; the target was, in other networks; the user did.
-TRACKED: Final = ("unseen", "near", "measured", "probed")
 _CHIP, _TARGET = NEARNESS.index("chip"), NEARNESS.index("target")
 _SHAPE_ROOT: Final = np.linalg.cholesky(SHAPE.covariance())
 _AGAIN: Final = 0.15  # in ln: the user's device, runtime and cooling against the published ones
-# What a record was checked on, by the level of its group.
-_CHECKED: Final = {
-    "class": "of this kind",
-    "runtime": "under this runtime",
-    "kind": "of this kind under any runtime",
-    "all": "of any kind",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Track:
-    """Errors of a group of targets on silicon, or devices, that the estimate had not seen.
-
-    Attributes:
-        silicon: kinds of silicon that it was checked on.
-        devices: that it was checked on.
-        error: median relative error.
-        spread: median standard deviation of ln(latency), before factors.
-        wide80, wide95: factors on the standard deviation of ln(latency) for intervals that cover
-            80 and 95 %.
-    """
-
-    silicon: int
-    devices: int
-    error: float
-    spread: float
-    wide80: float
-    wide95: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -172,13 +150,13 @@ class Estimate:
         efficiencies: of groups of targets.
         operators: factors of single operators.
         evidence: of measured targets.
-        tracks: by one of ``TRACKED``, then by group.
+        tracks: records by case, then by group.
     """
 
     efficiencies: Efficiencies
     operators: OperatorFactors
     evidence: Evidence
-    tracks: Mapping[str, Mapping[str, Track]]
+    tracks: Tracks
     _read: IdentityCache[_ReadGraph] = field(
         default_factory=lambda: IdentityCache(_MOST_GRAPHS), init=False, repr=False
     )
@@ -206,18 +184,20 @@ class Estimate:
         for place, each in mine.items():
             means[place] = each.fit.mean
         usual = self.efficiencies.of(targets)
-        records_of = by_run(targets, self._tracks)
-        records = [of[_setting(known, place, mine)] for place, of in enumerate(records_of)]
+        records_of = by_run(targets, lambda target: tracks_of(self.tracks, target))
+        cases = _cases(evidence, known, mine)
+        records = [of[case] for of, case in zip(records_of, cases, strict=True)]
         # What stands for a measured target has its deviation, and is no surer.
         widths = [track for _, track in records]
         for place in twins.tolist():
             if place not in mine:
-                _, widths[place] = records_of[place]["measured"]
+                _, widths[place] = records_of[place][_published_case(evidence, known, place)]
         # The user's measurements never make a published target less sure.
         asked = [targets[place] for place in mine]
-        for place, is_published in zip(mine, self.have_measured(asked), strict=True):
-            if is_published:
-                _, published = records_of[place]["measured"]
+        published_networks = self.evidence.networks_of(Keys.of(asked))
+        for place, networks in zip(mine, published_networks, strict=True):
+            if networks:
+                _, published = records_of[place][published_case(networks)]
                 widths[place] = min(widths[place], published, key=lambda track: track.wide80)
         is_known = known.nearness > 0
         is_known[list(mine)] = True
@@ -240,9 +220,9 @@ class Estimate:
             {place: each.fit for place, each in mine.items()},
             np.array([(track.wide80, track.wide95) for track in widths]).reshape(-1, 2).T,
             [
-                f"{own_words(mine[place].graphs) if place in mine else words}; {_checked(*record)}"
-                for place, (words, record) in enumerate(
-                    zip(evidence_words(evidence, known), records, strict=True)
+                f"{words}; {track_words(*record)}"
+                for words, record in zip(
+                    _evidence_words(evidence, known, mine), records, strict=True
                 )
             ],
             [
@@ -261,18 +241,9 @@ class Estimate:
         """Return whether measurements of each target came with the program."""
         return self.evidence.have(Keys.of([published_form(target) for target in targets]))
 
-    def track(self, target: Target, setting: str) -> tuple[str, Track]:
+    def track(self, target: Target, case: str) -> tuple[str, Track]:
         """Return level and track record of the finest group of a target that has one."""
-        return self._tracks(target)[setting]
-
-    def _tracks(self, target: Target) -> dict[str, tuple[str, Track]]:
-        groups = groups_of(target)
-        return {
-            setting: next(
-                (name, tracks[groups[name]]) for name in reversed(LEVELS) if groups[name] in tracks
-            )
-            for setting, tracks in self.tracks.items()
-        }
+        return tracks_of(self.tracks, target)[case]
 
     def predict(self, graph: OperatorGraph, targets: TargetEstimates) -> GraphEstimates:
         """Return the latency of a graph on each target."""
@@ -458,19 +429,30 @@ class Estimate:
         return ""
 
 
-def _checked(level: str, track: Track) -> str:
-    return (
-        f"checked on {plural(track.silicon, 'chip')} {_CHECKED[level]}: "
-        f"median error {percent(track.error)}"
-    )
+def _cases(evidence: Evidence, known: Known, own: Mapping[int, OwnFit]) -> list[str]:
+    """Return the case of each target, whose record its number has."""
+    cases = []
+    for place, near in enumerate(known.nearness.tolist()):
+        if place in own:
+            cases.append(user_case(own[place].graphs))
+        elif near == _TARGET:
+            cases.append(_published_case(evidence, known, place))
+        else:
+            cases.append(CHIP if near else UNSEEN)
+    return cases
 
 
-def _setting(known: Known, place: int, own: Mapping[int, OwnFit]) -> str:
-    """Return the setting whose track record a target has."""
-    if place in own:
-        return "probed"
-    near = known.nearness[place]
-    return "measured" if near == _TARGET else "near" if near else "unseen"
+def _evidence_words(evidence: Evidence, known: Known, own: Mapping[int, OwnFit]) -> list[str]:
+    """Return in words which measurements tell of each target."""
+    words = evidence_words(evidence, known)
+    for place, fit in own.items():
+        words[place] = own_words(fit.graphs)
+    return words
+
+
+def _published_case(evidence: Evidence, known: Known, place: int) -> str:
+    """Return the case of a target that the nearest measured one stands for."""
+    return published_case(int(evidence.networks[known.nearest[place]]))
 
 
 def published_form(target: Target) -> Target:

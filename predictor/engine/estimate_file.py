@@ -16,13 +16,14 @@ from predictor.calibration.evidence import Evidence, Keys, Scales
 from predictor.cost.operator_kinds import KINDS
 from predictor.cost.physics import TERMS
 from predictor.cost.typical_rates import TypicalRates
-from predictor.engine.estimate import TRACKED, Estimate, Track
+from predictor.engine.estimate import Estimate
 from predictor.engine.operator_factors import GROUPS as OPERATOR_GROUPS
 from predictor.engine.operator_factors import OperatorFactors
+from predictor.engine.track import CASES, Track
 
 Floats = NDArray[np.float64]
 
-FORMAT: Final = "ctm-estimate/3"
+FORMAT: Final = "ctm-estimate/4"
 _OPERATORS: Final = "operators."  # before the names of its arrays
 
 
@@ -133,5 +134,5 @@ def _fits(estimate: Estimate, effects: Floats) -> bool:
         and estimate.operators.fits()
         and efficiencies.effects.keys() <= {*GROUPS}
         and efficiencies.level.keys() == {*LEVELS}
-        and all("all" in estimate.tracks[name] for name in TRACKED)
+        and all("all" in estimate.tracks[name] for name in CASES)
     )

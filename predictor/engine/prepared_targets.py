@@ -35,7 +35,7 @@ from predictor.engine.operator_factors import Contexts
 from predictor.engine.targets import TargetStates
 
 PREPARED: Final = "targets.npz"
-FORMAT: Final = "ctm-targets/1"
+FORMAT: Final = "ctm-targets/2"
 # Fewer are looked up in less time than the file takes to be read.
 FEWEST: Final = 100
 _OF_TARGETS: Final = ("usual", "factors", "ahead", "context", "variance", "unknown", "wide")
@@ -88,6 +88,7 @@ def write_prepared(folder: Path, targets: Sequence[Target]) -> None:
         "key": key_of(checksum(folder / ESTIMATE), targets),
         "evidence": list(estimates.evidence),
         "doubts": list(estimates.doubts),
+        "class_chips": list(estimates.class_chips),
         "basis": list(states.basis),
         "problems": list(states.problems.items()),
         "unrated": list(rated.problems.items()),
@@ -143,6 +144,7 @@ def _prepared(
             fits={},
             evidence=words["evidence"],
             doubts=words["doubts"],
+            class_chips=words["class_chips"],
             **of_targets,
         ),
         RatedTargets(

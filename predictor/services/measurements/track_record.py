@@ -9,28 +9,35 @@ from typing import Any, Final
 
 from predictor.calibration.goals import KNOWN, LEAST_SILICON, UNSEEN, goal_of
 from predictor.core.markdown import table
+from predictor.engine import track
 from predictor.engine.checkpoint import read_checkpoint
-from predictor.engine.estimate import Track
+from predictor.engine.track import COUNTS, Track
 from predictor.services.measurements.origin import engine_facts
 from predictor.services.prediction.engines import CLOSERTOME, checkpoint_folder
 
-SCHEMA: Final = "ctm-track-record/1"
+SCHEMA: Final = "ctm-track-record/2"
 
 Entry = Mapping[str, Any]
 
-# The settings of goals, by the names of the estimate's tracks.
-_PROBED, _MEASURED = "probed", "measured"
+_SPANS: Final = ("1 or 2 networks", "3 to 5 networks", "6 to 11 networks", "12 networks or more")
+# The settings of goals, by the cases of the estimate's records.
 _SETTINGS: Final = {
-    UNSEEN: "unseen",
-    KNOWN: "near",
-    _PROBED: "probed",
-    _MEASURED: "measured",
+    UNSEEN: track.UNSEEN,
+    KNOWN: track.CHIP,
+    **{f"k={count}": case for count, case in zip(COUNTS, track.PROBED, strict=True)},
+    **{f"published {count}": case for count, case in zip(COUNTS, track.MEASURED, strict=True)},
 }
 _TITLES: Final = {
     UNSEEN: "Hardware not seen",
     KNOWN: "Chip known from another device",
-    _PROBED: "Hardware not seen, 3 or 8 networks measured",
-    _MEASURED: "Hardware not seen, 12 networks measured",
+    **{
+        f"k={count}": f"Hardware not seen, {span} measured by the user"
+        for count, span in zip(COUNTS, _SPANS, strict=True)
+    },
+    **{
+        f"published {count}": f"Hardware not seen, {span} published"
+        for count, span in zip(COUNTS, _SPANS, strict=True)
+    },
 }
 _NOTES: Final = {
     UNSEEN: "No measurement of the chip was in training, under any runtime. An interval reaches "
@@ -38,8 +45,10 @@ _NOTES: Final = {
     KNOWN: "The device was left out; another device with its chip, or its cores, was in training "
     "under the\nsame runtime. The more of the chip was measured, the narrower the interval: the "
     "factors are those of\nthe median target.",
-    _PROBED: "As after a probing: some networks of a target were drawn, and the others asked.",
-    _MEASURED: "As where published measurements of a target come with the program.",
+    f"k={COUNTS[0]}": "As after a probing: the least number of networks of a target was drawn, and "
+    "the others asked.",
+    f"published {COUNTS[0]}": "As where published measurements of a target come with the program: "
+    "they count with level and shape\nalone.",
 }
 _METHOD: Final = """\
 Numbers for hardware without measurements come from the estimate (`docs/engine.md`). This is how far
@@ -48,12 +57,17 @@ without a tenth of the chips (or of the devices whose chip stays in training), a
 Of each chip the median error over its networks counts, each network once; of a class the median
 over its chips, each chip once. Chips of one design and cores are one. A class is a kind of device
 and a runtime. It stands here from three chips on; one with fewer takes the record of its runtime,
-else of its kind of device, else of all, and on an unseen chip its predictions say so.
+else of its kind of device, else of all, and on an unseen chip its predictions say so. A precision
+of a class has a record of its own from four chips on.
+
+*Other sources*: the same error where whoever published the measurements was left out too, in five
+further trainings, each without a fifth of all measurements. Where one publisher alone measured a
+class, nothing of the class is left then.
 
 Widths are those that intervals needed to cover 80 and 95 % of these measurements, each chip counted
 the same; those of a class of few chips lean to its kind of device, or to all where that has none,
-half at {least} chips: its own say little. Widths were set on the folds that they cover, so the
-shares there hold by construction and are no further test. Goals are for classes of at least {least}
+half at {least} chips: its own say little. *Held* is the share of measurements in 80 % intervals
+whose widths were set on other chips, in five parts. Goals are for classes of at least {least}
 chips; an error that reaches its goal is bold."""
 
 
@@ -69,28 +83,34 @@ def track_record() -> dict[str, object]:
         **engine_facts(CLOSERTOME),
         "settings": {
             setting: [
-                _entry(setting, group, track) for group, track in estimate.tracks[name].items()
+                _entry(setting, group, record) for group, record in estimate.tracks[name].items()
             ]
             for setting, name in _SETTINGS.items()
         },
     }
 
 
-def _entry(setting: str, group: str, track: Track) -> dict[str, object]:
+def _entry(setting: str, group: str, record: Track) -> dict[str, object]:
     kind, is_class, runtime = group.partition(" x ")
-    goal = goal_of(kind, runtime, setting) if track.silicon >= LEAST_SILICON else None
+    goal = goal_of(kind, runtime, setting) if record.silicon >= LEAST_SILICON else None
     return {
         "group": group,
         "is_class": bool(is_class),
-        "chips": track.silicon,
-        "devices": track.devices,
-        "error_percent": round(100 * track.error, 2),
+        "chips": record.silicon,
+        "devices": record.devices,
+        "error_percent": round(100 * record.error, 2),
         "goal": None if goal is None else asdict(goal),
-        "deviations80": track.wide80,
-        "deviations95": track.wide95,
-        "factor80": math.exp(track.wide80 * track.spread),
-        "factor95": math.exp(track.wide95 * track.spread),
+        "other_sources_percent": _percent(record.other_sources),
+        "held80_percent": _percent(record.covered),
+        "deviations80": record.wide80,
+        "deviations95": record.wide95,
+        "factor80": math.exp(record.wide80 * record.spread),
+        "factor95": math.exp(record.wide95 * record.spread),
     }
+
+
+def _percent(part: float | None) -> float | None:
+    return None if part is None else round(100 * part, 2)
 
 
 def page(document: Entry, origin: str) -> str:
@@ -104,9 +124,13 @@ def page(document: Entry, origin: str) -> str:
     for setting, entries in document["settings"].items():
         classes = [entry for entry in entries if entry["is_class"]]
         others = [entry for entry in entries if not entry["is_class"]]
-        parts += [f"## {_TITLES[setting]}", _reached(classes), _NOTES[setting], _table(classes)]
+        parts += [f"## {_TITLES[setting]}", _reached(classes), *_note(setting), _table(classes)]
         parts += ["All, kinds of devices and runtimes by themselves:", _table(others)]
     return "\n\n".join(parts) + "\n"
+
+
+def _note(setting: str) -> list[str]:
+    return [_NOTES[setting]] if setting in _NOTES else []
 
 
 def _reached(entries: Sequence[Entry]) -> str:
@@ -122,6 +146,7 @@ def _reached(entries: Sequence[Entry]) -> str:
 def _table(entries: Sequence[Entry]) -> str:
     """Return the rows of groups, those of most chips first."""
     header = ["", "chips", "devices", "median error %", "goal %", "moonshot %"]
+    header += ["other sources %", "held %"]
     header += [f"{share} % interval, factor" for share in (80, 95)]
     ordered = sorted(entries, key=lambda entry: (-entry["chips"], entry["group"]))
     return table(header, [_row(entry) for entry in ordered])
@@ -134,5 +159,9 @@ def _row(entry: Entry) -> list[object]:
         *(entry["group"], entry["chips"], entry["devices"]),
         f"**{words}**" if goal and error <= goal["goal"] else words,
         *(f"{goal[name]:.0f}" if goal else None for name in ("goal", "moonshot")),
+        *(
+            None if entry[name] is None else f"{entry[name]:.1f}"
+            for name in ("other_sources_percent", "held80_percent")
+        ),
         *(entry[f"factor{share}"] for share in (80, 95)),
     ]

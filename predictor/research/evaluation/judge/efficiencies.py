@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from predictor.calibration.efficiencies import groups_of
+from predictor.calibration.efficiencies import effect_parts, groups_of
 from predictor.cost.operator_kinds import KINDS
 from predictor.cost.overlap import overlapped, runs_ahead
 from predictor.cost.physics import TERMS
@@ -124,6 +124,7 @@ class _Effects:
         deviation: standard deviation of each entry of theta before any measurement.
         names: of the groups at each level.
         starts: place in theta of the first effect of each level.
+        parts: [T, P], which part of its effects acts on each efficiency of a target.
     """
 
     index: Numbers
@@ -131,6 +132,7 @@ class _Effects:
     deviation: Floats
     names: Mapping[str, Sequence[str]]
     starts: Mapping[str, int]
+    parts: Floats
 
     @classmethod
     def of(cls, judged: Judged, terms: int) -> _Effects:
@@ -158,7 +160,13 @@ class _Effects:
             deviation.append(np.tile(each, len(distinct)))
             names[name], starts[name] = distinct.tolist(), start
             start += len(distinct) * len(each)
-        return cls(np.hstack(index), np.hstack(basis), np.concatenate(deviation), names, starts)
+        # A form with other terms has no starts that physics tells.
+        acting = np.ones((len(groups), size))
+        if terms == len(TERMS):
+            acting = effect_parts(judged.targets)
+        return cls(
+            np.hstack(index), np.hstack(basis), np.concatenate(deviation), names, starts, acting
+        )
 
     def by_name(self, theta: Floats) -> dict[str, dict[str, Floats]]:
         """Return the effects [P] of each group by level and name."""
@@ -176,7 +184,7 @@ class _Effects:
 
     def of_targets(self, theta: Floats) -> Floats:
         """Return the sum of the effects of each target, [T, P]."""
-        summed: Floats = theta[self.index] @ self.basis.T
+        summed: Floats = theta[self.index] @ self.basis.T * self.parts
         return summed
 
 
@@ -206,6 +214,7 @@ class _Problem:
         variance: [R], of it.
         weight: [R].
         index: [S, E], places in theta of the effects of the S targets.
+        acting: [S, P], which part of them acts on each efficiency.
         starts: [S], first row of each.
         of_row: [R], number of the target of each row, 0 to S - 1.
         ahead: bool [R], whether starts run ahead there.
@@ -218,6 +227,7 @@ class _Problem:
     variance: Floats
     weight: Floats
     index: Numbers
+    acting: Floats
     starts: Numbers
     of_row: Numbers
     ahead: NDArray[np.bool_]
@@ -236,6 +246,7 @@ class _Problem:
     ) -> _Problem:
         order = np.argsort(target, kind="stable")
         groups = list(members(target[order]))
+        present = [number for number, _ in groups]
         return cls(
             effects=effects,
             mean=mean,
@@ -243,7 +254,8 @@ class _Problem:
             measured=measured[order],
             variance=noise[order] ** 2,
             weight=weight[order],
-            index=effects.index[[number for number, _ in groups]],
+            index=effects.index[present],
+            acting=effects.parts[present],
             starts=np.array([places[0] for _, places in groups]),
             of_row=np.repeat(np.arange(len(groups)), [len(places) for _, places in groups]),
             ahead=ahead[target[order]],
@@ -251,9 +263,14 @@ class _Problem:
 
     def parts(self, theta: Floats) -> Floats:
         """Return the terms with their efficiencies in ms, [R, P]."""
-        logs = self.mean + theta[self.index] @ self.effects.basis.T
+        logs = self.mean + self.along(theta)
         parts: Floats = self.times * np.exp(logs)[self.of_row]
         return parts
+
+    def along(self, theta: Floats) -> Floats:
+        """Return the effects on the efficiencies of the S targets, [S, P]."""
+        effects: Floats = theta[self.index] @ self.effects.basis.T * self.acting
+        return effects
 
     def cost(self, theta: Floats) -> float:
         """Return minus the logarithm of the posterior, but for a constant."""
@@ -297,16 +314,16 @@ def _step(
 
     def uphill(rows: Floats) -> Floats:
         summed = np.add.reduceat(shares * rows[:, None], problem.starts, axis=0)  # [S, P]
-        return problem.gathered(summed @ basis)
+        return problem.gathered(summed * problem.acting @ basis)
 
     def curvature(x: Floats) -> Floats:
-        along = (x[problem.index] @ basis.T)[problem.of_row]
+        along = problem.along(x)[problem.of_row]
         return uphill(np.einsum("rp,rp->r", shares, along) * weight) + prior * x
 
     downhill = uphill(weight * apart) - prior * theta
     # The squares of shares that do not overlap: enough to scale the steps of the solver.
     squares = np.add.reduceat(shares**2 * weight[:, None], problem.starts, axis=0)
-    diagonal = problem.gathered(squares @ basis**2) + prior
+    diagonal = problem.gathered(squares * problem.acting**2 @ basis**2) + prior
     for _ in range(5):
         step = _solved(curvature, diagonal, damping, downhill)
         lower = problem.cost(theta + step)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from predictor.research.evaluation.judge.groups import Numbers, numbered
 from predictor.research.evaluation.judge.judged import NO_CLASS, Judged, Rows
 
 COUNT: Final = 10
 _FAMILY_PARTS: Final = 3
+_PUBLISHER_PARTS: Final = 5
+_PUBLISHER_END: Final = re.compile(r"[@,]")  # of a provenance: then come version and table
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,7 +53,26 @@ def device_folds(judged: Judged, seed: int, count: int = COUNT) -> list[Fold]:
     part[judged.device[order]] = np.arange(len(order)) % count
     held = part[judged.device][judged.target]
     folds = [_left_out(judged, held == number) for number in range(count)]
-    return [Fold(fold.train, fold.rows[_silicon_known(judged, fold)]) for fold in folds]
+    return [Fold(fold.train, fold.rows[is_silicon_known(judged, fold)]) for fold in folds]
+
+
+def publisher_folds(judged: Judged, seed: int, count: int = _PUBLISHER_PARTS) -> list[Fold]:
+    """Return folds that each leave out all measurements of some publishers.
+
+    A publisher is a repository, whatever its tables and versions. The folds have about as many
+    measurements each.
+    """
+    names = [_PUBLISHER_END.split(each, maxsplit=1)[0] for each in judged.corpus.provenances]
+    _, publisher = np.unique(np.array(names, np.str_), return_inverse=True)
+    of_rows = publisher[judged.corpus.measurements.provenance]
+    sizes = np.bincount(of_rows, minlength=int(publisher.max(initial=-1)) + 1)
+    shuffled = np.random.default_rng(seed).permutation(len(sizes))
+    part, filled = np.zeros(len(sizes), np.int64), np.zeros(count)
+    for number in shuffled[np.argsort(-sizes[shuffled], kind="stable")].tolist():
+        part[number] = filled.argmin()
+        filled[part[number]] += sizes[number]
+    folds = [_left_out(judged, part[of_rows] == number) for number in range(count)]
+    return [fold for fold in folds if len(fold.train) and len(fold.rows)]
 
 
 def family_folds(judged: Judged, seed: int, count: int = COUNT) -> list[Fold]:
@@ -115,7 +138,7 @@ def _left_out(judged: Judged, held: np.ndarray[tuple[int], np.dtype[np.bool_]]) 
     return Fold(np.flatnonzero(~held), judged.rows[held[judged.rows]])
 
 
-def _silicon_known(judged: Judged, fold: Fold) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def is_silicon_known(judged: Judged, fold: Fold) -> NDArray[np.bool_]:
     """Return whether training has the silicon of each predicted row in the same class."""
     size = len(judged.silicon_names)
 

@@ -48,13 +48,14 @@ def judged(rows: Sequence[Row], *, unrated: Sequence[str] = ()) -> Judged:
         target=target.astype(np.int32),
         source=np.array([row.source for row in rows], np.int8),
         statistic=np.zeros(count, np.int8),
-        provenance=np.zeros(count, np.int32),
+        provenance=np.array([row.source for row in rows], np.int32),
         latency_ms=latency_ms,
         noise=np.full(count, 0.01, np.float32),
     )
     names = tuple(f"source {n}" for n in range(1 + max(row.source for row in rows)))
     families = tuple(f"family {n}" for n in range(1 + int(family.max())))
-    corpus = Corpus(measurements, cast("Any", None), (), names, families, (), {}, ())
+    published = tuple(f"publisher {n}@1:table.csv, 2.0" for n in range(len(names)))
+    corpus = Corpus(measurements, cast("Any", None), (), names, families, published, {}, ())
     estimate_ms = np.array([row.estimate_ms for row in rows])
     return Judged(
         corpus=corpus,

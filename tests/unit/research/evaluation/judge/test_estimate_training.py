@@ -25,10 +25,10 @@ from predictor.engine.closertome import CloserToMeEngine
 from predictor.engine.estimate import Estimate
 from predictor.engine.estimate_file import read_estimate, write_estimate
 from predictor.engine.prepared_targets import PREPARED, read_prepared
+from predictor.engine.track import CASES, MEASURED, PROBED
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.research.corpus.packing import GraphPacker
 from predictor.research.evaluation.judge import training
-from predictor.research.evaluation.judge.asked import Answers
 from predictor.research.evaluation.judge.estimate import SCALES, EstimateEngine
 from predictor.research.evaluation.judge.judged import Judged
 from predictor.research.evaluation.judge.training import ENGINE_NAME, train_estimate
@@ -99,33 +99,6 @@ def corpus_of(
 def estimated(estimate: Estimate, asked: Sequence[Target]) -> np.ndarray:
     known = estimate.of(asked)
     return np.array([estimate.predict(graph, known).latency_ms for graph in GRAPHS])
-
-
-# --- Factors ---
-
-
-@pytest.mark.parametrize(
-    ("apart", "silicon", "share", "expected"),
-    [
-        # A quarter each: the quantile of 0.5 x 3 / 2, the next silicon being one more draw.
-        ([4, 2, 1, 3], [0, 0, 1, 1], 0.5, 3),
-        ([4, 2, 1, 3], [0, 0, 1, 1], 0.7, 3),  # 0.7 x 3 / 2 is over 1: the plain quantile
-        ([4, 2, 1, 3], [0, 0, 1, 1], 0.8, 4),
-        # Eight errors of one silicon and one of another weigh the same.
-        ([1, 1, 1, 1, 1, 1, 1, 1, 5], [0] * 8 + [1], 0.3, 1),
-        ([1, 1, 1, 1, 1, 1, 1, 1, 5], [0] * 8 + [1], 0.4, 5),
-        (range(1, 9), range(8), 0.8, 8),  # 0.8 x 9 / 8 = 0.9
-        (range(1, 9), range(8), 0.7, 7),  # 0.7 x 9 / 8 = 0.7875, 6 / 8 is less
-        ([0.01, 0.02], [0, 1], 0.8, 0.3),  # no interval is a line
-        ([2.5], [7], 0.8, 2.5),
-    ],
-)
-def test_a_factor_is_a_quantile_in_which_each_silicon_counts_the_same(
-    apart: Sequence[float], silicon: Sequence[int], share: float, expected: float
-) -> None:
-    factor = training._factor(np.array(apart, np.float64), np.array(silicon), share)
-
-    assert factor == pytest.approx(expected)
 
 
 # --- Training ---
@@ -219,7 +192,13 @@ def test_the_record_of_a_class_counts_its_silicon_and_devices() -> None:
     tracks = train_estimate(corpus_of(10, copies=2)).tracks
 
     for setting in ("unseen", "near"):
-        assert set(tracks[setting]) == {"all", "nvidia", "pytorch", "nvidia x pytorch"}
+        assert set(tracks[setting]) == {
+            "all",
+            "nvidia",
+            "pytorch",
+            "nvidia x pytorch",
+            "nvidia x pytorch x fp32",
+        }
         for track in tracks[setting].values():
             assert (track.silicon, track.devices) == (10, 20)
             assert 0 <= track.error < 0.1  # the truth is in the form of the estimate
@@ -229,7 +208,8 @@ def test_the_record_of_a_class_counts_its_silicon_and_devices() -> None:
 def test_few_silicon_has_no_record_narrower_than_that_of_all() -> None:
     tracks = train_estimate(corpus_of(4)).tracks["unseen"]
 
-    assert set(tracks) == {"all", "nvidia", "pytorch", "nvidia x pytorch"}
+    groups = {"all", "nvidia", "pytorch", "nvidia x pytorch", "nvidia x pytorch x fp32"}
+    assert set(tracks) == groups
     assert all(track.wide80 >= tracks["all"].wide80 for track in tracks.values())
     assert all(track.silicon == 4 for track in tracks.values())
 
@@ -334,22 +314,8 @@ def test_measurements_of_the_asked_target_move_it_to_them() -> None:
     assert (after.deviation < before.deviation).all()
 
 
-def test_the_record_of_answers_that_miss_by_a_factor() -> None:
-    corpus = corpus_of(8)
-    rows = np.arange(len(corpus.target))
-    off = np.log(1.0 + 0.1 * (1 + corpus.silicon_of(rows)))  # 10 to 80 % too slow
-    answers = Answers(rows, corpus.log_latency + off, np.full(len(rows), 0.5))
-
-    track = training._tracks(corpus, answers)["nvidia x pytorch"]
-
-    assert track.error == pytest.approx(0.45)
-    # 0.8 x 9 / 8 of eight kinds of silicon is the eighth.
-    assert track.wide80 == pytest.approx(np.log(1.8) / 0.5, abs=1e-4)
-    assert track.wide95 == track.wide80
-
-
-def test_settings_with_measured_networks_have_records_of_their_own() -> None:
-    """Of 15 networks, 3 or 8 are read for one and 12 for the other, and the rest is asked."""
+def test_cases_with_measured_networks_have_records_of_their_own() -> None:
+    """Of 15 networks 1, 3, 6 or 12 are read, and the rest is asked."""
     networks = [
         make_graph([Op(macs=10**8 * (1 + n), read=10**6 * (1 + n % 4), written=10**6)])
         for n in range(15)
@@ -357,16 +323,17 @@ def test_settings_with_measured_networks_have_records_of_their_own() -> None:
     corpus = corpus_of(9, slow=np.linspace(1, 3, 9).tolist(), networks=networks)
     estimate = train_estimate(corpus)
 
-    assert set(estimate.tracks) == {"unseen", "near", "measured", "probed"}
-    records = {
-        name: estimate.tracks[name]["nvidia x pytorch"] for name in ("unseen", "measured", "probed")
-    }
-    assert all(record.silicon == 9 for record in records.values())
-    assert max(records["measured"].spread, records["probed"].spread) < records["unseen"].spread
+    assert set(estimate.tracks) == set(CASES)
+    records = {case: tracks["nvidia x pytorch"] for case, tracks in estimate.tracks.items()}
+    assert all(record.silicon == 9 for case, record in records.items() if case != "near")
+    for cases in (MEASURED, PROBED):
+        spreads = [records[case].spread for case in ("unseen", *cases)]
+        assert spreads == sorted(spreads, reverse=True)
+        assert spreads[-1] < 0.8 * spreads[0]
     # A factor on the deviation that the target has in what ships.
     shipped = estimate.predict(networks[0], estimate.of(corpus.targets[:1]))
-    assert records["measured"].spread == pytest.approx(shipped.deviation[0], rel=0.1)
-    assert records["probed"].error < 0.5 * records["unseen"].error
+    assert records["measured 12"].spread == pytest.approx(shipped.deviation[0], rel=0.1)
+    assert records["probed 12"].error < 0.5 * records["unseen"].error
     for record in records.values():
         assert 0 < record.spread < 1
 
@@ -374,10 +341,13 @@ def test_settings_with_measured_networks_have_records_of_their_own() -> None:
 def test_where_nothing_can_be_measured_and_asked_the_record_is_that_of_unseen_silicon() -> None:
     tracks = train_estimate(corpus_of(4)).tracks  # three networks: none is left after three
 
-    assert tracks["measured"] == {"all": tracks["unseen"]["all"]}
+    every, unseen = tracks["measured 3"]["all"], tracks["unseen"]["all"]
+    assert set(tracks["measured 3"]) == {"all"}
+    assert (every.silicon, every.wide80, every.wide95) == (4, unseen.wide80, unseen.wide95)
+    assert every.covered is None  # nothing was asked
 
 
-def test_progress_counts_the_folds_of_both_settings() -> None:
+def test_progress_counts_the_folds_of_all_settings() -> None:
     seen: list[Progress] = []
 
     train_estimate(corpus_of(3), progress=seen.append)
