@@ -77,17 +77,23 @@ class Efficiencies:
 
     def of(self, targets: Sequence[Target]) -> Floats:
         """Return the factors on the terms, float64 [T, len(KINDS), len(TERMS)]."""
-        logs = np.array(by_run(targets, self._of_target), np.float64)
+        effects = np.array(by_run(targets, self._effects), np.float64).reshape(len(targets), -1)
+        levels = np.array(by_run(targets, self._level), np.float64)
+        logs = self.mean + effects * effect_parts(targets) + levels[:, None]
         return np.exp(logs).reshape(-1, len(KINDS), len(TERMS))
 
-    def _of_target(self, target: Target) -> Floats:
-        groups = groups_of(target)
-        effects = np.zeros_like(self.mean)
+    def _effects(self, target: Target) -> Floats:
+        """Return the sum of the effects of a target's groups, [P]."""
+        groups, effects = groups_of(target), np.zeros_like(self.mean)
         for name, of_groups in self.effects.items():
             if groups[name] in of_groups:
                 effects += of_groups[groups[name]]
-        logs: Floats = self.mean + effects * effect_parts([target])[0]
-        return logs + next(
+        return effects
+
+    def _level(self, target: Target) -> float:
+        """Return the level of the finest group of a target that has one."""
+        groups = groups_of(target)
+        return next(
             (
                 self.level[name][groups[name]]
                 for name in reversed(LEVELS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -130,6 +131,21 @@ def test_groups_without_an_effect_add_nothing() -> None:
 
     assert np.log(factors[0]) == pytest.approx(1.1)
     assert np.log(factors[1]) == pytest.approx(1.1 + 0.03)
+
+
+def test_effects_move_the_starts_of_a_plan_on_one_thread_by_three_tenths() -> None:
+    plan = target(Family.CPU, "onnxruntime")
+    one, all_cores = (
+        replace(plan, configuration=replace(plan.configuration, threads=threads))
+        for threads in (1, 8)
+    )
+
+    factors = efficiencies({"all": {"all": 2.0}}, {"all": {"all": 0.5}}).of([one, all_cores])
+
+    launch = TERMS.index("launch")
+    assert np.log(factors[0, :, launch]) == pytest.approx(0.1 + 0.3 * 2.0 + 0.5)
+    assert np.log(np.delete(factors[0], launch, axis=1)) == pytest.approx(0.1 + 2.0 + 0.5)
+    assert np.log(factors[1]) == pytest.approx(0.1 + 2.0 + 0.5)
 
 
 def test_an_effect_is_of_one_kind_of_operators_and_one_term() -> None:

@@ -88,6 +88,42 @@ def test_a_tenth_of_the_arithmetic_runs_on_one_core() -> None:
     assert 9.9 < all_cores / alone < 10
 
 
+@pytest.mark.parametrize(
+    ("runtime", "threads", "clocks"),
+    [("onnxruntime", 1, 8000), ("openvino", 1, 8000), ("onnxruntime", 2, 8000), ("ncnn", 1, 2000)],
+)
+def test_a_plan_starts_an_operator_in_8000_clocks(runtime: str, threads: int, clocks: int) -> None:
+    target = make_target(CORES, family=Family.CPU, runtime=runtime, threads=threads)
+
+    assert rates_of([target]).launch_s == pytest.approx([clocks / 4e9])
+
+
+@pytest.mark.parametrize(
+    ("sets", "clock_mhz"), [(("sse4", "avx", "avx2"), 1470.0), (("neon",), 1000.0)]
+)
+def test_a_processor_of_x86_that_tells_its_base_clock_alone_boosts_one_thread(
+    sets: tuple[str, ...], clock_mhz: float
+) -> None:
+    """On all four cores it runs half way between, in ratios: the root of 1000 x 1470."""
+    facts = {name: value for name, value in CORES.items() if name != "boost_clock_mhz"}
+    design = "zen" if "avx2" in sets else "cortex-a76"
+    one, four = (
+        make_target(facts, family=Family.CPU, runtime="onnxruntime", threads=threads)
+        for threads in (1, 4)
+    )
+    rates = [
+        rates_of(
+            [replace(each, device=replace(each.device, architecture=design, instruction_sets=sets))]
+        )
+        for each in (one, four)
+    ]
+
+    assert rates[0].launch_s == pytest.approx([8000 / clock_mhz / 1e6])
+    alone = rates[0].matrix[0]
+    together = alone * np.sqrt(1000 * clock_mhz) / clock_mhz
+    assert rates[1].matrix == pytest.approx([1 / (0.1 / alone + 0.9 / (4 * together))])
+
+
 @given(st.integers(1, 64), st.floats(800.0, 3000.0), st.floats(1.0, 4.0))
 def test_further_threads_are_never_slower(cores: int, base_mhz: float, turbo: float) -> None:
     clocks = {"clock_mhz": base_mhz, "boost_clock_mhz": turbo * base_mhz, "core_count": cores}
