@@ -204,17 +204,18 @@ def usual_configuration(
     usual = device.configurations[0] if device.configurations else Configuration()
     if runtime in {None, usual.runtime} and precision in {None, usual.precision}:
         return usual
-    place = ranking(device)
     fitting = [
         each
         for each in device.configurations
-        if runtime in {None, each.runtime} and precision in {None, each.precision}
+        if (runtime is None or each.runtime == runtime)
+        and (precision is None or each.precision is precision)
     ]
+    fitting = [each for each in fitting if each.runtime == usual.runtime] or fitting
     if fitting:
-        return min(fitting, key=lambda each: (each.runtime != usual.runtime, *place(each)))
+        return fitting[0] if len(fitting) == 1 else min(fitting, key=ranking(device))
     name = usual.runtime if runtime is None else runtime
     if precision is None:
-        precision = place.usual_precision(name)
+        precision = ranking(device).usual_precision(name)
     threads = usual.threads if name == usual.runtime else usual_threads(device, name)
     return replace(usual, runtime=name, precision=precision, threads=threads)
 
@@ -234,8 +235,9 @@ class Ranking:
     """
 
     def __init__(self, device: Device) -> None:
-        self._device = device
-        self._runtimes = {name: place for place, name in enumerate(_runtimes(device))}
+        self._device, self._row = device, deployment(device)
+        names = _runtimes(device, self._row)
+        self._runtimes = dict(zip(names, range(len(names)), strict=True))
         self._precisions: dict[str, list[Precision]] = {}
 
     def __call__(self, configuration: Configuration) -> tuple[int, int, int]:
@@ -257,7 +259,7 @@ class Ranking:
 
     def _of(self, runtime: str) -> list[Precision]:
         if runtime not in self._precisions:
-            self._precisions[runtime] = list(_precisions(self._device, runtime))
+            self._precisions[runtime] = list(_precisions(self._device, self._row, runtime))
         return self._precisions[runtime]
 
 
@@ -297,16 +299,16 @@ def _is_phone(device: Device) -> bool:
     return is_maker and not device.chip.startswith(_NO_PHONES)
 
 
-def _runtimes(device: Device) -> dict[str, None]:
+def _runtimes(device: Device, row: Deployment) -> dict[str, None]:
     """Return all runtimes in the order of the table, then as :data:`_FOLLOW` has them."""
-    by_table = DEPLOYMENTS[_row(device)].runtimes or runtimes_of_makers(device)
+    by_table = row.runtimes or runtimes_of_makers(device)
     first = (each.runtime for each in device.configurations[:1])
     return dict.fromkeys((*by_table, *first, *_FOLLOW, *RUNTIMES))
 
 
-def _precisions(device: Device, runtime: str) -> dict[Precision, None]:
+def _precisions(device: Device, row: Deployment, runtime: str) -> dict[Precision, None]:
     """Return all precisions, the usual one of a runtime on a device first."""
-    row, name = DEPLOYMENTS[_row(device)], runtime_of(runtime)
+    name = runtime_of(runtime)
     usual: list[Precision] = []
     if runtime in row.runtimes[:1] and row.precision is not None:
         is_slow = runtime == "tensorrt" and not has_fast_halves(device)

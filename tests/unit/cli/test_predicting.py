@@ -62,6 +62,23 @@ def test_an_unknown_device_is_refused(catalogue: Catalogue) -> None:
         chosen(catalogue, "--device gama")
 
 
+@pytest.mark.parametrize("option", ["--runtime abacus", "--precision fp8", "--runtime unknown"])
+def test_a_name_that_none_has_names_what_the_device_runs(catalogue: Catalogue, option: str) -> None:
+    name = option.split()[1]
+
+    with pytest.raises(InputError) as refused:
+        chosen(catalogue, f"--device beta --device gamma {option}")
+
+    assert str(refused.value) == (
+        f"beta: not supported: beta does not run {name}; it runs, best first: onnxruntime fp32; "
+        "ncnn fp16, 2 threads; choose one of these or another device."
+    )
+
+
+def test_a_library_alone_is_the_runtime_around_it(catalogue: Catalogue) -> None:
+    assert chosen(catalogue, "--device beta --runtime xnnpack") == [("beta", "tflite", "fp32", 0)]
+
+
 def test_a_name_may_be_given_twice_only_with_one_value() -> None:
     assert unique([("a", 1), ("b", 2), ("a", 1)], "--dim") == {"a": 1, "b": 2}
     with pytest.raises(InputError, match="--dim: a is given twice"):
