@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from predictor.core.records import Target, by_run
 from predictor.cost.operator_kinds import KINDS
 from predictor.cost.physics import TERMS
-from predictor.cost.starts import START_FREEDOM, have_plain_starts
+from predictor.cost.starts import START_FACTOR, START_FREEDOM, have_plain_starts
 from predictor.cost.typical_rates import TypicalRates
 from predictor.devices.architectures import architecture_of, kind
 
@@ -54,9 +54,19 @@ def groups_of(target: Target) -> dict[str, str]:
 
 def effect_parts(targets: Sequence[Target]) -> Floats:
     """Return which part of the effects of groups acts on each efficiency, float64 [T, P]."""
-    parts = np.ones((len(targets), len(KINDS), len(TERMS)))
-    parts[have_plain_starts(targets), :, TERMS.index("launch")] = START_FREEDOM
-    return parts.reshape(len(targets), -1)
+    return _of_starts(targets, START_FREEDOM, 1.0)
+
+
+def plain_start_means(targets: Sequence[Target]) -> Floats:
+    """Return what the physics of starts adds to the mean of each efficiency, float64 [T, P]."""
+    return _of_starts(targets, np.log(START_FACTOR), 0.0)
+
+
+def _of_starts(targets: Sequence[Target], plain: float, other: float) -> Floats:
+    """Return one number for the starts of a plan on one thread, and another for all else."""
+    numbers = np.full((len(targets), len(KINDS), len(TERMS)), other)
+    numbers[have_plain_starts(targets), :, TERMS.index("launch")] = plain
+    return numbers.reshape(len(targets), -1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,7 +89,8 @@ class Efficiencies:
         """Return the factors on the terms, float64 [T, len(KINDS), len(TERMS)]."""
         effects = np.array(by_run(targets, self._effects), np.float64).reshape(len(targets), -1)
         levels = np.array(by_run(targets, self._level), np.float64)
-        logs = self.mean + effects * effect_parts(targets) + levels[:, None]
+        effects *= effect_parts(targets)
+        logs = self.mean + plain_start_means(targets) + effects + levels[:, None]
         return np.exp(logs).reshape(-1, len(KINDS), len(TERMS))
 
     def _effects(self, target: Target) -> Floats:

@@ -37,7 +37,6 @@ from predictor.cost.capability import ACTIVATION_BYTES, WEIGHT_BYTES, is_streami
 from predictor.cost.columns import S_TO_MS, VECTOR, WIDTHS, Columns, width_ratios
 from predictor.cost.kernels import Core, core_of, kernel_lanes
 from predictor.cost.operator_kinds import is_convolution
-from predictor.cost.starts import start_clocks
 from predictor.devices.architectures import architecture_of, kind
 from predictor.graph.operator_graph import OperatorGraph
 
@@ -48,7 +47,8 @@ TERMS: Final = ("arithmetic", "block", "memory", "launch")
 # Outputs of a block of a product, 16 x 16: small enough for every kernel. Its size is part of the
 # efficiency of the term.
 BLOCK: Final = 256
-# A start takes a microsecond where no clock says more.
+# A start takes some thousand clocks on a processor, a microsecond where the clock says nothing.
+_LAUNCH_CLOCKS: Final = 2000.0
 _LAUNCH_S: Final = 1e-6
 # Part of the arithmetic of a run that its threads do not share (Amdahl). Runtimes reach 1.4 to 2
 # with two threads and 1.8 to 3.5 with four, and no more than 5 with 64.
@@ -393,7 +393,7 @@ def _of_cores(target: Target, lanes: Sequence[float]) -> tuple[float, ...]:
         return (np.nan, np.nan, np.nan, np.nan, _LAUNCH_S)
     # Of a core alone, so that further threads never make a block or a start slower.
     alone = _kinds_of_cores(device, 1)
-    launch_s = start_clocks(configuration.runtime) / max(clock for _, clock, _ in alone)
+    launch_s = _LAUNCH_CLOCKS / max(clock for _, clock, _ in alone)
     rates = [(clock * own, cores) for (cores, clock, _), own in zip(kinds, lanes, strict=True)]
     rates.sort(reverse=True)
     macs, left = 0.0, float(configuration.threads) or np.inf

@@ -20,16 +20,11 @@ START_FREEDOM: Final = 0.3
 """Part of the effects of a class on starts that a plan on one thread has."""
 
 # Operators that move nothing take 2.6 us under ONNX Runtime and 1.1 us under OpenVINO, at the
-# least, in the profiles of the bridge (docs/bridge.md), on a core of some 3 GHz. Of others, and
-# without a profile, a start takes some thousand clocks.
-_PLAN_CLOCKS: Final = 8000.0
-_CLOCKS: Final = 2000.0
+# least, in the profiles of the bridge (docs/bridge.md), on a core of some 3 GHz: 8000 clocks.
+START_FACTOR: Final = 4.0
+"""Such a start over that of the physics, before any measurement."""
+
 _PLANS: Final = frozenset({"onnxruntime", "openvino"})
-
-
-def start_clocks(runtime: str) -> float:
-    """Return clocks of a processor's core for the start of an operator, before any efficiency."""
-    return _PLAN_CLOCKS if runtime in _PLANS else _CLOCKS
 
 
 def have_plain_starts(targets: Sequence[Target]) -> NDArray[np.bool_]:

@@ -133,7 +133,8 @@ def test_groups_without_an_effect_add_nothing() -> None:
     assert np.log(factors[1]) == pytest.approx(1.1 + 0.03)
 
 
-def test_effects_move_the_starts_of_a_plan_on_one_thread_by_three_tenths() -> None:
+def test_a_plan_on_one_thread_starts_in_8000_clocks_that_effects_move_by_three_tenths() -> None:
+    """Four times the 2000 clocks of the physics."""
     plan = target(Family.CPU, "onnxruntime")
     one, all_cores = (
         replace(plan, configuration=replace(plan.configuration, threads=threads))
@@ -143,7 +144,7 @@ def test_effects_move_the_starts_of_a_plan_on_one_thread_by_three_tenths() -> No
     factors = efficiencies({"all": {"all": 2.0}}, {"all": {"all": 0.5}}).of([one, all_cores])
 
     launch = TERMS.index("launch")
-    assert np.log(factors[0, :, launch]) == pytest.approx(0.1 + 0.3 * 2.0 + 0.5)
+    assert np.log(factors[0, :, launch]) == pytest.approx(0.1 + np.log(4) + 0.3 * 2.0 + 0.5)
     assert np.log(np.delete(factors[0], launch, axis=1)) == pytest.approx(0.1 + 2.0 + 0.5)
     assert np.log(factors[1]) == pytest.approx(0.1 + 2.0 + 0.5)
 

@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from predictor.calibration.efficiencies import effect_parts, groups_of
+from predictor.calibration.efficiencies import effect_parts, groups_of, plain_start_means
 from predictor.cost.operator_kinds import KINDS
 from predictor.cost.overlap import overlapped, runs_ahead
 from predictor.cost.physics import TERMS
@@ -125,6 +125,7 @@ class _Effects:
         names: of the groups at each level.
         starts: place in theta of the first effect of each level.
         parts: [T, P], which part of its effects acts on each efficiency of a target.
+        means: [T, P], what the efficiencies of a target have beside the mean of all.
     """
 
     index: Numbers
@@ -133,6 +134,7 @@ class _Effects:
     names: Mapping[str, Sequence[str]]
     starts: Mapping[str, int]
     parts: Floats
+    means: Floats
 
     @classmethod
     def of(cls, judged: Judged, terms: int) -> _Effects:
@@ -161,11 +163,17 @@ class _Effects:
             names[name], starts[name] = distinct.tolist(), start
             start += len(distinct) * len(each)
         # A form with other terms has no starts that physics tells.
-        acting = np.ones((len(groups), size))
+        acting, means = np.ones((len(groups), size)), np.zeros((len(groups), size))
         if terms == len(TERMS):
-            acting = effect_parts(judged.targets)
+            acting, means = effect_parts(judged.targets), plain_start_means(judged.targets)
         return cls(
-            np.hstack(index), np.hstack(basis), np.concatenate(deviation), names, starts, acting
+            index=np.hstack(index),
+            basis=np.hstack(basis),
+            deviation=np.concatenate(deviation),
+            names=names,
+            starts=starts,
+            parts=acting,
+            means=means,
         )
 
     def by_name(self, theta: Floats) -> dict[str, dict[str, Floats]]:
@@ -184,7 +192,7 @@ class _Effects:
 
     def of_targets(self, theta: Floats) -> Floats:
         """Return the sum of the effects of each target, [T, P]."""
-        summed: Floats = theta[self.index] @ self.basis.T * self.parts
+        summed: Floats = self.means + theta[self.index] @ self.basis.T * self.parts
         return summed
 
 
@@ -215,6 +223,7 @@ class _Problem:
         weight: [R].
         index: [S, E], places in theta of the effects of the S targets.
         acting: [S, P], which part of them acts on each efficiency.
+        target_means: [S, P], what the efficiencies of a target have beside the mean of all.
         starts: [S], first row of each.
         of_row: [R], number of the target of each row, 0 to S - 1.
         ahead: bool [R], whether starts run ahead there.
@@ -228,6 +237,7 @@ class _Problem:
     weight: Floats
     index: Numbers
     acting: Floats
+    target_means: Floats
     starts: Numbers
     of_row: Numbers
     ahead: NDArray[np.bool_]
@@ -256,6 +266,7 @@ class _Problem:
             weight=weight[order],
             index=effects.index[present],
             acting=effects.parts[present],
+            target_means=effects.means[present],
             starts=np.array([places[0] for _, places in groups]),
             of_row=np.repeat(np.arange(len(groups)), [len(places) for _, places in groups]),
             ahead=ahead[target[order]],
@@ -263,7 +274,7 @@ class _Problem:
 
     def parts(self, theta: Floats) -> Floats:
         """Return the terms with their efficiencies in ms, [R, P]."""
-        logs = self.mean + self.along(theta)
+        logs = self.mean + self.target_means + self.along(theta)
         parts: Floats = self.times * np.exp(logs)[self.of_row]
         return parts
 
