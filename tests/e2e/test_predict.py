@@ -47,6 +47,7 @@ KEYS = {
     "flagged_operators",
     "notes",
     "evidence",
+    "unstable",
     "scaled",
     "memory",
     "unsupported",

@@ -168,6 +168,7 @@ def test_the_document_has_null_where_there_is_no_number(model: Model) -> None:
                 "problem": "not supported: fp16",
                 "flagged_operators": [],
                 "evidence": None,
+                "unstable": None,
                 "scaled": None,
                 "memory": None,
                 "unsupported": None,
