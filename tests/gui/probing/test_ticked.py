@@ -75,7 +75,7 @@ def test_the_users_ticks_are_offered_with_their_configuration(
     page.ticked.select_rows([2], 2)
     card = page.choice
     assert (card.way, card.device and card.device.id) == (Way.IMPORT, "rtx3060")
-    assert card.configuration == Configuration("pytorch")
+    assert card.configuration == Configuration("tensorrt", Precision.FP16)
     assert "cannot be probed from here" in page._ticked_words.text()
 
 
@@ -199,8 +199,8 @@ def test_what_was_imported_is_ticked_with_its_configuration(
     wizard.target_page.choose(Way.IMPORT)
     form.source_box.setCurrentText("Medians typed by hand")
     form.device_box.choose("rtx3060")
-    form.runtime_box.setCurrentText("tensorrt")
-    form.precision_box.setCurrentText("fp16")
+    form.runtime_box.setCurrentText("pytorch")
+    form.precision_box.setCurrentText("fp32")
     form.typed_edit.setPlainText(f"{candidates()[0]} 2.5 ms")
     wizard.next()
     qtbot.waitUntil(lambda: wizard.pages.currentIndex() == NAMES, timeout=WAIT_MS)
@@ -208,7 +208,7 @@ def test_what_was_imported_is_ticked_with_its_configuration(
     qtbot.waitUntil(lambda: "rtx3060" in workspace.selection.selected_ids, timeout=WAIT_MS)
 
     (card,) = (d for d in workspace.selection.selected if d.id == "rtx3060")
-    assert card.configurations[0] == Configuration("tensorrt", Precision.FP16)
+    assert card.configurations[0] == Configuration("pytorch", Precision.FP32)
     assert wizard.next_button.text() == "&Probe Another"
 
 

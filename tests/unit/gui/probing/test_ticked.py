@@ -63,7 +63,7 @@ def test_a_device_without_reference_runs_says_so_and_keeps_its_configuration() -
     (card,) = ticked_targets([usual(CARD)], NOTHING_MEASURED)
 
     assert card.words.startswith("It cannot be probed from here: ")
-    assert configuration_of(card) == Configuration("pytorch")
+    assert configuration_of(card) == Configuration("tensorrt", Precision.FP16)
 
 
 def test_what_was_measured_is_counted_and_waits_no_more() -> None:
@@ -88,7 +88,7 @@ def test_the_table_says_as_what_each_is_probed() -> None:
         "onnxruntime, fp32, 4 threads",
         "—",
     ]
-    assert columns["Ticked with"].text(1) == "pytorch, fp32"
+    assert columns["Ticked with"].text(1) == "tensorrt, fp16"
 
 
 @pytest.mark.parametrize(
