@@ -16,7 +16,7 @@ from pathlib import Path
 
 from benchmarks.common import Table, publish
 from predictor.core.units import significant
-from predictor.services.prediction.engines import open_engine
+from predictor.services.prediction.engines import CLOSERTOME, open_engine
 from tests.orders.orders import KINDS, Outcome, outcomes, read_orders, write_marks
 
 _HEADER = ("", "faster", "ms", "slower", "ms", "times", "at least", "as known", "because")
@@ -38,6 +38,7 @@ def main() -> int:
         [_figure(outcome) for outcome in predicted],
         options.output,
         _notes(predicted),
+        engine=CLOSERTOME,
     )
     return 0
 

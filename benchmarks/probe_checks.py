@@ -38,6 +38,7 @@ from benchmarks.common import Table, add_arguments, add_kept, kept_folder, publi
 from benchmarks.probe_accuracy import Kept, this_device
 from predictor.core.text import plural
 from predictor.core.wording import percent
+from predictor.services.prediction.engines import CLOSERTOME
 from predictor.services.probing.measure import measure
 from predictor.services.probing.open import open_probing
 from predictor.services.probing.other_load import OtherPrograms
@@ -346,7 +347,7 @@ def tell(kept: Kept, output: Path | None) -> None:
         ("check", "limits", "loaded runs stopped", "idle runs stopped"), [*map(_row, figures)]
     )
     title = "Probings of a loaded and of an idle machine"
-    publish("probe-checks", title, table, [*figures, *each], output, notes)
+    publish("probe-checks", title, table, [*figures, *each], output, notes, CLOSERTOME)
 
 
 def main() -> int:
