@@ -1,7 +1,7 @@
 """Whether a probing is believed: what its own networks, sentinel and blocks tell of it.
 
-A probing that fails is kept, and predictions use it only where the user says so. The limits were
-chosen on probings of a loaded and of an idle machine (docs/results/probe-checks.md).
+A probing that fails is kept, and predictions use it only where the user says so. What the limits do
+with probings under load and at rest is in docs/results/probe-checks.md.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Limits:
     error: float
 
 
-LIMITS: Final = Limits(networks=3, measured=0.7, disturbed=0.5, drift=0.10, error=0.5)
+LIMITS: Final = Limits(networks=3, measured=0.7, disturbed=0.5, drift=0.2, error=0.5)
 
 CHECKS: Final = "checks"
 """The fact of a signature that its checks have run: what they found."""
