@@ -18,7 +18,8 @@ from ctm_gui.event_loop import GarbageTimer, InterruptWatch
 from ctm_gui.later import FirstFrame, Later
 from ctm_gui.settings import Settings, remembered_theme, settings_path
 from ctm_gui.tasks.turns import in_turns
-from ctm_gui.widgets.theme import LIGHT, ThemeChoice, apply_theme, chosen_theme
+from ctm_gui.widgets.theme import LIGHT, ThemeChoice, chosen_theme
+from ctm_gui.widgets.theme_change import apply_theme
 from ctm_gui.window.crash import CrashHandler
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.messages import LogMessages

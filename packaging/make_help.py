@@ -68,8 +68,9 @@ def _default_words(setting: AnySetting) -> str:
 
 
 def _key_row(spec: ActionSpec) -> tuple[str, str, str]:
-    keys = QKeySequence(spec.shortcut) if spec.shortcut else QKeySequence()
-    return _plain(spec.text), keys.toString(QKeySequence.SequenceFormat.PortableText), spec.tip
+    portable = QKeySequence.SequenceFormat.PortableText
+    keys = ", ".join(each.toString(portable) for each in spec.keys)
+    return _plain(spec.text), keys, spec.tip
 
 
 def _plain(text: str) -> str:

@@ -116,6 +116,7 @@ class ActionSpec:
         group: actions of one menu with another group are parted by a line.
         checkable: whether it shows a state; those of one group exclude each other.
         tip: one sentence for the status bar.
+        also: further keys that do the same; the menu shows the first ones only.
     """
 
     id: str
@@ -127,6 +128,12 @@ class ActionSpec:
     own_keys: bool = False
     checkable: bool = False
     tip: str = ""
+    also: str = ""
+
+    @property
+    def keys(self) -> list[QKeySequence]:
+        """Every key sequence, the one that the menu shows first."""
+        return [QKeySequence(keys) for keys in (self.shortcut, self.also) if keys]
 
 
 _KEY = QKeySequence.StandardKey
@@ -177,7 +184,9 @@ ACTIONS: tuple[ActionSpec, ...] = (
     ActionSpec("quit", FILE, "&Quit", lambda w: w.close(), "Ctrl+Q", "quit"),
     ActionSpec("undo", EDIT, "&Undo", lambda w: w.undo(), _KEY.Undo, "undo",
                tip="Take back the last step: a tick, a what-if, a filter, a removal, an edit"),
-    ActionSpec("redo", EDIT, "Re&do", lambda w: w.redo(), _KEY.Redo, "undo"),
+    # Desktops differ in the key for Redo: here both do it, and menu and help say the same.
+    ActionSpec("redo", EDIT, "Re&do", lambda w: w.redo(), "Ctrl+Shift+Z", "undo",
+               tip="Do the step again that was taken back", also="Ctrl+Y"),
     ActionSpec("copy", EDIT, "&Copy", lambda w: w.copy(), _KEY.Copy, "select",
                own_keys=True, tip="Copy what is selected"),
     ActionSpec("select_all", EDIT, "Select &All", lambda w: w.select_all(), _KEY.SelectAll,
@@ -262,15 +271,14 @@ def _build(spec: ActionSpec, commands: Commands, owner: QObject) -> QAction:
     action = QAction(spec.text, owner)
     action.setObjectName(spec.id)
     action.setCheckable(spec.checkable)
-    if spec.shortcut:
-        keys = QKeySequence(spec.shortcut)
+    if spec.keys:
         # An action's shortcut would take the keys from the field with the focus. Qt draws the
         # part of a text after a tab where a shortcut stands.
         if spec.own_keys:
-            shown = keys.toString(QKeySequence.SequenceFormat.NativeText)
+            shown = spec.keys[0].toString(QKeySequence.SequenceFormat.NativeText)
             action.setText(f"{spec.text}\t{shown}")
         else:
-            action.setShortcut(keys)
+            action.setShortcuts(spec.keys)
     if spec.tip:
         action.setStatusTip(spec.tip)
         action.setToolTip(spec.tip)

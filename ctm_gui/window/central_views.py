@@ -6,7 +6,7 @@ them one a turn of the event loop, or all at once where somebody asks for one be
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from PySide6.QtCore import QObject, Qt, Signal
@@ -35,6 +35,7 @@ from ctm_gui.operators.view import OperatorsView
 from ctm_gui.prediction.explanation import WORKING, ExplanationPresenter
 from ctm_gui.roofline.view import RooflineView
 from ctm_gui.settings import Settings
+from ctm_gui.tasks.turns import in_turns
 from ctm_gui.timeline.view import TimelineView
 from ctm_gui.undo import UndoStep
 from ctm_gui.widgets.drop_overlay import refuse_drops
@@ -133,9 +134,23 @@ class CentralViews(QObject):
         )
 
     def set_theme(self, theme: Theme) -> None:
-        """Draw every view in the theme's colours."""
+        """Draw the views in the theme's colours: those in sight at once, others in later turns."""
         self._theme = theme
-        for view in self.views if self.is_built else ():
+        if self.is_built:
+            # The graph may be in sight while its tab is not.
+            graph_tab, graph = self.graph_tab, self.graph_view
+            views = [graph if view is graph_tab else view for view in self.views]
+            for view in views:
+                if view.isVisible():
+                    view.set_theme(theme)
+            hidden = [view for view in views if not view.isVisible()]
+            in_turns(self._drawing(hidden, theme), self)
+
+    def _drawing(self, views: Sequence[View | GraphView], theme: Theme) -> Iterator[None]:
+        for view in views:
+            yield
+            if theme is not self._theme:
+                return
             view.set_theme(theme)
 
     def set_unit(self, unit: LatencyUnit) -> None:
@@ -282,7 +297,8 @@ class CentralViews(QObject):
     def _show(self) -> None:
         """Bring the new views up to the window's theme, unit, budget and comparison."""
         self.is_built = True
-        self.set_theme(self._theme)
+        for view in self.views:
+            view.set_theme(self._theme)
         self.set_unit(self._unit)
         self.show_budget()
         self.compare_tabs.show_page(self._settings.get(table.COMPARE_MODE))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication, QKeySequence
-from PySide6.QtWidgets import QAbstractItemView, QLabel, QLineEdit, QWidget
+from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QLabel, QLineEdit, QWidget
 
 
 def go_to_part(parts: Sequence[QWidget], step: int) -> None:
@@ -29,8 +29,13 @@ def go_to_part(parts: Sequence[QWidget], step: int) -> None:
 
 
 def first_focusable(part: QWidget) -> QWidget | None:
-    """Return the first widget of a part that Tab can reach; a view that was left is remembered."""
-    last = part.focusWidget()
+    """Return the first widget of a part that Tab can reach; a view that was left is remembered.
+
+    A part that names its entry by a focus proxy is never entered at a button: Space would press it.
+    """
+    last, entry = part.focusWidget(), part.focusProxy()
+    if entry is not None and (last is None or isinstance(last, QAbstractButton)):
+        return entry
     if last is not None and last.isVisible() and last.isEnabled():
         return last
     widget: QWidget | None = part

@@ -13,19 +13,25 @@ from predictor.cli.progress import progress_on
 from predictor.core.errors import CtmError, HostError, InputError
 from predictor.core.progress import Progress, no_progress
 from predictor.core.records import Measurement, Precision, Prediction, Target
+from predictor.core.text import printable
 from predictor.services.devices.catalogue import Catalogue, means_this_machine
 from predictor.services.history.history import History, open_history
 from predictor.services.models.inspection import Model
 from predictor.services.prediction.defaults import check_names
 from predictor.services.prediction.predict import KnownTargets, resolve_targets
+from predictor.services.prediction.threads import threads_sentences
 
 _T = TypeVar("_T")
 BUDGET_MISSED = 1  # exit code
 _MANY = 8  # from so many models on, the progress of reading is shown
 
 
-def choose_targets(options: argparse.Namespace, catalogue: Catalogue) -> tuple[Target, ...]:
+def choose_targets(
+    options: argparse.Namespace, catalogue: Catalogue, console: Console
+) -> tuple[Target, ...]:
     """Return a target for each device that was asked for, each device once, in that order.
+
+    A sentence on stderr says where another number of threads is used than was asked for.
 
     Raises:
         InputError: a --device names no device or several, or the runtime or precision is none.
@@ -39,13 +45,16 @@ def choose_targets(options: argparse.Namespace, catalogue: Catalogue) -> tuple[T
         devices += catalogue.cross_section
     # Of the first device: a name that no device has is no target without a number.
     check_names(devices[0], options.runtime, options.precision)
-    return resolve_targets(
+    targets = resolve_targets(
         # A dictionary keeps the order of the first mention of each.
         list({device.id: device for device in devices}.values()),
         runtime=options.runtime,
         precision=Precision(options.precision) if options.precision else None,
         threads=options.threads,
     )
+    for sentence in threads_sentences(targets):
+        console.note(printable(sentence))
+    return targets
 
 
 def read_models(readings: Sequence[Future[Model]], console: Console) -> tuple[list[Model], int]:
@@ -79,13 +88,25 @@ def models_as_read(
     progress(Progress(len(readings), max(len(readings), 1), "models read"))
 
 
-def budget_error(prediction: Prediction) -> InputError:
-    """Return the error of a budget without any number: exit code 0 would pass in CI."""
+def no_number_error(subject: str, prediction: Prediction, *, use: str = "") -> InputError:
+    """Return the error of predictions without any number: exit code 0 would pass in CI.
+
+    Args:
+        subject: what has none: a model, or the option that needs one.
+        prediction: any of them; its problem is the reason.
+        use: what the number was for, such as ``to hold against it``.
+    """
+    words = "no target has a number"
     return InputError(
-        "--budget-ms",
-        f"no target has a number to hold against it ({prediction.problem})",
+        subject,
+        f"{words} {use} ({prediction.problem})" if use else f"{words} ({prediction.problem})",
         "choose another device or configuration",
     )
+
+
+def budget_error(prediction: Prediction) -> InputError:
+    """Return the error of a budget that no number can be held against."""
+    return no_number_error("--budget-ms", prediction, use="to hold against it")
 
 
 class PredictionStore:

@@ -82,6 +82,32 @@ def test_the_text_names_devices_the_fastest_first(ctm: Run, config: Path):
     assert places == sorted(places)
 
 
+def test_what_holds_the_model_comes_first_and_the_others_say_why_not(ctm: Run, tmp_path: Path):
+    # 16 GiB of weights: the faster card is the smaller one.
+    path = tmp_path / "wide" / "config.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps(LLAMA), encoding="utf-8")
+    devices = [part for name in DEVICES for part in ("--device", name)]
+    arguments = ("generate", path, *devices, "--weights", "fp16", "--runtime", "llama.cpp")
+    done = ctm(*arguments)
+    results = json.loads(ctm(*arguments, "--json").stdout)["results"]
+
+    assert [each["device"] for each in results] == list(DEVICES), "the document keeps the order"
+    names = {each.id: each.name for each in load_catalogue().devices}
+    rates = {each["device"]: (not each["fits"], -each["decode_tokens_per_s"]) for each in results}
+    assert len({fits for fits, _ in rates.values()}) == 2
+    order = sorted(rates, key=lambda device: rates[device])
+    assert order != sorted(rates, key=lambda device: rates[device][1]), "not by speed alone"
+    table = done.stdout.split("\n\n")[1].splitlines()[1:]
+    assert [row.split("  ")[0] for row in table] == [names[device] for device in order]
+    for each in results:
+        reason = f"{names[each['device']]} does not hold it: it needs "
+        assert (reason in done.stdout) == (not each["fits"])
+
+
+DEVICES = ("rtx3060", "rtx4090", "rpi5", "rtx3090")
+
+
 @pytest.mark.parametrize(("least", "code"), [("10", 0), ("1000", 1)])
 def test_a_missed_rate_is_exit_code_1(ctm: Run, config: Path, least: str, code: int):
     done = ctm("generate", config, "--device", "rtx3060", "--min-tokens-per-s", least)

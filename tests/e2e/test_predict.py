@@ -182,8 +182,12 @@ def test_a_configuration_that_the_device_does_not_run_has_no_number(
     ctm: Run, mobilenet: Path, board: Path
 ) -> None:
     arguments = ("predict", mobilenet, "--device", board, "--precision", "bf16")
-    (entry,) = predictions(ctm(*arguments, "--json"))
+    done = ctm(*arguments, "--json")
+    (entry,) = json.loads(done.stdout)["predictions"]
 
+    assert done.returncode == 2
+    last = f"ctm: {mobilenet.name}: no target has a number (not supported"
+    assert done.stderr.splitlines()[-1].startswith(last)
     assert entry["latency_ms"] is None
     assert entry["bound_ms"] is None
     assert entry["basis"] is None
@@ -196,6 +200,34 @@ def test_a_budget_without_any_number_does_not_pass(ctm: Run, mobilenet: Path, bo
 
     assert done.returncode == 2
     assert "no target has a number" in done.stderr
+
+
+@pytest.mark.parametrize("form", [(), ("--json",)], ids=["text", "json"])
+def test_a_target_without_a_number_beside_one_with_is_no_error(
+    ctm: Run, mobilenet: Path, board: Path, form: tuple[str, ...]
+) -> None:
+    devices = ("--device", board, "--device", "hailo-8", "--precision", "fp32")
+    done = ctm("predict", mobilenet, *devices, *form)
+
+    assert done.returncode == 0, done.stderr
+    assert "not supported" in done.stdout
+    assert "no target has a number" not in done.stderr
+
+
+def test_more_threads_than_cores_are_told(ctm: Run, mobilenet: Path, board: Path) -> None:
+    four = ctm("predict", mobilenet, "--device", board, "--threads", "4", "--json")
+    more = ctm("predict", mobilenet, "--device", board, "--threads", "99", "--json")
+
+    words = "99 threads are more than the cores of My Board: 4 of them compute."
+    (expected,), (entry,) = predictions(four), predictions(more)
+    assert entry["notes"] == [*expected.pop("notes"), words]
+    assert words not in four.stderr
+    assert more.stderr.splitlines().count(words) == 1
+    assert entry["configuration"]["threads"] == 4
+    assert entry["latency_ms"] == expected["latency_ms"]
+    told = ctm("predict", mobilenet, "--device", board, "--threads", "99")
+    assert words in told.stderr
+    assert words not in ctm("predict", mobilenet, "--device", board, "--quiet").stderr
 
 
 def test_one_bad_model_costs_the_others_nothing(

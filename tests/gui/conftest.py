@@ -21,7 +21,8 @@ from ctm_gui.application import Application
 from ctm_gui.probing.presenter import ProbingPresenter
 from ctm_gui.probing.wizard import ProbingWizard
 from ctm_gui.settings import Settings
-from ctm_gui.widgets.theme import LIGHT, apply_theme
+from ctm_gui.widgets.theme import LIGHT
+from ctm_gui.widgets.theme_change import apply_theme
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace
 from predictor.services.devices.catalogue import Catalogue, load_catalogue

@@ -20,7 +20,8 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from ctm_gui.compare.tabs import PAGES
-from ctm_gui.widgets.theme import DARK, LIGHT, apply_theme
+from ctm_gui.widgets.theme import DARK, LIGHT
+from ctm_gui.widgets.theme_change import apply_theme
 from ctm_gui.window.actions import ACTIONS, DEVICES_TAB
 from ctm_gui.window.crash import CrashDialog
 from ctm_gui.window.main_window import MainWindow

@@ -19,7 +19,8 @@ from ctm_gui.probing.run import HostKeyQuestion
 from ctm_gui.probing.wizard import RESULT, TARGET, ProbingWizard
 from ctm_gui.report.dialog import ReportDialog
 from ctm_gui.report.presenter import ReportPresenter
-from ctm_gui.widgets.theme import DARK, LIGHT, Theme, apply_theme
+from ctm_gui.widgets.theme import DARK, LIGHT, Theme
+from ctm_gui.widgets.theme_change import apply_theme
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace
 from predictor.core.units import LatencyUnit

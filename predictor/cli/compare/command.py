@@ -60,7 +60,7 @@ moved on each target where both have a number."""
 
 def run(options: argparse.Namespace, console: Console, readings: Sequence[Future[Model]]) -> int:
     """Predict every model on every target, print their differences, store the predictions."""
-    targets = choose_targets(options, open_catalogue(options, console))
+    targets = choose_targets(options, open_catalogue(options, console), console)
     with closing(PredictionStore(options.store)) as store:
         models, code = read_models(readings, console)
         if len(models) < 2:

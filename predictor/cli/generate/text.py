@@ -1,4 +1,4 @@
-"""The text of ``ctm generate``: a table, the fastest device first, and what stands behind it."""
+"""The text of ``ctm generate``: a table, what holds the model first, and what stands behind it."""
 
 from __future__ import annotations
 
@@ -36,14 +36,18 @@ def generation_text(size: str, results: Sequence[Generation], *, with_problems: 
         with_problems: whether devices without a number are named.
     """
     numbered = [each for each in results if each.token is not None]
-    numbered.sort(key=lambda each: -(each.decode_tokens_per_s or 0))
+    numbered.sort(key=_order)
     blocks = [_heading(size, results[0])]
     if numbered:
         rows = [_row(each) for each in numbered]
         blocks.append(render_table(_COLUMNS, rows, _RIGHT))
         blocks.append("\n".join(_behind(each) for each in numbered[:_EXPLAINED]))
-    if any(each.fits is False for each in numbered):
-        blocks.append("Where it does not fit, the rates are those that it would have if it did.")
+    if too_small := [each for each in numbered if each.fits is False]:
+        reasons = [_too_small(each) for each in too_small[:_EXPLAINED]]
+        if len(too_small) > _EXPLAINED:
+            reasons.append(f"It does not fit on {len(too_small) - _EXPLAINED} more.")
+        reasons.append("Where it does not fit, the rates are those that it would have if it did.")
+        blocks.append("\n".join(reasons))
     if with_problems and (problems := [each for each in results if each.token is None]):
         blocks.append(
             "\n".join(printable(f"{each.device.id}: {each.problem}.") for each in problems)
@@ -52,6 +56,22 @@ def generation_text(size: str, results: Sequence[Generation], *, with_problems: 
 
 
 _EXPLAINED = 12  # devices; more of them hide what one looks for
+# What is not known to fit comes before what is known not to.
+_RANKS = {True: 0, None: 1, False: 2}
+
+
+def _order(each: Generation) -> tuple[int, float]:
+    """Return the key that sorts what fits to the front, and there the fastest."""
+    return _RANKS[each.fits], -(each.decode_tokens_per_s or 0)
+
+
+def _too_small(each: Generation) -> str:
+    """Return the reason why the model does not fit."""
+    usable = 0.0 if each.usable is None else each.usable.bytes
+    return (
+        f"{shortened(each.device.name, NAME_COLUMNS)} does not hold it: it needs "
+        f"{number(each.memory.total / GIB)} GiB, and {number(usable / GIB)} are usable."
+    )
 
 
 def _heading(size: str, one: Generation) -> str:

@@ -21,6 +21,7 @@ from predictor.cli.predicting import (
     budget_error,
     choose_targets,
     models_as_read,
+    no_number_error,
 )
 from predictor.core.errors import InputError
 from predictor.core.fields import PREDICTION_DOCUMENT, Kind
@@ -30,6 +31,7 @@ from predictor.services.devices.catalogue import THIS_MACHINE_ID
 from predictor.services.models.inspection import Model
 from predictor.services.prediction.assumptions import assumptions
 from predictor.services.prediction.predict import KnownTargets, OperatorTable, explain, predict
+from predictor.services.prediction.threads import threads_sentences
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -52,7 +54,7 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
     decide the exit code.
     """
     catalogue = open_catalogue(options, console)
-    targets = choose_targets(options, catalogue)
+    targets = choose_targets(options, catalogue, console)
     given = given_latencies(options, catalogue, len(readings))
     _check_files(options, len(readings) * len(targets))
     asked = asked_of(options, targets, len(readings))
@@ -95,8 +97,9 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
             _print_document(console, models, document | store.not_stored)
         _print_rest(options, console, models, targets, predictions)
         stored = store.exit_code(console, "the predictions were not stored")
+        if not stored and all(each.latency_ms is None for each in predictions):
+            raise _without_number(options, models, predictions[0])
         _write_files(options, console, models[0], targets[0], signatures, predictions[0])
-        _check_sensitivity(options, predictions)
         return stored or code or _budget_code(predictions, options.budget_ms)
 
 
@@ -166,32 +169,26 @@ def _write_files(
     console.note(f"Wrote {' and '.join(str(file) for file in files)}.")
 
 
-def _check_sensitivity(options: argparse.Namespace, predictions: Sequence[Prediction]) -> None:
-    """Refuse a sensitivity that nothing has, after what there is was printed.
+def _without_number(
+    options: argparse.Namespace, models: Sequence[Model], prediction: Prediction
+) -> InputError:
+    """Return the error of predictions without any number, after what there is was printed."""
+    if options.budget_ms is not None:
+        return budget_error(prediction)
+    if options.sensitivity:
+        subject = "--sensitivity" if options.command == "predict" else "explain"
+        return no_number_error(subject, prediction, use="that could change")
+    from predictor.services.report.request import labelled
 
-    Raises:
-        InputError: no target has a number.
-    """
-    if options.sensitivity and all(p.latency_ms is None for p in predictions):
-        raise InputError(
-            "--sensitivity" if options.command == "predict" else "explain",
-            f"no target has a number that could change ({predictions[0].problem})",
-            "choose another device or configuration",
-        )
+    return no_number_error(labelled(models)[0].label, prediction)
 
 
 def _budget_code(predictions: Sequence[Prediction], budget_ms: float | None) -> int:
-    """Return 1 where a P50 is over the budget.
-
-    Raises:
-        InputError: there is a budget and no number to hold against it; exit code 0 would pass.
-    """
+    """Return 1 where a P50 is over the budget."""
     if budget_ms is None:
         return 0
-    latencies = [p.latency_ms for p in predictions if p.latency_ms is not None]
-    if not latencies:
-        raise budget_error(predictions[0])
-    return BUDGET_MISSED if max(latencies) > budget_ms else 0
+    latencies = (p.latency_ms for p in predictions if p.latency_ms is not None)
+    return BUDGET_MISSED if any(latency > budget_ms for latency in latencies) else 0
 
 
 def _plain(record: DataclassInstance) -> dict[str, object]:
@@ -228,7 +225,8 @@ def prediction_document(
     entries: list[dict[str, Any]] = []
     for index, prediction in enumerate(predictions):
         model, target = models[index // len(targets)], targets[index % len(targets)]
-        entry = {**_entry(prediction), "notes": list(assumptions(model, prediction))}
+        notes = [*assumptions(model, prediction), *threads_sentences([target])]
+        entry = {**_entry(prediction), "notes": notes}
         if options.budget_ms is not None:
             from predictor.core.verdict import budget_probability
 

@@ -51,7 +51,7 @@ def run(
     """
     language = [read_language_model(path) for path in configurations]
     catalogue = open_catalogue(options, console)
-    targets = choose_targets(options, catalogue)
+    targets = choose_targets(options, catalogue, console)
     given = given_latencies(options, catalogue, len(readings))
     models, code = read_models(readings, console)
     if not models:

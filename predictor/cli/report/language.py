@@ -36,7 +36,7 @@ def run_alone(options: argparse.Namespace, console: Console, configurations: Seq
     """
     models = [read_language_model(path) for path in configurations]
     catalogue = open_catalogue(options, console)
-    devices = [target.device for target in choose_targets(options, catalogue)]
+    devices = [target.device for target in choose_targets(options, catalogue, console)]
     runs = language_runs(options, console, models, devices, catalogue)
     report = generation_report(runs, datetime.now(UTC).astimezone(), options.title)
     save_report(report, Path(options.output), partial(report_pdf, page=options.page))

@@ -18,7 +18,8 @@ from pytestqt.qtbot import QtBot
 from ctm_gui.attention.map import ROW_PX, Cell
 from ctm_gui.attention.view import AttentionView
 from ctm_gui.prediction import explained, explanation
-from ctm_gui.widgets.theme import DARK, LIGHT, apply_theme
+from ctm_gui.widgets.theme import DARK, LIGHT
+from ctm_gui.widgets.theme_change import apply_theme
 from ctm_gui.window.actions import ATTENTION_TAB, OPERATORS_TAB
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace

@@ -12,7 +12,8 @@ from PySide6.QtWidgets import QWidget
 
 from ctm_gui.compare.answer_view import AnswerView, brief
 from ctm_gui.widgets.basic import vbox
-from ctm_gui.widgets.theme import LIGHT, apply_theme
+from ctm_gui.widgets.theme import LIGHT
+from ctm_gui.widgets.theme_change import apply_theme
 
 MODELS = [
     f"{model}: 1 of 8 targets meets 5 ms, fastest 3.38 ms on NVIDIA Jetson Orin Nano 8 GB (GPU) "

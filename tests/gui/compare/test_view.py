@@ -17,7 +17,8 @@ from PySide6.QtTest import QTest
 from ctm_gui.compare import chart_items
 from ctm_gui.compare.chart import SINGLE_ROW_PX, Bar
 from ctm_gui.compare.view import CompareView
-from ctm_gui.widgets.theme import DARK, LIGHT, apply_theme
+from ctm_gui.widgets.theme import DARK, LIGHT
+from ctm_gui.widgets.theme_change import apply_theme
 from predictor.core.columns import PredictionRow
 from predictor.core.errors import HostError
 from predictor.core.records import Basis, Configuration, Precision, Prediction

@@ -15,7 +15,8 @@ from PySide6.QtWidgets import QFileDialog, QMessageBox
 
 from ctm_gui.operators.share_delegate import SHARE_TEXT_PX
 from ctm_gui.operators.view import OperatorsView
-from ctm_gui.widgets.theme import DARK, LIGHT, apply_theme
+from ctm_gui.widgets.theme import DARK, LIGHT
+from ctm_gui.widgets.theme_change import apply_theme
 from predictor.core.units import LatencyUnit
 from predictor.services.prediction.predict import OperatorTable
 

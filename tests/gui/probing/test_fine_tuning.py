@@ -21,7 +21,8 @@ from ctm_gui.probing.dialogs import FineTuneDialog
 from ctm_gui.probing.fine_tuning import state_words
 from ctm_gui.probing.presenter import ProbingPresenter
 from ctm_gui.probing.wizard import ProbingWizard
-from ctm_gui.widgets.theme import DARK, LIGHT, Theme, apply_theme
+from ctm_gui.widgets.theme import DARK, LIGHT, Theme
+from ctm_gui.widgets.theme_change import apply_theme
 from ctm_gui.window.workspace import Workspace
 from predictor.core.records import Configuration
 from predictor.services.probing.open import open_probing

@@ -13,7 +13,8 @@ from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
 
 from ctm_gui.roofline.view import RooflineView
-from ctm_gui.widgets.theme import DARK, LIGHT, apply_theme
+from ctm_gui.widgets.theme import DARK, LIGHT
+from ctm_gui.widgets.theme_change import apply_theme
 from predictor.core.errors import HostError
 from tests.unit.gui.explained import explained_pair
 

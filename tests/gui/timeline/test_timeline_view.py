@@ -13,7 +13,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog
 
 from ctm_gui.timeline.view import TimelineView
-from ctm_gui.widgets.theme import LIGHT, apply_theme
+from ctm_gui.widgets.theme import LIGHT
+from ctm_gui.widgets.theme_change import apply_theme
 from predictor.core.units import LatencyUnit
 from tests.unit.gui.explained import explained_pair
 

@@ -9,7 +9,8 @@ from pytestqt.qtbot import QtBot
 
 from ctm_gui.widgets.basic import combo_box
 from ctm_gui.widgets.number_boxes import DecimalBox, NumberBox
-from ctm_gui.widgets.theme import LIGHT, apply_theme
+from ctm_gui.widgets.theme import LIGHT
+from ctm_gui.widgets.theme_change import apply_theme
 
 _EDGE_PX = 3  # the frame and its rounding
 

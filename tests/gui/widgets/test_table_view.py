@@ -14,7 +14,8 @@ from PySide6.QtTest import QTest
 from ctm_gui.widgets.grid import Column, Grid
 from ctm_gui.widgets.grid_model import GridModel
 from ctm_gui.widgets.table_view import GridView, copy_button
-from ctm_gui.widgets.theme import LIGHT, apply_theme
+from ctm_gui.widgets.theme import LIGHT
+from ctm_gui.widgets.theme_change import apply_theme
 from ctm_gui.widgets.tooltips import as_tooltip
 
 
@@ -206,7 +207,8 @@ import numpy as np
 from PySide6.QtWidgets import QApplication
 from ctm_gui.widgets.grid_model import GridModel
 from ctm_gui.widgets.grid import Column, Grid
-from ctm_gui.widgets.theme import LIGHT, apply_theme
+from ctm_gui.widgets.theme import LIGHT
+from ctm_gui.widgets.theme_change import apply_theme
 from ctm_gui.widgets.table_view import GridView
 
 app = QApplication([])

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QApplication
@@ -9,10 +11,11 @@ from ctm_gui.widgets.theme import (
     LIGHT,
     Theme,
     ThemeChoice,
-    apply_theme,
     chosen_theme,
     palette_of,
+    style_sheet,
 )
+from ctm_gui.widgets.theme_change import apply_theme
 from predictor.core.resources import resources_dir
 from tests.gui.accessible import contrast
 
@@ -69,9 +72,13 @@ def test_every_text_of_the_palette_is_readable_also_where_it_is_disabled(
 def test_a_theme_reaches_palette_sheet_and_icons(qapp: QApplication, theme: Theme) -> None:
     apply_theme(qapp, theme)
     assert qapp.palette().color(QPalette.ColorRole.Base).name() == theme.surface
-    assert theme.outline in qapp.styleSheet()
+    assert qapp.styleSheet() == style_sheet()
     for icon in ("up", "down", "check", "partial"):
         assert (resources_dir() / "icons" / f"{icon}-{theme.name}.svg").is_file()
+
+
+def test_the_sheet_has_no_colour_of_its_own() -> None:
+    assert not re.search(r"#[0-9a-f]{3}|rgb", style_sheet())
 
 
 def test_the_users_choice_wins_over_the_system(qapp: QApplication) -> None:

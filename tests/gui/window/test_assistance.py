@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QGuiApplication, QPalette, QTextDocument
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QCheckBox, QComboBox, QDoubleSpinBox, QWhatsThis
+from PySide6.QtWidgets import QCheckBox, QComboBox, QDoubleSpinBox, QToolButton, QWhatsThis
 from pytestqt.qtbot import QtBot
 
 from ctm_gui import settings as table
@@ -17,6 +17,8 @@ from ctm_gui.widgets.theme import ThemeChoice
 from ctm_gui.window.actions import ACTIONS, DEVICES_TAB
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.system_information import system_information
+from ctm_gui.window.workspace import Workspace
+from predictor.core.resources import help_dir
 from predictor.core.units import LatencyUnit
 
 
@@ -163,6 +165,35 @@ def test_system_information_names_versions_and_screens_and_no_user(
     assert "CTM_STORE=~/secret/store.db" in text
     assert str(Path.home()) not in text
     assert "Odd: yes" in system_information({"Odd": "yes"})
+
+
+def test_the_key_to_the_targets_presses_no_button(
+    qtbot: QtBot, window: MainWindow, workspace: Workspace
+) -> None:
+    window.activateWindow()
+    panel, ticked = window.targets_panel, workspace.selection.selected_ids
+    every = next(b for b in panel.findChildren(QToolButton) if b.text() == "All")
+    for last in (None, every):
+        if last is not None:
+            last.setFocus()
+        window.models_panel.setFocus()
+        window.what_if_bar.batch.setFocus()
+        for _ in range(2):
+            window.actions_by_id["next_part"].trigger()
+        assert window.focusWidget() is panel.search_box
+        QTest.keyClick(window.focusWidget(), Qt.Key.Key_Space)
+        assert workspace.selection.selected_ids == ticked
+    panel.tree.setFocus()
+    for step in ("next_part", "previous_part"):
+        window.actions_by_id[step].trigger()
+    assert window.focusWidget() is panel.tree, "a place that was left is remembered"
+
+
+def test_redo_has_both_usual_keys_and_the_help_says_the_same(window: MainWindow) -> None:
+    keys = [each.toString() for each in window.actions_by_id["redo"].shortcuts()]
+    assert keys == ["Ctrl+Shift+Z", "Ctrl+Y"]
+    page = (help_dir() / "keys.md").read_text(encoding="utf-8")
+    assert f"| Redo | {', '.join(keys)} |" in page
 
 
 def test_one_key_goes_from_part_to_part(qtbot: QtBot, window: MainWindow) -> None:

@@ -137,6 +137,6 @@ def test_the_longest_context_fits_and_one_more_does_not(
 
 def test_a_context_of_a_billion_tokens_takes_no_time() -> None:
     wide = architecture_of({**CONFIGS["Llama-3-8B"][0], "max_position_embeddings": 2**30}, "x")
-    started = time.perf_counter()
+    started = time.thread_time()
     assert longest_context(wide, FORMATS["f16"], 1e15) == 2**30
-    assert time.perf_counter() - started < 1
+    assert time.thread_time() - started < 1
