@@ -87,7 +87,8 @@ class Efficiencies:
 
     def of(self, targets: Sequence[Target]) -> Floats:
         """Return the factors on the terms, float64 [T, len(KINDS), len(TERMS)]."""
-        effects = np.array(by_run(targets, self._effects), np.float64).reshape(len(targets), -1)
+        effects = np.array(by_run(targets, self._effects), np.float64)
+        effects = effects.reshape(len(targets), len(self.mean))
         levels = np.array(by_run(targets, self._level), np.float64)
         effects *= effect_parts(targets)
         logs = self.mean + plain_start_means(targets) + effects + levels[:, None]

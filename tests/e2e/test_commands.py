@@ -202,7 +202,6 @@ def test_a_file_that_is_no_model_is_one_sentence(
         ("predict {model} --precision fp8", "fp8"),
         ("predict {model} --budget 3", "--budget"),
         ("inspect {model} --fast", "--fast"),
-        ("inspect {fixed} --batch 4", "pin"),
         ("devices show rtx3099", "rtx3090"),
         ("devices check none.json", "none.json"),
         ("fly", "predict"),

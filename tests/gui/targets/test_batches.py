@@ -72,7 +72,7 @@ def test_a_batch_is_a_row_of_its_own(opened: Workspace, gpu: Device, settle: Set
     words = summary(ComparisonColumns(comparison.rows), None, LatencyUnit.MS)
     assert "shortest call" in words
     rate = number(8e3 / eighth.latency_ms)
-    assert f"most a second {rate} FPS on NVIDIA GeForce RTX 3060 (pytorch, fp32, batch 8)" in words
+    assert f"most a second {rate} FPS on NVIDIA GeForce RTX 3060 (tensorrt, fp16, batch 8)" in words
 
 
 def test_every_view_takes_the_graph_of_the_batch(
@@ -98,7 +98,7 @@ def test_it_is_read_once_undone_and_let_go(opened: Workspace, gpu: Device, settl
     settle(opened)
     read = entry.batches[8]
     opened.selection.set_configuration(
-        gpu, replace(gpu.configurations[0], precision=Precision.FP16)
+        gpu, replace(gpu.configurations[0], precision=Precision.FP32)
     )
     settle(opened)
     assert entry.batches[8] is read

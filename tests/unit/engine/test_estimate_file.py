@@ -14,8 +14,9 @@ import pytest
 from predictor.calibration.target_fit import PARTS
 from predictor.core.errors import InputError
 from predictor.engine.checkpoint import ESTIMATE, read_checkpoint
-from predictor.engine.estimate import TRACKED, Estimate
+from predictor.engine.estimate import Estimate
 from predictor.engine.estimate_file import read_estimate, write_estimate
+from predictor.engine.track import CASES
 from predictor.research.training.files import write_card
 from tests.unit.calibration.small_operators import random_factors
 from tests.unit.cost.graphs import make_target
@@ -191,7 +192,7 @@ HARMS = {
     ),
     **{
         f"no {setting} tracks": _words(lambda words, name=setting: words["tracks"].pop(name))
-        for setting in TRACKED
+        for setting in CASES
     },
     "keys of other lengths": _words(
         lambda words: words["keys"].update(device=["a"])  # type: ignore[attr-defined]

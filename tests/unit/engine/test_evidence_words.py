@@ -54,9 +54,9 @@ def test_no_id_of_the_corpus_and_no_wrong_plural_is_left(
 
 
 def test_a_record_says_what_it_is_of(estimate: Estimate, catalogue: Catalogue) -> None:
-    class_of = {"hailo-8": "kind", "gtx1660-super": "class", "mi300x": "runtime"}
+    class_of = {"hailo-8": "kind", "gtx1660-super": "precision", "mi300x": "runtime"}
     ends = {
-        "class": "of this kind:",
+        "precision": "of this kind in this precision:",
         "runtime": "under this runtime:",
         "kind": "under any runtime:",
     }

@@ -324,8 +324,12 @@ def test_cases_with_measured_networks_have_records_of_their_own() -> None:
     estimate = train_estimate(corpus)
 
     assert set(estimate.tracks) == set(CASES)
-    records = {case: tracks["nvidia x pytorch"] for case, tracks in estimate.tracks.items()}
-    assert all(record.silicon == 9 for case, record in records.items() if case != "near")
+    records = {
+        case: tracks["nvidia x pytorch"]
+        for case, tracks in estimate.tracks.items()
+        if case != "near"
+    }
+    assert all(record.silicon == 9 for record in records.values())
     for cases in (MEASURED, PROBED):
         spreads = [records[case].spread for case in ("unseen", *cases)]
         assert spreads == sorted(spreads, reverse=True)

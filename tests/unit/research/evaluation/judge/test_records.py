@@ -99,9 +99,10 @@ def test_a_precision_of_four_chips_has_a_record_of_its_own(silicon: int, own: se
 def test_an_interval_that_holds_on_all_chips_but_one_says_so() -> None:
     """Widths come from the other chips: nine miss by a tenth, one by 3, in both its networks."""
     corpus = corpus_of(10)
+    usual = np.exp(0.094996)  # 0.95 deviations, a little less than the width that is written
     wild = corpus.silicon_of(np.arange(len(corpus.target))) == 9
 
-    tracks = records_of(corpus, answers_off_by(corpus, np.where(wild, 3.0, 1.1), 0.1))["unseen"]
+    tracks = records_of(corpus, answers_off_by(corpus, np.where(wild, 3.0, usual), 0.1))["unseen"]
 
     assert tracks["nvidia x pytorch"].covered == pytest.approx(0.9)
 
