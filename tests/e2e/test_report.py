@@ -130,7 +130,7 @@ def test_a_store_that_fails_costs_no_report(ctm: Run, mobilenet: Path, tmp_path:
 
 @needs_poppler
 @pytest.mark.parametrize("paper", ["a4", "letter"])
-def test_few_pages_for_three_models_on_nine_targets_unless_appendices_are_asked_for(
+def test_four_pages_for_three_models_on_nine_targets_unless_appendices_are_asked_for(
     ctm: Run, mobilenet: Path, tmp_path: Path, paper: str
 ) -> None:
     samples = sorted(mobilenet.parent.glob("*.onnx"))

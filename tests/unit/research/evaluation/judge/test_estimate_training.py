@@ -331,9 +331,8 @@ def test_cases_with_measured_networks_have_records_of_their_own() -> None:
     }
     assert all(record.silicon == 9 for record in records.values())
     for cases in (MEASURED, PROBED):
-        spreads = [records[case].spread for case in ("unseen", *cases)]
-        assert spreads == sorted(spreads, reverse=True)
-        assert spreads[-1] < 0.8 * spreads[0]
+        spreads = [records[case].spread for case in cases]
+        assert max(spreads) < 0.8 * records["unseen"].spread
     # A factor on the deviation that the target has in what ships.
     shipped = estimate.predict(networks[0], estimate.of(corpus.targets[:1]))
     assert records["measured 12"].spread == pytest.approx(shipped.deviation[0], rel=0.1)
