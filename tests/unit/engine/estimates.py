@@ -21,8 +21,10 @@ from predictor.cost.physics import TERMS
 from predictor.cost.typical_rates import TypicalRates
 from predictor.engine.checkpoint import ESTIMATE, EngineCard, read_checkpoint
 from predictor.engine.closertome import CloserToMeEngine
-from predictor.engine.estimate import Estimate, Track
+from predictor.engine.estimate import Estimate
 from predictor.engine.estimate_file import write_estimate
+from predictor.engine.track import CHIP, UNSEEN, Track
+from predictor.engine import track
 from predictor.graph.ingest import ingest
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.research.training.files import write_card
@@ -63,10 +65,10 @@ def small_estimate(evidence: Evidence | None = None) -> Estimate:
         no_factors(),
         evidence or Evidence.nothing(SCALES),
         {
-            "unseen": {"all": ALL, "gpu x tensorrt": CLASS},
-            "near": {"all": NEAR},
-            "measured": {"all": MEASURED},
-            "probed": {"all": PROBED},
+            UNSEEN: {"all": ALL, "gpu x tensorrt": CLASS},
+            CHIP: {"all": NEAR},
+            **{case: {"all": MEASURED} for case in track.MEASURED},
+            **{case: {"all": PROBED} for case in track.PROBED},
         },
     )
 

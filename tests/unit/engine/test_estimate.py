@@ -403,8 +403,8 @@ def test_a_group_without_a_record_of_its_own_has_that_of_a_coarser_one() -> None
 
     assert [(level, track.silicon) for level, track in tracks] == [("class", 12), ("all", 40)]
     assert estimate.track(TARGET, "near") == ("all", NEAR)
-    assert estimate.track(TARGET, "measured") == ("all", MEASURED)
-    assert estimate.track(TARGET, "probed") == ("all", PROBED)
+    assert estimate.track(TARGET, "measured 3") == ("all", MEASURED)
+    assert estimate.track(TARGET, "probed 12") == ("all", PROBED)
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def test_figures_and_page_are_written_side_by_side(
 
     document = json.loads(output.read_text(encoding="utf-8"))
     assert document == json.loads(capsys.readouterr().out)
-    assert document["schema"] == "ctm-track-record/1"
+    assert document["schema"] == "ctm-track-record/2"
     page = output.with_suffix(".md").read_text(encoding="utf-8")
     assert document["settings"]["unseen"][0]["group"] in page
     assert str(tmp_path) not in page + json.dumps(document)

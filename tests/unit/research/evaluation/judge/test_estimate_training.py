@@ -120,7 +120,7 @@ def estimated(estimate: Estimate, asked: Sequence[Target]) -> np.ndarray:
 def test_a_factor_is_a_quantile_in_which_each_silicon_counts_the_same(
     apart: Sequence[float], silicon: Sequence[int], share: float, expected: float
 ) -> None:
-    factor = training._factor(np.array(apart, np.float64), np.array(silicon), share)
+    factor = records._factor(np.array(apart, np.float64), np.array(silicon), share)
 
     assert factor == pytest.approx(expected)
 
