@@ -14,7 +14,7 @@ from predictor.core.errors import InputError
 from predictor.core.instruction_sets import INSTRUCTION_SETS
 from predictor.core.metrics import METRIC_BY_NAME, Family, Metric
 from predictor.core.records import Precision
-from predictor.core.runtimes import RUNTIMES, usual_name
+from predictor.core.runtimes import RUNTIMES
 from predictor.core.text import printable, shortened
 from predictor.core.units import significant
 from predictor.devices.strict_json import kind_of
@@ -162,8 +162,8 @@ def check_family(value: object, place: Place) -> Family:
 
 
 def check_runtime(value: object, place: Place) -> str:
-    """Check the field ``runtime`` of the object at ``place``; return the name to deploy it by."""
-    return usual_name(_one_of(value, place, "runtime", RUNTIMES))
+    """Check the field ``runtime`` of the object at ``place``."""
+    return _one_of(value, place, "runtime", RUNTIMES)
 
 
 def check_precision(value: object, place: Place) -> Precision:

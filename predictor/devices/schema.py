@@ -25,7 +25,7 @@ from predictor.core.records import (
     OperatingPoint,
     Precision,
 )
-from predictor.core.runtimes import RUNTIMES, usual_name
+from predictor.core.runtimes import RUNTIMES
 from predictor.core.text import shortened
 from predictor.devices.configurations import NOT_STATED, implied_configurations
 from predictor.devices.consistency import consistency_warnings
@@ -288,7 +288,7 @@ def _configuration(value: object, parent: Place, index: int) -> Configuration:
 
 
 USUAL_CONFIGURATIONS = {
-    (runtime, precision.value): Configuration(usual_name(runtime), precision)
+    (runtime, precision.value): Configuration(runtime, precision)
     for runtime in RUNTIMES
     for precision in Precision
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -310,3 +311,12 @@ def test_a_device_that_states_nothing_has_the_default_of_its_kind(
     device: Device, usual: str
 ) -> None:
     assert implied_configurations(device)[0] == runs(usual)[0]
+
+
+def test_the_page_shows_the_table() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "defaults.md").read_text(encoding="utf-8")
+
+    for row in DEPLOYMENTS.values():
+        runtimes = ", ".join(f"`{name}`" for name in row.runtimes) or "-"
+        cells = (row.title, runtimes, row.precision or "-", row.threads or "-", row.reason)
+        assert f"| {' | '.join(cells)} |" in page
