@@ -5,7 +5,6 @@ from make_schema import FILE, device_json_schema, json_schema_text
 
 from predictor.core.errors import InputError
 from predictor.core.metrics import METRICS
-from predictor.core.runtimes import usual_name
 from predictor.devices.catalogue import devices_dir
 from predictor.devices.schema import FIELDS, device_from_object
 
@@ -50,4 +49,4 @@ def test_its_choices_are_those_of_the_validation():
         for choice in rules[name]["enum"]:
             content = {**EXAMPLE, "configurations": [{name: choice}]}
             (configuration,) = device_from_object(content, "x").device.configurations
-            assert getattr(configuration, name) == usual_name(choice)
+            assert getattr(configuration, name) == choice
