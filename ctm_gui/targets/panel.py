@@ -54,7 +54,6 @@ class TargetsPanel(QWidget):
         search = hbox((self.search_box, 1), self.checked_only)
         parts = (self._build_header(), search, (self._tree, 1), self._nothing)
         vbox(*parts, of=self, margins=8, spacing=6)
-        self.setFocusProxy(self.search_box)  # keys from pane to pane come in there
         selection.devices_changed.connect(self._on_devices)
         selection.changed.connect(self._show_counts)
         selection.badges_changed.connect(self._show_badges)

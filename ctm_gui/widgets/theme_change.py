@@ -7,10 +7,10 @@ processor time for 1 500 widgets, of which about 100 are in sight.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
-from PySide6.QtCore import QObject, Qt
+from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtWidgets import QApplication, QWidget
 from shiboken6 import isValid
 
@@ -18,15 +18,15 @@ from ctm_gui.tasks.turns import in_turns
 from ctm_gui.widgets.theme import THEME_PROPERTY, Theme, palette_of, style_sheet
 
 _TURN_WIDGETS: Final = 64  # 3 to 6 ms
-_OWNER_NAME: Final = "theme change"
+_LATER_NAME: Final = "theme change"
 
 
 def apply_theme(app: QApplication, theme: Theme) -> None:
     """Draw the whole application in ``theme``; views with their own painting are told apart.
 
     Args:
-        app: its visible widgets have the theme on return, hidden ones some turns of the event loop
-            later, and those that are made from now on by themselves.
+        app: its visible widgets have the theme on return, hidden ones once they are shown or some
+            turns of the event loop later, and those that are made from now on by themselves.
         theme: the colours.
     """
     app.setPalette(palette_of(theme))
@@ -36,25 +36,55 @@ def apply_theme(app: QApplication, theme: Theme) -> None:
     if not app.styleSheet():
         app.setStyleSheet(style_sheet())
         return
-    former = app.findChild(QObject, _OWNER_NAME, Qt.FindChildOption.FindDirectChildrenOnly)
+    former = app.findChild(QObject, _LATER_NAME, Qt.FindChildOption.FindDirectChildrenOnly)
     if former is not None:
         former.deleteLater()
     widgets = app.allWidgets()
-    _polish_again(each for each in widgets if each.isVisible())
-    owner = QObject(app)
-    owner.setObjectName(_OWNER_NAME)
-    in_turns(_polishing([each for each in widgets if not each.isVisible()]), owner)
-
-
-def _polishing(widgets: list[QWidget]) -> Iterator[None]:
-    """Polish the widgets that are still there, some of them from one ``yield`` to the next."""
-    for first in range(0, len(widgets), _TURN_WIDGETS):
-        yield
-        some = widgets[first : first + _TURN_WIDGETS]
-        _polish_again(each for each in some if isValid(each))
-
-
-def _polish_again(widgets: Iterable[QWidget]) -> None:
     for widget in widgets:
-        # Forgets what the style sheet made of the former palette.
-        widget.style().polish(widget)
+        if widget.isVisible():
+            _polish_again(widget)
+    _Later(app, [each for each in widgets if not each.isVisible()])
+
+
+class _Later(QObject):
+    """Polishes hidden widgets in turns of the event loop, what is shown before its turn at once.
+
+    Args:
+        app: owner.
+        widgets: those to polish; they may be deleted before.
+    """
+
+    def __init__(self, app: QApplication, widgets: list[QWidget]) -> None:
+        super().__init__(app)
+        self._app = app
+        self.setObjectName(_LATER_NAME)
+        self._left = dict.fromkeys(widgets)  # in order, and found at once
+        app.installEventFilter(self)
+        in_turns(self._polishing(), self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Polish what is shown."""
+        if event.type() is QEvent.Type.Show and isinstance(watched, QWidget):
+            self._polish(watched)
+        return False
+
+    def _polishing(self) -> Iterator[None]:
+        while self._left:
+            yield
+            # Polishing sends each widget several events, of which none shows it.
+            self._app.removeEventFilter(self)
+            for widget in list(self._left)[:_TURN_WIDGETS]:
+                self._polish(widget)
+            self._app.installEventFilter(self)
+        self.deleteLater()
+
+    def _polish(self, widget: QWidget) -> None:
+        if widget in self._left:
+            del self._left[widget]
+            if isValid(widget):
+                _polish_again(widget)
+
+
+def _polish_again(widget: QWidget) -> None:
+    # Forgets what the style sheet made of the former palette.
+    widget.style().polish(widget)

@@ -6,7 +6,7 @@ them one a turn of the event loop, or all at once where somebody asks for one be
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 
 from PySide6.QtCore import QObject, Qt, Signal
@@ -45,6 +45,7 @@ from ctm_gui.window.actions import (
     CLOCKS_TAB,
     COMPARE_TAB,
     DEVICES_TAB,
+    GRAPH_TAB,
     LANGUAGE_TAB,
     OPERATORS_TAB,
     TIMELINE_TAB,
@@ -102,6 +103,7 @@ class CentralViews(QObject):
         self._settings = settings
         self._tabs, self._first = tabs, first
         self._theme, self._unit = LIGHT, LatencyUnit.MS
+        self._former_theme: list[View | GraphView] = []  # views that still have it
         self.is_built = False
         self.explanation = ExplanationPresenter(workspace.predictor, self)
         # One generator for both ways: finish goes on at the step that build has reached.
@@ -139,19 +141,23 @@ class CentralViews(QObject):
         if self.is_built:
             # The graph may be in sight while its tab is not.
             graph_tab, graph = self.graph_tab, self.graph_view
-            views = [graph if view is graph_tab else view for view in self.views]
-            for view in views:
+            self._former_theme = [graph if view is graph_tab else view for view in self.views]
+            for view in list(self._former_theme):
                 if view.isVisible():
-                    view.set_theme(theme)
-            hidden = [view for view in views if not view.isVisible()]
-            in_turns(self._drawing(hidden, theme), self)
+                    self._draw(view)
+            in_turns(self._drawing(), self)
 
-    def _drawing(self, views: Sequence[View | GraphView], theme: Theme) -> Iterator[None]:
-        for view in views:
+    def _drawing(self) -> Iterator[None]:
+        while self._former_theme:
             yield
-            if theme is not self._theme:
-                return
-            view.set_theme(theme)
+            for view in self._former_theme[:1]:
+                self._draw(view)
+
+    def _draw(self, view: View | GraphView) -> None:
+        """Draw a view in the present theme, once a change."""
+        if view in self._former_theme:
+            self._former_theme.remove(view)
+            view.set_theme(self._theme)
 
     def set_unit(self, unit: LatencyUnit) -> None:
         """Show latencies in ``unit``."""
@@ -336,6 +342,7 @@ class CentralViews(QObject):
 
     def _look_at_tab(self, *_: object) -> None:
         tab = self._tabs.currentIndex()
+        self._draw(self.graph_view if tab == GRAPH_TAB else self.views[tab])
         self.clocks.set_active(active=tab == CLOCKS_TAB)
         self.workspace.language.set_active(active=tab == LANGUAGE_TAB)
 

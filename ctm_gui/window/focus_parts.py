@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication, QKeySequence
 from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QLabel, QLineEdit, QWidget
 
 
-def go_to_part(parts: Sequence[QWidget], step: int) -> None:
+def go_to_part(parts: Sequence[QWidget], step: int, entries: Mapping[QWidget, QWidget]) -> None:
     """Put the focus into the part that is ``step`` places after the one that has it.
 
     Args:
         parts: of the window, in reading order; those that are hidden are passed over.
         step: 1 for the next part, -1 for the one before.
+        entries: where a part is entered that has not had the focus, or had it on a button, which
+            Space would press; of the other parts the first widget that Tab can reach.
     """
     shown = [part for part in parts if part.isVisible()]
     focused = parts[0].window().focusWidget()
@@ -22,20 +24,18 @@ def go_to_part(parts: Sequence[QWidget], step: int) -> None:
     order = range(1, len(shown) + 1)
     start = (-1 if step > 0 else 0) if here is None else here
     for distance in order:
-        target = first_focusable(shown[(start + step * distance) % len(shown)])
+        part = shown[(start + step * distance) % len(shown)]
+        target = entries.get(part)
+        if target is None or _was_left(part):
+            target = first_focusable(part)
         if target is not None:
             target.setFocus(Qt.FocusReason.ShortcutFocusReason)
             return
 
 
 def first_focusable(part: QWidget) -> QWidget | None:
-    """Return the first widget of a part that Tab can reach; a view that was left is remembered.
-
-    A part that names its entry by a focus proxy is never entered at a button: Space would press it.
-    """
-    last, entry = part.focusWidget(), part.focusProxy()
-    if entry is not None and (last is None or isinstance(last, QAbstractButton)):
-        return entry
+    """Return the first widget of a part that Tab can reach; a view that was left is remembered."""
+    last = part.focusWidget()
     if last is not None and last.isVisible() and last.isEnabled():
         return last
     widget: QWidget | None = part
@@ -43,6 +43,11 @@ def first_focusable(part: QWidget) -> QWidget | None:
         following = widget.nextInFocusChain()
         widget = following if following is not part and _holds(part, following) else None
     return widget
+
+
+def _was_left(part: QWidget) -> bool:
+    last = part.focusWidget()
+    return last is not None and not isinstance(last, QAbstractButton)
 
 
 def copy_from(focused: QWidget | None) -> None:

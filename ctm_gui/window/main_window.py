@@ -211,7 +211,9 @@ class MainWindow(QMainWindow):
     def go_to_part(self, step: int) -> None:
         """Put the focus into the next part of the window, or the one before."""
         parts = (self.what_if_bar, self.models_panel, self.targets_panel, self.tabs)
-        go_to_part((*parts, self.message_list), step)
+        # The first button of the targets ticks all of them.
+        entries: dict[QWidget, QWidget] = {self.targets_panel: self.targets_panel.search_box}
+        go_to_part((*parts, self.message_list), step, entries)
 
     def write_report(self) -> None:
         """Ask for the report of the comparison."""

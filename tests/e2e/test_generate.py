@@ -83,7 +83,8 @@ def test_the_text_names_devices_the_fastest_first(ctm: Run, config: Path):
 
 
 def test_what_holds_the_model_comes_first_and_the_others_say_why_not(ctm: Run, tmp_path: Path):
-    # 16 GiB of weights: the faster card is the smaller one.
+    # Over 14 GiB of weights: the small card would be faster than the board that holds them, and of
+    # the processor's board the memory is not known.
     path = tmp_path / "wide" / "config.json"
     path.parent.mkdir()
     path.write_text(json.dumps(LLAMA), encoding="utf-8")
@@ -94,18 +95,21 @@ def test_what_holds_the_model_comes_first_and_the_others_say_why_not(ctm: Run, t
 
     assert [each["device"] for each in results] == list(DEVICES), "the document keeps the order"
     names = {each.id: each.name for each in load_catalogue().devices}
-    rates = {each["device"]: (not each["fits"], -each["decode_tokens_per_s"]) for each in results}
-    assert len({fits for fits, _ in rates.values()}) == 2
+    ranks = {True: 0, None: 1, False: 2}
+    rates = {
+        each["device"]: (ranks[each["fits"]], -each["decode_tokens_per_s"]) for each in results
+    }
+    assert {rank for rank, _ in rates.values()} == set(ranks.values())
     order = sorted(rates, key=lambda device: rates[device])
     assert order != sorted(rates, key=lambda device: rates[device][1]), "not by speed alone"
     table = done.stdout.split("\n\n")[1].splitlines()[1:]
     assert [row.split("  ")[0] for row in table] == [names[device] for device in order]
     for each in results:
         reason = f"{names[each['device']]} does not hold it: it needs "
-        assert (reason in done.stdout) == (not each["fits"])
+        assert (reason in done.stdout) == (each["fits"] is False)
 
 
-DEVICES = ("rtx3060", "rtx4090", "rpi5", "rtx3090")
+DEVICES = ("rtx3060", "rtx4090", "rpi5", "jetson-agx-orin-gpu")
 
 
 @pytest.mark.parametrize(("least", "code"), [("10", 0), ("1000", 1)])

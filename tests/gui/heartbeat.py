@@ -1,8 +1,8 @@
 """How long the window's thread computes without a break, in processor time of a usual core.
 
 Other work on the machine lengthens a turn of the event loop on the clock of the wall. Processor
-time leaves out what others ran, but not that a core which is shared, with cold caches, computes
-slowly: a small piece of reference work says how slowly, before and after what is measured.
+time leaves out what others ran, but not that a core is slow, or is shared and has cold caches: a
+small piece of reference work says how slow, before and after what is measured.
 """
 
 from __future__ import annotations
@@ -10,9 +10,8 @@ from __future__ import annotations
 import os
 import time
 from itertools import pairwise
-from pathlib import Path
 from statistics import median
-from typing import Final, NamedTuple
+from typing import Final
 
 import psutil
 from PySide6.QtCore import QObject, Qt, QTimer
@@ -23,22 +22,21 @@ LIMIT_MS: Final = 50.0
 # that is quick enough ends them.
 ATTEMPTS: Final = 3
 
-# Of reference work on a core that has nothing else to do: there ``import onnx, numpy`` takes 0.13 s
-# to 0.15 s of processor time.
+# Of reference work on a usual core: one where ``import onnx, numpy`` takes 0.15 s. That of
+# docs/results/command_speed.md is a little faster.
 REFERENCE_MS: Final = 3.0
 _REPETITIONS: Final = 5
-_SCHEDULED: Final = Path("/proc/thread-self/schedstat")
 
 
 def reference_work() -> None:
-    """Compute for REFERENCE_MS on a core that has nothing else to do."""
+    """Compute for REFERENCE_MS on a usual core."""
     texts: dict[int, str] = {}
     for number in range(20_000):
         texts[number % 997] = str(number)
 
 
 def slowness() -> float:
-    """Return the time of reference work now, over that on a core with nothing else to do; >= 1."""
+    """Return the time of reference work now over that on a usual core, at least 1."""
     times_ms = []
     for _ in range(_REPETITIONS):
         begin_s = time.thread_time()
@@ -47,56 +45,21 @@ def slowness() -> float:
     return max(median(times_ms) / REFERENCE_MS, 1.0)
 
 
-class Beat(NamedTuple):
-    """Times of the window's thread so far, in ms.
+def longest_turn_ms(beats_ms: list[float]) -> float:
+    """Return the most that was computed between two beats.
 
-    Attributes:
-        computed_ms: processor time of the thread.
-        blocked_ms: it slept, or waited for a lock: neither computed nor waited for a processor.
-            Linux counts the latter; 0 elsewhere.
-        others_ms: processor time of the process's other threads.
+    Args:
+        beats_ms: processor time of the window's thread at each beat.
     """
-
-    computed_ms: float
-    blocked_ms: float = 0.0
-    others_ms: float = 0.0
-
-
-def beat_now() -> Beat:
-    """Return the times of the present thread and process."""
-    computed_ms = time.thread_time() * 1e3
-    others_ms = time.process_time() * 1e3 - computed_ms
-    if not _SCHEDULED.exists():
-        return Beat(computed_ms, 0.0, others_ms)
-    waited_ms = int(_SCHEDULED.read_bytes().split()[1]) / 1e6
-    return Beat(computed_ms, time.perf_counter() * 1e3 - computed_ms - waited_ms, others_ms)
-
-
-def longest_stall_ms(beats: list[Beat]) -> float:
-    """Return the longest time that the program itself had the window's thread busy in one go.
-
-    That is what the thread computed, and what it waited while other threads of the program
-    computed: one of them may have kept the interpreter.
-    """
-    return max(
-        (
-            after.computed_ms
-            - before.computed_ms
-            + max(
-                min(after.blocked_ms - before.blocked_ms, after.others_ms - before.others_ms), 0.0
-            )
-            for before, after in pairwise(beats)
-        ),
-        default=0.0,
-    )
+    return max((after - before for before, after in pairwise(beats_ms)), default=0.0)
 
 
 class Heartbeat(QObject):
-    """Notes the beats of a precise timer on the window's thread."""
+    """Notes the processor time of the window's thread at the beats of a precise timer on it."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._beats: list[Beat] = []
+        self._beats_ms: list[float] = []
         self._slowness = 1.0
         self._program_s = 0.0
         self._timer = QTimer(self, interval=BEAT_MS)
@@ -107,21 +70,21 @@ class Heartbeat(QObject):
         """Begin anew."""
         self._slowness = slowness()
         self._program_s = _program_s()
-        self._beats = [beat_now()]
+        self._beats_ms = [_computed_ms()]
         self._timer.start()
 
     def stop(self) -> float:
-        """Return the longest stall since the start, in ms of a core with nothing else to do."""
+        """Return the longest stall since the start, in ms of a usual core."""
         self._beat()
         self._timer.stop()
         self._program_s = _program_s() - self._program_s
         self._slowness = max(self._slowness, slowness())
-        return longest_stall_ms(self._beats) / self._slowness
+        return longest_turn_ms(self._beats_ms) / self._slowness
 
     @property
     def computed_ms(self) -> float:
         """What the thread computed from the start to the stop, in the same ms."""
-        return (self._beats[-1].computed_ms - self._beats[0].computed_ms) / self._slowness
+        return (self._beats_ms[-1] - self._beats_ms[0]) / self._slowness
 
     @property
     def program_s(self) -> float:
@@ -129,7 +92,11 @@ class Heartbeat(QObject):
         return self._program_s / self._slowness
 
     def _beat(self) -> None:
-        self._beats.append(beat_now())
+        self._beats_ms.append(_computed_ms())
+
+
+def _computed_ms() -> float:
+    return time.thread_time() * 1e3
 
 
 def _program_s() -> float:

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from threading import Thread
 
 import numpy as np
 import pytest
@@ -46,9 +45,8 @@ from tests.gui.heartbeat import (
     ATTEMPTS,
     LIMIT_MS,
     REFERENCE_MS,
-    Beat,
     Heartbeat,
-    longest_stall_ms,
+    longest_turn_ms,
     reference_work,
 )
 from tests.gui.operators.test_view import make_table
@@ -64,19 +62,13 @@ def application(make_application: Callable[..., Application]) -> Application:
     return application
 
 
-def test_a_stall_is_what_the_thread_computed_and_what_the_interpreter_was_kept() -> None:
-    begin = Beat(100, 1000, 50)
-    assert longest_stall_ms([begin]) == 0.0
-    assert longest_stall_ms([begin, Beat(130, 1000, 50), Beat(190, 1001, 50)]) == 60.0
-    # Blocked for 40 ms: others computed for all of them, for 10, for none.
-    assert longest_stall_ms([begin, Beat(120, 1040, 95)]) == 60.0
-    assert longest_stall_ms([begin, Beat(120, 1040, 60)]) == 30.0
-    assert longest_stall_ms([begin, Beat(120, 1040, 50)]) == 20.0
-    assert longest_stall_ms([begin, Beat(120, 999.9, 60)]) == 20.0, "clocks differ a little"
+def test_a_stall_is_what_the_thread_computed_between_two_beats() -> None:
+    assert longest_turn_ms([100.0]) == 0.0
+    assert longest_turn_ms([100.0, 130.0, 190.0, 191.0]) == 60.0
 
 
 def compute(milliseconds: float) -> None:
-    """Keep the present thread busy for about this long on a core with nothing else to do."""
+    """Keep the present thread busy for as long as this takes on a usual core."""
     for _ in range(round(milliseconds / REFERENCE_MS)):
         reference_work()
 
@@ -89,17 +81,6 @@ def test_the_heartbeat_sees_a_busy_thread(qtbot: QtBot) -> None:
     QTimer.singleShot(20, lambda: computed.append(compute(81)))
     qtbot.waitUntil(lambda: len(computed) == 1)
     assert heart.stop() >= LIMIT_MS
-
-
-@pytest.mark.timing
-def test_the_heartbeat_sees_a_worker_that_keeps_the_interpreter(qtbot: QtBot) -> None:
-    heart = Heartbeat()
-    heart.start()
-    worker = Thread(target=sum, args=(range(40_000_000),))  # one call, and nothing else runs
-    worker.start()
-    qtbot.waitUntil(lambda: not worker.is_alive())
-    stall_ms = heart.stop()
-    assert stall_ms >= LIMIT_MS or not sys.platform.startswith("linux")
 
 
 @pytest.mark.timing

@@ -153,6 +153,17 @@ def test_what_is_in_sight_changes_at_once(
     assert np.array_equal(picture(tabs), expected)
 
 
+@THEMES
+def test_a_page_that_is_shown_before_its_turn_has_the_theme(
+    qapp: QApplication, tabs: QTabWidget, theme: Theme
+) -> None:
+    started_in(qapp, theme)
+    expected = pictures(tabs)
+    started_in(qapp, OTHER[theme.name])
+    apply_theme(qapp, theme)
+    assert same(pictures(tabs), expected)
+
+
 def test_a_second_change_in_the_middle_of_the_first_wins(
     qtbot: QtBot, qapp: QApplication, tabs: QTabWidget
 ) -> None:

@@ -11,7 +11,8 @@ from pytestqt.qtbot import QtBot
 
 from ctm_gui import settings as table
 from ctm_gui.settings import Settings
-from ctm_gui.window.actions import ACTIONS, COMPARE_TAB, OPERATORS_TAB
+from ctm_gui.widgets.theme import DARK, LIGHT
+from ctm_gui.window.actions import ACTIONS, COMPARE_TAB, GRAPH_TAB, OPERATORS_TAB
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.message_list import MessageList
 from ctm_gui.window.messages import MessageLog
@@ -378,3 +379,12 @@ def test_no_two_actions_share_their_keys(window: MainWindow) -> None:
     assert len({spec.id for spec in ACTIONS}) == len(ACTIONS)
     in_menus = {a for menu in window.menuBar().actions() for a in menu.menu().actions()}
     assert set(window.actions_by_id.values()) <= in_menus
+
+
+def test_a_view_that_is_shown_right_after_a_change_has_the_theme(window: MainWindow) -> None:
+    canvas = window.central.graph_view.canvas
+    for theme in (DARK, LIGHT, DARK):
+        window.show_tab(COMPARE_TAB)
+        window.set_theme(theme)
+        window.show_tab(GRAPH_TAB)
+        assert canvas.backgroundBrush().color().name() == theme.surface
