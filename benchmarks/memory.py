@@ -130,7 +130,7 @@ def _peak_mb(arguments: list[str]) -> float:
         # 1 is the answer that the budget is missed.
         if process.returncode not in {0, 1} or not json.load(answer):
             raise SystemExit(f"{' '.join(command)} ended with {process.returncode}")
-    return usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024) / _MB
+    return float(usage.ru_maxrss) * (1 if sys.platform == "darwin" else 1024) / _MB
 
 
 def resident_mib() -> float:

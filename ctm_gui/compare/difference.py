@@ -23,6 +23,7 @@ from ctm_gui.widgets.grid import Grid, number_column, search_mask, search_texts,
 from predictor.core.records import Prediction, Target
 from predictor.core.units import LatencyUnit
 from predictor.core.wording import NOTHING, change_text, shape_text, shown, signed
+from predictor.services.models.operator_facts import OperatorFacts
 from predictor.services.prediction.operator_difference import (
     Change,
     OperatorDifference,
@@ -30,7 +31,7 @@ from predictor.services.prediction.operator_difference import (
     operator_difference,
     times_moved_on,
 )
-from predictor.services.prediction.predict import KnownTargets, OperatorFacts
+from predictor.services.prediction.predict import KnownTargets
 
 _PART_S = 0.2  # how long a part of the targets may take before what is there is shown
 NOTHING_YET = "Open two models to see which of their operators differ."

@@ -66,7 +66,7 @@ def _of_starts(targets: Sequence[Target], plain: float, other: float) -> Floats:
     """Return one number for the starts of a plan on one thread, and another for all else."""
     numbers = np.full((len(targets), len(KINDS), len(TERMS)), other)
     numbers[have_plain_starts(targets), :, TERMS.index("launch")] = plain
-    return numbers.reshape(len(targets), -1)
+    return numbers.reshape(len(targets), len(KINDS) * len(TERMS))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 
 _MANY_OBJECTS = 200_000  # made and not yet gone; of a long run the collector looks after them
 
@@ -18,9 +19,12 @@ def main() -> int:
         # Nearly all that a command makes stays until its end: to look for what does not takes as
         # long as a twentieth of the command.
         gc.set_threshold(_MANY_OBJECTS)
-        from predictor.cli import program
+        from predictor.cli.ahead import reader_ahead
 
-        code = program.main()
+        with reader_ahead(sys.argv[1:]):
+            from predictor.cli import program
+
+            code = program.main()
         ignore_interrupts()
     except KeyboardInterrupt:
         from predictor.cli.console import Console

@@ -11,7 +11,7 @@ from predictor.core.text import printable, shortened
 from predictor.core.units import format_bytes, format_count
 from predictor.core.wording import shape_text
 from predictor.services.models.inspection import Model, totals
-from predictor.services.prediction.predict import operator_facts
+from predictor.services.models.operator_facts import operator_facts
 
 # A name from a file may be megabytes long; a table cell shows its two ends.
 NAME_COLUMNS = 48

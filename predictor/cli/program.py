@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import traceback
 
 from predictor import __version__
+from predictor.cli.console import Console
+from predictor.cli.parser import EPILOG, Parser, add_commands, everywhere
 from predictor.core.errors import CtmError, HostError
+from predictor.core.left_over import remove_noted
 from predictor.core.libraries import settle_libraries
-
-if TYPE_CHECKING:
-    import argparse
-
-# The reader of models is started before anything else is imported.
-# ruff: noqa: PLC0415
 
 # Module and line of the help, in the order of the help.
 _COMMANDS = {
@@ -33,8 +30,6 @@ _COMMANDS = {
     "train": ("train", "train the learned engine on published measurements"),
     "probe": ("probe", "measure reference networks on a device"),
 }
-_READING = frozenset({"predict", "explain", "compare", "choose", "report", "inspect"})
-_OTHERWISE = frozenset({"-h", "--help", "--rows"})  # no model is read, or by other processes
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -52,37 +47,13 @@ def main(arguments: list[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else arguments
     # A frozen program has no Python to start children with: it starts itself instead.
     if getattr(sys, "frozen", False):
-        from predictor.services.frozen import serve_if_child
+        from predictor.services.frozen import serve_if_child  # noqa: PLC0415
 
         served = serve_if_child(given)
         if served is not None:
             return served
     # Before a command's module imports numpy or onnxruntime, which read it once.
     settle_libraries()
-    from predictor.services.models.reader import end_ahead, start_ahead
-
-    try:
-        if _reads_models(given):
-            start_ahead()
-        return _run(given)
-    finally:
-        end_ahead()
-
-
-def _reads_models(arguments: Sequence[str]) -> bool:
-    """Return whether a command line is surely one that reads a model file."""
-    return (
-        bool(_READING.intersection(arguments[:1]))
-        and any(argument.endswith(".onnx") for argument in arguments)
-        and _OTHERWISE.isdisjoint(arguments)
-    )
-
-
-def _run(given: list[str]) -> int:
-    """Run one command and return its exit code."""
-    from predictor.cli.console import Console
-    from predictor.core.left_over import remove_noted
-
     console = Console()
     try:
         options = parse(given)
@@ -111,10 +82,6 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     Raises:
         InputError: an option is unknown or its value is wrong.
     """
-    import argparse
-
-    from predictor.cli.parser import EPILOG, Parser, add_commands, everywhere
-
     parser = Parser(
         prog="ctm",
         parents=[everywhere()],
@@ -131,8 +98,6 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 def _defect(error: Exception) -> str:
     """Return the message of an error of ours: its traceback for those who asked for it."""
     if os.environ.get("CTM_DEBUG") == "1":
-        import traceback
-
         return "".join(traceback.format_exception(error))
     return (
         f"ctm: a defect of CloserToMe: {type(error).__name__}; run the command again with "

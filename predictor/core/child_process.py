@@ -16,6 +16,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import IO, Any
 
+from predictor.core.child_start import started
 from predictor.core.errors import HostError, error_from_dict
 from predictor.core.progress import CancelToken
 from predictor.core.text import shortened
@@ -28,8 +29,6 @@ _LONGEST_LINE_BYTES = 2**28
 _POLL_S = 0.05  # how late a cancel is noticed
 _END_S = 5.0  # how long a child that has closed its output may take to end
 
-_ROOT = Path(__file__).resolve().parents[2]
-
 
 class ChildProcess:
     """One running child and the two threads that read its pipes.
@@ -39,6 +38,7 @@ class ChildProcess:
         subject: its name in errors.
         remedy: the user's next step where it fails.
         apart: it is no module of ours: it keeps the folder and the environment of this process.
+        process: that was started by this command line already.
 
     Attributes:
         answers: each answer ``{"id", "kind", "payload"}``, and None when the child has ended.
@@ -55,6 +55,7 @@ class ChildProcess:
         remedy: str = "try again",
         *,
         apart: bool = False,
+        process: subprocess.Popen[bytes] | None = None,
     ) -> None:
         self.subject, self.remedy = subject, remedy
         self.answers: SimpleQueue[dict[str, Any] | None] = SimpleQueue()
@@ -62,15 +63,7 @@ class ChildProcess:
         self._last_words = ""
         self._sending = threading.Lock()
         try:
-            self._process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                cwd=None if apart else _ROOT,
-                env=None if apart else _environment(),
-                **_apart_from_terminal(),
-            )
+            self._process = started(command, apart=apart) if process is None else process
         except OSError as error:
             raise HostError(
                 subject,
@@ -234,23 +227,3 @@ def parse_answer(line: bytes) -> dict[str, Any] | None:
     if not isinstance(answer.get("id"), int) or answer.get("kind") not in _KINDS:
         return None
     return answer if isinstance(answer.get("payload"), dict) else None
-
-
-def _environment() -> dict[str, str]:
-    inherited = os.environ.get("PYTHONPATH")
-    return {
-        **os.environ,
-        "ORT_DISABLE_TELEMETRY": "1",
-        # Threads that ingestion does not use would count against the limit on its address space.
-        "OPENBLAS_NUM_THREADS": "1",
-        "OMP_NUM_THREADS": "1",
-        # A checkout need not be installed, and the child must import the same copy.
-        "PYTHONPATH": os.pathsep.join([str(_ROOT), *([inherited] if inherited else [])]),
-    }
-
-
-def _apart_from_terminal() -> dict[str, Any]:
-    """Keep Ctrl+C, which is for the parent, from the child; open no console window."""
-    if sys.platform == "win32":
-        return {"creationflags": subprocess.CREATE_NO_WINDOW | subprocess.CREATE_NEW_PROCESS_GROUP}
-    return {"start_new_session": True}

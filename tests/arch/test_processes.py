@@ -102,14 +102,12 @@ def test_inspecting_a_model_loads_no_engine() -> None:
 
 
 def test_the_reader_is_started_before_anything_else_is_loaded() -> None:
-    loaded = modules_after(
-        "import predictor.cli.program, predictor.services.models.reader", whole=True
-    )
+    loaded = modules_after("import predictor.cli.ahead", whole=True)
 
-    assert "predictor.core.child_process" in loaded
-    assert loaded.isdisjoint(
-        {"predictor.core.records", "predictor.cli.parser", "argparse", "numpy"}
-    )
+    ours = {name for name in loaded if name.startswith("predictor.") and name.count(".") > 1}
+    models = "predictor.services.models"
+    assert ours == {"predictor.cli.ahead", "predictor.core.child_start", models, f"{models}.reader"}
+    assert loaded.isdisjoint({"typing", "dataclasses", "argparse", "pathlib", "logging"})
 
 
 def test_the_roofline_loads_no_network(tmp_path: Path) -> None:

@@ -71,7 +71,8 @@ class IngestionWorker:
         self._command = list(command) if command else usual
         self._turn = threading.Lock()
         # One that was started ahead has the usual command line.
-        self._child = take_ahead() if self._command == reader_command() else None
+        ahead = take_ahead() if self._command == reader_command() else None
+        self._child = None if ahead is None else ChildProcess(self._command, process=ahead)
         self._closed = False
         self._requests = 0
 

@@ -6,9 +6,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from predictor.core.records import Device
-from predictor.devices.schema import device_to_object, read_device
 from predictor.graph.model import Model
-from predictor.services.prediction.predict import operator_facts
+from predictor.services.models.operator_facts import operator_facts
 
 __all__ = [
     "Model",
@@ -70,6 +69,8 @@ def device_summary(device: Device, *, has_signature: bool) -> dict[str, object]:
 
 def device_document(device: Device) -> dict[str, object]:
     """Return a device as its file holds it; the printed document is a valid device file."""
+    from predictor.devices.schema import device_to_object  # noqa: PLC0415 - models need none of it
+
     return device_to_object(device)
 
 
@@ -79,6 +80,8 @@ def check_device_file(path: str) -> tuple[Device, tuple[str, ...]]:
     Raises:
         InputError: naming the file, the field, its value and its range.
     """
+    from predictor.devices.schema import read_device  # noqa: PLC0415 - as above
+
     entry = read_device(path)
     return entry.device, entry.warnings
 

@@ -7,20 +7,19 @@ model starts it first of all. This module imports next to nothing for the same r
 from __future__ import annotations
 
 import math
+import subprocess
 import sys
-from typing import Final
 
-from predictor.core.child_process import ChildProcess
-from predictor.core.errors import HostError
+from predictor.core.child_start import started
 
-WORKER_FLAG: Final = "--ingestion-worker"
+WORKER_FLAG = "--ingestion-worker"
 """First argument of a frozen program that is to be the worker: see ``serve_if_worker``."""
-MOST_SECONDS: Final = 60.0
+MOST_SECONDS = 60.0
 """That reading one file may take."""
-MOST_BYTES: Final = 4 * 2**30
+MOST_BYTES = 4 * 2**30
 """Of the process, while it reads one."""
 
-_ahead: list[ChildProcess] = []
+_ahead: list[subprocess.Popen[bytes]] = []
 
 
 def reader_command(memory_bytes: int = MOST_BYTES, seconds: float = MOST_SECONDS) -> list[str]:
@@ -35,18 +34,19 @@ def reader_command(memory_bytes: int = MOST_BYTES, seconds: float = MOST_SECONDS
 def start_ahead() -> None:
     """Start the process; :func:`take_ahead` hands it on."""
     try:
-        _ahead.append(ChildProcess(reader_command()))
-    except HostError:
+        _ahead.append(started(reader_command()))
+    except OSError:
         return  # the command that needs it will say so
 
 
-def take_ahead() -> ChildProcess | None:
+def take_ahead() -> subprocess.Popen[bytes] | None:
     """Return the process that was started, to the first who asks; None without one."""
     return _ahead.pop() if _ahead else None
 
 
 def end_ahead() -> None:
     """End the process that was started where nobody took it."""
-    child = take_ahead()
-    if child is not None:
-        child.kill()
+    process = take_ahead()
+    if process is not None:
+        with process:  # closes its pipes and waits for its end
+            process.kill()

@@ -14,11 +14,10 @@ from predictor.graph.matching import match_operators
 from predictor.graph.model import Model
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
 from predictor.graph.operators import DTYPES
+from predictor.services.models.operator_facts import OperatorFacts, operator_facts
 from predictor.services.prediction.predict import (
     KnownTargets,
-    OperatorFacts,
     explain,
-    operator_facts,
 )
 
 Floats = NDArray[np.float64]

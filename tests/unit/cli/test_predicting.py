@@ -31,7 +31,7 @@ def catalogue() -> Catalogue:
 
 
 def chosen(catalogue: Catalogue, options: str) -> list[tuple[str, str, str, int]]:
-    targets = choose_targets(parse(f"predict m.onnx {options}".split()), catalogue)
+    targets = choose_targets(parse(f"predict m.onnx {options}".split()), catalogue, Console())
     return [
         (
             target.device.id,

@@ -14,10 +14,10 @@ import pytest
 from predictor.core.metrics import Family
 from predictor.core.records import Cluster, Device, MeasuredRate, Precision, Target
 from predictor.cost.physics import Rates
-from predictor.cost.roofline import PeakRates
-from predictor.engine import closertome
+from predictor.cost.roofline import PeakRates, RatedTargets
 from predictor.engine.checkpoint import ESTIMATE, checksum, read_checkpoint
 from predictor.engine.closertome import CloserToMeEngine
+from predictor.engine.estimate import Estimate
 from predictor.engine.operator_factors import Contexts
 from predictor.engine.prepared_targets import (
     FEWEST,
@@ -27,6 +27,7 @@ from predictor.engine.prepared_targets import (
     read_prepared,
     write_prepared,
 )
+from predictor.engine.targets import TargetStates
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.prediction.predict import resolve_targets
 from tests.unit.cost.graphs import make_target
@@ -127,7 +128,7 @@ def test_all_shipped_devices_are_not_looked_up(monkeypatch: pytest.MonkeyPatch) 
         raise AssertionError("looked up")
 
     engine = CloserToMeEngine(SHIPPED)
-    for kind in (closertome.RatedTargets, closertome.TargetStates, closertome.Estimate):
+    for kind in (RatedTargets, TargetStates, Estimate):
         monkeypatch.setattr(kind, "of", refuse)
 
     table = engine.predict([samples()["yolov3-tiny-416"]], shipped_targets(), {})

@@ -2,70 +2,81 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections.abc import Iterator
 
 import pytest
 
 from predictor.cli import program
-from predictor.core.child_process import ChildProcess
+from predictor.cli.ahead import reader_ahead, reads_models
+from predictor.core.child_start import started as start
 from predictor.core.resources import resources_dir
 from predictor.services.models import reader
 from predictor.services.models.ingestion import IngestionLimits, IngestionWorker
 
+Child = subprocess.Popen[bytes]
 MODEL = str(resources_dir() / "samples" / "mobilenetv2-1.0-224.onnx")
 
 
 @pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[ChildProcess]]:
+def started(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Child]]:
     """Return the processes that are started ahead, as they are."""
-    children: list[ChildProcess] = []
+    children: list[Child] = []
 
-    def start(command: list[str]) -> ChildProcess:
-        children.append(ChildProcess(command))
+    def noted(command: list[str]) -> Child:
+        children.append(start(command))
         return children[-1]
 
-    monkeypatch.setattr(reader, "ChildProcess", start)
+    monkeypatch.setattr(reader, "started", noted)
     yield children
     reader.end_ahead()
-    assert not any(child.running for child in children)
+    assert not any(map(runs, children))
 
 
-def test_the_first_usual_reader_takes_it(started: list[ChildProcess]) -> None:
+def runs(child: Child) -> bool:
+    return child.poll() is None
+
+
+def test_the_first_usual_reader_takes_it(started: list[Child]) -> None:
     reader.start_ahead()
 
     with IngestionWorker(IngestionLimits(seconds=5.0)) as other, IngestionWorker() as usual:
-        assert other._child is not started[0]
-        assert usual._child is started[0]
+        assert other._child is not None
+        assert other._child._process is not started[0]
+        assert usual._child is not None
+        assert usual._child._process is started[0]
         assert len(usual.ingest(MODEL).graph) == 100
     assert reader.take_ahead() is None
 
 
-def test_one_that_nobody_takes_is_ended(started: list[ChildProcess]) -> None:
+def test_one_that_nobody_takes_is_ended(started: list[Child]) -> None:
     reader.start_ahead()
-    assert started[0].running
+    assert runs(started[0])
 
     reader.end_ahead()
 
-    assert not started[0].running
+    assert not runs(started[0])
 
 
 def test_a_command_on_a_model_starts_one_and_takes_it(
-    started: list[ChildProcess], capsys: pytest.CaptureFixture[str]
+    started: list[Child], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert program.main(["inspect", MODEL]) == 0
+    with reader_ahead(["inspect", MODEL]):
+        assert program.main(["inspect", MODEL]) == 0
 
     assert len(started) == 1
     assert "100 operators" in capsys.readouterr().out
 
 
 def test_a_wrong_command_line_leaves_no_process(
-    started: list[ChildProcess], capsys: pytest.CaptureFixture[str]
+    started: list[Child], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert program.main(["inspect", MODEL, "--wrong"]) == 2
+    with reader_ahead(["inspect", MODEL, "--wrong"]):
+        assert program.main(["inspect", MODEL, "--wrong"]) == 2
 
     assert "--wrong" in capsys.readouterr().err
-    assert [child.running for child in started] == [False]
+    assert list(map(runs, started)) == [False]
 
 
 @pytest.mark.parametrize(
@@ -78,7 +89,7 @@ def test_a_wrong_command_line_leaves_no_process(
     ],
 )
 def test_other_commands_start_none(arguments: list[str]) -> None:
-    assert not program._reads_models(arguments)
+    assert not reads_models(arguments)
 
 
 def test_a_frozen_program_calls_itself(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,8 +22,9 @@ from predictor.core.tensors import TensorInfo
 from predictor.core.verdict import budget_probability
 from predictor.graph.model import Model
 from predictor.graph.operator_graph import OperatorFlag
+from predictor.services.models.operator_facts import operator_facts
 from predictor.services.prediction.engines import ENGINES
-from predictor.services.prediction.predict import explain, operator_facts, predict, resolve_targets
+from predictor.services.prediction.predict import explain, predict, resolve_targets
 from tests.unit.cost.graphs import FUSED, UNKNOWN, VIEW, Op, make_graph, make_target
 
 PHONE = Device(
