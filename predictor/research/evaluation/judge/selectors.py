@@ -249,7 +249,7 @@ measured networks, and the estimate with these predicts the others. A figure is 
 networks of the relative error, then over silicon. {dbsel} is live; it and random are drawn
 {draws} times, and the mean of their errors counts. {operators} is what the product does: it goes
 by the work of operators instead of counts of the graph. Published rows have no times of
-operators, so what profiled probes add is not in here: see [real networks](probe-accuracy.md). On
+operators, so what profiled probes add is not in here: see `benchmarks/probe_accuracy.py`. On
 search spaces there are [more samples](nas-selectors.md).
 
 ## All classes
