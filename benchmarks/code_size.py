@@ -1,0 +1,77 @@
+"""Lines of code of the product by room: without blank lines, comments and docstrings.
+
+    python -m benchmarks.code_size
+
+Research, tests, benchmarks and packaging are no part of the product. ``tests/arch/test_size.py``
+holds the sum to a limit.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import sys
+import tokenize
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks.common import Figure, parse_arguments, report
+
+CHECKOUT = Path(__file__).resolve().parents[1]
+PRODUCT = ("predictor", "ctm_gui")
+LIMIT = 62_500
+_NO_CODE = {
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.NEWLINE,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENDMARKER,
+}
+
+
+def code_lines(source: str) -> int:
+    """Return the number of lines of a Python module that hold code.
+
+    Args:
+        source: text of the module.
+    """
+    lines: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type not in _NO_CODE:
+            lines.update(range(token.start[0], token.end[0] + 1))
+    for node in _docstrings(ast.parse(source)):
+        lines.difference_update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    return len(lines)
+
+
+def _docstrings(tree: ast.AST) -> Iterator[ast.stmt]:
+    """Yield the strings that stand as statements: docstrings, those of attributes too."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Expr(value=ast.Constant(value=str())):
+                yield node
+
+
+def product_lines(checkout: Path = CHECKOUT) -> Counter[str]:
+    """Return the lines of code of the product's rooms, by their folder or file."""
+    rooms: Counter[str] = Counter()
+    for package in PRODUCT:
+        for path in sorted((checkout / package).rglob("*.py")):
+            room = "/".join(path.relative_to(checkout).parts[:2])
+            rooms[room] += code_lines(path.read_text(encoding="utf-8"))
+    return rooms
+
+
+def main() -> int:
+    """Print the lines of each room; exit 1 where the sum exceeds its limit."""
+    arguments = parse_arguments(__doc__, repeats=1)
+    rooms = product_lines()
+    figures = [Figure(room, lines, "lines") for room, lines in rooms.most_common()]
+    figures.append(Figure("the product", rooms.total(), "lines", LIMIT, "our limit"))
+    return report("code_size", "Lines of code", figures, arguments.output)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
