@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from benchmarks.common import Table, add_arguments, add_kept, kept_folder, publish
 from benchmarks.probe_accuracy import THREADS, Kept, probe, this_device
 from predictor.core.records import Target
-from predictor.core.wording import percent
 from predictor.cost.engine import TargetMeasurements
+from predictor.presentation.wording import percent
 from predictor.services.prediction.engines import CLOSERTOME, open_engine
 from predictor.services.prediction.predict import taken
 from predictor.services.probing.plan import probe_target

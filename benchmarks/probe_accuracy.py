@@ -39,9 +39,9 @@ from benchmarks.real_sets import LATER
 from predictor.core.progress import CancelToken
 from predictor.core.records import Device, Prediction, Target
 from predictor.core.units import significant
-from predictor.core.wording import percent
 from predictor.devices.schema import device_from_object, device_to_object
 from predictor.devices.self_test import run_self_test, with_measured_rates
+from predictor.presentation.wording import percent
 from predictor.probing.measuring.interface import (
     Command,
     MeasuringPlan,

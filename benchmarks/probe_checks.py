@@ -37,7 +37,7 @@ import psutil
 from benchmarks.common import Table, add_arguments, add_kept, kept_folder, publish
 from benchmarks.probe_accuracy import Kept, this_device
 from predictor.core.text import plural
-from predictor.core.wording import percent
+from predictor.presentation.wording import percent
 from predictor.services.prediction.engines import CLOSERTOME
 from predictor.services.probing.measure import measure
 from predictor.services.probing.open import open_probing

@@ -34,7 +34,7 @@ import psutil
 
 from benchmarks.common import Table, parse_arguments, publish
 from predictor.core.units import significant
-from predictor.core.wording import NOTHING, percent
+from predictor.presentation.wording import NOTHING, percent
 from predictor.probing.measuring.interface import (
     MeasuringPlan,
     NetworkDone,

@@ -29,8 +29,8 @@ from ctm_gui.compare.view import CompareView  # noqa: E402
 from ctm_gui.operators.view import OperatorsView  # noqa: E402
 from ctm_gui.widgets.theme import LIGHT  # noqa: E402
 from ctm_gui.widgets.theme_change import apply_theme  # noqa: E402
-from predictor.core.columns import PredictionRow  # noqa: E402
 from predictor.core.records import Basis, Configuration, Precision, Prediction  # noqa: E402
+from predictor.presentation.columns import PredictionRow  # noqa: E402
 from predictor.services.prediction.predict import OperatorTable  # noqa: E402
 
 View = TypeVar("View", bound=QWidget)

@@ -14,7 +14,7 @@ from ctm_gui.widgets.axes import AT_LEFT, AT_RIGHT, SELECTED_ALPHA, PaintedAxis,
 from ctm_gui.widgets.elision import elided_path
 from ctm_gui.widgets.geometry import shared_widths
 from ctm_gui.widgets.theme import LIGHT, Theme
-from predictor.core.wording import percent, shown
+from predictor.presentation.wording import percent, shown
 
 _TITLE_PX = 22
 _LABELS_PX = (40, 150)

@@ -30,7 +30,7 @@ from ctm_gui.widgets.save_plot import CSV, PNG, SVG, ask_and_save, save_table
 from ctm_gui.widgets.table_view import in_parts
 from ctm_gui.widgets.theme import Theme
 from predictor.core.records import Device
-from predictor.core.wording import shown
+from predictor.presentation.wording import shown
 from predictor.services.prediction.predict import OperatorTable
 
 _NOTHING_YET = (

@@ -16,7 +16,7 @@ from ctm_gui.widgets.theme import LIGHT, Theme
 from predictor.core.records import Prediction
 from predictor.core.run_facts import MEDIAN
 from predictor.core.units import LatencyUnit
-from predictor.core.wording import (
+from predictor.presentation.wording import (
     NOTHING,
     basis_text,
     batch_of,

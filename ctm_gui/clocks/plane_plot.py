@@ -10,10 +10,10 @@ from PySide6.QtWidgets import QWidget
 from ctm_gui.attention.map_items import heat_table
 from ctm_gui.clocks.plane import Floats, Plane, contour
 from ctm_gui.widgets.plots import RING_PX, PointPlot
-from predictor.core.columns import axis_title
 from predictor.core.text import capitalised
 from predictor.core.units import LatencyUnit
-from predictor.core.wording import batch_of, interval_ms, latency_text, number
+from predictor.presentation.columns import axis_title
+from predictor.presentation.wording import batch_of, interval_ms, latency_text, number
 from predictor.services.prediction.clocks import DOMAINS
 
 _RADIUS_PX = 5.0

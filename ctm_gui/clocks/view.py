@@ -22,7 +22,7 @@ from ctm_gui.widgets.pair_choice import PairChoice
 from ctm_gui.widgets.save_plot import ask_and_save
 from ctm_gui.widgets.theme import Theme
 from predictor.core.units import LatencyUnit
-from predictor.core.wording import batch_of, interval_text, latency_text, number, shown
+from predictor.presentation.wording import batch_of, interval_text, latency_text, number, shown
 from predictor.services.prediction.clocks import DOMAINS
 
 _DEFAULT, _FREE = "Default clocks", "Clocks as set below"

@@ -9,12 +9,12 @@ import numpy as np
 
 from ctm_gui.compare.columns import ComparisonColumns, target_groups
 from ctm_gui.widgets.ordering import IndexArray
-from predictor.core.columns import no_number
 from predictor.core.records import Basis, Prediction
 from predictor.core.text import plural
 from predictor.core.units import LatencyUnit
-from predictor.core.verdict import budget_probability, likelihood
-from predictor.core.wording import (
+from predictor.presentation.columns import no_number
+from predictor.presentation.verdict import budget_probability, likelihood
+from predictor.presentation.wording import (
     FEW_CHECKED,
     QUANTISED,
     interval_in_unit,

@@ -12,10 +12,10 @@ import numpy.typing as npt
 from ctm_gui.compare.columns import ComparisonColumns, TargetGroups
 from ctm_gui.compare.words import Badge, badges_of
 from ctm_gui.widgets.ordering import FloatArray, IndexArray
-from predictor.core.columns import PredictionRow, no_number
-from predictor.core.report import BUDGET_REACH
 from predictor.core.units import LatencyUnit
-from predictor.core.wording import QUANTISED, in_unit, number, p50_text, shown
+from predictor.presentation.columns import PredictionRow, no_number
+from predictor.presentation.report import BUDGET_REACH
+from predictor.presentation.wording import QUANTISED, in_unit, number, p50_text, shown
 
 SINGLE_ROW_PX = 28
 ROW_PX = 18

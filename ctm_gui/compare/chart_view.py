@@ -45,9 +45,9 @@ from ctm_gui.widgets.elision import elided_apart
 from ctm_gui.widgets.geometry import shared_widths
 from ctm_gui.widgets.plots import RowPlot
 from ctm_gui.widgets.theme import LIGHT, Theme
-from predictor.core.columns import axis_title
 from predictor.core.units import LatencyUnit
-from predictor.core.wording import model_name, number
+from predictor.presentation.columns import axis_title
+from predictor.presentation.wording import model_name, number
 
 _LEGEND_PX = 26
 _BUDGET_TEXT_PX = 16

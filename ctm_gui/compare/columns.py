@@ -13,16 +13,16 @@ import numpy.typing as npt
 
 from ctm_gui.widgets.grid import Column, Grid
 from ctm_gui.widgets.ordering import FloatArray, IndexArray, number_keys, text_ranks
-from predictor.core.columns import (
+from predictor.core.records import Configuration
+from predictor.core.units import LatencyUnit
+from predictor.presentation.columns import (
     COLUMNS,
     PredictionColumn,
     PredictionRow,
     TableContext,
     columns_of,
 )
-from predictor.core.records import Configuration
-from predictor.core.units import LatencyUnit
-from predictor.core.wording import (
+from predictor.presentation.wording import (
     are_alike,
     basis_text,
     configuration_text,

@@ -22,7 +22,7 @@ from ctm_gui.tasks.serial import SerialWorker, TaskContext
 from ctm_gui.widgets.grid import Grid, number_column, search_mask, search_texts, text_column
 from predictor.core.records import Prediction, Target
 from predictor.core.units import LatencyUnit
-from predictor.core.wording import NOTHING, change_text, shape_text, shown, signed
+from predictor.presentation.wording import NOTHING, change_text, shape_text, shown, signed
 from predictor.services.models.operator_facts import OperatorFacts
 from predictor.services.prediction.operator_difference import (
     Change,

@@ -34,7 +34,7 @@ from ctm_gui.widgets.grid_model import GridModel
 from ctm_gui.widgets.table_view import GridView
 from predictor.core.records import RunId
 from predictor.core.units import LatencyUnit
-from predictor.core.wording import shown
+from predictor.presentation.wording import shown
 from predictor.services.prediction.operator_difference import Change
 
 _DEVICE_PX = 180

@@ -15,9 +15,9 @@ from ctm_gui.compare.pareto import SCORE, ScoresGrid, parse_score
 from ctm_gui.compare.words import details
 from ctm_gui.widgets.grid_model import GridModel, Index
 from ctm_gui.widgets.theme import LIGHT, Theme
-from predictor.core.columns import COLUMN_BY_ID, Place, TableContext
-from predictor.core.report import Tone
-from predictor.core.wording import plain_number
+from predictor.presentation.columns import COLUMN_BY_ID, Place, TableContext
+from predictor.presentation.report import Tone
+from predictor.presentation.wording import plain_number
 
 
 class ComparisonModel(GridModel):

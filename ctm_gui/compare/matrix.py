@@ -18,11 +18,11 @@ from ctm_gui.prediction.run import ComparedModel, Comparison, ComparisonFollower
 from ctm_gui.tasks.serial import SerialWorker
 from ctm_gui.widgets.grid import Column, Grid, number_column, text_column
 from ctm_gui.widgets.ordering import FloatArray, IndexArray
-from predictor.core.columns import no_number
 from predictor.core.errors import CtmError
 from predictor.core.text import capitalised, plural, shortened_apart
 from predictor.core.units import LatencyUnit
-from predictor.core.wording import (
+from predictor.presentation.columns import no_number
+from predictor.presentation.wording import (
     NOTHING,
     change_text,
     interval_text,

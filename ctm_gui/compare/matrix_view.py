@@ -14,7 +14,7 @@ from ctm_gui.widgets.fields import BudgetBox
 from ctm_gui.widgets.filtered_table import FilteredTable
 from ctm_gui.widgets.theme import Theme
 from predictor.core.units import LatencyUnit
-from predictor.core.wording import shown
+from predictor.presentation.wording import shown
 
 _LEAST_PX = {"device": 120, "configuration": 90}
 # Under it a sentence would be cut: that of the current row stands below the table then.

@@ -17,9 +17,9 @@ from ctm_gui.prediction.run import ComparedModel
 from ctm_gui.settings import Settings
 from ctm_gui.widgets.grid import Grid, number_column, text_column
 from ctm_gui.widgets.ordering import FloatArray, number_keys
-from predictor.core.columns import latency_title
 from predictor.core.units import LatencyUnit
-from predictor.core.wording import (
+from predictor.presentation.columns import latency_title
+from predictor.presentation.wording import (
     NOTHING,
     batch_of,
     in_unit,

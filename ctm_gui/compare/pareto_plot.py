@@ -14,8 +14,8 @@ from ctm_gui.compare.pareto import TradeOff, axis_ranges, point_details
 from ctm_gui.widgets.axes import ValueAxis, faded
 from ctm_gui.widgets.geometry import nearest_point
 from ctm_gui.widgets.plots import PointPlot
-from predictor.core.columns import axis_title
-from predictor.core.wording import model_name
+from predictor.presentation.columns import axis_title
+from predictor.presentation.wording import model_name
 
 _RADIUS_PX = 5.5
 _REACH_PX = 14.0

@@ -14,7 +14,7 @@ from predictor.core.errors import CtmError
 from predictor.core.records import Basis, Prediction
 from predictor.core.text import plural
 from predictor.core.units import LatencyUnit
-from predictor.core.wording import (
+from predictor.presentation.wording import (
     NOTHING,
     in_unit,
     interval_text,

@@ -15,9 +15,9 @@ from ctm_gui.widgets.axes import ValueAxis, faded
 from ctm_gui.widgets.geometry import nearest_point
 from ctm_gui.widgets.ordering import FloatArray
 from ctm_gui.widgets.plots import PointPlot
-from predictor.core.columns import axis_title
 from predictor.core.records import Basis
 from predictor.core.units import LatencyUnit
+from predictor.presentation.columns import axis_title
 from predictor.services.prediction.sweep import Sweep
 
 _REACH_PX = 16.0

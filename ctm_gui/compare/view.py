@@ -36,8 +36,8 @@ from ctm_gui.widgets.fields import BudgetBox
 from ctm_gui.widgets.filtered_table import FilteredTable
 from ctm_gui.widgets.save_plot import ask_and_save
 from ctm_gui.widgets.theme import Theme
-from predictor.core.columns import Place, PredictionRow, TableContext
 from predictor.core.units import LatencyUnit
+from predictor.presentation.columns import Place, PredictionRow, TableContext
 
 _NOTHING_YET = "Open a model and tick a target to compare latencies here."
 # Names tell the rows apart: they stay readable, and the table scrolls instead.

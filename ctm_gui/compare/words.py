@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from textwrap import wrap
 
-from predictor.core.columns import Place, PredictionRow, TableContext, remarks
 from predictor.core.records import Basis, Prediction
 from predictor.core.text import capitalised
 from predictor.core.units import LatencyUnit
-from predictor.core.verdict import verdict_text
-from predictor.core.wording import (
+from predictor.presentation.columns import Place, PredictionRow, TableContext, remarks
+from predictor.presentation.verdict import verdict_text
+from predictor.presentation.wording import (
     NOTHING,
     UNSTABLE,
     adaptation_text,

@@ -14,7 +14,7 @@ from ctm_gui.widgets.grid import Grid
 from ctm_gui.widgets.grid_model import GridModel
 from ctm_gui.widgets.table_view import GridView, copy_button
 from predictor.core.records import Device
-from predictor.core.wording import shown
+from predictor.presentation.wording import shown
 
 
 class DeviceComparisonView(QWidget):

@@ -10,10 +10,10 @@ from PySide6.QtGui import QUndoCommand, QUndoStack
 
 from ctm_gui.devices.library import DeviceEntry, DeviceLibrary
 from ctm_gui.devices.tables import in_words
-from predictor.core.metric_labels import metric_label
 from predictor.core.metrics import Family
 from predictor.core.records import Configuration
-from predictor.core.wording import NOTHING, shown
+from predictor.presentation.metric_labels import metric_label
+from predictor.presentation.wording import NOTHING, shown
 from predictor.services.devices.form import (
     CLUSTERS,
     CONFIGURATIONS,

@@ -26,8 +26,8 @@ from ctm_gui.devices.tables import applies, metric_help
 from ctm_gui.widgets.basic import combo_box, fill, label, named, note_label, show_note
 from ctm_gui.widgets.fields import ChoiceLineEdit, FormLineEdit, FormTextEdit
 from ctm_gui.widgets.tooltips import as_tooltip
-from predictor.core.metric_labels import FAMILY_WORDS, metric_label
 from predictor.core.metrics import METRICS, Family, Metric, MetricGroup
+from predictor.presentation.metric_labels import FAMILY_WORDS, metric_label
 from predictor.services.devices.design import architecture_titles
 from predictor.services.devices.form import (
     CLUSTERS,

@@ -17,7 +17,7 @@ from ctm_gui.widgets.basic import (
 )
 from ctm_gui.widgets.tooltips import as_tooltip
 from predictor.core.text import plural
-from predictor.core.wording import shown
+from predictor.presentation.wording import shown
 
 # Under the 80 of the style: five of these and the list have to fit into a small screen.
 _BUTTON_PX = 72

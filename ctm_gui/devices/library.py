@@ -15,7 +15,7 @@ from ctm_gui.undo import UndoStep
 from ctm_gui.widgets.ordering import natural_key
 from predictor.core.metrics import Family
 from predictor.core.records import Configuration, Device, Precision
-from predictor.core.wording import shown
+from predictor.presentation.wording import shown
 from predictor.services.devices.catalogue import Catalogue
 from predictor.services.devices.user_devices import (
     DeviceFile,

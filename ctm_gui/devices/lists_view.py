@@ -36,7 +36,7 @@ from ctm_gui.widgets.tooltips import as_tooltip
 from predictor.core.metrics import MEASURABLE
 from predictor.core.records import Configuration, Precision
 from predictor.core.runtimes import RUNTIMES
-from predictor.core.wording import configuration_text
+from predictor.presentation.wording import configuration_text
 from predictor.services.devices.design import instruction_sets_of
 from predictor.services.devices.form import (
     CLUSTERS,

@@ -12,7 +12,7 @@ from ctm_gui.tasks.serial import SerialWorker, Task
 from predictor.core.errors import CtmError
 from predictor.core.records import Device
 from predictor.core.units import LatencyUnit
-from predictor.core.wording import batch_of, latency_text, model_name
+from predictor.presentation.wording import batch_of, latency_text, model_name
 
 _TYPING_MS = 150
 _MODELS_NAMED = 3

@@ -13,8 +13,8 @@ from ctm_gui.widgets.axes import AT_LEFT, PixelItem, RowLabels
 from ctm_gui.widgets.basic import label, vbox
 from ctm_gui.widgets.plots import RowPlot
 from ctm_gui.widgets.theme import LIGHT, Theme
-from predictor.core.metric_labels import FAMILY_WORDS
 from predictor.core.records import Device
+from predictor.presentation.metric_labels import FAMILY_WORDS
 
 _ROW_PX = 24
 _NAMES_PX = 210

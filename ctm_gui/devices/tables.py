@@ -11,7 +11,6 @@ import numpy as np
 
 from ctm_gui.devices.library import DeviceEntry
 from ctm_gui.widgets.grid import Column, Grid, count_column, number_column, text_column
-from predictor.core.metric_labels import FAMILY_WORDS, metric_label, metric_text
 from predictor.core.metrics import (
     LAUNCH_US,
     MEASURABLE,
@@ -23,7 +22,8 @@ from predictor.core.metrics import (
 from predictor.core.records import Device
 from predictor.core.text import plural, shortened
 from predictor.core.units import significant
-from predictor.core.wording import NOTHING, plain_number, shown
+from predictor.presentation.metric_labels import FAMILY_WORDS, metric_label, metric_text
+from predictor.presentation.wording import NOTHING, plain_number, shown
 from predictor.services.devices.design import design_facts
 from predictor.services.devices.form import range_text
 

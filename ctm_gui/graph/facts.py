@@ -14,7 +14,7 @@ from ctm_gui.operators.rows import BOUND_TYPES, bound_codes, operator_unit
 from ctm_gui.prediction.explained import Costs
 from predictor.core.text import plural
 from predictor.core.units import LatencyUnit, format_bytes, format_count
-from predictor.core.wording import latency_text, number, percent, shape_text, shown
+from predictor.presentation.wording import latency_text, number, percent, shape_text, shown
 from predictor.services.graph.grouping import GroupTree
 from predictor.services.prediction.predict import OperatorTable
 from predictor.services.prediction.sensitivity import Sensitivity, change_words

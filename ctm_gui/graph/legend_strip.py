@@ -13,7 +13,7 @@ from ctm_gui.graph.facts import KINDS
 from ctm_gui.operators.rows import BOUND_TYPES
 from ctm_gui.widgets.axes import AT_LEFT
 from ctm_gui.widgets.theme import LIGHT, Theme
-from predictor.core.wording import percent
+from predictor.presentation.wording import percent
 
 _HEIGHT_PX, _SWATCH_PX, _RAMP_PX, _GAP_PX, _STRIPE_PX = 20, 12, 90, 16, 8
 

@@ -35,7 +35,7 @@ from ctm_gui.widgets.theme import LIGHT, Theme
 from ctm_gui.widgets.tooltips import as_tooltip
 from predictor.core.text import plural
 from predictor.core.units import LatencyUnit
-from predictor.core.wording import shown
+from predictor.presentation.wording import shown
 from predictor.services.prediction.sensitivity import Sensitivity
 
 _NOTHING_YET = "Drop an ONNX model and tick a target to see its graph with the time on it."

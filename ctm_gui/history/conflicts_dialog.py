@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 
 from ctm_gui.history.projects import OpenedProject
 from ctm_gui.widgets.basic import STRETCH, button, combo_box, hbox, label, vbox
-from predictor.core.wording import shown
+from predictor.presentation.wording import shown
 from predictor.services.project.conflicts import Choice, Conflict, Subject, always
 
 _WORDS = {

@@ -10,11 +10,11 @@ import numpy as np
 from ctm_gui.compare.columns import prediction_columns
 from ctm_gui.history.past_rows import PastRow, PastRows, labels
 from ctm_gui.widgets.grid import Column, Grid, count_column, number_column, text_column
-from predictor.core.columns import Place, PredictionRow, TableContext
 from predictor.core.records import Basis, Configuration
 from predictor.core.text import plural
 from predictor.core.units import LatencyUnit
-from predictor.core.wording import (
+from predictor.presentation.columns import Place, PredictionRow, TableContext
+from predictor.presentation.wording import (
     NOTHING,
     adaptation_text,
     basis_text,

@@ -14,7 +14,7 @@ from ctm_gui.history.past_tables import TAGS
 from ctm_gui.widgets.basic import as_filter, combo_box, fill
 from ctm_gui.widgets.filtered_table import FilteredTable
 from predictor.core.records import Basis
-from predictor.core.wording import NOTHING, shown
+from predictor.presentation.wording import NOTHING, shown
 
 _BOX_PX = 180
 _LETTERS = 7  # of a choice in a closed box, at least; its list shows all of it

@@ -19,7 +19,7 @@ from predictor.core.errors import InputError
 from predictor.core.records import Device, Prediction
 from predictor.core.tags import checked_note, clean_tags
 from predictor.core.text import plural
-from predictor.core.wording import shown
+from predictor.presentation.wording import shown
 from predictor.services.history.changes import Change, Graphs, predict_again
 from predictor.services.history.history import History
 from predictor.services.history.past_predictions import (

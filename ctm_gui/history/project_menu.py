@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 from ctm_gui.history.projects import ProjectExchange
 from ctm_gui.widgets.basic import busy_bar, button, fill, label
 from predictor.core.progress import Progress
-from predictor.core.wording import shown
+from predictor.presentation.wording import shown
 
 _SUFFIX = ".ctmproject"
 _FILES = f"CloserToMe projects (*{_SUFFIX});;All (*)"

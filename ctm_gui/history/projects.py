@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, Signal
 from ctm_gui.tasks.store_client import StoreClient, StoreRunner
 from predictor.core.progress import CancelToken
 from predictor.core.text import plural
-from predictor.core.wording import shown
+from predictor.presentation.wording import shown
 from predictor.services.devices.catalogue import Catalogue
 from predictor.services.history.history import History
 from predictor.services.project.conflicts import Choice, Conflict

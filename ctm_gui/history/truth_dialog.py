@@ -9,7 +9,7 @@ from ctm_gui.widgets.basic import combo_box, hbox, label, vbox
 from predictor.core.errors import InputError
 from predictor.core.tags import MAX_NOTE
 from predictor.core.units import LatencyUnit
-from predictor.core.wording import batch_of, configuration_text, latency_text, shown
+from predictor.presentation.wording import batch_of, configuration_text, latency_text, shown
 from predictor.services.history.past_predictions import (
     STATISTICS,
     NewTruth,

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from predictor.core.errors import InputError
 from predictor.core.records import Device
 from predictor.core.units import GIB
-from predictor.core.wording import number, shown
+from predictor.presentation.wording import number, shown
 from predictor.services.generation.generate import (
     Generation,
     GenerationRequest,

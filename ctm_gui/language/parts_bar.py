@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from predictor.core.units import GIB
-from predictor.core.wording import number, percent
+from predictor.presentation.wording import number, percent
 from predictor.services.generation.generate import Generation
 
 # Places among the colours of series; a part has one in every bar.

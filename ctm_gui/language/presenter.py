@@ -16,7 +16,7 @@ from ctm_gui.tasks.store_client import OwnMeasurements, StoreClient, StoreRunner
 from ctm_gui.undo import UndoStep
 from predictor.core.errors import CtmError
 from predictor.core.records import Device
-from predictor.core.wording import number, shown
+from predictor.presentation.wording import number, shown
 from predictor.services.generation.document import size_of
 from predictor.services.generation.generate import (
     Generation,

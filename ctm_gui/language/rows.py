@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from ctm_gui.widgets.grid import Grid, number_column, text_column
 from predictor.core.text import capitalised, plural
 from predictor.core.units import GIB
-from predictor.core.wording import NOTHING, memory_text, number, shown
+from predictor.presentation.wording import NOTHING, memory_text, number, shown
 from predictor.services.generation.generate import Generation, MeasuredRate
 
 

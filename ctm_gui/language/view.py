@@ -34,7 +34,7 @@ from ctm_gui.widgets.grid_model import GridModel
 from ctm_gui.widgets.number_boxes import NumberBox
 from ctm_gui.widgets.save_plot import ask_and_save
 from ctm_gui.widgets.theme import Theme
-from predictor.core.wording import shown
+from predictor.presentation.wording import shown
 from predictor.services.generation.generate import (
     KV_PRECISIONS,
     RUNTIME_NAMES,

@@ -30,7 +30,7 @@ from ctm_gui.widgets.ordering import FloatArray, IndexArray, text_ranks
 from predictor.core.records import Device
 from predictor.core.text import plural
 from predictor.core.units import LatencyUnit, format_bytes, format_count
-from predictor.core.wording import latency_text, percent, shape_text, shown
+from predictor.presentation.wording import latency_text, percent, shape_text, shown
 from predictor.services.prediction.attention import operators_peak, token_label
 from predictor.services.prediction.predict import OperatorTable
 

@@ -27,7 +27,7 @@ from ctm_gui.widgets.basic import vbox
 from ctm_gui.widgets.plots import RowPlot
 from ctm_gui.widgets.theme import LIGHT, Theme
 from predictor.core.units import LatencyUnit
-from predictor.core.wording import latency_text, percent
+from predictor.presentation.wording import latency_text, percent
 
 _ROW_PX = 19
 _LEGEND_PX = 24

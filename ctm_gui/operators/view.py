@@ -40,7 +40,7 @@ from ctm_gui.widgets.save_plot import ask_and_save, save_plot
 from ctm_gui.widgets.theme import Theme
 from predictor.core.records import Device
 from predictor.core.units import LatencyUnit
-from predictor.core.wording import shown
+from predictor.presentation.wording import shown
 from predictor.services.prediction.predict import OperatorTable
 
 # Beside the graph the share stays in view at 1280 pixels.

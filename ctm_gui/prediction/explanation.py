@@ -14,7 +14,7 @@ from ctm_gui.tasks.serial import SerialWorker
 from ctm_gui.widgets.ordering import IndexArray
 from predictor.core.errors import CtmError
 from predictor.core.records import Device, RunId, TargetId
-from predictor.core.wording import number, shown
+from predictor.presentation.wording import number, shown
 from predictor.services.prediction.node_data import write_node_data
 from predictor.services.prediction.predict import OperatorTable
 from predictor.services.prediction.sensitivity import (

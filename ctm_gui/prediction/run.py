@@ -11,11 +11,11 @@ from typing import TypeVar
 from PySide6.QtCore import QObject
 
 from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
-from predictor.core.columns import PredictionRow
 from predictor.core.errors import CtmError
 from predictor.core.records import Device, Measurement, Precision, Prediction, RunId, Target
 from predictor.core.text import capitalised
-from predictor.core.wording import target_text
+from predictor.presentation.columns import PredictionRow
+from predictor.presentation.wording import target_text
 from predictor.services.models.ingestion import Model
 from predictor.services.prediction.assumptions import assumptions_of_each
 from predictor.services.prediction.engines import usual_engine_problem

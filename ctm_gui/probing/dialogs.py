@@ -13,7 +13,7 @@ from ctm_gui.probing.results import Result
 from ctm_gui.probing.run import HostKeyQuestion
 from ctm_gui.widgets import basic
 from ctm_gui.widgets.basic import STRETCH, hbox
-from predictor.core.wording import local_time, shown
+from predictor.presentation.wording import local_time, shown
 
 _SIZE = (560, 480)
 _BAR_PX = 10

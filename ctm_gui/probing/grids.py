@@ -13,7 +13,7 @@ from ctm_gui.probing.ticked import Ticked
 from ctm_gui.widgets.grid import Column, Grid, number_column, text_column
 from predictor.core.records import Target
 from predictor.core.units import LatencyUnit, format_count
-from predictor.core.wording import (
+from predictor.presentation.wording import (
     NOTHING,
     UNSTABLE,
     adaptation_name,

@@ -17,7 +17,7 @@ from predictor.core.errors import CtmError, HostError
 from predictor.core.progress import Progress
 from predictor.core.records import Device, SustainedRates
 from predictor.core.text import plural
-from predictor.core.wording import shown
+from predictor.presentation.wording import shown
 from predictor.services.devices.this_machine import (
     THIS_MACHINE_ID,
     MachineRates,

@@ -16,7 +16,7 @@ from ctm_gui.widgets.basic import STRETCH, combo_box, hbox, named, splitter
 from ctm_gui.widgets.number_boxes import NumberBox
 from ctm_gui.widgets.table_view import copy_button
 from predictor.core.text import plural
-from predictor.core.wording import configuration_text, shown
+from predictor.presentation.wording import configuration_text, shown
 from predictor.services.probing.imports import TYPED
 from predictor.services.probing.other_load import busy_words
 from predictor.services.probing.plan import ADAPTIVE

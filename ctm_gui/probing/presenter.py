@@ -20,7 +20,7 @@ from ctm_gui.probing.store import ProbingStore
 from ctm_gui.probing.ticked import Ticked, ticked_targets
 from ctm_gui.window.workspace import Workspace
 from predictor.core.records import Configuration, Device
-from predictor.core.wording import configuration_text, shown
+from predictor.presentation.wording import configuration_text, shown
 from predictor.services.devices.this_machine import THIS_MACHINE_ID
 from predictor.services.devices.user_devices import DeviceFile
 from predictor.services.prediction.predict import resolve_targets

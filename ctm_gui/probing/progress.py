@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from predictor.core.records import Measurement
 from predictor.core.units import significant
-from predictor.core.wording import NOTHING, percent, shown
+from predictor.presentation.wording import NOTHING, percent, shown
 from predictor.services.probing.events import (
     DRIFT_LIMIT,
     BlockStarted,

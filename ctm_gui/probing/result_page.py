@@ -21,7 +21,7 @@ from ctm_gui.probing.results import (
 from ctm_gui.probing.shelf import SignatureShelf
 from ctm_gui.widgets.basic import STRETCH, combo_box, hbox, named, splitter
 from ctm_gui.widgets.table_view import copy_button
-from predictor.core.wording import configuration_text, local_time, shown
+from predictor.presentation.wording import configuration_text, local_time, shown
 from predictor.services.signatures.adaptation import StoredSignature
 from predictor.services.signatures.checks import is_used
 

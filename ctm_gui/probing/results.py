@@ -12,7 +12,7 @@ from predictor.core.percentiles import coefficient_of_variation
 from predictor.core.records import Configuration, Measurement
 from predictor.core.text import plural
 from predictor.core.units import significant
-from predictor.core.wording import NOTHING, local_time, percent, shown
+from predictor.presentation.wording import NOTHING, local_time, percent, shown
 from predictor.services.probing.events import DRIFT_LIMIT, drift_words
 from predictor.services.probing.open import Probing
 from predictor.services.probing.sessions import ProbeSession, SessionProbe, SessionState

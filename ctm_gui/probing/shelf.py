@@ -22,7 +22,7 @@ from ctm_gui.probing.results import (
 from ctm_gui.probing.store import ProbingStore
 from ctm_gui.undo import UndoStep
 from predictor.core.records import Device, Target
-from predictor.core.wording import local_time, shown
+from predictor.presentation.wording import local_time, shown
 from predictor.services.models.ingestion import Model
 from predictor.services.probing.open import Probing
 from predictor.services.signatures.adaptation import StoredSignature

@@ -22,7 +22,7 @@ from ctm_gui.widgets.basic import button, combo_box, fill
 from ctm_gui.widgets.number_boxes import NumberBox
 from predictor.core.records import Configuration, Device, Precision
 from predictor.core.runtimes import MEASURED, RUNTIMES, UNKNOWN
-from predictor.core.wording import shown
+from predictor.presentation.wording import shown
 
 _DETECTED = "This machine, as detected"
 _MOST_THREADS = 1024

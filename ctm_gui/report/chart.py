@@ -14,8 +14,8 @@ from ctm_gui.report.flow import LEFT, SMALL, SMALL_BOLD, Flow, mixed
 from ctm_gui.report.marks import Box, Line, Style
 from ctm_gui.widgets.geometry import linear_ticks, log_ticks
 from ctm_gui.widgets.theme import LIGHT
-from predictor.core.report import Bar, BarChart, Limit
 from predictor.core.units import significant
+from predictor.presentation.report import Bar, BarChart, Limit
 
 _TINY = Style(66)
 _NAME_SHARE = 0.33

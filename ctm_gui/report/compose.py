@@ -27,7 +27,7 @@ from ctm_gui.report.tables import draw_facts, draw_table
 from ctm_gui.report.timeline import draw_timeline, timeline_height
 from ctm_gui.widgets.theme import LIGHT
 from predictor.core.progress import CancelToken, Progress, ProgressCallback, no_progress
-from predictor.core.report import (
+from predictor.presentation.report import (
     USUAL_SECTIONS,
     BarChart,
     Block,
@@ -44,7 +44,7 @@ from predictor.core.report import (
     Table,
     Timeline,
 )
-from predictor.core.wording import percent
+from predictor.presentation.wording import percent
 
 _TINY = Style(62)
 _NAME_SHARE = 0.30

@@ -29,7 +29,7 @@ from ctm_gui.widgets.basic import STRETCH, button, combo_box, fill, hbox, label,
 from ctm_gui.widgets.theme import Theme
 from predictor.core.errors import CtmError, HostError
 from predictor.core.progress import Progress
-from predictor.core.report import APPENDICES, USUAL_SECTIONS, SectionId
+from predictor.presentation.report import APPENDICES, USUAL_SECTIONS, SectionId
 
 SECTION_WORDS: dict[SectionId, str] = {
     SectionId.SUMMARY: "Ans&wer",

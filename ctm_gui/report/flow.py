@@ -15,7 +15,7 @@ from ctm_gui.report.marks import (
     wrapped,
 )
 from ctm_gui.widgets.theme import LIGHT
-from predictor.core.report import Tone
+from predictor.presentation.report import Tone
 
 LEFT, TOP, BOTTOM = 540.0, 520.0, 620.0
 BODY, SMALL, LARGE = Style(86), Style(76), Style(140, bold=True)

@@ -9,8 +9,8 @@ from ctm_gui.report.flow import BOTTOM, LEFT, SMALL, TOP, Flow, mixed
 from ctm_gui.report.graph_bands import FRAME_TITLE_PX, Band, GraphBands, Point, within
 from ctm_gui.report.marks import Box, Line, Mark, Style, Text
 from ctm_gui.widgets.theme import LIGHT
-from predictor.core.report import Graph, GraphBox
-from predictor.core.wording import percent
+from predictor.presentation.report import Graph, GraphBox
+from predictor.presentation.wording import percent
 
 _SCALE = 5.2  # units of the page a pixel of the window, where there is room
 _PARTS = (1.0, 0.95, 0.9, 0.85)  # of it, for the sake of fewer pages

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from predictor.core.report import Graph
+from predictor.presentation.report import Graph
 
 FRAME_TITLE_PX = 26.0
 _BETWEEN_PX = 26.0

@@ -22,9 +22,9 @@ from ctm_gui.tasks.store_client import Recorder
 from ctm_gui.widgets.theme import LIGHT
 from predictor.core.errors import CtmError, InputError
 from predictor.core.progress import Progress
-from predictor.core.report import USUAL_SECTIONS, Report, SectionId
 from predictor.core.text import plural
 from predictor.core.units import LatencyUnit
+from predictor.presentation.report import USUAL_SECTIONS, Report, SectionId
 from predictor.services.generation.generate import LanguageRun
 from predictor.services.history.history import History
 from predictor.services.models.ingestion import Model

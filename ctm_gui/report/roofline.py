@@ -10,8 +10,8 @@ from ctm_gui.report.flow import LEFT, SMALL, Flow, mixed
 from ctm_gui.report.marks import Box, Line, Style, Text
 from ctm_gui.widgets.geometry import log_ticks
 from ctm_gui.widgets.theme import LIGHT
-from predictor.core.report import RooflineChart, RooflinePoint, RoofMark
 from predictor.core.units import format_count
+from predictor.presentation.report import RooflineChart, RooflinePoint, RoofMark
 
 _TINY = Style(66)
 _LEGEND = 170.0

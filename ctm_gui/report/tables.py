@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ctm_gui.report.flow import BODY_BOLD, LEFT, SMALL, SMALL_BOLD, TONES, Flow, rule, strip
 from ctm_gui.report.marks import Style, Typeface, wrapped
 from ctm_gui.widgets.theme import LIGHT
-from predictor.core.report import Cell, Column, Facts, Row, Table, Tone
+from predictor.presentation.report import Cell, Column, Facts, Row, Table, Tone
 
 _PAD = 28.0
 _INSET = 45.0

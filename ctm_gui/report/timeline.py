@@ -5,8 +5,8 @@ from __future__ import annotations
 from ctm_gui.report.flow import LEFT, SMALL, Flow
 from ctm_gui.report.marks import Box, Line, Style
 from ctm_gui.widgets.theme import LIGHT
-from predictor.core.report import Lane, Timeline
-from predictor.core.wording import number
+from predictor.presentation.report import Lane, Timeline
+from predictor.presentation.wording import number
 
 _TINY = Style(62)
 _LEGEND, _LANE, _GAP, _AXIS = 170.0, 130.0, 25.0, 260.0

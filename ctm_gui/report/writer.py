@@ -16,7 +16,7 @@ from typing import Any
 from predictor.core.documents import Document
 from predictor.core.errors import CtmError, HostError
 from predictor.core.progress import Progress
-from predictor.core.report import Report
+from predictor.presentation.report import Report
 from predictor.services.report.files import report_of
 
 

@@ -21,7 +21,7 @@ from ctm_gui.prediction.explained import Explained
 from ctm_gui.widgets.ordering import FloatArray, IndexArray
 from predictor.core.text import plural
 from predictor.core.units import LatencyUnit, format_bytes, format_count
-from predictor.core.wording import number, percent, shown
+from predictor.presentation.wording import number, percent, shown
 from predictor.services.prediction.roofline import BOUND, Roof, Roofline
 
 LEAST_PX, MOST_PX = 5.0, 22.0

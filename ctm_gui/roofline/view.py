@@ -18,7 +18,7 @@ from ctm_gui.widgets.save_plot import ask_and_save
 from ctm_gui.widgets.theme import Theme
 from predictor.core.text import plural
 from predictor.core.units import LatencyUnit
-from predictor.core.wording import shown
+from predictor.presentation.wording import shown
 
 _NOTHING_YET = (
     "Drop an ONNX model and tick a target to see how close it gets to the limits of the hardware."

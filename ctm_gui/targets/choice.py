@@ -12,7 +12,7 @@ from PySide6.QtGui import QUndoStack
 from ctm_gui.undo import UndoStep
 from predictor.core.records import Configuration, Device, Target
 from predictor.core.text import plural, printable
-from predictor.core.wording import target_text
+from predictor.presentation.wording import target_text
 from predictor.services.devices.catalogue import Catalogue
 from predictor.services.prediction.predict import supports
 

@@ -16,7 +16,7 @@ from ctm_gui.targets.tree_model import Column, TargetsTreeModel
 from ctm_gui.targets.variant_dialog import VariantDialog
 from ctm_gui.widgets.basic import STRETCH, SearchBox, hbox, label, tool_button, vbox
 from predictor.core.records import Device
-from predictor.core.wording import target_text
+from predictor.presentation.wording import target_text
 
 _BASIS_WIDTH = 76
 _STAR_WIDTH = 22

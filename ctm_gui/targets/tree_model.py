@@ -21,7 +21,7 @@ from ctm_gui.widgets.tooltips import as_tooltip
 from predictor.core.metrics import Family
 from predictor.core.records import Device
 from predictor.core.text import plural
-from predictor.core.wording import target_text
+from predictor.presentation.wording import target_text
 
 # Height of a row; the width follows the column.
 _ROW_SIZE = QSize(0, 22)

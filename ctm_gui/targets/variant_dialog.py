@@ -25,7 +25,7 @@ from predictor.core.errors import CtmError
 from predictor.core.records import Configuration, Device
 from predictor.core.runtimes import CPUS, RUNTIMES
 from predictor.core.text import plural
-from predictor.core.wording import shown, target_text
+from predictor.presentation.wording import shown, target_text
 from predictor.services.models.ingestion import Model
 from predictor.services.prediction.predict import supports
 

@@ -15,7 +15,7 @@ from ctm_gui.prediction.explained import Explained
 from ctm_gui.widgets.ordering import FloatArray, IndexArray
 from predictor.core.text import plural
 from predictor.core.units import LatencyUnit
-from predictor.core.wording import latency_text, percent, shown
+from predictor.presentation.wording import latency_text, percent, shown
 from predictor.services.prediction.timeline import LANES, Module
 
 # Least heights of rows, and how many times as high they grow where there is room.

@@ -24,7 +24,7 @@ from ctm_gui.widgets.pair_choice import PairChoice
 from ctm_gui.widgets.save_plot import ask_and_save, save_plot
 from ctm_gui.widgets.theme import Theme
 from predictor.core.units import LatencyUnit
-from predictor.core.wording import shown
+from predictor.presentation.wording import shown
 
 _NOTHING_YET = "Drop an ONNX model and tick a target to see its operators over time."
 _KEYS = (

@@ -19,10 +19,10 @@ from ctm_gui.widgets.ordering import (
     stable_order,
     text_ranks,
 )
-from predictor.core.markdown import markdown_table
 from predictor.core.text import is_plain, printable
 from predictor.core.units import format_count
-from predictor.core.wording import NOTHING, number, percent, plain_number, shown
+from predictor.presentation.markdown import markdown_table
+from predictor.presentation.wording import NOTHING, number, percent, plain_number, shown
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")

@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from ctm_gui.widgets.basic import combo_box, fill, label, named, vbox
-from predictor.core.wording import shown
+from predictor.presentation.wording import shown
 
 
 class PairChoice(QWidget):

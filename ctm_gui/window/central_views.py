@@ -55,7 +55,7 @@ from ctm_gui.window.graph_beside import GraphBeside
 from ctm_gui.window.start_page import FirstView
 from ctm_gui.window.workspace import Workspace
 from predictor.core.units import LatencyUnit
-from predictor.core.wording import number, shown
+from predictor.presentation.wording import number, shown
 
 View = (
     CompareTabs

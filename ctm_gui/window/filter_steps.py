@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QMainWin
 
 from ctm_gui.undo import UndoStep
 from ctm_gui.widgets.basic import SearchBox, is_filter
-from predictor.core.wording import shown
+from predictor.presentation.wording import shown
 
 
 class FilterSteps(QObject):

@@ -15,7 +15,7 @@ from predictor.core.errors import CtmError
 from predictor.core.metrics import MEASURABLE, METRICS
 from predictor.core.records import Device, OperatingPoint
 from predictor.core.text import printable
-from predictor.core.wording import number, runs_text
+from predictor.presentation.wording import number, runs_text
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.devices.design import design_facts
 from predictor.services.devices.this_machine import (

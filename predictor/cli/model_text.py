@@ -9,7 +9,7 @@ from predictor.cli.tables import render_table
 from predictor.core.tensors import TensorInfo
 from predictor.core.text import printable, shortened
 from predictor.core.units import format_bytes, format_count
-from predictor.core.wording import shape_text
+from predictor.presentation.wording import shape_text
 from predictor.services.models.inspection import Model, totals
 from predictor.services.models.operator_facts import operator_facts
 

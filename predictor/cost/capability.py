@@ -14,8 +14,8 @@ from predictor.core.metrics import MEASURED_HERE, Family
 from predictor.core.records import Configuration, Device, Precision, Target
 from predictor.core.runtimes import CPUS, UNKNOWN, runtime_of
 from predictor.core.text import printable
-from predictor.core.wording import runs_text
 from predictor.cost.cores import CoreUse, MissingMetricError, core_use, missing
+from predictor.presentation.wording import runs_text
 
 
 def check_supported(device: Device, configuration: Configuration) -> None:

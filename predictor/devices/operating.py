@@ -13,7 +13,7 @@ from predictor.core.metrics import Family
 from predictor.core.records import Device, OperatingPoint
 from predictor.core.runtimes import CPUS
 from predictor.core.text import printable
-from predictor.core.wording import number
+from predictor.presentation.wording import number
 
 DOMAINS: Final[Mapping[str, str]] = {"cpu": "CPU", "gpu": "GPU", "mem": "memory"}
 """Clocks by their names in a request, with their names for people."""

@@ -8,9 +8,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from predictor.core.wording import percent
 from predictor.engine.checkpoint import Experience
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
+from predictor.presentation.wording import percent
 
 _FEW_FAMILIES: Final = 2  # an operator that fewer families of architectures have is not learned
 _MUCH: Final = 0.25  # of the predicted time

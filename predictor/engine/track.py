@@ -14,7 +14,7 @@ from typing import Final
 from predictor.calibration.efficiencies import LEVELS, groups_of
 from predictor.core.records import Target
 from predictor.core.text import plural
-from predictor.core.wording import percent
+from predictor.presentation.wording import percent
 
 COUNTS: Final = (1, 3, 6, 12)
 """Networks from which on a measured target has the next record."""

@@ -16,7 +16,7 @@ from predictor.core.documents import Provenance
 from predictor.core.errors import InputError
 from predictor.core.records import Configuration, Measurement
 from predictor.core.text import shortened
-from predictor.core.wording import percent
+from predictor.presentation.wording import percent
 from predictor.probing.operator_times import OperatorTime, checked_operators, triples
 from predictor.probing.runner.medians import summary
 from predictor.probing.runner.settings import BLOCKS, PROTOCOL, Settings

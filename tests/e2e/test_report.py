@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from predictor.core.wording import number
+from predictor.presentation.wording import number
 from tests.e2e.conftest import ROOT, Run
 
 DEVICES = ("--device", "rpi5", "--device", "rtx3090")

@@ -27,7 +27,7 @@ from predictor.cli.tables import render_table
 from predictor.core.errors import InputError
 from predictor.core.records import Target
 from predictor.core.text import printable, shortened
-from predictor.core.wording import (
+from predictor.presentation.wording import (
     NOTHING,
     change_text,
     configuration_text,

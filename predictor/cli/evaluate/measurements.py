@@ -16,7 +16,7 @@ from predictor.cli.tables import render_table
 from predictor.core.errors import InputError
 from predictor.core.files import write_text
 from predictor.core.text import printable
-from predictor.core.wording import number
+from predictor.presentation.wording import number
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.measurements.document import document
 from predictor.services.measurements.draws import Plan

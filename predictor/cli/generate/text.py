@@ -8,7 +8,7 @@ from predictor.cli.model_text import NAME_COLUMNS
 from predictor.cli.tables import render_table
 from predictor.core.text import printable, shortened
 from predictor.core.units import GIB
-from predictor.core.wording import NOTHING, number
+from predictor.presentation.wording import NOTHING, number
 from predictor.services.generation.generate import Generation, Interval
 
 _COLUMNS = (

@@ -228,7 +228,7 @@ def prediction_document(
         notes = [*assumptions(model, prediction), *threads_sentences([target])]
         entry = {**_entry(prediction), "notes": notes}
         if options.budget_ms is not None:
-            from predictor.core.verdict import budget_probability
+            from predictor.presentation.verdict import budget_probability
 
             entry["budget_probability"] = budget_probability(prediction, options.budget_ms)
         if options.operators:

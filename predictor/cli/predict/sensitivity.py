@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from predictor.cli.tables import render_table
 from predictor.core.records import Basis, Measurement, Prediction, Target
-from predictor.core.wording import NOTHING, memory_text, number, signed
+from predictor.presentation.wording import NOTHING, memory_text, number, signed
 from predictor.services.models.inspection import Model
 from predictor.services.prediction.predict import KnownTargets
 from predictor.services.prediction.sensitivity import (

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from predictor.cli.model_text import NAME_COLUMNS, describe
 from predictor.cli.predict.sensitivity import MOVES, sensitivity_blocks, strongest
 from predictor.cli.tables import render_table
-from predictor.core.columns import Place, PredictionRow, TableContext, columns_of
 from predictor.core.records import Device, Prediction, Target
 from predictor.core.text import shortened
-from predictor.core.wording import configuration_text, p50_text, percent
+from predictor.presentation.columns import Place, PredictionRow, TableContext, columns_of
+from predictor.presentation.wording import configuration_text, p50_text, percent
 from predictor.services.models.inspection import Model
 from predictor.services.prediction.assumptions import assumptions
 from predictor.services.prediction.attention import operators_peak, token_label

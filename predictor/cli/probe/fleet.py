@@ -23,7 +23,7 @@ from predictor.core.errors import CtmError, InputError
 from predictor.core.progress import CancelToken
 from predictor.core.records import Device
 from predictor.core.text import plural, printable
-from predictor.core.wording import UNSTABLE
+from predictor.presentation.wording import UNSTABLE
 from predictor.services.devices.catalogue import Catalogue, means_this_machine
 from predictor.services.probing.events import SessionEvent
 from predictor.services.probing.fleet import Board, BoardDone, FleetRun, probe_fleet

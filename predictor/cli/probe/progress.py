@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from predictor.cli.progress import duration
 from predictor.core.text import printable
-from predictor.core.wording import percent
+from predictor.presentation.wording import percent
 from predictor.services.probing.events import (
     DRIFT_LIMIT,
     Drift,

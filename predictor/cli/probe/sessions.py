@@ -13,7 +13,7 @@ from predictor.core.percentiles import coefficient_of_variation, supported_perce
 from predictor.core.records import Measurement
 from predictor.core.text import printable
 from predictor.core.units import significant
-from predictor.core.wording import UNSTABLE, percent
+from predictor.presentation.wording import UNSTABLE, percent
 from predictor.services.probing.events import drift_words
 from predictor.services.probing.open import Probing, open_probing
 from predictor.services.probing.sessions import (

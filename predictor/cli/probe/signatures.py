@@ -23,7 +23,7 @@ from predictor.core.errors import InputError
 from predictor.core.records import Device, Measurement, Prediction, Target, adaptation_by
 from predictor.core.text import printable
 from predictor.core.units import significant
-from predictor.core.wording import UNSTABLE, percent
+from predictor.presentation.wording import UNSTABLE, percent
 from predictor.services.models.ingestion import IngestionWorker
 from predictor.services.probing.open import Probing
 from predictor.services.signatures.adaptation import (

@@ -9,7 +9,7 @@ from predictor.cli.console import Console
 from predictor.cli.generate import run_options
 from predictor.cli.parser import Parser, measured_option, positive_int, prediction_options
 from predictor.cli.reading import reading_found
-from predictor.core.report import APPENDICES, USUAL_SECTIONS, SectionId
+from predictor.presentation.report import APPENDICES, USUAL_SECTIONS, SectionId
 from predictor.services.report.files import check_report_path
 
 _SECTIONS = tuple(section.value for section in SectionId)

@@ -20,8 +20,8 @@ from predictor.cli.progress import progress_on
 from predictor.cli.report.language import decoders, language_runs
 from predictor.core.progress import Progress, ProgressCallback, no_progress
 from predictor.core.records import Measurement, Precision, Prediction, Target
-from predictor.core.report import USUAL_SECTIONS, Report
 from predictor.core.text import printable
+from predictor.presentation.report import USUAL_SECTIONS, Report
 from predictor.services.models.inspection import Model
 from predictor.services.models.language import read_language_model
 from predictor.services.prediction.predict import KnownTargets, explain, predict

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from predictor.core.errors import InputError
-from predictor.core.wording import percent
+from predictor.presentation.wording import percent
 from predictor.probing.importers.records import ImportedFile
 
 MAX_PROPOSALS = 3

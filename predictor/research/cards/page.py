@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from predictor.core.errors import InputError
 from predictor.core.files import read_text, write_text
-from predictor.core.markdown import table
+from predictor.presentation.markdown import table
 from predictor.research.cards import CARD, card_path, images_path, transformers_path
 from predictor.research.cards.predicted import predicted_rows
 from predictor.research.sources.tables import read_rows

@@ -15,11 +15,11 @@ from typing import Any, Final
 import numpy as np
 
 from predictor.core.errors import InputError
-from predictor.core.markdown import table
 from predictor.core.metrics import Family
 from predictor.core.progress import Progress, ProgressCallback
 from predictor.core.records import Configuration, Device, Precision, Target
 from predictor.graph.operator_graph import OperatorGraph
+from predictor.presentation.markdown import table
 from predictor.research.corpus.graph_files import GraphReader
 from predictor.research.sources.aihub import NAME
 from predictor.research.sources.graphs import joined_graphs

@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predictor.core.errors import InputError
-from predictor.core.markdown import table
 from predictor.core.percentiles import Z80
 from predictor.core.runtimes import RUNTIMES
+from predictor.presentation.markdown import table
 from predictor.research.sources.stated import runtime_named
 from predictor.research.sources.tables import read_rows
 from predictor.services.prediction.tails import SCHEMA

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from predictor.core.wording import NOTHING, number
+from predictor.presentation.wording import NOTHING, number
 from predictor.research.generation.judge import METHODS
 
 _INTRODUCTION: Final = """\

@@ -11,9 +11,9 @@ from typing import Final
 from predictor.core.errors import InputError
 from predictor.core.files import read_bytes
 from predictor.core.records import Prediction, Target
-from predictor.core.verdict import budget_probability, likelihood
-from predictor.core.wording import number, percent
 from predictor.graph.model import Model
+from predictor.presentation.verdict import budget_probability, likelihood
+from predictor.presentation.wording import number, percent
 from predictor.services.check.budget_file import Check
 from predictor.services.prediction.predict import predict
 

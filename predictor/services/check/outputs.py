@@ -8,9 +8,9 @@ import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from typing import Final
 
-from predictor.core.markdown import markdown_cell, markdown_table
 from predictor.core.text import plural
-from predictor.core.wording import number, percent
+from predictor.presentation.markdown import markdown_cell, markdown_table
+from predictor.presentation.wording import number, percent
 from predictor.services.check.check import Checked
 
 _HEADER: Final = ("", "Model", "Target", "P50 ms", "Limit", "Base ms", "Growth", "MB", "Limit", "")

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from predictor.core.records import OperatingPoint, Prediction, Target
 from predictor.core.run_facts import MEDIAN
 from predictor.core.text import plural
-from predictor.core.verdict import Verdict, likelihood
-from predictor.core.wording import (
+from predictor.presentation.verdict import Verdict, likelihood
+from predictor.presentation.wording import (
     FEW_CHECKED,
     QUANTISED,
     UNSTABLE,

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from predictor.calibration.graph_deviation import REPEAT_VARIANCE, covariance
 from predictor.core.records import OperatingPoint, Target
 from predictor.core.text import plural
-from predictor.core.wording import number, run_text, shown
+from predictor.presentation.wording import number, run_text, shown
 from predictor.probing.estimates import expected_seconds
 from predictor.probing.runner.settings import Settings
 from predictor.services.choose.chances import normal_cdf

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from predictor.core.records import Device
-from predictor.core.wording import shown
 from predictor.devices.architectures import architectures, instruction_sets
+from predictor.presentation.wording import shown
 
 
 def architecture_titles() -> dict[str, str]:

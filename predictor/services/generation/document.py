@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from predictor.core.wording import number
 from predictor.language.architecture import DecoderArchitecture
+from predictor.presentation.wording import number
 from predictor.services.generation.generate import Generation, Interval
 
 SCHEMA = "ctm-generation/1"

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from predictor.core.records import Device, Prediction, Target
-from predictor.core.wording import adaptation_name
 from predictor.graph.model import Model
 from predictor.graph.operator_graph import OperatorGraph
+from predictor.presentation.wording import adaptation_name
 from predictor.services.history.truth import engine_ms
 from predictor.services.prediction.predict import predict
 from predictor.services.signatures.own import NOTHING_MEASURED, OwnSignatures

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from predictor.core.markdown import cell, table
 from predictor.core.text import printable
+from predictor.presentation.markdown import cell, table
 
 _FIGURES = ("rae_percent", "acc5_percent", "acc10_percent", "acc15_percent")
 _HEADER = ("RAE %", "within 5 %", "10 %", "15 %")

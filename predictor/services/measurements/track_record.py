@@ -8,10 +8,10 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from predictor.calibration.goals import KNOWN, LEAST_SILICON, UNSEEN, goal_of
-from predictor.core.markdown import table
 from predictor.engine import track
 from predictor.engine.checkpoint import read_checkpoint
 from predictor.engine.track import COUNTS, Track
+from predictor.presentation.markdown import table
 from predictor.services.measurements.origin import engine_facts
 from predictor.services.prediction.engines import CLOSERTOME, checkpoint_folder
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from predictor.core.records import Basis, Precision, Prediction
-from predictor.core.wording import percent
 from predictor.graph.model import Model
 from predictor.graph.operator_graph import OperatorFlag
+from predictor.presentation.wording import percent
 
 # Where next to all multiplications are integer ones, the file is quantised.
 _QUANTISED_SHARE = 0.95

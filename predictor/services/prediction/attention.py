@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from predictor.core.metric_labels import metric_label, metric_text
 from predictor.core.metrics import METRIC_BY_NAME
 from predictor.core.records import Device
-from predictor.core.wording import NOTHING
 from predictor.cost.engine import AttentionMaps
+from predictor.presentation.metric_labels import metric_label, metric_text
+from predictor.presentation.wording import NOTHING
 
 __all__ = [
     "AttentionMaps",

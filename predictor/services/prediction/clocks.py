@@ -14,7 +14,6 @@ from predictor.core.errors import InputError
 from predictor.core.percentiles import Z80, Z95
 from predictor.core.records import Basis, Device, OperatingPoint, Prediction, Target
 from predictor.core.text import plural
-from predictor.core.wording import number
 from predictor.cost.clocks import CPU, GPU, ClockModel, Slowness
 from predictor.cost.engine import Explanation
 from predictor.devices.operating import (
@@ -31,6 +30,7 @@ from predictor.devices.operating import (
     power_modes,
 )
 from predictor.graph.model import Model
+from predictor.presentation.wording import number
 from predictor.services.prediction.predict import (
     KnownTargets,
     OperatorTable,

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from predictor.core.records import Configuration, Device, Measurement, Precision, Prediction, Target
-from predictor.core.wording import QUANTISED, number, p50_number, target_text
 from predictor.graph.model import Model
+from predictor.presentation.wording import QUANTISED, number, p50_number, target_text
 from predictor.services.prediction.assumptions import is_quantised
 from predictor.services.prediction.predict import KnownTargets, predict
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from predictor.core.records import Prediction
-from predictor.core.verdict import is_over, meets
-from predictor.core.wording import interval_ms, number, p50_text, shown
+from predictor.presentation.verdict import is_over, meets
+from predictor.presentation.wording import interval_ms, number, p50_text, shown
 
 UNRELATED: Final = "not ranked, since their inputs or outputs differ"
 

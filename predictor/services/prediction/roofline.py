@@ -20,13 +20,13 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from predictor.core.metric_labels import metric_label
 from predictor.core.metrics import METRIC_BY_NAME
 from predictor.core.records import Device, Target
 from predictor.cost.capability import RATE_METRIC, Capability, known_capability
 from predictor.cost.columns import HALF, Columns, fast_algorithm_gain, width_ratios
 from predictor.graph.model import Model
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
+from predictor.presentation.metric_labels import metric_label
 from predictor.services.prediction.predict import OperatorTable
 
 Floats = NDArray[np.float64]

@@ -13,7 +13,7 @@ from predictor.calibration.graph_deviation import corrections
 from predictor.core.errors import InputError
 from predictor.core.percentiles import Z80
 from predictor.core.records import Device, Measurement, Prediction, ScaledFrom, Target, TargetId
-from predictor.core.wording import configuration_text, number, shown
+from predictor.presentation.wording import configuration_text, number, shown
 
 MOST_APART: Final = 1000.0
 """Factor between a measured and a predicted latency from which the value is of something else."""

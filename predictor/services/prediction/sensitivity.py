@@ -20,7 +20,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from predictor.core.metric_labels import metric_label
 from predictor.core.metrics import METRIC_BY_NAME
 from predictor.core.percentiles import Z80
 from predictor.core.records import (
@@ -33,12 +32,13 @@ from predictor.core.records import (
 )
 from predictor.core.runtimes import runtime_of
 from predictor.core.text import plural, uncapitalised
-from predictor.core.wording import QUANTISED, batch_of, percent
 from predictor.cost.engine import Engine
 from predictor.devices.variation import NO_RESOURCES, fact_value, facts_of, scaled
 from predictor.graph.model import Model
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.graph.scaling import at_batch
+from predictor.presentation.metric_labels import metric_label
+from predictor.presentation.wording import QUANTISED, batch_of, percent
 from predictor.services.prediction.assumptions import needs_quantising
 from predictor.services.prediction.engines import open_engine
 from predictor.services.prediction.measured import with_measured

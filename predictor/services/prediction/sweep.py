@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predictor.core.records import Device, Measurement, Prediction, Target
-from predictor.core.wording import batch_of
 from predictor.graph.model import Model
 from predictor.graph.scaling import at_batch
+from predictor.presentation.wording import batch_of
 from predictor.services.prediction.engines import open_engine
 from predictor.services.prediction.predict import (
     NO_DEVICES,

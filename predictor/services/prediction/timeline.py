@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from predictor.core.files import write_text
 from predictor.core.records import Target
-from predictor.core.wording import target_text
+from predictor.presentation.wording import target_text
 from predictor.services.prediction.predict import OperatorTable
 
 Floats = NDArray[np.float64]

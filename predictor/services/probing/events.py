@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from predictor.core.units import significant
-from predictor.core.wording import percent
+from predictor.presentation.wording import percent
 from predictor.probing.measuring.interface import (
     BlockStarted,
     Drift,

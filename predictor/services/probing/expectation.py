@@ -9,10 +9,10 @@ from typing import Final
 import numpy as np
 
 from predictor.core.records import Target
-from predictor.core.wording import percent
 from predictor.cost.engine import Engine, OperatorTimes, PredictionTable, TargetMeasurements
 from predictor.engine.closertome import CloserToMeEngine
 from predictor.graph.operator_graph import OperatorGraph
+from predictor.presentation.wording import percent
 from predictor.probing.choice import Beliefs
 from predictor.probing.networks.graphs import pool_graph
 from predictor.probing.networks.pool import load_pool

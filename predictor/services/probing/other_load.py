@@ -12,7 +12,7 @@ from typing import Final
 import psutil
 
 from predictor.core.units import significant
-from predictor.core.wording import shown
+from predictor.presentation.wording import shown
 
 BUSY_SHARE: Final = 0.1
 """Share of the processors that others use on a machine that is too busy to be measured."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 from predictor.core.progress import CancelToken, Progress, ProgressCallback, no_progress
-from predictor.core.report import Report, Section, SectionId
 from predictor.core.text import plural
-from predictor.core.wording import number, shown
+from predictor.presentation.report import Report, Section, SectionId
+from predictor.presentation.wording import number, shown
 from predictor.services.report.comparison import comparison_section
 from predictor.services.report.devices import devices_section
 from predictor.services.report.language import language_section

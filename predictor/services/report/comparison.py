@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
-from predictor.core.columns import (
+from predictor.core.records import Basis
+from predictor.core.text import capitalised, plural
+from predictor.core.units import LatencyUnit
+from predictor.presentation.columns import (
     Place,
     PredictionColumn,
     PredictionRow,
@@ -15,8 +18,7 @@ from predictor.core.columns import (
     no_number,
     remarks,
 )
-from predictor.core.records import Basis
-from predictor.core.report import (
+from predictor.presentation.report import (
     BUDGET_REACH,
     LINEAR_SPAN,
     Bar,
@@ -33,10 +35,8 @@ from predictor.core.report import (
     SectionId,
     Table,
 )
-from predictor.core.text import capitalised, plural
-from predictor.core.units import LatencyUnit
-from predictor.core.verdict import is_over
-from predictor.core.wording import (
+from predictor.presentation.verdict import is_over
+from predictor.presentation.wording import (
     QUANTISED,
     batch_of,
     configuration_text,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from predictor.core.metric_labels import FAMILY_WORDS, metric_label
 from predictor.core.metrics import LAUNCH_US, METRICS
 from predictor.core.records import Cluster, Device, OperatingPoint
-from predictor.core.report import Block, Cell, Facts, Heading, Paragraph, Section, SectionId
 from predictor.core.units import significant
-from predictor.core.wording import NOTHING, runs_text, shown
+from predictor.presentation.metric_labels import FAMILY_WORDS, metric_label
+from predictor.presentation.report import Block, Cell, Facts, Heading, Paragraph, Section, SectionId
+from predictor.presentation.wording import NOTHING, runs_text, shown
 from predictor.services.devices.design import design_facts
 from predictor.services.report.request import ReportRequest
 from predictor.services.report.words import Field, figures, table_of, whole, words

@@ -12,8 +12,8 @@ from typing import Any, Final, get_args, get_origin, get_type_hints
 
 from predictor.core.errors import InputError
 from predictor.core.files import is_folder, write_bytes
-from predictor.core.markdown import markdown_table, markdown_text
-from predictor.core.report import (
+from predictor.presentation.markdown import markdown_table, markdown_text
+from predictor.presentation.report import (
     BarChart,
     Block,
     Bullets,

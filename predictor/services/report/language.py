@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from predictor.core.report import (
+from predictor.core.text import plural
+from predictor.core.units import GIB
+from predictor.presentation.report import (
     Bar,
     BarChart,
     Block,
@@ -18,9 +20,7 @@ from predictor.core.report import (
     SectionId,
     Tone,
 )
-from predictor.core.text import plural
-from predictor.core.units import GIB
-from predictor.core.wording import NOTHING, memory_text, number, shown
+from predictor.presentation.wording import NOTHING, memory_text, number, shown
 from predictor.services.generation.document import size_of
 from predictor.services.generation.generate import Generation, Interval, LanguageRun
 from predictor.services.report.versions import PROGRAM

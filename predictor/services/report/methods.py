@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from predictor.core.records import Basis
-from predictor.core.report import Block, Bullets, Cell, Heading, Paragraph, Section, SectionId
+from predictor.presentation.report import (
+    Block,
+    Bullets,
+    Cell,
+    Heading,
+    Paragraph,
+    Section,
+    SectionId,
+)
 from predictor.services.report.request import ReportRequest
 
 _MEASURED = (

@@ -9,12 +9,12 @@ from operator import itemgetter
 
 import numpy as np
 
-from predictor.core.report import Block, Bullets, Cell, Facts, Heading, Section, SectionId
 from predictor.core.tensors import TensorInfo
 from predictor.core.text import plural
 from predictor.core.units import format_bytes, format_count
-from predictor.core.wording import shape_text, shown
 from predictor.graph.model import Model
+from predictor.presentation.report import Block, Bullets, Cell, Facts, Heading, Section, SectionId
+from predictor.presentation.wording import shape_text, shown
 from predictor.services.models.inspection import totals
 from predictor.services.report.request import ReportedModel, ReportRequest
 from predictor.services.report.words import (

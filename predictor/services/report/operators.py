@@ -9,10 +9,18 @@ import numpy as np
 
 from predictor.core.progress import CancelToken, Progress, ProgressCallback
 from predictor.core.records import Basis
-from predictor.core.report import Block, Cell, Heading, HeatMap, Paragraph, Section, SectionId
 from predictor.core.text import plural
 from predictor.core.units import format_count, significant
-from predictor.core.wording import configuration_text, number, percent, shape_text, shown
+from predictor.presentation.report import (
+    Block,
+    Cell,
+    Heading,
+    HeatMap,
+    Paragraph,
+    Section,
+    SectionId,
+)
+from predictor.presentation.wording import configuration_text, number, percent, shape_text, shown
 from predictor.services.prediction.attention import AttentionMaps, token_label
 from predictor.services.prediction.predict import OperatorTable
 from predictor.services.prediction.sensitivity import Sensitivity

@@ -15,7 +15,7 @@ from typing import Any
 from predictor.core.child_process import ChildProcess, result_of
 from predictor.core.errors import HostError
 from predictor.core.progress import CancelToken, Progress, ProgressCallback, no_progress
-from predictor.core.report import Report
+from predictor.presentation.report import Report
 from predictor.services.report.files import report_document
 
 WRITER_FLAG = "--report-writer"

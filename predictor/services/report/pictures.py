@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 from predictor.core.errors import HostError
 from predictor.core.records import Prediction
-from predictor.core.report import (
+from predictor.core.text import plural
+from predictor.core.units import LatencyUnit
+from predictor.presentation.report import (
     Block,
     Graph,
     GraphBox,
@@ -20,9 +22,7 @@ from predictor.core.report import (
     Span,
     Timeline,
 )
-from predictor.core.text import plural
-from predictor.core.units import LatencyUnit
-from predictor.core.wording import batch_of, in_unit, latency_text, number, percent, shown
+from predictor.presentation.wording import batch_of, in_unit, latency_text, number, percent, shown
 from predictor.services.graph.grouping import GroupTree, group_operators
 from predictor.services.graph.layout import by_depth, lay_out
 from predictor.services.graph.placement import first_opened, picture_of, seen_groups

@@ -8,11 +8,11 @@ from typing import Any
 
 from predictor.core.percentiles import coefficient_of_variation
 from predictor.core.records import Basis, Measurement, Prediction
-from predictor.core.report import Block, Cell, Facts, Heading, Paragraph, Section, SectionId
 from predictor.core.runtimes import MEASURED, RUNTIMES
 from predictor.core.text import plural
 from predictor.core.units import significant
-from predictor.core.wording import NOTHING, configuration_text, number, percent, shown
+from predictor.presentation.report import Block, Cell, Facts, Heading, Paragraph, Section, SectionId
+from predictor.presentation.wording import NOTHING, configuration_text, number, percent, shown
 from predictor.services.report.request import KnownSignature, ReportRequest
 from predictor.services.report.words import (
     Field,

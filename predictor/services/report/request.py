@@ -8,8 +8,8 @@ from datetime import datetime
 
 from predictor.core.records import Measurement, Precision, Prediction, Target
 from predictor.core.units import LatencyUnit
-from predictor.core.wording import are_alike, runtime_text, target_text
 from predictor.graph.model import Model
+from predictor.presentation.wording import are_alike, runtime_text, target_text
 from predictor.services.generation.generate import LanguageRun
 from predictor.services.prediction.assumptions import needs_quantising
 from predictor.services.prediction.fastest import is_rankable, rank

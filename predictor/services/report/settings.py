@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from itertools import chain
 
 from predictor.core.records import Configuration, Target
-from predictor.core.report import Block, Bullets, Cell, Facts, Section, SectionId, Tone
 from predictor.core.runtimes import UNKNOWN
-from predictor.core.wording import NOTHING, number, shown, threads_text
+from predictor.presentation.report import Block, Bullets, Cell, Facts, Section, SectionId, Tone
+from predictor.presentation.wording import NOTHING, number, shown, threads_text
 from predictor.services.prediction.assumptions import assumptions_of_each
 from predictor.services.prediction.predict import resolve_targets
 from predictor.services.report.request import ReportRequest

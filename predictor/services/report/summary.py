@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from predictor.core.records import Basis, Prediction
-from predictor.core.report import Block, Bullets, Cell, Heading, Paragraph, Section, SectionId, Tone
 from predictor.core.text import plural
 from predictor.core.units import LatencyUnit
-from predictor.core.verdict import (
+from predictor.presentation.report import (
+    Block,
+    Bullets,
+    Cell,
+    Heading,
+    Paragraph,
+    Section,
+    SectionId,
+    Tone,
+)
+from predictor.presentation.verdict import (
     VERDICT_TONES,
     budget_probability,
     is_over,
@@ -16,7 +25,7 @@ from predictor.core.verdict import (
     meets,
     verdict,
 )
-from predictor.core.wording import (
+from predictor.presentation.wording import (
     FEW_CHECKED,
     NOTHING,
     QUANTISED,

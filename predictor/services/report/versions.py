@@ -10,10 +10,18 @@ from importlib.metadata import PackageNotFoundError, version
 
 from predictor import __version__
 from predictor.core.records import Target
-from predictor.core.report import Block, Cell, Commands, Facts, Paragraph, Section, SectionId
 from predictor.core.runtimes import UNKNOWN
-from predictor.core.wording import shown
 from predictor.graph.model import LEADING_BATCH, NAMED_BATCH, Model
+from predictor.presentation.report import (
+    Block,
+    Cell,
+    Commands,
+    Facts,
+    Paragraph,
+    Section,
+    SectionId,
+)
+from predictor.presentation.wording import shown
 from predictor.services.prediction.predict import resolve_targets
 from predictor.services.report.request import Asked, ReportedModel, ReportRequest
 from predictor.services.report.words import Field, table_of, words

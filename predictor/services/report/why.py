@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from predictor.core.report import (
+from predictor.core.text import capitalised, plural
+from predictor.presentation.report import (
     BUDGET_REACH,
     Bar,
     BarChart,
@@ -19,8 +20,7 @@ from predictor.core.report import (
     Section,
     SectionId,
 )
-from predictor.core.text import capitalised, plural
-from predictor.core.wording import batch_of, number, percent, shown
+from predictor.presentation.wording import batch_of, number, percent, shown
 from predictor.services.prediction.predict import OperatorTable
 from predictor.services.prediction.roofline import BOUND, MEASURED, Roof, roofline_of
 from predictor.services.prediction.sensitivity import Sensitivity, change_words

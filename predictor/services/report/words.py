@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from predictor.core.records import Prediction
-from predictor.core.report import Cell, Column, Row, Table
 from predictor.core.text import shortened
 from predictor.core.units import LatencyUnit, format_bytes, format_count
-from predictor.core.wording import p50_text, percent
+from predictor.presentation.report import Cell, Column, Row, Table
+from predictor.presentation.wording import p50_text, percent
 
 _BRIEF = 56
 _MODELS = 4  # that are named before a sentence

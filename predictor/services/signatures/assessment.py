@@ -9,9 +9,9 @@ import numpy as np
 
 from predictor.core.progress import CancelToken
 from predictor.core.records import Measurement, Prediction, Target
-from predictor.core.wording import percent
 from predictor.cost.engine import TargetMeasurements
 from predictor.graph.model import Model
+from predictor.presentation.wording import percent
 from predictor.services.prediction.predict import predict
 
 

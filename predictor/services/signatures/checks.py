@@ -16,8 +16,8 @@ import numpy as np
 from predictor.core.errors import HostError, InputError
 from predictor.core.records import Device, Measurement, Target
 from predictor.core.text import plural
-from predictor.core.wording import UNSTABLE, percent
 from predictor.cost.engine import TargetMeasurements
+from predictor.presentation.wording import UNSTABLE, percent
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.devices.user_devices import UserDevices
 from predictor.services.signatures.assessment import left_out

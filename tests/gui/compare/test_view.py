@@ -19,10 +19,10 @@ from ctm_gui.compare.chart import SINGLE_ROW_PX, Bar
 from ctm_gui.compare.view import CompareView
 from ctm_gui.widgets.theme import DARK, LIGHT
 from ctm_gui.widgets.theme_change import apply_theme
-from predictor.core.columns import PredictionRow
 from predictor.core.errors import HostError
 from predictor.core.records import Basis, Configuration, Precision, Prediction
 from predictor.core.units import LatencyUnit
+from predictor.presentation.columns import PredictionRow
 
 DEVICES = ("rpi5", "orin", "rtx3090", "npu")
 

@@ -22,8 +22,8 @@ from ctm_gui.widgets.theme import DARK, LIGHT
 from ctm_gui.window.actions import LANGUAGE_TAB
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace
-from predictor.core.report import SectionId
 from predictor.core.units import LatencyUnit
+from predictor.presentation.report import SectionId
 from tests.gui.accessible import faint, nameless, out_of_order, same_keys
 from tests.gui.conftest import SETTLE_MS
 from tests.networks import decoders

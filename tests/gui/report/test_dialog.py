@@ -20,9 +20,9 @@ from ctm_gui.report.marks import PageSize
 from ctm_gui.report.presenter import ReportPresenter, ReportSubject
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace
-from predictor.core.report import USUAL_SECTIONS, SectionId
 from predictor.core.units import LatencyUnit
-from predictor.core.wording import number
+from predictor.presentation.report import USUAL_SECTIONS, SectionId
+from predictor.presentation.wording import number
 from tests.gui.conftest import SETTLE_MS, MakeModel
 
 

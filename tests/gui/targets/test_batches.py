@@ -22,7 +22,7 @@ from ctm_gui.window.workspace import Workspace
 from predictor.core.errors import CtmError
 from predictor.core.records import Basis, Configuration, Device, Precision
 from predictor.core.units import LatencyUnit
-from predictor.core.wording import number, target_text
+from predictor.presentation.wording import number, target_text
 from predictor.services.history.history import open_history
 from predictor.services.history.past_predictions import NewTruth
 from predictor.services.prediction.configurations import ranked_configurations

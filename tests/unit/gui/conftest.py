@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from predictor.core.columns import PredictionRow
 from predictor.core.records import Basis, Configuration, Precision, Prediction
+from predictor.presentation.columns import PredictionRow
 from predictor.services.prediction.predict import OperatorTable
 
 MakeRow = Callable[..., PredictionRow]

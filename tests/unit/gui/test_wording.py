@@ -4,7 +4,7 @@ import pytest
 
 from predictor.core.records import Configuration, Precision
 from predictor.core.units import LatencyUnit
-from predictor.core.wording import (
+from predictor.presentation.wording import (
     configuration_text,
     interval_in_unit,
     interval_text,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from predictor.core.markdown import cell, table
+from predictor.presentation.markdown import cell, table
 from predictor.research.evaluation.engine.validation import Figures, Validation
 
 _TITLES = {

@@ -12,7 +12,7 @@ from predictor.calibration.goals import (
     LEAST_USED,
     RATIO,
 )
-from predictor.core.markdown import markdown_text, table
+from predictor.presentation.markdown import markdown_text, table
 
 Document = Mapping[str, Any]
 

@@ -14,13 +14,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from predictor.core.markdown import table
 from predictor.core.progress import CancelToken, Progress, ProgressCallback, no_progress
 from predictor.core.records import Device, Target
 from predictor.core.resources import resources_dir
 from predictor.cost.roofline import RooflineEngine
 from predictor.engine.closertome import CloserToMeEngine
 from predictor.graph.operator_graph import OperatorGraph
+from predictor.presentation.markdown import table
 from predictor.probing.choice import DBSEL, INFORMATION, SELECTORS
 from predictor.probing.networks.pool import PoolNetwork, cost_by_kind, graph_features
 from predictor.probing.selection.interface import Pool

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from predictor.core.markdown import table
+from predictor.presentation.markdown import table
 from predictor.research.evaluation.systems.registry import NOT_RUN, PRODUCT, SYSTEMS
 
 Document = Mapping[str, Any]

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
-from predictor.core.markdown import table, with_spread
 from predictor.core.text import plural
+from predictor.presentation.markdown import table, with_spread
 from predictor.research.nas.benchmark.published import (
     ABLATION_METHODS,
     FIGURE3_FLAT_BEHIND,

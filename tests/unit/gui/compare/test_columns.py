@@ -4,8 +4,8 @@ import csv
 import io
 
 from ctm_gui.compare.columns import ComparisonColumns, ComparisonGrid
-from predictor.core.columns import Place, TableContext
 from predictor.core.units import LatencyUnit
+from predictor.presentation.columns import Place, TableContext
 
 
 def grid_of(rows, unit=LatencyUnit.MS, budget_ms=None):

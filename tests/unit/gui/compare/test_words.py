@@ -15,7 +15,7 @@ from ctm_gui.compare.columns import (
 from ctm_gui.compare.words import details
 from predictor.core.records import Basis, Precision
 from predictor.core.units import LatencyUnit
-from predictor.core.verdict import Verdict, is_over, verdict, verdict_text
+from predictor.presentation.verdict import Verdict, is_over, verdict, verdict_text
 
 
 def members(groups: TargetGroups) -> list[list[int]]:

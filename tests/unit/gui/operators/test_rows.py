@@ -19,7 +19,7 @@ from ctm_gui.operators.rows import (
     type_details,
 )
 from predictor.core.units import LatencyUnit
-from predictor.core.wording import percent
+from predictor.presentation.wording import percent
 
 
 def place(grid, key):

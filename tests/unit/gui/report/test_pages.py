@@ -31,7 +31,7 @@ from ctm_gui.report.painting import pdf_of
 from ctm_gui.widgets.theme import LIGHT
 from predictor.core.errors import CancelledError
 from predictor.core.progress import CancelToken
-from predictor.core.report import (
+from predictor.presentation.report import (
     Graph,
     GraphBox,
     Heading,

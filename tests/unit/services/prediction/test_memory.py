@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from predictor.core.columns import COLUMN_BY_ID, Place, PredictionRow, TableContext
 from predictor.core.records import Precision
 from predictor.core.units import LatencyUnit
-from predictor.core.wording import memory_details, memory_text
 from predictor.cost.roofline import RooflineEngine
+from predictor.presentation.columns import COLUMN_BY_ID, Place, PredictionRow, TableContext
+from predictor.presentation.wording import memory_details, memory_text
 from predictor.services.prediction.engines import ROOFLINE
 from predictor.services.prediction.memory import memory_uses
 from predictor.services.prediction.predict import predict

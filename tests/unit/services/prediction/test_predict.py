@@ -19,9 +19,9 @@ from predictor.core.records import (
     Target,
 )
 from predictor.core.tensors import TensorInfo
-from predictor.core.verdict import budget_probability
 from predictor.graph.model import Model
 from predictor.graph.operator_graph import OperatorFlag
+from predictor.presentation.verdict import budget_probability
 from predictor.services.models.operator_facts import operator_facts
 from predictor.services.prediction.engines import ENGINES
 from predictor.services.prediction.predict import explain, predict, resolve_targets

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from predictor.core.columns import Place, PredictionRow, TableContext, remarks
 from predictor.core.metrics import Family
 from predictor.core.records import Precision, Target
 from predictor.core.runtimes import RUNTIMES
 from predictor.graph.operator_graph import OperatorGraph
+from predictor.presentation.columns import Place, PredictionRow, TableContext, remarks
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.prediction.engines import ROOFLINE
 from predictor.services.prediction.predict import predict

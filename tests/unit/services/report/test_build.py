@@ -10,7 +10,10 @@ import pytest
 from predictor.core.errors import CancelledError, HostError
 from predictor.core.progress import CancelToken, Progress
 from predictor.core.records import Basis, MeasuredRate, OperatingPoint, Precision, Target
-from predictor.core.report import (
+from predictor.core.units import LatencyUnit
+from predictor.graph.model import Model
+from predictor.graph.scaling import at_batch
+from predictor.presentation.report import (
     USUAL_SECTIONS,
     BarChart,
     Block,
@@ -29,10 +32,7 @@ from predictor.core.report import (
     Timeline,
     Tone,
 )
-from predictor.core.units import LatencyUnit
-from predictor.core.wording import number
-from predictor.graph.model import Model
-from predictor.graph.scaling import at_batch
+from predictor.presentation.wording import number
 from predictor.services.prediction.predict import OperatorTable, explain, predict
 from predictor.services.prediction.sensitivity import Sensitivity, sensitivity_of
 from predictor.services.report import pictures

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from predictor.core.errors import HostError, InputError
-from predictor.core.report import BarChart, Report
 from predictor.core.tensors import DynamicDimension
 from predictor.graph.model import NAMED_BATCH
+from predictor.presentation.report import BarChart, Report
 from predictor.services.report.build import build_report
 from predictor.services.report.files import (
     SCHEMA,

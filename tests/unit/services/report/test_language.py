@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from predictor.core.report import BarChart, Bullets, Table
+from predictor.presentation.report import BarChart, Bullets, Table
 from predictor.services.generation.generate import GenerationRequest, LanguageRun, generate
 from predictor.services.report.files import report_document, report_of
 from predictor.services.report.language import generation_report

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from predictor.core.records import Configuration, Precision
-from predictor.core.report import Bullets, Cell, Limit, Tone
 from predictor.core.units import LatencyUnit
-from predictor.core.wording import runtime_text
 from predictor.graph.operator_graph import OperatorFlag
+from predictor.presentation.report import Bullets, Cell, Limit, Tone
+from predictor.presentation.wording import runtime_text
 from predictor.services.report.build import build_report
 from predictor.services.report.comparison import latency_chart
 from predictor.services.report.request import ReportRequest

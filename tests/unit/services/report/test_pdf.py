@@ -14,7 +14,7 @@ import pytest
 
 from predictor.core.errors import CancelledError, HostError
 from predictor.core.progress import CancelToken, Progress
-from predictor.core.report import Report
+from predictor.presentation.report import Report
 from predictor.services.report import pdf
 from predictor.services.report.build import build_report
 from predictor.services.report.files import report_document

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from predictor.core.columns import Place, PredictionRow, TableContext, remarks
 from predictor.core.documents import ProbingFacts, Provenance
 from predictor.core.records import Basis, Prediction, Signature, Target
-from predictor.core.wording import basis_text
+from predictor.presentation.columns import Place, PredictionRow, TableContext, remarks
+from predictor.presentation.wording import basis_text
 from predictor.services.prediction.predict import predict
 from predictor.services.probing.imports import import_typed, take_over
 from predictor.services.signatures.checks import LIMITS, ProbingChecks

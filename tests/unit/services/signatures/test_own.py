@@ -11,9 +11,9 @@ import pytest
 
 from predictor.core.documents import Provenance
 from predictor.core.records import Basis, Configuration, Device, Measurement, Signature, Target
-from predictor.core.wording import percent
 from predictor.graph.model import Model
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
+from predictor.presentation.wording import percent
 from predictor.probing.networks.graphs import pool_graph
 from predictor.probing.networks.pool import load_pool
 from predictor.services.devices.catalogue import load_catalogue

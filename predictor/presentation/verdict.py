@@ -9,8 +9,8 @@ from typing import Final
 
 from predictor.core.percentiles import Z80
 from predictor.core.records import Prediction
-from predictor.core.report import Tone
-from predictor.core.wording import interval_ms, number, percent
+from predictor.presentation.report import Tone
+from predictor.presentation.wording import interval_ms, number, percent
 
 
 class Verdict(StrEnum):

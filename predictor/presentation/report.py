@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from predictor.core.wording import percent
+from predictor.presentation.wording import percent
 
 # On a linear axis, bars shorter than a fiftieth of the longest are hardly seen.
 LINEAR_SPAN: Final = 50.0

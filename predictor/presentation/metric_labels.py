@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from predictor.core.metrics import MEASURABLE, METRIC_BY_NAME, Family
 from predictor.core.units import significant
-from predictor.core.wording import NOTHING
+from predictor.presentation.wording import NOTHING
 
 FAMILY_WORDS = {
     Family.GPU: "GPU",

@@ -6,7 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from predictor.core.columns import (
+from predictor.core.records import Basis, Configuration, Precision, Prediction
+from predictor.core.units import LatencyUnit
+from predictor.presentation.columns import (
     COLUMN_BY_ID,
     COLUMNS,
     Place,
@@ -15,9 +17,7 @@ from predictor.core.columns import (
     columns_of,
     remarks,
 )
-from predictor.core.records import Basis, Configuration, Precision, Prediction
-from predictor.core.report import Tone
-from predictor.core.units import LatencyUnit
+from predictor.presentation.report import Tone
 
 TABLES = (Place.COMPARE, Place.HISTORY, Place.TEXT, Place.REPORT)
 PREDICTION = Prediction(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from predictor.core.markdown import markdown_table, markdown_text
+from predictor.presentation.markdown import markdown_table, markdown_text
 
 
 def test_a_table_aligns_numbers_and_escapes_markup():

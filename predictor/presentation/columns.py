@@ -12,18 +12,18 @@ from enum import StrEnum
 from typing import Final
 
 from predictor.core.records import Basis, Configuration, Precision, Prediction
-from predictor.core.report import Tone
 from predictor.core.runtimes import UNKNOWN
 from predictor.core.text import plural
 from predictor.core.units import LatencyUnit
-from predictor.core.verdict import (
+from predictor.presentation.report import Tone
+from predictor.presentation.verdict import (
     budget_probability,
     is_over,
     likelihood,
     verdict_text,
     verdict_tone,
 )
-from predictor.core.wording import (
+from predictor.presentation.wording import (
     NOTHING,
     UNSTABLE,
     adaptation_name,

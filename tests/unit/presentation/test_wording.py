@@ -7,7 +7,7 @@ import math
 import pytest
 
 from predictor.core.records import Configuration, Precision
-from predictor.core.wording import change_text, percent, runs_text, shape_text
+from predictor.presentation.wording import change_text, percent, runs_text, shape_text
 
 
 @pytest.mark.parametrize(
