@@ -3,6 +3,7 @@
 
     python3 run.py [FILES]      open the window on ONNX files; without a file, on a sample
     python3 run.py test         everything that CI runs; what follows goes to pytest
+    python3 run.py test --research      the same of research/, in place of the product's
     python3 run.py tour DIR     drive the window through its views and save pictures in DIR
 
 The first start makes .venv; later starts find it ready. --install-system-packages (implied for
@@ -71,6 +72,8 @@ TEST_PARTS = (
     ("pytest, the tests of timing", ("-m", "timing")),
     ("pytest, all other tests", ("-m", "not timing", "-n", "2", "--dist", "worksteal")),
 )
+RESEARCH_PARTS = (("pytest", ("research/tests", "-n", "2", "--dist", "worksteal")),)
+RESEARCH = "research/pyproject.toml"
 PROGRAM_FOLDERS = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin"))
 FONT_FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.fonts", "~/.local/share/fonts")
 FONT_PACKAGE = "fonts-dejavu-core"
@@ -116,6 +119,7 @@ def parse(arguments):
         action="store_true",
         help="install missing system libraries by apt-get",
     )
+    parser.add_argument("--research", action="store_true", help="test: the tests of research/")
     options, unknown = parser.parse_known_args(arguments)
     command = options.words[0] if options.words else ""
     options.action = {"test": run_tests, "tour": run_tour}.get(command, open_window)
@@ -126,6 +130,8 @@ def parse(arguments):
     options.for_pytest = unknown
     if unknown and options.action is not run_tests:
         parser.error("unknown option " + unknown[0])
+    if options.research and options.action is not run_tests:
+        parser.error("--research goes with test")
     return options
 
 
@@ -183,17 +189,21 @@ def run_tests(options):
     # The tests start hundreds of processes: without bytecode each would compile the program anew.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     python = venv_program("python")
+    of_mypy, of_imports = [], []
+    if options.research:
+        of_mypy, of_imports = ["--config-file", RESEARCH], ["--config", RESEARCH]
     checks = (
         ("ruff check", [python, "-m", "ruff", "check", "."]),
         ("ruff format --check", [python, "-m", "ruff", "format", "--check", "."]),
-        ("mypy", [python, "-m", "mypy"]),
-        ("lint-imports", [venv_program("lint-imports")]),
+        ("mypy", [python, "-m", "mypy", *of_mypy]),
+        ("lint-imports", [venv_program("lint-imports"), *of_imports]),
     )
     failed = [name for name, command in checks if not passes(name, command)]
     if failed:
         say("Failed so far: {}. The tests follow.".format(", ".join(failed)))
     chosen = [*options.words, *options.for_pytest]
-    parts = (("pytest", chosen),) if chosen else TEST_PARTS
+    usual = RESEARCH_PARTS if options.research else TEST_PARTS
+    parts = (("pytest", chosen),) if chosen else usual
     failed += [name for name, words in parts if not passes(name, [python, "-m", "pytest", *words])]
     return 1 if failed else 0
 

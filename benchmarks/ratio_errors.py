@@ -21,12 +21,12 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from benchmarks.common import Figure, add_arguments, report
+from ctm_research.corpus import open_corpus
+from ctm_research.evaluation.judge.estimate import EstimateEngine
+from ctm_research.evaluation.judge.folds import silicon_folds
+from ctm_research.evaluation.judge.judged import Judged, judged_of
 from predictor.core.percentiles import Z80
 from predictor.core.text import plural
-from predictor.research.corpus import open_corpus
-from predictor.research.evaluation.judge.estimate import EstimateEngine
-from predictor.research.evaluation.judge.folds import silicon_folds
-from predictor.research.evaluation.judge.judged import Judged, judged_of
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.prediction.engines import CLOSERTOME
 

@@ -22,15 +22,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.common import Table, add_arguments, publish
+from ctm_research.corpus import open_corpus
+from ctm_research.evaluation.judge.estimate import EstimateEngine, with_likely_threads
+from ctm_research.evaluation.judge.folds import Fold, device_folds, silicon_folds
+from ctm_research.evaluation.judge.groups import medians, numbered
+from ctm_research.evaluation.judge.judged import Judged, judged_of
 from predictor.calibration import graph_deviation
 from predictor.calibration.graph_deviation import REPEAT_VARIANCE, covariance
 from predictor.core.percentiles import Z80
 from predictor.core.records import Target
-from predictor.research.corpus import open_corpus
-from predictor.research.evaluation.judge.estimate import EstimateEngine, with_likely_threads
-from predictor.research.evaluation.judge.folds import Fold, device_folds, silicon_folds
-from predictor.research.evaluation.judge.groups import medians, numbered
-from predictor.research.evaluation.judge.judged import Judged, judged_of
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.prediction.engines import CLOSERTOME
 

@@ -18,9 +18,9 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.common import Figure, add_arguments, report
+from ctm_research.evaluation.bound.comparison import compare
+from ctm_research.sources import SOURCES
 from predictor.cost.roofline import RooflineEngine
-from predictor.research.evaluation.bound.comparison import compare
-from predictor.research.sources import SOURCES
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.prediction.engines import ROOFLINE
 

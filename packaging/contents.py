@@ -20,7 +20,7 @@ OWN_VERSIONS = ("fast-sugiyama",)
 
 EXCLUDED = (
     # Needs published tables and a checkout; the wheel has none of it either.
-    "predictor.research",
+    "ctm_research",
     # Training only; torch alone is three times the rest.
     "torch",
     "torchvision",

@@ -11,10 +11,10 @@ from typing import Any
 
 from contents import PACKAGING, ROOT
 
-if str(ROOT) not in sys.path:  # the sources are declared in a checkout, not in the wheel
-    sys.path.insert(0, str(ROOT))
+# The sources are declared in a checkout, not in the wheel.
+sys.path[:0] = [str(ROOT), str(ROOT / "research")]
 
-from predictor.research.sources import SOURCES
+from ctm_research.sources import SOURCES  # noqa: E402
 
 _ADDRESS = re.compile(r"\b(?:[a-z0-9-]+\.)+[a-z]{2,}(?:/[\w.-]+){0,2}", re.IGNORECASE)
 _OWN = "computed or counted by us from other facts"

@@ -28,7 +28,6 @@ HEAD = """\
 # Made from pyproject.toml by packaging/make_lock.py: do not edit. docs/packaging.md tells how to
 # renew it. Read by run.py.
 """
-_STATED = ("bridge", "systems")
 # torch, and what only its builds with CUDA need.
 LEFT_OUT = re.compile(r"^(?:torch==|triton==|cuda-|nvidia-).*(?:\n    .*)*\n", re.MULTILINE)
 
@@ -37,15 +36,14 @@ def requirement_sets(project_file: dict[str, Any]) -> dict[str, list[str]]:
     """Return the requirements of each file of the lock, by the file's name without suffix.
 
     ``setup`` is what installs the rest: pip, and what builds the checkout. ``base`` is the program.
-    Each extra has a set of its own, but for ``bridge`` and ``systems``: what they need runs in
-    research alone, and they state its versions themselves.
+    Each extra has a set of its own.
     """
     project = project_file["project"]
     extras = project["optional-dependencies"]
     return {
         "setup": ["pip", *project_file["build-system"]["requires"]],
         "base": project["dependencies"],
-        **{name: lines for name, lines in extras.items() if name not in _STATED},
+        **extras,
     }
 
 

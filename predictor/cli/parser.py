@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
 
+from predictor.cli.research import PACKAGE, research_module
 from predictor.core.errors import InputError
 from predictor.core.records import Precision
 from predictor.core.runtimes import usual_name
@@ -55,7 +56,8 @@ def add_commands(parser: Parser, dest: str, commands: Mapping[str, tuple[str, st
     Args:
         parser: of the program, or of the command that they belong to.
         dest: attribute of the options that gets the name of the chosen command.
-        commands: module under ``predictor.cli`` and line of the help, by name of the command.
+        commands: module and line of the help, by name of the command; the module is one under
+            ``predictor.cli``, or one of research by its full name.
     """
     chosen = parser.add_subparsers(dest=dest, required=True, metavar=dest.upper())
     for name, (module, text) in commands.items():
@@ -64,7 +66,11 @@ def add_commands(parser: Parser, dest: str, commands: Mapping[str, tuple[str, st
 
 
 def _add_options(module: str, name: str, parser: Parser) -> None:
-    getattr(import_module(f"predictor.cli.{module}"), f"add_{name}")(parser)
+    if module.startswith(f"{PACKAGE}."):
+        imported = research_module(module, parser.prog)
+    else:
+        imported = import_module(f"predictor.cli.{module}")
+    getattr(imported, f"add_{name}")(parser)
 
 
 def everywhere() -> Parser:

@@ -27,7 +27,7 @@ _COMMANDS = {
     "devices": ("devices", "the catalogue of devices"),
     "store": ("store", "the local store"),
     "evaluate": ("evaluate", "engines against published measurements"),
-    "train": ("train", "train the learned engine on published measurements"),
+    "train": ("ctm_research.commands.train", "train the learned engine on published measurements"),
     "probe": ("probe", "measure reference networks on a device"),
 }
 

@@ -20,7 +20,7 @@ START_FREEDOM: Final = 0.3
 """Part of the effects of a class on starts that a plan on one thread has."""
 
 # Operators that move nothing take 2.6 us under ONNX Runtime and 1.1 us under OpenVINO, at the
-# least, in the profiles of the bridge (docs/bridge.md), on a core of some 3 GHz: 8000 clocks.
+# least, in the profiles of research/docs/bridge.md, on a core of some 3 GHz: 8000 clocks.
 START_FACTOR: Final = 4.0
 """Such a start over that of the physics, before any measurement."""
 

@@ -86,7 +86,7 @@ def machine_of(device: Device) -> Machine:
 
 # Datasheets state rates at the boost clock, which the power of large cards does not sustain: joules
 # of an operation, and the exponent of the norm that joins both times. Chosen among 0, 0.6, 0.9 and
-# 1.2 pJ on silicon left out (docs/results/generation.md, The rate of products).
+# 1.2 pJ on silicon left out (research/docs/results/generation.md, The rate of products).
 ENERGY_OF_FLOP: Final = 0.9e-12
 _POWER_NORM: Final = 3
 

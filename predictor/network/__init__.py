@@ -1,6 +1,5 @@
-"""The CloserToMe network: from operator graphs, device vectors and signatures to log-latency.
+"""What predictions need of the CloserToMe network: features of operators and targets, its runtime.
 
-The modules that prepare its inputs and run the shipped network import no torch: ``config``,
-``features``, ``graph_table``, ``reference_rates``, ``scaling``, ``target_facts``, ``term_runtime``
-and ``work_terms``. All other files are the networks themselves.
+No module imports torch, but those of ``film_tuning``, which run in a child process. The definition
+of the network and its training are research.
 """

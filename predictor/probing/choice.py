@@ -39,7 +39,7 @@ ROUND: Final = 3
 """Networks that the adaptive selector has measured before it looks again."""
 
 # Of few measurements it makes the most, on search spaces and on published networks alike
-# (docs/results/nas-selectors.md and selectors.md).
+# (research/docs/results/nas-selectors.md and selectors.md).
 DEFAULT_SELECTOR: Final = INFORMATION
 DEFAULT_PROBES: Final = 12
 DEFAULT_BUDGET_S: Final = 300.0

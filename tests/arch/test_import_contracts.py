@@ -3,46 +3,35 @@
 from __future__ import annotations
 
 import ast
-import re
 import sys
 from copy import deepcopy
 from pathlib import Path
 
 import grimp
 import pytest
-from importlinter import Contract, api
-from importlinter.contracts.acyclic_siblings import AcyclicSiblingsContract
-from importlinter.contracts.forbidden import ForbiddenContract
-from importlinter.contracts.layers import LayersContract
-from importlinter.contracts.protected import ProtectedContract
+from importlinter import api
+
+from tests.support.import_contracts import (
+    broken_by,
+    broken_contracts,
+    contract_names,
+    project_imports,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIGURATION = api.read_configuration(str(ROOT / "pyproject.toml"))
-TYPES: dict[str, type[Contract]] = {
-    kind.type_name: kind
-    for kind in (AcyclicSiblingsContract, ForbiddenContract, LayersContract, ProtectedContract)
-}
 
 
 @pytest.fixture(scope="module")
 def imports() -> grimp.ImportGraph:
     """Every import of both packages."""
-    packages = CONFIGURATION["session_options"]["root_packages"]
-    return grimp.build_graph(*packages, include_external_packages=True, cache_dir=None)
-
-
-def broken_contracts(imports: grimp.ImportGraph) -> list[str]:
-    """Return the names of the contracts that the imports break."""
-    contracts = (
-        TYPES[options["type"]](options["name"], CONFIGURATION["session_options"], options)
-        for options in CONFIGURATION["contracts_options"]
-    )
-    # A contract takes the imports that it ignores out of its graph.
-    return [c.name for c in contracts if not c.check(deepcopy(imports), verbose=False).kept]
+    graph = project_imports(CONFIGURATION)
+    graph.add_module("ctm_research", is_squashed=True)
+    return graph
 
 
 def test_the_packages_keep_every_contract(imports: grimp.ImportGraph) -> None:
-    assert broken_contracts(imports) == []
+    assert broken_contracts(CONFIGURATION, imports) == []
 
 
 ROOMS = "Rooms of the engine, top down"
@@ -50,8 +39,7 @@ CIRCLES = "No import circles"
 STORE = "Services alone use the store"
 COMMAND_LINE = "The command line sees services, presentation and core only"
 WINDOW = "The window sees services, presentation and core only"
-TRAINING = "The libraries of training belong to the network and research"
-TORCH = "What predicts reaches no torch"
+RESEARCH = "The product knows no research"
 BREAKS = [
     ("predictor.services.frozen", "ctm_gui.display", "The engine knows no window"),
     ("predictor.core.text", "PySide6", "The engine knows no window"),
@@ -61,24 +49,21 @@ BREAKS = [
     ("predictor.store.database", "predictor.graph.model", ROOMS),
     ("predictor.cost.engine", "predictor.services.frozen", ROOMS),
     ("predictor.services.frozen", "predictor.cli.console", ROOMS),
-    ("predictor.services.frozen", "predictor.research", ROOMS),
     ("predictor.core.text", "predictor.presentation.wording", ROOMS),
     ("predictor.presentation.wording", "predictor.presentation.verdict", CIRCLES),
     ("ctm_gui.tasks.serial", "ctm_gui.window.main_window", CIRCLES),
     ("predictor.cost.engine", "predictor.store.database", STORE),
-    ("predictor.research.evaluation.bound", "predictor.store.database", STORE),
     ("predictor.cli.console", "predictor.probing.protocol", COMMAND_LINE),
     ("predictor.cli.predict.command", "predictor.calibration.scores", COMMAND_LINE),
-    ("predictor.cli.console", "predictor.research", COMMAND_LINE),
     ("ctm_gui.window.main_window", "predictor.graph.model", WINDOW),
     ("ctm_gui.window.main_window", "predictor.engine", WINDOW),
     ("ctm_gui.window.main_window", "predictor.probing.protocol", WINDOW),
-    ("ctm_gui.window.main_window", "predictor.research", WINDOW),
+    ("predictor.cli.evaluate", "ctm_research", RESEARCH),
+    ("ctm_gui.window.main_window", "ctm_research", RESEARCH),
     ("predictor.services.frozen", "sqlite_utils", "sqlite_utils belongs to the store"),
     ("predictor.services.frozen", "onnx", "onnx reads and writes model files"),
-    ("predictor.services.frozen", "matplotlib", TRAINING),
-    ("predictor.services.frozen", "predictor.network.term_network", TORCH),
-    ("predictor.network.term_runtime", "torch", TORCH),
+    ("predictor.network", "torch", "Torch belongs to fine-tuning"),
+    ("predictor.engine", "predictor.network.film_tuning", "Fine-tuning is a process of its own"),
 ]
 
 
@@ -86,66 +71,48 @@ BREAKS = [
 def test_an_import_breaks_its_contract_and_no_other(
     imports: grimp.ImportGraph, importer: str, imported: str, contract: str
 ) -> None:
-    assert {importer, imported} <= imports.modules
-    broken = deepcopy(imports)
-
-    broken.add_import(importer=importer, imported=imported, line_number=1, line_contents="")
-
-    assert broken_contracts(broken) == [contract]
+    assert broken_by(CONFIGURATION, imports, importer, imported) == [contract]
 
 
 def test_every_contract_is_broken_once() -> None:
-    names = [options["name"] for options in CONFIGURATION["contracts_options"]]
-
-    assert {contract for _, _, contract in BREAKS} == set(names)
+    assert {contract for _, _, contract in BREAKS} == set(contract_names(CONFIGURATION))
 
 
 def test_a_new_room_must_be_given_its_place(imports: grimp.ImportGraph) -> None:
     with_room = deepcopy(imports)
     with_room.add_module("predictor.attic")
 
-    assert broken_contracts(with_room) == [ROOMS]
-
-
-# Of the product, which ships without research, only these may name it.
-NAMES_RESEARCH = re.compile(r"\bpredictor[./]research\b|\bresearch[./]\w")
+    assert broken_contracts(CONFIGURATION, with_room) == [ROOMS]
 
 
 def names_of_research(*folders: Path) -> set[str]:
-    """Return the files under folders, as their last three parts, that name research."""
+    """Return the files under folders, as their last three parts, that name research.
+
+    Of the product, which ships without it, the command line alone may.
+    """
     return {
         "/".join(path.parts[-3:])
         for folder in folders
         for path in folder.rglob("*.py")
-        if NAMES_RESEARCH.search(path.read_text(encoding="utf-8"))
+        if "ctm_research" in path.read_text(encoding="utf-8")
     }
 
 
-def test_of_the_product_two_commands_name_research() -> None:
-    rooms = [path for path in (ROOT / "predictor").iterdir() if path.name != "research"]
-
-    found = names_of_research(ROOT / "ctm_gui", *rooms)
+def test_of_the_product_the_command_line_names_research() -> None:
+    found = names_of_research(ROOT / "ctm_gui", ROOT / "predictor")
 
     assert found == {
-        "cli/evaluate/bound.py",
-        "cli/evaluate/classes.py",
-        "cli/evaluate/tails.py",
-        "cli/evaluate/clocks.py",
-        "cli/evaluate/memory.py",
-        "cli/evaluate/figures.py",
-        "cli/evaluate/generation.py",
-        "cli/evaluate/physics.py",
-        "cli/evaluate/selectors.py",
-        "cli/evaluate/suite.py",
-        "cli/evaluate/systems.py",
-        "predictor/cli/train.py",
+        "cli/evaluate/__init__.py",
+        "cli/evaluate/track.py",
+        "predictor/cli/program.py",
+        "predictor/cli/research.py",
     }
 
 
 def test_a_string_that_names_research_is_found(tmp_path: Path) -> None:
     folder = tmp_path / "a" / "b"
     folder.mkdir(parents=True)
-    (folder / "module.py").write_text('CHILD = "predictor.research.nas"\n')
+    (folder / "module.py").write_text('CHILD = "ctm_research.nas"\n')
     (folder / "other.py").write_text('"""Research on networks."""\n')
 
     assert names_of_research(tmp_path) == {"a/b/module.py"}

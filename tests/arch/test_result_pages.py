@@ -13,8 +13,9 @@ import pytest
 from predictor.services.measurements.origin import engine_facts, engine_line
 from predictor.services.prediction.engines import ENGINES
 
-DOCS: Final = Path(__file__).resolve().parents[2] / "docs"
-README: Final = DOCS.parent / "README.md"
+ROOT: Final = Path(__file__).resolve().parents[2]
+DOCS: Final = ROOT / "docs"
+README: Final = ROOT / "README.md"
 ENGINE: Final = re.compile(r"^Engine: .*$", re.MULTILINE)
 HISTORY: Final = re.compile(r"^Kept as history of closertome/([1-9]\d*)\.$", re.MULTILINE)
 VERSION: Final = re.compile(r"\bclosertome/(\d+)\b")
@@ -78,20 +79,21 @@ def shipped_lines() -> set[str]:
     return {engine_line(engine_facts(name)) for name in ENGINES}
 
 
-PAGES: Final = list(pages(DOCS))
+RESEARCH: Final = ROOT / "research" / "docs"
+PAGES: Final = [*pages(DOCS), *pages(RESEARCH)]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_a_page_of_results_is_of_the_engine_that_ships(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     if page.stem in WITHOUT_ENGINE:
         assert ENGINE.findall(text) + HISTORY.findall(text) == [], "an engine takes part in it"
         return
     wrong = problem(text, shipped_lines())
-    assert not wrong, f"{page.relative_to(DOCS)}: {wrong}"
+    assert not wrong, f"{page.relative_to(ROOT)}: {wrong}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_figures_and_their_page_name_one_engine(page: Path) -> None:
     figures = page.with_suffix(".json")
     line = ENGINE.search(page.read_text(encoding="utf-8"))
@@ -109,7 +111,7 @@ def test_each_page_without_an_engine_is_there() -> None:
 def test_only_decisions_and_history_name_a_former_engine() -> None:
     version = VERSION.search(engine_facts("closertome")["engine"])
     assert version
-    for page in (README, *sorted(DOCS.rglob("*.md"))):
+    for page in (README, *sorted(DOCS.rglob("*.md")), *sorted(RESEARCH.rglob("*.md"))):
         text = page.read_text(encoding="utf-8")
         if "decisions" not in page.parts and not HISTORY.search(text):
             assert set(VERSION.findall(text)) <= {version[1]}, page

@@ -15,6 +15,8 @@ from onnx import TensorProto, helper
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "resources" / "samples"
 
+PLACES = os.pathsep.join(map(str, (ROOT, ROOT / "research")))  # of the packages of a checkout
+
 Run = Callable[..., subprocess.CompletedProcess[str]]
 Start = Callable[..., subprocess.Popen[str]]
 
@@ -30,7 +32,7 @@ def start_ctm(tmp_path: Path) -> Iterator[Start]:
         process = subprocess.Popen(
             [sys.executable, "-m", "predictor.cli", *map(str, arguments)],
             cwd=folder,
-            env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+            env={**os.environ, "PYTHONPATH": PLACES, **environment},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

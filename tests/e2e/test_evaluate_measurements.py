@@ -13,7 +13,7 @@ from subprocess import CompletedProcess, Popen
 import psutil
 import pytest
 
-from tests.unit.research.data_folder import write_graph
+from tests.networks.convolution import write_graph
 
 Run = Callable[..., CompletedProcess[str]]
 Start = Callable[..., Popen[str]]

@@ -13,9 +13,9 @@ import pytest
 from PySide6.QtWidgets import QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
+from conftest import PATIENCE_MS
 from ctm_gui.application import Application
 from ctm_gui.later import ENGINE, PLOTS, VIEWS, WINDOWS, FirstFrame, Later
-from tests.conftest import PATIENCE_MS
 from tests.gui.test_stall import Paints
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -299,6 +299,18 @@ def test_a_part_that_fails_fails_the_whole_and_the_rest_still_runs(
     assert code == 1
 
 
+def test_research_has_checks_and_tests_of_its_project(
+    run: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started, _ = commands_of_tests(run, monkeypatch, ["--research"])
+
+    assert started[2:] == [
+        "python -m mypy --config-file research/pyproject.toml",
+        "lint-imports --config research/pyproject.toml",
+        "python -m pytest research/tests -n 2 --dist worksteal",
+    ]
+
+
 def test_chosen_tests_run_as_they_are_asked_for(
     run: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -307,7 +319,7 @@ def test_chosen_tests_run_as_they_are_asked_for(
     assert started[4:] == ["python -m pytest tests/gui -k stall"]
 
 
-@pytest.mark.parametrize("line", [["--fast"], ["tour"], ["tour", "a", "b"]])
+@pytest.mark.parametrize("line", [["--fast"], ["--research"], ["tour"], ["tour", "a", "b"]])
 def test_a_wrong_command_line_is_refused(run: ModuleType, line: list[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         run.parse(line)

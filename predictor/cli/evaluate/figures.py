@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from predictor.cli.console import Console
 from predictor.cli.parser import Parser, json_option
-from predictor.core.errors import HostError, InputError
+from predictor.core.errors import InputError
 from predictor.core.files import write_text
 from predictor.services.measurements.origin import environment_of, origin_of
 
@@ -30,30 +29,6 @@ def output_option(parser: Parser) -> None:
     parser.add_argument(
         "--output", metavar="OUT.json", help="write the figures here and a page OUT.md beside"
     )
-
-
-@contextmanager
-def research_needed(work: str, extra: str = "train") -> Iterator[None]:
-    """Import modules of ``predictor.research``, absent from wheels and frozen programs.
-
-    Args:
-        work: that needs them, as the subject of the error.
-        extra: of the project, that has the libraries.
-
-    Raises:
-        HostError: they are not there, or a library of theirs is not.
-    """
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        name = str(error.name)
-        if name.startswith("predictor.research"):
-            raise HostError(
-                work,
-                "it is not part of an installed CloserToMe",
-                "run it in a checkout, with closertome[train] installed",
-            ) from error
-        raise HostError(work, f"{name} is not installed", f"install closertome[{extra}]") from error
 
 
 def checked_output(options: argparse.Namespace) -> Path | None:

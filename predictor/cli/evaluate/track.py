@@ -7,7 +7,8 @@ import argparse
 from predictor.cli.console import Console
 from predictor.cli.evaluate.figures import checked_output, give, output_option
 from predictor.cli.parser import EPILOG, Parser, json_option
-from predictor.services.measurements.track_record import page, track_record
+from predictor.cli.research import has_research, research_module
+from predictor.services.measurements import track_record
 from predictor.services.prediction.engines import CLOSERTOME
 
 
@@ -24,8 +25,11 @@ def add_track(parser: Parser) -> None:
 
 
 def _run(options: argparse.Namespace, console: Console) -> int:
-    """Write the figures and their page; always 0."""
+    """Write the figures and their page, in a checkout with goals; always 0."""
     output = checked_output(options)
     command = "ctm evaluate track --output OUT.json"
-    give(command, track_record(), page, output, options, console, CLOSERTOME)
+    record = track_record
+    if has_research():
+        record = research_module("ctm_research.track_record", "the evaluation")
+    give(command, record.track_record(), record.page, output, options, console, CLOSERTOME)
     return 0

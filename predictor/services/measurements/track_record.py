@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, Final
 
-from predictor.calibration.goals import KNOWN, LEAST_SILICON, UNSEEN, goal_of
 from predictor.engine import track
 from predictor.engine.checkpoint import read_checkpoint
 from predictor.engine.track import COUNTS, Track
@@ -18,9 +17,17 @@ from predictor.services.prediction.engines import CLOSERTOME, checkpoint_folder
 SCHEMA: Final = "ctm-track-record/2"
 
 Entry = Mapping[str, Any]
+Columns = Mapping[str, Callable[[Entry], object]]
+"""Cells of an entry, by the header of their column."""
+
+UNSEEN: Final = "unseen"
+"""The setting in which no measurement of the silicon is known."""
+
+KNOWN: Final = "known"
+"""The setting in which another device of the silicon was measured in the class."""
 
 _SPANS: Final = ("1 or 2 networks", "3 to 5 networks", "6 to 11 networks", "12 networks or more")
-# The settings of goals, by the cases of the estimate's records.
+# Settings, by the cases of the estimate's records.
 _SETTINGS: Final = {
     UNSEEN: track.UNSEEN,
     KNOWN: track.CHIP,
@@ -50,7 +57,7 @@ _NOTES: Final = {
     f"published {COUNTS[0]}": "As where published measurements of a target come with the program: "
     "they count with level and shape\nalone.",
 }
-_METHOD: Final = """\
+METHOD: Final = """\
 Numbers for hardware without measurements come from the estimate (`docs/engine.md`). This is how far
 off it was on published measurements that it had not seen. It was fitted ten times, each time
 without a tenth of the chips (or of the devices whose chip stays in training), and asked for them.
@@ -66,9 +73,8 @@ class, nothing of the class is left then.
 
 Widths are those that intervals needed to cover 80 and 95 % of these measurements, each chip counted
 the same; those of a class of few chips lean to its kind of device, or to all where that has none,
-half at {least} chips: its own say little. *Held* is the share of measurements in 80 % intervals
-whose widths were set on other chips, in five parts. Goals are for classes of at least {least}
-chips; an error that reaches its goal is bold."""
+half at 8 chips: its own say little. *Held* is the share of measurements in 80 % intervals
+whose widths were set on other chips, in five parts."""
 
 
 def track_record() -> dict[str, object]:
@@ -82,24 +88,19 @@ def track_record() -> dict[str, object]:
         "schema": SCHEMA,
         **engine_facts(CLOSERTOME),
         "settings": {
-            setting: [
-                _entry(setting, group, record) for group, record in estimate.tracks[name].items()
-            ]
+            setting: [_entry(group, record) for group, record in estimate.tracks[name].items()]
             for setting, name in _SETTINGS.items()
         },
     }
 
 
-def _entry(setting: str, group: str, record: Track) -> dict[str, object]:
-    kind, is_class, runtime = group.partition(" x ")
-    goal = goal_of(kind, runtime, setting) if record.silicon >= LEAST_SILICON else None
+def _entry(group: str, record: Track) -> dict[str, object]:
     return {
         "group": group,
-        "is_class": bool(is_class),
+        "is_class": " x " in group,
         "chips": record.silicon,
         "devices": record.devices,
         "error_percent": round(100 * record.error, 2),
-        "goal": None if goal is None else asdict(goal),
         "other_sources_percent": _percent(record.other_sources),
         "held80_percent": _percent(record.covered),
         "deviations80": record.wide80,
@@ -113,19 +114,51 @@ def _percent(part: float | None) -> float | None:
     return None if part is None else round(100 * part, 2)
 
 
-def page(document: Entry, origin: str) -> str:
+def _figure(name: str, form: str) -> Callable[[Entry], object]:
+    """Return the cell of a figure, empty where there is none."""
+
+    def cell(entry: Entry) -> object:
+        return None if entry[name] is None else format(entry[name], form)
+
+    return cell
+
+
+ERROR: Final = "median error %"
+COLUMNS: Final[Columns] = {
+    "": itemgetter("group"),
+    "chips": itemgetter("chips"),
+    "devices": itemgetter("devices"),
+    ERROR: _figure("error_percent", ".1f"),
+    "other sources %": _figure("other_sources_percent", ".1f"),
+    "held %": _figure("held80_percent", ".1f"),
+    "80 % interval, factor": itemgetter("factor80"),
+    "95 % interval, factor": itemgetter("factor95"),
+}
+
+
+def page(
+    document: Entry,
+    origin: str,
+    columns: Columns = COLUMNS,
+    method: str = METHOD,
+    summary: Callable[[Sequence[Entry]], str] | None = None,
+) -> str:
     """Return the page of a document.
 
     Args:
         document: of :func:`track_record`.
         origin: command, place and time of the page.
+        columns: of its tables.
+        method: says what the figures are.
+        summary: of the classes of a setting, before its table.
     """
-    parts = ["# Track record of the estimate", origin, _METHOD.format(least=LEAST_SILICON)]
+    parts = ["# Track record of the estimate", origin, method]
     for setting, entries in document["settings"].items():
         classes = [entry for entry in entries if entry["is_class"]]
         others = [entry for entry in entries if not entry["is_class"]]
-        parts += [f"## {_TITLES[setting]}", _reached(classes), *_note(setting), _table(classes)]
-        parts += ["All, kinds of devices and runtimes by themselves:", _table(others)]
+        lead = [] if summary is None else [summary(classes)]
+        parts += [f"## {_TITLES[setting]}", *lead, *_note(setting), _table(classes, columns)]
+        parts += ["All, kinds of devices and runtimes by themselves:", _table(others, columns)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -133,35 +166,7 @@ def _note(setting: str) -> list[str]:
     return [_NOTES[setting]] if setting in _NOTES else []
 
 
-def _reached(entries: Sequence[Entry]) -> str:
-    """Return how many classes reach their goals."""
-    with_goal = [entry for entry in entries if entry["goal"]]
-    counts = [
-        sum(entry["error_percent"] <= entry["goal"][name] for entry in with_goal)
-        for name in ("goal", "moonshot")
-    ]
-    return f"Classes at their goal: {counts[0]} of {len(with_goal)}; at the moonshot: {counts[1]}."
-
-
-def _table(entries: Sequence[Entry]) -> str:
+def _table(entries: Sequence[Entry], columns: Columns) -> str:
     """Return the rows of groups, those of most chips first."""
-    header = ["", "chips", "devices", "median error %", "goal %", "moonshot %"]
-    header += ["other sources %", "held %"]
-    header += [f"{share} % interval, factor" for share in (80, 95)]
     ordered = sorted(entries, key=lambda entry: (-entry["chips"], entry["group"]))
-    return table(header, [_row(entry) for entry in ordered])
-
-
-def _row(entry: Entry) -> list[object]:
-    goal, error = entry["goal"], entry["error_percent"]
-    words = f"{error:.1f}"
-    return [
-        *(entry["group"], entry["chips"], entry["devices"]),
-        f"**{words}**" if goal and error <= goal["goal"] else words,
-        *(f"{goal[name]:.0f}" if goal else None for name in ("goal", "moonshot")),
-        *(
-            None if entry[name] is None else f"{entry[name]:.1f}"
-            for name in ("other_sources_percent", "held80_percent")
-        ),
-        *(entry[f"factor{share}"] for share in (80, 95)),
-    ]
+    return table(list(columns), [[cell(entry) for cell in columns.values()] for entry in ordered])

@@ -65,7 +65,7 @@ Floats = NDArray[np.float64]
 
 _REPEATED: Final = 0.03  # in ln: a run measured again, of the noise of the sources
 # Power that runs of networks took over the limit of the mode: median, 10 % and 90 % of the 15
-# measured modes of AGX Xavier and AGX Orin that state a limit (docs/results/clocks.md).
+# measured modes of AGX Xavier and AGX Orin that state a limit (research/docs/results/clocks.md).
 _DRAWN: Final = (0.57, 0.32, 0.85)
 
 

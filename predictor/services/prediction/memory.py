@@ -2,7 +2,7 @@
 
 Activations are counted by liveness over the operators in their order: a tensor lives from the
 operator that writes it to the last that reads it. What a runtime takes for itself is not known and
-not counted (docs/results/aihub-memory.md).
+not counted (research/docs/results/aihub-memory.md).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """P90 and P99 of runs over their P50, by runtime and kind of device, from MLPerf's logs.
 
-Figures and their errors on chips left out: docs/results/tails.md. Of a runtime or a kind of device
-with fewer than four chips in the logs nothing is said.
+Figures and their errors on chips left out: research/docs/results/tails.md. Of a runtime or a kind
+of device with fewer than four chips in the logs nothing is said.
 """
 
 from __future__ import annotations

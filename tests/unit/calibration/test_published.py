@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctm_research.published.collect import write_published
 from predictor.calibration.published import (
     Columns,
     Published,
@@ -20,7 +21,6 @@ from predictor.calibration.published import (
 )
 from predictor.core.errors import HostError
 from predictor.core.records import TargetId
-from predictor.research.published.collect import write_published
 
 RPI5 = TargetId("rpi5", "ncnn", "fp16", 4)
 NPU = TargetId("rk3588-npu", "rknn", "int8", 0)

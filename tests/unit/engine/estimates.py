@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ctm_research.training.files import write_card
 from predictor.calibration.efficiencies import Efficiencies
 from predictor.calibration.evidence import Evidence, Keys, Scales
 from predictor.calibration.target_fit import PARTS
@@ -27,7 +28,6 @@ from predictor.engine.estimate_file import write_estimate
 from predictor.engine.track import CHIP, UNSEEN, Track
 from predictor.graph.ingest import ingest
 from predictor.graph.operator_graph import OperatorGraph
-from predictor.research.training.files import write_card
 from predictor.services.devices.catalogue import load_catalogue
 from tests.unit.calibration.small_operators import no_factors
 from tests.unit.cost.graphs import make_target

@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ctm_research.training.files import write_card
 from predictor.calibration.target_fit import PARTS
 from predictor.core.errors import InputError
 from predictor.engine.checkpoint import ESTIMATE, read_checkpoint
 from predictor.engine.estimate import Estimate
 from predictor.engine.estimate_file import read_estimate, write_estimate
 from predictor.engine.track import CASES
-from predictor.research.training.files import write_card
 from tests.unit.calibration.small_operators import random_factors
 from tests.unit.cost.graphs import make_target
 from tests.unit.engine.estimates import (

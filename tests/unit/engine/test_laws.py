@@ -14,16 +14,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ctm_research.evaluation.judge.better_devices import better_pairs
+from ctm_research.evaluation.judge.equal_operators import equal_operators, without_last
+from ctm_research.evaluation.judge.laws import usual_targets
+from ctm_research.evaluation.judge.varied_facts import RATE, SIZE, UNUSED, Variant, variants
 from predictor.core.metrics import Family
 from predictor.core.records import Cluster, Configuration, Device, Precision, Target
 from predictor.core.runtimes import runtime_of
 from predictor.cost.engine import PredictionTable
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.graph.scaling import at_batch
-from predictor.research.evaluation.judge.better_devices import better_pairs
-from predictor.research.evaluation.judge.equal_operators import equal_operators, without_last
-from predictor.research.evaluation.judge.laws import usual_targets
-from predictor.research.evaluation.judge.varied_facts import RATE, SIZE, UNUSED, Variant, variants
 from predictor.services.devices.catalogue import load_catalogue
 from tests.unit.cost.graphs import make_graph
 from tests.unit.cost.test_roofline_invariants import graphs, operators

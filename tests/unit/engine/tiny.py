@@ -9,6 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
+from ctm_research.network.config import NetworkConfig
+from ctm_research.network.term_network import TermNetwork
+from ctm_research.training.export import export_terms
+from ctm_research.training.files import write_card
+from ctm_research.training.statistics import fit_facts, fit_typical
 from predictor.calibration.deviation import DeviationPrior
 from predictor.core.metrics import Family
 from predictor.core.records import Precision, Target
@@ -18,21 +23,16 @@ from predictor.engine.closertome import CloserToMeEngine
 from predictor.engine.estimate import Estimate
 from predictor.engine.estimate_file import write_estimate
 from predictor.graph.operators import OPERATORS
-from predictor.network.config import NetworkConfig
 from predictor.network.features import SCALE_FREE_NAMES, exact_features, scale_free
 from predictor.network.film_tuning.fit import TorchGraph
 from predictor.network.reference_rates import ReferenceRates
 from predictor.network.scaling import Scaling
 from predictor.network.target_facts import CHOICES, OF_KIND
-from predictor.network.term_network import TermNetwork
 from predictor.network.term_runtime import FILM_BETA, FILM_GAMMA
-from predictor.research.training.export import export_terms
-from predictor.research.training.files import write_card
-from predictor.research.training.statistics import fit_facts, fit_typical
+from tests.support.random_weights import randomise
 from tests.unit.calibration.small_operators import random_factors
 from tests.unit.cost.graphs import Op, make_graph, make_target
 from tests.unit.engine.estimates import evidence_of, other_device, small_estimate
-from tests.unit.network.samples import randomise
 
 RESPONSES = 2
 TARGETS = [

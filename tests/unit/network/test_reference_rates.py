@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 
-from predictor.core.errors import InputError
 from predictor.core.metrics import Family
 from predictor.core.records import Cluster, Precision, Target
 from predictor.cost.columns import MATRIX, SINGLE, WIDTHS
 from predictor.network.reference_rates import ReferenceRates, Typical
-from predictor.research.training.statistics import fit_typical
 from tests.unit.cost.graphs import make_target
-from tests.unit.network.samples import make_device
 
 TYPICAL = Typical(
     {"any": 8.0, "cpu": 4.0}, {"any": 1e12, "gpu": 5e12}, {"any": (np.log(2e10), 0.0)}
@@ -86,21 +81,3 @@ def test_no_target_and_some_targets() -> None:
     assert len(rates_of()) == 0
     taken = rates_of(first, second).take(np.array([1]))
     np.testing.assert_array_equal(taken.ms_per_byte, rates_of(second).ms_per_byte)
-
-
-def test_typical_rates_by_hand_and_through_json() -> None:
-    devices = [
-        make_device({"fp32_tflops": 2.0 * scale, "dram_bw_gbps": 100.0}, f"d{scale}")
-        for scale in (1, 2, 4)
-    ]
-
-    typical = fit_typical(devices)
-
-    assert typical.macs_per_s["gpu"] == pytest.approx(2e12)  # the median
-    assert typical.bandwidth["gpu"] == (pytest.approx(np.log(1e11)), 0.0)
-    assert Typical.from_json(json.loads(json.dumps(typical.to_json()))) == typical
-
-
-def test_without_a_device_that_has_both_rates_nothing_is_typical() -> None:
-    with pytest.raises(InputError, match="no training device has an FP32 rate and a bandwidth"):
-        fit_typical([make_device({"fp32_tflops": 2.0})])

@@ -9,7 +9,6 @@ from predictor.core.records import Precision, Target
 from predictor.network.reference_rates import ReferenceRates, Typical
 from predictor.network.scaling import Scaling
 from predictor.network.target_facts import CHOICES, TargetFacts, target_facts
-from predictor.research.training.statistics import fit_facts
 from tests.unit.cost.graphs import make_target
 
 TYPICAL = Typical({"any": 8.0}, {"any": 1e12}, {"any": (np.log(1e11), 0.0)})
@@ -44,16 +43,6 @@ def test_choices_are_marked_and_unknown_runtimes_are_none() -> None:
         ["runtime pytorch", "precision fp32", f"family {Family.GPU}"],
         ["precision int8", f"family {Family.GPU}"],
     ]
-
-
-def test_statistics_have_no_column_that_no_target_has() -> None:
-    targets = [KNOWN, BARE]
-
-    fitted = fit_facts(targets, ReferenceRates.of(targets, TYPICAL))
-
-    assert {"fp32_tflops", "l2_kb", "matrix_rate"} <= set(fitted.names)
-    assert "tdp_w" not in fitted.names
-    assert (fitted.std > 0).all()
 
 
 def test_no_targets() -> None:

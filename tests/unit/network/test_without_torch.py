@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-PREPARATION = ("config", "features", "graph_table", "scaling")
+PREPARATION = ("features", "scaling")
 RUNTIME = ("reference_rates", "target_facts", "term_runtime", "work_terms")
 
 

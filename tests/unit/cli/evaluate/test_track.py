@@ -1,4 +1,4 @@
-"""``ctm evaluate track`` without a data folder and without research."""
+"""``ctm evaluate track`` without a data folder, in a checkout and where there is none."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ import pytest
 from predictor.cli.program import main
 
 
-def test_the_page_is_printed_without_research(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("in_checkout", [True, False])
+def test_goals_are_on_the_page_in_a_checkout(
+    in_checkout: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for name in [name for name in sys.modules if name.startswith("predictor.research")]:
-        monkeypatch.setitem(sys.modules, name, None)
-    monkeypatch.setitem(sys.modules, "predictor.research", None)
+    if not in_checkout:
+        monkeypatch.setitem(sys.modules, "ctm_research", None)
 
     assert main(["evaluate", "track"]) == 0
 
-    assert capsys.readouterr().out.startswith("# Track record of the estimate\n\nWritten by")
+    page = capsys.readouterr().out
+    assert page.startswith("# Track record of the estimate\n\nWritten by")
+    assert ("goal" in page) is in_checkout
 
 
 def test_figures_and_page_are_written_side_by_side(

@@ -1,1 +1,0 @@
-"""The latencies of whole networks that ship: ``python -m predictor.research.published``."""

@@ -1,0 +1,279 @@
+"""The estimate of hardware of which little or nothing was measured, as the judge asks it.
+
+Efficiencies by kind of operator, the level of the class over them, and what measured targets tell
+about the deviation of others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ctm_research.evaluation.judge.efficiencies import PRIOR_MEANS, KindEfficiencies
+from ctm_research.evaluation.judge.engines import Predicted
+from ctm_research.evaluation.judge.groups import Floats, medians, members, numbered
+from ctm_research.evaluation.judge.judged import Judged, Rows
+from ctm_research.evaluation.judge.operator_network import OperatorTraining
+from ctm_research.evaluation.judge.term_times import (
+    Asked,
+    Change,
+    DistinctOperators,
+    kinds_in_corpus,
+    sums_by_kind,
+)
+from predictor.calibration.efficiencies import LEVELS, Efficiencies, groups_of
+from predictor.calibration.evidence import Evidence, Keys, Scales
+from predictor.calibration.target_fit import SHAPE, TargetFit
+from predictor.core.records import Target
+from predictor.core.runtimes import runtime_of
+from predictor.cost.operator_kinds import KINDS
+from predictor.cost.overlap import overlapped, runs_ahead
+from predictor.cost.physics import TERMS, likenesses, rates_of
+from predictor.cost.typical_rates import TypicalRates
+from predictor.engine.operator_factors import CAUTION, OperatorFactors
+from predictor.network.features import scale_free
+
+_MOST_DEVIATIONS: Final = 2.0  # of a target: what is further off is of another kind
+_LEAST_SILICON: Final = 3  # of fewer, a median is that of one device
+_MOST_READ: Final = 120  # networks of a target: more tell no more
+# The likeliest on silicon left out in inner folds.
+SCALES: Final = Scales(0.35, 0.3, 0.2, 0.1, 0.5)
+
+
+class EstimateEngine:
+    """The estimate, trained anew in each fold."""
+
+    folds = 10
+
+    def __init__(self, judged: Judged, name: str = "estimate", *, is_plain: bool = False) -> None:
+        """Find the times of the terms of all networks.
+
+        Args:
+            judged: the corpus.
+            name: on the page.
+            is_plain: without factors of single operators.
+        """
+        self.name = name
+        self._judged, self._targets = judged, with_likely_threads(judged)
+        rates, groups = rates_of(self._targets), likenesses(self._targets)
+        self._typical = TypicalRates.of(rates, groups)
+        self._rates = self._typical.complete(rates, groups)
+        self._ahead = runs_ahead(self._targets)
+        self._times = sums_by_kind(judged, self._rates, judged.rows)
+        self._efficiencies = KindEfficiencies(self._times, judged.rows)
+        operators = DistinctOperators.of(judged.corpus)
+        self._kinds = kinds_in_corpus(judged.corpus, operators)
+        self._training = (
+            None
+            if is_plain
+            else OperatorTraining(judged, self._targets, self._rates, operators, self._kinds)
+        )
+
+    def fit(self, judged: Judged, train: Rows) -> FittedEstimate:
+        """Find efficiencies, factors of operators, levels and deviations."""
+        _, effects = self._efficiencies.estimates(judged, train)
+        mean = np.tile(np.log(PRIOR_MEANS), len(KINDS))
+        bare = Efficiencies(mean, effects, {name: {} for name in LEVELS}, self._typical)
+        efficient = bare.of(self._targets)
+        factors, times = None, (self._times, self._times)
+        if self._training is not None:
+            factors = self._training.fit(train, efficient)
+            both = sums_by_kind(
+                judged, self._rates, judged.rows, self._change(factors), 2 * len(TERMS)
+            )
+            times = both[..., : len(TERMS)], both[..., len(TERMS) :]
+        cautious, parts = (
+            each.reshape(len(each), -1)
+            * efficient.reshape(len(efficient), -1)[judged.target[judged.rows]]
+            for each in times
+        )
+        over = np.full(len(judged.target), np.nan)
+        ahead = self._ahead[judged.target[judged.rows]]
+        over[judged.rows] = np.log(overlapped(cautious, ahead)[0])
+        over = judged.log_latency - over
+        level = _levels(judged, train[np.isin(train, judged.rows)], over)
+        of_class = np.exp(_level_of(judged, level))[judged.target[judged.rows], None]
+        nothing = Evidence.nothing(SCALES)
+        fitted = FittedEstimate(
+            judged,
+            parts * of_class,
+            cautious * of_class,
+            replace(bare, level=level),
+            factors,
+            nothing,
+            Keys.of(self._targets),
+            self._ahead,
+        )
+        return replace(fitted, evidence=fitted.evidence_of(train))
+
+    def _change(self, factors: OperatorFactors) -> Change:
+        """Return the change of the operators' times by their factors.
+
+        The terms are there twice: with caution, and with the factors in full.
+        """
+        packed = self._judged.corpus.graphs.packed
+        features = scale_free(packed.features.astype(np.float64))
+        states = factors.states(features, packed.op_code, self._kinds)
+        context, contexts = factors.contexts(self._targets, np.ones(len(self._targets)))
+
+        def change(times: Floats, asked: Asked) -> Floats:
+            distinct, place = np.unique(context[asked.targets], return_inverse=True)
+            of_pairs = factors.factors(states[asked.operators], contexts.take(distinct))
+            of_targets = of_pairs[place].transpose(1, 0, 2)
+            return np.concatenate([times * of_targets**CAUTION, times * of_targets], axis=-1)
+
+        return change
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FittedEstimate:
+    """The estimate after training.
+
+    Attributes:
+        judged: the corpus.
+        parts: float64 [J, P], of the judged rows' times in ms, deviations apart.
+        cautious: float64 [J, P], the same where nothing of the silicon was measured.
+        efficiencies: of groups of targets.
+        operators: factors of single operators; None for an estimate without.
+        evidence: of the targets in training.
+        keys: of all targets.
+        ahead: bool [T], whether starts run ahead.
+    """
+
+    judged: Judged
+    parts: Floats
+    cautious: Floats
+    efficiencies: Efficiencies
+    operators: OperatorFactors | None
+    evidence: Evidence
+    keys: Keys
+    ahead: NDArray[np.bool_]
+
+    def predict(self, rows: Rows, measured: Mapping[int, Rows]) -> Predicted:
+        """Return the estimates, moved by what measured targets tell."""
+        logs, deviation = np.empty((2, len(rows)))
+        targets, of_row = np.unique(self.judged.target[rows], return_inverse=True)
+        known = self.evidence.about(self.keys.take(targets))
+        for place, mine in members(of_row):
+            fit = TargetFit.prior(
+                known.mean[place],
+                known.variance[place],
+                known.shape[place],
+                known.unknown[place],
+                ahead=bool(self.ahead[targets[place]]),
+            )
+            own = measured.get(int(targets[place]))
+            if own is not None:
+                latency_ms = np.exp(self.judged.log_latency[own])
+                fit = fit.measured(self._of(self.parts, own), latency_ms)
+            is_known = own is not None or known.nearness[place] > 0
+            parts = self._of(self.parts if is_known else self.cautious, rows[mine])
+            logs[mine], variance = fit.predicted(parts)
+            deviation[mine] = np.sqrt(variance + SHAPE.network**2)
+        return Predicted(logs, deviation)
+
+    def with_evidence(self, rows: Rows) -> FittedEstimate:
+        """Return the estimate that has measurements of further silicon as evidence."""
+        return replace(self, evidence=self.evidence.joined(self.evidence_of(rows)))
+
+    def of_measured(self, rows: Rows) -> Rows:
+        """Return those of some rows whose target there is evidence of."""
+        distinct, place = np.unique(self.judged.target[rows], return_inverse=True)
+        return rows[np.array(self.evidence.have(self.keys.take(distinct)), np.bool_)[place]]
+
+    def evidence_of(self, train: Rows) -> Evidence:
+        """Return the deviations of the targets of some measurements, each network counted once."""
+        judged = self.judged
+        train = train[np.isin(train, judged.rows)]
+        stated = np.array(
+            [
+                each.threads_stated or each.threads_likely > 0 or target.threads == 0
+                for each, target in zip(judged.corpus.targets, judged.targets, strict=True)
+            ]
+        )
+        # A run on an unknown number of threads says little about one on a known number, but where
+        # the runtime takes all cores by itself.
+        usual = np.array(
+            [runtime_of(each.configuration.runtime).takes_all_cores for each in judged.targets]
+        )
+        limit = _MOST_DEVIATIONS * SCALES.level
+        # Repeats, and runs on hosts that nobody tells apart, are one measurement.
+        first, cell = numbered(judged.target[train], judged.graph[train])
+        logs = medians(cell, judged.log_latency[train], len(first))
+        rows = train[first]
+        once, _ = numbered(judged.target[rows], judged.network[rows])
+        order = np.random.default_rng(0).permutation(once)
+        fits, targets, networks = [], [], []
+        for target, mine in members(judged.target[rows[order]]):
+            if not stated[target] and not usual[target]:
+                continue
+            read = order[mine[:_MOST_READ]]
+            parts = self._of(self.parts, rows[read])
+            prior = TargetFit.prior(ahead=bool(self.ahead[target]))
+            fit = prior.measured(parts, np.exp(logs[read]))
+            # So far off they were not all cores.
+            if stated[target] or abs(fit.mean[0]) < limit:
+                fits.append(fit)
+                targets.append(target)
+                networks.append(len(mine))
+        if not fits:
+            return Evidence.nothing(SCALES)
+        seen = np.array(targets)
+        means = np.array([fit.mean for fit in fits])
+        return Evidence(
+            self.keys.take(seen),
+            np.clip(means[:, 0], -limit, limit),
+            np.array([fit.covariance[0, 0] for fit in fits]),
+            means[:, 1:],
+            np.array(networks),
+            SCALES,
+        )
+
+    def _of(self, parts: Floats, rows: Rows) -> Floats:
+        of_rows: Floats = parts[np.searchsorted(self.judged.rows, rows)]
+        return of_rows
+
+
+def with_likely_threads(judged: Judged) -> list[Target]:
+    """Return the targets, with the deduced number of threads where the source states none."""
+    return [
+        replace(target, configuration=replace(target.configuration, threads=listed.threads_likely))
+        if listed.threads_likely and not listed.threads_stated
+        else target
+        for target, listed in zip(judged.targets, judged.corpus.targets, strict=True)
+    ]
+
+
+def _levels(judged: Judged, train: Rows, over: Floats) -> dict[str, dict[str, float]]:
+    """Return the median over silicon of ln(measured over estimated), by level and group."""
+    first, cell = numbered(judged.target[train], judged.network[train])
+    rows = train[first]  # one of each network on each target
+    each = medians(cell, over[train], len(first))
+    groups = [groups_of(target) for target in judged.targets]
+    result: dict[str, dict[str, float]] = {}
+    for name in LEVELS:
+        names, group = np.unique([of[name] for of in groups], return_inverse=True)
+        of_row = group[judged.target[rows]]
+        pair, member = numbered(of_row, judged.silicon_of(rows))
+        of_silicon = medians(member, each, len(pair))
+        enough = np.bincount(of_row[pair], minlength=len(names)) >= _LEAST_SILICON
+        level = medians(of_row[pair], of_silicon, len(names))
+        result[name] = {
+            names[number]: float(level[number])
+            for number in np.flatnonzero(enough | (name == "all")).tolist()
+        }
+    return result
+
+
+def _level_of(judged: Judged, level: Mapping[str, Mapping[str, float]]) -> Floats:
+    """Return the level of each target, that of its finest known group, [T]."""
+    found = np.zeros(len(judged.targets))
+    for place, target in enumerate(judged.targets):
+        groups = groups_of(target)
+        for name in LEVELS:
+            found[place] = level[name].get(groups[name], found[place])
+    return found

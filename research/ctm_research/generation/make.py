@@ -1,0 +1,100 @@
+"""All backends of the shipped file, fitted to published rates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from ctm_research.generation.fit import (
+    FEWEST,
+    USUAL,
+    USUAL_ON_CPUS,
+    Row,
+    fit,
+    observed_of,
+    scales_of,
+    widenings,
+)
+from predictor.language.memory import memory_of, usable_memory
+from predictor.language.rates import Coefficients, Deviations, Phase, Scales
+from predictor.language.rates_file import Backend
+from predictor.language.runtimes import table_on_host
+
+
+class Kind(NamedTuple):
+    """A backend: its title, and the one whose coefficients it starts from, or the usual ones."""
+
+    title: str
+    like: str = ""
+    usual: Coefficients = USUAL
+
+
+BACKENDS: Final[Mapping[str, Kind]] = {
+    "cuda": Kind("llama.cpp with CUDA"),
+    "metal": Kind("llama.cpp with Metal"),
+    "vulkan": Kind("llama.cpp with Vulkan"),
+    "rocm": Kind("llama.cpp with ROCm", "vulkan"),
+    "cpu": Kind("llama.cpp on CPUs", usual=USUAL_ON_CPUS),
+    "genie": Kind("Qualcomm Genie and AI Engine Direct"),
+    "mlc": Kind("MLC LLM", "cuda"),
+    "vllm": Kind("vLLM, one sequence", "cuda"),
+    "tensorrt-llm": Kind("TensorRT-LLM, one sequence", "cuda"),
+    "onnxruntime-genai-gpu": Kind("ONNX Runtime generate() on GPUs", "cuda"),
+    "onnxruntime-genai-cpu": Kind("ONNX Runtime generate() on CPUs", "cpu"),
+}
+
+# Before anything is measured: a factor of 1.6 either way at 80 %.
+_UNMEASURED: Final = Scales(0.1, 0.1, 0.1, 0.06, 1.0, 0.3)
+_FEW: Final = Scales(0.1, 0.2, 0.1, 0.06, 1.0, 0.0)
+
+
+def make_backends(rows: Sequence[Row]) -> dict[str, Backend]:
+    """Return every backend, fitted to its rows."""
+    of = {name: [row for row in rows if row.rate.backend == name] for name in BACKENDS}
+    made: dict[str, Backend] = {}
+    for name, kind in BACKENDS.items():
+        start = made[kind.like].coefficients if kind.like else kind.usual
+        made[name] = make_backend(kind.title, of[name], start)
+    return made
+
+
+def make_backend(title: str, rows: Sequence[Row], start: Coefficients) -> Backend:
+    """Return one backend.
+
+    Args:
+        title: for people.
+        rows: its rates.
+        start: coefficients that it starts from.
+    """
+    c = fit(rows, start)
+    known = {phase: _deviations(rows, phase, c) for phase in Phase}
+    learned = {p: d.scales for p, d in known.items() if d.scales not in (_UNMEASURED, _FEW)}
+    widened = widenings(rows, start, learned) if learned else {}
+    deviations = {
+        phase: Deviations(widened.get(phase, of.scales), of.observed) for phase, of in known.items()
+    }
+    return Backend(title, c, deviations, _held(rows))
+
+
+def _held(rows: Sequence[Row]) -> dict[str, float]:
+    """Return the most bytes that runs took of each device that gave more than is usual."""
+    held: dict[str, float] = {}
+    for rate in (row.rate for row in rows):
+        on_host = table_on_host(rate.device, rate.backend)
+        context = rate.depth + rate.prompt + rate.tokens
+        taken = round(memory_of(rate.model, rate.form, context, table_on_host=on_host).total)
+        usable = usable_memory(rate.device, taken)
+        # So between the usual share and all of the memory.
+        if usable is not None and usable.bytes == taken:
+            held[rate.device.id] = max(taken, held.get(rate.device.id, 0))
+    return held
+
+
+def _deviations(rows: Sequence[Row], phase: Phase, c: Coefficients) -> Deviations:
+    of = [row for row in rows if row.rate.phase is phase]
+    if not of:
+        return Deviations(_UNMEASURED)
+    observed = observed_of(of, c)
+    if len({o.silicon for o in observed}) < FEWEST:
+        return Deviations(_FEW, observed)
+    return Deviations(scales_of(observed), observed)

@@ -1,0 +1,57 @@
+"""Errors of prompts by the joules that an operation is taken to cost, on silicon left out."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from ctm_research.generation.fit import USUAL, Row, fit, left_out, predicted_seconds
+from predictor.language.machine import sustained
+from predictor.language.rates import Coefficients, Group, Phase
+
+ENERGIES: Final = (0.0, 0.6e-12, 0.9e-12, 1.2e-12)
+"""Joules of an operation that were tried; 0 takes rates as stated."""
+
+_BACKENDS: Final = ("cuda", "metal", "vulkan")
+
+
+def sustained_figures(rows: Sequence[Row]) -> list[dict[str, object]]:
+    """Return the errors of prompts by backend and energy, coefficients alone, in percent.
+
+    Args:
+        rows: of all backends.
+    """
+    figures: list[dict[str, object]] = []
+    for backend in _BACKENDS:
+        of = [row for row in rows if row.rate.backend == backend and row.rate.counts]
+        if not of:
+            continue
+        start = fit(of, USUAL)
+        prompts = [row for row in of if row.rate.phase is Phase.PREFILL]
+        figures += [{"backend": backend, **_figure(prompts, start, each)} for each in ENERGIES]
+    return figures
+
+
+def _figure(rows: Sequence[Row], start: Coefficients, energy: float) -> dict[str, object]:
+    with_energy = [_at(row, energy) for row in rows]
+    errors: dict[tuple[str, Group], list[float]] = defaultdict(list)
+    for out in left_out(with_energy):
+        c = fit([row for row in with_energy if row.silicon != out[0].silicon], start)
+        for row in out:
+            errors[row.cell].append(abs(predicted_seconds(row, c) / row.rate.seconds - 1))
+    cells = np.array([np.median(of) for of in errors.values()])
+    return {
+        "picojoules": energy * 1e12,
+        "devices": len({device for device, _ in errors}),
+        "median_error_percent": round(100 * float(np.median(cells)), 1),
+        "mean_error_percent": round(100 * float(cells.mean()), 1),
+    }
+
+
+def _at(row: Row, energy: float) -> Row:
+    matrix = sustained(row.machine.stated_matrix, row.rate.device, energy)
+    return replace(row, machine=replace(row.machine, matrix=matrix))

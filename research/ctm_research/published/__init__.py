@@ -1,0 +1,1 @@
+"""The latencies of whole networks that ship: ``python -m ctm_research.published``."""
