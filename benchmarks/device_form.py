@@ -24,7 +24,6 @@ from PySide6.QtTest import QTest  # noqa: E402
 from PySide6.QtWidgets import QApplication  # noqa: E402
 
 from ctm_gui.application import Application  # noqa: E402
-from ctm_gui.window.actions import DEVICES_TAB  # noqa: E402
 from predictor.services.devices.form import check_form  # noqa: E402
 
 
@@ -40,7 +39,7 @@ def main() -> int:
 def _figures(app: Application, repeats: int) -> list[Figure]:
     view = app.window.central.devices_view
     started = time.perf_counter()
-    app.window.show_tab(DEVICES_TAB)
+    app.window.show_page("devices")
     while not view.is_built:
         QApplication.processEvents()
     QApplication.processEvents()

@@ -25,7 +25,6 @@ from PySide6.QtWidgets import QApplication
 
 from benchmarks.common import Figure, parse_arguments, report
 from ctm_gui.application import Application
-from ctm_gui.window.actions import OPERATORS_TAB
 from ctm_gui.window.main_window import MainWindow
 from predictor.services.prediction.engines import CLOSERTOME
 
@@ -117,7 +116,7 @@ def _round(folder: Path, number: int) -> tuple[float, dict[str, tuple[float, flo
     app = Application(folder / f"store{number}.db", folder / f"window{number}.ini")
     window = app.window
     window.resize(1280, 800)
-    window.show_tab(OPERATORS_TAB)
+    window.show_page("operators")
     app.start()
     heart = Heartbeat()
     heart.start()

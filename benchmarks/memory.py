@@ -53,7 +53,7 @@ def window(opens: int) -> Iterator[float]:
     """Open and close models in a window; yield the memory after each, in MiB."""
     with _application() as (folder, app):
         for number in range(opens):
-            app.window.show_tab(number // 10 % 3)
+            app.window.show_page(app.window.pages[number // 10 % 3].id)
             _open_and_close(app, _model(folder, number))
             yield resident_mib()
 
@@ -78,7 +78,7 @@ def large(operators: int) -> Iterator[float]:
     with _application() as (folder, app):
         path = folder / "large.onnx"
         _write_apart(path, operators)
-        app.window.show_tab(1)
+        app.window.show_page("operators")
         for number in range(10):
             _open_and_close(app, _model(folder, number))
         turns(_SETTLED_MS)

@@ -54,7 +54,7 @@ from benchmarks.large_model import thread_times, turns, write_chain
 from benchmarks.memory import resident_mib
 from ctm_gui.application import Application
 from ctm_gui.compare.tabs import PAGES
-from ctm_gui.window.actions import ACTIONS, TITLES
+from ctm_gui.window.actions import ACTIONS
 from predictor.core.records import Precision
 from predictor.core.resources import resources_dir
 from predictor.core.text import plural
@@ -196,11 +196,11 @@ class Soak:
         return "what-if"
 
     def _turn_to(self) -> str:
-        tab, page = self._rng.randrange(len(TITLES)), self._rng.randrange(len(PAGES))
-        self.app.window.show_tab(tab)
+        shown, page = self._rng.choice(self.app.window.pages), self._rng.randrange(len(PAGES))
+        self.app.window.show_page(shown.id)
         if self._rng.random() < 0.5:
             self.app.window.central.compare_tabs.show_page(page)
-        return f"turn to {TITLES[tab]}, page {page}"
+        return f"turn to {shown.title}, page {page}"
 
     def _trigger(self) -> str:
         spec = self._rng.choice([spec for spec in ACTIONS if spec.id not in _LEFT_OUT])

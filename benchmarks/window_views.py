@@ -29,6 +29,7 @@ from ctm_gui.compare.view import CompareView  # noqa: E402
 from ctm_gui.operators.view import OperatorsView  # noqa: E402
 from ctm_gui.widgets.theme import LIGHT  # noqa: E402
 from ctm_gui.widgets.theme_change import apply_theme  # noqa: E402
+from ctm_gui.widgets.view_options import ViewOptions  # noqa: E402
 from predictor.core.records import Basis, Configuration, Precision, Prediction  # noqa: E402
 from predictor.presentation.columns import PredictionRow  # noqa: E402
 from predictor.services.prediction.predict import OperatorTable  # noqa: E402
@@ -53,9 +54,7 @@ def main() -> int:
 
 def _compare_figures(rows: Sequence[PredictionRow], repeats: int) -> list[Figure]:
     def fresh() -> CompareView:
-        view = _opened(CompareView())
-        view.set_budget_ms(30.0)
-        return view
+        return _opened(CompareView(ViewOptions(budget_ms=30.0)))
 
     def shown() -> CompareView:
         view = fresh()
@@ -81,7 +80,7 @@ def _compare_figures(rows: Sequence[PredictionRow], repeats: int) -> list[Figure
 
 def _operator_figures(table: OperatorTable, repeats: int) -> list[Figure]:
     def fresh() -> OperatorsView:
-        return _opened(OperatorsView())
+        return _opened(OperatorsView(ViewOptions()))
 
     def shown() -> OperatorsView:
         view = fresh()

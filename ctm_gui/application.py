@@ -18,12 +18,13 @@ from ctm_gui.event_loop import GarbageTimer, InterruptWatch
 from ctm_gui.later import FirstFrame, Later
 from ctm_gui.settings import Settings, remembered_theme, settings_path
 from ctm_gui.tasks.turns import in_turns
-from ctm_gui.widgets.theme import LIGHT, ThemeChoice, chosen_theme
+from ctm_gui.widgets.theme import ThemeChoice, chosen_theme
 from ctm_gui.widgets.theme_change import apply_theme
 from ctm_gui.window.crash import CrashHandler
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.messages import LogMessages
-from ctm_gui.window.session import remembered_unit, restore_language, restore_models
+from ctm_gui.window.pages import modules_of
+from ctm_gui.window.session import remembered_options, restore_language, restore_models
 from ctm_gui.window.workspace import Workspace
 from predictor.core import left_over
 from predictor.core.errors import HostError
@@ -67,14 +68,15 @@ class Application:
             MachineRates(store),
         )
         self._left_over = LogMessages(left_over.LOG, self.workspace.messages)
-        self.window = MainWindow(self.workspace, self.settings)
+        self.options = remembered_options(self.settings)
+        self.window = MainWindow(self.workspace, self.settings, self.options)
+        self.options.setParent(self.window)
         self._store = store
         self._first_frame: FirstFrame | None = None
-        self._later = Later(self.window.build_views, self.window)
+        self._later = Later(modules_of(self.window.pages), self.window.build_views, self.window)
         self._probing: ProbingPresenter | None = None
         self.wizard: ProbingWizard | None = None
         self.report: ReportDialog | None = None
-        self._theme = LIGHT
         self.window.theme_chosen.connect(self.use_theme)
         self.window.probing_asked.connect(self.open_wizard)
         self.window.report_asked.connect(self.open_report)
@@ -122,13 +124,8 @@ class Application:
     def use_theme(self, choice: ThemeChoice) -> None:
         """Draw everything in the chosen theme."""
         theme = chosen_theme(self.qt, choice)
-        self._theme = theme
         apply_theme(self.qt, theme)
-        self.window.set_theme(theme)
-        if self.wizard is not None:
-            self.wizard.set_theme(theme)
-        if self.report is not None:
-            self.report.set_theme(theme)
+        self.options.set_theme(theme)
 
     def open_wizard(self) -> ProbingWizard:
         """Show the probing wizard beside the window; it is built when it is first asked for."""
@@ -138,8 +135,7 @@ class Application:
             from ctm_gui.probing.wizard import ProbingWizard  # noqa: PLC0415
 
             self._probing = ProbingPresenter(self._store, self.workspace)
-            self.wizard = ProbingWizard(self._probing, self.window)
-            self.wizard.set_theme(self._theme)
+            self.wizard = ProbingWizard(self.options, self._probing, self.window)
         self.wizard.show()
         self.wizard.activateWindow()
         return self.wizard
@@ -152,8 +148,8 @@ class Application:
 
         if self.report is None:
             presenter = ReportPresenter(self.workspace.recorder, self.window)
-            self.report = ReportDialog(presenter, self.settings.get(table.FOLDER), self.window)
-            self.report.set_theme(self._theme)
+            folder = self.settings.get(table.FOLDER)
+            self.report = ReportDialog(self.options, presenter, folder, self.window)
         in_turns(self._showing_report(self.report), self.report)
         return self.report
 
@@ -168,8 +164,8 @@ class Application:
             ReportSubject(
                 self.workspace.comparison,
                 self.workspace.what_if,
-                remembered_unit(self.settings),
-                self.settings.get(table.BUDGET_MS) or None,
+                self.options.unit,
+                self.options.budget_ms,
                 self.workspace.language.run(),
             )
         )

@@ -6,7 +6,7 @@ turn of the event loop: the window starts without them and goes on while they co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 
 from PySide6.QtCore import QEvent, QObject, QTimer, Signal
@@ -17,28 +17,6 @@ from ctm_gui.tasks.turns import in_turns
 _LONGEST_WAIT_MS = 500
 _END = object()
 PLOTS = ("pyqtgraph",)
-VIEWS = (
-    "ctm_gui.compare.chart_view",
-    "ctm_gui.compare.matrix",
-    "ctm_gui.history.past_tables",
-    "ctm_gui.compare.view",
-    "ctm_gui.compare.difference",
-    "ctm_gui.compare.matrix_view",
-    "ctm_gui.compare.pareto_view",
-    "ctm_gui.compare.difference_view",
-    "ctm_gui.operators.view",
-    "ctm_gui.graph.presenter",
-    "ctm_gui.graph.canvas_view",
-    "ctm_gui.graph.view",
-    "ctm_gui.attention.map_view",
-    "ctm_gui.attention.view",
-    "ctm_gui.devices.form_view",
-    "ctm_gui.devices.view",
-    "ctm_gui.history.truth_plot",
-    "ctm_gui.history.view",
-    "ctm_gui.language.view",
-    "ctm_gui.window.central_views",
-)
 ENGINE = (
     "predictor.services.probing.open",
     "predictor.services.probing.measure",
@@ -101,15 +79,18 @@ class Later(QObject):
     ``done`` is emitted once all of them are there.
 
     Args:
+        views: names of the modules that the views are made of, in the order of loading.
         build_views: makes the views of the window, one from one ``yield`` to the next.
         parent: owner.
     """
 
     done = Signal()
 
-    def __init__(self, build_views: Callable[[], Iterator[None]], parent: QObject) -> None:
+    def __init__(
+        self, views: Sequence[str], build_views: Callable[[], Iterator[None]], parent: QObject
+    ) -> None:
         super().__init__(parent)
-        self._build_views = build_views
+        self._modules, self._build_views = views, build_views
         self._closed = False
         self._worker = SerialWorker("loader", self)
 
@@ -123,7 +104,7 @@ class Later(QObject):
         self._worker.close()
 
     def _views(self) -> Iterator[None]:
-        yield from _loaded(VIEWS)
+        yield from _loaded(self._modules)
         yield from self._build_views()
         self._load_on_thread(ENGINE, self._windows)
 
@@ -135,7 +116,7 @@ class Later(QObject):
         while not self._closed and next(work, _END) is not _END:
             yield
 
-    def _load_on_thread(self, modules: tuple[str, ...], then: Callable[[], Iterator[None]]) -> None:
+    def _load_on_thread(self, modules: Sequence[str], then: Callable[[], Iterator[None]]) -> None:
         def load(context: TaskContext) -> None:
             for _ in _loaded(modules):
                 context.token.check()
@@ -147,7 +128,7 @@ class Later(QObject):
         )
 
 
-def _loaded(modules: tuple[str, ...]) -> Iterator[None]:
+def _loaded(modules: Sequence[str]) -> Iterator[None]:
     for name in modules:
         import_module(name)
         yield

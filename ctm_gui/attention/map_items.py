@@ -13,7 +13,8 @@ from ctm_gui.attention.map import Cell, MapLayout
 from ctm_gui.widgets.axes import AT_LEFT, AT_RIGHT, SELECTED_ALPHA, PaintedAxis, faded
 from ctm_gui.widgets.elision import elided_path
 from ctm_gui.widgets.geometry import shared_widths
-from ctm_gui.widgets.theme import LIGHT, Theme
+from ctm_gui.widgets.theme import Theme
+from ctm_gui.widgets.view_options import ViewOptions
 from predictor.presentation.wording import percent, shown
 
 _TITLE_PX = 22
@@ -38,10 +39,15 @@ class MapState:
     """State that the parts of the maps paint; the widget changes it and asks for a repaint."""
 
     font: QFont
+    options: ViewOptions
     layout: MapLayout | None = None
-    theme: Theme = LIGHT
     selected: frozenset[int] = field(default_factory=frozenset)
     cell: Cell | None = None
+
+    @property
+    def theme(self) -> Theme:
+        """Colours of the parts."""
+        return self.options.theme
 
 
 def heat_table(theme: Theme) -> npt.NDArray[np.uint8]:

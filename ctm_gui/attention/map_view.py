@@ -21,7 +21,8 @@ from ctm_gui.attention.map_items import (
 from ctm_gui.widgets.axes import PixelItem
 from ctm_gui.widgets.basic import vbox
 from ctm_gui.widgets.plots import RowPlot
-from ctm_gui.widgets.theme import LIGHT, Theme
+from ctm_gui.widgets.theme_change import follow_theme
+from ctm_gui.widgets.view_options import ViewOptions
 
 _NAMES_PX = 230
 _EXPORT_WIDTH_PX = 1200
@@ -35,19 +36,23 @@ class AttentionMap(QWidget):
     Signals:
         cell_chosen: the user chose a cell by mouse or keys; the Cell.
         row_activated: Enter or a double click on a row; its row in the data.
+
+    Args:
+        options: the theme.
+        parent: the parent widget.
     """
 
     cell_chosen = Signal(object)
     row_activated = Signal(int)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._state = MapState(self.font())
+        self._state = MapState(self.font(), options)
         self._names, self._metrics = RowNames(self._state), MetricNames(self._state)
         self._names.setWidth(_NAMES_PX)
         self._bars = ColourBars(self._state)
         axes = {"left": self._names, "top": self._metrics, "bottom": self._bars}
-        self.rows_plot = RowPlot(axes, self)
+        self.rows_plot = RowPlot(options, axes, self)
         self.rows_plot.tooltip_at = self._tooltip
         self.images = tuple(pg.ImageItem(axisOrder="row-major") for _ in range(2))
         for image in self.images:
@@ -61,7 +66,7 @@ class AttentionMap(QWidget):
         self.setAccessibleName("Maps of attention")
         self.rows_plot.clicked.connect(self._clicked)
         self.rows_plot.double_clicked.connect(self._double_clicked)
-        self.set_theme(LIGHT)
+        follow_theme(self, options, self._colour_images)
 
     def show_layout(self, layout: MapLayout) -> None:
         """Show the rows of ``layout``."""
@@ -96,15 +101,6 @@ class AttentionMap(QWidget):
         """The cell under the cursor."""
         return self._state.cell
 
-    def set_theme(self, theme: Theme) -> None:
-        """Paint in the colours of ``theme``."""
-        self._state.theme = theme
-        self.rows_plot.set_theme(theme)
-        table = heat_table(theme)
-        for image in self.images:
-            image.setLookupTable(table)
-        self._repaint()
-
     def save(self, path: Path) -> None:
         """Save the maps, every row of them, as SVG or PNG.
 
@@ -114,10 +110,9 @@ class AttentionMap(QWidget):
         if self._state.layout is None:
             return
         # A copy with room for every row: the visible one keeps its size and its place.
-        copy = AttentionMap()
+        copy = AttentionMap(self._state.options)
         copy.setFont(self.font())
         copy.resize(max(self.width(), _EXPORT_WIDTH_PX), 400)
-        copy.set_theme(self._state.theme)
         layout = self._state.layout.whole()
         copy._repeats = (layout.row_px, _SAVED_CELL_PX)
         copy._show(layout)
@@ -172,6 +167,11 @@ class AttentionMap(QWidget):
             left, top = layout.start(backward=backward), places.start * layout.row_px
             height_px = shares.shape[0] * layout.row_px
             image.setRect(QRectF(left, top, layout.metrics, height_px))
+
+    def _colour_images(self) -> None:
+        table = heat_table(self._state.theme)
+        for image in self.images:
+            image.setLookupTable(table)
 
     def _repaint(self) -> None:
         self._marks.refresh()

@@ -28,7 +28,7 @@ from ctm_gui.widgets.ordering import IndexArray
 from ctm_gui.widgets.pair_choice import PairChoice
 from ctm_gui.widgets.save_plot import CSV, PNG, SVG, ask_and_save, save_table
 from ctm_gui.widgets.table_view import in_parts
-from ctm_gui.widgets.theme import Theme
+from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.records import Device
 from predictor.presentation.wording import shown
 from predictor.services.prediction.predict import OperatorTable
@@ -49,19 +49,23 @@ class AttentionView(QWidget):
     Signals:
         operators_selected: the user selected operators: intp [K], and the current one or None.
         operator_activated: the user asks for an operator in the operator table: its index.
+
+    Args:
+        options: the theme.
+        parent: the parent widget.
     """
 
     operators_selected = Signal(object, object)
     operator_activated = Signal(int)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._summary: AttentionSummary | None = None
         self._model = GridModel(parent=self)
         self.table = FilteredTable(self._model, "Attention", least_px={"name": PATH_PX})
         self.table.setTextElideMode(PATH_ELIDE)
         self._make_controls()
-        self.map = AttentionMap()
+        self.map = AttentionMap(options)
         self._arrange()
         self._connect()
         self.show_table(None)
@@ -93,10 +97,6 @@ class AttentionView(QWidget):
         row_of = self._model.grid.rows.row_of
         row = None if current is None else int(row_of[current])
         self.table.select_rows(np.unique(row_of[operators]), row)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Paint in the colours of ``theme``."""
-        self.map.set_theme(theme)
 
     def focus_search(self) -> None:
         """Put the cursor into the search box."""

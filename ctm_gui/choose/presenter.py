@@ -8,7 +8,7 @@ from functools import partial
 
 from PySide6.QtCore import QObject, Signal
 
-from ctm_gui.prediction.run import ComparisonFollower
+from ctm_gui.prediction.followers import ComparisonFollower
 from ctm_gui.tasks.serial import SerialWorker
 from ctm_gui.tasks.store_client import OwnMeasurements
 from predictor.core.errors import CtmError

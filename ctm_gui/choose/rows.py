@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from PySide6.QtCore import QObject, Qt
+from PySide6.QtCore import QObject
 from PySide6.QtGui import QColor
 
 from ctm_gui.widgets.grid import Column, Grid, number_column, text_column
 from ctm_gui.widgets.grid_model import GridModel
 from ctm_gui.widgets.ordering import number_keys
-from ctm_gui.widgets.theme import LIGHT, Theme
+from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.records import Prediction
 from predictor.core.run_facts import MEDIAN
 from predictor.core.units import LatencyUnit
@@ -72,30 +72,29 @@ class OptionsGrid(Grid):
 
 
 class OptionsModel(GridModel):
-    """Rows of options; chances in the theme's colours."""
+    """Rows of options; chances in the theme's colours.
+
+    Args:
+        options: the theme.
+        parent: owner.
+    """
 
     grid: OptionsGrid
 
-    def __init__(self, parent: QObject | None = None) -> None:
-        self._theme = LIGHT
+    def __init__(self, options: ViewOptions, parent: QObject | None = None) -> None:
         super().__init__(OptionsGrid(), parent)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Take the theme's colours."""
-        self._theme = theme
-        if self.rowCount():
-            last = self.index(self.rowCount() - 1, self.columnCount() - 1)
-            self.dataChanged.emit(self.index(0, 0), last, [Qt.ItemDataRole.ForegroundRole])
+        self._options = options
+        options.theme_changed.connect(self.colour_again)
 
     def colour(self, row: int, column: int) -> QColor | None:
         """Return the colour of a chance, or of a row that breaks a limit of power or memory."""
         option = self.grid.options[self.grid.source(row)]
         if option.broken:
-            return QColor(self._theme.muted)
+            return QColor(self._options.theme.muted)
         if self.grid.columns[column].key != CHANCE:
             return None
         is_met = option.chance >= self.grid.least
-        return QColor(self._theme.good if is_met else self._theme.bad)
+        return QColor(self._options.theme.good if is_met else self._options.theme.bad)
 
 
 def _chance_column(options: Sequence[Option]) -> Column:

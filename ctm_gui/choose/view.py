@@ -22,10 +22,10 @@ from ctm_gui.widgets.basic import (
     named,
     vbox,
 )
-from ctm_gui.widgets.fields import BudgetBox
+from ctm_gui.widgets.fields import BudgetBox, LatencyBudgetBox
 from ctm_gui.widgets.filtered_table import FilteredTable
 from ctm_gui.widgets.number_boxes import DecimalBox
-from ctm_gui.widgets.theme import Theme
+from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.metrics import Family
 from predictor.core.records import Precision
 from predictor.core.run_facts import PERCENTILES
@@ -53,45 +53,39 @@ class ChooseView(QWidget):
     """Budget fields on top, the answer below them, and the best option of each device.
 
     Args:
+        options: budget and theme.
         presenter: of the choice.
+        parent: the parent widget.
 
     Signals:
-        budget_changed: the user set the latency budget: milliseconds, or None for no budget.
         device_activated: the user asked where the time goes on a device: its id.
         measuring_asked: the user asked to measure on a device: its id.
     """
 
-    budget_changed = Signal(object)
     device_activated = Signal(str)
     measuring_asked = Signal(str)
 
-    def __init__(self, presenter: ChoicePresenter, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, options: ViewOptions, presenter: ChoicePresenter, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
-        self._presenter = presenter
-        self._model = OptionsModel(self)
+        self._options, self._presenter = options, presenter
+        self._model = OptionsModel(options, self)
         self.table = FilteredTable(
             self._model, "Options", "Search device or configuration (Ctrl+F)", _LEAST_PX
         )
         self._make_controls()
         self._arrange()
         self._connect()
-        self._show()
-
-    def set_budget_ms(self, budget_ms: float | None) -> None:
-        """Set the latency budget without telling that the user did."""
-        self.latency_box.set_budget_ms(budget_ms)
         self._take_limits()
-
-    def set_theme(self, theme: Theme) -> None:
-        """Paint in the colours of ``theme``."""
-        self._model.set_theme(theme)
+        self._show()
 
     def focus_search(self) -> None:
         """Put the cursor into the search box."""
         self.table.focus_search()
 
     def _make_controls(self) -> None:
-        self.latency_box = BudgetBox()
+        self.latency_box = LatencyBudgetBox(self._options)
         self.percentile_box = combo_box("Runs that keep the latency")
         self.percentile_box.setToolTip(
             "Of 100 runs so many keep the latency. P90 and P99 are known where published logs tell "
@@ -156,7 +150,7 @@ class ChooseView(QWidget):
         vbox(budget, filters, self.busy, (self.content, 1), of=self)
 
     def _connect(self) -> None:
-        self.latency_box.budget_edited.connect(self._on_latency)
+        self._options.budget_changed.connect(self._take_limits)
         for box in (self.rate_box, self.power_box, self.memory_box):
             box.budget_edited.connect(self._take_limits)
         self.chance_box.valueChanged.connect(self._take_limits)
@@ -171,10 +165,6 @@ class ChooseView(QWidget):
             lambda row: self.device_activated.emit(self._model.grid.options[row].target.device.id)
         )
         self._presenter.changed.connect(self._show)
-
-    def _on_latency(self, budget_ms: float | None) -> None:
-        self.budget_changed.emit(budget_ms)
-        self._take_limits()
 
     def _take_limits(self, *_: object) -> None:
         self._presenter.set_limits(

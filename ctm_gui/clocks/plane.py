@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QObject, Signal
 
+from ctm_gui.prediction.comparison import Comparison
 from ctm_gui.prediction.explanation import ExplanationPresenter
-from ctm_gui.prediction.run import Comparison, ComparisonFollower
+from ctm_gui.prediction.followers import ComparisonFollower
 from ctm_gui.tasks.serial import SerialWorker
 from predictor.core.errors import CtmError
 from predictor.core.records import Device, OperatingPoint

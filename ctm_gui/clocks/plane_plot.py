@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QWidget
 from ctm_gui.attention.map_items import heat_table
 from ctm_gui.clocks.plane import Floats, Plane, contour
 from ctm_gui.widgets.plots import RING_PX, PointPlot
+from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.text import capitalised
-from predictor.core.units import LatencyUnit
 from predictor.presentation.columns import axis_title
 from predictor.presentation.wording import batch_of, interval_ms, latency_text, number
 from predictor.services.prediction.clocks import DOMAINS
@@ -26,17 +26,20 @@ class PlanePlot(PointPlot):
 
     Signals:
         clocks_chosen: the user clicked a place: MHz across, MHz upwards.
+
+    Args:
+        options: unit, budget and theme.
+        parent: the parent widget.
     """
 
     clocks_chosen = Signal(float, float)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
         self._plane: Plane | None = None
-        self._budget_ms: float | None = None
         self._labels: list[QRectF] = []  # those of this painting
-        self._unit = LatencyUnit.MS
         name = "Latency over the clocks"
-        super().__init__({}, name, name, parent)
+        super().__init__(options, {}, name, name, parent)
+        options.budget_changed.connect(self._item.refresh)
 
     def show_plane(self, plane: Plane | None) -> None:
         """Show another plane."""
@@ -45,7 +48,7 @@ class PlanePlot(PointPlot):
             plot = self.canvas.getPlotItem()
             for side, domain in (("bottom", plane.across), ("left", plane.up)):
                 title = f"{capitalised(DOMAINS[domain])} clock (MHz)" if domain else ""
-                plot.setLabel(side, title or axis_title(self._unit))
+                plot.setLabel(side, title or axis_title(self._options.unit))
                 plot.getAxis(side).enableAutoSIPrefix(False)
             # A curve begins at zero: its height is the latency.
             upwards = plane.rows if plane.up else [0.0, self._curve(plane).max() * _HEADROOM]
@@ -57,16 +60,6 @@ class PlanePlot(PointPlot):
             low, high = plane.latency_ms.min(), plane.latency_ms.max()
             self.setAccessibleDescription(f"{number(low)} to {number(high)} ms")
         self._item.refresh()
-
-    def set_budget_ms(self, budget_ms: float | None) -> None:
-        """Show the budget's contour."""
-        self._budget_ms = budget_ms
-        self._item.refresh()
-
-    def set_unit(self, unit: LatencyUnit) -> None:
-        """Write latencies in ``unit``."""
-        self._unit = unit
-        self.show_plane(self._plane)
 
     def choose_at(self, point: QPointF) -> None:
         place = self._mhz(point)
@@ -88,7 +81,7 @@ class PlanePlot(PointPlot):
     def _text(self, latency_ms: float) -> str:
         plane = self._plane
         batch = 1 if plane is None else batch_of(plane.clocked.prediction.configuration)
-        return latency_text(latency_ms, self._unit, batch)
+        return latency_text(latency_ms, self._options.unit, batch)
 
     def _mhz(self, point: QPointF) -> tuple[float, float] | None:
         """Return the clocks at a point of the canvas; None outside the map."""
@@ -118,8 +111,9 @@ class PlanePlot(PointPlot):
             self._paint_curve(painter, rect, plane)
             return
         self._paint_cells(painter, rect, plane)
-        if self._budget_ms is not None:
-            self._paint_contour(painter, rect, plane, self._budget_ms, budget=True)
+        budget_ms = self._options.budget_ms
+        if budget_ms is not None:
+            self._paint_contour(painter, rect, plane, budget_ms, budget=True)
         self._paint_levels(painter, rect, plane)
         clocks = plane.clocked.clocks
         centre = self._place(getattr(clocks, plane.across), getattr(clocks, plane.up))
@@ -134,8 +128,8 @@ class PlanePlot(PointPlot):
 
     def _curve(self, plane: Plane) -> Floats:
         """Return the latency over the only clock in the unit, float64 [C]."""
-        batch = batch_of(plane.clocked.prediction.configuration)
-        return np.array([self._unit.from_ms(ms, batch) for ms in plane.latency_ms[0].tolist()])
+        unit, batch = self._options.unit, batch_of(plane.clocked.prediction.configuration)
+        return np.array([unit.from_ms(ms, batch) for ms in plane.latency_ms[0].tolist()])
 
     def _paint_curve(self, painter: QPainter, rect: QRectF, plane: Plane) -> None:
         """Paint the latency over the only clock, the budget as a line, the chosen clock."""
@@ -145,17 +139,18 @@ class PlanePlot(PointPlot):
         painter.drawPolyline([self._place(x, y) for x, y in pairs])
         prediction = plane.clocked.prediction
         batch = batch_of(prediction.configuration)
-        if self._budget_ms is not None:
-            y = self._place(0.0, self._unit.from_ms(self._budget_ms, batch)).y()
+        unit, budget_ms = self._options.unit, self._options.budget_ms
+        if budget_ms is not None:
+            y = self._place(0.0, unit.from_ms(budget_ms, batch)).y()
             if 0 <= y <= rect.height():
                 line = QLineF(0, y, rect.width(), y)
-                self._paint_level(painter, rect, [line], self._budget_ms, budget=True)
+                self._paint_level(painter, rect, [line], budget_ms, budget=True)
         x, interval = getattr(plane.clocked.clocks, plane.across), interval_ms(prediction)
         painter.setPen(QPen(QColor(self._theme.series[0]), 1.4))
-        ends = [self._place(x, self._unit.from_ms(ms, batch)) for ms in interval if ms is not None]
+        ends = [self._place(x, unit.from_ms(ms, batch)) for ms in interval if ms is not None]
         painter.drawPolyline([self._in_map(end, rect) for end in ends])
         if prediction.latency_ms is not None:
-            centre = self._place(x, self._unit.from_ms(prediction.latency_ms, batch))
+            centre = self._place(x, unit.from_ms(prediction.latency_ms, batch))
             self._paint_chosen(painter, self._in_map(centre, rect))
 
     def _paint_cells(self, painter: QPainter, rect: QRectF, plane: Plane) -> None:

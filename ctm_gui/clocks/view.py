@@ -20,8 +20,7 @@ from ctm_gui.widgets.basic import (
 )
 from ctm_gui.widgets.pair_choice import PairChoice
 from ctm_gui.widgets.save_plot import ask_and_save
-from ctm_gui.widgets.theme import Theme
-from predictor.core.units import LatencyUnit
+from ctm_gui.widgets.view_options import ViewOptions
 from predictor.presentation.wording import batch_of, interval_text, latency_text, number, shown
 from predictor.services.prediction.clocks import DOMAINS
 
@@ -33,14 +32,16 @@ class ClocksView(QWidget):
     """Modes and sliders over a heat map of latency.
 
     Args:
+        options: unit, budget and theme.
         presenter: pair, clocks and plane.
         parent: the parent widget.
     """
 
-    def __init__(self, presenter: ClocksPresenter, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, options: ViewOptions, presenter: ClocksPresenter, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
-        self._presenter = presenter
-        self._unit = LatencyUnit.MS
+        self._options, self._presenter = options, presenter
         self.pair = PairChoice()
         self.pair.sentence.hide()  # on sensitivities, which are of the default clocks
         self.mode_box = combo_box("Power mode", letters=24)
@@ -49,26 +50,12 @@ class ClocksView(QWidget):
         self._values = {name: label(name=f"{DOMAINS[name]} clock in MHz") for name in DOMAINS}
         self.summary = label(role="heading", name="Latency at these clocks")
         self.details = label(role="muted", name="What the clocks change", selectable=True)
-        self.plot = PlanePlot()
+        self.plot = PlanePlot(options)
         self.save_button = button("Save &plot…")
         self._arrange()
         self._connect()
         self._show_choices()
         self._show_plane()
-
-    def set_theme(self, theme: Theme) -> None:
-        """Paint in the colours of ``theme``."""
-        self.plot.set_theme(theme)
-
-    def set_unit(self, unit: LatencyUnit) -> None:
-        """Write latencies in ``unit``."""
-        self._unit = unit
-        self.plot.set_unit(unit)
-        self._show_plane()
-
-    def set_budget_ms(self, budget_ms: float | None) -> None:
-        """Show the budget's contour."""
-        self.plot.set_budget_ms(budget_ms)
 
     def focus_search(self) -> None:
         """Go to the modes: there is nothing to search."""
@@ -102,6 +89,7 @@ class ClocksView(QWidget):
         self.save_button.clicked.connect(lambda: ask_and_save(self, "clocks", self.plot.save))
         presenter.choices_changed.connect(self._show_choices)
         presenter.plane_changed.connect(self._show_plane)
+        self._options.unit_changed.connect(self._show_plane)
 
     def _on_clicked(self, across: float, up: float) -> None:
         plane = self._presenter.plane
@@ -141,9 +129,10 @@ class ClocksView(QWidget):
             return
         self._stack.show_content()
         prediction = plane.clocked.prediction
-        words = latency_text(prediction.latency_ms, self._unit, batch_of(prediction.configuration))
+        unit = self._options.unit
+        words = latency_text(prediction.latency_ms, unit, batch_of(prediction.configuration))
         if prediction.low80_ms is not None:
-            words += f", 80 % interval {interval_text(prediction, self._unit)} {self._unit}"
+            words += f", 80 % interval {interval_text(prediction, unit)} {unit}"
         self.summary.setText(words)
         sentence = plane.clocked.sentence
         self.details.setText(f"{sentence[:1].upper()}{sentence[1:]}.")

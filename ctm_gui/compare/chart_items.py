@@ -15,6 +15,7 @@ from ctm_gui.compare.words import Badge, BadgeStyle
 from ctm_gui.widgets.axes import AT_LEFT, SELECTED_ALPHA, PaintedAxis, faded, first_ticks
 from ctm_gui.widgets.geometry import shared_widths
 from ctm_gui.widgets.theme import Theme
+from ctm_gui.widgets.view_options import ViewOptions
 
 BADGE_PX = 15.0
 _CHIP_PADDING_PX = 4.0
@@ -75,7 +76,7 @@ class ChartState:
     """
 
     layout: ChartLayout
-    theme: Theme
+    options: ViewOptions
     font: QFont
     log: bool = False
     selected: frozenset[int] = field(default_factory=frozenset)
@@ -87,6 +88,11 @@ class ChartState:
 
     def __post_init__(self) -> None:
         self.ruler = LabelRuler(self.font)
+
+    @property
+    def theme(self) -> Theme:
+        """Colours of the parts."""
+        return self.options.theme
 
 
 def colour_of(theme: Theme, series: int) -> QColor:

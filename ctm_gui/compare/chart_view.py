@@ -44,7 +44,8 @@ from ctm_gui.widgets.basic import vbox
 from ctm_gui.widgets.elision import elided_apart
 from ctm_gui.widgets.geometry import shared_widths
 from ctm_gui.widgets.plots import RowPlot
-from ctm_gui.widgets.theme import LIGHT, Theme
+from ctm_gui.widgets.theme_change import follow_theme
+from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.units import LatencyUnit
 from predictor.presentation.columns import axis_title
 from predictor.presentation.wording import model_name, number
@@ -166,23 +167,29 @@ _EXPORT_WIDTH_PX = 1100
 
 
 class LatencyChart(QWidget):
-    """Latencies as dots with intervals, one row of fixed height a prediction."""
+    """Latencies as dots with intervals, one row of fixed height a prediction.
+
+    Args:
+        options: the theme.
+        parent: the parent widget.
+    """
 
     row_selected = Signal(int)
     row_activated = Signal(int)
     budget_dragged = Signal(object)
     budget_dropped = Signal(object)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._options = options
         empty = lay_out(target_groups(ComparisonColumns(())), LatencyUnit.MS, None)
-        self._state = ChartState(empty, LIGHT, self.font())
+        self._state = ChartState(empty, options, self.font())
         self._budget_ms: float | None = None
         self._names = NameAxis(self._state)
         self._legend = LegendAxis(self._state)
         self._value_axis = ValueAxis("bottom")
         axes = {"left": self._names, "top": self._legend, "bottom": self._value_axis}
-        self.rows_plot = RowPlot(axes, self)
+        self.rows_plot = RowPlot(options, axes, self)
         self.rows_plot.tooltip_at = self._tooltip
         self._bars = PixelItem(
             self.rows_plot.box, BarPainter(self._state, self.rows_plot.box, self._value_axis)
@@ -194,7 +201,7 @@ class LatencyChart(QWidget):
         self.rows_plot.clicked.connect(lambda _x, y: self._pick(y, self.row_selected))
         self.rows_plot.double_clicked.connect(lambda _x, y: self._pick(y, self.row_activated))
         self.rows_plot.box.sigResized.connect(self._set_range)
-        self.set_theme(LIGHT)
+        follow_theme(self, options, self._colour_budget_line)
 
     def show_layout(self, layout: ChartLayout, budget_ms: float | None) -> None:
         """Show the bars of ``layout``, and the budget that it was made with."""
@@ -225,14 +232,6 @@ class LatencyChart(QWidget):
             self.rows_plot.reveal(bar.top_px, self._state.layout.row_px)
         self._repaint()
 
-    def set_theme(self, theme: Theme) -> None:
-        """Paint in the colours of ``theme``."""
-        self._state.theme = theme
-        self.rows_plot.set_theme(theme)
-        self.budget_line.setPen(pg.mkPen(theme.bad, width=2, style=Qt.PenStyle.DashLine))
-        self.budget_line.setHoverPen(pg.mkPen(theme.bad, width=4))
-        self._repaint()
-
     def save(self, path: Path) -> None:
         """Save the whole chart, every row of it, as SVG or PNG.
 
@@ -240,10 +239,9 @@ class LatencyChart(QWidget):
             HostError: the file cannot be written.
         """
         # A copy with room for every row: the visible one keeps its size and its place.
-        copy = LatencyChart()
+        copy = LatencyChart(self._options)
         copy.setFont(self.font())
         copy.resize(max(self.width(), _EXPORT_WIDTH_PX), 400)
-        copy.set_theme(self._state.theme)
         copy.set_log(self._state.log)
         copy.show_layout(self._state.layout, self._budget_ms)
         height_px = self._state.layout.height_px
@@ -272,6 +270,11 @@ class LatencyChart(QWidget):
         line.sigPositionChangeFinished.connect(self._dropped)
         self.rows_plot.box.addItem(line, ignoreBounds=True)
         return line
+
+    def _colour_budget_line(self) -> None:
+        colour = self._options.theme.bad
+        self.budget_line.setPen(pg.mkPen(colour, width=2, style=Qt.PenStyle.DashLine))
+        self.budget_line.setHoverPen(pg.mkPen(colour, width=4))
 
     def _dragged(self) -> None:
         self.budget_dragged.emit(self._line_budget_ms())

@@ -12,12 +12,8 @@ import numpy.typing as npt
 from PySide6.QtCore import QObject, Signal
 
 from ctm_gui.operators.rows import operator_unit
-from ctm_gui.prediction.run import (
-    ComparedModel,
-    Comparison,
-    ComparisonFollower,
-    target_names,
-)
+from ctm_gui.prediction.comparison import ComparedModel, Comparison, target_names
+from ctm_gui.prediction.followers import ComparisonFollower
 from ctm_gui.tasks.serial import SerialWorker, TaskContext
 from ctm_gui.widgets.grid import Grid, number_column, search_mask, search_texts, text_column
 from predictor.core.records import Prediction, Target

@@ -15,7 +15,7 @@ from ctm_gui.compare.difference import (
     TargetsGrid,
     difference_summary,
 )
-from ctm_gui.prediction.run import place_of, target_names
+from ctm_gui.prediction.comparison import place_of, target_names
 from ctm_gui.widgets.basic import (
     ContentOrMessage,
     as_filter,
@@ -32,8 +32,8 @@ from ctm_gui.widgets.filtered_table import PATH_ELIDE, PATH_PX, FilteredTable
 from ctm_gui.widgets.grid import Grid
 from ctm_gui.widgets.grid_model import GridModel
 from ctm_gui.widgets.table_view import GridView
+from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.records import RunId
-from predictor.core.units import LatencyUnit
 from predictor.presentation.wording import shown
 from predictor.services.prediction.operator_difference import Change
 
@@ -47,15 +47,19 @@ class DifferenceView(QWidget):
     Signals:
         models_chosen: the user chose two models: their indices.
         exchange_asked: the user wants them the other way round.
+
+    Args:
+        options: the unit.
+        parent: the parent widget.
     """
 
     models_chosen = Signal(int, int)
     exchange_asked = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._options = options
         self._difference: ModelDifference | None = None
-        self._unit = LatencyUnit.MS
         self._run_id: RunId | None = None
         self.targets = GridView(GridModel(), "Time moved by target", {"device": _DEVICE_PX})
         self.table = FilteredTable(
@@ -97,11 +101,6 @@ class DifferenceView(QWidget):
         """Show where the time goes on a target."""
         self._run_id = target
         self._show_operators()
-
-    def set_unit(self, unit: LatencyUnit) -> None:
-        """Show times in ``unit``; milliseconds where it is a rate."""
-        self._unit = unit
-        self._refresh()
 
     def focus_search(self) -> None:
         """Put the cursor into the search box."""
@@ -145,6 +144,7 @@ class DifferenceView(QWidget):
         self.exchange_button.clicked.connect(self.exchange_asked)
         self.change_box.currentIndexChanged.connect(self.table.filter)
         self.targets.rows_selected.connect(self._on_target)
+        self._options.unit_changed.connect(self._refresh)
 
     def _refresh(self) -> None:
         difference = self._difference
@@ -168,7 +168,7 @@ class DifferenceView(QWidget):
         return place_of(difference.targets, self._run_id)
 
     def _show_targets(self, difference: ModelDifference) -> None:
-        self.targets.show_grid(TargetsGrid(difference, self._unit))
+        self.targets.show_grid(TargetsGrid(difference, self._options.unit))
 
     def _show_operators(self) -> None:
         difference = self._difference
@@ -179,7 +179,7 @@ class DifferenceView(QWidget):
             name = target_names(difference.targets)[target]
             self.target_label.setText(f"Times on {shown(name)}")
         is_first = not self.table.grid_model.grid.columns
-        self.table.show_grid(DifferenceGrid(difference, target, self._unit))
+        self.table.show_grid(DifferenceGrid(difference, target, self._options.unit))
         if is_first:
             self.table.sort_by(MOVED, descending=True)
 

@@ -11,30 +11,30 @@ from PySide6.QtGui import QColor
 
 from ctm_gui.compare.columns import ComparisonColumns, ComparisonGrid
 from ctm_gui.compare.matrix import CellValue, MatrixGrid, cell_details
-from ctm_gui.compare.pareto import SCORE, ScoresGrid, parse_score
+from ctm_gui.compare.scores import parse_score
+from ctm_gui.compare.scores_grid import SCORE, ScoresGrid
 from ctm_gui.compare.words import details
 from ctm_gui.widgets.grid_model import GridModel, Index
-from ctm_gui.widgets.theme import LIGHT, Theme
+from ctm_gui.widgets.view_options import ViewOptions
 from predictor.presentation.columns import COLUMN_BY_ID, Place, TableContext
 from predictor.presentation.report import Tone
 from predictor.presentation.wording import plain_number
 
 
 class ComparisonModel(GridModel):
-    """Rows of predictions; verdicts in words and in the theme's colours, details on hovering."""
+    """Rows of predictions; verdicts in words and in the theme's colours, details on hovering.
+
+    Args:
+        options: the theme.
+        parent: owner.
+    """
 
     grid: ComparisonGrid
 
-    def __init__(self, parent: QObject | None = None) -> None:
-        self._theme = LIGHT
+    def __init__(self, options: ViewOptions, parent: QObject | None = None) -> None:
         super().__init__(ComparisonGrid(ComparisonColumns(()), TableContext(Place.COMPARE)), parent)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Take the theme's colours for the verdicts."""
-        self._theme = theme
-        if self.rowCount():
-            last = self.index(self.rowCount() - 1, self.columnCount() - 1)
-            self.dataChanged.emit(self.index(0, 0), last, [Qt.ItemDataRole.ForegroundRole])
+        self._options = options
+        options.theme_changed.connect(self.colour_again)
 
     def details(self, position: int) -> str:
         """Return the tooltip of the row at ``position``, plain text."""
@@ -45,26 +45,28 @@ class ComparisonModel(GridModel):
         """Return the colour of a verdict or of a problem."""
         shown = self.grid.rows[self.grid.source(row)]
         if shown.prediction.latency_ms is None:
-            return QColor(self._theme.muted)
+            return QColor(self._options.theme.muted)
         tone = COLUMN_BY_ID[self.grid.columns[column].key].tone(shown, self.grid.context)
         colour = {
-            Tone.GOOD: self._theme.good,
-            Tone.WARN: self._theme.warn,
-            Tone.BAD: self._theme.bad,
+            Tone.GOOD: self._options.theme.good,
+            Tone.WARN: self._options.theme.warn,
+            Tone.BAD: self._options.theme.bad,
         }.get(tone)
         return None if colour is None else QColor(colour)
 
 
 class MatrixModel(GridModel):
-    """A row a target, a column a model, in colours of the theme."""
+    """A row a target, a column a model, in colours of the theme.
 
-    def __init__(self, parent: QObject | None = None) -> None:
-        self._theme = LIGHT
+    Args:
+        options: the theme.
+        parent: owner.
+    """
+
+    def __init__(self, options: ViewOptions, parent: QObject | None = None) -> None:
         super().__init__(parent=parent)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Take the theme's colours for the cells."""
-        self._theme = theme
+        self._options = options
+        options.theme_changed.connect(self.colour_again)
 
     def pair_at(self, index: Index) -> tuple[int, int] | None:
         """Return model and target of a cell, None for a cell of words."""
@@ -78,7 +80,7 @@ class MatrixModel(GridModel):
         pair = self.pair_at(index)
         if pair is None or not isinstance(self.grid, MatrixGrid):
             return None
-        heat, theme = float(self.grid.heat[pair]), self._theme
+        heat, theme = float(self.grid.heat[pair]), self._options.theme
         if math.isnan(heat):
             return None
         if self.grid.value is CellValue.LATENCY:

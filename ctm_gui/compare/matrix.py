@@ -14,7 +14,8 @@ from functools import cache, cached_property, partial
 import numpy as np
 from PySide6.QtCore import QObject, Signal
 
-from ctm_gui.prediction.run import ComparedModel, Comparison, ComparisonFollower
+from ctm_gui.prediction.comparison import ComparedModel, Comparison
+from ctm_gui.prediction.followers import ComparisonFollower
 from ctm_gui.tasks.serial import SerialWorker
 from ctm_gui.widgets.grid import Column, Grid, number_column, text_column
 from ctm_gui.widgets.ordering import FloatArray, IndexArray

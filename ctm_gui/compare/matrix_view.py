@@ -10,10 +10,9 @@ from ctm_gui.compare.item_models import MatrixModel
 from ctm_gui.compare.matrix import CellValue, MatrixGrid, VariantMatrix, matrix_summary
 from ctm_gui.compare.matrix_delegate import HeatDelegate
 from ctm_gui.widgets.basic import combo_box, hbox, label, named, vbox
-from ctm_gui.widgets.fields import BudgetBox
+from ctm_gui.widgets.fields import LatencyBudgetBox
 from ctm_gui.widgets.filtered_table import FilteredTable
-from ctm_gui.widgets.theme import Theme
-from predictor.core.units import LatencyUnit
+from ctm_gui.widgets.view_options import ViewOptions
 from predictor.presentation.wording import shown
 
 _LEAST_PX = {"device": 120, "configuration": 90}
@@ -26,25 +25,26 @@ class MatrixView(QWidget):
 
     Signals:
         baseline_chosen: the user chose another baseline: the index of its model.
-        budget_changed: the user set the budget: milliseconds, or None for no budget.
         pair_activated: the user asks for a difference: indices of a model and a target.
+
+    Args:
+        options: unit, budget and theme.
+        parent: the parent widget.
     """
 
     baseline_chosen = Signal(int)
-    budget_changed = Signal(object)
     pair_activated = Signal(int, int)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._options = options
         self._matrix: VariantMatrix | None = None
-        self._unit = LatencyUnit.MS
-        self._budget_ms: float | None = None
-        self._model = MatrixModel(self)
+        self._model = MatrixModel(options, self)
         self.table = FilteredTable(self._model, "Targets by models", "Filter targets…", _LEAST_PX)
         self.table.setItemDelegate(HeatDelegate(self))
         self.summary = label(role="heading", name="Summary of the matrix")
         self.answer = label(name="Fastest on the current target")
-        self.budget_box = BudgetBox()
+        self.budget_box = LatencyBudgetBox(options)
         self.value_box = combo_box("Number of a cell", [value.value for value in CellValue])
         self.baseline_box = combo_box("Baseline", letters=10)
         self._arrange()
@@ -59,22 +59,6 @@ class MatrixView(QWidget):
                 self.baseline_box.addItems([shown(compared.label) for compared in matrix.models])
                 self.baseline_box.setCurrentIndex(matrix.baseline)
         self._refresh()
-
-    def set_unit(self, unit: LatencyUnit) -> None:
-        """Show latencies in ``unit``."""
-        self._unit = unit
-        self._refresh()
-
-    def set_budget_ms(self, budget_ms: float | None) -> None:
-        """Set the budget without telling that the user did."""
-        self._budget_ms = budget_ms
-        self.budget_box.set_budget_ms(budget_ms)
-        self._refresh()
-
-    def set_theme(self, theme: Theme) -> None:
-        """Paint in the colours of ``theme``."""
-        self._model.set_theme(theme)
-        self.table.viewport().update()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -101,7 +85,8 @@ class MatrixView(QWidget):
         vbox(controls, self.summary, (self.table, 1), self.answer, of=self, margins=0)
 
     def _connect(self) -> None:
-        self.budget_box.budget_edited.connect(self._on_budget)
+        self._options.budget_changed.connect(self._refresh)
+        self._options.unit_changed.connect(self._refresh)
         self.value_box.currentIndexChanged.connect(self._refresh)
         self.baseline_box.activated.connect(self.baseline_chosen)
         self.table.doubleClicked.connect(self._activated)
@@ -113,7 +98,7 @@ class MatrixView(QWidget):
             self.table.show_nothing()
             return
         value = list(CellValue)[self.value_box.currentIndex()]
-        self.table.show_grid(MatrixGrid(matrix, self._unit, self._budget_ms, value))
+        self.table.show_grid(MatrixGrid(matrix, self._options.unit, self._options.budget_ms, value))
         self.table.fit_columns()
         self._fit()
         self.summary.setText("\n".join([matrix_summary(matrix), *matrix.notes]))
@@ -141,7 +126,3 @@ class MatrixView(QWidget):
         pair = self._model.pair_at(index)
         if pair is not None:
             self.pair_activated.emit(*pair)
-
-    def _on_budget(self, budget_ms: float | None) -> None:
-        self.set_budget_ms(budget_ms)
-        self.budget_changed.emit(budget_ms)

@@ -14,6 +14,7 @@ from ctm_gui.compare.pareto import TradeOff, axis_ranges, point_details
 from ctm_gui.widgets.axes import ValueAxis, faded
 from ctm_gui.widgets.geometry import nearest_point
 from ctm_gui.widgets.plots import PointPlot
+from ctm_gui.widgets.view_options import ViewOptions
 from predictor.presentation.columns import axis_title
 from predictor.presentation.wording import model_name
 
@@ -32,13 +33,13 @@ class ParetoPlot(PointPlot):
 
     model_chosen = Signal(int)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
         self._points: TradeOff | None = None
         self._log = False
         self._current: int | None = None
         self._value_axis = ValueAxis("bottom")
         name = "Latency against score"
-        super().__init__({"bottom": self._value_axis}, name, name, parent)
+        super().__init__(options, {"bottom": self._value_axis}, name, name, parent)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
 
     def show_trade_off(self, points: TradeOff) -> None:

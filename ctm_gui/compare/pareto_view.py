@@ -14,20 +14,14 @@ from PySide6.QtWidgets import (
 
 from ctm_gui.compare.item_models import ScoresModel
 from ctm_gui.compare.matrix import VariantMatrix
-from ctm_gui.compare.pareto import (
-    SCORE,
-    Scores,
-    ScoresGrid,
-    prefers_log_axis,
-    trade_off,
-    trade_off_sentence,
-)
+from ctm_gui.compare.pareto import prefers_log_axis, trade_off, trade_off_sentence
 from ctm_gui.compare.pareto_plot import ParetoPlot
+from ctm_gui.compare.scores import Scores
+from ctm_gui.compare.scores_grid import SCORE, ScoresGrid
 from ctm_gui.widgets.basic import button, combo_box, hbox, label, named, splitter, vbox
 from ctm_gui.widgets.save_plot import ask_and_save
 from ctm_gui.widgets.table_view import GridView, copy_button
-from ctm_gui.widgets.theme import Theme
-from predictor.core.units import LatencyUnit
+from ctm_gui.widgets.view_options import ViewOptions
 
 _MODEL_PX, _SCORE_PX = 150, 100
 _TRIGGERS = (
@@ -43,22 +37,26 @@ class ParetoView(QWidget):
 
     Signals:
         score_typed: the user gave a model a score: its index, and a number or None.
+
+    Args:
+        options: unit, budget and theme.
+        scores: of the models.
+        parent: the parent widget.
     """
 
     score_typed = Signal(int, object)
 
-    def __init__(self, scores: Scores, parent: QWidget | None = None) -> None:
+    def __init__(self, options: ViewOptions, scores: Scores, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._options = options
         self._scores = scores
         self._matrix: VariantMatrix | None = None
-        self._unit = LatencyUnit.MS
-        self._budget_ms: float | None = None
         self._scaled = False
         self._model = ScoresModel(parent=self)
         least_px = {"model": _MODEL_PX, SCORE: _SCORE_PX}
         self.table = GridView(self._model, "Scores of the models", least_px)
         self.table.setEditTriggers(_TRIGGERS)
-        self.plot = ParetoPlot()
+        self.plot = ParetoPlot(options)
         self._make_controls()
         self._arrange()
         self._connect()
@@ -74,20 +72,6 @@ class ParetoView(QWidget):
             self.target_box.setCurrentIndex(names.index(chosen) if chosen in names else 0)
         self._refresh()
         self.table.fit_columns()
-
-    def set_unit(self, unit: LatencyUnit) -> None:
-        """Show latencies in ``unit``."""
-        self._unit = unit
-        self._refresh()
-
-    def set_budget_ms(self, budget_ms: float | None) -> None:
-        """Show the budget's line."""
-        self._budget_ms = budget_ms
-        self._refresh()
-
-    def set_theme(self, theme: Theme) -> None:
-        """Paint in the colours of ``theme``."""
-        self.plot.set_theme(theme)
 
     def focus_search(self) -> None:
         """Go to the scores: there is nothing to search."""
@@ -150,6 +134,8 @@ class ParetoView(QWidget):
             lambda *_: QTimer.singleShot(0, self, self._refresh)
         )
         self._scores.changed.connect(self._refresh)
+        self._options.unit_changed.connect(self._refresh)
+        self._options.budget_changed.connect(self._refresh)
 
     def _refresh(self, *_: object) -> None:
         matrix, target = self._matrix, self.target_box.currentIndex()
@@ -163,8 +149,8 @@ class ParetoView(QWidget):
             self._scores.of_all(matrix.models),
             score_name=self._scores.name,
             higher_is_better=self._scores.higher_is_better,
-            unit=self._unit,
-            budget_ms=self._budget_ms,
+            unit=self._options.unit,
+            budget_ms=self._options.budget_ms,
         )
         self.table.show_grid(ScoresGrid(shown))
         self.summary.setText(trade_off_sentence(shown))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from PySide6.QtCore import QObject, Signal
 
-from ctm_gui.prediction.run import PairFollower
+from ctm_gui.prediction.followers import PairFollower
 from ctm_gui.tasks.serial import SerialWorker
 from ctm_gui.widgets.ordering import FloatArray
 from predictor.core.errors import CtmError

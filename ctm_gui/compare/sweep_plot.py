@@ -15,8 +15,8 @@ from ctm_gui.widgets.axes import ValueAxis, faded
 from ctm_gui.widgets.geometry import nearest_point
 from ctm_gui.widgets.ordering import FloatArray
 from ctm_gui.widgets.plots import PointPlot
+from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.records import Basis
-from predictor.core.units import LatencyUnit
 from predictor.presentation.columns import axis_title
 from predictor.services.prediction.sweep import Sweep
 
@@ -49,29 +49,33 @@ class SweepPlot(PointPlot):
 
     Left and Right, or a click, point at one of its dots.
 
+    Args:
+        options: unit and theme.
+        kind: of the sweep, "batch" or "threads".
+        parent: the parent widget.
+
     Signals:
         pointed: the words of the dot that is pointed at; empty where none is any more.
     """
 
     pointed = Signal(str)
 
-    def __init__(self, kind: str, parent: QWidget | None = None) -> None:
+    def __init__(self, options: ViewOptions, kind: str, parent: QWidget | None = None) -> None:
         self._sweep: Sweep | None = None
-        self._unit = LatencyUnit.MS
         self._values: FloatArray = np.zeros((3, 0))
         self._current: int | None = None
         self._choices = _ChoiceAxis()
         axes = {"bottom": self._choices, "left": ValueAxis("left")}
         name = f"Latency over {kind}"
-        super().__init__(axes, name, name, parent)
+        super().__init__(options, axes, name, name, parent)
         self.canvas.setLabel("bottom", _TITLES[kind])
         for axis in axes.values():
             axis.setLogMode(x=True, y=True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
 
-    def show_sweep(self, sweep: Sweep | None, unit: LatencyUnit) -> None:
+    def show_sweep(self, sweep: Sweep | None) -> None:
         """Show another sweep; None for an empty plot."""
-        self._sweep, self._unit = sweep, unit
+        self._sweep, unit = sweep, self._options.unit
         self._values = np.zeros((3, 0)) if sweep is None else curve(sweep, unit)
         self.canvas.setLabel("left", axis_title(unit))
         self._current = None
@@ -122,7 +126,7 @@ class SweepPlot(PointPlot):
         return nearest_point(pixels, self._inside(point), _REACH_PX)
 
     def _words(self, sweep: Sweep, place: int) -> str:
-        return point_words(sweep, place, self._unit)
+        return point_words(sweep, place, self._options.unit)
 
     def _set_ranges(self, sweep: Sweep) -> None:
         choices = np.log10(sweep.choices)

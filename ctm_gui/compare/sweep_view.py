@@ -9,8 +9,7 @@ from ctm_gui.compare.sweep import SweepPresenter, sweep_sentence
 from ctm_gui.compare.sweep_plot import SweepPlot
 from ctm_gui.widgets.basic import ContentOrMessage, label, splitter, vbox
 from ctm_gui.widgets.pair_choice import PairChoice
-from ctm_gui.widgets.theme import Theme
-from predictor.core.units import LatencyUnit
+from ctm_gui.widgets.view_options import ViewOptions
 
 _LEGEND = (
     "Band: 80 % interval. Dashed line: now. Diamond: measured. Ring: exceeds the memory. Other "
@@ -19,14 +18,23 @@ _LEGEND = (
 
 
 class SweepView(QWidget):
-    """A choice of model and target, what a change would bring, and a plot each."""
+    """A choice of model and target, what a change would bring, and a plot each.
 
-    def __init__(self, presenter: SweepPresenter, parent: QWidget | None = None) -> None:
+    Args:
+        options: unit and theme.
+        presenter: the pair and its sweeps.
+        parent: the parent widget.
+    """
+
+    def __init__(
+        self, options: ViewOptions, presenter: SweepPresenter, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
         self._presenter = presenter
-        self._unit = LatencyUnit.MS
         self.pair = PairChoice()
-        self.batch_plot, self.threads_plot = SweepPlot("batch"), SweepPlot("threads")
+        self.batch_plot, self.threads_plot = (
+            SweepPlot(options, kind) for kind in ("batch", "threads")
+        )
         plots = splitter(
             Qt.Orientation.Horizontal, self.batch_plot, self.threads_plot, sizes=(500, 500)
         )
@@ -37,17 +45,8 @@ class SweepView(QWidget):
             plot.pointed.connect(lambda words: self.words.setText(words or _LEGEND))
         self.pair.choice_changed.connect(presenter.choose)
         presenter.changed.connect(self._show)
+        options.unit_changed.connect(self._show)
         self._show()
-
-    def set_unit(self, unit: LatencyUnit) -> None:
-        """Show latencies in ``unit``."""
-        self._unit = unit
-        self._show()
-
-    def set_theme(self, theme: Theme) -> None:
-        """Paint in the colours of ``theme``."""
-        self.batch_plot.set_theme(theme)
-        self.threads_plot.set_theme(theme)
 
     def focus_search(self) -> None:
         """Put the cursor into the first box: the page has no search."""
@@ -59,8 +58,8 @@ class SweepView(QWidget):
         if presenter.choice is not None:
             self.pair.set_choice(*presenter.choice)
         by_kind = {sweep.kind: sweep for sweep in presenter.sweeps}
-        self.batch_plot.show_sweep(by_kind.get("batch"), self._unit)
-        self.threads_plot.show_sweep(by_kind.get("threads"), self._unit)
+        self.batch_plot.show_sweep(by_kind.get("batch"))
+        self.threads_plot.show_sweep(by_kind.get("threads"))
         self.threads_plot.setVisible("threads" in by_kind)
         self.words.setText(_LEGEND)
         self.pair.show_sentence(sweep_sentence(presenter.sweeps), "")

@@ -12,15 +12,14 @@ from ctm_gui.compare.difference import DifferencePresenter
 from ctm_gui.compare.difference_view import DifferenceView
 from ctm_gui.compare.matrix import VariantsPresenter
 from ctm_gui.compare.matrix_view import MatrixView
-from ctm_gui.compare.pareto import Scores
 from ctm_gui.compare.pareto_view import ParetoView
+from ctm_gui.compare.scores import Scores
 from ctm_gui.compare.sweep import SweepPresenter
 from ctm_gui.compare.sweep_view import SweepView
 from ctm_gui.compare.view import CompareView
-from ctm_gui.prediction.run import Comparison
+from ctm_gui.prediction.comparison import Comparison
 from ctm_gui.widgets.drop_overlay import refuse_drops
-from ctm_gui.widgets.theme import LIGHT, Theme
-from predictor.core.units import LatencyUnit
+from ctm_gui.widgets.view_options import ViewOptions
 
 CHART_PAGE, MATRIX_PAGE, PARETO_PAGE, DIFFERENCE_PAGE, SWEEP_PAGE = range(5)
 PAGES = (
@@ -38,15 +37,23 @@ class CompareTabs(QWidget):
     """The chart under a bar of pages, each built when first shown; some need several models.
 
     Signals:
-        budget_changed: the user set the budget: milliseconds, or None for no budget.
         page_changed: the user turned to another page: its index.
+
+    Args:
+        options: unit, budget and theme.
+        chart: the first page.
+        variants: of the matrix and of Pareto.
+        difference: of two models.
+        sweep: of one pair.
+        scores: of the models.
+        parent: the parent widget.
     """
 
-    budget_changed = Signal(object)
     page_changed = Signal(int)
 
     def __init__(
         self,
+        options: ViewOptions,
         chart: CompareView,
         variants: VariantsPresenter,
         difference: DifferencePresenter,
@@ -55,18 +62,13 @@ class CompareTabs(QWidget):
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
+        self._options = options
         self._variants, self._difference, self._scores = variants, difference, scores
         self._sweep = sweep
         self._comparison = Comparison()
         self._looked_at = False
         self._asked = CHART_PAGE
-        self._unit, self._theme = LatencyUnit.MS, LIGHT
-        self._budget_ms: float | None = None
-        self._units: list[Callable[[LatencyUnit], None]] = []
-        self._budgets: list[Callable[[float | None], None]] = []
-        self._themes: list[Callable[[Theme], None]] = []
         self.chart = chart
-        self._follow(chart.set_unit, chart.set_theme, chart.set_budget_ms)
         self.bar = QTabBar()
         self.bar.setAccessibleName("Pages of Compare")
         self.bar.setDrawBase(False)
@@ -85,39 +87,34 @@ class CompareTabs(QWidget):
     @cached_property
     def matrix(self) -> MatrixView:
         """The page of models by targets."""
-        page = MatrixView()
+        page = MatrixView(self._options)
         page.baseline_chosen.connect(self._variants.choose_baseline)
-        page.budget_changed.connect(self._on_budget)
         page.pair_activated.connect(self._on_pair)
         self._adopt(page)
-        self._follow(page.set_unit, page.set_theme, page.set_budget_ms)
         return page
 
     @cached_property
     def pareto(self) -> ParetoView:
         """The page of latency against a score."""
-        page = ParetoView(self._scores)
+        page = ParetoView(self._options, self._scores)
         page.score_typed.connect(self._on_score)
         self._adopt(page)
-        self._follow(page.set_unit, page.set_theme, page.set_budget_ms)
         return page
 
     @cached_property
     def difference(self) -> DifferenceView:
         """The page of two models' operators."""
-        page = DifferenceView()
+        page = DifferenceView(self._options)
         page.models_chosen.connect(self._difference.choose)
         page.exchange_asked.connect(self._difference.exchange)
         self._adopt(page)
-        self._follow(page.set_unit)
         return page
 
     @cached_property
     def sweep(self) -> SweepView:
         """The page of one pair over batch and threads."""
-        page = SweepView(self._sweep)
+        page = SweepView(self._options, self._sweep)
         self._adopt(page)
-        self._follow(page.set_unit, page.set_theme)
         return page
 
     @property
@@ -154,24 +151,6 @@ class CompareTabs(QWidget):
         if self.bar.isTabVisible(self._asked):
             self.bar.setCurrentIndex(self._asked)
 
-    def set_unit(self, unit: LatencyUnit) -> None:
-        """Show latencies in ``unit`` on every page."""
-        self._unit = unit
-        for follow in self._units:
-            follow(unit)
-
-    def set_budget_ms(self, budget_ms: float | None) -> None:
-        """Set the budget on every page without telling that the user did."""
-        self._budget_ms = budget_ms
-        for follow in self._budgets:
-            follow(budget_ms)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Paint in the colours of ``theme``."""
-        self._theme = theme
-        for follow in self._themes:
-            follow(theme)
-
     def focus_search(self) -> None:
         """Put the cursor into the search box of the page."""
         page = self.page
@@ -193,25 +172,8 @@ class CompareTabs(QWidget):
         self.pages.addWidget(page)
         refuse_drops(page)
 
-    def _follow(
-        self,
-        unit: Callable[[LatencyUnit], None],
-        theme: Callable[[Theme], None] | None = None,
-        budget: Callable[[float | None], None] | None = None,
-    ) -> None:
-        """Bring a page up to date, and keep it so."""
-        self._units.append(unit)
-        unit(self._unit)
-        if theme is not None:
-            self._themes.append(theme)
-            theme(self._theme)
-        if budget is not None:
-            self._budgets.append(budget)
-            budget(self._budget_ms)
-
     def _connect(self) -> None:
         self.bar.currentChanged.connect(self._on_page)
-        self.chart.budget_changed.connect(self._on_budget)
         self._variants.matrix_changed.connect(self._show_matrix)
         self._difference.choices_changed.connect(self._show_choices)
         self._difference.difference_changed.connect(self._show_difference)
@@ -255,10 +217,6 @@ class CompareTabs(QWidget):
         self._asked = index
         self._show_page()
         self.page_changed.emit(index)
-
-    def _on_budget(self, budget_ms: float | None) -> None:
-        self.set_budget_ms(budget_ms)
-        self.budget_changed.emit(budget_ms)
 
     def _on_pair(self, model: int, target: int) -> None:
         """Show the difference of a model from the baseline on a target."""

@@ -32,10 +32,10 @@ from ctm_gui.widgets.basic import (
     splitter,
     vbox,
 )
-from ctm_gui.widgets.fields import BudgetBox
+from ctm_gui.widgets.fields import LatencyBudgetBox
 from ctm_gui.widgets.filtered_table import FilteredTable
 from ctm_gui.widgets.save_plot import ask_and_save
-from ctm_gui.widgets.theme import Theme
+from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.units import LatencyUnit
 from predictor.presentation.columns import Place, PredictionRow, TableContext
 
@@ -50,27 +50,29 @@ class CompareView(QWidget):
     The span of the latencies chooses the scale until the user does.
 
     Signals:
-        budget_changed: the user set the budget: milliseconds, or None for no budget.
         row_activated: the user asks for more about a row: its index into the rows last shown.
+
+    Args:
+        options: unit, budget and theme.
+        parent: the parent widget.
     """
 
-    budget_changed = Signal(object)
     row_activated = Signal(int)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._options = options
         self._data = ComparisonColumns(())
-        self._unit = LatencyUnit.MS
-        self._budget_ms: float | None = None
+        self._budget_ms = options.budget_ms  # another one while its line is dragged
         self._scale_chosen = False
         self._activity = self._missing = ""
-        self._model = ComparisonModel(self)
+        self._model = ComparisonModel(options, self)
         self.table = FilteredTable(
             self._model, "Predictions", "Filter by model, device, vendor, runtime…", _NAME_WIDTHS_PX
         )
         self.table.details_of = self._model.details
         self._make_controls()
-        self.chart = LatencyChart()
+        self.chart = LatencyChart(options)
         self._chart_turn = NextTurn(self._show_chart, self)
         self._arrange()
         self._connect()
@@ -105,32 +107,6 @@ class CompareView(QWidget):
         missing = f"{self._missing} to compare latencies here." if self._missing else _NOTHING_YET
         self._stack.message.setText(self._activity or missing)
 
-    def set_unit(self, unit: LatencyUnit) -> None:
-        """Show latencies in ``unit``.
-
-        A table sorted by a time stays fastest or slowest first: a rate turns the order round.
-        """
-        turned = (unit is LatencyUnit.FPS) is not (self._unit is LatencyUnit.FPS)
-        self._unit = unit
-        self._refresh()
-        grid = self._model.grid
-        if turned and grid.sort_column is not None:
-            key = grid.columns[grid.sort_column].key
-            if key in TIME_COLUMNS:
-                self.table.sort_by(key, descending=not grid.descending)
-        self.table.fit_columns()
-
-    def set_budget_ms(self, budget_ms: float | None) -> None:
-        """Set the budget without telling that the user did."""
-        self._budget_ms = budget_ms
-        self.budget_box.set_budget_ms(budget_ms)
-        self._refresh()
-
-    def set_theme(self, theme: Theme) -> None:
-        """Paint in the colours of ``theme``."""
-        self.chart.set_theme(theme)
-        self._model.set_theme(theme)
-
     def save_plot(self, path: Path) -> None:
         """Save the chart, every row of it, as SVG or PNG by the path's ending.
 
@@ -145,7 +121,7 @@ class CompareView(QWidget):
 
     def _make_controls(self) -> None:
         self.summary = AnswerView("Summary")
-        self.budget_box = BudgetBox()
+        self.budget_box = LatencyBudgetBox(self._options)
         self.order_box = combo_box("Order of the targets", [order.value for order in GroupOrder])
         self.log_box = QCheckBox("Lo&g scale")
         self.save_button = button("Save &plot…")
@@ -173,9 +149,11 @@ class CompareView(QWidget):
         vbox(controls, self.summary, (self._stack, 1), of=self, margins=0)
 
     def _connect(self) -> None:
-        self.budget_box.budget_edited.connect(self._on_budget)
-        self.chart.budget_dragged.connect(self.set_budget_ms)
-        self.chart.budget_dropped.connect(self._on_budget)
+        self._options.unit_changed.connect(self._show_unit)
+        self._options.budget_changed.connect(self._follow_budget)
+        self.chart.budget_dragged.connect(self._show_budget)
+        self.chart.budget_dropped.connect(self._show_budget)
+        self.chart.budget_dropped.connect(self._options.set_budget_ms)
         self.order_box.currentIndexChanged.connect(self._show_chart)
         self.log_box.toggled.connect(self.chart.set_log)
         self.log_box.clicked.connect(self._on_scale)
@@ -193,9 +171,9 @@ class CompareView(QWidget):
 
     def _refresh_table(self) -> None:
         self._stack.show_content(shown=len(self._data) > 0)
-        self.summary.show_text(summary(self._data, self._budget_ms, self._unit))
+        self.summary.show_text(summary(self._data, self._budget_ms, self._options.unit))
         self.summary.setVisible(len(self._data) > 0)
-        context = TableContext(Place.COMPARE, self._unit, self._budget_ms)
+        context = TableContext(Place.COMPARE, self._options.unit, self._budget_ms)
         grid = ComparisonGrid(self._data, context)
         self.table.show_grid(grid)
         for key, is_needed in grid.needed_columns().items():
@@ -203,13 +181,29 @@ class CompareView(QWidget):
 
     def _show_chart(self, *_: object) -> None:
         groups = target_groups(self._data, self._data.search_mask(self.table.words))
-        groups = groups.ordered(list(GroupOrder)[self.order_box.currentIndex()], self._unit)
-        layout = lay_out(groups, self._unit, self._budget_ms)
+        groups = groups.ordered(list(GroupOrder)[self.order_box.currentIndex()], self._options.unit)
+        layout = lay_out(groups, self._options.unit, self._budget_ms)
         self.chart.show_layout(layout, self._budget_ms)
 
     def _on_scale(self) -> None:
         self._scale_chosen = True
 
-    def _on_budget(self, budget_ms: float | None) -> None:
-        self.set_budget_ms(budget_ms)
-        self.budget_changed.emit(budget_ms)
+    def _show_unit(self) -> None:
+        before, now = self._model.grid.context.unit, self._options.unit
+        # A table sorted by a time stays fastest or slowest first: a rate turns the order round.
+        turned = (now is LatencyUnit.FPS) is not (before is LatencyUnit.FPS)
+        self._refresh()
+        grid = self._model.grid
+        if turned and grid.sort_column is not None:
+            key = grid.columns[grid.sort_column].key
+            if key in TIME_COLUMNS:
+                self.table.sort_by(key, descending=not grid.descending)
+        self.table.fit_columns()
+
+    def _show_budget(self, budget_ms: float | None) -> None:
+        self._budget_ms = budget_ms
+        self.budget_box.show_budget(budget_ms)
+        self._refresh()
+
+    def _follow_budget(self) -> None:
+        self._show_budget(self._options.budget_ms)

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from ctm_gui.devices.form import DeviceForm
-from ctm_gui.prediction.run import Comparison
+from ctm_gui.prediction.comparison import Comparison
 from ctm_gui.tasks.serial import SerialWorker, Task
+from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.errors import CtmError
 from predictor.core.records import Device
 from predictor.core.units import LatencyUnit
@@ -22,6 +23,7 @@ class LivePrediction(QObject):
     """Predicts while a form is edited; ``changed`` is emitted when ``words`` are others.
 
     Args:
+        options: the unit.
         form: of the device.
         comparing: returns the work that compares the open models on devices.
         worker: of predictions.
@@ -32,6 +34,7 @@ class LivePrediction(QObject):
 
     def __init__(
         self,
+        options: ViewOptions,
         form: DeviceForm,
         comparing: Callable[[tuple[Device, ...]], Callable[[], Comparison]],
         worker: SerialWorker,
@@ -40,13 +43,14 @@ class LivePrediction(QObject):
         super().__init__(parent)
         self.words = ""
         self._form, self._comparing, self._worker = form, comparing, worker
-        self._unit, self._comparison = LatencyUnit.MS, Comparison()
+        self._options, self._comparison = options, Comparison()
         self._task: Task | None = None
         self._is_active = False
         self._timer = QTimer(self, singleShot=True, interval=_TYPING_MS)
         self._timer.timeout.connect(self._predict)
         for edited in (form.changed, form.device_shown):
             edited.connect(self._follow)
+        options.unit_changed.connect(self._show_words)
 
     def set_active(self, *, active: bool) -> None:
         """Predict while somebody looks."""
@@ -55,11 +59,6 @@ class LivePrediction(QObject):
             self._follow()
         else:
             self._timer.stop()
-
-    def set_unit(self, unit: LatencyUnit) -> None:
-        """Write latencies in ``unit``."""
-        self._unit = unit
-        self._show(self._comparison)
 
     def _follow(self) -> None:
         if self._is_active:
@@ -85,7 +84,10 @@ class LivePrediction(QObject):
 
     def _show(self, comparison: Comparison) -> None:
         self._comparison = comparison
-        words = live_words(comparison, self._unit)
+        self._show_words()
+
+    def _show_words(self) -> None:
+        words = live_words(self._comparison, self._options.unit)
         if words != self.words:
             self.words = words
             self.changed.emit()

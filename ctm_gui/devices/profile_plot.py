@@ -12,7 +12,7 @@ from ctm_gui.devices.tables import ProfileRow, profile
 from ctm_gui.widgets.axes import AT_LEFT, PixelItem, RowLabels
 from ctm_gui.widgets.basic import label, vbox
 from ctm_gui.widgets.plots import RowPlot
-from ctm_gui.widgets.theme import LIGHT, Theme
+from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.records import Device
 from predictor.presentation.metric_labels import FAMILY_WORDS
 
@@ -30,16 +30,21 @@ _VALUES_SHARE = 100 / 0.62
 
 
 class DeviceProfile(QWidget):
-    """Shows where each metric of a device stands in its family."""
+    """Shows where each metric of a device stands in its family.
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    Args:
+        options: the theme.
+        parent: the parent widget.
+    """
+
+    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._options = options
         self.rows: Sequence[ProfileRow] = ()
-        self.theme = LIGHT
         self.title = label(role="muted")
         right = Qt.TextElideMode.ElideRight
         names = RowLabels(_NAMES_PX, _ROW_PX, self, self._names, right, gap_px=10)
-        self.plot = RowPlot({"left": names}, self)
+        self.plot = RowPlot(options, {"left": names}, self)
         axis = self.plot.plot.getAxis("bottom")
         axis.setTicks([_TICKS])
         self.plot.box.setXRange(0, _VALUES_SHARE, padding=0)
@@ -48,7 +53,6 @@ class DeviceProfile(QWidget):
         self.plot.box.sigRangeChanged.connect(lambda *_: self.plot.plot.getAxis("left").update())
         vbox(self.title, (self.plot, 1), of=self, margins=8)
         self.setAccessibleName("Profile of the device in its family")
-        self.set_theme(LIGHT)
 
     def show_device(self, device: Device | None, devices: Sequence[Device]) -> None:
         """Show a device among ``devices``."""
@@ -63,14 +67,8 @@ class DeviceProfile(QWidget):
         self.setAccessibleDescription("; ".join(_describe(row) for row in self.rows))
         self._repaint()
 
-    def set_theme(self, theme: Theme) -> None:
-        """Paint in the colours of ``theme``."""
-        self.theme = theme
-        self.plot.set_theme(theme)
-        self._repaint()
-
     def _names(self) -> list[tuple[str, str]]:
-        theme = self.theme
+        theme = self._options.theme
         return [(row.label, theme.muted if row.absent else theme.text) for row in self.rows]
 
     def _repaint(self) -> None:
@@ -81,7 +79,7 @@ class DeviceProfile(QWidget):
         top = self.plot.box.viewRange()[1][0]
         full = rect.width() * 100 / _VALUES_SHARE
         painter.setFont(self.font())
-        grid = QPen(QColor(self.theme.grid))
+        grid = QPen(QColor(self._options.theme.grid))
         painter.setPen(grid)
         for share, _name in _TICKS:
             x = full * share / 100
@@ -93,13 +91,13 @@ class DeviceProfile(QWidget):
     def _paint_row(self, painter: QPainter, part: ProfileRow, room: QRectF, full: float) -> None:
         if part.percentile is not None:
             bar = QRectF(0, room.top() + 5, max(full * part.percentile / 100, 2.0), _ROW_PX - 10)
-            painter.fillRect(bar, QColor(self.theme.series[0]))
+            painter.fillRect(bar, QColor(self._options.theme.series[0]))
         else:
-            painter.setPen(QColor(self.theme.muted))
+            painter.setPen(QColor(self._options.theme.muted))
             words = "not known" if part.absent else "too few devices to compare"
             painter.drawText(room.adjusted(8, 0, 0, 0), AT_LEFT, words)
         if not part.absent:
-            painter.setPen(QColor(self.theme.text))
+            painter.setPen(QColor(self._options.theme.text))
             painter.drawText(room.adjusted(full + 10, 0, 0, 0), AT_LEFT, part.value)
 
     def _tooltip(self, point: QPointF, _on_axis: bool) -> str:

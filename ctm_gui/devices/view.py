@@ -31,7 +31,7 @@ from ctm_gui.widgets.basic import (
 from ctm_gui.widgets.drop_overlay import refuse_drops
 from ctm_gui.widgets.filtered_table import FilteredTable
 from ctm_gui.widgets.grid_model import GridModel
-from ctm_gui.widgets.theme import LIGHT, Theme
+from ctm_gui.widgets.view_options import ViewOptions
 
 
 class DevicesList(QWidget):
@@ -107,6 +107,7 @@ class DevicesView(QWidget):
     pages of the profile and of the comparison are made when they are first asked for.
 
     Args:
+        options: the theme.
         library: the devices.
         form: the form of the current one.
         machine: makes a device of this machine.
@@ -118,6 +119,7 @@ class DevicesView(QWidget):
 
     def __init__(
         self,
+        options: ViewOptions,
         library: DeviceLibrary,
         form: DeviceForm,
         machine: ThisMachine,
@@ -126,7 +128,7 @@ class DevicesView(QWidget):
     ) -> None:
         super().__init__(parent)
         self.library, self.form, self.machine, self.live = library, form, machine, live
-        self._theme = LIGHT
+        self._options = options
         self._profile: DeviceProfile | None = None
         self._comparison: DeviceComparisonView | None = None
         self._places: dict[int, QVBoxLayout] = {}
@@ -141,8 +143,7 @@ class DevicesView(QWidget):
     def profile(self) -> DeviceProfile:
         """The page of the device in its family."""
         if self._profile is None:
-            self._profile = DeviceProfile()
-            self._profile.set_theme(self._theme)
+            self._profile = DeviceProfile(self._options)
             self._places[PROFILE_PAGE].addWidget(self._profile)
             refuse_drops(self._profile)
         return self._profile
@@ -173,12 +174,6 @@ class DevicesView(QWidget):
         """Put the cursor into the search box."""
         if self._is_built:
             self.list.focus_search()
-
-    def set_theme(self, theme: Theme) -> None:
-        """Paint in the colours of ``theme``."""
-        self._theme = theme
-        if self._profile is not None:
-            self._profile.set_theme(theme)
 
     def show_device(self, device_id: str) -> None:
         """Make a device current."""

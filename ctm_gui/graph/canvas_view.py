@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 
 from ctm_gui.graph.boxes_plot import GraphPainter
 from ctm_gui.graph.minimap_view import Minimap
-from ctm_gui.widgets.theme import LIGHT, Theme
+from ctm_gui.widgets.view_options import ViewOptions
 from predictor.services.graph.placement import EMPTY
 
 _MARGIN = 24.0
@@ -78,6 +78,10 @@ class GraphCanvas(QGraphicsView):
         toggled: a box whose group the user opens or closes.
         moved: an arrow key: steps across and down.
         closed: the user closes the group around the cursor.
+
+    Args:
+        options: the theme.
+        parent: the parent widget.
     """
 
     clicked = Signal(object)
@@ -85,8 +89,9 @@ class GraphCanvas(QGraphicsView):
     moved = Signal(int, int)
     closed = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._options = options
         self._item = _PictureItem()
         scene = QGraphicsScene(self)
         # An index of one item is only kept up for nothing.
@@ -99,21 +104,17 @@ class GraphCanvas(QGraphicsView):
         self.setAccessibleName("Graph of operators")
         self.tooltip_of: Callable[[int], str] = lambda _box: ""
         self._pressed = QPoint()
-        self.minimap = Minimap(self)
+        self.minimap = Minimap(options, self)
         self.minimap.centred.connect(self.centerOn)
         for bar in (self.horizontalScrollBar(), self.verticalScrollBar()):
             bar.valueChanged.connect(self._show_place)
-        self.set_theme(LIGHT)
+        options.theme_changed.connect(self._show_surface)
+        self._show_surface()
 
     @property
     def scale_now(self) -> float:
         """Pixels of the screen a pixel of the picture."""
         return self.transform().m11()
-
-    def set_theme(self, theme: Theme) -> None:
-        """Paint on the surface of ``theme``."""
-        self.setBackgroundBrush(QBrush(QColor(theme.surface)))
-        self.minimap.set_theme(theme)
 
     def show_picture(self, painter: GraphPainter) -> None:
         """Show another picture at the place of the one before."""
@@ -236,6 +237,9 @@ class GraphCanvas(QGraphicsView):
         if event.type() is QEvent.Type.Resize:
             self._show_place()
         return super().viewportEvent(event)
+
+    def _show_surface(self) -> None:
+        self.setBackgroundBrush(QBrush(QColor(self._options.theme.surface)))
 
     def _rect(self, box: int) -> QRectF:
         if self._item.painter is None:

@@ -12,18 +12,24 @@ from ctm_gui.graph.boxes_plot import Colouring, mixed, words_font
 from ctm_gui.graph.facts import KINDS
 from ctm_gui.operators.rows import BOUND_TYPES
 from ctm_gui.widgets.axes import AT_LEFT
-from ctm_gui.widgets.theme import LIGHT, Theme
+from ctm_gui.widgets.view_options import ViewOptions
 from predictor.presentation.wording import percent
 
 _HEIGHT_PX, _SWATCH_PX, _RAMP_PX, _GAP_PX, _STRIPE_PX = 20, 12, 90, 16, 8
 
 
 class Legend(QWidget):
-    """Colours of boxes, then of the stripes at their left: kinds of operators that there are."""
+    """Colours of boxes, then of the stripes at their left: kinds of operators that there are.
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    Args:
+        options: the theme.
+        parent: the parent widget.
+    """
+
+    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._theme, self._colouring = LIGHT, Colouring.SHARE
+        self._options, self._colouring = options, Colouring.SHARE
+        options.theme_changed.connect(self.update)
         self._largest = 0.0
         self._kinds: Sequence[int] = ()
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
@@ -31,11 +37,6 @@ class Legend(QWidget):
 
     def sizeHint(self) -> QSize:
         return QSize(400, _HEIGHT_PX)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Paint in the colours of ``theme``."""
-        self._theme = theme
-        self.update()
 
     def show_colours(self, colouring: Colouring, largest: float, kinds: Sequence[int]) -> None:
         """Show other colours.
@@ -63,13 +64,13 @@ class Legend(QWidget):
         count = fitting([self._word_px(metrics, word) for word in words], self.width() - x)
         for kind, word in zip(self._kinds[:count], words, strict=False):
             stripe = QRectF(x, 3, 4, _HEIGHT_PX - 6)
-            painter.fillRect(stripe, QColor(self._theme.series[kind]))
+            painter.fillRect(stripe, QColor(self._options.theme.series[kind]))
             x = self._write(painter, metrics, x + _STRIPE_PX, word)
         if count < len(words):
             self._write(painter, metrics, x, "…")  # the tooltip has all of them
 
     def _paint_boxes(self, painter: QPainter, metrics: QFontMetricsF) -> float:
-        theme = self._theme
+        theme = self._options.theme
         if self._colouring is Colouring.SHARE:
             x = self._write(painter, metrics, 0, "0 %", gap_px=6)
             ramp = QLinearGradient(QPointF(x, 0), QPointF(x + _RAMP_PX, 0))
@@ -103,7 +104,7 @@ class Legend(QWidget):
     ) -> float:
         """Write a word and return where the next thing begins."""
         width = metrics.horizontalAdvance(text) + 2
-        painter.setPen(QColor(self._theme.muted))
+        painter.setPen(QColor(self._options.theme.muted))
         painter.drawText(QRectF(x, 0, width, _HEIGHT_PX), AT_LEFT, text)
         return x + width + gap_px
 

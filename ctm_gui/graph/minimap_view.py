@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QWidget
 
 from ctm_gui.graph.boxes_plot import GraphPainter
 from ctm_gui.widgets.axes import faded
-from ctm_gui.widgets.theme import LIGHT, Theme
+from ctm_gui.widgets.view_options import ViewOptions
 
 _LARGEST_PX, _MARGIN_PX, _EDGE_PX = 190, 12, 4
 
@@ -17,6 +17,7 @@ class Minimap(QWidget):
     """Boxes as spots; a click or a drag moves the view there. Hidden while all is in view.
 
     Args:
+        options: the theme.
         view: the view of the graph, in whose corner it is.
 
     Signals:
@@ -25,10 +26,11 @@ class Minimap(QWidget):
 
     centred = Signal(QPointF)
 
-    def __init__(self, view: QAbstractScrollArea) -> None:
+    def __init__(self, options: ViewOptions, view: QAbstractScrollArea) -> None:
         super().__init__(view)
         self._view = view
-        self._theme = LIGHT
+        self._options = options
+        options.theme_changed.connect(self._paint_again)
         self._painter: GraphPainter | None = None
         self._spots = QPixmap()
         self._seen, self._all = QRectF(), QRectF()
@@ -37,12 +39,6 @@ class Minimap(QWidget):
         self.setAccessibleName("Map of the graph")
         self.setCursor(Qt.CursorShape.CrossCursor)
         self.hide()
-
-    def set_theme(self, theme: Theme) -> None:
-        """Paint in the colours of ``theme``."""
-        self._theme = theme
-        self._spots = QPixmap()
-        self.update()
 
     def show_picture(self, painter: GraphPainter) -> None:
         """Show another picture."""
@@ -71,8 +67,8 @@ class Minimap(QWidget):
             self._spots = self._painted_spots(self._painter)
         painter = QPainter(self)
         painter.drawPixmap(0, 0, self._spots)
-        painter.setPen(QPen(QColor(self._theme.accent), 1.5))
-        painter.setBrush(faded(self._theme.accent, 36))
+        painter.setPen(QPen(QColor(self._options.theme.accent), 1.5))
+        painter.setBrush(faded(self._options.theme.accent, 36))
         painter.drawRect(self._inside(self._seen.intersected(self._all)))
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
@@ -80,6 +76,10 @@ class Minimap(QWidget):
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         self._centre(event)
+
+    def _paint_again(self) -> None:
+        self._spots = QPixmap()
+        self.update()
 
     def _centre(self, event: QMouseEvent) -> None:
         part = event.position() - QPointF(_EDGE_PX, _EDGE_PX)
@@ -91,13 +91,13 @@ class Minimap(QWidget):
         ratio = self.devicePixelRatioF()
         pixmap = QPixmap(self.size() * ratio)
         pixmap.setDevicePixelRatio(ratio)
-        pixmap.fill(QColor(self._theme.background))
+        pixmap.fill(QColor(self._options.theme.background))
         painter = QPainter(pixmap)
         painter.setPen(Qt.PenStyle.NoPen)
         for rect, colour in graph.spots():
             spot = self._inside(rect)
             painter.fillRect(spot.adjusted(0, 0, max(1.0 - spot.width(), 0), 0), colour)
-        painter.setPen(QPen(QColor(self._theme.outline), 1.0))
+        painter.setPen(QPen(QColor(self._options.theme.outline), 1.0))
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.drawRect(QRectF(0.5, 0.5, self.width() - 1, self.height() - 1))
         painter.end()

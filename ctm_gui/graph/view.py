@@ -31,10 +31,10 @@ from ctm_gui.widgets.basic import (
 from ctm_gui.widgets.ordering import IndexArray
 from ctm_gui.widgets.pair_choice import PairChoice
 from ctm_gui.widgets.save_plot import ask_and_save, save_plot
-from ctm_gui.widgets.theme import LIGHT, Theme
+from ctm_gui.widgets.theme_change import follow_theme
 from ctm_gui.widgets.tooltips import as_tooltip
+from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.text import plural
-from predictor.core.units import LatencyUnit
 from predictor.presentation.wording import shown
 from predictor.services.prediction.sensitivity import Sensitivity
 
@@ -59,16 +59,18 @@ class GraphView(QWidget):
         operators_selected: the user chose a box: its operators, intp [K], and the slowest of them.
 
     Args:
+        options: unit and theme.
         presenter: the groups and their picture.
         parent: the parent widget.
     """
 
     operators_selected = Signal(object, object)
 
-    def __init__(self, presenter: GraphPresenter, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, options: ViewOptions, presenter: GraphPresenter, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
-        self.presenter = presenter
-        self._theme, self._unit = LIGHT, LatencyUnit.MS
+        self._options, self.presenter = options, presenter
         # The node with the cursor; an operator may be hidden in a closed group.
         self._current: int | None = None
         self._selected: IndexArray = _NO_OPERATORS
@@ -76,11 +78,13 @@ class GraphView(QWidget):
         self._words, self._match = "", -1
         self._is_beside = False
         self._make_controls()
-        self.canvas = GraphCanvas()
+        self.canvas = GraphCanvas(options)
         self.canvas.tooltip_of = self._tooltip_of
-        self.legend = Legend()
+        self.legend = Legend(options)
         self._arrange()
         self._connect()
+        options.unit_changed.connect(self._show_facts)
+        follow_theme(self, options, self._show_facts)
         self.show_explained(None)
 
     def show_explained(self, explained: Explained | None, message: str = "") -> None:
@@ -123,18 +127,6 @@ class GraphView(QWidget):
         self._go_to(current)
         self._mark()
 
-    def set_unit(self, unit: LatencyUnit) -> None:
-        """Show times in ``unit``; milliseconds where it is a rate."""
-        self._unit = unit
-        self._show_facts()
-
-    def set_theme(self, theme: Theme) -> None:
-        """Paint in the colours of ``theme``."""
-        self._theme = theme
-        self.canvas.set_theme(theme)
-        self.legend.set_theme(theme)
-        self._show_facts()
-
     def focus_search(self) -> None:
         """Put the cursor into the search box."""
         self.search_box.focus()
@@ -146,7 +138,7 @@ class GraphView(QWidget):
             HostError: the file cannot be written.
         """
         # A copy with room for every box: the visible one keeps its size and its place.
-        copy = _SavedGraph(self._painter(), self._theme)
+        copy = _SavedGraph(self._options, self._painter())
         save_plot(copy, path, "Operator graph")
 
     def _make_controls(self) -> None:
@@ -235,10 +227,11 @@ class GraphView(QWidget):
 
     def _painter(self) -> GraphPainter:
         facts, picture = self.presenter.facts, self.presenter.picture
+        unit, theme = self._options.unit, self._options.theme
         looks = []
         if facts is not None:
-            looks = looks_of(picture, facts, self._colouring, self._unit, self._theme, self.font())
-        return GraphPainter(picture, looks, self._theme, self.font())
+            looks = looks_of(picture, facts, self._colouring, unit, theme, self.font())
+        return GraphPainter(picture, looks, theme, self.font())
 
     def _mark(self) -> None:
         presenter, facts = self.presenter, self.presenter.facts
@@ -247,12 +240,12 @@ class GraphView(QWidget):
         self.canvas.mark(box, presenter.boxes_of(self._selected), bright)
         words, tooltip = _HINT, ""
         if facts is not None and self._current is not None:
-            words = "  |  ".join(facts.details(self._current, self._unit).split("\n")[:4])
-            costs = facts.costs_on_targets(self._current, self._unit)
+            words = "  |  ".join(facts.details(self._current, self._options.unit).split("\n")[:4])
+            costs = facts.costs_on_targets(self._current, self._options.unit)
             if costs:
                 listed = [" ".join(row[:2]).strip() for row in costs[:_TARGETS_LISTED]]
                 words += f"\n{' · '.join(listed)}{' …' if len(costs) > len(listed) else ''}"
-            tooltip = as_tooltip(facts.details(self._current, self._unit), costs)
+            tooltip = as_tooltip(facts.details(self._current, self._options.unit), costs)
         self.facts.setText(words)
         self.facts.setToolTip(tooltip)
         self._show_matches()
@@ -262,8 +255,8 @@ class GraphView(QWidget):
         if facts is None:
             return ""
         node = int(self.presenter.picture.nodes[box])
-        costs = facts.costs_on_targets(node, self._unit)
-        return as_tooltip(facts.details(node, self._unit), costs)
+        costs = facts.costs_on_targets(node, self._options.unit)
+        return as_tooltip(facts.details(node, self._options.unit), costs)
 
     def _on_clicked(self, box: int | None) -> None:
         self._current = None if box is None else int(self.presenter.picture.nodes[box])
@@ -351,10 +344,6 @@ class GraphTab(QWidget):
         self.take_back()
         add_view_keys(self, QKeySequence.StandardKey.Find, graph.focus_search)
 
-    def set_theme(self, theme: Theme) -> None:
-        """Paint in the colours of ``theme``."""
-        self.graph.set_theme(theme)
-
     def focus_search(self) -> None:
         """Put the cursor into the search box."""
         self.graph.focus_search()
@@ -370,10 +359,9 @@ class GraphTab(QWidget):
 class _SavedGraph(QWidget):
     """All of a graph at scale 1, or smaller where it would be a huge picture."""
 
-    def __init__(self, painter: GraphPainter, theme: Theme) -> None:
+    def __init__(self, options: ViewOptions, painter: GraphPainter) -> None:
         super().__init__()
-        self.canvas = GraphCanvas(self)
-        self.canvas.set_theme(theme)
+        self.canvas = GraphCanvas(options, self)
         self.canvas.show_picture(painter)
         for policy in (
             self.canvas.setHorizontalScrollBarPolicy,

@@ -12,6 +12,7 @@ from ctm_gui.history.past_tables import pair_details
 from ctm_gui.widgets.axes import ValueAxis, faded
 from ctm_gui.widgets.ordering import FloatArray
 from ctm_gui.widgets.plots import PointPlot
+from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.units import LatencyUnit
 from predictor.services.history.truth import Pair
 
@@ -26,11 +27,15 @@ class TruthPlot(PointPlot):
 
     Signals:
         pair_chosen: the user clicked a point: the id of its prediction.
+
+    Args:
+        options: unit and theme.
+        parent: the parent widget.
     """
 
     pair_chosen = Signal(str)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
         self._data, self._chart = PastRows(), TruthChart()
         self._current: frozenset[str] = frozenset()
         axes = {"bottom": ValueAxis("bottom"), "left": ValueAxis("left")}
@@ -38,11 +43,12 @@ class TruthPlot(PointPlot):
         axes["left"].setLogMode(y=True)
         self._axes = axes
         name = "Predicted against measured"
-        super().__init__(axes, name, f"{name} latency", parent)
+        super().__init__(options, axes, name, f"{name} latency", parent)
         self.setMinimumSize(QSize(_LEAST_PX, _LEAST_PX))
 
-    def show_pairs(self, data: PastRows, unit: LatencyUnit) -> None:
-        """Show the pairs of ``data``, latencies in ``unit``."""
+    def show_pairs(self, data: PastRows) -> None:
+        """Show the pairs of ``data``."""
+        unit = self._options.unit
         self._data, self._chart = data, TruthChart(data.pairs, unit)
         plot = self.canvas.getPlotItem()
         quantity = "rate" if unit is LatencyUnit.FPS else "latency"

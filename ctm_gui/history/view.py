@@ -49,7 +49,7 @@ from ctm_gui.widgets.grid_model import GridModel
 from ctm_gui.widgets.ordering import IndexArray
 from ctm_gui.widgets.save_plot import ask_and_save
 from ctm_gui.widgets.table_view import GridView, copy_button
-from ctm_gui.widgets.theme import LIGHT, Theme
+from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.units import LatencyUnit
 from predictor.services.history.changes import Change
 from predictor.services.history.past_predictions import StoredPrediction
@@ -90,6 +90,7 @@ class HistoryView(QWidget):
     ``built`` is emitted at the end.
 
     Args:
+        options: unit and theme.
         presenter: the predictions of the past.
         projects: writes them to files and takes them over from files.
         parent: owner.
@@ -98,11 +99,15 @@ class HistoryView(QWidget):
     built = Signal()
 
     def __init__(
-        self, presenter: HistoryPresenter, projects: ProjectExchange, parent: QWidget | None = None
+        self,
+        options: ViewOptions,
+        presenter: HistoryPresenter,
+        projects: ProjectExchange,
+        parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
+        self._options = options
         self.presenter, self.projects = presenter, projects
-        self._unit, self._theme = LatencyUnit.MS, LIGHT
         self._is_begun = self._is_built = False
         self.conflicts: ConflictsDialog | None = None
         presenter.record_found.connect(self._ask_truth)
@@ -129,18 +134,6 @@ class HistoryView(QWidget):
         """Put the cursor into the filter."""
         if self._is_built:
             self.table.focus_search()
-
-    def set_unit(self, unit: LatencyUnit) -> None:
-        """Show latencies in ``unit``."""
-        self._unit = unit
-        if self._is_built:
-            self._show_data()
-
-    def set_theme(self, theme: Theme) -> None:
-        """Paint in the colours of ``theme``."""
-        self._theme = theme
-        if self._is_built:
-            self.plot.set_theme(theme)
 
     def save_plot(self, path: Path) -> None:
         """Save the plot as SVG or PNG by the path's ending.
@@ -187,7 +180,6 @@ class HistoryView(QWidget):
         self._make_buttons()
         self._arrange()
         self._connect()
-        self.plot.set_theme(self._theme)
         refuse_drops(self)
         self._is_built = True
         self._show_data()
@@ -210,7 +202,7 @@ class HistoryView(QWidget):
         self.table.sort_by("created", descending=True)
 
     def _make_truth(self) -> None:
-        self.plot = TruthPlot()
+        self.plot = TruthPlot(self._options)
         grid = ErrorsGrid(PastRows())
         self.errors = GridView(GridModel(grid), "Errors by target", {"target": _TARGET_PX})
 
@@ -257,6 +249,7 @@ class HistoryView(QWidget):
     def _connect(self) -> None:
         self.presenter.changed.connect(self._show_data)
         self.presenter.compared.connect(self._show_changes)
+        self._options.unit_changed.connect(self._show_data)
         self.filter_bar.changed.connect(self._show_rows)
         self._model.edited.connect(self._on_edited)
         self.table.itemDelegate().closeEditor.connect(
@@ -281,13 +274,13 @@ class HistoryView(QWidget):
         # By the ids of predictions: a new one moves the rows of those that were selected.
         chosen = self._selected_ids()
         self.table.selectionModel().reset()
-        self.table.show_grid(PastGrid(data, self._unit))
+        self.table.show_grid(PastGrid(data, self._options.unit))
         self._select_ids(chosen)
         self.table.set_column_shown("interval", shown=_has_interval(data))
         self.table.fit_columns()
         self.errors.show_grid(ErrorsGrid(data))
         self.errors.fit_columns()
-        self.plot.show_pairs(data, self._unit)
+        self.plot.show_pairs(data)
         self.truth.setVisible(bool(data.pairs))
         self._show_state()
 
@@ -342,10 +335,10 @@ class HistoryView(QWidget):
 
     def _details(self, place: int) -> str:
         row = self._model.grid.source(place)
-        return row_details(self.presenter.data.rows[row], self._unit)
+        return row_details(self.presenter.data.rows[row], self._options.unit)
 
     def _ask_truth(self, stored: StoredPrediction, device_name: str) -> TruthDialog:
-        dialog = TruthDialog(stored, device_name, self._unit, self.window())
+        dialog = TruthDialog(stored, device_name, self._options.unit, self.window())
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.recorded.connect(partial(self.presenter.add_truth, stored))
         dialog.open()
@@ -362,7 +355,7 @@ class HistoryView(QWidget):
         row_of = {row.stored.id: row for row in self.presenter.data.rows}
         there = tuple(e for e in entries if e.stored.id in row_of)
         rows = [row_of[entry.stored.id] for entry in there]
-        self.changes = ChangeDialog(there, rows, self._unit, self)
+        self.changes = ChangeDialog(there, rows, self._options.unit, self)
         self.changes.show()
 
 

@@ -14,6 +14,7 @@ from ctm_gui.language.curves import TITLES, Along, Curve
 from ctm_gui.widgets.axes import ValueAxis, faded
 from ctm_gui.widgets.geometry import nearest_point
 from ctm_gui.widgets.plots import PointPlot
+from ctm_gui.widgets.view_options import ViewOptions
 
 _REACH_PX = 16.0
 _BAND_ALPHA = 50
@@ -23,16 +24,21 @@ _LEGEND_PX = 16
 
 
 class CurvePlot(PointPlot):
-    """Curves on two logarithmic axes; the present run is a dashed line."""
+    """Curves on two logarithmic axes; the present run is a dashed line.
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    Args:
+        options: the theme.
+        parent: the parent widget.
+    """
+
+    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
         self._curves: Sequence[Curve] = ()
         axes = {
             "bottom": ValueAxis("bottom", lambda value: f"{value:,.0f}"),
             "left": ValueAxis("left"),
         }
         name = "Curves of the selected devices"
-        super().__init__(axes, name, name, parent)
+        super().__init__(options, axes, name, name, parent)
         for axis in axes.values():
             axis.setLogMode(x=True, y=True)
 

@@ -10,8 +10,8 @@ from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent, QPen, QResi
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from ctm_gui.language.parts_bar import PartsBar
-from ctm_gui.widgets.theme import LIGHT, Theme
 from ctm_gui.widgets.tooltips import as_tooltip
+from ctm_gui.widgets.view_options import ViewOptions
 
 _BAR_PX, _GAP_PX, _SWATCH_PX, _BARS = 12, 6, 9, 3
 _BEHIND_PX = 10  # a part's name
@@ -19,14 +19,20 @@ _NAME_PX = _SWATCH_PX + 5 + _BEHIND_PX  # around a part's name
 
 
 class PartsPlot(QWidget):
-    """Bars one below the other, each between its title and its parts."""
+    """Bars one below the other, each between its title and its parts.
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    Args:
+        options: the theme.
+        parent: the parent widget.
+    """
+
+    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._options = options
+        options.theme_changed.connect(self.update)
         self.bars: Sequence[PartsBar] = ()
         self._lines: list[list[list[int]]] = []  # places of each bar's parts, line by line
         self._shown: list[int] = []  # lines of each bar that there is height for
-        self._theme = LIGHT
         self.setAccessibleName("What binds the phases, and memory")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
 
@@ -35,11 +41,6 @@ class PartsPlot(QWidget):
         self.bars = bars
         self.setAccessibleDescription("; ".join(bar.words.replace("\n", ", ") for bar in bars))
         self._lay_out()
-        self.update()
-
-    def set_theme(self, theme: Theme) -> None:
-        """Paint in the colours of ``theme``."""
-        self._theme = theme
         self.update()
 
     def minimumSizeHint(self) -> QSize:
@@ -97,7 +98,7 @@ class PartsPlot(QWidget):
 
     def _paint_bar(self, painter: QPainter, room: QRectF, bar: PartsBar) -> None:
         line = painter.fontMetrics().height()
-        painter.setPen(QColor(self._theme.bad if bar.is_over else self._theme.text))
+        painter.setPen(QColor(self._options.theme.bad if bar.is_over else self._options.theme.text))
         self._write(painter, QRectF(0, room.top(), room.width(), line), bar.title)
         top, x = room.top() + line + 1, 0.0
         for part in bar.parts:
@@ -106,9 +107,9 @@ class PartsPlot(QWidget):
             x += width
         if bar.limit is not None:
             limit = bar.limit * room.width()
-            painter.setPen(QPen(QColor(self._theme.outline), 1.0))
+            painter.setPen(QPen(QColor(self._options.theme.outline), 1.0))
             painter.drawRect(QRectF(0, top, limit, _BAR_PX))
-            painter.setPen(QPen(QColor(self._theme.text), 2.0))
+            painter.setPen(QPen(QColor(self._options.theme.text), 2.0))
             painter.drawLine(QLineF(limit, top - 2, limit, top + _BAR_PX + 2))
 
     def _paint_parts(
@@ -123,14 +124,14 @@ class PartsPlot(QWidget):
                 part, text = bar.parts[place], bar.lines[place]
                 swatch = QRectF(x, top + (height - _SWATCH_PX) / 2, _SWATCH_PX, _SWATCH_PX)
                 painter.fillRect(swatch, self._colour(part.colour))
-                painter.setPen(QColor(self._theme.muted))
+                painter.setPen(QColor(self._options.theme.muted))
                 left = x + _SWATCH_PX + 4
                 self._write(painter, QRectF(left, top, room.width() - left, height), text)
                 x += metrics.horizontalAdvance(text) + _NAME_PX
             top += height
 
     def _colour(self, place: int) -> QColor:
-        return QColor(self._theme.series[place])
+        return QColor(self._options.theme.series[place])
 
     @staticmethod
     def _write(painter: QPainter, room: QRectF, text: str) -> None:

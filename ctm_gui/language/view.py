@@ -33,7 +33,7 @@ from ctm_gui.widgets.filtered_table import FilteredTable
 from ctm_gui.widgets.grid_model import GridModel
 from ctm_gui.widgets.number_boxes import NumberBox
 from ctm_gui.widgets.save_plot import ask_and_save
-from ctm_gui.widgets.theme import Theme
+from ctm_gui.widgets.view_options import ViewOptions
 from predictor.presentation.wording import shown
 from predictor.services.generation.generate import (
     KV_PRECISIONS,
@@ -55,6 +55,7 @@ class LanguageView(QWidget):
     """Fields of the run, the devices, and below them curves and parts of those that are selected.
 
     Args:
+        options: the theme.
         presenter: model, run and results.
         parent: the parent widget.
 
@@ -64,20 +65,17 @@ class LanguageView(QWidget):
 
     open_requested = Signal()
 
-    def __init__(self, presenter: LanguagePresenter, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, options: ViewOptions, presenter: LanguagePresenter, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
-        self._presenter = presenter
+        self._options, self._presenter = options, presenter
         self._make_run()
         self._make_results()
         self._arrange()
         self._connect()
         self._show_state()
         self._show_results()
-
-    def set_theme(self, theme: Theme) -> None:
-        """Paint in the colours of ``theme``."""
-        self.plot.set_theme(theme)
-        self.parts.set_theme(theme)
 
     def focus_search(self) -> None:
         """Put the cursor into the search box."""
@@ -110,7 +108,7 @@ class LanguageView(QWidget):
         )
         self.table.details_of = self._details
         self.answer = label(role="heading", name="Answer", selectable=True)
-        self.plot, self.parts = CurvePlot(), PartsPlot()
+        self.plot, self.parts = CurvePlot(self._options), PartsPlot(self._options)
         self.along_box = combo_box("Curve", [along.value for along in Along])
         self.save_button = button("Save &plot…")
         self.subject = ElidedLabel()
@@ -221,7 +219,7 @@ class LanguageView(QWidget):
         own = self._presenter.measured.get(current.device.id) if current else None
         self.evidence.setText(details(current, own) if current else "")
         self.measured_box.setEnabled(current is not None and current.token is not None)
-        self.measured_box.set_budget_ms(own.tokens_per_s if own else None)
+        self.measured_box.show_budget(own.tokens_per_s if own else None)
         along = list(Along)[self.along_box.currentIndex()]
         self._presenter.show_curves([each.device for each in chosen[:_MOST_CURVES]], along)
 

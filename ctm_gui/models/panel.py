@@ -42,7 +42,7 @@ from ctm_gui.models.details_view import ModelDetails
 from ctm_gui.models.list_model import ModelRole, ModelsListModel, facts
 from ctm_gui.models.shelf import ModelShelf, ModelState
 from ctm_gui.widgets.basic import STRETCH, add_keys, hbox, label, tool_button, vbox
-from ctm_gui.widgets.theme import LIGHT, Theme
+from ctm_gui.widgets.view_options import ViewOptions
 
 Index = QModelIndex | QPersistentModelIndex
 
@@ -56,17 +56,17 @@ class ModelDelegate(QStyledItemDelegate):
 
     The cross is for the mouse only: Delete, the context menu and the buttons of the details do the
     same by keyboard.
+
+    Args:
+        options: the theme.
+        parent: owner.
     """
 
     close_clicked = QtSignal(int)
 
-    def __init__(self, parent: QObject | None = None) -> None:
+    def __init__(self, options: ViewOptions, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._theme = LIGHT
-
-    def set_theme(self, theme: Theme) -> None:
-        """Use another theme's colours."""
-        self._theme = theme
+        self._options = options
 
     def sizeHint(self, option: QStyleOptionViewItem, _: Index) -> QSize:
         return QSize(120, 2 * option.fontMetrics.lineSpacing() + 2 * _PADDING + 2)
@@ -83,7 +83,7 @@ class ModelDelegate(QStyledItemDelegate):
             self._paint_cross(painter, self._cross(rect), selected=selected)
         if _state(index) is ModelState.READING:
             self._paint_bar(painter, rect)
-        painter.setPen(QPen(QColor(self._theme.grid)))
+        painter.setPen(QPen(QColor(self._options.theme.grid)))
         painter.drawLine(rect.bottomLeft(), rect.bottomRight())
         painter.restore()
 
@@ -98,7 +98,7 @@ class ModelDelegate(QStyledItemDelegate):
         return False
 
     def _paint_text(self, painter: QPainter, rect: QRect, index: Index, *, selected: bool) -> None:
-        theme = self._theme
+        theme = self._options.theme
         failed = _state(index) is ModelState.FAILED
         inner = rect.adjusted(_PADDING, _PADDING, -_PADDING - _CROSS - 4, -_PADDING)
         height = inner.height() // 2
@@ -124,7 +124,7 @@ class ModelDelegate(QStyledItemDelegate):
 
     def _paint_cross(self, painter: QPainter, rect: QRect, *, selected: bool) -> None:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        colour = self._theme.on_accent if selected else self._theme.muted
+        colour = self._options.theme.on_accent if selected else self._options.theme.muted
         painter.setPen(QPen(QColor(colour), 1.6))
         inner = rect.adjusted(4, 4, -4, -4)
         painter.drawLine(inner.topLeft(), inner.bottomRight())
@@ -132,7 +132,7 @@ class ModelDelegate(QStyledItemDelegate):
 
     def _paint_bar(self, painter: QPainter, rect: QRect) -> None:
         bar = QRect(rect.left(), rect.bottom() - _BAR, rect.width(), _BAR)
-        painter.fillRect(bar, QColor(self._theme.accent))
+        painter.fillRect(bar, QColor(self._options.theme.accent))
 
     @staticmethod
     def _cross(rect: QRect) -> QRect:
@@ -152,14 +152,21 @@ class ModelsPanel(QWidget):
     """List of models above the details of the current one.
 
     ``open_requested`` asks for the file dialog; ``current_changed`` gives the row (-1 for none).
+
+    Args:
+        options: the theme.
+        shelf: the models.
+        parent: the parent widget.
     """
 
     open_requested = Signal()
     current_changed = Signal(int)
 
-    def __init__(self, shelf: ModelShelf, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, options: ViewOptions, shelf: ModelShelf, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
-        self._shelf = shelf
+        self._options, self._shelf = options, shelf
         self._model = ModelsListModel(shelf, self)
         self._heading = label("Models", "heading", wraps=False)
         self._list = self._build_list()
@@ -204,11 +211,6 @@ class ModelsPanel(QWidget):
         lines = [f"{entry.name}\t{facts(entry)}" for entry in rows]
         QGuiApplication.clipboard().setText("\n".join(lines))
 
-    def set_theme(self, theme: Theme) -> None:
-        """Draw the rows in the theme's colours."""
-        self._delegate.set_theme(theme)
-        self._list.viewport().update()
-
     def _build_list(self) -> QListView:
         view = QListView()
         view.setModel(self._model)
@@ -218,9 +220,10 @@ class ModelsPanel(QWidget):
         view.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
         view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        self._delegate = ModelDelegate(view)
+        self._delegate = ModelDelegate(self._options, view)
         view.setItemDelegate(self._delegate)
         view.viewport().setMouseTracking(True)
+        self._options.theme_changed.connect(view.viewport().update)
         return view
 
     def _connect(self) -> None:

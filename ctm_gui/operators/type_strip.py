@@ -25,8 +25,8 @@ from ctm_gui.widgets.axes import (
 )
 from ctm_gui.widgets.basic import vbox
 from ctm_gui.widgets.plots import RowPlot
-from ctm_gui.widgets.theme import LIGHT, Theme
-from predictor.core.units import LatencyUnit
+from ctm_gui.widgets.theme import Theme
+from ctm_gui.widgets.view_options import ViewOptions
 from predictor.presentation.wording import latency_text, percent
 
 _ROW_PX = 19
@@ -76,19 +76,22 @@ class TypeStrip(QWidget):
 
     Signals:
         chosen: the index of the type that the user chose, or None for all.
+
+    Args:
+        options: unit and theme.
+        parent: the parent widget.
     """
 
     chosen = Signal(object)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._options = options
         self.times: Sequence[TypeTime] = ()
-        self.theme = LIGHT
-        self._unit = LatencyUnit.MS
         self._current: int | None = None
         middle = Qt.TextElideMode.ElideMiddle
         names = RowLabels(_NAMES_PX, _ROW_PX, self, self._names, middle, gap_px=8)
-        self.plot = RowPlot({"left": names, "top": _Legend(self)}, self)
+        self.plot = RowPlot(options, {"left": names, "top": _Legend(self)}, self)
         self.plot.plot.hideAxis("bottom")
         self.plot.tooltip_at = self._tooltip
         self.plot.clicked.connect(lambda _x, y: self._toggle(int(y // _ROW_PX)))
@@ -97,11 +100,15 @@ class TypeStrip(QWidget):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName("Time by operator type")
         self.setToolTip("")
-        self.set_theme(LIGHT)
 
-    def show_times(self, times: Sequence[TypeTime], unit: LatencyUnit) -> None:
+    @property
+    def theme(self) -> Theme:
+        """Colours of the bars."""
+        return self._options.theme
+
+    def show_times(self, times: Sequence[TypeTime]) -> None:
         """Show the types' times."""
-        self.times, self._unit = times, operator_unit(unit)
+        self.times = times
         self.setFixedHeight(_LEGEND_PX + 12 + _ROW_PX * max(len(times), 1))
         self.setAccessibleDescription(
             "; ".join(f"{time.label} {percent(time.share)}" for time in times)
@@ -114,12 +121,6 @@ class TypeStrip(QWidget):
     def set_current(self, index: int | None) -> None:
         """Mark the chosen type."""
         self._current = index
-        self._repaint()
-
-    def set_theme(self, theme: Theme) -> None:
-        """Paint in the colours of ``theme``."""
-        self.theme = theme
-        self.plot.set_theme(theme)
         self._repaint()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -166,9 +167,10 @@ class TypeStrip(QWidget):
                 paint_bound(painter, bar, self.theme, bound)
             x += width
         painter.setPen(QColor(self.theme.text))
-        words = f"{latency_text(time.latency_ms, self._unit)} · {percent(time.share)}"
+        unit = operator_unit(self._options.unit)
+        words = f"{latency_text(time.latency_ms, unit)} · {percent(time.share)}"
         painter.drawText(room.adjusted(x + 8, 0, 0, 0), AT_LEFT, words)
 
     def _tooltip(self, point: QPointF, _on_axis: bool) -> str:
-        row = int(point.y() // _ROW_PX)
-        return type_details(self.times[row], self._unit) if 0 <= row < len(self.times) else ""
+        row, unit = int(point.y() // _ROW_PX), self._options.unit
+        return type_details(self.times[row], unit) if 0 <= row < len(self.times) else ""

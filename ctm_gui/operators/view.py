@@ -37,9 +37,8 @@ from ctm_gui.widgets.grid_model import GridModel
 from ctm_gui.widgets.ordering import IndexArray
 from ctm_gui.widgets.pair_choice import PairChoice
 from ctm_gui.widgets.save_plot import ask_and_save, save_plot
-from ctm_gui.widgets.theme import Theme
+from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.records import Device
-from predictor.core.units import LatencyUnit
 from predictor.presentation.wording import shown
 from predictor.services.prediction.predict import OperatorTable
 
@@ -58,24 +57,28 @@ class OperatorsView(QWidget):
     Signals:
         node_data_asked: the user wants the values as node data: the Path to write.
         type_chosen: the user chose a type, or all: its label and that of before, empty for all.
+
+    Args:
+        options: unit and theme.
+        parent: the parent widget.
     """
 
     node_data_asked = Signal(object)
     type_chosen = Signal(str, str)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._options = options
         self._summary: OperatorSummary | None = None
         self._device: Device | None = None
-        self._unit = LatencyUnit.MS
         self._type: int | None = None
         self._model = GridModel(parent=self)
         self.table = FilteredTable(self._model, "Operators", least_px=_LEAST_PX)
         self.table.mask_of = self._mask
         self.table.setTextElideMode(PATH_ELIDE)
         self._make_controls()
-        self._shares = ShareDelegate(self)
-        self.strip = TypeStrip()
+        self._shares = ShareDelegate(options, self)
+        self.strip = TypeStrip(options)
         self._arrange()
         self._connect()
         self.show_table(None)
@@ -115,18 +118,6 @@ class OperatorsView(QWidget):
     def select_operators(self, operators: IndexArray, current: int | None) -> None:
         """Select operators, intp [K]; those that are not shown are left out."""
         self.table.select_rows(operators, current)
-
-    def set_unit(self, unit: LatencyUnit) -> None:
-        """Show times in ``unit``; milliseconds where it is a rate."""
-        self._unit = unit
-        self._refresh()
-        self.table.fit_columns()
-
-    def set_theme(self, theme: Theme) -> None:
-        """Paint in the colours of ``theme``."""
-        self.strip.set_theme(theme)
-        self._shares.set_theme(theme)
-        self.table.viewport().update()
 
     def focus_search(self) -> None:
         """Put the cursor into the search box."""
@@ -184,19 +175,25 @@ class OperatorsView(QWidget):
         self._model.layoutChanged.connect(self._show_totals)
         self._model.modelReset.connect(self._show_totals)
         add_view_keys(self, QKeySequence.StandardKey.Find, self.focus_search)
+        self._options.unit_changed.connect(self._show_unit)
+        self._options.theme_changed.connect(self.table.viewport().update)
+
+    def _show_unit(self) -> None:
+        self._refresh()
+        self.table.fit_columns()
 
     def _refresh(self) -> None:
         if self._summary is None:
             return
         is_first = not self._model.grid.columns
-        grid = OperatorsGrid(self._summary.table, self._unit, self._device)
+        grid = OperatorsGrid(self._summary.table, self._options.unit, self._device)
         self.table.show_grid(grid)
         if is_first:
             # The delegate and the first order need columns to be there.
             keys = [column.key for column in grid.columns]
             self.table.setItemDelegateForColumn(keys.index(SHARE), self._shares)
             self.table.sort_by(SHARE, descending=True)
-        self.strip.show_times(self._summary.type_times, self._unit)
+        self.strip.show_times(self._summary.type_times)
         self._show_type()
 
     def _mask(self, grid: Grid) -> npt.NDArray[np.bool_]:
@@ -215,7 +212,8 @@ class OperatorsView(QWidget):
 
     def _show_totals(self, *_: object) -> None:
         if self._summary is not None:
-            self.totals.setText(totals(self._summary.table, self._model.grid.order, self._unit))
+            unit = self._options.unit
+            self.totals.setText(totals(self._summary.table, self._model.grid.order, unit))
 
     def _choose_type(self, index: int | None) -> None:
         if self._summary is not None:

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ctm_gui.prediction.run import target_names
+from ctm_gui.prediction.comparison import target_names
 from predictor.core.errors import InputError
 from predictor.core.progress import CancelToken
 from predictor.core.records import Prediction, Target

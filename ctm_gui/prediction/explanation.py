@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 from PySide6.QtCore import QObject, Signal
 
+from ctm_gui.prediction.comparison import Comparison
 from ctm_gui.prediction.explained import Costs, Explained, costs_of, explained
-from ctm_gui.prediction.run import Comparison, PairFollower
+from ctm_gui.prediction.followers import PairFollower
 from ctm_gui.tasks.serial import SerialWorker
 from ctm_gui.widgets.ordering import IndexArray
 from predictor.core.errors import CtmError

@@ -5,9 +5,10 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QSpinBox, QWidget
 
-from ctm_gui.prediction.run import WhatIf
+from ctm_gui.prediction.what_ifs import WhatIf
 from ctm_gui.widgets.basic import STRETCH, button, combo_box, explain_items, fill, label, named
 from ctm_gui.widgets.number_boxes import NumberBox
+from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.records import Precision
 from predictor.core.units import LatencyUnit
 
@@ -53,16 +54,20 @@ class WhatIfBar(QWidget):
     """Controls that predict again at once; the usual value of each is its first.
 
     ``reset_asked`` is emitted to have all of them as usual.
+
+    Args:
+        options: the unit.
+        parent: the parent widget.
     """
 
     batch_changed = Signal(object)
     precision_changed = Signal(object)
     threads_changed = Signal(object)
-    unit_changed = Signal(object)
     reset_asked = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._options = options
         self.batch = _spin_box(MAX_BATCH, "model default", "Batch", _BATCH)
         self.threads = _spin_box(MAX_THREADS, "default", "Threads", _THREADS)
         self.precision = combo_box("Precision", ["default", *(each.words for each in Precision)])
@@ -73,6 +78,7 @@ class WhatIfBar(QWidget):
         self.reset = button("Reset", act=self.reset_asked.emit, name="Reset what-ifs")
         _explain(self.reset, _RESET)
         self._arrange()
+        self._show_unit()
         self._connect()
         self._show_reset()
 
@@ -81,10 +87,6 @@ class WhatIfBar(QWidget):
         self.batch.setValue(what_if.batch or 0)
         self.threads.setValue(what_if.threads or 0)
         self.precision.setCurrentIndex(_PRECISIONS.index(what_if.precision))
-
-    def show_unit(self, unit: LatencyUnit) -> None:
-        """Show a unit that was set elsewhere."""
-        self.unit.setCurrentIndex(list(LatencyUnit).index(unit))
 
     def _arrange(self) -> None:
         controls = [("Batch", self.batch), ("Precision", self.precision), ("Threads", self.threads)]
@@ -101,11 +103,15 @@ class WhatIfBar(QWidget):
             lambda index: self.precision_changed.emit(_PRECISIONS[index])
         )
         self.unit.currentIndexChanged.connect(
-            lambda index: self.unit_changed.emit(list(LatencyUnit)[index])
+            lambda index: self._options.set_unit(list(LatencyUnit)[index])
         )
+        self._options.unit_changed.connect(self._show_unit)
         for signal in (self.batch.valueChanged, self.threads.valueChanged):
             signal.connect(self._show_reset)
         self.precision.currentIndexChanged.connect(self._show_reset)
+
+    def _show_unit(self) -> None:
+        self.unit.setCurrentIndex(list(LatencyUnit).index(self._options.unit))
 
     def _show_reset(self) -> None:
         self.reset.setEnabled(

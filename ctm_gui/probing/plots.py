@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtWidgets import QWidget
 
 from ctm_gui.probing.progress import SampleTrace
 from ctm_gui.widgets.axes import ValueAxis, colour_axes
 from ctm_gui.widgets.plots import StillPlot
-from ctm_gui.widgets.theme import LIGHT, Theme
+from ctm_gui.widgets.theme_change import follow_theme
+from ctm_gui.widgets.view_options import ViewOptions
 from predictor.services.probing.plan import Coverage
 
 MOST_POINTS = 800
@@ -18,19 +18,22 @@ _LEAST_HEIGHT_PX = 150
 
 
 class _Plot(StillPlot):
-    """A plot in the theme's colours."""
+    """A plot in the theme's colours.
 
-    def __init__(self, name: str, parent: QWidget | None = None) -> None:
-        super().__init__({"left": ValueAxis("left")}, (4, 8, 8, 6), parent)
-        self.theme = LIGHT
+    Args:
+        options: the theme.
+        name: for screen readers.
+    """
+
+    def __init__(self, options: ViewOptions, name: str) -> None:
+        super().__init__({"left": ValueAxis("left")}, (4, 8, 8, 6))
+        self._options = options
         self.setAccessibleName(name)
         self.setMinimumHeight(_LEAST_HEIGHT_PX)
 
-    def set_theme(self, theme: Theme) -> None:
-        """Paint in the colours of ``theme``."""
-        self.theme = theme
-        self.setBackground(theme.surface)
-        colour_axes(self.getPlotItem(), theme)
+    def _draw(self) -> None:
+        self.setBackground(self._options.theme.surface)
+        colour_axes(self.getPlotItem(), self._options.theme)
         self.paint_again()
 
     def paint_again(self) -> None:
@@ -40,12 +43,13 @@ class _Plot(StillPlot):
 class CoveragePlot(_Plot):
     """All candidates by estimated latency, the chosen ones marked."""
 
-    def __init__(self) -> None:
-        super().__init__("Coverage of the plan")
+    def __init__(self, options: ViewOptions) -> None:
+        super().__init__(options, "Coverage of the plan")
         self._coverage: Coverage | None = None
         self.plotItem.setLogMode(y=True)
         self.plotItem.setLabel("left", "Estimated latency (ms)")
         self.plotItem.setLabel("bottom", "Reference networks by estimated latency")
+        follow_theme(self, options, self._draw)
 
     def show_coverage(self, coverage: Coverage | None) -> None:
         """Show the chosen networks of a plan among all candidates."""
@@ -62,7 +66,7 @@ class CoveragePlot(_Plot):
         self.clear()
         if self._coverage is None:
             return
-        coverage, theme = self._coverage, self.theme
+        coverage, theme = self._coverage, self._options.theme
         own_ms = np.where(np.isnan(coverage.expected_ms), coverage.middle_ms, coverage.expected_ms)
         order = np.argsort(own_ms, kind="stable")
         place = np.arange(1.0, order.size + 1)
@@ -92,8 +96,8 @@ class CoveragePlot(_Plot):
 class SamplesPlot(_Plot):
     """Every run of the network that is measured, block by block."""
 
-    def __init__(self) -> None:
-        super().__init__("Samples of the network that is measured")
+    def __init__(self, options: ViewOptions) -> None:
+        super().__init__(options, "Samples of the network that is measured")
         self.plotItem.setLabel("left", "One run (ms)")
         self.plotItem.setLabel("bottom", "Run (block 1 circles, 2 triangles, 3 squares)")
         self._curves = [
@@ -101,6 +105,7 @@ class SamplesPlot(_Plot):
             for symbol in _SYMBOLS
         ]
         self._show_values(shown=False)
+        follow_theme(self, options, self._draw)
 
     def show_trace(self, trace: SampleTrace) -> None:
         """Show the samples that have come so far."""
@@ -117,5 +122,5 @@ class SamplesPlot(_Plot):
 
     def paint_again(self) -> None:
         """Colour the blocks."""
-        for curve, colour in zip(self._curves, self.theme.series, strict=False):
+        for curve, colour in zip(self._curves, self._options.theme.series, strict=False):
             curve.setSymbolBrush(colour)

@@ -29,7 +29,7 @@ from ctm_gui.probing.run import HostKeyQuestion, Phase
 from ctm_gui.probing.target_page import TargetPage
 from ctm_gui.tasks.turns import in_turns
 from ctm_gui.widgets.basic import STRETCH, hbox, scrolled
-from ctm_gui.widgets.theme import LIGHT, Theme
+from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.errors import CtmError
 
 TARGET, PLAN, NAMES, MEASURE, RESULT = range(5)
@@ -58,20 +58,22 @@ class ProbingWizard(QDialog):
     ``built`` is emitted once all pages exist.
 
     Args:
+        options: the theme.
         presenter: plans, measures and keeps.
         parent: the main window.
     """
 
     built = Signal()
 
-    def __init__(self, presenter: ProbingPresenter, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, options: ViewOptions, presenter: ProbingPresenter, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
-        self.presenter = presenter
+        self._options, self.presenter = options, presenter
         self._choice = TargetChoice()
         self.setWindowTitle("Probe a Device")
         self.setWindowFlag(Qt.WindowType.WindowMaximizeButtonHint, on=True)
         self.resize(*_SIZE)
-        self._theme = LIGHT
         self.is_built = False
         self.steps = QLabel()
         self.steps.setAccessibleName("Steps")
@@ -93,14 +95,6 @@ class ProbingWizard(QDialog):
         """Show a page."""
         self.problem.hide()
         self.pages.setCurrentIndex(page)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Paint in the colours of ``theme``."""
-        self._theme = theme
-        if not self.is_built:
-            return
-        self.plan_page.plot.set_theme(theme)
-        self.measure_page.plot.set_theme(theme)
 
     def next(self) -> None:
         """Leave the page forwards: plan, measure, take over or show."""
@@ -149,13 +143,13 @@ class ProbingWizard(QDialog):
         """Make the pages one by one: all at once would stall the window."""
         self.target_page = TargetPage(self.presenter)
         yield from self._add(self.target_page, partial(scrolled, name="Target"))
-        coverage = CoveragePlot()
+        coverage = CoveragePlot(self._options)
         yield
         self.plan_page = PlanPage(self.presenter.planner, coverage, self.presenter.watch)
         yield from self._add(self.plan_page)
         self.names_page = NamesPage()
         yield from self._add(self.names_page)
-        samples = SamplesPlot()
+        samples = SamplesPlot(self._options)
         yield
         self.measure_page = MeasurePage(self.presenter.run, samples)
         yield from self._add(self.measure_page)
@@ -163,7 +157,6 @@ class ProbingWizard(QDialog):
         yield from self._add(self.result_page)
         self._connect()
         self.is_built = True
-        self.set_theme(self._theme)
         self._on_page()
         self.target_page.begin()
         self.built.emit()

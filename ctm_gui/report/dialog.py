@@ -26,7 +26,7 @@ from ctm_gui.report.presenter import ReportPresenter, ReportSubject
 from ctm_gui.report.preview import PagePreview
 from ctm_gui.tasks.serial import TaskContext
 from ctm_gui.widgets.basic import STRETCH, button, combo_box, fill, hbox, label, named, vbox
-from ctm_gui.widgets.theme import Theme
+from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.errors import CtmError, HostError
 from predictor.core.progress import Progress
 from predictor.presentation.report import APPENDICES, USUAL_SECTIONS, SectionId
@@ -59,13 +59,18 @@ class ReportDialog(QDialog):
     """Shows the report of the window's comparison; saves and prints it.
 
     Args:
+        options: the theme.
         presenter: makes the report.
         folder: in which a file is proposed.
         parent: the main window.
     """
 
     def __init__(
-        self, presenter: ReportPresenter, folder: str, parent: QWidget | None = None
+        self,
+        options: ViewOptions,
+        presenter: ReportPresenter,
+        folder: str,
+        parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self.presenter = presenter
@@ -74,7 +79,7 @@ class ReportDialog(QDialog):
         self.setWindowFlag(Qt.WindowType.WindowMaximizeButtonHint, on=True)
         self.resize(*_SIZE)
         register_fonts()
-        self.preview = PagePreview()
+        self.preview = PagePreview(options)
         self._make_choices()
         self._make_foot()
         self._arrange()
@@ -87,10 +92,6 @@ class ReportDialog(QDialog):
         """Make the report of the window's present comparison."""
         self._show_result("")
         self.presenter.start(subject)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Paint in the colours of ``theme``."""
-        self.preview.set_theme(theme)
 
     def stop(self) -> None:
         """Stop all work, before the program ends."""

@@ -8,7 +8,8 @@ from PySide6.QtWidgets import QAbstractScrollArea, QWidget
 
 from ctm_gui.report.marks import Pages
 from ctm_gui.report.presenter import PageImages
-from ctm_gui.widgets.theme import LIGHT, Theme
+from ctm_gui.widgets.theme import LIGHT
+from ctm_gui.widgets.view_options import ViewOptions
 
 _GAP_PX = 16
 _ZOOMS = (0.25, 4.0)
@@ -20,17 +21,22 @@ class PagePreview(QAbstractScrollArea):
     """Shows pages at the width of the view, or nearer and farther; paints the visible ones only.
 
     ``page_changed`` gives the number of the page in view, from 1.
+
+    Args:
+        options: the theme of the surroundings; paper stays white.
+        parent: the parent widget.
     """
 
     page_changed = Signal(int)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._options = options
         self._pages: Pages | None = None
         self._zoom = 1.0
-        self._theme = LIGHT
         self.images = PageImages(self)
         self.images.painted.connect(self.viewport().update)
+        options.theme_changed.connect(self.viewport().update)
         self.setAccessibleName("Preview of the pages")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.verticalScrollBar().valueChanged.connect(self._emit_page)
@@ -51,11 +57,6 @@ class PagePreview(QAbstractScrollArea):
         self._pages = pages
         self._refresh()
         self._emit_page()
-
-    def set_theme(self, theme: Theme) -> None:
-        """Paint the surroundings of the pages in the colours of ``theme``; paper stays white."""
-        self._theme = theme
-        self.viewport().update()
 
     def zoom_in(self) -> None:
         """Show the pages nearer."""
@@ -88,12 +89,12 @@ class PagePreview(QAbstractScrollArea):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self.viewport())
-        painter.fillRect(event.rect(), QColor(self._theme.background))
+        painter.fillRect(event.rect(), QColor(self._options.theme.background))
         for index in range(self.count):
             place = self._place(index)
             if place.intersects(event.rect()):
                 self._paint_page(painter, index, place)
-                painter.setPen(QPen(QColor(self._theme.grid)))
+                painter.setPen(QPen(QColor(self._options.theme.grid)))
                 painter.drawRect(place)
 
     def _set_zoom(self, zoom: float) -> None:

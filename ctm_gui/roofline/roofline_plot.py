@@ -27,7 +27,8 @@ from ctm_gui.widgets.axes import ValueAxis, faded
 from ctm_gui.widgets.geometry import nearest_point
 from ctm_gui.widgets.ordering import FloatArray, IndexArray
 from ctm_gui.widgets.plots import PointPlot
-from predictor.core.units import LatencyUnit, format_count
+from ctm_gui.widgets.view_options import ViewOptions
+from predictor.core.units import format_count
 from predictor.services.prediction.roofline import BOUND, MEASURED
 
 _REACH_PX = 12.0
@@ -47,19 +48,22 @@ class RooflinePlot(PointPlot):
 
     Signals:
         operator_chosen: the user chose an operator: its index.
+
+    Args:
+        options: unit and theme.
+        parent: the parent widget.
     """
 
     operator_chosen = Signal(int)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
         self._points: RooflinePoints | None = None
-        self._unit = LatencyUnit.MS
         self._selected = np.zeros(0, dtype=np.intp)
         self._current: int | None = None
         self._stamps: dict[tuple[int, float, float, str], QPixmap] = {}
         self._saving = False
         axes = {side: ValueAxis(side, format_count) for side in ("bottom", "left")}
-        super().__init__(axes, "Roofline", "Roofline", parent)
+        super().__init__(options, axes, "Roofline", "Roofline", parent)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         for axis in axes.values():
             axis.setLogMode(x=True, y=True)
@@ -81,10 +85,6 @@ class RooflinePlot(PointPlot):
     def has_points(self) -> bool:
         """Whether there is anything to save."""
         return self._points is not None
-
-    def set_unit(self, unit: LatencyUnit) -> None:
-        """Write times in ``unit``."""
-        self._unit = unit
 
     def select(self, operators: IndexArray, current: int | None) -> None:
         """Mark operators, intp [K], and the one with the cursor."""
@@ -121,7 +121,7 @@ class RooflinePlot(PointPlot):
             return ""
         operator = self.operator_at(point)
         if operator is not None:
-            return self._points.details(operator, self._unit)
+            return self._points.details(operator, self._options.unit)
         line = self._line_at(self._points, QPointF(*self._inside(point)))
         return "" if line is None else self._points.line_details(line)
 

@@ -15,9 +15,8 @@ from ctm_gui.widgets.basic import ContentOrMessage, button, hbox, holder, label,
 from ctm_gui.widgets.ordering import IndexArray
 from ctm_gui.widgets.pair_choice import PairChoice
 from ctm_gui.widgets.save_plot import ask_and_save
-from ctm_gui.widgets.theme import Theme
+from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.text import plural
-from predictor.core.units import LatencyUnit
 from predictor.presentation.wording import shown
 
 _NOTHING_YET = (
@@ -31,15 +30,19 @@ class RooflineView(QWidget):
 
     Signals:
         operators_selected: the user selected operators: intp [K], and the current one or None.
+
+    Args:
+        options: unit and theme.
+        parent: the parent widget.
     """
 
     operators_selected = Signal(object, object)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._explained: Explained | None = None
         self.pair = PairChoice()
-        self.plot = RooflinePlot()
+        self.plot = RooflinePlot(options)
         self.others_box = QCheckBox("&Other targets")
         self.others_box.setToolTip(
             "Show the highest roofs of the next ticked targets, of four at most."
@@ -73,14 +76,6 @@ class RooflineView(QWidget):
     def select_operators(self, operators: IndexArray, current: int | None) -> None:
         """Mark operators, intp [K]."""
         self.plot.select(operators, current)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Paint in the colours of ``theme``."""
-        self.plot.set_theme(theme)
-
-    def set_unit(self, unit: LatencyUnit) -> None:
-        """Write times in ``unit``; milliseconds where it is a rate."""
-        self.plot.set_unit(unit)
 
     def focus_search(self) -> None:
         """Put the focus on the plot: it has nothing to search in."""

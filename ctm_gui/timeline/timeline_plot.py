@@ -25,8 +25,9 @@ from ctm_gui.widgets.axes import (
 )
 from ctm_gui.widgets.ordering import IndexArray
 from ctm_gui.widgets.plots import Canvas
-from ctm_gui.widgets.theme import LIGHT, Theme
-from predictor.core.units import LatencyUnit
+from ctm_gui.widgets.theme import Theme
+from ctm_gui.widgets.theme_change import follow_theme
+from ctm_gui.widgets.view_options import ViewOptions
 from predictor.services.prediction.timeline import LANES, Module
 
 _NAMES_PX = 84
@@ -62,14 +63,18 @@ class TimelinePlot(QWidget):
 
     Signals:
         operators_chosen: the user chose operators: intp [K], and the current one or None.
+
+    Args:
+        options: unit and theme.
+        parent: the parent widget.
     """
 
     operators_chosen = Signal(object, object)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._options = options
         self.strip: Strip | None = None
-        self.theme, self._unit = LIGHT, LatencyUnit.MS
         self._selected = np.zeros(0, dtype=np.intp)
         self._current: int | None = None
         self._time_axis, self._names = ValueAxis("bottom"), _RowNames(self)
@@ -86,8 +91,14 @@ class TimelinePlot(QWidget):
         self.canvas.scene().sigMouseClicked.connect(self._clicked)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName("Timeline")
-        self.set_theme(LIGHT)
-        self.set_unit(LatencyUnit.MS)
+        follow_theme(self, options, self._draw_ground)
+        options.unit_changed.connect(self._show_unit)
+        self._show_unit()
+
+    @property
+    def theme(self) -> Theme:
+        """Colours of the bars."""
+        return self._options.theme
 
     def show_strip(self, strip: Strip | None) -> None:
         """Show another strip from its beginning to its end; None lets go of it."""
@@ -142,19 +153,15 @@ class TimelinePlot(QWidget):
             self._reveal(self.strip, current)
         self._repaint()
 
-    def set_unit(self, unit: LatencyUnit) -> None:
-        """Write times in ``unit``; milliseconds where it is a rate."""
-        self._unit = operator_unit(unit)
-        self._time_axis.setScale(self._unit.from_ms(1.0))
-        self._time_axis.setLabel(f"Time ({self._unit})")
+    def _show_unit(self) -> None:
+        unit = operator_unit(self._options.unit)
+        self._time_axis.setScale(unit.from_ms(1.0))
+        self._time_axis.setLabel(f"Time ({unit})")
 
-    def set_theme(self, theme: Theme) -> None:
-        """Paint in the colours of ``theme``."""
-        self.theme = theme
-        self.canvas.setBackground(theme.surface)
-        self._time_axis.setPen(QPen(QColor(theme.grid)))
-        self._time_axis.setTextPen(QPen(QColor(theme.muted)))
-        self._repaint()
+    def _draw_ground(self) -> None:
+        self.canvas.setBackground(self.theme.surface)
+        self._time_axis.setPen(QPen(QColor(self.theme.grid)))
+        self._time_axis.setTextPen(QPen(QColor(self.theme.muted)))
 
     def _tooltip(self, position: QPoint) -> str:
         """Return the tooltip of a pixel of the canvas."""
@@ -163,8 +170,8 @@ class TimelinePlot(QWidget):
         at = self.box.mapSceneToView(self.canvas.mapToScene(position))
         hit = self._hit(self.strip, at)
         if isinstance(hit, Module):
-            return self.strip.module_details(hit, self._unit)
-        return "" if hit is None else self.strip.details(hit, self._unit)
+            return self.strip.module_details(hit, self._options.unit)
+        return "" if hit is None else self.strip.details(hit, self._options.unit)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Left, Right, Home and End step through the operators; + and - zoom, Escape shows all."""

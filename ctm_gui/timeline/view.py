@@ -22,8 +22,7 @@ from ctm_gui.widgets.basic import (
 from ctm_gui.widgets.ordering import IndexArray
 from ctm_gui.widgets.pair_choice import PairChoice
 from ctm_gui.widgets.save_plot import ask_and_save, save_plot
-from ctm_gui.widgets.theme import Theme
-from predictor.core.units import LatencyUnit
+from ctm_gui.widgets.view_options import ViewOptions
 from predictor.presentation.wording import shown
 
 _NOTHING_YET = "Drop an ONNX model and tick a target to see its operators over time."
@@ -40,17 +39,21 @@ class TimelineView(QWidget):
     Signals:
         operators_selected: the user selected operators: intp [K], and the current one or None.
         trace_asked: the user wants the timeline as trace events: the Path to write.
+
+    Args:
+        options: unit and theme.
+        parent: the parent widget.
     """
 
     operators_selected = Signal(object, object)
     trace_asked = Signal(object)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._options = options
         self._strip: Strip | None = None
-        self._unit = LatencyUnit.MS
         self.pair = PairChoice()
-        self.plot = TimelinePlot()
+        self.plot = TimelinePlot(options)
         self.summary = label(role="muted", name="Time of the operators")
         self.zoom_buttons = [
             tool_button("+", "Zoom in (+)", "Zoom in"),
@@ -81,16 +84,6 @@ class TimelineView(QWidget):
     def select_operators(self, operators: IndexArray, current: int | None) -> None:
         """Mark operators, intp [K]."""
         self.plot.select(operators, current)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Paint in the colours of ``theme``."""
-        self.plot.set_theme(theme)
-
-    def set_unit(self, unit: LatencyUnit) -> None:
-        """Write times in ``unit``; milliseconds where it is a rate."""
-        self._unit = unit
-        self.plot.set_unit(unit)
-        self._show_summary()
 
     def focus_search(self) -> None:
         """Put the focus on the strip: it has nothing to search in."""
@@ -133,9 +126,11 @@ class TimelineView(QWidget):
         self.save_button.clicked.connect(lambda: ask_and_save(self, "timeline", self.save))
         self.trace_button.clicked.connect(self.ask_for_trace)
         self.plot.operators_chosen.connect(self._on_chosen)
+        self._options.unit_changed.connect(self._show_summary)
 
     def _show_summary(self) -> None:
-        self.summary.setText("" if self._strip is None else self._strip.sentence(self._unit))
+        strip = self._strip
+        self.summary.setText("" if strip is None else strip.sentence(self._options.unit))
 
     def _on_chosen(self, operators: IndexArray, current: int | None) -> None:
         self.plot.select(operators, current)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import cast
 
-from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtGui import QPainter, QPalette
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from ctm_gui.widgets.elision import elided_path
 from ctm_gui.widgets.grid_model import GridModel
-from ctm_gui.widgets.theme import CELL_PADDING_PX, LIGHT, Theme
+from ctm_gui.widgets.theme import CELL_PADDING_PX
 
 Index = QModelIndex | QPersistentModelIndex
 # Looked up once: a few hundred cells ask for them each time.
@@ -26,14 +26,6 @@ class CellDelegate(QStyledItemDelegate):
 
     A table of twenty rows and a dozen columns is painted anew at each step of the wheel.
     """
-
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._theme = LIGHT
-
-    def set_theme(self, theme: Theme) -> None:
-        """Paint in the colours of ``theme``."""
-        self._theme = theme
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         """Paint the cell; the row's own background is painted already."""

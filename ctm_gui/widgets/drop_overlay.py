@@ -14,7 +14,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QWidget
 
-from ctm_gui.widgets.theme import LIGHT, Theme
+from ctm_gui.widgets.view_options import ViewOptions
 
 _MARGIN = 8
 _SENTENCE = "Drop models to add them"
@@ -24,24 +24,24 @@ class DropOverlay(QWidget):
     """Covers its parent during a drag and takes the drop.
 
     ``dropped`` gives the paths.
+
+    Args:
+        options: the theme.
+        parent: the window.
     """
 
     dropped = Signal(object)
 
-    def __init__(self, parent: QWidget) -> None:
+    def __init__(self, options: ViewOptions, parent: QWidget) -> None:
         super().__init__(parent)
+        self._options = options
+        options.theme_changed.connect(self.update)
         self._covered = parent
         parent.installEventFilter(self)
-        self._theme = LIGHT
         # Otherwise the overlay itself would take the drag, and the parent would see it leave.
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.setAccessibleName("Drop area")
         self.hide()
-
-    def set_theme(self, theme: Theme) -> None:
-        """Use another theme's colours."""
-        self._theme = theme
-        self.update()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Follow a drag over the parent; other events go their way."""
@@ -66,10 +66,10 @@ class DropOverlay(QWidget):
     def paintEvent(self, _: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        veil = QColor(self._theme.background)
+        veil = QColor(self._options.theme.background)
         veil.setAlpha(215)
         painter.fillRect(self.rect(), veil)
-        painter.setPen(QPen(QColor(self._theme.accent), 2, Qt.PenStyle.DashLine))
+        painter.setPen(QPen(QColor(self._options.theme.accent), 2, Qt.PenStyle.DashLine))
         frame = self.rect().adjusted(_MARGIN, _MARGIN, -_MARGIN, -_MARGIN)
         painter.drawRoundedRect(frame, 8, 8)
         font = painter.font()
@@ -86,10 +86,10 @@ class DropOverlay(QWidget):
     def _paint_sentence(self, painter: QPainter, frame: QRect) -> None:
         centred = Qt.AlignmentFlag.AlignCenter
         words = painter.boundingRect(frame, centred, _SENTENCE)
-        painter.setPen(QPen(QColor(self._theme.accent), 1))
-        painter.setBrush(QColor(self._theme.surface))
+        painter.setPen(QPen(QColor(self._options.theme.accent), 1))
+        painter.setBrush(QColor(self._options.theme.surface))
         painter.drawRoundedRect(words.adjusted(-24, -16, 24, 16), 8, 8)
-        painter.setPen(QColor(self._theme.text))
+        painter.setPen(QColor(self._options.theme.text))
         painter.drawText(frame, centred, _SENTENCE)
 
 

@@ -9,6 +9,7 @@ from PySide6.QtGui import QKeyEvent, QKeySequence, QStandardItem, QStandardItemM
 from PySide6.QtWidgets import QCompleter, QLineEdit, QPlainTextEdit, QWidget
 
 from ctm_gui.widgets.number_boxes import DecimalBox
+from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.units import significant
 
 # One key undoes one step of the whole form, not of a field.
@@ -125,10 +126,10 @@ class BudgetBox(DecimalBox):
         self.setAccessibleName(name)
         self.valueChanged.connect(self._emit_budget)
 
-    def set_budget_ms(self, budget_ms: float | None) -> None:
+    def show_budget(self, budget: float | None) -> None:
         """Show a budget without emitting ``budget_edited``."""
         blocked = self.blockSignals(True)
-        self.setValue(budget_ms or 0.0)
+        self.setValue(budget or 0.0)
         self.blockSignals(blocked)
 
     def textFromValue(self, value: float) -> str:
@@ -137,3 +138,21 @@ class BudgetBox(DecimalBox):
 
     def _emit_budget(self, value: float) -> None:
         self.budget_edited.emit(value or None)
+
+
+class LatencyBudgetBox(BudgetBox):
+    """The latency budget of the options, which it shows and changes.
+
+    Args:
+        options: have the budget.
+    """
+
+    def __init__(self, options: ViewOptions) -> None:
+        super().__init__()
+        self._options = options
+        self.budget_edited.connect(options.set_budget_ms)
+        options.budget_changed.connect(self._show_budget)
+        self._show_budget()
+
+    def _show_budget(self) -> None:
+        self.show_budget(self._options.budget_ms)

@@ -74,6 +74,12 @@ class GridModel(QAbstractTableModel):
         """Return the colour of a cell's text, None where it is that of any text."""
         return None
 
+    def colour_again(self) -> None:
+        """Have the cells painted in the colours of another theme."""
+        if self.rowCount():
+            last = self.index(self.rowCount() - 1, self.columnCount() - 1)
+            self.dataChanged.emit(self.index(0, 0), last, [Qt.ItemDataRole.ForegroundRole])
+
     def headerData(
         self,
         section: int,

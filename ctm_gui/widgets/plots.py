@@ -38,8 +38,10 @@ from PySide6.QtWidgets import (
 
 from ctm_gui.widgets.axes import PixelItem, colour_axes, first_ticks
 from ctm_gui.widgets.save_plot import save_plot
-from ctm_gui.widgets.theme import LIGHT, Theme
+from ctm_gui.widgets.theme import Theme
+from ctm_gui.widgets.theme_change import follow_theme
 from ctm_gui.widgets.tooltips import as_tooltip
+from ctm_gui.widgets.view_options import ViewOptions
 
 RING_PX = 4  # between a chosen point and the ring around it
 
@@ -131,6 +133,7 @@ class PointPlot(QWidget):
     """A plot of points, painted in pixels by ``_paint``.
 
     Args:
+        options: the theme.
         axes: axis items by side, ``bottom`` and ``left``, where they are not the usual ones.
         name: for screen readers.
         title: of the plot in a file.
@@ -138,10 +141,15 @@ class PointPlot(QWidget):
     """
 
     def __init__(
-        self, axes: dict[str, pg.AxisItem], name: str, title: str, parent: QWidget | None = None
+        self,
+        options: ViewOptions,
+        axes: dict[str, pg.AxisItem],
+        name: str,
+        title: str,
+        parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self._theme, self._title = LIGHT, title
+        self._options, self._title = options, title
         self.canvas = _PointCanvas(self, axes)
         self._box: pg.ViewBox = self.canvas.getViewBox()
         self._item = PixelItem(self._box, self._paint)
@@ -149,14 +157,15 @@ class PointPlot(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self.canvas)
         self.setAccessibleName(name)
-        self.set_theme(LIGHT)
+        follow_theme(self, options, self._draw_ground)
 
-    def set_theme(self, theme: Theme) -> None:
-        """Paint in the colours of ``theme``."""
-        self._theme = theme
-        self.canvas.setBackground(theme.surface)
-        colour_axes(self.canvas.getPlotItem(), theme)
-        self._item.refresh()
+    @property
+    def _theme(self) -> Theme:
+        return self._options.theme
+
+    def _draw_ground(self) -> None:
+        self.canvas.setBackground(self._theme.surface)
+        colour_axes(self.canvas.getPlotItem(), self._theme)
 
     def save(self, path: Path) -> None:
         """Save the plot as SVG or PNG by the path's ending.
@@ -209,6 +218,7 @@ class RowPlot(QWidget):
     """A plot of rows of fixed height with a scroll bar.
 
     Args:
+        options: the theme.
         axes: axis items by side (``left``, ``top``, ``bottom``).
         parent: the parent widget.
     """
@@ -216,8 +226,14 @@ class RowPlot(QWidget):
     clicked = Signal(float, float)
     double_clicked = Signal(float, float)
 
-    def __init__(self, axes: dict[str, pg.AxisItem], parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        options: ViewOptions,
+        axes: dict[str, pg.AxisItem],
+        parent: QWidget | None = None,
+    ) -> None:
         super().__init__(parent)
+        self._options = options
         self.scroll_bar = QScrollBar(Qt.Orientation.Vertical)
         self.scroll_bar.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.canvas = _RowCanvas(self, axes)
@@ -233,6 +249,7 @@ class RowPlot(QWidget):
         self.scroll_bar.valueChanged.connect(self._show_rows)
         self.box.sigResized.connect(self._fit)
         self.canvas.scene().sigMouseClicked.connect(self._clicked)
+        follow_theme(self, options, self._draw_ground)
 
     def set_content_height(self, height_px: int) -> None:
         """Set the height of all rows together."""
@@ -289,8 +306,8 @@ class RowPlot(QWidget):
         save_plot(self, path, title)
         shown_by.deleteLater()
 
-    def set_theme(self, theme: Theme) -> None:
-        """Take the theme's colours for background, axes and grid."""
+    def _draw_ground(self) -> None:
+        theme = self._options.theme
         self.canvas.setBackground(theme.surface)
         axis = self.plot.getAxis("bottom")
         axis.setPen(pg.mkPen(theme.grid))

@@ -7,15 +7,16 @@ processor time for 1 500 widgets, of which about 100 are in sight.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Callable, Iterator
+from typing import Final, cast
 
-from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtWidgets import QApplication, QWidget
 from shiboken6 import isValid
 
 from ctm_gui.tasks.turns import in_turns
 from ctm_gui.widgets.theme import THEME_PROPERTY, Theme, palette_of, style_sheet
+from ctm_gui.widgets.view_options import ViewOptions
 
 _TURN_WIDGETS: Final = 64  # 3 to 6 ms
 _LATER_NAME: Final = "theme change"
@@ -88,3 +89,59 @@ class _Later(QObject):
 def _polish_again(widget: QWidget) -> None:
     # Forgets what the style sheet made of the former palette.
     widget.style().polish(widget)
+
+
+def follow_theme(widget: QWidget, options: ViewOptions, draw: Callable[[], object]) -> None:
+    """Draw a widget in the theme of the options, now and at each change.
+
+    Args:
+        widget: while it is hidden, it is drawn once it is shown or in a turn of its own.
+        options: have the theme.
+        draw: gives the parts of the widget the colours of the theme; a method of the widget.
+    """
+    _Follower(widget, options, draw)
+    draw()
+
+
+class _Follower(QObject):
+    """Calls ``draw`` at changes of the theme: at once where its widget is in sight.
+
+    Signals:
+        due: the widget is to be drawn. A signal has no hold on the widget as a call would.
+    """
+
+    due = Signal()
+
+    def __init__(self, widget: QWidget, options: ViewOptions, draw: Callable[[], object]) -> None:
+        super().__init__(widget)
+        self._options, self._is_late = options, False
+        self.due.connect(draw)
+        options.theme_changed.connect(self._on_theme)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Draw what is shown before its turn."""
+        if event.type() is QEvent.Type.Show:
+            self._draw()
+        return super().eventFilter(watched, event)
+
+    @property
+    def _widget(self) -> QWidget:
+        return cast("QWidget", self.parent())
+
+    def _on_theme(self) -> None:
+        if self._widget.isVisible():
+            self._draw()
+        elif not self._is_late:
+            self._is_late = True
+            self._widget.installEventFilter(self)
+            self._options.do_in_turn(self._draw_late)
+
+    def _draw_late(self) -> None:
+        if isValid(self) and self._is_late:
+            self._draw()
+
+    def _draw(self) -> None:
+        if self._is_late:
+            self._is_late = False
+            self._widget.removeEventFilter(self)
+        self.due.emit()

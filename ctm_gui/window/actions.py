@@ -2,104 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject
 from PySide6.QtGui import QAction, QKeySequence
 
 from ctm_gui.widgets.theme import ThemeChoice
+from ctm_gui.window.pages import PAGES, Page
 
-
-class Assistance(Protocol):
-    """Help, settings and the like."""
-
-    def show_palette(self) -> object:
-        """Ask for a command by a few letters of its name."""
-
-    def show_settings(self) -> object:
-        """Show the dialog of the settings."""
-
-    def show_help(self, page: str = "") -> object:
-        """Show a page of help; that of the view with the focus where none is named."""
-
-    def whats_this(self) -> None:
-        """Explain one control."""
-
-    def copy_system_information(self) -> None:
-        """Copy the facts that a report of a problem needs."""
-
-    def show_about(self) -> object:
-        """Show versions."""
-
-
-class Commands(Protocol):
-    """The calls of the actions; the main window has them."""
-
-    def open_files(self) -> None:
-        """Ask for model files."""
-
-    def open_folder(self) -> None:
-        """Ask for a folder of models."""
-
-    def close(self) -> object:
-        """Close the window."""
-
-    def undo(self) -> None:
-        """Take the last step back."""
-
-    def redo(self) -> None:
-        """Do the step again that was taken back."""
-
-    def copy(self) -> None:
-        """Copy the selection of the view that has the focus."""
-
-    def select_all(self) -> None:
-        """Select everything in the view that has the focus."""
-
-    def remove(self) -> None:
-        """Remove the selected models."""
-
-    def search(self) -> None:
-        """Put the cursor into the search box of the current view."""
-
-    def read_again(self) -> None:
-        """Read the selected models again."""
-
-    def cancel(self) -> None:
-        """Stop searching and reading."""
-
-    def show_tab(self, index: int) -> None:
-        """Show a tab."""
-
-    def show_compared(self, page: int) -> None:
-        """Show a page of Compare."""
-
-    def choose_theme(self, choice: ThemeChoice) -> None:
-        """Draw the window in the theme of the user's choice."""
-
-    def probe_device(self) -> None:
-        """Open the wizard that measures reference networks."""
-
-    def go_to_part(self, step: int) -> None:
-        """Put the focus into the next part of the window, or the one before."""
-
-    def write_report(self) -> None:
-        """Open the dialog of the report."""
-
-    def toggle_side_bar(self) -> None:
-        """Show or hide models and targets."""
-
-    def export_trace(self) -> None:
-        """Save the timeline of the explained pair."""
-
-    def toggle_messages(self) -> None:
-        """Show or hide the list of messages."""
-
-    @property
-    def assistance(self) -> Assistance:
-        """Help, settings and the like."""
+if TYPE_CHECKING:
+    from ctm_gui.window.main_window import MainWindow
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +23,7 @@ class ActionSpec:
         id: stable name.
         menu: title of its menu.
         text: its words, with the mnemonic marked.
-        callback: called with the window's commands.
+        callback: called with the window.
         shortcut: keys, empty for none.
         own_keys: whether the widget with the focus has these keys itself: the menu only shows them.
         group: actions of one menu with another group are parted by a line.
@@ -122,7 +35,7 @@ class ActionSpec:
     id: str
     menu: str
     text: str
-    callback: Callable[[Commands], object]
+    callback: Callable[[MainWindow], object]
     shortcut: str | QKeySequence.StandardKey = ""
     group: str = ""
     own_keys: bool = False
@@ -137,38 +50,10 @@ class ActionSpec:
 
 
 _KEY = QKeySequence.StandardKey
-# Places of the views among the tabs, and their titles.
-(
-    COMPARE_TAB,
-    OPERATORS_TAB,
-    GRAPH_TAB,
-    ROOFLINE_TAB,
-    TIMELINE_TAB,
-    ATTENTION_TAB,
-    DEVICES_TAB,
-    HISTORY_TAB,
-    CHOOSE_TAB,
-    CLOCKS_TAB,
-    LANGUAGE_TAB,
-) = range(11)
-TITLES = (
-    "Compare",
-    "Operators",
-    "Graph",
-    "Roofline",
-    "Timeline",
-    "Attention",
-    "Devices",
-    "History",
-    "Choose",
-    "Clocks",
-    "LLM",
-)
-
 FILE, EDIT, VIEW, TOOLS, HELP = "&File", "&Edit", "&View", "&Tools", "&Help"
 MENUS = (FILE, EDIT, VIEW, TOOLS, HELP)
 
-ACTIONS: tuple[ActionSpec, ...] = (
+_BEFORE_PAGES: tuple[ActionSpec, ...] = (
     ActionSpec("open", FILE, "&Open…", lambda w: w.open_files(), _KEY.Open, "open",
                tip="Open .onnx files, or the config.json of a language model"),
     ActionSpec("open_folder", FILE, "Open &Folder…", lambda w: w.open_folder(), "Ctrl+Shift+O",
@@ -199,27 +84,8 @@ ACTIONS: tuple[ActionSpec, ...] = (
                tip="Search in the current view"),
     ActionSpec("settings", EDIT, "&Settings…", lambda w: w.assistance.show_settings(), "Ctrl+,",
                "settings", tip="Theme, unit, budget, what is opened at a start"),
-    ActionSpec("compare", VIEW, "&Compare", lambda w: w.show_tab(COMPARE_TAB), "Ctrl+1", "tabs"),
-    ActionSpec("operators", VIEW, "&Operators", lambda w: w.show_tab(OPERATORS_TAB), "Ctrl+2",
-               "tabs"),
-    ActionSpec("graph", VIEW, "&Graph", lambda w: w.show_tab(GRAPH_TAB), "Ctrl+3", "tabs",
-               tip="The operators and what flows between them, with the time of each"),
-    ActionSpec("roofline", VIEW, "Roo&fline", lambda w: w.show_tab(ROOFLINE_TAB), "Ctrl+4",
-               "tabs", tip="How close each operator gets to the limits of the hardware"),
-    ActionSpec("timeline", VIEW, "&Timeline", lambda w: w.show_tab(TIMELINE_TAB), "Ctrl+5",
-               "tabs", tip="The operators one after another, with their modules"),
-    ActionSpec("attention", VIEW, "&Attention", lambda w: w.show_tab(ATTENTION_TAB), "Ctrl+6",
-               "tabs", tip="What each operator is most sensitive to"),
-    ActionSpec("devices", VIEW, "&Devices", lambda w: w.show_tab(DEVICES_TAB), "Ctrl+7", "tabs",
-               tip="All devices, and the form of your own"),
-    ActionSpec("history", VIEW, "H&istory", lambda w: w.show_tab(HISTORY_TAB), "Ctrl+8", "tabs",
-               tip="What was predicted before, and how right it was"),
-    ActionSpec("choose", VIEW, "Choose by B&udget", lambda w: w.show_tab(CHOOSE_TAB), "Ctrl+9",
-               "tabs", tip="Which hardware keeps a budget, by its chance"),
-    ActionSpec("clocks", VIEW, "Clock Fre&quencies", lambda w: w.show_tab(CLOCKS_TAB), "Ctrl+0",
-               "tabs", tip="Latency over power modes and clocks of a device"),
-    ActionSpec("language", VIEW, "La&nguage Model", lambda w: w.show_tab(LANGUAGE_TAB),
-               "Ctrl+Shift+L", "tabs", tip="Tokens a second and memory of a language model"),
+)  # fmt: skip
+_AFTER_PAGES: tuple[ActionSpec, ...] = (
     ActionSpec("chart", VIEW, "C&hart", lambda w: w.show_compared(0), "Alt+1", "pages",
                tip="Latency of every model on every target"),
     ActionSpec("matrix", VIEW, "Mat&rix", lambda w: w.show_compared(1), "Alt+2", "pages",
@@ -262,13 +128,28 @@ ACTIONS: tuple[ActionSpec, ...] = (
 )  # fmt: skip
 
 
-def build_actions(commands: Commands, owner: QObject) -> dict[str, QAction]:
-    """Return the actions of the table by id."""
-    return {spec.id: _build(spec, commands, owner) for spec in ACTIONS}
+def action_specs(pages: Sequence[Page]) -> tuple[ActionSpec, ...]:
+    """Return the rows of all actions, among them one of each page."""
+    return (*_BEFORE_PAGES, *map(_spec_of, pages), *_AFTER_PAGES)
 
 
-def _build(spec: ActionSpec, commands: Commands, owner: QObject) -> QAction:
-    action = QAction(spec.text, owner)
+def _spec_of(page: Page) -> ActionSpec:
+    def show(window: MainWindow) -> None:
+        window.show_page(page.id)
+
+    return ActionSpec(page.id, VIEW, page.text, show, page.keys, "tabs", tip=page.tip)
+
+
+ACTIONS = action_specs(PAGES)
+
+
+def build_actions(specs: Iterable[ActionSpec], window: MainWindow) -> dict[str, QAction]:
+    """Return the actions of some rows by id."""
+    return {spec.id: _build(spec, window) for spec in specs}
+
+
+def _build(spec: ActionSpec, window: MainWindow) -> QAction:
+    action = QAction(spec.text, window)
     action.setObjectName(spec.id)
     action.setCheckable(spec.checkable)
     if spec.keys:
@@ -282,5 +163,5 @@ def _build(spec: ActionSpec, commands: Commands, owner: QObject) -> QAction:
     if spec.tip:
         action.setStatusTip(spec.tip)
         action.setToolTip(spec.tip)
-    action.triggered.connect(lambda _checked: spec.callback(commands))
+    action.triggered.connect(lambda _checked: spec.callback(window))
     return action

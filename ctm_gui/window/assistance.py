@@ -5,7 +5,7 @@ The dialogs are imported where they are opened: the first frame does not need th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
@@ -13,8 +13,9 @@ from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QApplication, QMessageBox, QTabWidget, QWhatsThis, QWidget
 
 from ctm_gui.settings import THEME, Settings
-from ctm_gui.window.actions import ACTIONS
+from ctm_gui.window.actions import ActionSpec
 from ctm_gui.window.help_pages import Command, page_of
+from ctm_gui.window.pages import Page
 from ctm_gui.window.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -35,7 +36,9 @@ class Assistance(QObject):
     Args:
         window: the main window; owner of this object.
         tabs: its views.
-        actions: of the table, by id.
+        pages: in the tabs.
+        specs: rows of the actions, in their order.
+        actions: by id.
         settings: shown and changed by the dialog.
         workspace: models and targets counted in the system information.
     """
@@ -46,12 +49,14 @@ class Assistance(QObject):
         self,
         window: QWidget,
         tabs: QTabWidget,
+        pages: Sequence[Page],
+        specs: Sequence[ActionSpec],
         actions: Mapping[str, QAction],
         settings: Settings,
         workspace: Workspace,
     ) -> None:
         super().__init__(window)
-        self._window, self._tabs = window, tabs
+        self._window, self._tabs, self._pages, self._specs = window, tabs, pages, specs
         self._actions, self._settings, self._workspace = actions, settings, workspace
         self._help: HelpWindow | None = None
         # The wizard has pages of help too, and is a window of its own.
@@ -81,7 +86,7 @@ class Assistance(QObject):
 
         if self._help is None:
             self._help = HelpWindow(self._window)
-        self._help.show_page(page or page_of(type(part).__name__ for part in self._place()))
+        self._help.show_page(page or self._page_of_focus())
         self._help.show()
         self._help.activateWindow()
         return self._help
@@ -129,32 +134,27 @@ class Assistance(QObject):
             "Targets": f"{len(selection.selected_ids)} of {len(selection.devices)}",
         }
 
-    def _place(self) -> Iterator[QWidget]:
-        """Yield the focused widget and its ancestors, then the current view."""
+    def _page_of_focus(self) -> str:
+        parts = (type(part).__name__ for part in self._focused_parts())
+        return page_of(parts) or self._pages[self._tabs.currentIndex()].help
+
+    def _focused_parts(self) -> Iterator[QWidget]:
+        """Yield the focused widget and its ancestors, without the window."""
         part = self._focused()
         while part is not None and part is not self._window:
             yield part
             part = part.parentWidget()
-        yield from _shown_views(self._tabs)
 
     def _commands(self) -> list[Command]:
         return [
             _command(self._actions[spec.id], spec.menu, spec.tip)
-            for spec in ACTIONS
+            for spec in self._specs
             if spec.id != PALETTE
         ]
 
     def _run(self, action_id: str) -> None:
         # Once the palette is gone and the focus is where it was.
         QTimer.singleShot(0, self, self._actions[action_id].trigger)
-
-
-def _shown_views(tabs: QTabWidget) -> Iterator[QWidget]:
-    view = tabs.currentWidget()
-    if view is not None:
-        yield view
-        children = view.findChildren(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly)
-        yield from (child for child in children if child.isVisible())
 
 
 def _command(action: QAction, menu: str, tip: str) -> Command:

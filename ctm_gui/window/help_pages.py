@@ -55,13 +55,13 @@ def view_name(class_name: str) -> str:
 
 
 def page_of(class_names: Iterable[str]) -> str:
-    """Return the page of the first class that has one, else the index.
+    """Return the page of the first class that has one, empty where none has.
 
     Args:
         class_names: of the widget with the focus and of its parents, from inside out.
     """
     names = map(view_name, class_names)
-    return next((name for name in names if has_page(name)), INDEX)
+    return next(filter(has_page, names), "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,22 +21,18 @@ from ctm_gui.prediction.what_if_bar import WhatIfBar
 from ctm_gui.settings import AnySetting, Settings, remembered_theme
 from ctm_gui.targets.panel import TargetsPanel
 from ctm_gui.targets.ranking import ConfigurationRanking
-from ctm_gui.undo import UndoStep
 from ctm_gui.widgets.basic import splitter
 from ctm_gui.widgets.drop_overlay import DropOverlay, refuse_drops
-from ctm_gui.widgets.theme import LIGHT, Theme, ThemeChoice
-from ctm_gui.window.actions import (
-    COMPARE_TAB,
-    DEVICES_TAB,
-    LANGUAGE_TAB,
-    TITLES,
-    build_actions,
-)
+from ctm_gui.widgets.theme import ThemeChoice
+from ctm_gui.widgets.view_options import ViewOptions
+from ctm_gui.window.actions import action_specs, build_actions
 from ctm_gui.window.assistance import Assistance
 from ctm_gui.window.filter_steps import FilterSteps
 from ctm_gui.window.focus_parts import copy_from, go_to_part, select_all_in
 from ctm_gui.window.menus import RecentMenu, fill_menus, follow_undo
 from ctm_gui.window.message_list import MessageList, Noticed
+from ctm_gui.window.option_steps import OptionSteps
+from ctm_gui.window.pages import PAGES, Page, place_of
 from ctm_gui.window.session import (
     FIRST_SIZE,
     Session,
@@ -52,7 +47,6 @@ from ctm_gui.window.start_page import FirstView
 from ctm_gui.window.status_line import StatusLine
 from ctm_gui.window.workspace import Workspace
 from predictor.core.errors import HostError
-from predictor.core.units import LatencyUnit
 
 if TYPE_CHECKING:
     from ctm_gui.window.central_views import CentralViews
@@ -75,33 +69,44 @@ class MainWindow(QMainWindow):
     Args:
         workspace: models, targets, what-ifs and the comparison.
         settings: restored now, written at the end.
+        options: unit, budget and theme of all views.
+        pages: in the tabs, in their order.
     """
 
     theme_chosen = Signal(object)
     probing_asked = Signal()
     report_asked = Signal()
 
-    def __init__(self, workspace: Workspace, settings: Settings) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        settings: Settings,
+        options: ViewOptions,
+        pages: Sequence[Page] = PAGES,
+    ) -> None:
         super().__init__()
-        self.workspace = workspace
-        self._settings = settings
+        self.workspace, self.options = workspace, options
+        self.settings, self.pages = settings, pages
         self._central: CentralViews | None = None
-        self._theme, self._unit = LIGHT, LatencyUnit.MS
-        self.models_panel = ModelsPanel(workspace.shelf)
+        self.models_panel = ModelsPanel(options, workspace.shelf)
         ranking = ConfigurationRanking(workspace.predictor, workspace.shelf, workspace.own)
         self.targets_panel = TargetsPanel(workspace.selection, workspace.shelf, ranking)
-        self.what_if_bar = WhatIfBar()
-        self.message_list = MessageList(workspace.messages)
-        self.status_line = StatusLine(workspace)
-        self.actions_by_id = build_actions(self, self)
+        self.what_if_bar = WhatIfBar(options)
+        self.message_list = MessageList(options, workspace.messages)
+        self.status_line = StatusLine(options, workspace)
+        specs = action_specs(pages)
+        self.actions_by_id = build_actions(specs, self)
         self.recent_menu = RecentMenu(settings, self)
         self._models_timer = QTimer(self, singleShot=True, interval=_REMEMBER_DELAY_MS)
         self._models_timer.timeout.connect(self._remember_models)
         self.setWindowTitle("CloserToMe")
         self._arrange()
-        self.assistance = Assistance(self, self.tabs, self.actions_by_id, settings, workspace)
-        fill_menus(self.menuBar(), self.actions_by_id, self.recent_menu, remembered_theme(settings))
-        self.overlay = DropOverlay(self)
+        self.assistance: Assistance = Assistance(
+            self, self.tabs, pages, specs, self.actions_by_id, settings, workspace
+        )
+        theme = remembered_theme(settings)
+        fill_menus(self.menuBar(), specs, self.actions_by_id, self.recent_menu, theme)
+        self.overlay = DropOverlay(options, self)
         self.overlay.dropped.connect(self.open_paths)
         self._connect()
         # The whole window takes drops: a search box would take a path as text.
@@ -129,7 +134,7 @@ class MainWindow(QMainWindow):
         paths, _ = QFileDialog.getOpenFileNames(
             self,
             "Open models",
-            self._settings.get(table.FOLDER),
+            self.settings.get(table.FOLDER),
             "ONNX models (*.onnx);;Language models (config.json);;All (*)",
         )
         self.open_paths(paths)
@@ -137,7 +142,7 @@ class MainWindow(QMainWindow):
     def open_folder(self) -> None:
         """Ask for a folder of models."""
         folder = QFileDialog.getExistingDirectory(
-            self, "Open a folder of models", self._settings.get(table.FOLDER)
+            self, "Open a folder of models", self.settings.get(table.FOLDER)
         )
         if folder:
             self.open_paths([folder])
@@ -145,7 +150,7 @@ class MainWindow(QMainWindow):
     def open_paths(self, paths: Sequence[str]) -> None:
         """Add files and the contents of folders."""
         if paths:
-            self._settings.set(table.FOLDER, str(Path(paths[0]).parent))
+            self.settings.set(table.FOLDER, str(Path(paths[0]).parent))
             self.workspace.open_paths(paths)
 
     def undo(self) -> None:
@@ -186,18 +191,30 @@ class MainWindow(QMainWindow):
         """Stop searching and reading."""
         self.workspace.cancel_all()
 
-    def show_tab(self, index: int) -> None:
-        """Show a tab."""
-        self.tabs.setCurrentIndex(index)
+    @property
+    def page(self) -> Page:
+        """The page that is looked at."""
+        return self.pages[self.tabs.currentIndex()]
+
+    def show_page(self, page_id: str) -> None:
+        """Show a page.
+
+        Raises:
+            KeyError: the window has no page of this id.
+        """
+        place = place_of(self.pages, page_id)
+        if place is None:
+            raise KeyError(page_id)
+        self.tabs.setCurrentIndex(place)
 
     def show_compared(self, page: int) -> None:
         """Show a page of Compare."""
-        self.show_tab(COMPARE_TAB)
+        self.show_page("compare")
         self.central.compare_tabs.show_page(page)
 
     def choose_theme(self, choice: ThemeChoice) -> None:
         """Draw the window in the theme of the user's choice."""
-        self._settings.set(table.THEME, choice.value)
+        self.settings.set(table.THEME, choice.value)
         self.theme_chosen.emit(choice)
 
     def probe_device(self) -> None:
@@ -205,7 +222,7 @@ class MainWindow(QMainWindow):
         self.probing_asked.emit()
 
     def _see_machine(self) -> None:
-        self.show_tab(DEVICES_TAB)
+        self.show_page("devices")
         self.workspace.machine.detect()
 
     def go_to_part(self, step: int) -> None:
@@ -232,18 +249,6 @@ class MainWindow(QMainWindow):
         self.message_list.setVisible(not self.message_list.isVisible())
         self.actions_by_id["messages"].setChecked(self.message_list.isVisible())
 
-    # What the application calls
-
-    def set_theme(self, theme: Theme) -> None:
-        """Draw everything that paints itself in the theme's colours."""
-        self._theme = theme
-        self.models_panel.set_theme(theme)
-        if self._central is not None:
-            self._central.set_theme(theme)
-        self.message_list.set_theme(theme)
-        self.status_line.set_theme(theme)
-        self.overlay.set_theme(theme)
-
     def closeEvent(self, event: QCloseEvent) -> None:
         self._remember()
         event.accept()
@@ -262,19 +267,20 @@ class MainWindow(QMainWindow):
     def _arrange(self) -> None:
         self.first_view = FirstView(self.workspace.shelf)
         self.tabs = Views()
-        for index, title in enumerate(TITLES):
-            self.tabs.addTab(QWidget() if index else self.first_view, title)
+        for index, page in enumerate(self.pages):
+            self.tabs.addTab(QWidget() if index else self.first_view, page.title)
         across, down = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
         self._panels = splitter(down, self.models_panel, self.targets_panel, sizes=(320, 420))
-        self._side_panels = SidePanels(self._panels, self.tabs, self.actions_by_id["side_bar"])
+        self._side_panels = SidePanels(
+            self._panels, self.tabs, self.pages, self.actions_by_id["side_bar"]
+        )
         self.noticed = Noticed(self.tabs)
         self._centre = splitter(down, self.noticed, self.message_list, sizes=(640, 160))
         widths = (_LEFT_WIDTH, FIRST_SIZE[0] - _LEFT_WIDTH)
         self._body = splitter(across, self._panels, self._centre, sizes=widths, stretch=(0, 1))
         self.message_list.hide()
         splitters = {table.SPLITTERS: self._body, table.PANEL_SPLITTER: self._panels}
-        names = [title.lower() for title in TITLES]
-        self._session = Session(self, self.tabs, names, splitters, self._settings)
+        self._session = Session(self, self.tabs, self.pages, splitters, self.settings)
         self.setCentralWidget(self._body)
         bar = QToolBar("What if", movable=False)
         bar.setObjectName("what_if")
@@ -287,8 +293,8 @@ class MainWindow(QMainWindow):
 
     def _connect(self) -> None:
         workspace = self.workspace
-        workspace.opened.connect(self._settings.add_recent)
-        workspace.language_opened.connect(lambda: self.show_tab(LANGUAGE_TAB))
+        workspace.opened.connect(self.settings.add_recent)
+        workspace.language_opened.connect(lambda: self.show_page("language"))
         workspace.activity_changed.connect(self._show_activity)
         workspace.what_if_changed.connect(self._show_what_if)
         workspace.comparison_changed.connect(self._show_engine)
@@ -299,7 +305,6 @@ class MainWindow(QMainWindow):
         self.what_if_bar.precision_changed.connect(workspace.set_precision)
         self.what_if_bar.threads_changed.connect(workspace.set_threads)
         self.what_if_bar.reset_asked.connect(workspace.reset_what_if)
-        self.what_if_bar.unit_changed.connect(self._choose_unit)
         self.targets_panel.device_activated.connect(self._on_device_activated)
         self.targets_panel.details_requested.connect(self._on_details)
         self.status_line.messages_requested.connect(self.toggle_messages)
@@ -312,8 +317,8 @@ class MainWindow(QMainWindow):
         start.machine_requested.connect(self._see_machine)
         start.targets_requested.connect(self.targets_panel.focus_search)
         start.probe_requested.connect(self.probe_device)
-        start.guide.setHidden(not self._settings.get(table.GUIDE))
-        start.guide_closed.connect(lambda: self._settings.set(table.GUIDE, value=False))
+        start.guide.setHidden(not self.settings.get(table.GUIDE))
+        start.guide_closed.connect(lambda: self.settings.set(table.GUIDE, value=False))
         workspace.shelf.content_changed.connect(self._remember_models_soon)
         workspace.language.state_changed.connect(self._remember_models_soon)
         self.assistance.setting_changed.connect(self._take_setting)
@@ -321,21 +326,21 @@ class MainWindow(QMainWindow):
         actions = self.actions_by_id
         # A click gives a tool button no focus, by which others are followed.
         FilterSteps(self, workspace.undo_stack).follow(self.targets_panel.checked_only)
+        OptionSteps(self.options, self.settings, workspace.undo_stack, self)
         follow_undo(workspace.undo_stack, actions["undo"], actions["redo"])
 
     def _restore(self) -> None:
         self._session.restore()
-        if changed := restore_targets(self.workspace.selection, self._settings):
+        if changed := restore_targets(self.workspace.selection, self.settings):
             self.workspace.messages.info(changed)
-        self._on_unit(remembered_unit(self._settings))
 
     def _remember(self) -> None:
         self._session.remember()
         if self._models_timer.isActive():
             self._remember_models()
-        remember_targets(self.workspace.selection, self._settings)
+        remember_targets(self.workspace.selection, self.settings)
         try:
-            self._settings.sync()
+            self.settings.sync()
         except HostError as error:
             self.workspace.messages.error(error)
 
@@ -359,13 +364,13 @@ class MainWindow(QMainWindow):
     def _take_setting(self, setting: AnySetting) -> None:
         """Apply a setting that the dialog changed."""
         if setting is table.THEME:
-            choice = remembered_theme(self._settings)
+            choice = remembered_theme(self.settings)
             self.actions_by_id[f"theme_{choice.value}"].setChecked(True)
             self.theme_chosen.emit(choice)
         elif setting is table.UNIT:
-            self._on_unit(remembered_unit(self._settings))
+            self.options.set_unit(remembered_unit(self.settings))
         elif setting is table.BUDGET_MS:
-            self.central.show_budget()
+            self.options.set_budget_ms(self.settings.get(table.BUDGET_MS) or None)
 
     def _remember_models_soon(self) -> None:
         # At each change, not only at the end: what ends the program ends no session.
@@ -374,21 +379,8 @@ class MainWindow(QMainWindow):
 
     def _remember_models(self) -> None:
         self._models_timer.stop()
-        remember_models(self.workspace.shelf, self._settings)
-        remember_language(self.workspace.language.state, self._settings)
-
-    def _choose_unit(self, unit: LatencyUnit) -> None:
-        # The box tells of a unit that the program set in it too.
-        if unit is not self._unit:
-            change, back = (partial(self._on_unit, each) for each in (unit, self._unit))
-            self.workspace.undo_stack.push(UndoStep(f"Unit {unit.value}", change, back))
-
-    def _on_unit(self, unit: LatencyUnit) -> None:
-        self._settings.set(table.UNIT, unit.value)
-        self._unit = unit
-        self.what_if_bar.show_unit(unit)
-        if self._central is not None:
-            self._central.set_unit(unit)
+        remember_models(self.workspace.shelf, self.settings)
+        remember_language(self.workspace.language.state, self.settings)
 
     def _on_device_activated(self, device_id: str) -> None:
         self.central.show_operators(device_id)
@@ -401,14 +393,8 @@ class MainWindow(QMainWindow):
             # Not at the top: its views import the plots, which take long.
             from ctm_gui.window.central_views import CentralViews  # noqa: PLC0415
 
-            self._central = CentralViews(
-                self.workspace, self._settings, self.tabs, self.first_view, self
-            )
-            self._central.set_theme(self._theme)
-            self._central.set_unit(self._unit)
+            self._central = CentralViews(self)
             self._central.built.connect(self._on_views)
-            self._central.probing_asked.connect(self.probe_device)
-            self._central.open_requested.connect(self.open_files)
         return self._central
 
     def _on_views(self) -> None:

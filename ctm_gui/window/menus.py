@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction, QActionGroup, QUndoStack
@@ -11,20 +11,25 @@ from PySide6.QtWidgets import QMenu, QMenuBar, QWidget
 from ctm_gui import settings as table
 from ctm_gui.settings import Settings
 from ctm_gui.widgets.theme import ThemeChoice
-from ctm_gui.window.actions import ACTIONS, MENUS
+from ctm_gui.window.actions import MENUS, ActionSpec
 from predictor.core.text import shortened
 
 _SHOWN_CHARACTERS = 80
 
 
 def fill_menus(
-    bar: QMenuBar, actions: Mapping[str, QAction], recent: QMenu, theme: ThemeChoice
+    bar: QMenuBar,
+    specs: Sequence[ActionSpec],
+    actions: Mapping[str, QAction],
+    recent: QMenu,
+    theme: ThemeChoice,
 ) -> None:
     """Add the menus of the table, with Open Recent below Open Folder.
 
     Args:
         bar: gets the menus.
-        actions: of the table, by id.
+        specs: rows of the actions, in their order.
+        actions: by id.
         recent: the Open Recent menu.
         theme: the checked one.
     """
@@ -32,7 +37,7 @@ def fill_menus(
     for title in MENUS:
         menu = bar.addMenu(title)
         group: str | None = None
-        for spec in (spec for spec in ACTIONS if spec.menu == title):
+        for spec in (spec for spec in specs if spec.menu == title):
             if group not in {None, spec.group}:
                 menu.addSeparator()
             group = spec.group

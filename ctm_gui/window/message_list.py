@@ -7,17 +7,24 @@ from PySide6.QtGui import QColor, QGuiApplication, QKeySequence, QShowEvent
 from PySide6.QtWidgets import QListWidget, QListWidgetItem, QWidget
 
 from ctm_gui.widgets.basic import STRETCH, add_keys, button, hbox, label, vbox
-from ctm_gui.widgets.theme import LIGHT, Theme
+from ctm_gui.widgets.view_options import ViewOptions
 from ctm_gui.window.messages import Level, Message, MessageLog
 
 
 class MessageList(QWidget):
-    """Messages of this session, the newest last, with Copy and Clear."""
+    """Messages of this session, the newest last, with Copy and Clear.
 
-    def __init__(self, log: MessageLog, parent: QWidget | None = None) -> None:
+    Args:
+        options: the theme.
+        log: the messages.
+        parent: the parent widget.
+    """
+
+    def __init__(
+        self, options: ViewOptions, log: MessageLog, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
-        self._log = log
-        self._theme = LIGHT
+        self._options, self._log = options, log
         self._list = QListWidget()
         self._list.setAccessibleName("Messages")
         self._list.setSelectionMode(QListWidget.SelectionMode.ExtendedSelection)
@@ -35,6 +42,7 @@ class MessageList(QWidget):
             self._add(message)
         log.added.connect(self._add)
         log.cleared.connect(self._list.clear)
+        options.theme_changed.connect(self._colour_again)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -47,9 +55,7 @@ class MessageList(QWidget):
         items = chosen or [self._list.item(row) for row in range(self._list.count())]
         QGuiApplication.clipboard().setText("\n".join(item.text() for item in items))
 
-    def set_theme(self, theme: Theme) -> None:
-        """Draw errors in the theme's colour."""
-        self._theme = theme
+    def _colour_again(self) -> None:
         for row, message in enumerate(self._log.messages):
             self._colour(self._list.item(row), message)
 
@@ -74,7 +80,7 @@ class MessageList(QWidget):
 
     def _colour(self, item: QListWidgetItem, message: Message) -> None:
         error = message.level is Level.ERROR
-        item.setForeground(QColor(self._theme.bad if error else self._theme.text))
+        item.setForeground(QColor(self._options.theme.bad if error else self._options.theme.text))
 
 
 class Noticed(QWidget):

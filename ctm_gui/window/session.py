@@ -14,6 +14,8 @@ from ctm_gui.language.presenter import LanguageState
 from ctm_gui.models.shelf import ModelEntry, ModelShelf
 from ctm_gui.settings import Setting, Settings
 from ctm_gui.targets.choice import TargetSelection
+from ctm_gui.widgets.view_options import ViewOptions
+from ctm_gui.window.pages import Page, place_of
 from ctm_gui.window.workspace import Workspace
 from predictor.core.documents import Document
 from predictor.core.records import Configuration, Precision
@@ -33,7 +35,7 @@ class Session:
     Args:
         window: with the geometry.
         tabs: with the current tab.
-        names: of the views in the tabs, in their order.
+        pages: in the tabs.
         splitters: by the setting that keeps the state.
         settings: keep the layout.
     """
@@ -42,12 +44,12 @@ class Session:
         self,
         window: QMainWindow,
         tabs: QTabWidget,
-        names: Sequence[str],
+        pages: Sequence[Page],
         splitters: Mapping[Setting[bytes], QSplitter],
         settings: Settings,
     ) -> None:
         self._window = window
-        self._tabs, self._names = tabs, tuple(names)
+        self._tabs, self._pages = tabs, pages
         self._splitters = splitters
         self._settings = settings
 
@@ -57,15 +59,14 @@ class Session:
             self._window.resize(*FIRST_SIZE)
         for setting, splitter in self._splitters.items():
             splitter.restoreState(QByteArray(self._settings.get(setting)))
-        name = self._settings.get(table.VIEW)
-        self._tabs.setCurrentIndex(self._names.index(name) if name in self._names else 0)
+        self._tabs.setCurrentIndex(place_of(self._pages, self._settings.get(table.VIEW)) or 0)
 
     def remember(self) -> None:
         """Keep the layout."""
         self._settings.set(table.GEOMETRY, bytes(self._window.saveGeometry().data()))
         for setting, splitter in self._splitters.items():
             self._settings.set(setting, bytes(splitter.saveState().data()))
-        self._settings.set(table.VIEW, self._names[self._tabs.currentIndex()])
+        self._settings.set(table.VIEW, self._pages[self._tabs.currentIndex()].id)
 
 
 def remember_models(shelf: ModelShelf, settings: Settings) -> None:
@@ -127,6 +128,11 @@ def remembered_unit(settings: Settings) -> LatencyUnit:
     """Return the unit of the last session; milliseconds for an unknown one."""
     unit = settings.get(table.UNIT)
     return LatencyUnit(unit) if unit in list(LatencyUnit) else LatencyUnit.MS
+
+
+def remembered_options(settings: Settings) -> ViewOptions:
+    """Return unit and budget of the last session."""
+    return ViewOptions(remembered_unit(settings), budget_ms=settings.get(table.BUDGET_MS) or None)
 
 
 def restore_targets(selection: TargetSelection, settings: Settings) -> str:

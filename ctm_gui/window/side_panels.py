@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QTabWidget, QWidget
 
-from ctm_gui.window.actions import CHOOSE_TAB, DEVICES_TAB, HISTORY_TAB
+from ctm_gui.window.pages import Page
 
 # Under it a form or a long table beside the panels would be cut off; both need less than this.
 _NARROW_PX = 1200
-# The ticks do not change what these show.
-_APART = {DEVICES_TAB, HISTORY_TAB, CHOOSE_TAB}
 
 
 class Views(QTabWidget):
@@ -38,11 +38,15 @@ class SidePanels:
     Args:
         panels: at the left of the window.
         tabs: beside them.
+        pages: in the tabs.
         action: of the View menu; its tick says whether they are shown.
     """
 
-    def __init__(self, panels: QWidget, tabs: QTabWidget, action: QAction) -> None:
+    def __init__(
+        self, panels: QWidget, tabs: QTabWidget, pages: Sequence[Page], action: QAction
+    ) -> None:
         self._panels, self._tabs, self._action = panels, tabs, action
+        self._pages = pages
         self._choice: bool | None = None
         tabs.currentChanged.connect(self.fit)
         action.setChecked(True)
@@ -55,7 +59,7 @@ class SidePanels:
     def fit(self, *_: object) -> None:
         """Follow the width of the window and the view that is looked at."""
         is_narrow = self._panels.window().width() < _NARROW_PX
-        fits = not (is_narrow and self._tabs.currentIndex() in _APART)
+        fits = not is_narrow or self._pages[self._tabs.currentIndex()].needs_panels
         shown = fits if self._choice is None else self._choice
         self._panels.setVisible(shown)
         self._action.setChecked(shown)

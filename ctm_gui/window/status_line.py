@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QWidget
 
 from ctm_gui.widgets.basic import ElidedLabel, button, fill, label
-from ctm_gui.widgets.theme import LIGHT, Theme
+from ctm_gui.widgets.view_options import ViewOptions
 from ctm_gui.window.messages import Level, Message
 from ctm_gui.window.workspace import Workspace
 from predictor.core.text import plural
@@ -21,14 +21,21 @@ _TELL_AFTER_S = 2.0
 
 
 class StatusLine(QWidget):
-    """Follows a workspace; ``messages_requested`` asks for the list of messages."""
+    """Follows a workspace; ``messages_requested`` asks for the list of messages.
+
+    Args:
+        options: the theme.
+        workspace: messages, models and targets.
+        parent: the parent widget.
+    """
 
     messages_requested = Signal()
 
-    def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, options: ViewOptions, workspace: Workspace, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
-        self._workspace = workspace
-        self._theme = LIGHT
+        self._options, self._workspace = options, workspace
         self._asked = 0
         self._since = 0.0
         self.message = ElidedLabel()
@@ -45,6 +52,7 @@ class StatusLine(QWidget):
         fill(QHBoxLayout(self), (self.message, 1), *parts, margins=(8, 0, 8, 0), spacing=10)
         workspace.messages.added.connect(self._on_message)
         workspace.messages.cleared.connect(self._on_cleared)
+        options.theme_changed.connect(self._colour_again)
         self._timer = QTimer(self, singleShot=True, interval=_DELAY_MS)
         self._timer.timeout.connect(self._show_activity)
         for signal in (
@@ -55,9 +63,7 @@ class StatusLine(QWidget):
             signal.connect(self._show_activity_soon)
         self._show_activity()
 
-    def set_theme(self, theme: Theme) -> None:
-        """Draw errors in the theme's colour."""
-        self._theme = theme
+    def _colour_again(self) -> None:
         messages = self._workspace.messages.messages
         if messages:
             self._colour(messages[-1])
@@ -74,7 +80,7 @@ class StatusLine(QWidget):
     def _colour(self, message: Message) -> None:
         error = message.level is Level.ERROR
         palette = QPalette()
-        colour = QColor(self._theme.bad if error else self._theme.text)
+        colour = QColor(self._options.theme.bad if error else self._options.theme.text)
         palette.setColor(QPalette.ColorRole.WindowText, colour)
         self.message.setPalette(palette)
 

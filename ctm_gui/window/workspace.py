@@ -16,7 +16,8 @@ from ctm_gui.history.presenter import HistoryPresenter
 from ctm_gui.history.projects import ProjectExchange
 from ctm_gui.language.presenter import LanguagePresenter
 from ctm_gui.models.shelf import ModelEntry, ModelShelf, ModelState
-from ctm_gui.prediction.run import ComparedModel, Comparison, WhatIf, compare, why
+from ctm_gui.prediction.comparison import ComparedModel, Comparison, compare, why
+from ctm_gui.prediction.what_ifs import WhatIf
 from ctm_gui.targets.choice import TargetSelection
 from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
 from ctm_gui.tasks.store_client import OwnMeasurements, Recorder

@@ -9,14 +9,6 @@ from scenes import Scene, sample_models, show_graph, show_report
 from waiting import wait
 
 from ctm_gui.application import Application
-from ctm_gui.window.actions import (
-    ATTENTION_TAB,
-    COMPARE_TAB,
-    GRAPH_TAB,
-    OPERATORS_TAB,
-    ROOFLINE_TAB,
-    TIMELINE_TAB,
-)
 
 _MODEL = "yolov3-tiny-416.onnx"
 _TARGETS = ("rpi5", "rk3588-cpu", "jetson-orin-nano-gpu", "rtx3060", "snapdragon-8-gen-3")
@@ -29,33 +21,33 @@ def _compare(app: Application, _: Path) -> None:
     selection.select([device.id for device in selection.devices], selected=False)
     selection.select(_TARGETS, selected=True)
     app.window.open_paths([str(path) for path in sample_models() if path.name == _MODEL])
-    app.window.show_tab(COMPARE_TAB)
+    app.window.show_page("compare")
     app.window.central.compare_view.budget_box.budget_edited.emit(_BUDGET_MS)
 
 
 def _operators(app: Application, _: Path) -> None:
-    _explain(app, OPERATORS_TAB)
+    _explain(app, "operators")
 
 
 def _graph(app: Application, folder: Path) -> None:
-    _explain(app, GRAPH_TAB)
+    _explain(app, "graph")
     show_graph(app, folder)
 
 
 def _roofline(app: Application, _: Path) -> None:
-    _explain(app, ROOFLINE_TAB)
+    _explain(app, "roofline")
 
 
 def _timeline(app: Application, _: Path) -> None:
-    _explain(app, TIMELINE_TAB)
+    _explain(app, "timeline")
 
 
 def _attention(app: Application, _: Path) -> None:
-    _explain(app, ATTENTION_TAB)
+    _explain(app, "attention")
 
 
-def _explain(app: Application, tab: int) -> None:
-    app.window.show_tab(tab)
+def _explain(app: Application, page: str) -> None:
+    app.window.show_page(page)
     explanation = app.window.central.explanation
     explanation.choose_device(_EXPLAINED)
     wait(lambda: explanation.settled)

@@ -13,22 +13,10 @@ from waiting import REPAINT_MS, SETTLE_MS, turn, wait
 from ctm_gui.application import Application
 from ctm_gui.compare.tabs import DIFFERENCE_PAGE, MATRIX_PAGE, PARETO_PAGE, SWEEP_PAGE
 from ctm_gui.devices.view import COMPARISON_PAGE, FORM_PAGE, PROFILE_PAGE
-from ctm_gui.prediction.run import WhatIf
+from ctm_gui.prediction.what_ifs import WhatIf
 from ctm_gui.probing.choice import Way
 from ctm_gui.probing.run import Phase
 from ctm_gui.probing.wizard import NAMES, RESULT, TARGET
-from ctm_gui.window.actions import (
-    ATTENTION_TAB,
-    CHOOSE_TAB,
-    CLOCKS_TAB,
-    COMPARE_TAB,
-    DEVICES_TAB,
-    GRAPH_TAB,
-    HISTORY_TAB,
-    OPERATORS_TAB,
-    ROOFLINE_TAB,
-    TIMELINE_TAB,
-)
 from predictor.core.records import Precision
 from predictor.core.resources import resources_dir
 from predictor.core.units import LatencyUnit
@@ -95,7 +83,7 @@ def show_report(app: Application, _: Path) -> None:
 
 def _history(app: Application, _: Path) -> None:
     close_dialogs(app)
-    app.window.show_tab(HISTORY_TAB)
+    app.window.show_page("history")
     view = app.window.central.history_view
     wait(lambda: view.is_built and len(view.presenter.data) > 0 and not view.presenter.busy)
 
@@ -123,7 +111,7 @@ def _about(app: Application, _: Path) -> None:
 
 def _batch_variant(app: Application, _: Path) -> None:
     close_dialogs(app)
-    app.window.show_tab(COMPARE_TAB)
+    app.window.show_page("compare")
     selection = app.workspace.selection
     device = next(each for each in selection.devices if each.id == _BATCHED)
     selection.add_variant(device, replace(selection.configuration_of(device), batch=8))
@@ -133,11 +121,11 @@ def _batch_variant(app: Application, _: Path) -> None:
 
 def _frames_per_second(app: Application, _: Path) -> None:
     app.window.central.compare_view.table.search_box.setText("")
-    app.window.what_if_bar.unit_changed.emit(LatencyUnit.FPS)
+    app.options.set_unit(LatencyUnit.FPS)
 
 
 def _every_target(app: Application, _: Path) -> None:
-    app.window.what_if_bar.unit_changed.emit(LatencyUnit.MS)
+    app.options.set_unit(LatencyUnit.MS)
     selection = app.workspace.selection
     for device in selection.devices:
         for variant in selection.variants_of(device):
@@ -146,29 +134,29 @@ def _every_target(app: Application, _: Path) -> None:
 
 
 def _operators(app: Application, _: Path) -> None:
-    app.window.show_tab(OPERATORS_TAB)
+    app.window.show_page("operators")
 
 
 def show_graph(app: Application, _: Path) -> None:
     """Show the operators as boxes, laid out."""
-    app.window.show_tab(GRAPH_TAB)
+    app.window.show_page("graph")
     presenter = app.window.central.graph_view.presenter
     wait(lambda: presenter.settled and bool(presenter.picture.nodes.size))
 
 
 def _roofline(app: Application, _: Path) -> None:
-    app.window.show_tab(ROOFLINE_TAB)
+    app.window.show_page("roofline")
     wait(lambda: app.window.central.explanation.settled)
 
 
 def _timeline(app: Application, _: Path) -> None:
-    app.window.show_tab(TIMELINE_TAB)
+    app.window.show_page("timeline")
     view = app.window.central.timeline_view
     view.plot.setFocus()
 
 
 def _attention(app: Application, _: Path) -> None:
-    app.window.show_tab(ATTENTION_TAB)
+    app.window.show_page("attention")
     wait(lambda: app.window.central.explanation.settled)
 
 
@@ -179,15 +167,15 @@ def _attention_of_types(app: Application, _: Path) -> None:
 
 
 def _choose(app: Application, _: Path) -> None:
-    app.window.show_tab(CHOOSE_TAB)
+    app.window.show_page("choose")
     view = app.window.central.choose_view
-    view.set_budget_ms(40.0)
+    view.latency_box.show_budget(40.0)
     view.power_box.setValue(15.0)
     wait(lambda: app.window.central.choice.settled)
 
 
 def _what_if(app: Application, _: Path) -> None:
-    app.window.show_tab(COMPARE_TAB)
+    app.window.show_page("compare")
     app.window.what_if_bar.precision_changed.emit(Precision.INT8)
     app.window.what_if_bar.batch_changed.emit(8)
 
@@ -216,15 +204,15 @@ def _show_page(app: Application, page: int) -> None:
 
 def _clocks(app: Application, _: Path) -> None:
     explanation = app.window.central.explanation
-    app.window.show_tab(OPERATORS_TAB)
+    app.window.show_page("operators")
     explanation.choose_device("jetson-tx2-gpu")
     wait(lambda: explanation.settled)
-    app.window.show_tab(CLOCKS_TAB)
+    app.window.show_page("clocks")
     wait(lambda: app.window.central.clocks.settled)
 
 
 def _sweep(app: Application, _: Path) -> None:
-    app.window.show_tab(COMPARE_TAB)
+    app.window.show_page("compare")
     _show_page(app, SWEEP_PAGE)
     wait(lambda: app.window.central.compare_tabs.settled)
 
@@ -252,7 +240,7 @@ def _shipped_device(app: Application, _: Path) -> None:
     if app.window.message_list.isVisible():
         app.window.toggle_messages()
     view = app.window.central.devices_view
-    app.window.show_tab(DEVICES_TAB)
+    app.window.show_page("devices")
     wait(lambda: view.is_built)
     view.show_device("a100-sxm4-40gb")
 
@@ -291,7 +279,7 @@ def _device_comparison(app: Application, _: Path) -> None:
 def this_machine(app: Application, _: Path) -> None:
     """Show the form of this machine, with what is detected of it."""
     view = app.window.central.devices_view
-    app.window.show_tab(DEVICES_TAB)
+    app.window.show_page("devices")
     wait(lambda: view.is_built)
     view.pages.setCurrentIndex(FORM_PAGE)
     view.detect_button.click()

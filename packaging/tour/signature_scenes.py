@@ -11,7 +11,6 @@ from waiting import REPAINT_MS, SETTLE_MS, settle, turn, wait
 from ctm_gui.application import Application
 from ctm_gui.probing.dialogs import FineTuneDialog
 from ctm_gui.probing.wizard import ProbingWizard
-from ctm_gui.window.actions import COMPARE_TAB, HISTORY_TAB, OPERATORS_TAB
 from predictor.core.errors import HostError
 from predictor.services.devices.this_machine import THIS_MACHINE_ID
 
@@ -26,7 +25,7 @@ def _compare(app: Application, folder: Path) -> None:
     selection.select([THIS_MACHINE_ID, "rpi5"], selected=True)
     app.window.what_if_bar.threads_changed.emit(1)
     app.window.open_paths([str(path) for path in sample_models()])
-    app.window.show_tab(COMPARE_TAB)
+    app.window.show_page("compare")
 
 
 def _is_measured(app: Application) -> bool:
@@ -36,14 +35,14 @@ def _is_measured(app: Application) -> bool:
 
 
 def _operators(app: Application, _: Path) -> None:
-    app.window.show_tab(OPERATORS_TAB)
+    app.window.show_page("operators")
     explanation = app.window.central.explanation
     explanation.choose_device(THIS_MACHINE_ID)
     wait(lambda: explanation.settled)
 
 
 def _history(app: Application, _: Path) -> None:
-    app.window.show_tab(HISTORY_TAB)
+    app.window.show_page("history")
     view = app.window.central.history_view
     wait(lambda: view.is_built and len(view.presenter.data) > 0 and not view.presenter.busy)
 
@@ -95,7 +94,7 @@ def _several(app: Application, _: Path) -> None:
 
 def _afterwards(app: Application, _: Path) -> None:
     close_dialogs(app)
-    app.window.show_tab(COMPARE_TAB)
+    app.window.show_page("compare")
 
 
 def _assessed(wizard: ProbingWizard) -> None:

@@ -23,7 +23,9 @@ from ctm_gui.probing.wizard import ProbingWizard
 from ctm_gui.settings import Settings
 from ctm_gui.widgets.theme import LIGHT
 from ctm_gui.widgets.theme_change import apply_theme
+from ctm_gui.widgets.view_options import ViewOptions
 from ctm_gui.window.main_window import MainWindow
+from ctm_gui.window.session import remembered_options
 from ctm_gui.window.workspace import Workspace
 from predictor.services.devices.catalogue import Catalogue, load_catalogue
 from predictor.services.history.history import open_history
@@ -133,14 +135,21 @@ def presenter(workspace: Workspace, store: Path) -> Iterator[ProbingPresenter]:
 
 
 @pytest.fixture
-def make_wizard(qtbot: QtBot, presenter: ProbingPresenter) -> Iterator[Callable[[], ProbingWizard]]:
+def options() -> ViewOptions:
+    """Unit, budget and theme of a view that is in no window."""
+    return ViewOptions()
+
+
+@pytest.fixture
+def make_wizard(
+    qtbot: QtBot, presenter: ProbingPresenter, options: ViewOptions
+) -> Iterator[Callable[[], ProbingWizard]]:
     """Open a wizard; it is deleted here and not whenever garbage is collected, on any thread."""
     made: list[ProbingWizard] = []
 
     def make() -> ProbingWizard:
-        wizard = ProbingWizard(presenter)
+        wizard = ProbingWizard(options, presenter)
         made.append(wizard)
-        wizard.set_theme(LIGHT)
         wizard.show()
         qtbot.waitUntil(lambda: wizard.is_built)
         return wizard
@@ -165,8 +174,8 @@ def settle(qtbot: QtBot) -> Callable[[Workspace], None]:
 @pytest.fixture
 def window(qtbot: QtBot, qapp: QApplication, workspace: Workspace, tmp_path: Path) -> MainWindow:
     apply_theme(qapp, LIGHT)
-    window = MainWindow(workspace, Settings(tmp_path / "window.ini"))
-    window.set_theme(LIGHT)
+    settings = Settings(tmp_path / "window.ini")
+    window = MainWindow(workspace, settings, remembered_options(settings))
     qtbot.addWidget(window)
     with qtbot.waitExposed(window):
         window.show()

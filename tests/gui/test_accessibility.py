@@ -22,7 +22,7 @@ from pytestqt.qtbot import QtBot
 from ctm_gui.compare.tabs import PAGES
 from ctm_gui.widgets.theme import DARK, LIGHT
 from ctm_gui.widgets.theme_change import apply_theme
-from ctm_gui.window.actions import ACTIONS, DEVICES_TAB
+from ctm_gui.window.actions import ACTIONS
 from ctm_gui.window.crash import CrashDialog
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace
@@ -75,15 +75,15 @@ def test_every_view_names_its_controls_is_read_in_order_and_has_keys_of_its_own(
 ) -> None:
     window = full_window
     wrong: dict[str, object] = {}
-    for index in range(window.tabs.count()):
-        window.show_tab(index)
-        if index == DEVICES_TAB:
+    for page in window.pages:
+        window.show_page(page.id)
+        if page.id == "devices":
             qtbot.waitUntil(lambda: window.central.devices_view.is_built)
             window.central.devices_view.pages.setCurrentIndex(1)
             window.central.devices_view.pages.setCurrentIndex(2)
         qtbot.waitUntil(lambda: window.central.explanation.settled)
-        wrong[f"{window.tabs.tabText(index)}: order"] = out_of_order(window)
-        wrong[f"{window.tabs.tabText(index)}: keys"] = same_keys(window)
+        wrong[f"{page.title}: order"] = out_of_order(window)
+        wrong[f"{page.title}: keys"] = same_keys(window)
     wrong["names"] = nameless(window)
     assert len(controls(window)) > 50
     assert not {what: found for what, found in wrong.items() if found}
@@ -92,16 +92,16 @@ def test_every_view_names_its_controls_is_read_in_order_and_has_keys_of_its_own(
 def test_tab_reaches_all_of_every_view(qtbot: QtBot, full_window: MainWindow) -> None:
     window = full_window
     window.resize(1400, 900)
-    pages = window.central.devices_view
+    devices = window.central.devices_view
     wrong: dict[str, list[str]] = {}
-    for index in range(window.tabs.count()):
-        window.show_tab(index)
+    for page in window.pages:
+        window.show_page(page.id)
         qtbot.waitUntil(lambda: window.central.explanation.settled)
-        if index == DEVICES_TAB:
-            qtbot.waitUntil(lambda: pages.is_built)
-        wrong[window.tabs.tabText(index)] = out_of_reach(window)
-    for page, (title, _) in enumerate(PAGES):
-        window.show_compared(page)
+        if page.id == "devices":
+            qtbot.waitUntil(lambda: devices.is_built)
+        wrong[page.title] = out_of_reach(window)
+    for number, (title, _) in enumerate(PAGES):
+        window.show_compared(number)
         qtbot.waitUntil(lambda: window.central.compare_tabs.settled)
         wrong[title] = out_of_reach(window)
     assert not {view: found for view, found in wrong.items() if found}
@@ -114,11 +114,11 @@ def test_every_view_is_readable_in_both_themes_and_maps_are_said_in_words(
     found: set[str] = set()
     for theme in (DARK, LIGHT):
         apply_theme(qapp, theme)
-        window.set_theme(theme)
-        for index in range(window.tabs.count()):
-            window.show_tab(index)
+        window.options.set_theme(theme)
+        for page in window.pages:
+            window.show_page(page.id)
             qtbot.waitUntil(lambda: window.central.explanation.settled)
-            if index == DEVICES_TAB:
+            if page.id == "devices":
                 qtbot.waitUntil(lambda: window.central.devices_view.is_built)
             found |= set(faint(window))
     assert not found

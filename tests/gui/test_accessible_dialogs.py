@@ -21,6 +21,7 @@ from ctm_gui.report.dialog import ReportDialog
 from ctm_gui.report.presenter import ReportPresenter
 from ctm_gui.widgets.theme import DARK, LIGHT, Theme
 from ctm_gui.widgets.theme_change import apply_theme
+from ctm_gui.widgets.view_options import ViewOptions
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace
 from predictor.core.units import LatencyUnit
@@ -44,10 +45,10 @@ def wizard(make_wizard: Callable[[], ProbingWizard]) -> ProbingWizard:
 
 @THEMES
 def test_every_page_of_the_wizard_is_named_in_order_and_readable(
-    qapp: QApplication, wizard: ProbingWizard, theme: Theme
+    qapp: QApplication, wizard: ProbingWizard, options: ViewOptions, theme: Theme
 ) -> None:
     apply_theme(qapp, theme)
-    wizard.set_theme(theme)
+    options.set_theme(theme)
     wizard.result_page.of_models.show()  # as it is with models in the window
     wrong: dict[str, object] = {}
     for page in range(wizard.pages.count()):
@@ -84,7 +85,7 @@ def make_dialogs(workspace: Workspace, folder: Path, window: MainWindow) -> list
         ConflictsDialog(opened, window),  # type: ignore[arg-type]
         ChangeDialog((), (), LatencyUnit.MS, window),
         HostKeyDialog(HostKeyQuestion("board", 22, "ed25519", "SHA256:abc"), window),
-        ReportDialog(ReportPresenter(workspace.recorder), str(folder), window),
+        ReportDialog(window.options, ReportPresenter(workspace.recorder), str(folder), window),
     ]
 
 

@@ -19,7 +19,6 @@ from pytestqt.qtbot import QtBot
 
 from ctm_gui import settings as table
 from ctm_gui.application import Application
-from ctm_gui.window.actions import GRAPH_TAB
 from ctm_gui.window.workspace import Workspace
 from predictor.core.errors import HostError
 from predictor.services.history.past_predictions import NewTruth
@@ -190,7 +189,7 @@ def test_files_of_the_explained_pair_that_find_no_room_are_told_and_leave_nothin
     qtbot: QtBot, disk: Disk, application: Application, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     window, central = application.window, application.window.central
-    window.show_tab(GRAPH_TAB)
+    window.show_page("graph")
     qtbot.waitUntil(lambda: central.explanation.explained is not None)
     qtbot.waitUntil(lambda: bool(central.graph_view.presenter.picture.nodes.size))
     writes = {

@@ -15,9 +15,10 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from ctm_gui.report.marks import Box, Page, PageSize, Pages
 from ctm_gui.report.preview import PagePreview
+from ctm_gui.widgets.view_options import ViewOptions
 
 app = QApplication([])
-preview = PagePreview()
+preview = PagePreview(ViewOptions())
 preview.resize(460, 300)
 preview.show()
 density = preview.devicePixelRatioF()
@@ -42,10 +43,10 @@ preview.images.close()
 SYMBOLS = """
 from PySide6.QtWidgets import QApplication
 from ctm_gui.probing.plots import SamplesPlot
+from ctm_gui.widgets.view_options import ViewOptions
 
 app = QApplication([])
-plot = SamplesPlot()
-plot.set_theme(plot.theme)
+plot = SamplesPlot(ViewOptions())
 plot.resize(300, 200)
 plot.show()
 curve = plot._curves[0]

@@ -15,19 +15,23 @@ from pytestqt.qtbot import QtBot
 
 from conftest import PATIENCE_MS
 from ctm_gui.application import Application
-from ctm_gui.later import ENGINE, PLOTS, VIEWS, WINDOWS, FirstFrame, Later
+from ctm_gui.later import ENGINE, PLOTS, WINDOWS, FirstFrame, Later
+from ctm_gui.window.pages import PAGES, modules_of
 from tests.gui.test_stall import Paints
 
 ROOT = Path(__file__).resolve().parents[2]
+VIEWS = modules_of(PAGES)
 EVERYTHING = (*PLOTS, *VIEWS, *ENGINE, *WINDOWS)
 LOADED_BEFORE = """
 import sys
 from pathlib import Path
 from ctm_gui.application import Application
-from ctm_gui.later import ENGINE, PLOTS, VIEWS, WINDOWS
+from ctm_gui.later import ENGINE, PLOTS, WINDOWS
+from ctm_gui.window.pages import PAGES, modules_of
 application = Application(Path("store.db"), Path("window.ini"))
 application.window.show()
-print(sorted({*PLOTS, *VIEWS, *ENGINE, *WINDOWS} & set(sys.modules)))
+late = {*PLOTS, *modules_of(PAGES), *ENGINE, *WINDOWS}
+print(sorted(late & set(sys.modules)))
 application.close()
 """
 
@@ -90,7 +94,7 @@ def test_the_views_are_made_one_a_turn_and_then_everything_is_loaded(qtbot: QtBo
             made.append(view)
             yield
 
-    later = Later(build_views, owner)
+    later = Later(VIEWS, build_views, owner)
     with qtbot.waitSignal(later.done, timeout=30_000):
         later.start()
         assert made == []
@@ -110,7 +114,7 @@ def test_after_closing_nothing_more_is_made(qtbot: QtBot) -> None:
         made.append("table")
         yield
 
-    later = Later(build_views, owner)
+    later = Later(VIEWS, build_views, owner)
     later.start()
     qtbot.waitUntil(lambda: made == ["chart"])
     last: list[None] = []

@@ -16,14 +16,6 @@ from benchmarks import memory
 from ctm_gui.application import Application
 from ctm_gui.compare.tabs import PAGES
 from ctm_gui.models import shelf
-from ctm_gui.window.actions import (
-    ATTENTION_TAB,
-    COMPARE_TAB,
-    GRAPH_TAB,
-    OPERATORS_TAB,
-    ROOFLINE_TAB,
-    TIMELINE_TAB,
-)
 from ctm_gui.window.workspace import UNDO_STEPS, Workspace
 from predictor.core.child_process import ChildProcess
 
@@ -58,13 +50,13 @@ def test_no_view_keeps_a_model_that_is_closed(
     monkeypatch.setattr(shelf, "_KEPT_OPERATORS", 0)
     window, workspace = application.window, application.workspace
     central = window.central
-    looks: list[tuple[int, int]] = [(COMPARE_TAB, page) for page in range(len(PAGES))]
-    explaining = (OPERATORS_TAB, GRAPH_TAB, ROOFLINE_TAB, TIMELINE_TAB, ATTENTION_TAB)
+    looks: list[tuple[str, int]] = [("compare", page) for page in range(len(PAGES))]
+    explaining = ("operators", "graph", "roofline", "timeline", "attention")
     looks += [(tab, 0) for tab in explaining]
     paths = [str(make_model(f"m{number}.onnx", layers=number + 3)) for number in range(2)]
     for shown in looks:
-        for left_for in (shown, (COMPARE_TAB, 0), (OPERATORS_TAB, 0)):
-            window.show_tab(shown[0])
+        for left_for in (shown, ("compare", 0), ("operators", 0)):
+            window.show_page(shown[0])
             central.compare_tabs.show_page(shown[1])
             window.open_paths(paths)
             qtbot.waitUntil(lambda: len(workspace.shelf.entries) == len(paths))
@@ -77,7 +69,7 @@ def test_no_view_keeps_a_model_that_is_closed(
             if table is not None:
                 graphs.append(weakref.ref(table.latency_ms))
             del table
-            window.show_tab(left_for[0])
+            window.show_page(left_for[0])
             central.compare_tabs.show_page(left_for[1])
 
             workspace.shelf.remove(range(len(paths)))

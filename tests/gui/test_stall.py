@@ -26,15 +26,8 @@ from ctm_gui.devices.view import COMPARISON_PAGE, PROFILE_PAGE
 from ctm_gui.prediction.explained import Explained
 from ctm_gui.roofline.view import RooflineView
 from ctm_gui.timeline.view import TimelineView
-from ctm_gui.widgets.theme import DARK, ThemeChoice
-from ctm_gui.window.actions import (
-    COMPARE_TAB,
-    DEVICES_TAB,
-    GRAPH_TAB,
-    OPERATORS_TAB,
-    ROOFLINE_TAB,
-    TIMELINE_TAB,
-)
+from ctm_gui.widgets.theme import DARK, LIGHT, ThemeChoice
+from ctm_gui.widgets.view_options import ViewOptions
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace
 from predictor.core.resources import resources_dir
@@ -103,14 +96,14 @@ def test_other_programs_on_every_processor_are_no_stall(qtbot: QtBot) -> None:
 
 
 @pytest.mark.timing
-@pytest.mark.parametrize("tab", [0, OPERATORS_TAB], ids=["compare", "operators"])
+@pytest.mark.parametrize("page", ["compare", "operators"])
 def test_dropping_models_never_stalls_the_window(
     qtbot: QtBot,
     application: Application,
     make_model: Callable[..., Path],
     settle: Callable[[Workspace], None],
     drop_files: Callable[[MainWindow, list[Path]], None],
-    tab: int,
+    page: str,
 ) -> None:
     files = [
         make_model("large.onnx", layers=LARGE),
@@ -119,7 +112,7 @@ def test_dropping_models_never_stalls_the_window(
     ]
     assert len(files) > 21
     window, workspace = application.window, application.workspace
-    window.show_tab(tab)
+    window.show_page(page)
     with qtbot.waitExposed(window):
         application.start()
     heart = Heartbeat()
@@ -129,7 +122,7 @@ def test_dropping_models_never_stalls_the_window(
         drop_files(window, files)
         qtbot.waitUntil(lambda: len(workspace.shelf.entries) == len(files))
         settle(workspace)
-        if tab == OPERATORS_TAB:
+        if page == "operators":
             qtbot.waitUntil(lambda: window.central.explanation.settled)
         longest.append(heart.stop())
         assert len(workspace.comparison.rows) == len(files) * len(workspace.selection.selected)
@@ -149,7 +142,7 @@ def test_a_large_model_at_further_batches_never_stalls_the_window(
 ) -> None:
     window, workspace = application.window, application.workspace
     explanation = window.central.explanation
-    window.show_tab(OPERATORS_TAB)
+    window.show_page("operators")
     with qtbot.waitExposed(window):
         application.start()
     window.open_paths([str(make_model("large.onnx", layers=LARGE))])
@@ -183,7 +176,7 @@ def test_the_sensitivity_of_many_operators_is_worked_out_without_a_stall(
 ) -> None:
     window = application.window
     explanation = window.central.explanation
-    window.show_tab(OPERATORS_TAB)
+    window.show_page("operators")
     with qtbot.waitExposed(window):
         application.start()
     window.open_paths([str(make_model("large.onnx", layers=LARGE))])
@@ -213,7 +206,7 @@ def test_many_operators_are_sorted_and_scrolled_without_a_stall(
 ) -> None:
     window, view = application.window, application.window.central.operators_view
     table = view.table
-    window.show_tab(OPERATORS_TAB)
+    window.show_page("operators")
     with qtbot.waitExposed(window):
         application.start()
     window.open_paths([str(make_model("large.onnx", layers=LARGE))])
@@ -229,8 +222,9 @@ def test_many_operators_are_sorted_and_scrolled_without_a_stall(
         "to the end": table.scrollToBottom,
     }
     heart, longest = Heartbeat(), {step: [] for step in steps}
-    for _ in range(ATTEMPTS):
-        view.set_unit(LatencyUnit.MS)  # a grid that has never been sorted by name
+    for attempt in range(ATTEMPTS):
+        # A grid that has never been sorted by name.
+        window.options.set_unit((LatencyUnit.US, LatencyUnit.MS)[attempt % 2])
         for step, act in steps.items():
             heart.start()
             act()
@@ -273,7 +267,7 @@ def first_looks(qtbot: QtBot, window: MainWindow) -> dict[str, float]:
     view, heart = window.central.devices_view, Heartbeat()
     longest = {}
     heart.start()
-    window.show_tab(DEVICES_TAB)
+    window.show_page("devices")
     qtbot.waitUntil(lambda: view.is_built)
     painted(qtbot, view.form_view.texts["name"])
     longest["devices"] = heart.stop()
@@ -307,10 +301,10 @@ def test_another_theme_never_stalls_the_window(
     window.open_paths([str(path) for path in (resources_dir() / "samples").glob("*.onnx")])
     settle(workspace)
     assert len(workspace.comparison.rows) >= 3 * 16
-    for tab in range(window.tabs.count()):
-        window.show_tab(tab)
+    for page in window.pages:
+        window.show_page(page.id)
         painted(qtbot, window.tabs.currentWidget())
-    window.show_tab(COMPARE_TAB)
+    window.show_page("compare")
     qtbot.waitUntil(lambda: window.central.explanation.settled, timeout=30_000)
     painted(qtbot, window.tabs.currentWidget())
     assert len(application.qt.allWidgets()) > 1000
@@ -342,7 +336,8 @@ def turns_left(application: Application) -> list[QTimer]:
 def test_a_picture_of_ten_thousand_operators_never_stalls_the_window(
     qtbot: QtBot, make: type[RooflineView | TimelineView]
 ) -> None:
-    pair, view, heart = scattered_pair(LARGE), make(), Heartbeat()
+    options = ViewOptions()
+    pair, view, heart = scattered_pair(LARGE), make(options), Heartbeat()
     qtbot.addWidget(view)
     view.resize(1280, 800)
     with qtbot.waitExposed(view):
@@ -352,7 +347,7 @@ def test_a_picture_of_ten_thousand_operators_never_stalls_the_window(
         "show": lambda: view.show_explained(pair),
         "select": lambda: view.select_operators(np.arange(100), 7),
         **{key.name: partial(QTest.keyClick, view.plot, key) for key in keys},
-        "theme": lambda: view.set_theme(DARK),
+        "theme": lambda: options.set_theme(DARK if options.theme is LIGHT else LIGHT),
     }
     longest: dict[str, list[float]] = {}
     for _ in range(ATTEMPTS):
@@ -368,13 +363,13 @@ def test_a_picture_of_ten_thousand_operators_never_stalls_the_window(
 
 
 @pytest.mark.timing
-@pytest.mark.parametrize("tab", [ROOFLINE_TAB, TIMELINE_TAB], ids=["roofline", "timeline"])
+@pytest.mark.parametrize("page", ["roofline", "timeline"])
 def test_a_picture_of_ten_thousand_operators_is_there_within_two_seconds(
     qtbot: QtBot,
     application: Application,
     make_model: Callable[..., Path],
     settle: Callable[[Workspace], None],
-    tab: int,
+    page: str,
 ) -> None:
     window = application.window
     with qtbot.waitExposed(window):
@@ -383,9 +378,9 @@ def test_a_picture_of_ten_thousand_operators_is_there_within_two_seconds(
     settle(application.workspace)
     seconds, heart, longest = [], Heartbeat(), []
     for _ in range(ATTEMPTS):
-        window.show_tab(0)
+        window.show_page("compare")
         heart.start()
-        window.show_tab(tab)
+        window.show_page(page)
         qtbot.waitUntil(lambda: window.central.explanation.explained is not None)
         painted(qtbot, window.tabs.currentWidget())
         longest.append(heart.stop())
@@ -411,7 +406,7 @@ def test_the_graph_of_ten_thousand_operators_never_stalls_the_window(
         application = make_application(tmp_path / str(attempt))
         window = application.window
         window.resize(1280, 800)
-        window.show_tab(OPERATORS_TAB)
+        window.show_page("operators")
         with qtbot.waitExposed(window):
             application.start()
         window.open_paths([large])
@@ -476,7 +471,7 @@ def beside_steps(window: MainWindow) -> dict[str, Callable[[], object]]:
         graph._select()
 
     return {
-        "show": lambda: window.show_tab(OPERATORS_TAB),
+        "show": lambda: window.show_page("operators"),
         "costs": lambda: wait_for_costs(window),
         "row": lambda: QTest.keyClick(table, Qt.Key.Key_Down),
         "box": lambda: QTest.keyClick(graph.canvas, Qt.Key.Key_Down),
@@ -485,8 +480,8 @@ def beside_steps(window: MainWindow) -> dict[str, Callable[[], object]]:
         "all": table.search_box.clear,
         "hide": button.click,
         "show again": button.click,
-        "to the graph": lambda: window.show_tab(GRAPH_TAB),
-        "back": lambda: window.show_tab(OPERATORS_TAB),
+        "to the graph": lambda: window.show_page("graph"),
+        "back": lambda: window.show_page("operators"),
     }
 
 
@@ -518,7 +513,7 @@ def graph_steps(window: MainWindow) -> dict[str, Callable[[], object]]:
     view = window.central.graph_view
     canvas, search = view.canvas, view.search_box
     return {
-        "show": lambda: window.show_tab(GRAPH_TAB),
+        "show": lambda: window.show_page("graph"),
         "walk": lambda: QTest.keyClick(canvas, Qt.Key.Key_Down),
         "open": lambda: QTest.keyClick(canvas, Qt.Key.Key_Return),
         "search": lambda: search.setText("product_77"),
@@ -528,7 +523,7 @@ def graph_steps(window: MainWindow) -> dict[str, Callable[[], object]]:
         "zoom": lambda: QTest.keyClick(canvas, Qt.Key.Key_Plus),
         "scroll": lambda: canvas.verticalScrollBar().setValue(2000),
         "bound": lambda: view.colour_box.activated.emit(1),
-        "theme": lambda: view.set_theme(DARK),
+        "theme": lambda: window.options.set_theme(DARK),
     }
 
 
@@ -550,7 +545,7 @@ def test_a_map_of_ten_thousand_operators_never_stalls_the_window(
     qtbot: QtBot,
 ) -> None:
     table = attended(make_table(LARGE), metrics=22)
-    view, heart = AttentionView(), Heartbeat()
+    view, heart = AttentionView(ViewOptions()), Heartbeat()
     qtbot.addWidget(view)
     view.resize(1280, 800)
     with qtbot.waitExposed(view):

@@ -20,7 +20,7 @@ from ctm_gui.attention.view import AttentionView
 from ctm_gui.prediction import explained, explanation
 from ctm_gui.widgets.theme import DARK, LIGHT
 from ctm_gui.widgets.theme_change import apply_theme
-from ctm_gui.window.actions import ATTENTION_TAB, OPERATORS_TAB
+from ctm_gui.widgets.view_options import ViewOptions
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace
 from predictor.core.records import Target
@@ -34,10 +34,9 @@ Settle = Callable[[Workspace], None]
 
 
 @pytest.fixture
-def view(qtbot: QtBot, qapp: QApplication) -> Iterator[AttentionView]:
+def view(qtbot: QtBot, qapp: QApplication, options: ViewOptions) -> Iterator[AttentionView]:
     apply_theme(qapp, LIGHT)
-    view = AttentionView()
-    view.set_theme(LIGHT)
+    view = AttentionView(options)
     view.resize(1100, 700)
     with qtbot.waitExposed(view):
         view.show()
@@ -182,13 +181,15 @@ def test_ten_thousand_operators_are_copied_whole(qtbot: QtBot, view: AttentionVi
     assert QGuiApplication.clipboard().text().split("\r\n", 1)[0].count(",") == 7 + 2 * 22
 
 
-def test_the_maps_take_the_colours_of_the_theme(qapp: QApplication, view: AttentionView) -> None:
+def test_the_maps_take_the_colours_of_the_theme(
+    qapp: QApplication, view: AttentionView, options: ViewOptions
+) -> None:
     def corner() -> str:
         qapp.processEvents()
         return view.map.rows_plot.canvas.grab().toImage().pixelColor(2, 2).name()
 
     assert corner() == LIGHT.surface
-    view.set_theme(DARK)
+    options.set_theme(DARK)
     assert corner() == DARK.surface
 
 
@@ -204,12 +205,12 @@ def test_operators_and_attention_share_pair_and_selection(
     workspace.open_paths([str(make_model(layers=6))])
     settle(workspace)
     with qtbot.waitSignal(window.central.explanation.table_changed):
-        window.show_tab(OPERATORS_TAB)
+        window.show_page("operators")
     assert "Most sensitive to" in [
         c.title for c in window.central.operators_view._model.grid.columns
     ]
     window.central.operators_view.table.select_rows([4, 1], 1)
-    window.show_tab(ATTENTION_TAB)
+    window.show_page("attention")
     attention = window.central.attention_view
     assert sorted(attention.table.selected_rows().tolist()) == [1, 4]
     assert attention.table.current_row() == 1
@@ -217,14 +218,14 @@ def test_operators_and_attention_share_pair_and_selection(
 
     attention.table.select_rows([5], 5)
     attention.table.row_activated.emit(5)
-    assert window.tabs.currentIndex() == OPERATORS_TAB
+    assert window.page.id == "operators"
     assert window.central.operators_view.table.selected_rows().tolist() == [5]
 
     window.central.operators_view.table.search_box.setText("product_2")
-    window.show_tab(ATTENTION_TAB)
+    window.show_page("attention")
     attention.table.select_rows([3], 3)
-    window.show_tab(OPERATORS_TAB)  # it hides operator 3, and that is no choice of the user's
-    window.show_tab(ATTENTION_TAB)
+    window.show_page("operators")  # it hides operator 3, and that is no choice of the user's
+    window.show_page("attention")
     assert attention.table.selected_rows().tolist() == [3]
 
 
@@ -241,7 +242,7 @@ def test_until_there_is_a_table_the_tab_says_that_it_is_coming(
     monkeypatch.setattr(explained, "explain", slow)
     workspace.open_paths([str(make_model())])
     settle(workspace)
-    window.show_tab(ATTENTION_TAB)
+    window.show_page("attention")
     assert window.central.attention_view._stack.message.text() == explanation.WORKING
     with qtbot.waitSignal(window.central.explanation.table_changed):
         go_on.set()
@@ -256,14 +257,14 @@ def test_another_target_is_explained_in_both_tabs(
     workspace.open_paths([str(make_model())])
     settle(workspace)
     with qtbot.waitSignal(window.central.explanation.table_changed):
-        window.show_tab(ATTENTION_TAB)
+        window.show_page("attention")
     with qtbot.waitSignal(window.central.explanation.table_changed):
         window.central.attention_view.pair.choice_changed.emit(0, 1)
     second = workspace.comparison.targets[1].device
     assert window.central.explanation.device is second
     assert window.central.attention_view._summary is not None
     assert window.central.attention_view._summary.table is window.central.explanation.table
-    window.show_tab(OPERATORS_TAB)
+    window.show_page("operators")
     assert window.central.operators_view.pair.target_box.currentText() == second.name
 
 
@@ -274,7 +275,7 @@ def test_node_data_are_written_beside_the_window(
     workspace.open_paths([str(make_model())])
     settle(workspace)
     with qtbot.waitSignal(window.central.explanation.table_changed):
-        window.show_tab(OPERATORS_TAB)
+        window.show_page("operators")
     (tmp_path / "missing").touch()  # a file in the way of a folder
     chosen = [str(tmp_path / "missing" / "net"), str(tmp_path / "net")]
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (chosen.pop(), ""))

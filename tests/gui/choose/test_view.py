@@ -12,7 +12,6 @@ from pytestqt.qtbot import QtBot
 
 from ctm_gui.choose.presenter import NO_BUDGET, NO_MODEL
 from ctm_gui.choose.view import ChooseView
-from ctm_gui.window.actions import CHOOSE_TAB, COMPARE_TAB, OPERATORS_TAB
 from ctm_gui.window.main_window import MainWindow
 
 MakeModel = Callable[..., Path]
@@ -25,7 +24,7 @@ def view(
 ) -> ChooseView:
     window.open_paths([str(make_model(layers=200))])
     settle(window.workspace)
-    window.show_tab(CHOOSE_TAB)
+    window.show_page("choose")
     return window.central.choose_view
 
 
@@ -48,7 +47,7 @@ def texts(view: ChooseView, column: str) -> list[str]:
 def test_without_model_or_budget_the_tab_says_what_it_wants(
     qtbot: QtBot, window: MainWindow, make_model: MakeModel, settle: Callable[..., None]
 ) -> None:
-    window.show_tab(CHOOSE_TAB)
+    window.show_page("choose")
     view = window.central.choose_view
     assert view.content.message.text() == NO_MODEL
     window.open_paths([str(make_model())])
@@ -131,9 +130,9 @@ def test_a_double_click_shows_the_operators_and_a_hidden_tab_computes_nothing(
     limit(qtbot, window, view, latency=5.0)
     first = view.table.grid_model.grid.options[0].target.device.id
     view.table.row_activated.emit(0)
-    assert window.tabs.currentIndex() == OPERATORS_TAB
+    assert window.page.id == "operators"
     assert first in [device.id for device in window.workspace.selection.selected]
-    window.show_tab(COMPARE_TAB)
+    window.show_page("compare")
     window.central.compare_view.budget_box.setValue(7.0)
     assert window.central.choice.settled
     assert window.central.choice.chosen is None

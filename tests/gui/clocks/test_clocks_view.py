@@ -14,7 +14,6 @@ from pytestqt.qtbot import QtBot
 
 from ctm_gui.clocks.plane import Plane, contour
 from ctm_gui.clocks.view import ClocksView
-from ctm_gui.window.actions import CLOCKS_TAB
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace
 from predictor.core.units import LatencyUnit
@@ -32,7 +31,7 @@ def view(
     workspace.open_paths([str(make_model(layers=6))])
     settle(workspace)
     window.central.explanation.choose_device(BOARD)
-    window.show_tab(CLOCKS_TAB)
+    window.show_page("clocks")
     settled(qtbot, window)
     return window.central.clocks_view
 
@@ -135,7 +134,7 @@ def test_the_latency_over_an_only_clock_is_a_curve(
     box = view.plot.canvas.getViewBox()
     assert box.viewRange()[1] == pytest.approx([0.0, 1.05 * slowest])
     assert view.plot.canvas.getPlotItem().getAxis("left").labelText == "Latency (ms)"
-    view.plot.set_unit(LatencyUnit.FPS)
+    window.options.set_unit(LatencyUnit.FPS)
     assert box.viewRange()[1] == pytest.approx([0.0, 1.05e3 / plane.latency_ms.min()])
     assert view.plot.canvas.getPlotItem().getAxis("left").labelText == "Frames per second"
     # At any height of the plot: the clock alone is chosen.

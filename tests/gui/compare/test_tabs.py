@@ -114,7 +114,7 @@ def test_numbers_are_readable_on_every_colour(
 ) -> None:
     turn_to(qtbot, compared, MATRIX_PAGE)
     view = compared.central.compare_tabs.matrix
-    view.set_theme(theme)
+    compared.options.set_theme(theme)
     view.value_box.setCurrentIndex(list(CellValue).index(value))
     model, index = view._model, cell(view.table, 0, "model 1")
     for place in np.linspace(-1.0 if value is CellValue.CHANGE else 0.0, 1.0, 41):
@@ -136,7 +136,7 @@ def test_a_budget_of_the_matrix_is_that_of_the_window(qtbot: QtBot, compared: Ma
     view = compared.central.compare_tabs.matrix
     view.budget_box.setValue(5.0)
     assert compared.central.compare_view.budget_box.value() == 5.0
-    assert compared._settings.get(table.BUDGET_MS) == 5.0
+    assert compared.settings.get(table.BUDGET_MS) == 5.0
     sentence = cell(view.table, 0, "fastest").data()
     assert sentence.startswith("two.onnx is the fastest that meets 5 ms: ")
     assert sentence.endswith("(2 of 2 models meet it)")
@@ -221,12 +221,12 @@ def test_scores_are_typed_drawn_saved_and_remembered(
     type_score(qtbot, compared, 1, "good", "70")
     view.higher_box.click()
     qtbot.waitUntil(lambda: view.summary.text() == "2 on the front, 0 dominated")
-    compared.set_theme(DARK)
+    compared.options.set_theme(DARK)
     view.save_plot(tmp_path / "p.svg")
     assert "two" in "".join(ET.parse(tmp_path / "p.svg").getroot().itertext())  # noqa: S314
     view.save_plot(tmp_path / "p.png")
     assert not QImage(str(tmp_path / "p.png")).isNull()
-    compared._settings.sync()
+    compared.settings.sync()
     assert len(Settings(tmp_path / "window.ini").get(table.SCORES)) == 2
     model = workspace.comparison.models[0]
     place = view.plot.canvas.mapFromScene(view.plot._box.mapToScene(*view.plot._pixel(0)).toPoint())
@@ -284,7 +284,7 @@ def test_pages_are_turned_by_keys_and_remembered(
     compared.central.compare_view.table.setFocus()
     qtbot.keyClick(compared, Qt.Key.Key_2, Qt.KeyboardModifier.AltModifier)
     assert compared.central.compare_tabs.bar.currentIndex() == MATRIX_PAGE
-    assert compared._settings.get(table.COMPARE_MODE) == MATRIX_PAGE
+    assert compared.settings.get(table.COMPARE_MODE) == MATRIX_PAGE
 
 
 def test_every_page_names_its_controls_and_has_keys_of_its_own(
@@ -319,7 +319,7 @@ def test_the_sweep_of_one_pair_follows_choice_and_unit(qtbot: QtBot, compared: M
     view.batch_plot.grab()
     view.batch_plot.choose_at(QPointF(-50, -50))
     assert view.words.text().startswith("Band: ")
-    tabs.set_unit(LatencyUnit.FPS)
+    compared.options.set_unit(LatencyUnit.FPS)
     assert "FPS" in hover(view.batch_plot, 0)
 
 

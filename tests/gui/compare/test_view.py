@@ -63,15 +63,14 @@ def rows() -> list[PredictionRow]:
 
 
 @pytest.fixture
-def view(qtbot, qapp, rows) -> Iterator[CompareView]:
+def view(qtbot, qapp, rows, options) -> Iterator[CompareView]:
     apply_theme(qapp, LIGHT)
-    view = CompareView()
-    view.set_theme(LIGHT)
+    view = CompareView(options)
     view.resize(1000, 700)
     with qtbot.waitActive(view):
         view.show()
         view.activateWindow()
-    view.set_budget_ms(30.0)
+    options.set_budget_ms(30.0)
     show(view, rows)
     qapp.processEvents()
     yield view
@@ -128,8 +127,8 @@ def test_the_sentence_and_the_table_show_the_predictions_fastest_first(view):
     assert shown_devices(view) == ["RTX3090", "ORIN", "RPI5", "NPU"]
 
 
-def test_nothing_to_show_says_what_to_do(qtbot):
-    view = CompareView()
+def test_nothing_to_show_says_what_to_do(qtbot, options):
+    view = CompareView(options)
     qtbot.addWidget(view)
     view.show()
     assert view._stack.message.isVisible()
@@ -183,41 +182,41 @@ def test_keys_walk_through_the_bars(qtbot, view):
     assert activated.args == [2]
 
 
-def test_a_budget_that_is_typed_is_told_and_judged(qtbot, view):
+def test_a_budget_that_is_typed_is_told_and_judged(qtbot, view, options):
     view.budget_box.setFocus()
     view.budget_box.selectAll()
-    with qtbot.waitSignal(view.budget_changed) as changed:
+    with qtbot.waitSignal(options.budget_changed):
         QTest.keyClicks(view.budget_box, "10")
         QTest.keyClick(view.budget_box, Qt.Key.Key_Return)
-    assert changed.args == [10.0]
+    assert options.budget_ms == 10.0
     assert view.summary.text().startswith("resnet50: 1 of 3 targets meets 10 ms")
     verdict = view.table.model().index(1, column(view, "verdict"))
     assert verdict.data() == "over (2.5×)"
     assert verdict.data(Qt.ItemDataRole.ForegroundRole).name() == LIGHT.bad
 
 
-def test_a_budget_of_zero_is_no_budget(qtbot, view):
-    with qtbot.waitSignal(view.budget_changed) as changed:
+def test_a_budget_of_zero_is_no_budget(qtbot, view, options):
+    with qtbot.waitSignal(options.budget_changed):
         view.budget_box.setValue(0.0)
-    assert changed.args == [None]
+    assert options.budget_ms is None
     assert view.budget_box.text() == "no budget"
     assert not view.chart.budget_line.isVisible()
     assert view.summary.text().startswith("resnet50: fastest 5 ms on RTX3090")
 
 
-def test_a_budget_set_from_outside_is_not_told_back(qtbot, view):
-    with qtbot.assertNotEmitted(view.budget_changed):
-        view.set_budget_ms(12.5)
+def test_a_budget_set_from_outside_is_not_told_back(qtbot, view, options):
+    with qtbot.assertNotEmitted(view.budget_box.budget_edited):
+        options.set_budget_ms(12.5)
     assert view.budget_box.text() == "12.5 ms"
 
 
-def test_the_budget_line_can_be_dragged(monkeypatch, view):
+def test_the_budget_line_can_be_dragged(monkeypatch, view, options):
     monkeypatch.setitem(pg.CONFIG_OPTIONS, "mouseRateLimit", 0)
     view.log_box.setChecked(False)
     viewport = view.chart.rows_plot.canvas.viewport()
     start, end = at(view, 30.0, 60), at(view, 60.0, 60)
     told = []
-    view.budget_changed.connect(told.append)
+    options.budget_changed.connect(lambda: told.append(options.budget_ms))
     move(viewport, start, pressed=False)
     QTest.mousePress(viewport, Qt.MouseButton.LeftButton, pos=start)
     for step in range(1, 6):
@@ -305,19 +304,19 @@ def test_all_rows_shown_are_copied_where_none_is_selected(view):
     assert lines[2].startswith("| resnet50 | 5 | RTX3090 | ")
 
 
-def test_units_reach_the_bars_the_table_and_the_sentence(view):
-    view.set_unit(LatencyUnit.FPS)
+def test_units_reach_the_bars_the_table_and_the_sentence(view, options):
+    options.set_unit(LatencyUnit.FPS)
     labels = {bar.row: bar.label for bar in bars(view)}
     assert labels[2] == "200 FPS"
     assert labels[0] == "12.5 FPS · over"
     assert "fastest 200 FPS on RTX3090" in view.summary.text()
     assert view.table.model().index(0, column(view, "latency")).data() == "200"
-    view.set_unit(LatencyUnit.US)
+    options.set_unit(LatencyUnit.US)
     assert view.table.model().index(0, column(view, "latency")).data() == "5000"
 
 
-def test_hovering_tells_details_as_plain_text(qtbot):
-    view = CompareView()
+def test_hovering_tells_details_as_plain_text(qtbot, options):
+    view = CompareView(options)
     qtbot.addWidget(view)
     view.resize(800, 600)
     show(view, [make_row("<b>x</b>", 10.0, model="<i>m</i>")])
@@ -340,14 +339,14 @@ def test_the_interval_column_goes_where_no_prediction_has_one_but_is_copied(view
     assert view.table.columnWidth(column(view, "interval80")) > 40
 
 
-def test_themes_repaint_chart_and_table(qapp, view):
+def test_themes_repaint_chart_and_table(qapp, view, options):
     def background() -> str:
         qapp.processEvents()
         return view.chart.rows_plot.canvas.grab().toImage().pixelColor(3, 3).name()
 
     assert background() == LIGHT.surface
     apply_theme(qapp, DARK)
-    view.set_theme(DARK)
+    options.set_theme(DARK)
     assert background() == DARK.surface
     over = view.table.model().index(2, column(view, "verdict"))
     assert over.data(Qt.ItemDataRole.ForegroundRole).name() == DARK.bad
@@ -408,8 +407,8 @@ def test_a_plot_that_cannot_be_saved_says_so(tmp_path, view, name):
         view.save_plot(tmp_path / "missing" / name)
 
 
-def test_the_span_chooses_the_scale_until_the_user_does(qtbot, view):
-    wide = CompareView()
+def test_the_span_chooses_the_scale_until_the_user_does(qtbot, options):
+    wide = CompareView(options)
     qtbot.addWidget(wide)
     show(wide, [make_row("a", 1.0), make_row("b", 500.0)])
     assert wide.log_box.isChecked()

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from pytestqt.qtbot import QtBot
 
-from ctm_gui.window.actions import OPERATORS_TAB
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace
 from predictor.core.records import Basis, Prediction
@@ -69,7 +68,7 @@ def test_a_recorded_latency_corrects_another_configuration_and_stays(
             assert shown(workspace, device).latency_ms == other.latency_ms
     # Its operators sum to it.
     window.central.explanation.choose_device("rpi4")
-    window.show_tab(OPERATORS_TAB)
+    window.show_page("operators")
     qtbot.waitUntil(lambda: window.central.explanation.settled, timeout=WAIT_MS)
     table = window.central.explanation.table
     assert table is not None

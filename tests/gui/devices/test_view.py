@@ -16,7 +16,6 @@ from pytestqt.qtbot import QtBot
 from ctm_gui.devices.view import COMPARISON_PAGE, PROFILE_PAGE, DevicesView
 from ctm_gui.targets.tree_model import TargetsTreeModel
 from ctm_gui.widgets.theme import DARK
-from ctm_gui.window.actions import DEVICES_TAB
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace
 from predictor.core.records import Device
@@ -31,7 +30,7 @@ LEFT = Qt.MouseButton.LeftButton
 
 @pytest.fixture
 def view(window: MainWindow, qtbot: QtBot) -> DevicesView:
-    window.show_tab(DEVICES_TAB)
+    window.show_page("devices")
     view = window.central.devices_view
     qtbot.waitUntil(lambda: view.is_built)
     return view
@@ -119,7 +118,7 @@ def test_a_device_that_is_asked_for_while_the_view_is_built_is_shown(
     window: MainWindow, qtbot: QtBot
 ) -> None:
     view = window.central.devices_view
-    window.show_tab(DEVICES_TAB)
+    window.show_page("devices")
     qtbot.waitUntil(lambda: hasattr(view, "form_view") and bool(view.form_view.fields))
     assert not view.is_built
     with qtbot.waitSignal(view.built):
@@ -360,10 +359,10 @@ def test_two_devices_metric_by_metric(view: DevicesView, qtbot: QtBot) -> None:
     assert rows["FP16 peak (TFLOP/s)"][2] == "—"
 
 
-def test_the_profile_shows_absent_metrics_as_absent(view: DevicesView, qtbot: QtBot) -> None:
+def test_the_profile_shows_absent_metrics_as_absent(view: DevicesView, window: MainWindow) -> None:
     view.show_device("rpi4")
     view.pages.setCurrentIndex(PROFILE_PAGE)
-    view.set_theme(DARK)
+    window.options.set_theme(DARK)
     rows = {row.metric: row for row in view.profile.rows}
     assert rows["fp16_tflops"].absent
     assert rows["fp16_tflops"].percentile is None

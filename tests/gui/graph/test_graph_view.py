@@ -42,15 +42,14 @@ def pair_of(table: OperatorTable) -> Explained:
 
 
 @pytest.fixture
-def make_view(qtbot, qapp) -> Iterator[Callable[..., GraphView]]:
+def make_view(qtbot, qapp, options) -> Iterator[Callable[..., GraphView]]:
     made: list[tuple[GraphView, SerialWorker]] = []
 
     def make(command: Sequence[str] | None = None) -> GraphView:
         apply_theme(qapp, LIGHT)
         worker = SerialWorker("layouter")
-        view = GraphView(GraphPresenter(worker, command=command))
+        view = GraphView(options, GraphPresenter(worker, command=command))
         made.append((view, worker))
-        view.set_theme(LIGHT)
         view.resize(1100, 640)
         with qtbot.waitActive(view):
             view.show()
@@ -297,14 +296,14 @@ def test_never_more_boxes_than_are_drawn(qtbot, show: Show) -> None:
         assert closed_boxes(view) == boxes_seen(tree, presenter._opened.keys()) <= MOST_BOXES
 
 
-def test_colours_follow_the_choice_and_the_theme(qtbot, show: Show) -> None:
+def test_colours_follow_the_choice_and_the_theme(show: Show, options) -> None:
     view = show(network())
     fills = {look.fill.name() for look in view._painter()._looks}
     view.colour_box.setCurrentIndex(list(Colouring).index(Colouring.BOUND))
     view.colour_box.activated.emit(1)
     assert {look.fill.name() for look in view._painter()._looks} != fills
     assert view.legend.accessibleDescription().startswith("Boxes: what binds")
-    view.set_theme(DARK)
+    options.set_theme(DARK)
     assert view.canvas.backgroundBrush().color().name() == DARK.surface
     view.grab()
 

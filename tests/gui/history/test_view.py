@@ -16,7 +16,7 @@ from ctm_gui.history.past_model import PastModel
 from ctm_gui.history.truth_dialog import TruthDialog
 from ctm_gui.history.view import HistoryView
 from ctm_gui.widgets.theme import DARK
-from ctm_gui.window.actions import HISTORY_TAB
+from ctm_gui.widgets.view_options import ViewOptions
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace
 from predictor.core.records import Basis, Prediction
@@ -44,7 +44,7 @@ def stored(tmp_path: Path, own_folders: None) -> Path:
 @pytest.fixture
 def view(window: MainWindow, qtbot: QtBot) -> HistoryView:
     window.resize(1300, 850)
-    window.show_tab(HISTORY_TAB)
+    window.show_page("history")
     view = window.central.history_view
     qtbot.waitUntil(lambda: view.is_built and len(view.presenter.data) == 4, timeout=WAIT_MS)
     return view
@@ -54,7 +54,7 @@ def test_the_tab_may_be_looked_at_before_the_store_is_open(
     qtbot: QtBot, catalogue: Catalogue, ingestion: IngestionWorker, stored: Path
 ) -> None:
     workspace = Workspace(catalogue, (), ingestion, partial(open_history, stored))
-    view = HistoryView(workspace.history, workspace.projects)
+    view = HistoryView(ViewOptions(), workspace.history, workspace.projects)
     qtbot.addWidget(view)
     view.show()
     qtbot.waitUntil(lambda: view.is_built)
@@ -368,7 +368,7 @@ def test_compare_offers_to_record_what_was_measured(
     dialog.accept()
     menu.close()
     qtbot.waitUntil(lambda: not workspace.history.busy, timeout=WAIT_MS)
-    window.show_tab(HISTORY_TAB)
+    window.show_page("history")
     qtbot.waitUntil(lambda: len(workspace.history.data.pairs) == 1, timeout=WAIT_MS)
     (pair,) = workspace.history.data.pairs
     assert pair.predicted.prediction.model == "new.onnx"
@@ -426,13 +426,17 @@ def test_a_file_that_is_no_project_is_told(
 
 
 def test_units_themes_copies_and_saved_plots(
-    view: HistoryView, qtbot: QtBot, tmp_path: Path, settled: Callable[[], None]
+    view: HistoryView,
+    window: MainWindow,
+    qtbot: QtBot,
+    tmp_path: Path,
+    settled: Callable[[], None],
 ) -> None:
     choose(view, "net.onnx", "slow")
     record(view, qtbot, "20", settled)
-    view.set_unit(LatencyUnit.FPS)
+    window.options.set_unit(LatencyUnit.FPS)
     assert "50" in column(view, "measured")
-    view.set_theme(DARK)
+    window.options.set_theme(DARK)
     view.table.clearSelection()
     view.table.copy_as_csv()
     text = QGuiApplication.clipboard().text()

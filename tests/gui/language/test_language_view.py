@@ -19,7 +19,6 @@ from ctm_gui.language.presenter import LanguagePresenter
 from ctm_gui.language.view import LanguageView
 from ctm_gui.report.presenter import ReportPresenter, ReportSubject
 from ctm_gui.widgets.theme import DARK, LIGHT
-from ctm_gui.window.actions import LANGUAGE_TAB
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace
 from predictor.core.units import LatencyUnit
@@ -85,7 +84,7 @@ def choose(view: LanguageView, key: str, text: str) -> None:
 def test_a_configuration_opens_the_tab_and_no_model(
     view: LanguageView, window: MainWindow, workspace: Workspace
 ) -> None:
-    assert window.tabs.currentIndex() == LANGUAGE_TAB
+    assert window.page.id == "language"
     assert view.summary.text() == "llama: 8.03 B parameters, context of 8,192 tokens"
     assert cells(view, "device") == ["NVIDIA GeForce RTX 4090", "Raspberry Pi 5 (CPU)", "Hailo-8"]
     assert cells(view, "fits")[0] == "fits"
@@ -104,7 +103,7 @@ def test_a_decoder_in_onnx_opens_the_tab_and_is_a_model_too(
     decoders.save(decoders.in_int8_cache(decoders.genai(Size()).model()), path)
     window.open_paths([str(path)])
     qtbot.waitUntil(lambda: workspace.language.state.model is not None, timeout=SETTLE_MS)
-    assert window.tabs.currentIndex() == LANGUAGE_TAB
+    assert window.page.id == "language"
     asked = workspace.language.state.request
     assert (asked.weights, asked.kv_precision) == ("fp16", "int8")
     assert workspace.language.size.startswith("decoder: ")
@@ -268,7 +267,7 @@ def test_the_plot_takes_the_theme_and_is_saved(
         return image.pixelColor(image.width() - 3, 3).name()
 
     assert corner() == LIGHT.surface
-    window.set_theme(DARK)
+    window.options.set_theme(DARK)
     assert corner() == DARK.surface
     view.plot.save(tmp_path / "curves.svg")
     assert (tmp_path / "curves.svg").stat().st_size > 2000

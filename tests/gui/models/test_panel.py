@@ -14,6 +14,7 @@ from pytestqt.qtbot import QtBot
 from ctm_gui.models.list_model import ModelRole, ModelsListModel
 from ctm_gui.models.panel import ModelsPanel
 from ctm_gui.models.shelf import ModelState
+from ctm_gui.widgets.view_options import ViewOptions
 from ctm_gui.window.workspace import Workspace
 
 Settle = Callable[[Workspace], None]
@@ -22,7 +23,7 @@ MakeModel = Callable[..., Path]
 
 @pytest.fixture
 def panel(qtbot: QtBot, workspace: Workspace) -> ModelsPanel:
-    panel = ModelsPanel(workspace.shelf)
+    panel = ModelsPanel(ViewOptions(), workspace.shelf)
     QAbstractItemModelTester(
         panel.findChild(ModelsListModel), QAbstractItemModelTester.FailureReportingMode.Fatal
     )

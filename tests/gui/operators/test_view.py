@@ -50,10 +50,9 @@ def make_table(count: int) -> OperatorTable:
 
 
 @pytest.fixture
-def view(qtbot, qapp) -> Iterator[OperatorsView]:
+def view(qtbot, qapp, options) -> Iterator[OperatorsView]:
     apply_theme(qapp, LIGHT)
-    view = OperatorsView()
-    view.set_theme(LIGHT)
+    view = OperatorsView(options)
     view.resize(1100, 700)
     with qtbot.waitActive(view):
         view.show()
@@ -199,13 +198,13 @@ def test_search_and_order_stay_when_another_table_comes(view):
     assert not view.type_button.isVisible()
 
 
-def test_units_change_times_and_a_rate_stays_milliseconds(view):
+def test_units_change_times_and_a_rate_stays_milliseconds(view, options):
     latency = column(view, "latency")
     model = view.table.model()
-    view.set_unit(LatencyUnit.US)
+    options.set_unit(LatencyUnit.US)
     assert model.headerData(latency, Qt.Orientation.Horizontal) == "Latency (µs)"
     assert model.index(0, latency).data() == "5000"
-    view.set_unit(LatencyUnit.FPS)
+    options.set_unit(LatencyUnit.FPS)
     assert model.headerData(latency, Qt.Orientation.Horizontal) == "Latency (ms)"
     assert names(view)[0] == "/layer0/Conv_0"
 
@@ -311,14 +310,14 @@ def test_a_selection_of_scattered_rows_survives_sorting_and_filtering(view):
     assert sorted(view.table.selected_rows().tolist()) == kept
 
 
-def test_themes_repaint_strip_and_table(qapp, view):
+def test_themes_repaint_strip_and_table(qapp, view, options):
     def corner() -> str:
         qapp.processEvents()
         return view.strip.plot.canvas.grab().toImage().pixelColor(2, 2).name()
 
     assert corner() == LIGHT.surface
     apply_theme(qapp, DARK)
-    view.set_theme(DARK)
+    options.set_theme(DARK)
     assert corner() == DARK.surface
 
 

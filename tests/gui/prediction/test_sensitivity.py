@@ -11,7 +11,6 @@ from pytestqt.qtbot import QtBot
 
 from ctm_gui.prediction import explanation
 from ctm_gui.prediction.explanation import sensitivity_details
-from ctm_gui.window.actions import ATTENTION_TAB, OPERATORS_TAB
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace
 from predictor.core.errors import InputError
@@ -23,8 +22,8 @@ MakeModel = Callable[..., Path]
 Settle = Callable[[Workspace], None]
 
 
-def look(qtbot: QtBot, window: MainWindow, tab: int) -> None:
-    window.show_tab(tab)
+def look(qtbot: QtBot, window: MainWindow, page: str) -> None:
+    window.show_page(page)
     qtbot.waitUntil(lambda: window.central.explanation.settled)
 
 
@@ -33,7 +32,7 @@ def test_the_sentence_is_that_of_the_chosen_pair(
 ) -> None:
     workspace.open_paths([str(make_model("a.onnx")), str(make_model("b.onnx", layers=5))])
     settle(workspace)
-    look(qtbot, window, OPERATORS_TAB)
+    look(qtbot, window, "operators")
     sentence = window.central.operators_view.pair.sentence
     comparison = workspace.comparison
 
@@ -47,7 +46,7 @@ def test_the_sentence_is_that_of_the_chosen_pair(
     other = sensitivity_of(comparison.models[1].model, comparison.targets[1])
     assert sentence.text() == other.sentence
 
-    look(qtbot, window, ATTENTION_TAB)
+    look(qtbot, window, "attention")
     assert window.central.attention_view.pair.sentence.text() == other.sentence
     workspace.shelf.remove([0, 1])
     settle(workspace)
@@ -69,7 +68,7 @@ def test_it_is_worked_out_off_the_windows_thread_after_the_table(
     monkeypatch.setattr(explanation, "sensitivity_of", slow)
     workspace.open_paths([str(make_model())])
     settle(workspace)
-    window.show_tab(OPERATORS_TAB)
+    window.show_page("operators")
     qtbot.waitUntil(lambda: bool(threads))
 
     view = window.central.operators_view
@@ -92,7 +91,7 @@ def test_where_it_fails_the_table_stays(
     monkeypatch.setattr(explanation, "sensitivity_of", fails)
     workspace.open_paths([str(make_model())])
     settle(workspace)
-    look(qtbot, window, OPERATORS_TAB)
+    look(qtbot, window, "operators")
 
     assert window.central.explanation.table is not None
     assert window.central.operators_view.pair.sentence.text() == ""

@@ -24,6 +24,7 @@ from ctm_gui.probing.result_page import ResultPage
 from ctm_gui.probing.run import HostKeyQuestion, Phase
 from ctm_gui.probing.wizard import MEASURE, NAMES, PLAN, RESULT, TARGET, ProbingWizard
 from ctm_gui.widgets.theme import DARK
+from ctm_gui.widgets.view_options import ViewOptions
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace
 from predictor.core.documents import Provenance
@@ -121,9 +122,9 @@ def on_store(store: Path, ask: Callable[[Probing], object]) -> object:
 
 
 def test_no_button_leads_to_a_page_that_is_not_made_yet(
-    qtbot: QtBot, presenter: ProbingPresenter
+    qtbot: QtBot, presenter: ProbingPresenter, options: ViewOptions
 ) -> None:
-    wizard = ProbingWizard(presenter)
+    wizard = ProbingWizard(options, presenter)
     qtbot.addWidget(wizard)
     assert not wizard.is_built
     for button in (wizard.stored_button, wizard.next_button, wizard.back_button):
@@ -478,10 +479,11 @@ def test_measuring_waits_for_an_idle_machine_where_the_user_wishes_it(
     presenter: ProbingPresenter,
     qtbot: QtBot,
     quick_plan: Callable[[int], ProbePlan],
+    options: ViewOptions,
 ) -> None:
     cores = 1.5
     watch = LoadWatch(lambda: lambda: OtherLoad(cores, 2, {"compiler": cores}), presenter)
-    page = PlanPage(presenter.planner, CoveragePlot(), watch)
+    page = PlanPage(presenter.planner, CoveragePlot(options), watch)
     qtbot.addWidget(page)
     starts: list[bool] = []
     page.idle.connect(lambda: starts.append(True))
@@ -582,9 +584,9 @@ def test_a_host_key_is_trusted_by_a_click_alone(
 
 
 def test_every_field_has_a_name_and_the_wizard_is_drawn_in_the_dark(
-    wizard: ProbingWizard, qtbot: QtBot
+    wizard: ProbingWizard, options: ViewOptions
 ) -> None:
-    wizard.set_theme(DARK)
+    options.set_theme(DARK)
     for page in range(wizard.pages.count()):
         wizard.show_page(page)
         assert wizard.grab().width() > 0

@@ -18,6 +18,7 @@ from ctm_gui.application import Application
 from ctm_gui.report.dialog import ReportDialog, print_pages
 from ctm_gui.report.marks import PageSize
 from ctm_gui.report.presenter import ReportPresenter, ReportSubject
+from ctm_gui.widgets.view_options import ViewOptions
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace
 from predictor.core.units import LatencyUnit
@@ -36,9 +37,11 @@ def compared(
 
 
 @pytest.fixture
-def dialog(qtbot: QtBot, compared: Workspace, tmp_path: Path) -> Iterator[ReportDialog]:
+def dialog(
+    qtbot: QtBot, compared: Workspace, tmp_path: Path, options: ViewOptions
+) -> Iterator[ReportDialog]:
     presenter = ReportPresenter(compared.recorder)
-    dialog = ReportDialog(presenter, str(tmp_path))
+    dialog = ReportDialog(options, presenter, str(tmp_path))
     qtbot.addWidget(dialog)
     dialog.show()
     dialog.show_subject(
@@ -283,7 +286,7 @@ def test_the_action_shows_the_report_of_what_the_window_compares(
     assert not action.isEnabled(), "there is nothing to report yet"
     qtbot.waitUntil(lambda: bool(workspace.shelf.entries))
     settle(workspace)
-    window.central.compare_tabs.budget_changed.emit(5.0)
+    window.options.set_budget_ms(5.0)
 
     action.trigger()
     dialog = application.report

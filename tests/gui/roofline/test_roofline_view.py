@@ -20,10 +20,9 @@ from tests.unit.gui.explained import explained_pair
 
 
 @pytest.fixture
-def view(qtbot, qapp) -> Iterator[RooflineView]:
+def view(qtbot, qapp, options) -> Iterator[RooflineView]:
     apply_theme(qapp, LIGHT)
-    view = RooflineView()
-    view.set_theme(LIGHT)
+    view = RooflineView(options)
     view.resize(1100, 640)
     with qtbot.waitActive(view):
         view.show()
@@ -99,8 +98,8 @@ def test_what_cannot_be_shown_is_said(view):
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
-def test_what_binds_is_told_by_shape_too(view, qapp, theme):
-    view.set_theme(theme)
+def test_what_binds_is_told_by_shape_too(view, options, theme):
+    options.set_theme(theme)
     corners = []
     for bound in range(3):
         image = view.plot._stamp(bound, 22.0).toImage()

@@ -24,10 +24,9 @@ OPERATORS = 1  # row
 
 
 @pytest.fixture
-def view(qtbot, qapp) -> Iterator[TimelineView]:
+def view(qtbot, qapp, options) -> Iterator[TimelineView]:
     apply_theme(qapp, LIGHT)
-    view = TimelineView()
-    view.set_theme(LIGHT)
+    view = TimelineView(options)
     view.resize(1100, 640)
     with qtbot.waitActive(view):
         view.show()
@@ -134,11 +133,11 @@ def test_hovering_tells_operator_and_module(view):
     assert view.plot._tooltip(place_of(view, 8.0, 0)).startswith("block2\n")
 
 
-def test_the_axis_has_the_unit_of_the_window(view):
-    view.set_unit(LatencyUnit.US)
+def test_the_axis_has_the_unit_of_the_window(view, options):
+    options.set_unit(LatencyUnit.US)
     assert "µs" in view.summary.text()
     assert "µs" in view.plot._time_axis.labelText
-    view.set_unit(LatencyUnit.FPS)
+    options.set_unit(LatencyUnit.FPS)
     assert "24 ms" in view.summary.text()
 
 

@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 from ctm_gui import settings as table
 from ctm_gui.settings import Settings
 from ctm_gui.widgets.theme import ThemeChoice
-from ctm_gui.window.actions import ACTIONS, DEVICES_TAB
+from ctm_gui.window.actions import ACTIONS
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.system_information import system_information
 from ctm_gui.window.workspace import Workspace
@@ -68,7 +68,7 @@ def test_help_opens_the_page_of_the_part_with_the_focus(qtbot: QtBot, window: Ma
     window.what_if_bar.batch.setFocus()
     assert window.assistance.show_help().browser.page == "what-if"
     help_window.close()
-    window.show_tab(DEVICES_TAB)
+    window.show_page("devices")
     window.tabs.tabBar().setFocus()
     assert window.assistance.show_help().browser.page == "devices"
     assert help_window.list.currentItem().text() == "Devices"

@@ -15,15 +15,6 @@ from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 
 from ctm_gui import settings
-from ctm_gui.window.actions import (
-    ATTENTION_TAB,
-    CLOCKS_TAB,
-    COMPARE_TAB,
-    GRAPH_TAB,
-    OPERATORS_TAB,
-    ROOFLINE_TAB,
-    TIMELINE_TAB,
-)
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace
 from predictor.core import files
@@ -40,23 +31,23 @@ def shown(
     workspace.open_paths([str(make_model(layers=6))])
     settle(workspace)
     with qtbot.waitSignal(window.central.explanation.table_changed):
-        window.show_tab(OPERATORS_TAB)
+        window.show_page("operators")
     return window
 
 
 def test_one_selection_goes_through_every_tab(shown: MainWindow) -> None:
     central = shown.central
     central.operators_view.table.select_rows([4, 1], 1)
-    shown.show_tab(ROOFLINE_TAB)
+    shown.show_page("roofline")
     assert sorted(central.roofline_view.plot._selected.tolist()) == [1, 4]
     assert central.roofline_view.plot._current == 1
     central.roofline_view.plot.setFocus()
     QTest.keyClick(central.roofline_view.plot, Qt.Key.Key_Right)
-    shown.show_tab(TIMELINE_TAB)
+    shown.show_page("timeline")
     assert central.timeline_view.plot._selected.tolist() == [2]
     QTest.keyClick(central.timeline_view.plot, Qt.Key.Key_End)
-    shown.show_tab(ATTENTION_TAB)
-    shown.show_tab(OPERATORS_TAB)
+    shown.show_page("attention")
+    shown.show_page("operators")
     assert central.operators_view.table.selected_rows().tolist() == [5]
 
 
@@ -64,19 +55,19 @@ def test_a_box_of_the_graph_is_selected_in_every_tab(qtbot: QtBot, shown: MainWi
     central = shown.central
     view = central.graph_view
     central.operators_view.table.select_rows([2], 2)
-    shown.show_tab(GRAPH_TAB)
+    shown.show_page("graph")
     qtbot.waitUntil(lambda: bool(view.presenter.picture.nodes.size))
     marked = view.canvas._item.current
     assert marked is not None
     assert view.presenter.picture.nodes[marked] == 2
     QTest.keyClick(view.canvas, Qt.Key.Key_Down)
-    shown.show_tab(ROOFLINE_TAB)
+    shown.show_page("roofline")
     assert central.roofline_view.plot._selected.tolist() == [3]
-    shown.show_tab(TIMELINE_TAB)
+    shown.show_page("timeline")
     assert central.timeline_view.plot._selected.tolist() == [3]
-    shown.show_tab(ATTENTION_TAB)
+    shown.show_page("attention")
     assert central.attention_view.table.selected_rows().tolist() == [3]
-    shown.show_tab(OPERATORS_TAB)
+    shown.show_page("operators")
     assert central.operators_view.table.selected_rows().tolist() == [3]
 
 
@@ -99,15 +90,15 @@ def test_the_graph_stands_beside_the_operators_with_one_selection(
     graph.canvas.clicked.emit(graph.presenter.picture.box_of(3))
     assert operators.table.selected_rows().tolist() == [3]
 
-    shown.show_tab(GRAPH_TAB)
+    shown.show_page("graph")
     assert graph.search_box.isVisible()
     assert graph.presenter.picture.nodes[graph.canvas._item.current] == 3
-    shown.show_tab(OPERATORS_TAB)
+    shown.show_page("operators")
     operators.table.search_box.setText("product_4")
     assert graph.presenter.matches.tolist() == [4]
-    shown.show_tab(GRAPH_TAB)
+    shown.show_page("graph")
     assert not graph.presenter.matches.size
-    shown.show_tab(OPERATORS_TAB)
+    shown.show_page("operators")
     assert graph.isVisible()
 
 
@@ -125,37 +116,37 @@ def test_the_graph_beside_the_operators_follows_room_and_choice(
     operators.graph_button.click()
     shown.resize(1400, 800)
     assert not graph.isVisible()
-    assert shown._settings.get(settings.GRAPH_BESIDE) == "hidden"
+    assert shown.settings.get(settings.GRAPH_BESIDE) == "hidden"
     operators.graph_button.click()
     first, second = operators.body.sizes()
     operators.body.setSizes([first - 60, second + 60])
     wide = operators.body.sizes()
     assert wide != [first, second]
     operators.body.splitterMoved.emit(first - 60, 1)
-    assert shown._settings.get(settings.GRAPH_SPLITTER)
-    shown.show_tab(GRAPH_TAB)
-    shown.show_tab(OPERATORS_TAB)
+    assert shown.settings.get(settings.GRAPH_SPLITTER)
+    shown.show_page("graph")
+    shown.show_page("operators")
     assert operators.body.sizes() == wide
 
 
 def test_without_a_target_every_view_asks_for_one_and_not_for_a_model(
     qtbot: QtBot, shown: MainWindow, workspace: Workspace
 ) -> None:
-    shown.show_tab(ROOFLINE_TAB)
+    shown.show_page("roofline")
     qtbot.waitUntil(lambda: shown.central.explanation.settled)
     workspace.selection.select(workspace.selection.selected_ids, selected=False)
     qtbot.waitUntil(lambda: workspace.settled and not workspace.comparison.rows)
     views = {
-        COMPARE_TAB: (shown.central.compare_view, "Tick a target to compare latencies here."),
-        OPERATORS_TAB: (shown.central.operators_view, "Tick a target to see where the time goes."),
-        ROOFLINE_TAB: (shown.central.roofline_view, "Tick a target to see where the time goes."),
-        CLOCKS_TAB: (
+        "compare": (shown.central.compare_view, "Tick a target to compare latencies here."),
+        "operators": (shown.central.operators_view, "Tick a target to see where the time goes."),
+        "roofline": (shown.central.roofline_view, "Tick a target to see where the time goes."),
+        "clocks": (
             shown.central.clocks_view,
             "Tick a target to see the latency over the clocks.",
         ),
     }
-    for tab, (view, words) in views.items():
-        shown.show_tab(tab)
+    for page, (view, words) in views.items():
+        shown.show_page(page)
         qtbot.waitUntil(lambda view=view, words=words: view._stack.message.text() == words)
         assert view._stack.message.isVisible()
     assert not shown.central.roofline_view.others_box.isVisible(), "it counts other targets"
@@ -163,7 +154,7 @@ def test_without_a_target_every_view_asks_for_one_and_not_for_a_model(
 
 def test_a_box_has_its_cost_on_every_ticked_target(qtbot: QtBot, shown: MainWindow) -> None:
     explanation, view = shown.central.explanation, shown.central.graph_view
-    shown.show_tab(GRAPH_TAB)
+    shown.show_page("graph")
     qtbot.waitUntil(lambda: explanation.costs is not None and explanation.settled)
     qtbot.waitUntil(lambda: bool(view.presenter.picture.nodes.size))
     facts, costs = view.presenter.facts, explanation.costs
@@ -188,7 +179,7 @@ def test_the_graph_tells_what_would_change_the_time_of_a_box(
     qtbot: QtBot, shown: MainWindow
 ) -> None:
     view = shown.central.graph_view
-    shown.show_tab(GRAPH_TAB)
+    shown.show_page("graph")
     qtbot.waitUntil(lambda: shown.central.explanation.sensitivity is not None)
     qtbot.waitUntil(lambda: bool(view.presenter.picture.nodes.size))
     assert view.presenter.facts is not None
@@ -198,14 +189,14 @@ def test_the_graph_tells_what_would_change_the_time_of_a_box(
 
 def test_every_tab_shows_the_pair_that_was_chosen_in_one(qtbot: QtBot, shown: MainWindow) -> None:
     central = shown.central
-    shown.show_tab(TIMELINE_TAB)
+    shown.show_page("timeline")
     with qtbot.waitSignal(central.explanation.table_changed):
         central.timeline_view.pair.choice_changed.emit(0, 1)
     pair = central.explanation.explained
     assert pair is not None
     assert central.timeline_view.plot.strip is not None
     assert central.timeline_view.plot.strip.explained is pair
-    shown.show_tab(ROOFLINE_TAB)
+    shown.show_page("roofline")
     box = central.roofline_view.pair.target_box
     assert box.currentText() == pair.target
     others = {name for name, _ in pair.others}
@@ -228,10 +219,10 @@ def test_export_asks_once_there_is_a_timeline(
     assert workspace.messages.messages[-1].text.startswith("There is no timeline to export")
     workspace.open_paths([str(make_model(layers=3))])
     settle(workspace)
-    window.show_tab(0)
+    window.show_page("compare")
     with qtbot.waitSignal(window.central.explanation.done) as done:
         window.actions_by_id["trace"].trigger()
-    assert window.tabs.currentIndex() == TIMELINE_TAB
+    assert window.page.id == "timeline"
     assert done.args[0].endswith("net.json")
     events = json.loads((tmp_path / "net.json").read_text())["traceEvents"]
     assert sum(event.get("cat") == "operator" for event in events) == 3
@@ -260,8 +251,8 @@ def test_a_trace_that_cannot_be_written_is_one_sentence(
 def test_a_hidden_tab_lets_go_of_what_is_closed(
     qtbot: QtBot, shown: MainWindow, settle: Settle
 ) -> None:
-    shown.show_tab(ROOFLINE_TAB)
-    shown.show_tab(TIMELINE_TAB)
+    shown.show_page("roofline")
+    shown.show_page("timeline")
     shown.workspace.shelf.remove([0])
     settle(shown.workspace)
     qtbot.waitUntil(lambda: shown.central.timeline_view.plot.strip is None)

@@ -12,10 +12,12 @@ from pytestqt.qtbot import QtBot
 from ctm_gui import settings as table
 from ctm_gui.settings import Settings
 from ctm_gui.widgets.theme import DARK, LIGHT
-from ctm_gui.window.actions import ACTIONS, COMPARE_TAB, GRAPH_TAB, OPERATORS_TAB
+from ctm_gui.widgets.view_options import ViewOptions
+from ctm_gui.window.actions import ACTIONS
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.message_list import MessageList
 from ctm_gui.window.messages import MessageLog
+from ctm_gui.window.session import remembered_options
 from ctm_gui.window.status_line import time_left
 from ctm_gui.window.workspace import Workspace
 from predictor.core.units import LatencyUnit
@@ -150,7 +152,7 @@ def test_a_row_leads_to_its_operators(
     assert window.central.explanation.table is None  # nobody looked yet
     with qtbot.waitSignal(window.central.explanation.table_changed):
         window.central.compare_view.row_activated.emit(4)  # second model, second target
-    assert window.tabs.currentIndex() == OPERATORS_TAB
+    assert window.page.id == "operators"
     assert window.central.explanation.choice == (1, 1)
     assert window.central.explanation.table is not None
     assert len(window.central.explanation.table.names) == 5
@@ -164,7 +166,7 @@ def test_the_explanation_follows_the_current_model(
     workspace.open_paths([str(make_model("a.onnx")), str(make_model("b.onnx", layers=5))])
     settle(workspace)
     with qtbot.waitSignal(window.central.explanation.table_changed):
-        window.show_tab(OPERATORS_TAB)
+        window.show_page("operators")
     with qtbot.waitSignal(window.central.explanation.table_changed):
         window.models_panel.set_current_row(1)
     assert window.central.explanation.table is not None
@@ -183,8 +185,8 @@ def test_a_session_is_restored(
     window.open_paths([str(path)])
     settle(workspace)
     window.resize(1000, 620)
-    window.show_tab(OPERATORS_TAB)
-    window.central.compare_view.budget_changed.emit(12.5)
+    window.show_page("operators")
+    window.options.set_budget_ms(12.5)
     chosen = workspace.selection.devices[7].id
     workspace.selection.select(workspace.selection.selected_ids, selected=False)
     workspace.selection.select([chosen], selected=True)
@@ -192,10 +194,10 @@ def test_a_session_is_restored(
     settings = Settings(tmp_path / "window.ini")
     assert settings.get(table.TARGETS) == [chosen]
     assert settings.get(table.RECENT) == [str(path)]
-    again = MainWindow(workspace, settings)
+    again = MainWindow(workspace, settings, remembered_options(settings))
     qtbot.addWidget(again)
     assert again.height() == 620  # the offscreen screen, 800 x 800, keeps the width smaller
-    assert again.tabs.currentIndex() == OPERATORS_TAB
+    assert again.page.id == "operators"
     assert settings.get(table.BUDGET_MS) == 12.5
 
 
@@ -203,7 +205,7 @@ def test_settings_that_cannot_be_written_do_not_keep_the_window_open(
     qtbot: QtBot, workspace: Workspace, tmp_path: Path
 ) -> None:
     (tmp_path / "folder.ini").mkdir()
-    window = MainWindow(workspace, Settings(tmp_path / "folder.ini"))
+    window = MainWindow(workspace, Settings(tmp_path / "folder.ini"), ViewOptions())
     qtbot.addWidget(window)
     assert window.close()
     assert "folder.ini" in workspace.messages.messages[-1].text
@@ -257,7 +259,7 @@ def test_find_goes_to_the_box_of_the_view_with_the_focus(
     window.central.compare_view.table.setFocus()
     qtbot.keyClick(window.central.compare_view.table, Qt.Key.Key_F, CONTROL)
     assert window.focusWidget() is window.central.compare_view.table.search_box
-    window.show_tab(OPERATORS_TAB)
+    window.show_page("operators")
     qtbot.waitUntil(lambda: window.central.explanation.table is not None)
     window.central.operators_view.table.setFocus()
     qtbot.keyClick(window.central.operators_view.table, Qt.Key.Key_F, CONTROL)
@@ -302,7 +304,7 @@ def test_the_newest_message_stays_in_view_when_the_list_gets_lower(qtbot: QtBot)
     words = MessageLog()
     for number in range(40):
         words.info(f"message {number}")
-    messages = MessageList(words)
+    messages = MessageList(ViewOptions(), words)
     qtbot.addWidget(messages)
     messages.resize(400, 300)
     messages.show()
@@ -352,8 +354,8 @@ def test_every_control_has_a_name_and_is_reached_by_keyboard(
 ) -> None:
     window.open_paths([str(make_model(batch="batch"))])
     settle(workspace)
-    for tab in (COMPARE_TAB, OPERATORS_TAB):
-        window.show_tab(tab)
+    for page in ("compare", "operators"):
+        window.show_page(page)
         nameless = [
             widget
             for widget in window.findChildren(QWidget)
@@ -384,7 +386,7 @@ def test_no_two_actions_share_their_keys(window: MainWindow) -> None:
 def test_a_view_that_is_shown_right_after_a_change_has_the_theme(window: MainWindow) -> None:
     canvas = window.central.graph_view.canvas
     for theme in (DARK, LIGHT, DARK):
-        window.show_tab(COMPARE_TAB)
-        window.set_theme(theme)
-        window.show_tab(GRAPH_TAB)
+        window.show_page("compare")
+        window.options.set_theme(theme)
+        window.show_page("graph")
         assert canvas.backgroundBrush().color().name() == theme.surface

@@ -15,7 +15,6 @@ from ctm_gui import settings as table
 from ctm_gui.application import Application
 from ctm_gui.models.shelf import ModelEntry, ModelState
 from ctm_gui.settings import Settings
-from ctm_gui.window.actions import DEVICES_TAB
 from ctm_gui.window.session import read_models, remembered_models
 from ctm_gui.window.workspace import Workspace
 from predictor.core.resources import resources_dir
@@ -57,7 +56,7 @@ def test_models_dimensions_targets_and_view_come_back_and_a_file_that_has_gone_s
     shelf.bind(row, "sequence", 77)
     settle(first.workspace)
     first.workspace.selection.select(["rpi5"], selected=True)
-    first.window.show_tab(DEVICES_TAB)
+    first.window.show_page("devices")
     first.window.close()
     first.close()
     gone.unlink()
@@ -73,7 +72,7 @@ def test_models_dimensions_targets_and_view_come_back_and_a_file_that_has_gone_s
     assert by_path[str(gone)].state is ModelState.FAILED
     assert "there is no such file" in str(by_path[str(gone)].error)
     assert "rpi5" in second.workspace.selection.selected_ids
-    assert second.window.tabs.currentIndex() == DEVICES_TAB
+    assert second.window.page.id == "devices"
 
 
 def test_a_decoder_in_onnx_is_the_language_model_of_the_next_session_too(

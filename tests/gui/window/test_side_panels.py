@@ -14,7 +14,6 @@ from pytestqt.qtbot import QtBot
 from ctm_gui.compare.tabs import PAGES, SWEEP_PAGE
 from ctm_gui.operators.rows import SHARE
 from ctm_gui.widgets.filtered_table import FilteredTable
-from ctm_gui.window.actions import COMPARE_TAB, DEVICES_TAB, HISTORY_TAB, OPERATORS_TAB
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.side_panels import Views
 from ctm_gui.window.workspace import Workspace
@@ -32,11 +31,11 @@ def has_panels(window: MainWindow) -> bool:
     return window.models_panel.isVisible() and window.targets_panel.isVisible()
 
 
-@pytest.mark.parametrize("tab", [DEVICES_TAB, HISTORY_TAB])
+@pytest.mark.parametrize("page", ["devices", "history"])
 def test_a_form_or_a_long_table_has_a_narrow_window_for_itself(
-    narrow: MainWindow, tab: int
+    narrow: MainWindow, page: str
 ) -> None:
-    narrow.show_tab(tab)
+    narrow.show_page(page)
     assert not has_panels(narrow)
     assert not narrow.actions_by_id["side_bar"].isChecked()
 
@@ -44,15 +43,15 @@ def test_a_form_or_a_long_table_has_a_narrow_window_for_itself(
     assert has_panels(narrow)
 
     narrow.resize(1024, 700)
-    narrow.show_tab(COMPARE_TAB)
+    narrow.show_page("compare")
     assert has_panels(narrow)
     assert narrow.actions_by_id["side_bar"].isChecked()
 
 
 def test_every_view_fits_a_narrow_window(narrow: MainWindow) -> None:
-    for tab in range(narrow.tabs.count()):
-        narrow.show_tab(tab)
-        assert narrow.minimumSizeHint().width() <= 1024, narrow.tabs.tabText(tab)
+    for page in narrow.pages:
+        narrow.show_page(page.id)
+        assert narrow.minimumSizeHint().width() <= 1024, page.title
         # No tab is behind an arrow of the bar.
         assert narrow.tabs.tabBar().sizeHint().width() <= narrow.tabs.width()
 
@@ -79,21 +78,21 @@ def test_no_view_makes_the_window_wider_than_a_small_screen(
     settle(workspace)
     for page in range(len(PAGES)):
         narrow.show_compared(page)
-    for tab in range(narrow.tabs.count()):
-        narrow.show_tab(tab)
+    for page in narrow.pages:
+        narrow.show_page(page.id)
     history = narrow.central.history_view
     qtbot.waitUntil(lambda: history.is_built and narrow.central.devices_view.is_built)
     narrow.central.devices_view.new_button.click()
     header = narrow.central.devices_view.header
     qtbot.waitUntil(lambda: not header.save_button.isHidden())
-    narrow.show_tab(HISTORY_TAB)
+    narrow.show_page("history")
     qtbot.waitUntil(lambda: len(history.presenter.data) > 0 and not history.presenter.busy)
     first = history.presenter.data.rows[0].stored
     history.presenter.add_truth(first, NewTruth("5"))
     qtbot.waitUntil(lambda: len(history.presenter.data.pairs) > 0)
     widths = {
-        narrow.tabs.tabText(tab): narrow.tabs.widget(tab).minimumSizeHint().width()
-        for tab in range(narrow.tabs.count())
+        page.title: narrow.tabs.widget(place).minimumSizeHint().width()
+        for place, page in enumerate(narrow.pages)
     }
     narrow.actions_by_id["side_bar"].trigger()
     QTest.qWait(10)
@@ -118,13 +117,13 @@ def test_what_a_table_is_about_is_in_view(
     names = ("distilbert-base", "mobilenetv2-1.0-224")
     workspace.open_paths([str(resources_dir() / "samples" / f"{name}.onnx") for name in names])
     settle(workspace)
-    narrow.show_tab(HISTORY_TAB)
+    narrow.show_page("history")
     history = narrow.central.history_view
     qtbot.waitUntil(lambda: history.is_built and len(history.presenter.data) > 0)
     qtbot.waitUntil(lambda: room_right_of(history.table, "created") >= 0, timeout=5000)
 
     narrow.resize(1280, 800)
-    narrow.show_tab(OPERATORS_TAB)
+    narrow.show_page("operators")
     qtbot.waitUntil(lambda: narrow.central.explanation.settled)
     operators = narrow.central.operators_view
     assert operators.graph_button.isChecked()
@@ -135,19 +134,19 @@ def test_the_users_choice_goes_before_the_width(narrow: MainWindow) -> None:
     QTest.keyClick(narrow, Qt.Key.Key_B, Qt.KeyboardModifier.ControlModifier)
     assert not has_panels(narrow)
     narrow.resize(1600, 900)
-    narrow.show_tab(DEVICES_TAB)
+    narrow.show_page("devices")
     assert not has_panels(narrow)
 
     narrow.actions_by_id["side_bar"].trigger()
     narrow.resize(1024, 700)
-    narrow.show_tab(HISTORY_TAB)
+    narrow.show_page("history")
     assert has_panels(narrow)
 
 
 def test_a_page_of_compare_is_reached_from_any_view(window: MainWindow, qapp: QApplication) -> None:
-    window.show_tab(HISTORY_TAB)
+    window.show_page("history")
 
     QTest.keyClick(window, Qt.Key.Key_5, Qt.KeyboardModifier.AltModifier)
 
-    assert window.tabs.currentIndex() == COMPARE_TAB
+    assert window.page.id == "compare"
     assert window.central.compare_tabs.bar.currentIndex() == SWEEP_PAGE

@@ -12,8 +12,7 @@ from PySide6.QtWidgets import QToolButton
 from pytestqt.qtbot import QtBot
 
 from ctm_gui import settings, undo
-from ctm_gui.prediction.run import WhatIf
-from ctm_gui.window.actions import GRAPH_TAB, HISTORY_TAB, OPERATORS_TAB
+from ctm_gui.prediction.what_ifs import WhatIf
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace
 from predictor.core.records import Precision
@@ -83,22 +82,22 @@ def test_the_unit_is_one_step(window: MainWindow, workspace: Workspace) -> None:
     assert words(window) == "Undo Unit FPS"
     workspace.undo_stack.undo()
     assert window.what_if_bar.unit.currentText() == "ms"
-    assert window._unit is LatencyUnit.MS
+    assert window.options.unit is LatencyUnit.MS
     assert not workspace.undo_stack.canUndo()
     workspace.undo_stack.redo()
-    assert window._settings.get(settings.UNIT) == "FPS"
+    assert window.settings.get(settings.UNIT) == "FPS"
 
 
 def test_the_budget_is_one_step_for_every_view(window: MainWindow, workspace: Workspace) -> None:
     central = window.central
     central.compare_view.budget_box.setValue(12.5)
     assert words(window) == "Undo Budget 12.5 ms"
-    central.choose_view.budget_changed.emit(20.0)
+    central.choose_view.latency_box.setValue(20.0)
     assert central.compare_view.budget_box.value() == 20.0
     # Typed on within a second: one step.
     workspace.undo_stack.undo()
     assert central.compare_view.budget_box.value() == 0.0
-    assert window._settings.get(settings.BUDGET_MS) == 0.0
+    assert window.settings.get(settings.BUDGET_MS) == 0.0
     assert not workspace.undo_stack.canUndo()
 
 
@@ -111,7 +110,7 @@ def test_a_type_of_operators_is_one_step_and_an_opened_group_none(
 ) -> None:
     workspace.open_paths([str(make_model(layers=80, pinned=True))])
     settle(workspace)
-    window.show_tab(OPERATORS_TAB)
+    window.show_page("operators")
     view, graph = window.central.operators_view, window.central.graph_view
     qtbot.waitUntil(lambda: view.table.model().rowCount() == 81)
     qtbot.keyClick(view.strip, Qt.Key.Key_Down)
@@ -125,7 +124,7 @@ def test_a_type_of_operators_is_one_step_and_an_opened_group_none(
     workspace.undo_stack.undo()
     assert view.table.model().rowCount() == 81
 
-    window.show_tab(GRAPH_TAB)
+    window.show_page("graph")
     qtbot.waitUntil(lambda: bool(graph.presenter.picture.nodes.size))
     before = words(window)
     group = next(n for n in graph.presenter.picture.nodes.tolist() if n > 81)
@@ -189,7 +188,7 @@ def test_boxes_that_filter_are_taken_back(
     workspace.undo_stack.undo()
     assert not checked.isChecked()
 
-    window.show_tab(HISTORY_TAB)
+    window.show_page("history")
     view = window.central.history_view
     qtbot.waitUntil(lambda: view.is_built)
     bar, wanted = view.filter_bar, view.filter_bar.wanted()

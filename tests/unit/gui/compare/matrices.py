@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ctm_gui.prediction.run import ComparedModel, Comparison
+from ctm_gui.prediction.comparison import ComparedModel, Comparison
 from predictor.core.records import Precision, Target
 from predictor.graph.model import Model
 from tests.unit.cost.graphs import make_target

@@ -12,16 +12,15 @@ from hypothesis import strategies as st
 
 from ctm_gui.compare.matrix import variant_matrix
 from ctm_gui.compare.pareto import (
-    Scores,
-    ScoresGrid,
     axis_ranges,
     front,
-    parse_score,
     prefers_log_axis,
     trade_off,
     trade_off_sentence,
 )
-from ctm_gui.prediction.run import ComparedModel
+from ctm_gui.compare.scores import Scores, parse_score
+from ctm_gui.compare.scores_grid import ScoresGrid
+from ctm_gui.prediction.comparison import ComparedModel
 from ctm_gui.settings import Settings
 from predictor.core.units import LatencyUnit
 from tests.unit.gui.compare.matrices import comparison_of, model_named

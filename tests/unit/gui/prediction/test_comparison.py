@@ -9,15 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctm_gui.prediction import run as prediction_run
-from ctm_gui.prediction.run import (
-    ComparedModel,
-    Comparison,
-    WhatIf,
-    compare,
-    place_of,
-    target_names,
-)
+from ctm_gui.prediction import comparison as comparing
+from ctm_gui.prediction.comparison import ComparedModel, Comparison, compare, place_of, target_names
+from ctm_gui.prediction.what_ifs import WhatIf
 from predictor.core.errors import CancelledError, InputError
 from predictor.core.metrics import Family
 from predictor.core.records import Configuration, Device, Precision, RunId, TargetId
@@ -31,7 +25,7 @@ MODELS = [ComparedModel(n, f"m{n}", model_named(f"m{n}.onnx")) for n in range(1,
 
 
 def test_parts_grow_to_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prediction_run, "_PART_S", 0.0)
+    monkeypatch.setattr(comparing, "_PART_S", 0.0)
     parts: list[Comparison] = []
     whole = compare(MODELS, DEVICES, WhatIf(), parts.append)
     assert [len(part.models) for part in parts] == [1, 2, 3, 4]
@@ -40,7 +34,7 @@ def test_parts_grow_to_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_quick_comes_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prediction_run, "_PART_S", 3600.0)
+    monkeypatch.setattr(comparing, "_PART_S", 3600.0)
     parts: list[Comparison] = []
     assert len(compare(MODELS, DEVICES, WhatIf(), parts.append).rows) == 5
     assert parts == []
@@ -54,7 +48,7 @@ def test_a_comparison_without_rows_names_what_is_missing() -> None:
 
 
 def test_a_part_may_stop_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prediction_run, "_PART_S", 0.0)
+    monkeypatch.setattr(comparing, "_PART_S", 0.0)
 
     def stop(_: Comparison) -> None:
         raise CancelledError

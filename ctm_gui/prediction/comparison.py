@@ -6,13 +6,10 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
 
-from PySide6.QtCore import QObject
-
-from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
+from ctm_gui.prediction.what_ifs import WhatIf
 from predictor.core.errors import CtmError
-from predictor.core.records import Device, Measurement, Precision, Prediction, RunId, Target
+from predictor.core.records import Device, Measurement, Prediction, RunId, Target
 from predictor.core.text import capitalised
 from predictor.presentation.columns import PredictionRow
 from predictor.presentation.wording import target_text
@@ -29,21 +26,6 @@ from predictor.services.prediction.predict import (
 from predictor.services.signatures.own import NOTHING_MEASURED, OwnSignatures
 
 _PART_S = 0.2  # how long a part of a comparison may take before what is there is shown
-
-
-@dataclass(frozen=True, slots=True)
-class WhatIf:
-    """Choices of the user instead of each device's usual configuration.
-
-    Attributes:
-        batch: of every model; None is the model's own.
-        precision: of every target; None is the device's usual one.
-        threads: of every target; None is the device's usual count.
-    """
-
-    batch: int | None = None
-    precision: Precision | None = None
-    threads: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -293,112 +275,3 @@ def _unavailable(compared: ComparedModel, target: Target) -> Prediction:
         latency_ms=None,
         problem=compared.problem,
     )
-
-
-T = TypeVar("T")
-
-
-class ComparisonFollower(QObject):
-    """Works on the newest comparison while its view is visible; ``_begin`` starts the work.
-
-    Args:
-        worker: the thread that predictions are made on.
-        parent: owner.
-    """
-
-    def __init__(self, worker: SerialWorker, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._worker = worker
-        self._comparison = Comparison()
-        self._task: Task | None = None
-        self._active = False
-        self._stale = True
-
-    @property
-    def settled(self) -> bool:
-        """Whether the content shown is that of the present comparison and choice."""
-        return self._task is None
-
-    def set_comparison(self, comparison: Comparison) -> None:
-        """Follow a new comparison; the choice stays where the comparison still has it."""
-        if comparison is not self._comparison:
-            self._comparison = comparison
-            self._refresh()
-
-    def set_active(self, *, active: bool) -> None:
-        """Set whether the view is visible; nothing is computed for a hidden one."""
-        self._active = active
-        if active and self._stale:
-            self._refresh()
-
-    def _refresh(self) -> None:
-        """Drop the running work and begin anew; a hidden view begins when it is shown."""
-        if self._task is not None:
-            self._task.cancel()
-            self._task = None
-        self._stale = not self._active
-        if self._active:
-            self._begin()
-        else:
-            self._let_go()
-
-    def _begin(self) -> None:
-        """Show the result where it needs no work, else submit the work."""
-        raise NotImplementedError
-
-    def _let_go(self) -> None:
-        """Forget what a hidden view would show: it may be of models that are closed."""
-        raise NotImplementedError
-
-    def _submit(
-        self,
-        work: Callable[[TaskContext], T],
-        on_result: Callable[[T], None],
-        on_error: Callable[[CtmError], None],
-    ) -> None:
-        self._task = self._worker.submit(work, on_result=on_result, on_error=on_error)
-
-
-class PairFollower(ComparisonFollower):
-    """Works on one pair of the comparison; a pair that has gone gives way to the first one."""
-
-    def __init__(self, worker: SerialWorker, parent: QObject | None = None) -> None:
-        super().__init__(worker, parent)
-        # Ids, not indices: these change with each comparison.
-        self._chosen: tuple[int, RunId | None] | None = None
-
-    @property
-    def models(self) -> Sequence[str]:
-        """Labels of the models to choose from."""
-        return [compared.label for compared in self._comparison.models]
-
-    @property
-    def targets(self) -> Sequence[str]:
-        """Names of the targets to choose from."""
-        return target_names(self._comparison.targets)
-
-    @property
-    def choice(self) -> tuple[int, int] | None:
-        """Model and target index of the pair; None where there is none."""
-        comparison = self._comparison
-        if not comparison.models or not comparison.targets:
-            return None
-        entry_id, target = self._chosen or (0, None)
-        models = [compared.entry_id for compared in comparison.models]
-        model = models.index(entry_id) if entry_id in models else 0
-        return model, place_of(comparison.targets, target)
-
-    def choose(self, model: int, target: int) -> None:
-        """Choose another pair of the comparison, by index."""
-        models, targets = self._comparison.models, self._comparison.targets
-        # The boxes may not know the newest comparison yet.
-        if 0 <= model < len(models) and 0 <= target < len(targets):
-            self._choose(models[model].entry_id, targets[target].run_id)
-
-    def _choose(self, entry_id: int, target: RunId | None) -> bool:
-        """Work on a pair; whether it is another than before."""
-        if (entry_id, target) == self._chosen:
-            return False
-        self._chosen = entry_id, target
-        self._refresh()
-        return True

@@ -1,0 +1,334 @@
+"""The pages of the window in one table, which its tabs, menu, palette, help and session read.
+
+A room of a page is imported by its maker, once the first frame is on the screen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtWidgets import QWidget
+
+from ctm_gui import settings as table
+from ctm_gui.undo import UndoStep
+from predictor.presentation.wording import shown
+
+if TYPE_CHECKING:
+    from ctm_gui.window.central_views import CentralViews
+
+_VIEWS = "ctm_gui.window.central_views"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """One page among the tabs.
+
+    Attributes:
+        id: stable name, of its action and in the session.
+        title: of its tab.
+        text: of its action, with the mnemonic marked.
+        keys: shortcut of its action.
+        help: name of its page of help.
+        modules: loaded after the first frame, one a turn of the event loop, before it is made.
+        make: builds it, and connects it with the rest of the window.
+        tip: one sentence, or empty.
+        needs_panels: whether the ticks at the left change it; otherwise the panels give way to it
+            in a narrow window.
+    """
+
+    id: str
+    title: str
+    text: str
+    keys: str
+    help: str
+    modules: tuple[str, ...]
+    make: Callable[[CentralViews], QWidget]
+    tip: str = ""
+    needs_panels: bool = True
+
+
+def place_of(pages: Sequence[Page], name: str) -> int | None:
+    """Return the index of a page by its id, or by its title as sessions of before have it."""
+    names = [(page.id, page.title.lower()) for page in pages]
+    return next((place for place, each in enumerate(names) if name in each), None)
+
+
+def modules_of(pages: Sequence[Page]) -> tuple[str, ...]:
+    """Return the modules that the views are made of, in the order of loading."""
+    return (*(name for page in pages for name in page.modules), _VIEWS)
+
+
+def _make_compare(views: CentralViews) -> QWidget:
+    from ctm_gui.compare.difference import DifferencePresenter
+    from ctm_gui.compare.matrix import VariantsPresenter
+    from ctm_gui.compare.scores import Scores
+    from ctm_gui.compare.sweep import SweepPresenter
+    from ctm_gui.compare.tabs import CompareTabs
+    from ctm_gui.compare.view import CompareView
+
+    options, worker, workspace = views.options, views.workspace.predictor, views.workspace
+    chart = views.compare_view = CompareView(options)
+    pages = views.compare_tabs = CompareTabs(
+        options,
+        chart,
+        VariantsPresenter(worker, views),
+        DifferencePresenter(worker, views),
+        SweepPresenter(worker, views),
+        Scores(views.settings, views),
+    )
+    pages.show_page(views.settings.get(table.COMPARE_MODE))
+    pages.page_changed.connect(partial(views.settings.set, table.COMPARE_MODE))
+    chart.row_activated.connect(views.show_row)
+    chart.table.add_row_action("I Measured This Model Here…", views.record_measured)
+    machine = workspace.machine
+    machine.changed.connect(lambda: chart.show_activity(machine.state))
+
+    def follow(*_: object) -> None:
+        # A view that nobody sees follows when it is looked at: drawing both takes twice as long.
+        pages.show_comparison(workspace.comparison, looked_at=views.page_id == "compare")
+
+    views.comparison_shown.connect(follow)
+    views.page_shown.connect(follow)
+    return pages
+
+
+def _make_operators(views: CentralViews) -> QWidget:
+    from ctm_gui.operators.view import OperatorsView
+
+    view = views.operators_view = OperatorsView(views.options)
+
+    def on_type(now: str, before: str) -> None:
+        words = f"Show {shown(now)}" if now else "Show All Types"
+        change, back = (partial(view.show_type, label) for label in (now, before))
+        views.workspace.undo_stack.push(UndoStep(words, change, back))
+
+    view.type_chosen.connect(on_type)
+    return view
+
+
+def _make_graph(views: CentralViews) -> QWidget:
+    from ctm_gui.graph.presenter import GraphPresenter
+    from ctm_gui.graph.view import GraphTab, GraphView
+
+    presenter = GraphPresenter(views.workspace.layouter, views)
+    views.graph_view = GraphView(views.options, presenter)
+    views.graph_tab = GraphTab(views.graph_view)
+    return views.graph_tab
+
+
+def _make_roofline(views: CentralViews) -> QWidget:
+    from ctm_gui.roofline.view import RooflineView
+
+    views.roofline_view = RooflineView(views.options)
+    return views.roofline_view
+
+
+def _make_timeline(views: CentralViews) -> QWidget:
+    from ctm_gui.timeline.view import TimelineView
+
+    views.timeline_view = TimelineView(views.options)
+    return views.timeline_view
+
+
+def _make_attention(views: CentralViews) -> QWidget:
+    from ctm_gui.attention.view import AttentionView
+
+    views.attention_view = AttentionView(views.options)
+    return views.attention_view
+
+
+def _make_devices(views: CentralViews) -> QWidget:
+    from ctm_gui.devices.form import DeviceForm
+    from ctm_gui.devices.live import LivePrediction
+    from ctm_gui.devices.view import DevicesView
+
+    options, workspace = views.options, views.workspace
+    form = DeviceForm(workspace.library, workspace.undo_stack, views)
+    live = LivePrediction(options, form, workspace.comparing, workspace.predictor, views)
+    views.devices_view = DevicesView(options, workspace.library, form, workspace.machine, live)
+    return views.devices_view
+
+
+def _make_history(views: CentralViews) -> QWidget:
+    from ctm_gui.history.view import HistoryView
+
+    workspace = views.workspace
+    views.history_view = HistoryView(views.options, workspace.history, workspace.projects)
+    return views.history_view
+
+
+def _make_choose(views: CentralViews) -> QWidget:
+    from ctm_gui.choose.presenter import ChoicePresenter
+    from ctm_gui.choose.view import ChooseView
+
+    workspace = views.workspace
+    presenter = views.choice = ChoicePresenter(
+        workspace.predictor, workspace.own, workspace.library.by_id, views
+    )
+    view = views.choose_view = ChooseView(views.options, presenter)
+    view.device_activated.connect(views.show_operators)
+    view.measuring_asked.connect(views.probe)
+    views.followers.append(presenter)
+    views.set_active_on("choose", presenter)
+    return view
+
+
+def _make_clocks(views: CentralViews) -> QWidget:
+    from ctm_gui.clocks.plane import ClocksPresenter
+    from ctm_gui.clocks.view import ClocksView
+
+    explanation = views.explanation
+    presenter = views.clocks = ClocksPresenter(explanation, views.workspace.predictor, views)
+    view = views.clocks_view = ClocksView(views.options, presenter)
+
+    def show_pair() -> None:
+        view.pair.set_choices(explanation.models, explanation.targets)
+        if explanation.choice is not None:
+            view.pair.set_choice(*explanation.choice)
+
+    view.pair.choice_changed.connect(explanation.choose)
+    presenter.choices_changed.connect(show_pair)
+    views.followers.append(presenter)
+    views.set_active_on("clocks", presenter)
+    return view
+
+
+def _make_language(views: CentralViews) -> QWidget:
+    from ctm_gui.language.view import LanguageView
+
+    presenter = views.workspace.language
+    view = views.language_view = LanguageView(views.options, presenter)
+    view.open_requested.connect(views.window.open_files)
+    views.set_active_on("language", presenter)
+    return view
+
+
+PAGES: tuple[Page, ...] = (
+    Page(
+        id="compare",
+        title="Compare",
+        text="&Compare",
+        keys="Ctrl+1",
+        help="compare",
+        modules=(
+            "ctm_gui.compare.chart_view",
+            "ctm_gui.compare.matrix",
+            "ctm_gui.compare.view",
+            "ctm_gui.compare.difference",
+            "ctm_gui.compare.matrix_view",
+            "ctm_gui.compare.pareto_view",
+            "ctm_gui.compare.difference_view",
+            "ctm_gui.compare.tabs",
+        ),
+        make=_make_compare,
+    ),
+    Page(
+        id="operators",
+        title="Operators",
+        text="&Operators",
+        keys="Ctrl+2",
+        help="operators",
+        modules=("ctm_gui.prediction.explained", "ctm_gui.operators.view"),
+        make=_make_operators,
+    ),
+    Page(
+        id="graph",
+        title="Graph",
+        text="&Graph",
+        keys="Ctrl+3",
+        help="graph",
+        modules=("ctm_gui.graph.presenter", "ctm_gui.graph.canvas_view", "ctm_gui.graph.view"),
+        make=_make_graph,
+        tip="The operators and what flows between them, with the time of each",
+    ),
+    Page(
+        id="roofline",
+        title="Roofline",
+        text="Roo&fline",
+        keys="Ctrl+4",
+        help="roofline",
+        modules=("ctm_gui.roofline.view",),
+        make=_make_roofline,
+        tip="How close each operator gets to the limits of the hardware",
+    ),
+    Page(
+        id="timeline",
+        title="Timeline",
+        text="&Timeline",
+        keys="Ctrl+5",
+        help="timeline",
+        modules=("ctm_gui.timeline.view",),
+        make=_make_timeline,
+        tip="The operators one after another, with their modules",
+    ),
+    Page(
+        id="attention",
+        title="Attention",
+        text="&Attention",
+        keys="Ctrl+6",
+        help="attention",
+        modules=("ctm_gui.attention.map_view", "ctm_gui.attention.view"),
+        make=_make_attention,
+        tip="What each operator is most sensitive to",
+    ),
+    Page(
+        id="devices",
+        title="Devices",
+        text="&Devices",
+        keys="Ctrl+7",
+        help="devices",
+        modules=("ctm_gui.devices.form_view", "ctm_gui.devices.view"),
+        make=_make_devices,
+        tip="All devices, and the form of your own",
+        needs_panels=False,
+    ),
+    Page(
+        id="history",
+        title="History",
+        text="H&istory",
+        keys="Ctrl+8",
+        help="history",
+        modules=(
+            "ctm_gui.history.past_tables",
+            "ctm_gui.history.truth_plot",
+            "ctm_gui.history.view",
+        ),
+        make=_make_history,
+        tip="What was predicted before, and how right it was",
+        needs_panels=False,
+    ),
+    Page(
+        id="choose",
+        title="Choose",
+        text="Choose by B&udget",
+        keys="Ctrl+9",
+        help="choose",
+        modules=("ctm_gui.choose.presenter", "ctm_gui.choose.view"),
+        make=_make_choose,
+        tip="Which hardware keeps a budget, by its chance",
+        needs_panels=False,
+    ),
+    Page(
+        id="clocks",
+        title="Clocks",
+        text="Clock Fre&quencies",
+        keys="Ctrl+0",
+        help="clocks",
+        modules=("ctm_gui.clocks.view",),
+        make=_make_clocks,
+        tip="Latency over power modes and clocks of a device",
+    ),
+    Page(
+        id="language",
+        title="LLM",
+        text="La&nguage Model",
+        keys="Ctrl+Shift+L",
+        help="language",
+        modules=("ctm_gui.language.view",),
+        make=_make_language,
+        tip="Tokens a second and memory of a language model",
+    ),
+)

@@ -1,0 +1,196 @@
+"""One row of the table of pages is all that a page needs in the window."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel, QWidget
+from pytestqt.qtbot import QtBot
+
+from ctm_gui import settings as table
+from ctm_gui.later import Later
+from ctm_gui.settings import Settings
+from ctm_gui.window.central_views import CentralViews
+from ctm_gui.window.help_pages import has_page
+from ctm_gui.window.main_window import MainWindow
+from ctm_gui.window.pages import PAGES, Page, modules_of
+from ctm_gui.window.session import remembered_options
+from ctm_gui.window.workspace import Workspace
+
+ROOT = Path(__file__).resolve().parents[3]
+MOST_IN_A_TURN = 10  # modules of the window that one turn of the event loop loads
+MODULE = "colorsys"  # small, of the standard library
+
+
+def make_note(views: CentralViews) -> QWidget:
+    return QLabel(f"{len(views.workspace.shelf.entries)} models are open")
+
+
+NOTE = Page(
+    id="note",
+    title="Note",
+    text="No&te",
+    keys="Ctrl+Alt+N",
+    help="trouble",
+    modules=(MODULE,),
+    make=make_note,
+    tip="How many models are open",
+    needs_panels=False,
+)
+
+
+@pytest.fixture
+def make_window(qtbot: QtBot, workspace: Workspace, tmp_path: Path) -> MainWindow:
+    """A window with one more page."""
+    settings = Settings(tmp_path / "window.ini")
+    window = MainWindow(workspace, settings, remembered_options(settings), (*PAGES, NOTE))
+    qtbot.addWidget(window)
+    with qtbot.waitExposed(window):
+        window.show()
+    return window
+
+
+@pytest.fixture
+def window(make_window: MainWindow) -> MainWindow:
+    for _ in make_window.build_views():
+        pass
+    return make_window
+
+
+def test_a_page_is_in_the_menu_and_its_keys_show_it(window: MainWindow) -> None:
+    (view,) = (each.menu() for each in window.menuBar().actions() if each.text() == "&View")
+    actions = {action.text(): action for action in view.actions()}
+    assert actions["No&te"].toolTip() == "How many models are open"
+    assert actions["No&te"].shortcut().toString() == "Ctrl+Alt+N"
+
+    actions["No&te"].trigger()
+
+    assert window.page is NOTE
+    shown = window.tabs.currentWidget()
+    assert isinstance(shown, QLabel)
+    assert shown.text() == "0 models are open"
+    window.search()  # a page without a search box has nothing to search
+
+
+def test_a_page_is_among_the_commands(qtbot: QtBot, window: MainWindow) -> None:
+    palette = window.assistance.show_palette()
+    qtbot.keyClicks(palette.edit, "how many models")
+    qtbot.keyClick(palette.edit, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: window.page is NOTE)
+
+
+def test_a_page_has_its_help(window: MainWindow) -> None:
+    window.show_page("note")
+    window.tabs.setFocus()
+    shown = window.assistance.show_help()
+    assert shown.browser.page == "trouble"
+    shown.close()
+
+
+def test_a_page_that_ticks_do_not_change_has_a_narrow_window_for_itself(window: MainWindow) -> None:
+    window.resize(1024, 700)
+    assert window.targets_panel.isVisible()
+    window.show_page("note")
+    assert not window.targets_panel.isVisible()
+
+
+@pytest.mark.parametrize(
+    ("stored", "shown"),
+    [
+        ("note", "note"),
+        ("llm", "language"),  # sessions of before have the titles
+        ("history", "history"),
+        ("gone", "compare"),
+        ("", "compare"),
+    ],
+)
+def test_a_session_has_the_page_by_its_id(
+    qtbot: QtBot, workspace: Workspace, tmp_path: Path, stored: str, shown: str
+) -> None:
+    settings = Settings(tmp_path / "before.ini")
+    settings.set(table.VIEW, stored)
+    window = MainWindow(workspace, settings, remembered_options(settings), (*PAGES, NOTE))
+    qtbot.addWidget(window)
+    assert window.page.id == shown
+    window.close()
+    assert settings.get(table.VIEW) == shown
+
+
+def test_a_page_is_loaded_and_made_after_the_first_frame(
+    qtbot: QtBot, make_window: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window = make_window
+    monkeypatch.delitem(sys.modules, MODULE, raising=False)
+    place = len(PAGES)
+    assert not isinstance(window.tabs.widget(place), QLabel)
+    later = Later(modules_of(window.pages), window.build_views, window)
+    with qtbot.waitSignal(later.done, timeout=60_000):
+        later.start()
+    assert MODULE in sys.modules
+    assert isinstance(window.tabs.widget(place), QLabel)
+    later.close()
+
+
+def test_no_page_has_the_names_or_keys_of_another() -> None:
+    for names in (
+        [page.id for page in PAGES] + [page.title.lower() for page in PAGES if page.title != "LLM"],
+    ):
+        assert sorted(set(names)) == sorted(page.id for page in PAGES)
+    assert len({page.keys for page in PAGES}) == len(PAGES)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.id)
+def test_the_help_of_a_page_is_there(page: Page) -> None:
+    assert has_page(page.help)
+
+
+def test_a_window_has_no_page_that_is_not_in_its_table(window: MainWindow) -> None:
+    with pytest.raises(KeyError, match="gone"):
+        window.show_page("gone")
+
+
+LOADED = f"""
+import sys
+from importlib import import_module
+from pathlib import Path
+from ctm_gui.application import Application
+from ctm_gui.later import PLOTS
+from ctm_gui.window.pages import PAGES, modules_of
+
+def loaded():
+    return {{name for name in sys.modules if name.startswith("ctm_gui.")}}
+
+application = Application(Path("store.db"), Path("window.ini"))
+application.window.show()
+for name in (*PLOTS, *modules_of(PAGES)):
+    before = loaded()
+    import_module(name)
+    new = loaded() - before
+    if len(new) > {MOST_IN_A_TURN}:
+        print("at once", name, sorted(new))
+    if name not in new | set(PLOTS):
+        print("loaded before", name)
+before = loaded()
+for _ in application.window.build_views():
+    pass
+print("not listed", sorted(loaded() - before))
+application.close()
+"""
+
+
+def test_the_modules_of_the_pages_are_all_listed_and_come_in_small_turns(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    assert done.stdout == "not listed []\n"
