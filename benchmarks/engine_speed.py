@@ -21,7 +21,7 @@ from predictor.graph.ingest import ingest
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.prediction.engines import CLOSERTOME
-from predictor.services.prediction.predict import resolve_targets
+from predictor.services.prediction.targets import resolve_targets
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGETS = 150
@@ -33,7 +33,8 @@ import time
 from predictor.core.resources import resources_dir
 from predictor.graph.ingest import ingest
 from predictor.services.devices.catalogue import load_catalogue
-from predictor.services.prediction.predict import predict, resolve_targets
+from predictor.services.prediction.predict import predict
+from predictor.services.prediction.targets import resolve_targets
 model = ingest(str(resources_dir() / "samples" / "{_SAMPLE}"))
 targets = resolve_targets(load_catalogue().devices)
 start = time.perf_counter()

@@ -25,7 +25,8 @@ from benchmarks.resnet50 import write_resnet50
 from predictor.core.records import Target
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.models.ingestion import IngestionWorker
-from predictor.services.prediction.predict import predict, resolve_targets
+from predictor.services.prediction.predict import predict
+from predictor.services.prediction.targets import resolve_targets
 
 TIMES = 2.0
 TARGETS = 150

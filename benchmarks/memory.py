@@ -62,7 +62,8 @@ def engine(opens: int) -> Iterator[float]:
     """Read and predict models without a window; yield the memory after each, in MiB."""
     from predictor.services.devices.catalogue import load_catalogue  # noqa: PLC0415 - by process
     from predictor.services.models.ingestion import IngestionWorker  # noqa: PLC0415
-    from predictor.services.prediction.predict import predict, resolve_targets  # noqa: PLC0415
+    from predictor.services.prediction.predict import predict  # noqa: PLC0415
+    from predictor.services.prediction.targets import resolve_targets  # noqa: PLC0415
 
     targets = resolve_targets(load_catalogue().devices)
     with tempfile.TemporaryDirectory() as name, IngestionWorker() as worker:

@@ -32,7 +32,7 @@ from ctm_gui.widgets.theme_change import apply_theme  # noqa: E402
 from ctm_gui.widgets.view_options import ViewOptions  # noqa: E402
 from predictor.core.records import Basis, Configuration, Precision, Prediction  # noqa: E402
 from predictor.presentation.columns import PredictionRow  # noqa: E402
-from predictor.services.prediction.predict import OperatorTable  # noqa: E402
+from predictor.services.prediction.explain import OperatorTable  # noqa: E402
 
 View = TypeVar("View", bound=QWidget)
 

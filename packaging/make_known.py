@@ -18,7 +18,7 @@ from predictor.probing.networks.known import FILE, KnownLatencies, write_known
 from predictor.probing.networks.pool import load_pool
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.prediction.engines import open_engine
-from predictor.services.prediction.predict import resolve_targets
+from predictor.services.prediction.targets import resolve_targets
 
 FOLDER = Path(__file__).resolve().parent.parent / "resources" / "probes"
 

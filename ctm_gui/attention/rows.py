@@ -29,7 +29,7 @@ from predictor.services.prediction.attention import (
     token_label,
     token_text,
 )
-from predictor.services.prediction.predict import OperatorTable
+from predictor.services.prediction.explain import OperatorTable
 
 Map = npt.NDArray[np.float32]
 _PAIRS_NAMED = 3

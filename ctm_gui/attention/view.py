@@ -31,7 +31,7 @@ from ctm_gui.widgets.table_view import in_parts
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.records import Device
 from predictor.presentation.wording import shown
-from predictor.services.prediction.predict import OperatorTable
+from predictor.services.prediction.explain import OperatorTable
 
 _NOTHING_YET = (
     "Drop an ONNX model and tick a target to see what its operators are most sensitive to."

@@ -16,7 +16,7 @@ from predictor.core.text import plural
 from predictor.core.units import LatencyUnit, format_bytes, format_count
 from predictor.presentation.wording import latency_text, number, percent, shape_text, shown
 from predictor.services.graph.grouping import GroupTree
-from predictor.services.prediction.predict import OperatorTable
+from predictor.services.prediction.explain import OperatorTable
 from predictor.services.prediction.sensitivity import Sensitivity, change_words
 
 Floats = NDArray[np.float64]

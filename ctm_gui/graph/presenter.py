@@ -27,7 +27,7 @@ from predictor.services.graph.placement import (
     picture_of,
     seen_groups,
 )
-from predictor.services.prediction.predict import OperatorTable
+from predictor.services.prediction.explain import OperatorTable
 from predictor.services.prediction.sensitivity import Sensitivity
 
 MOST_BOXES = 300

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ctm_gui.operators.rows import operator_unit
 from predictor.core.units import LatencyUnit, format_bytes, format_count
 from predictor.presentation.wording import NOTHING, latency_text, number, percent, shape_text, shown
-from predictor.services.prediction.predict import OperatorTable
+from predictor.services.prediction.explain import OperatorTable
 
 
 def operator_details(

@@ -32,7 +32,7 @@ from predictor.core.text import plural
 from predictor.core.units import LatencyUnit, format_bytes, format_count
 from predictor.presentation.wording import latency_text, percent, shape_text, shown
 from predictor.services.prediction.attention import operators_peak, token_label
-from predictor.services.prediction.predict import OperatorTable
+from predictor.services.prediction.explain import OperatorTable
 
 BOUND_TYPES: tuple[str, ...] = ("compute", "memory", "launch")
 _TYPES_SHOWN = 6

@@ -40,7 +40,7 @@ from ctm_gui.widgets.save_plot import ask_and_save, save_plot
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.records import Device
 from predictor.presentation.wording import shown
-from predictor.services.prediction.predict import OperatorTable
+from predictor.services.prediction.explain import OperatorTable
 
 # Beside the graph the share stays in view at 1280 pixels.
 _LEAST_PX = {SHARE: LEAST_SHARE_PX, "name": 182}

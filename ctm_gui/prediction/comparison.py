@@ -16,13 +16,8 @@ from predictor.presentation.wording import target_text
 from predictor.services.models.ingestion import Model
 from predictor.services.prediction.assumptions import assumptions_of_each
 from predictor.services.prediction.engines import usual_engine_problem
-from predictor.services.prediction.predict import (
-    NO_DEVICES,
-    KnownTargets,
-    distinct,
-    predict,
-    resolve_targets,
-)
+from predictor.services.prediction.predict import NO_DEVICES, KnownTargets, predict
+from predictor.services.prediction.targets import distinct, resolve_targets
 from predictor.services.signatures.own import NOTHING_MEASURED, OwnSignatures
 
 _PART_S = 0.2  # how long a part of a comparison may take before what is there is shown

@@ -16,7 +16,8 @@ from predictor.core.errors import InputError
 from predictor.core.progress import CancelToken
 from predictor.core.records import Prediction, Target
 from predictor.services.models.ingestion import Model
-from predictor.services.prediction.predict import KnownTargets, OperatorTable, explain
+from predictor.services.prediction.explain import OperatorTable, explain
+from predictor.services.prediction.predict import KnownTargets
 from predictor.services.prediction.roofline import Roof, Roofline, roofline_of, roofs_of
 from predictor.services.prediction.timeline import Timeline, pair_title, timeline_of
 
@@ -65,7 +66,7 @@ class Explained:
     interval: tuple[float, float] | None = None
 
 
-def explained(
+def explain_pair(
     model: Model,
     target: Target,
     others: Sequence[Target],

@@ -9,15 +9,15 @@ import numpy as np
 from PySide6.QtCore import QObject, Signal
 
 from ctm_gui.prediction.comparison import Comparison
-from ctm_gui.prediction.explained import Costs, Explained, costs_of, explained
+from ctm_gui.prediction.explained import Costs, Explained, costs_of, explain_pair
 from ctm_gui.prediction.followers import PairFollower
 from ctm_gui.tasks.serial import SerialWorker
 from ctm_gui.widgets.ordering import IndexArray
 from predictor.core.errors import CtmError
 from predictor.core.records import Device, RunId, TargetId
 from predictor.presentation.wording import number, shown
+from predictor.services.prediction.explain import OperatorTable
 from predictor.services.prediction.node_data import write_node_data
-from predictor.services.prediction.predict import OperatorTable
 from predictor.services.prediction.sensitivity import (
     Alternative,
     Sensitivity,
@@ -158,7 +158,7 @@ class ExplanationPresenter(PairFollower):
             )
 
         self._submit(
-            lambda _: explained(compared.model, target, others, prediction, signatures),
+            lambda _: explain_pair(compared.model, target, others, prediction, signatures),
             show,
             self._on_error,
         )

@@ -23,7 +23,7 @@ from predictor.core.records import Configuration, Device
 from predictor.presentation.wording import configuration_text, shown
 from predictor.services.devices.this_machine import THIS_MACHINE_ID
 from predictor.services.devices.user_devices import DeviceFile
-from predictor.services.prediction.predict import resolve_targets
+from predictor.services.prediction.targets import resolve_targets
 from predictor.services.probing.kits import make_kit
 from predictor.services.probing.open import Probing
 from predictor.services.probing.plan import ProbePlan

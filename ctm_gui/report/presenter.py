@@ -29,7 +29,7 @@ from predictor.presentation.report import USUAL_SECTIONS, Report, SectionId
 from predictor.services.generation.generate import LanguageRun
 from predictor.services.history.history import History
 from predictor.services.models.ingestion import Model
-from predictor.services.prediction.predict import explain
+from predictor.services.prediction.explain import explain
 from predictor.services.prediction.sensitivity import sensitivity_of
 from predictor.services.report.build import build_report
 from predictor.services.report.files import save_report

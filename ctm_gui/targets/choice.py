@@ -14,7 +14,7 @@ from predictor.core.records import Configuration, Device, Target
 from predictor.core.text import plural, printable
 from predictor.presentation.wording import target_text
 from predictor.services.devices.catalogue import Catalogue
-from predictor.services.prediction.predict import supports
+from predictor.services.prediction.targets import supports
 
 
 class TargetSelection(QObject):

@@ -27,7 +27,7 @@ from predictor.core.runtimes import CPUS, RUNTIMES
 from predictor.core.text import plural
 from predictor.presentation.wording import shown, target_text
 from predictor.services.models.ingestion import Model
-from predictor.services.prediction.predict import supports
+from predictor.services.prediction.targets import supports
 
 _OWN_BATCH = "model default"
 _BATCHES = (1, 2, 4, 8, 16, 32, 64)

@@ -18,7 +18,7 @@ from ctm_gui.timeline.view import TimelineView
 from ctm_gui.widgets.ordering import IndexArray
 from ctm_gui.widgets.pair_choice import PairChoice
 from ctm_gui.window.graph_beside import GraphBeside
-from predictor.services.prediction.predict import OperatorTable
+from predictor.services.prediction.explain import OperatorTable
 
 View = OperatorsView | GraphView | RooflineView | TimelineView | AttentionView
 

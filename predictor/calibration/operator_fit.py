@@ -44,7 +44,7 @@ _MOST_OPERATORS: Final = 500  # that differ
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Work:
+class TimedWork:
     """Work of the R operators of one graph on one target.
 
     Attributes:
@@ -62,9 +62,9 @@ class Work:
     def __len__(self) -> int:
         return len(self.code)
 
-    def take(self, rows: Integers) -> Work:
+    def take(self, rows: Integers) -> TimedWork:
         """Return the work of some operators."""
-        return Work(self.parts_ms[rows], self.traits[rows], self.kind[rows], self.code[rows])
+        return TimedWork(self.parts_ms[rows], self.traits[rows], self.kind[rows], self.code[rows])
 
     def distinct(self) -> tuple[Integers, Integers]:
         """Return rows of operators that differ, [U], and the place of each operator there, [R]."""
@@ -75,8 +75,8 @@ class Work:
         return first, which
 
 
-def _joined(works: Sequence[Work]) -> Work:
-    return Work(
+def _joined(works: Sequence[TimedWork]) -> TimedWork:
+    return TimedWork(
         *(
             np.concatenate([getattr(work, name) for work in works])
             for name in ("parts_ms", "traits", "kind", "code")
@@ -96,7 +96,7 @@ class Timed:
         noise: standard deviation of ln(latency), as far as its samples tell.
     """
 
-    work: Work
+    work: TimedWork
     latency_ms: float
     groups: Sequence[Sequence[int]]
     group_ms: Floats
@@ -131,7 +131,7 @@ class FactorPrior:
     state: float = 0.07
     misfit: float = 0.17
 
-    def covariance(self, one: Work, other: Work) -> Floats:
+    def covariance(self, one: TimedWork, other: TimedWork) -> Floats:
         """Return the covariance of the operators' own factors, [R, Q], of each part."""
         apart = (
             # |a - b|^2 = a.a + b.b - 2 a.b: the differences themselves would be [R, Q, S].
@@ -216,7 +216,7 @@ class OperatorFit:
                 break
         self._shift, self._root, self._shares, self._weights = shift, root, shares, weights
 
-    def predict(self, work: Work) -> GraphTimes:
+    def predict(self, work: TimedWork) -> GraphTimes:
         """Return the posterior for a graph; it has an operator at least."""
         first, which = work.distinct()
         one = work.take(first)
@@ -229,13 +229,13 @@ class OperatorFit:
         often = np.bincount(which, minlength=len(one))
         return GraphTimes(parts_ms[which], self._deviation(one, parts_ms * often[:, None]))
 
-    def _parts_ms(self, work: Work) -> Floats:
+    def _parts_ms(self, work: TimedWork) -> Floats:
         own = self._prior.covariance(work, self._work) @ self._weights
         factors = np.exp(np.clip(own, -_FARTHEST, _FARTHEST) + self._shift)
         times: Floats = work.parts_ms * factors
         return times
 
-    def _deviation(self, work: Work, times_ms: Floats) -> float:
+    def _deviation(self, work: TimedWork, times_ms: Floats) -> float:
         """Return the deviation of a graph whose distinct operators take so long, [U, P]."""
         largest = np.argsort(-times_ms.sum(axis=1), kind="stable")[:_MOST_OPERATORS]
         work, times_ms = work.take(largest), times_ms[largest]
@@ -252,7 +252,7 @@ class OperatorFit:
         return float(np.sqrt(left + prior.misfit**2))
 
 
-def largest_operators(works: Sequence[Work], most: int) -> tuple[Work, list[Integers]]:
+def largest_operators(works: Sequence[TimedWork], most: int) -> tuple[TimedWork, list[Integers]]:
     """Return distinct operators that graphs spend most time in, and the index of each, or -1.
 
     The time is that at the target's rates, as parts of each graph's.
@@ -273,7 +273,7 @@ def largest_operators(works: Sequence[Work], most: int) -> tuple[Work, list[Inte
 
 
 def _observed(
-    timed: Sequence[Timed], places: Sequence[Integers], work: Work, prior: FactorPrior
+    timed: Sequence[Timed], places: Sequence[Integers], work: TimedWork, prior: FactorPrior
 ) -> _Observed:
     """Return the observations: all networks, and the entries of profiles that took longest."""
     size = work.parts_ms.sum(axis=1)

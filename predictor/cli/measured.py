@@ -18,13 +18,9 @@ from predictor.core.runtimes import RUNTIMES, usual_name
 from predictor.core.units import LatencyUnit
 from predictor.services.devices.catalogue import Catalogue
 from predictor.services.models.inspection import Model
-from predictor.services.prediction.predict import (
-    KnownTargets,
-    model_batch,
-    predict,
-    resolve_targets,
-)
+from predictor.services.prediction.predict import KnownTargets, model_batch, predict
 from predictor.services.prediction.scaling import check_plausible
+from predictor.services.prediction.targets import resolve_targets
 
 _OPTION: Final = "--measured"
 _THREADS: Final = re.compile(r"t(\d{1,4})")

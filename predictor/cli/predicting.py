@@ -18,7 +18,8 @@ from predictor.services.devices.catalogue import Catalogue, means_this_machine
 from predictor.services.history.history import History, open_history
 from predictor.services.models.inspection import Model
 from predictor.services.prediction.defaults import check_names
-from predictor.services.prediction.predict import KnownTargets, resolve_targets
+from predictor.services.prediction.predict import KnownTargets
+from predictor.services.prediction.targets import resolve_targets
 from predictor.services.prediction.threads import threads_sentences
 
 _T = TypeVar("_T")

@@ -12,7 +12,9 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from predictor.core.errors import InputError
 from predictor.core.records import Basis, Device, Target, TargetId
+from predictor.cost.run_facts import Facts
 from predictor.graph.operator_graph import OperatorGraph
 
 
@@ -161,8 +163,8 @@ class PredictionTable:
         shared_error: float32 [G, T, S], shared part of the errors of graphs on one target: the
             dot product of two graphs' vectors is the correlation of their errors of ln(latency).
             None for engines without intervals.
-        facts: values of further fields of ``Prediction`` by name, G rows of T. A new field needs
-            no other place between an engine and the records.
+        facts: values of further fields of ``Prediction`` by name, G rows of T, computed as they are
+            read or before. A new field needs no other place between an engine and the records.
     """
 
     engine: str
@@ -179,7 +181,7 @@ class PredictionTable:
     predicted_ms: NDArray[np.float64]
     out_of_distribution: Mapping[tuple[int, int], str] = field(default_factory=dict)
     shared_error: NDArray[np.float32] | None = None
-    facts: Mapping[str, Sequence[Sequence[Any]]] = field(default_factory=dict)
+    facts: Facts = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -228,6 +230,29 @@ class Explanation:
     bound_type: NDArray[np.int8]
     attention: AttentionMaps | None = None
 
+    @classmethod
+    def of_parts(
+        cls, parts_ms: NDArray[np.float64], attention: AttentionMaps | None = None
+    ) -> Explanation:
+        """Return the explanation of operators by parts that add up, without bounds.
+
+        Args:
+            parts_ms: float64 [N, 3], arithmetic, traffic and launches; operators that take no time
+                are 0.
+            attention: of the graph on the target.
+        """
+        latency_ms = parts_ms.sum(axis=1)
+        kind = np.array([BoundType.COMPUTE, BoundType.MEMORY, BoundType.LAUNCH], np.int8)
+        return cls(
+            latency_ms=latency_ms,
+            compute_ms=parts_ms[:, 0],
+            memory_ms=parts_ms[:, 1],
+            launch_ms=parts_ms[:, 2],
+            bound_ms=np.full(len(parts_ms), np.nan),
+            bound_type=np.where(latency_ms > 0, kind[parts_ms.argmax(axis=1)], np.int8(0)),
+            attention=attention,
+        )
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VariedTimes:
@@ -269,34 +294,23 @@ class Engine(Protocol):
     def explain(
         self,
         graph: OperatorGraph,
-        target: Target,
-        measured: Mapping[TargetId, TargetMeasurements] = NOTHING_MEASURED,
-    ) -> Explanation:
-        """Explain the time of one graph on one target, given the same as :meth:`predict`.
-
-        Raises:
-            InputError: the target has no number for this graph; the reason as in the table.
-        """
-
-    def explained(
-        self,
-        graph: OperatorGraph,
         targets: Sequence[Target],
-        predicted: NDArray[np.float64],
-        places: Sequence[int],
         measured: Mapping[TargetId, TargetMeasurements] = NOTHING_MEASURED,
+        *,
+        predicted: NDArray[np.float64] | None = None,
+        places: Sequence[int] | None = None,
     ) -> Iterator[Explanation | None]:
-        """Explain one graph on the targets at some places, one after the other.
+        """Explain the time of one graph on targets, one after the other.
 
-        None where there is no number. Each is made as it is read: those of a large graph on many
-        targets side by side would take gigabytes.
+        None where there is no number. An explanation is made as it is read: those of a large graph
+        on many targets side by side would take gigabytes.
 
         Args:
             graph: the graph.
-            targets: T of them, as given to :meth:`predict`: they are not looked up again.
-            predicted: float64 [T], the latencies that it gave.
-            places: of those to explain.
+            targets: T of them; as given to :meth:`predict` they are not looked up again.
             measured: given the same as :meth:`predict`.
+            predicted: float64 [T], the latencies that it gave; None where they are to be predicted.
+            places: of the targets to explain; None for all.
         """
 
     def varied(
@@ -319,3 +333,9 @@ class Engine(Protocol):
         Raises:
             InputError: the target has no number for this graph; the reason as in the table.
         """
+
+
+def no_number(target: Target, problem: str) -> InputError:
+    """Return the error of a target without a number, from the words of its problem."""
+    reason, _, action = problem.partition("; ")
+    return InputError(target.device.id, reason, action)

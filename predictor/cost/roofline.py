@@ -16,7 +16,6 @@ Reference:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
@@ -44,6 +43,10 @@ from predictor.cost.engine import (
     TargetMeasurements,
     VariedTimes,
 )
+from predictor.cost.memory import memory_uses
+from predictor.cost.physics import leaving_share
+from predictor.cost.run_facts import uncounted
+from predictor.cost.support import unsupported
 from predictor.graph.operator_graph import OperatorGraph
 
 _CHUNK_CELLS = 1 << 18  # operators x targets at a time: five temporaries of 2 MiB stay in cache
@@ -103,47 +106,26 @@ class RooflineEngine:
             fits_memory=_fits(memory, dram_bytes),
             problems={(g, t): text for g in range(len(graphs)) for t, text in problems.items()},
             predicted_ms=latency,
+            facts={
+                "memory": [memory_uses(graph, targets) for graph in graphs],
+                "unsupported": [unsupported(graph, targets) for graph in graphs],
+                "flagged_operators": [[uncounted(graph)] * len(targets) for graph in graphs],
+            },
         )
 
     def explain(
         self,
         graph: OperatorGraph,
-        target: Target,
-        measured: Mapping[TargetId, TargetMeasurements] = NOTHING_MEASURED,  # noqa: ARG002
-    ) -> Explanation:
-        """Explain the time of one graph on one target.
-
-        Raises:
-            InputError: the target has no number; the reason as in the table.
-        """
-        cost, rates = Columns.of(graph), PeakRates.of([capability(target)])
-        compute, memory, launch = (times[0] for times in _operator_times(cost, rates))
-        latency = np.maximum(compute, memory) + launch
-        return Explanation(
-            latency_ms=latency,
-            compute_ms=compute,
-            memory_ms=memory,
-            launch_ms=launch,
-            bound_ms=_operator_bounds(cost, rates),
-            bound_type=_bound_types(compute, memory, launch),
-        )
-
-    def explained(
-        self,
-        graph: OperatorGraph,
         targets: Sequence[Target],
-        predicted: NDArray[np.float64],  # noqa: ARG002  # the parts sum to it
-        places: Sequence[int],
-        measured: Mapping[TargetId, TargetMeasurements] = NOTHING_MEASURED,
+        measured: Mapping[TargetId, TargetMeasurements] = NOTHING_MEASURED,  # noqa: ARG002
+        *,
+        predicted: NDArray[np.float64] | None = None,  # noqa: ARG002 - the parts sum to it
+        places: Sequence[int] | None = None,
     ) -> Iterator[Explanation | None]:
         """Explain one graph on targets; see :class:`predictor.cost.engine.Engine`."""
-
-        def explained(target: Target) -> Explanation | None:
-            with suppress(InputError):
-                return self.explain(graph, target, measured)
-            return None
-
-        return (explained(targets[place]) for place in places)
+        cost = Columns.of(graph)
+        chosen = targets if places is None else [targets[place] for place in places]
+        return (_explanation(cost, target) for target in chosen)
 
     @staticmethod
     def operator_bounds(graph: OperatorGraph, target: Target) -> Floats:
@@ -269,9 +251,29 @@ class RatedTargets:
         return cls(list(capabilities), PeakRates.of(list(capabilities.values())), problems)
 
 
+def _explanation(cost: Columns, target: Target) -> Explanation | None:
+    """Return where the time of a graph goes on a target; None where it has no estimate."""
+    try:
+        rates = PeakRates.of([capability(target)])
+    except InputError:
+        return None
+    compute, memory, launch = (times[0] for times in _operator_times(cost, rates))
+    return Explanation(
+        latency_ms=np.maximum(compute, memory) + launch,
+        compute_ms=compute,
+        memory_ms=memory,
+        launch_ms=launch,
+        bound_ms=_operator_bounds(cost, rates),
+        bound_type=_bound_types(compute, memory, launch),
+    )
+
+
 def _operator_times(cost: Columns, rates: PeakRates) -> tuple[Floats, Floats, Floats]:
     """Return compute, memory and launch times of every operator in ms, each [T, N]."""
-    ms_per_byte = (_leaving_share(cost, rates) * S_TO_MS / rates.bandwidth)[:, None]
+    # Where a device streams, what its chip has room for does not leave it.
+    held_bytes = np.where(rates.streams > 0, rates.on_chip_bytes, 0.0)
+    leaving = leaving_share(_memory_bytes(cost, rates), held_bytes)
+    ms_per_byte = (leaving * S_TO_MS / rates.bandwidth)[:, None]
     activations = np.take(rates.activation_ratio * ms_per_byte, cost.width, axis=1)
     weights = np.take(rates.weight_ratio * ms_per_byte, cost.width, axis=1)
     return (
@@ -279,17 +281,6 @@ def _operator_times(cost: Columns, rates: PeakRates) -> tuple[Floats, Floats, Fl
         activations * cost.activation_bytes + weights * cost.weight_bytes,
         rates.launch_ms[:, None] * cost.launches,
     )
-
-
-def _leaving_share(cost: Columns, rates: PeakRates) -> Floats:
-    """Return the part of the traffic that leaves the chip, [T].
-
-    All of it where there is a memory. Where a device streams, the part of the weights and live
-    activations that its chip has no room for.
-    """
-    held = rates.on_chip_bytes / np.maximum(_memory_bytes(cost, rates), 1.0)
-    share: Floats = 1.0 - rates.streams * np.minimum(held, 1.0)
-    return share
 
 
 def _estimates(cost: Columns, rates: PeakRates) -> Floats:

@@ -23,7 +23,7 @@ from predictor.calibration.target_fit import PARTS, SHAPE, TargetFit
 from predictor.core.caching import IdentityCache
 from predictor.core.records import FEW_CHIPS, Device, Precision, Target, by_run
 from predictor.core.runtimes import runtime_of
-from predictor.cost.engine import AttentionMaps, BoundType, Explanation
+from predictor.cost.engine import AttentionMaps, Explanation
 from predictor.cost.operator_kinds import KINDS, kinds_of
 from predictor.cost.overlap import overlapped, runs_ahead
 from predictor.cost.physics import (
@@ -99,16 +99,24 @@ class TargetEstimates:
     doubts: Sequence[str]
     class_chips: Sequence[int | None]
 
-    def at(self, place: int) -> TargetEstimates:
-        """Return targets, rates, factors and context of one target alone, to explain it."""
-        only = np.array([place])
-        return replace(
-            self,
-            targets=[self.targets[place]],
-            rates=self.rates.take(only),
-            factors=self.factors[only],
-            ahead=self.ahead[only],
-            context=self.context[only],
+    def take(self, places: NDArray[np.integer]) -> TargetEstimates:
+        """Return what is known of some of the targets; their contexts stay numbered as here."""
+        chosen = places.tolist()
+        return TargetEstimates(
+            targets=[self.targets[place] for place in chosen],
+            rates=self.rates.take(places),
+            usual=self.usual[places],
+            factors=self.factors[places],
+            ahead=self.ahead[places],
+            context=self.context[places],
+            contexts=self.contexts,
+            variance=self.variance[places],
+            unknown=self.unknown[places],
+            fits={at: self.fits[place] for at, place in enumerate(chosen) if place in self.fits},
+            wide=self.wide[:, places],
+            evidence=[self.evidence[place] for place in chosen],
+            doubts=[self.doubts[place] for place in chosen],
+            class_chips=[self.class_chips[place] for place in chosen],
         )
 
 
@@ -128,7 +136,7 @@ class GraphEstimates:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class OwnFit:
+class UserFit:
     """A target that the user measured.
 
     Attributes:
@@ -164,7 +172,7 @@ class Estimate:
         default_factory=lambda: IdentityCache(_MOST_GRAPHS), init=False, repr=False
     )
 
-    def of(self, targets: Sequence[Target], own: Sequence[OwnFit] = ()) -> TargetEstimates:
+    def of(self, targets: Sequence[Target], own: Sequence[UserFit] = ()) -> TargetEstimates:
         """Return what is known of targets, cost O(T).
 
         Args:
@@ -207,29 +215,25 @@ class Estimate:
             None if place in measured_places else chips
             for place, chips in enumerate(by_run(targets, self.class_chips))
         ]
+        words = zip(_evidence_words(evidence, known, mine), records, strict=True)
         return TargetEstimates(
-            targets,
-            self._rates(targets),
-            usual,
-            usual * np.exp(means[:, :1] + means[:, 1:]).reshape(usual.shape),
-            runs_ahead(targets),
-            context,
-            contexts,
-            known.variance,
-            known.unknown,
-            {place: each.fit for place, each in mine.items()},
-            np.array([(track.wide80, track.wide95) for track in widths]).reshape(-1, 2).T,
-            [
-                f"{words}; {track_words(*record)}"
-                for words, record in zip(
-                    _evidence_words(evidence, known, mine), records, strict=True
-                )
-            ],
-            [
+            targets=targets,
+            rates=self._rates(targets),
+            usual=usual,
+            factors=usual * np.exp(means[:, :1] + means[:, 1:]).reshape(usual.shape),
+            ahead=runs_ahead(targets),
+            context=context,
+            contexts=contexts,
+            variance=known.variance,
+            unknown=known.unknown,
+            fits={place: each.fit for place, each in mine.items()},
+            wide=np.array([(track.wide80, track.wide95) for track in widths]).reshape(-1, 2).T,
+            evidence=[f"{source}; {track_words(*record)}" for source, record in words],
+            doubts=[
                 "" if place in mine else self._doubt(target, chips)
                 for place, (target, chips) in enumerate(zip(targets, class_chips, strict=True))
             ],
-            class_chips,
+            class_chips=class_chips,
         )
 
     def class_chips(self, target: Target) -> int:
@@ -292,7 +296,7 @@ class Estimate:
         target: Target,
         graphs: Sequence[OperatorGraph],
         latency_ms: Floats,
-    ) -> OwnFit:
+    ) -> UserFit:
         """Return level and shape of a target after the user's measurements.
 
         Args:
@@ -314,9 +318,9 @@ class Estimate:
         one = replace(self.of([target]), contexts=contexts)
         parts = np.concatenate([self._parts(graph, one) for graph in graphs])
         measured = prior.measured(parts * one.usual.reshape(1, -1), latency_ms)
-        return OwnFit(target, len(graphs), measured)
+        return UserFit(target, len(graphs), measured)
 
-    def _with(self, own: Sequence[OwnFit]) -> Evidence:
+    def _with(self, own: Sequence[UserFit]) -> Evidence:
         """Return the evidence with the user's in place of the published ones of the targets."""
         evidence = self.evidence
         for each in own:
@@ -393,7 +397,7 @@ class Estimate:
     def _graph(self, graph: OperatorGraph) -> _ReadGraph:
         return self._read.get((graph,), lambda: _ReadGraph.of(graph, self.operators))
 
-    def explanation(
+    def explain(
         self, graph: OperatorGraph, targets: TargetEstimates, least_ms: float
     ) -> Explanation:
         """Return where a graph's time goes on the first target.
@@ -407,17 +411,7 @@ class Estimate:
         # A graph of views alone takes no time; fmax ignores the NaN of an unknown bound.
         terms *= np.fmax(1.0, least_ms / max(terms.sum(), _LEAST_MS))
         parts = np.stack([terms[:, :2].sum(axis=1), terms[:, 2], terms[:, 3]], axis=1)
-        latency_ms = parts.sum(axis=1)
-        kind = np.array([BoundType.COMPUTE, BoundType.MEMORY, BoundType.LAUNCH])[parts.argmax(1)]
-        return Explanation(
-            latency_ms=latency_ms,
-            compute_ms=parts[:, 0],
-            memory_ms=parts[:, 1],
-            launch_ms=parts[:, 2],
-            bound_ms=np.full(len(graph), np.nan),
-            bound_type=np.where(latency_ms > 0, kind, BoundType.NONE).astype(np.int8),
-            attention=_shares(terms),
-        )
+        return Explanation.of_parts(parts, _shares(terms))
 
     def _doubt(self, target: Target, class_chips: int | None) -> str:
         """Return why the estimate of a target is of other classes, empty where it is not."""
@@ -429,7 +423,7 @@ class Estimate:
         return ""
 
 
-def _cases(evidence: Evidence, known: Known, own: Mapping[int, OwnFit]) -> list[str]:
+def _cases(evidence: Evidence, known: Known, own: Mapping[int, UserFit]) -> list[str]:
     """Return the case of each target, whose record its number has."""
     cases = []
     for place, near in enumerate(known.nearness.tolist()):
@@ -442,7 +436,7 @@ def _cases(evidence: Evidence, known: Known, own: Mapping[int, OwnFit]) -> list[
     return cases
 
 
-def _evidence_words(evidence: Evidence, known: Known, own: Mapping[int, OwnFit]) -> list[str]:
+def _evidence_words(evidence: Evidence, known: Known, own: Mapping[int, UserFit]) -> list[str]:
     """Return in words which measurements tell of each target."""
     words = evidence_words(evidence, known)
     for place, fit in own.items():

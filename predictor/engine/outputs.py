@@ -1,22 +1,20 @@
-"""From the network's outputs to latencies with their uncertainty, and to explanations."""
+"""From the network's outputs to latencies with their uncertainty, and to attention."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from predictor.calibration.deviation import Deviation, Expectation, part_tilts, tilted_ms
-from predictor.cost.engine import AttentionMaps, BoundType, Explanation
+from predictor.cost.engine import AttentionMaps
 from predictor.engine.checkpoint import EngineCard
 from predictor.network.target_facts import CHOICE_KINDS, TargetFacts
 from predictor.network.term_runtime import EncodedGraph, HeadOutput
 
 Floats = NDArray[np.float64]
-_PARTS: Final = (BoundType.COMPUTE, BoundType.MEMORY, BoundType.LAUNCH)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,36 +88,6 @@ def _by_deviation(deviations: Sequence[Deviation]) -> list[tuple[Deviation, list
         # By identity: comparing the matrices would cost more than it saves.
         groups.setdefault(id(deviation), (deviation, []))[1].append(place)
     return list(groups.values())
-
-
-def explanation(
-    operators: int,
-    places: NDArray[np.int64],
-    parts_ms: Floats,
-    attention: AttentionMaps | None,
-) -> Explanation:
-    """Return the explanation of one graph on one target.
-
-    Args:
-        operators: of the graph, those that take no time with them.
-        places: int64 [R], those that take time.
-        parts_ms: float64 [R, 3], their arithmetic, traffic and launches.
-        attention: of the graph on the target.
-    """
-    # Operators that take no time stay at 0: they are rows of the table all the same.
-    columns = np.zeros((operators, 3))
-    columns[places] = parts_ms
-    kind = np.array(_PARTS, np.int8)[columns.argmax(axis=1)]
-    latency_ms = columns.sum(axis=1)
-    return Explanation(
-        latency_ms=latency_ms,
-        compute_ms=columns[:, 0],
-        memory_ms=columns[:, 1],
-        launch_ms=columns[:, 2],
-        bound_ms=np.full(operators, np.nan),
-        bound_type=np.where(latency_ms > 0, kind, BoundType.NONE).astype(np.int8),
-        attention=attention,
-    )
 
 
 def attention_maps(

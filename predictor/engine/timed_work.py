@@ -12,19 +12,20 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from predictor.calibration.operator_fit import Work
-from predictor.core.records import Device
+from predictor.calibration.operator_fit import TimedWork
+from predictor.core.caching import IdentityCache
+from predictor.core.records import Device, Target
 from predictor.cost.columns import Columns
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
 from predictor.network.features import (
     OPERATOR_KINDS,
     SCALE_FREE_NAMES,
     exact_features,
-    kinds_of,
+    network_kinds,
     scale_free,
 )
-from predictor.network.reference_rates import ReferenceRates
-from predictor.network.work_terms import TERMS, Operators, leaving_share, work_terms
+from predictor.network.reference_rates import ReferenceRates, Typical
+from predictor.network.work_terms import TERMS, Operators, off_chip_share, work_terms
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -49,6 +50,7 @@ _DEPTHWISE: Final = SCALE_FREE_NAMES.index("is_depthwise")
 _LANES: Final = (
     16  # FP32 numbers of the widest vector: channels are padded to it, or not vectorised
 )
+_MOST_GRAPHS: Final = 512  # a whole pool of reference networks, and the user's models
 _EPILOGUES: Final = ("Clip", "LeakyRelu", "Relu")  # that every runtime runs inside the product
 _EPILOGUE: Final = len(OPERATOR_KINDS)  # beside the kinds of the network
 _INSIDE: Final = 1 << 16  # added to the code of a type: inside another operator it is another one
@@ -88,7 +90,7 @@ class TimedGraph:
         features = scale_free(exact_features(graph))[places]
         inside = graph.has_flag(OperatorFlag.FUSED)[places]
         types = np.array(graph.op_types)[places]
-        kind = kinds_of(graph.op_code[places].astype(np.int64), features)
+        kind = network_kinds(graph.op_code[places].astype(np.int64), features)
         epilogue = inside & np.isin(types, _EPILOGUES)
         groups = graph.gemm[places, 0]
         several = (groups > 1) & (features[:, _DEPTHWISE] == 0)
@@ -104,7 +106,7 @@ class TimedGraph:
             live=columns.live_by_width[None],
         )
 
-    def work(self, device: Device, rates: ReferenceRates) -> Work:
+    def work(self, device: Device, rates: ReferenceRates) -> TimedWork:
         """Return the work of the operators on a target.
 
         Its parts are arithmetic, all traffic, traffic beyond the first cache and beyond the second,
@@ -115,18 +117,36 @@ class TimedGraph:
             device: of the target.
             rates: of the one target.
         """
-        leaving = leaving_share(self.weights, self.live, rates)
+        leaving = off_chip_share(self.weights, self.live, rates)
         terms = work_terms(self.operators, leaving, rates)[:, 0].astype(np.float64)
         memory = terms[:, _MEMORY]
         held_ms = _cache_bytes(device) * float(rates.ms_per_byte[0])
         beyond = (np.maximum(memory - held, 0.0) for held in held_ms)
         parts = [terms[:, _COMPUTE], _NEAR * memory, *beyond, terms[:, _START]]
-        return Work(
+        return TimedWork(
             parts_ms=np.stack([*parts, _PIECE_MS * self.pieces], axis=1),
             traits=self.traits,
             kind=self.kind,
             code=self.code,
         )
+
+
+class OperatorWorks:
+    """Work of the operators of graphs on targets; the last graphs are remembered."""
+
+    def __init__(self, typical: Typical) -> None:
+        """Take rates where facts of a device are missing."""
+        self._typical = typical
+        self._graphs: IdentityCache[TimedGraph] = IdentityCache(_MOST_GRAPHS)
+
+    def graph(self, graph: OperatorGraph) -> TimedGraph:
+        """Return the operators of a graph that may be timed."""
+        return self._graphs.get((graph,), lambda: TimedGraph.of(graph))
+
+    def work(self, graph: OperatorGraph, target: Target) -> TimedWork:
+        """Return their work on a target."""
+        rates = ReferenceRates.of([target], self._typical)
+        return self.graph(graph).work(target.device, rates)
 
 
 def by_resource(parts_ms: Floats) -> Floats:

@@ -171,6 +171,8 @@ def _log_ratio(above: NDArray[np.float64], below: NDArray[np.float64]) -> NDArra
     return rounded
 
 
+# Fixed by the checkpoint, and no coarser form of the kinds of :mod:`predictor.cost.operator_kinds`:
+# many normalisations are "other" here, and products and convolutions go by type alone.
 OPERATOR_KINDS: Final = (
     "convolution",
     "pointwise convolution",
@@ -210,7 +212,7 @@ def kind_of_operators(operators: int) -> NDArray[np.int64]:
     return np.array([OPERATOR_KINDS.index(_kind(name)) for name in OPERATORS[:operators]], np.int64)
 
 
-def kinds_of(code: NDArray[np.int64], features: NDArray[np.float32]) -> NDArray[np.int64]:
+def network_kinds(code: NDArray[np.int64], features: NDArray[np.float32]) -> NDArray[np.int64]:
     """Return the kinds of R operators, int64 [R].
 
     Args:

@@ -22,7 +22,7 @@ from predictor.graph.operator_graph import OperatorGraph
 from predictor.network.features import exact_features, scale_free
 from predictor.network.reference_rates import ReferenceRates
 from predictor.network.target_facts import TargetFacts
-from predictor.network.work_terms import Operators, leaving_share, work_terms
+from predictor.network.work_terms import Operators, off_chip_share, work_terms
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession, OrtValue
@@ -177,7 +177,7 @@ class TermRuntime:
         self, graph: EncodedGraph, facts: TargetFacts, rates: ReferenceRates
     ) -> dict[str, NDArray[np.generic]]:
         """Return the inputs of the head for one graph on T targets."""
-        leaving = leaving_share(graph.weights, graph.live, rates)
+        leaving = off_chip_share(graph.weights, graph.live, rates)
         return {
             "states": graph.states,
             "values": np.where(facts.available, facts.values, 0),

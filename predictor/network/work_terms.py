@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predictor.cost.columns import Columns
+from predictor.cost.physics import leaving_share
 from predictor.network.reference_rates import ReferenceRates
 
 TERMS: Final = (
@@ -81,7 +82,7 @@ class Operators:
         ), rows
 
 
-def leaving_share(weights: Floats, live: Floats, rates: ReferenceRates) -> Floats:
+def off_chip_share(weights: Floats, live: Floats, rates: ReferenceRates) -> Floats:
     """Return the part of each graph's traffic that leaves the chip of each target, [G, T].
 
     Args:
@@ -90,8 +91,7 @@ def leaving_share(weights: Floats, live: Floats, rates: ReferenceRates) -> Float
         rates: of T targets.
     """
     needed = weights @ rates.weight_ratio.T + live @ rates.activation_ratio.T
-    share: Floats = 1.0 - np.minimum(rates.held_bytes / np.maximum(needed, 1.0), 1.0)
-    return share
+    return leaving_share(needed, rates.held_bytes)
 
 
 def work_terms(operators: Operators, leaving: Floats, rates: ReferenceRates) -> NDArray[np.float32]:
@@ -99,7 +99,7 @@ def work_terms(operators: Operators, leaving: Floats, rates: ReferenceRates) -> 
 
     Args:
         operators: N.
-        leaving: [G, T], from :func:`leaving_share`.
+        leaving: [G, T], from :func:`off_chip_share`.
         rates: of T targets.
     """
     per_mac = rates.ms_per_mac.T[operators.code]  # [N, T]

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from predictor.calibration.operator_fit import Work
+from predictor.calibration.operator_fit import TimedWork
 from predictor.core.errors import InputError
 from predictor.core.percentiles import Z80
 from predictor.core.records import Target
@@ -108,8 +108,8 @@ class Beliefs:
             width of intervals ends the session.
     """
 
-    works: Sequence[Work]
-    asked: Sequence[Work] = ()
+    works: Sequence[TimedWork]
+    asked: Sequence[TimedWork] = ()
     belief: Belief | None = None
 
 

@@ -31,12 +31,12 @@ def test_a_stop_of_a_flow_is_there(file: str, name: str) -> None:
     assert name in definitions(ROOT / file)
 
 
-def test_there_are_four_flows_of_at_most_eight_stops() -> None:
-    section = PAGE.split("## Four flows")[1].split("\n## ")[0]
+def test_there_are_five_flows_of_at_most_thirteen_stops() -> None:
+    section = PAGE.split("## Five flows")[1].split("\n## ")[0]
     numbers = [int(number) for number in re.findall(r"^(\d+)\. ", section, re.MULTILINE)]
 
-    assert numbers.count(1) == 4
-    assert max(numbers) <= 8
+    assert numbers.count(1) == 5
+    assert max(numbers) <= 13
     assert len(numbers) == len(STOPS)
 
 

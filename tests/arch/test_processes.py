@@ -85,7 +85,7 @@ def test_a_prediction_imports_nothing_that_it_does_not_need(tmp_path: Path) -> N
 
     loaded = modules_after(run, whole=True)
 
-    assert "predictor.engine.prepared_targets" in loaded
+    assert "predictor.engine.targets.prepared" in loaded
     unneeded = ("sqlite_utils", "predictor.language", "predictor.services.project", "psutil")
     assert [name for name in loaded if name.startswith(unneeded)] == []
 

@@ -28,7 +28,8 @@ from predictor.devices.catalogue import load_device_files
 from predictor.graph.ingest import ingest
 from predictor.graph.model import Model
 from predictor.services.prediction.engines import ENGINES
-from predictor.services.prediction.predict import predict, resolve_targets
+from predictor.services.prediction.predict import predict
+from predictor.services.prediction.targets import resolve_targets
 
 _LARGEST_BASE = 64 * 1024
 _MOST_CHANGES = 3

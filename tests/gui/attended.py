@@ -9,7 +9,7 @@ import numpy as np
 from predictor.core.metrics import METRICS, Family
 from predictor.core.records import Device
 from predictor.services.prediction.attention import AttentionMaps
-from predictor.services.prediction.predict import OperatorTable
+from predictor.services.prediction.explain import OperatorTable
 
 BOARD = Device(
     "board", "Board", "Maker", Family.GPU, {metric.name: metric.low for metric in METRICS}

@@ -32,7 +32,7 @@ from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace
 from predictor.core.resources import resources_dir
 from predictor.core.units import LatencyUnit
-from predictor.services.prediction.predict import OperatorTable
+from predictor.services.prediction.explain import OperatorTable
 from tests.gui.attended import BOARD, attended
 from tests.gui.heartbeat import (
     ATTEMPTS,

@@ -24,7 +24,8 @@ from predictor.core.units import significant
 from predictor.graph.ingest import ingest
 from predictor.graph.model import Model
 from predictor.services.devices.catalogue import load_catalogue
-from predictor.services.prediction.predict import predict, resolve_targets
+from predictor.services.prediction.predict import predict
+from predictor.services.prediction.targets import resolve_targets
 from tests.networks import detectors, transformers, vision
 from tests.networks.ingesting import ingest_proto
 

@@ -30,7 +30,8 @@ from predictor.core.text import printable
 from predictor.services.devices.catalogue import THIS_MACHINE_ID
 from predictor.services.models.inspection import Model
 from predictor.services.prediction.assumptions import assumptions
-from predictor.services.prediction.predict import KnownTargets, OperatorTable, explain, predict
+from predictor.services.prediction.explain import OperatorTable, explain
+from predictor.services.prediction.predict import KnownTargets, predict
 from predictor.services.prediction.threads import threads_sentences
 
 if TYPE_CHECKING:

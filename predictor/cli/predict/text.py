@@ -15,8 +15,9 @@ from predictor.presentation.wording import configuration_text, p50_text, percent
 from predictor.services.models.inspection import Model
 from predictor.services.prediction.assumptions import assumptions
 from predictor.services.prediction.attention import operators_peak, token_label
+from predictor.services.prediction.explain import OperatorTable, explain
 from predictor.services.prediction.fastest import UNRELATED, fastest_sentence, rank
-from predictor.services.prediction.predict import KnownTargets, OperatorTable, explain
+from predictor.services.prediction.predict import KnownTargets
 from predictor.services.prediction.related import are_related
 from predictor.services.prediction.sensitivity import Sensitivity
 from predictor.services.report.operators import operator_fields, slowest

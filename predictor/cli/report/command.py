@@ -24,7 +24,8 @@ from predictor.core.text import printable
 from predictor.presentation.report import USUAL_SECTIONS, Report
 from predictor.services.models.inspection import Model
 from predictor.services.models.language import read_language_model
-from predictor.services.prediction.predict import KnownTargets, explain, predict
+from predictor.services.prediction.explain import explain
+from predictor.services.prediction.predict import KnownTargets, predict
 from predictor.services.prediction.sensitivity import sensitivity_of
 from predictor.services.report.build import build_report
 from predictor.services.report.files import save_report

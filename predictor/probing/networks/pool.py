@@ -11,18 +11,30 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from predictor.core.errors import HostError
 from predictor.core.resources import resources_dir
+from predictor.cost import operator_kinds
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
 
 SCHEMA = "ctm-probes/1"
-KINDS = ("dense", "pointwise", "grouped", "depthwise", "matmul", "other")
-"""Kinds of operators whose cost is told apart: convolutions by window and groups, products."""
+# Names of pool.json, by kind of operator; all other kinds are "other" there.
+_NAME_OF_KIND: Final[Mapping[str, str]] = {
+    "3 x 3 convolution": "dense",
+    "other convolution": "dense",
+    "pointwise convolution": "pointwise",
+    "grouped convolution": "grouped",
+    "depthwise convolution": "depthwise",
+    "product with weights": "matmul",
+    "thin product": "matmul",
+    "product of activations": "matmul",
+}
+KINDS: Final = (*dict.fromkeys(_NAME_OF_KIND.values()), "other")
+"""Groups of kinds of operators whose costs are apart in pool.json."""
 
 _NOT_RUN = OperatorFlag.VIEW | OperatorFlag.FUSED
 
@@ -98,7 +110,8 @@ def pool_document(networks: Sequence[PoolNetwork]) -> dict[str, Any]:
 def cost_by_kind(graph: OperatorGraph) -> dict[str, KindCost]:
     """Cost of the operators of each kind, in the order of :data:`KINDS`."""
     runs = ~graph.has_flag(_NOT_RUN)
-    kinds = np.array(_kinds(graph))
+    names = np.array([_NAME_OF_KIND.get(name, "other") for name in operator_kinds.KINDS])
+    kinds = names[operator_kinds.kinds_of(graph)]
     costs: dict[str, KindCost] = {}
     for kind in KINDS:
         members = (kinds == kind) & runs
@@ -134,24 +147,6 @@ def costs_of(networks: Sequence[PoolNetwork]) -> NDArray[np.float64]:
     table = np.array(pairs, dtype=np.float64).reshape(len(networks), len(KINDS), 2)
     # [N, kinds, 2] to [2, N, kinds].
     return np.moveaxis(table, 2, 0)
-
-
-def _kinds(graph: OperatorGraph) -> list[str]:
-    columns = zip(graph.op_types, graph.gemm.tolist(), graph.window.tolist(), strict=True)
-    return [_kind(op_type, gemm, window) for op_type, gemm, window in columns]
-
-
-def _kind(op_type: str, gemm: list[int], window: list[int]) -> str:
-    groups, m, n, k = gemm
-    if not m:
-        return "other"
-    if op_type != "Conv":
-        return "matmul"
-    taps = window[0] * window[1]
-    if groups > 1:
-        # One output channel a group, and one input channel: k is the window alone.
-        return "depthwise" if n == 1 and k == taps else "grouped"
-    return "pointwise" if taps == 1 else "dense"
 
 
 def _to_object(network: PoolNetwork) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from predictor.calibration.operator_fit import FactorPrior, Integers, Work, largest_operators
+from predictor.calibration.operator_fit import FactorPrior, Integers, TimedWork, largest_operators
 from predictor.probing.selection.interface import Floats
 
 MOST_OPERATORS: Final = 1500  # that differ
@@ -31,8 +31,8 @@ class OperatorDesign:
 
     def __init__(
         self,
-        networks: Sequence[Work],
-        asked: Sequence[Work] = (),
+        networks: Sequence[TimedWork],
+        asked: Sequence[TimedWork] = (),
         prior: FactorPrior | None = None,
     ) -> None:
         """Linearise the prior.
@@ -78,7 +78,7 @@ class OperatorDesign:
             chosen.append(best)
         return tuple(chosen[len(first) :])
 
-    def _of_operators(self, work: Work) -> Floats:
+    def _of_operators(self, work: TimedWork) -> Floats:
         """Return the covariance of the logarithms of D operators' times, [D, D]."""
         shares = work.parts_ms / work.parts_ms.sum(axis=1, keepdims=True)
         between = self._prior.covariance(work, work) * (shares @ shares.T)

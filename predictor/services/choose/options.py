@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from predictor.calibration.tails import spread_of
 from predictor.core.errors import InputError
 from predictor.core.metrics import Family
 from predictor.core.records import Configuration, Device, OperatingPoint, Precision, Target, by_run
@@ -18,8 +19,7 @@ from predictor.core.run_facts import MEDIAN
 from predictor.core.runtimes import UNKNOWN
 from predictor.core.text import printable
 from predictor.devices.operating import is_clocked, power_modes
-from predictor.services.prediction.predict import supports
-from predictor.services.prediction.tails import spread_of
+from predictor.services.prediction.targets import supports
 
 POWER: Final = "tdp_w"  # the metric that a power budget is held against
 BATCHES: Final = (1, 2, 4, 8, 16)  # multiples of a model's batch, where throughput is asked for

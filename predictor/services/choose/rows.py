@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from predictor.core.records import Basis, Device, Measurement, Precision, Prediction
 from predictor.cost.clocks import ClockModel
 from predictor.cost.engine import PredictionTable
+from predictor.cost.memory import peak_bytes
+from predictor.cost.run_facts import uncounted
 from predictor.graph.model import Model
 from predictor.graph.scaling import at_batch
 from predictor.services.choose.options import Options
@@ -21,17 +23,14 @@ from predictor.services.prediction.assumptions import is_quantised
 from predictor.services.prediction.clocks import at_clocks, clock_models, clocks_of, latencies_at
 from predictor.services.prediction.engines import open_engine
 from predictor.services.prediction.measured import published_targets, with_measured
-from predictor.services.prediction.memory import peak_bytes
 from predictor.services.prediction.predict import (
     KnownTargets,
     fingerprints,
     model_batch,
     of_table,
     predict,
-    uncounted,
     without,
 )
-from predictor.services.prediction.tails import spread_of
 
 Floats = NDArray[np.float64]
 
@@ -95,7 +94,7 @@ def row_of(
         block, at = divmod(place, options.block)
         record = blocks[block].prediction(at)
         configuration = replace(record.configuration, batch=int(batch[place]))
-        spread = spread_of(options.target(place), configuration.batch)
+        spread = record.spread if configuration.batch == 1 else None
         return replace(record, configuration=configuration, spread=spread)
 
     return Row(
@@ -129,7 +128,7 @@ def _measured(
         for place, target in enumerate(targets)
         if target.device.id in known and target.id in published
     ]
-    predicted = of_table(table, 0, model, targets, signatures, places)
+    predicted = of_table(table, 0, model, targets, places)
     return dict(zip(places, with_measured(list(predicted)), strict=True))
 
 
@@ -158,7 +157,7 @@ def _block(
         times[:3] = np.maximum(times[:3] * factor, np.nan_to_num(times[3]))
     assert table.shared_error is not None  # noqa: S101 - the usual engine has intervals
     shared = table.shared_error[0]
-    is_limit = np.full(len(targets), bool(uncounted(model)))
+    is_limit = np.full(len(targets), bool(uncounted(model.graph)))
     is_int8 = [target.configuration.precision is Precision.INT8 for target in targets]
     in_int8 = np.array(is_int8, np.bool_) & (not is_quantised(model))
     for place, each in held.items():
@@ -172,7 +171,7 @@ def _block(
     def usual(place: int) -> Prediction:
         if place in held:
             return held[place]
-        (each,) = of_table(table, 0, model, targets, signatures, [place])
+        (each,) = of_table(table, 0, model, targets, [place])
         return _moved(each, moved_by.get(place, 1.0))
 
     def followed(places: Sequence[int]) -> Iterator[ClockModel | None]:

@@ -19,7 +19,8 @@ from predictor.graph.scaling import at_batch
 from predictor.services.devices.catalogue import Catalogue
 from predictor.services.measurements.table import MeasuredRow, Problems, read_table
 from predictor.services.models.ingestion import IngestionWorker
-from predictor.services.prediction.predict import model_batch, resolve_targets
+from predictor.services.prediction.predict import model_batch
+from predictor.services.prediction.targets import resolve_targets
 
 SUFFIX: Final = "@"
 """The rest of a target's name tells apart targets on one device: ``rpi5@driver-2``."""

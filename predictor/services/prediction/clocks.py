@@ -31,12 +31,8 @@ from predictor.devices.operating import (
 )
 from predictor.graph.model import Model
 from predictor.presentation.wording import number
-from predictor.services.prediction.predict import (
-    KnownTargets,
-    OperatorTable,
-    explain,
-    explained,
-)
+from predictor.services.prediction.explain import OperatorTable, explain, explanations
+from predictor.services.prediction.predict import KnownTargets
 from predictor.services.prediction.scaling import check_plausible
 
 __all__ = [
@@ -167,8 +163,8 @@ def clock_models(
     places: Sequence[int],
     measured: KnownTargets,
 ) -> Iterator[ClockModel | None]:
-    """Yield :func:`clock_model` on targets; arguments and result as of :func:`explained`."""
-    parts = explained(model, targets, predicted, places, measured)
+    """Yield :func:`clock_model` on targets; arguments and result as of :func:`explanations`."""
+    parts = explanations(model, targets, predicted, places, measured)
     for each, place in zip(parts, places, strict=True):
         yield None if each is None else _clock_model(targets[place], each)
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from predictor.core.files import write_text
-from predictor.services.prediction.predict import OperatorTable
+from predictor.services.prediction.explain import OperatorTable
 
 # From the colour of an unmarked node to a dark blue, on which Model Explorer writes in white.
 _GRADIENT: Final = ({"stop": 0, "bgColor": "#ffffff"}, {"stop": 1, "bgColor": "#0b4f8a"})

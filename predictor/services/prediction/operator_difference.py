@@ -15,10 +15,8 @@ from predictor.graph.model import Model
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
 from predictor.graph.operators import DTYPES
 from predictor.services.models.operator_facts import OperatorFacts, operator_facts
-from predictor.services.prediction.predict import (
-    KnownTargets,
-    explain,
-)
+from predictor.services.prediction.explain import explain
+from predictor.services.prediction.predict import KnownTargets
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]

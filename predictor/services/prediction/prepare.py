@@ -6,9 +6,9 @@ import zipfile
 from pathlib import Path
 
 from predictor.core.errors import HostError, InputError
-from predictor.engine.prepared_targets import PREPARED, write_prepared
+from predictor.engine.targets.prepared import PREPARED, write_prepared
 from predictor.services.devices.catalogue import load_catalogue
-from predictor.services.prediction.predict import resolve_targets
+from predictor.services.prediction.targets import resolve_targets
 
 __all__ = ["prepare_targets"]
 

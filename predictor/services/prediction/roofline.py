@@ -27,7 +27,7 @@ from predictor.cost.columns import HALF, Columns, fast_algorithm_gain, width_rat
 from predictor.graph.model import Model
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
 from predictor.presentation.metric_labels import metric_label
-from predictor.services.prediction.predict import OperatorTable
+from predictor.services.prediction.explain import OperatorTable
 
 Floats = NDArray[np.float64]
 

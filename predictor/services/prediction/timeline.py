@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from predictor.core.files import write_text
 from predictor.core.records import Target
 from predictor.presentation.wording import target_text
-from predictor.services.prediction.predict import OperatorTable
+from predictor.services.prediction.explain import OperatorTable
 
 Floats = NDArray[np.float64]
 

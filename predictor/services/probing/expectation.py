@@ -132,7 +132,9 @@ def _drawn(
 
 def _shares(engine: Engine, graph: OperatorGraph, target: Target) -> Floats:
     """Share of each operator in a graph's latency, [N]."""
-    time_ms = engine.explain(graph, target).latency_ms
+    (parts,) = engine.explain(graph, [target])
+    assert parts is not None  # noqa: S101 - the interval before was of the target
+    time_ms = parts.latency_ms
     shares: Floats = time_ms / time_ms.sum()
     return shares
 

@@ -22,7 +22,7 @@ from predictor.presentation.report import (
 )
 from predictor.presentation.wording import configuration_text, number, percent, shape_text, shown
 from predictor.services.prediction.attention import AttentionMaps, token_label
-from predictor.services.prediction.predict import OperatorTable
+from predictor.services.prediction.explain import OperatorTable
 from predictor.services.prediction.sensitivity import Sensitivity
 from predictor.services.report.request import Pair, ReportRequest, leading
 from predictor.services.report.words import (

@@ -26,7 +26,7 @@ from predictor.presentation.wording import batch_of, in_unit, latency_text, numb
 from predictor.services.graph.grouping import GroupTree, group_operators
 from predictor.services.graph.layout import by_depth, lay_out
 from predictor.services.graph.placement import first_opened, picture_of, seen_groups
-from predictor.services.prediction.predict import OperatorTable
+from predictor.services.prediction.explain import OperatorTable
 from predictor.services.prediction.timeline import LANES, timeline_of
 from predictor.services.report.operators import Explained, fastest_of_each, pair_heading
 from predictor.services.report.request import ReportRequest

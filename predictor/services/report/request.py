@@ -12,8 +12,8 @@ from predictor.graph.model import Model
 from predictor.presentation.wording import are_alike, runtime_text, target_text
 from predictor.services.generation.generate import LanguageRun
 from predictor.services.prediction.assumptions import needs_quantising
+from predictor.services.prediction.explain import OperatorTable
 from predictor.services.prediction.fastest import is_rankable, rank
-from predictor.services.prediction.predict import OperatorTable
 from predictor.services.prediction.sensitivity import Sensitivity
 from predictor.services.report.words import brief
 from predictor.services.signatures.adaptation import StoredSignature

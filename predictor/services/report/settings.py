@@ -10,7 +10,7 @@ from predictor.core.runtimes import UNKNOWN
 from predictor.presentation.report import Block, Bullets, Cell, Facts, Section, SectionId, Tone
 from predictor.presentation.wording import NOTHING, number, shown, threads_text
 from predictor.services.prediction.assumptions import assumptions_of_each
-from predictor.services.prediction.predict import resolve_targets
+from predictor.services.prediction.targets import resolve_targets
 from predictor.services.report.request import ReportRequest
 from predictor.services.report.words import Field, by_sentence, figures, table_of, whole, words
 

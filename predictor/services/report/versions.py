@@ -22,7 +22,7 @@ from predictor.presentation.report import (
     SectionId,
 )
 from predictor.presentation.wording import shown
-from predictor.services.prediction.predict import resolve_targets
+from predictor.services.prediction.targets import resolve_targets
 from predictor.services.report.request import Asked, ReportedModel, ReportRequest
 from predictor.services.report.words import Field, table_of, words
 

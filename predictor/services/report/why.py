@@ -21,7 +21,7 @@ from predictor.presentation.report import (
     SectionId,
 )
 from predictor.presentation.wording import batch_of, number, percent, shown
-from predictor.services.prediction.predict import OperatorTable
+from predictor.services.prediction.explain import OperatorTable
 from predictor.services.prediction.roofline import BOUND, MEASURED, Roof, roofline_of
 from predictor.services.prediction.sensitivity import Sensitivity, change_words
 from predictor.services.report.operators import (

@@ -22,10 +22,10 @@ from predictor.core.errors import InputError
 from predictor.core.metrics import Family
 from predictor.core.progress import Progress, ProgressCallback
 from predictor.core.records import Configuration, Device, Precision, Target
+from predictor.cost.memory import memory_uses
+from predictor.cost.support import unsupported
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.presentation.markdown import table
-from predictor.services.prediction.memory import memory_uses
-from predictor.services.prediction.support import unsupported
 
 _MIB: Final = 2.0**20  # AI Hub's unit
 _COLUMNS: Final = (

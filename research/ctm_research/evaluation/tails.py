@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 
 from ctm_research.sources.stated import runtime_named
 from ctm_research.sources.tables import read_rows
+from predictor.calibration.tails import SCHEMA
 from predictor.core.errors import InputError
 from predictor.core.percentiles import Z80
 from predictor.core.runtimes import RUNTIMES
 from predictor.presentation.markdown import table
-from predictor.services.prediction.tails import SCHEMA
 
 Floats = NDArray[np.float64]
 Group = tuple[str, str]  # runtime, kind of device
@@ -117,7 +117,7 @@ def tails_check(data: Path) -> dict[str, Any]:
 
 
 def shipped(figures: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the document that predictions read; see :mod:`predictor.services.prediction.tails`."""
+    """Return the document that predictions read; see :mod:`predictor.calibration.tails`."""
     return {
         "schema": SCHEMA,
         "source": "MLPerf Inference, Mobile and Tiny, single stream (ctm evaluate tails)",

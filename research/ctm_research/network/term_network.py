@@ -126,7 +126,7 @@ class OperatorKinds(nn.Module):
         """Return [R, 3, K] of the running operators, features scale-free."""
         code, features = graphs.op_code[running], graphs.features[running]
         kind = self.kind[torch.where(code < len(self.kind), code, 0)]
-        # As kinds_of() in features.py, which runs without torch.
+        # As network_kinds() in features.py, which runs without torch.
         finer = torch.where(features[:, WINDOW_FEATURE] > POINT, CONVOLUTION, POINTWISE)
         finer = torch.where(features[:, GROUPED_FEATURE] > 0, GROUPED, finer)
         finer = torch.where(features[:, DEPTHWISE_FEATURE] > 0, DEPTHWISE, finer)

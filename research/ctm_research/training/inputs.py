@@ -20,7 +20,7 @@ from predictor.network.features import SCALE_FREE_NAMES, scale_free
 from predictor.network.reference_rates import ReferenceRates, Typical
 from predictor.network.scaling import Scaling
 from predictor.network.target_facts import TargetFacts, target_facts
-from predictor.network.work_terms import Operators, leaving_share, work_terms
+from predictor.network.work_terms import Operators, off_chip_share, work_terms
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,7 +73,7 @@ class CorpusInputs:
         self._code = self._packed.op_code.astype(np.int64)
         self._rates = ReferenceRates.of(targets, statistics.typical)
         self.facts = target_facts(targets, self._rates, statistics.facts)
-        self._leaving = leaving_share(
+        self._leaving = off_chip_share(
             self._costs.weights_by_width, self._costs.live_by_width, self._rates
         )
 

@@ -18,7 +18,7 @@ from predictor.network.features import SCALE_FREE_NAMES, exact_features, scale_f
 from predictor.network.reference_rates import ReferenceRates
 from predictor.network.scaling import Scaling
 from predictor.network.target_facts import CHOICE_KINDS, OF_KIND, TargetFacts, target_facts
-from predictor.network.work_terms import KINDS, TERMS, Operators, leaving_share, work_terms
+from predictor.network.work_terms import KINDS, TERMS, Operators, off_chip_share, work_terms
 from tests.unit.cost.graphs import VIEW, Op, make_graph
 from tests.unit.engine.tiny import FACTS, TARGETS, TYPICAL, tiny_network
 
@@ -41,7 +41,7 @@ def inputs(graph: OperatorGraph) -> tuple[GraphBatch, torch.Tensor, torch.Tensor
     """Return the graph, the places of what runs, and the work terms."""
     costs = Columns.of(graph)
     operators, places = Operators.of(costs)
-    leaving = leaving_share(costs.weights_by_width[None], costs.live_by_width[None], RATES)
+    leaving = off_chip_share(costs.weights_by_width[None], costs.live_by_width[None], RATES)
     batch = GraphBatch(
         torch.from_numpy(graph.op_code.astype(np.int64)),
         torch.from_numpy(scale_free(exact_features(graph))),

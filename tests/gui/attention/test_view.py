@@ -25,7 +25,7 @@ from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace
 from predictor.core.records import Target
 from predictor.services.models.ingestion import Model
-from predictor.services.prediction.predict import OperatorTable, explain
+from predictor.services.prediction.explain import OperatorTable, explain
 from tests.gui.attended import BOARD, attended
 from tests.gui.operators.test_view import make_table
 

@@ -28,7 +28,7 @@ from ctm_gui.widgets.theme_change import apply_theme
 from predictor.core.errors import HostError
 from predictor.services.graph.layout import lay_out
 from predictor.services.graph.placement import boxes_seen
-from predictor.services.prediction.predict import OperatorTable
+from predictor.services.prediction.explain import OperatorTable
 from tests.unit.gui.explained import explained_pair
 from tests.unit.gui.graphs import chain_of, network, table_with
 

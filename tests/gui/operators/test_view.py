@@ -18,7 +18,7 @@ from ctm_gui.operators.view import OperatorsView
 from ctm_gui.widgets.theme import DARK, LIGHT
 from ctm_gui.widgets.theme_change import apply_theme
 from predictor.core.units import LatencyUnit
-from predictor.services.prediction.predict import OperatorTable
+from predictor.services.prediction.explain import OperatorTable
 
 TYPES = ("Conv", "Relu", "Gemm", "Reshape", "Add")
 

@@ -26,7 +26,7 @@ from predictor.presentation.wording import number, target_text
 from predictor.services.history.history import open_history
 from predictor.services.history.past_predictions import NewTruth
 from predictor.services.prediction.configurations import ranked_configurations
-from predictor.services.prediction.predict import explain
+from predictor.services.prediction.explain import explain
 from tests.gui.conftest import MakeModel
 
 Settle = Callable[[Workspace], None]

@@ -14,7 +14,7 @@ from ctm_gui.window.session import remember_targets, restore_targets
 from predictor.core.records import Configuration, Precision, Target
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.devices.former_defaults import DEFAULTS_VERSION, former_defaults
-from predictor.services.prediction.predict import supports
+from predictor.services.prediction.targets import supports
 
 EAGER = Configuration("pytorch", Precision.FP32)
 COMPILED = Configuration("tensorrt", Precision.FP16)

@@ -28,7 +28,7 @@ from predictor.core.metrics import Family
 from predictor.core.records import Configuration, Device, Precision
 from predictor.services.devices.catalogue import DEFAULT_DEVICE_IDS, Catalogue
 from predictor.services.models.ingestion import IngestionWorker
-from predictor.services.prediction.predict import resolve_targets
+from predictor.services.prediction.targets import resolve_targets
 
 CHECK = Qt.ItemDataRole.CheckStateRole
 

@@ -8,7 +8,8 @@ import pytest
 from predictor.calibration.deviation import DeviationPrior, Expectation
 from predictor.core.records import Prediction
 from predictor.services.devices.catalogue import load_catalogue
-from predictor.services.prediction.predict import predict, resolve_targets
+from predictor.services.prediction.predict import predict
+from predictor.services.prediction.targets import resolve_targets
 from tests.unit.graph.operator_graphs import Named
 from tests.unit.gui.compare.matrices import model_named
 

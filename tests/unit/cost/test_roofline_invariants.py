@@ -14,6 +14,7 @@ from predictor.core.metrics import Family
 from predictor.core.records import Cluster, Precision, Target
 from predictor.cost.roofline import RooflineEngine
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
+from tests.support.explanations import explanation_of
 from tests.unit.cost.graphs import QUANTISED, UNKNOWN, Op, make_graph, make_target
 
 unhurried = settings(deadline=None)  # a busy machine is no failure
@@ -112,7 +113,7 @@ def test_rounding_does_not_lift_the_bound_over_an_equal_estimate(seed: int) -> N
 def test_each_operators_part_of_the_bound_is_at_most_its_arithmetic(
     graph: OperatorGraph, target: Target
 ) -> None:
-    explanation = RooflineEngine().explain(graph, target)
+    explanation = explanation_of(RooflineEngine(), graph, target)
 
     known = ~np.isnan(explanation.bound_ms)
     assert (explanation.bound_ms[known] <= explanation.compute_ms[known] * (1 + 1e-12)).all()
@@ -123,7 +124,9 @@ def test_each_operators_part_of_the_bound_is_at_most_its_arithmetic(
 def test_the_explanation_sums_to_the_prediction_to_the_last_bit(
     graph: OperatorGraph, target: Target
 ) -> None:
-    assert RooflineEngine().explain(graph, target).latency_ms.sum() == latency(graph, target)
+    assert explanation_of(RooflineEngine(), graph, target).latency_ms.sum() == latency(
+        graph, target
+    )
 
 
 @pytest.mark.parametrize("size", [1, 7, 8, 9, 127, 128, 129, 1000, 10_000])
@@ -135,7 +138,7 @@ def test_the_sum_is_exact_at_every_size_among_many_targets(size: int) -> None:
     table = RooflineEngine().predict([graph], many, {})
 
     for column, target in enumerate(many):
-        explanation = RooflineEngine().explain(graph, target)
+        explanation = explanation_of(RooflineEngine(), graph, target)
         assert explanation.latency_ms.sum() == table.latency_ms[0, column]
 
 

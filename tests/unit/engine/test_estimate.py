@@ -26,6 +26,7 @@ from predictor.engine.estimate import RATES, Estimate, TargetEstimates
 from predictor.engine.estimate_file import read_estimate
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.network.features import exact_features, scale_free
+from tests.support.explanations import explanation_of
 from tests.unit.calibration.small_operators import random_factors
 from tests.unit.cost.graphs import VIEW, Op, make_graph, make_target
 from tests.unit.cost.test_roofline_invariants import graphs
@@ -102,6 +103,29 @@ def test_the_deviation_is_that_of_level_shape_and_network() -> None:
     assert first.shared[0] @ first.shared[0] == pytest.approx(
         1 - 0.0225 / first.deviation[0] ** 2, rel=1e-6
     )
+
+
+def test_some_of_the_targets_are_what_they_are_among_all() -> None:
+    published, probed = other_device("published"), other_device("probed")
+    targets = [TARGET, published, probed, EAGER]
+    estimate = replace(
+        small_estimate(evidence_of([published], [0.4], [5])), operators=random_factors()
+    )
+    known = estimate.of(targets, [estimate.fitted(probed, [GRAPH], ONE_MS)])
+    places = np.array([2, 0, 3])
+
+    some = known.take(places)
+
+    whole, part = (estimate.predict(GRAPH, each) for each in (known, some))
+    assert part.latency_ms == pytest.approx(whole.latency_ms[places])
+    assert part.deviation == pytest.approx(whole.deviation[places])
+    np.testing.assert_allclose(part.shared, whole.shared[places])
+    assert list(some.fits) == [0]
+    for name in ("targets", "evidence", "doubts", "class_chips"):
+        assert list(getattr(some, name)) == [getattr(known, name)[place] for place in places]
+    for name in ("usual", "factors", "ahead", "context", "variance", "unknown"):
+        np.testing.assert_array_equal(getattr(some, name), getattr(known, name)[places])
+    np.testing.assert_array_equal(some.wide, known.wide[:, places])
 
 
 def test_a_level_shifts_all_terms_alike() -> None:
@@ -237,7 +261,7 @@ def test_an_explanation_sums_to_the_latency_or_the_bound(bound_ms: float) -> Non
     estimate = small_estimate()
     estimates = estimate.of([TARGET])
 
-    explained = estimate.explanation(GRAPH, estimates, bound_ms)
+    explained = estimate.explain(GRAPH, estimates, bound_ms)
 
     whole_ms = float(latency_ms(estimate, GRAPH, [TARGET])[0])
     assert explained.latency_ms.sum() == pytest.approx(np.fmax(whole_ms, bound_ms))
@@ -251,7 +275,7 @@ def test_views_alone_take_a_little_time_and_are_explained(ops: list[Op]) -> None
     estimate = small_estimate()
     graph, known = make_graph(ops), estimate.of([TARGET])
 
-    explained = estimate.explanation(graph, known, 0.0)
+    explained = estimate.explain(graph, known, 0.0)
 
     assert explained.latency_ms.sum() == pytest.approx(latency_ms(estimate, graph, [TARGET])[0])
     assert explained.latency_ms[0] > 0
@@ -266,7 +290,7 @@ def test_views_alone_take_a_little_time_and_are_explained(ops: list[Op]) -> None
 def test_attention_sums_to_one_both_ways(graph: OperatorGraph) -> None:
     estimate = small_estimate()
 
-    attention = estimate.explanation(graph, estimate.of([TARGET]), np.nan).attention
+    attention = estimate.explain(graph, estimate.of([TARGET]), np.nan).attention
 
     assert attention is not None
     assert attention.metrics == RATES
@@ -290,7 +314,7 @@ def test_attention_is_minus_the_elasticity_of_the_time_to_the_rate(name: str) ->
     estimate = replace(small_estimate(), operators=random_factors())
     graph = samples()["mobilenetv2-1.0-224"]
     estimates = estimate.of([TARGET])
-    attention = estimate.explanation(graph, estimates, np.nan).attention
+    attention = estimate.explain(graph, estimates, np.nan).attention
     assert attention is not None
     more = 1.0001
     rates = {
@@ -328,7 +352,7 @@ def test_attention_sums_to_the_elasticity_of_the_whole_where_starts_overlap(name
     estimate = replace(small_estimate(), operators=random_factors())
     graph = samples()["mobilenetv2-1.0-224"]
     estimates = estimate.of([EAGER])
-    explained = estimate.explanation(graph, estimates, np.nan)
+    explained = estimate.explain(graph, estimates, np.nan)
     assert explained.attention is not None
     more = 1.0001
     rates = {
@@ -355,7 +379,7 @@ def test_attention_of_a_shipped_target_is_the_elasticity_to_its_own_fact() -> No
     )
     graph = samples()["mobilenetv2-1.0-224"]
 
-    before, after = (shipped_engine().explain(graph, each) for each in (target, faster))
+    before, after = (explanation_of(shipped_engine(), graph, each) for each in (target, faster))
 
     runs = before.latency_ms > 0
     elasticity = np.log(after.latency_ms[runs] / before.latency_ms[runs]) / np.log(1.001)
@@ -372,7 +396,7 @@ def test_explanations_of_the_shipped_engine_sum_to_its_predictions() -> None:
 
     checked = 0
     for place in np.flatnonzero(np.isfinite(table.latency_ms[0])).tolist():
-        explained = shipped_engine().explain(graph, targets[place])
+        explained = explanation_of(shipped_engine(), graph, targets[place])
         assert explained.latency_ms.sum() == pytest.approx(table.latency_ms[0, place], rel=1e-6)
         checked += 1
     assert checked > 40
@@ -737,7 +761,7 @@ def test_measurements_of_another_configuration_count_whatever_is_asked_beside() 
 
     assert alone.latency_ms[0, 0] == pytest.approx(beside.latency_ms[0, 0], rel=1e-9)
     assert alone.latency_ms[0, 0] > 1.2 * plain
-    explained = tiny_engine().explain(GRAPH, TARGET, {other.id: slow})
+    explained = explanation_of(tiny_engine(), GRAPH, TARGET, {other.id: slow})
     assert explained.latency_ms.sum() == pytest.approx(alone.latency_ms[0, 0], rel=1e-9)
     assert alone.basis == [[Basis.ZERO_SHOT]]
     assert beside.basis == [[Basis.ZERO_SHOT, Basis.PROBED]]

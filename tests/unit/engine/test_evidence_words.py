@@ -13,7 +13,7 @@ from predictor.engine.closertome import CloserToMeEngine
 from predictor.engine.estimate import Estimate
 from predictor.services.devices.catalogue import Catalogue, load_catalogue
 from predictor.services.prediction.engines import checkpoint_folder
-from predictor.services.prediction.predict import resolve_targets
+from predictor.services.prediction.targets import resolve_targets
 from tests.unit.cost.graphs import Op, make_graph
 
 

@@ -13,6 +13,7 @@ from predictor.core.records import TargetId
 from predictor.cost.engine import FilmBiases, FilmTuning, PredictionTable, TargetMeasurements
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.network.film_tuning.fit import FilmOfTarget, Steps, TorchGraph
+from tests.support.explanations import explanation_of
 from tests.unit.cost.graphs import Op, make_graph
 from tests.unit.engine.tiny import GRAPHS, TARGETS, moved, shipped_biases, tiny_engine, tuned_to
 
@@ -68,7 +69,7 @@ def test_biases_move_the_number_and_make_no_interval_narrower() -> None:
     assert after.latency_ms[0, 0] != pytest.approx(before.latency_ms[0, 0], rel=1e-3)
     np.testing.assert_array_equal(after.latency_ms[0, 1:], before.latency_ms[0, 1:])
     known = measured(FilmTuning(network, moved(shipped_biases())))
-    explained = tiny_engine().explain(ASKED, TARGET, known)
+    explained = explanation_of(tiny_engine(), ASKED, TARGET, known)
     assert explained.latency_ms.sum() == pytest.approx(after.latency_ms[0, 0], rel=1e-5)
     widths = [np.log(t.high80_ms / t.low80_ms)[0, 0] for t in (before, after)]
     assert widths[1] == pytest.approx(widths[0], rel=0.5)

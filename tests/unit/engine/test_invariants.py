@@ -18,6 +18,7 @@ from predictor.core.records import Basis, Target, TargetId
 from predictor.cost.engine import PredictionTable, TargetMeasurements
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.graph.scaling import at_batch
+from tests.support.explanations import explanation_of
 from tests.unit.cost.graphs import VIEW, Op, make_graph
 from tests.unit.cost.test_roofline_invariants import graphs
 from tests.unit.engine.tiny import PROBED, TARGETS, tiny_engine, tuned_to
@@ -86,7 +87,7 @@ def test_a_larger_batch_is_never_faster(graph: OperatorGraph, factor: int) -> No
 @given(graphs())
 def test_operators_times_sum_to_the_prediction(graph: OperatorGraph) -> None:
     for column, target in enumerate(EVERY):
-        explained = tiny_engine().explain(graph, target, tuned())
+        explained = explanation_of(tiny_engine(), graph, target, tuned())
 
         latency_ms = predicted(graph).latency_ms[0, column]
         assert explained.latency_ms.sum() == pytest.approx(latency_ms, rel=1e-5)
@@ -141,7 +142,7 @@ def test_tiny_graphs_have_numbers_too(ops: list[Op]) -> None:
 
     assert np.isfinite(table.latency_ms).all()
     for column, target in enumerate(EVERY):
-        explained = tiny_engine().explain(graph, target, tuned())
+        explained = explanation_of(tiny_engine(), graph, target, tuned())
         assert explained.latency_ms.sum() == pytest.approx(table.latency_ms[0, column], rel=1e-5)
 
 
@@ -230,13 +231,13 @@ def test_a_larger_batch_is_never_faster_on_a_tuned_target_but_for_its_launches(
     before, after = (predicted(g, [target], known).latency_ms[0, 0] for g in (graph, larger))
 
     # A part of the launches grows with the work, and by as much it may fall: that is not ruled out.
-    one, many = (tiny_engine().explain(g, target, known) for g in (graph, larger))
+    one, many = (explanation_of(tiny_engine(), g, target, known) for g in (graph, larger))
     grown = (many.launch_ms.sum() - one.launch_ms.sum()) / one.latency_ms.sum()
     assert after >= before * (1 - 1e-3 - max(grown, 0.0))
 
 
 def test_attention_of_the_network_is_over_the_known_metrics() -> None:
-    attention = tiny_engine().explain(SMALL, TARGETS[TUNED], tuned()).attention
+    attention = explanation_of(tiny_engine(), SMALL, TARGETS[TUNED], tuned()).attention
 
     assert attention is not None
     assert {"fp32_tflops", "dram_bw_gbps", "l2_kb"} <= set(attention.metrics)
@@ -254,7 +255,7 @@ def test_the_tuned_network_is_at_its_facts_as_without_them_varied() -> None:
 
     varied = tiny_engine().varied(graph, target, [target.device, faster], tuned())
 
-    explained = tiny_engine().explain(graph, target, tuned())
+    explained = explanation_of(tiny_engine(), graph, target, tuned())
     assert varied.operator_ms.shape == (2, len(graph))
     assert varied.operator_ms[0] == pytest.approx(explained.latency_ms, rel=1e-5)
     assert varied.latency_ms[0] == pytest.approx(predicted(graph).latency_ms[0, TUNED], rel=1e-5)

@@ -25,6 +25,7 @@ from predictor.cost.engine import PredictionTable
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.graph.scaling import at_batch
 from predictor.services.devices.catalogue import load_catalogue
+from tests.support.explanations import explanation_of
 from tests.unit.cost.graphs import make_graph
 from tests.unit.cost.test_roofline_invariants import graphs, operators
 from tests.unit.engine.estimates import (
@@ -352,7 +353,7 @@ def test_equal_operators_of_a_network_cost_the_same(name: str) -> None:
     table = shipped_engine().predict([graph], chosen, {})
 
     for place in np.flatnonzero(np.isfinite(table.latency_ms[0])).tolist():
-        latency_ms = shipped_engine().explain(graph, chosen[place]).latency_ms
+        latency_ms = explanation_of(shipped_engine(), graph, chosen[place]).latency_ms
         for group in groups:
             assert latency_ms[group] == pytest.approx(latency_ms[group[0]], rel=SINGLE)
 
@@ -366,7 +367,7 @@ def test_a_network_of_equal_parts_takes_as_long_in_each(
     if np.isnan(blind_engine().predict([graph], [target], {}).latency_ms[0, 0]):
         return
 
-    latency_ms = blind_engine().explain(graph, target).latency_ms.reshape(times, -1)
+    latency_ms = explanation_of(blind_engine(), graph, target).latency_ms.reshape(times, -1)
 
     assert latency_ms == pytest.approx(np.tile(latency_ms[0], (times, 1)), rel=SINGLE)
 

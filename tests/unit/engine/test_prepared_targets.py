@@ -15,11 +15,13 @@ from predictor.core.metrics import Family
 from predictor.core.records import Cluster, Device, MeasuredRate, Precision, Target
 from predictor.cost.physics import Rates
 from predictor.cost.roofline import PeakRates, RatedTargets
+from predictor.cost.run_facts import Facts
 from predictor.engine.checkpoint import ESTIMATE, checksum, read_checkpoint
 from predictor.engine.closertome import CloserToMeEngine
 from predictor.engine.estimate import Estimate
 from predictor.engine.operator_factors import Contexts
-from predictor.engine.prepared_targets import (
+from predictor.engine.targets import lookup
+from predictor.engine.targets.prepared import (
     FEWEST,
     PREPARED,
     PreparedTargets,
@@ -27,9 +29,8 @@ from predictor.engine.prepared_targets import (
     read_prepared,
     write_prepared,
 )
-from predictor.engine.targets import TargetStates
 from predictor.services.devices.catalogue import load_catalogue
-from predictor.services.prediction.predict import resolve_targets
+from predictor.services.prediction.targets import resolve_targets
 from tests.unit.cost.graphs import make_target
 from tests.unit.engine.estimates import SHIPPED, samples
 
@@ -77,10 +78,14 @@ def arrays_of(known: PreparedTargets) -> dict[str, np.ndarray]:
     }
 
 
+def rows_of(facts: Facts) -> dict[str, list[list[object]]]:
+    return {name: [list(row) for row in rows] for name, rows in facts.items()}
+
+
 def words_of(known: PreparedTargets) -> list[object]:
     estimates, states, rated = known.estimates, known.states, known.rated
     of_estimates = [list(estimates.evidence), list(estimates.doubts), dict(estimates.fits)]
-    of_states = [list(states.basis), dict(states.problems), list(states.targets)]
+    of_states = [list(states)]
     return [*of_estimates, *of_states, list(estimates.targets), rated.columns, dict(rated.problems)]
 
 
@@ -117,7 +122,9 @@ def test_predictions_are_equal_to_the_last_bit_with_and_without_it(checkpoint: P
 
     for field in fields(computed):
         with_it, without = getattr(prepared, field.name), getattr(computed, field.name)
-        if isinstance(without, np.ndarray):
+        if field.name == "facts":
+            assert rows_of(with_it) == rows_of(without)
+        elif isinstance(without, np.ndarray):
             assert with_it.tobytes() == without.tobytes(), field.name
         else:
             assert with_it == without, field.name
@@ -128,7 +135,8 @@ def test_all_shipped_devices_are_not_looked_up(monkeypatch: pytest.MonkeyPatch) 
         raise AssertionError("looked up")
 
     engine = CloserToMeEngine(SHIPPED)
-    for kind in (RatedTargets, TargetStates, Estimate):
+    monkeypatch.setattr(lookup, "states_of", refuse)
+    for kind in (RatedTargets, Estimate):
         monkeypatch.setattr(kind, "of", refuse)
 
     table = engine.predict([samples()["yolov3-tiny-416"]], shipped_targets(), {})

@@ -10,7 +10,7 @@ from predictor.engine.closertome import CloserToMeEngine
 from predictor.graph.ingest import ingest
 from predictor.graph.scaling import at_batch
 from predictor.services.devices.catalogue import load_catalogue
-from predictor.services.prediction.predict import resolve_targets
+from predictor.services.prediction.targets import resolve_targets
 
 SAMPLES = sorted(path.name for path in (resources_dir() / "samples").glob("*.onnx"))
 

@@ -16,6 +16,7 @@ from predictor.graph.scaling import at_batch
 from predictor.network.film_tuning.fit import TorchGraph
 from predictor.network.term_runtime import FILM_BETA, FILM_GAMMA
 from predictor.services.prediction.predict import taken
+from tests.support.explanations import explanation_of
 from tests.unit.cost.graphs import VIEW, Op, make_graph
 from tests.unit.cost.test_roofline_invariants import graphs
 from tests.unit.engine.tiny import TARGETS, tiny_engine
@@ -49,7 +50,7 @@ def test_each_operator_of_another_graph_takes_what_its_like_took() -> None:
     asked = make_graph([HEAVY, LIGHT, LIGHT, LIGHT, LIGHT])
 
     table = tiny_engine().predict([asked], TARGETS, known)
-    explained = tiny_engine().explain(asked, TARGET, known)
+    explained = explanation_of(tiny_engine(), asked, TARGET, known)
 
     assert table.basis[0][0] is Basis.PROBED
     assert table.latency_ms[0, 0] == pytest.approx(162.0, rel=0.1)

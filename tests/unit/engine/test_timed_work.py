@@ -12,6 +12,7 @@ from predictor.engine.timed_work import TimedGraph, by_resource
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
 from predictor.network.reference_rates import ReferenceRates
 from predictor.probing.networks.spaces import operator_graph_of
+from tests.support.explanations import explanation_of
 from tests.unit.cost.graphs import VIEW, Op, make_graph
 from tests.unit.engine.tiny import TARGETS, TYPICAL, tiny_engine
 
@@ -113,7 +114,7 @@ def test_activations_that_a_target_runs_apart_are_foretold_of_other_sizes() -> N
     )
     other = operator_graph_of("gated", (2, 24, 28, 3))
 
-    found = tiny_engine().explain(other, target, {target.id: measured})
+    found = explanation_of(tiny_engine(), other, target, {target.id: measured})
 
     types = np.array(other.op_types)
     of_gates = found.latency_ms[(types == "Sigmoid") & other.has_flag(OperatorFlag.FUSED)]

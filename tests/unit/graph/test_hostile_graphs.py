@@ -10,7 +10,8 @@ from predictor.core.errors import InputError
 from predictor.devices.catalogue import load_device_files
 from predictor.graph.reader import read_model
 from predictor.services.prediction.engines import ENGINES
-from predictor.services.prediction.predict import predict, resolve_targets
+from predictor.services.prediction.predict import predict
+from predictor.services.prediction.targets import resolve_targets
 from tests.networks.builder import Builder
 from tests.networks.ingesting import ingest_proto
 from tests.unit.graph.model_files import field, model_of, relu_node, saved, varint

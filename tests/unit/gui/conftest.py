@@ -10,7 +10,7 @@ import pytest
 
 from predictor.core.records import Basis, Configuration, Precision, Prediction
 from predictor.presentation.columns import PredictionRow
-from predictor.services.prediction.predict import OperatorTable
+from predictor.services.prediction.explain import OperatorTable
 
 MakeRow = Callable[..., PredictionRow]
 

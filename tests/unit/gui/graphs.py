@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from predictor.services.prediction.predict import OperatorTable
+from predictor.services.prediction.explain import OperatorTable
 from tests.unit.gui.explained import table_of
 
 BLOCKS = 4

@@ -15,7 +15,7 @@ from predictor.cost.columns import Columns
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.graph.scaling import at_batch
 from predictor.network.reference_rates import ReferenceRates, Typical
-from predictor.network.work_terms import KINDS, TERMS, Operators, leaving_share, work_terms
+from predictor.network.work_terms import KINDS, TERMS, Operators, off_chip_share, work_terms
 from tests.unit.cost.graphs import FUSED, VIEW, Op, make_graph, make_target
 from tests.unit.cost.test_roofline_invariants import graphs
 
@@ -27,7 +27,7 @@ def terms_of(graph: OperatorGraph, *targets: Target) -> np.ndarray:
     costs = Columns.of(graph)
     operators, _ = Operators.of(costs)
     rates = ReferenceRates.of(targets, TYPICAL)
-    leaving = leaving_share(costs.weights_by_width[None], costs.live_by_width[None], rates)
+    leaving = off_chip_share(costs.weights_by_width[None], costs.live_by_width[None], rates)
     return work_terms(operators, leaving, rates)
 
 
@@ -64,7 +64,7 @@ def test_a_target_that_streams_pays_for_what_it_cannot_hold() -> None:
     held = float(rates.held_bytes[0])
 
     def share(weights: float) -> float:
-        return float(leaving_share(np.array([[weights, 0, 0]]), np.zeros((1, 3)), rates)[0, 0])
+        return float(off_chip_share(np.array([[weights, 0, 0]]), np.zeros((1, 3)), rates)[0, 0])
 
     assert held == 1000.0 * 1024
     assert share(held / 2) == 0.0

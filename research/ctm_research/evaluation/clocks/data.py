@@ -26,7 +26,7 @@ from predictor.graph.operator_graph import OperatorGraph
 from predictor.graph.scaling import at_batch
 from predictor.services.prediction.clocks import slowness_of
 from predictor.services.prediction.engines import open_engine
-from predictor.services.prediction.predict import resolve_targets
+from predictor.services.prediction.targets import resolve_targets
 
 Floats = NDArray[np.float64]
 
@@ -161,7 +161,9 @@ class Sweeps:
         times: Sequence[float],
     ) -> Swept:
         graph = self._graph(name)
-        terms = open_engine().explain(at_batch(graph, batch) if batch > 1 else graph, target)
+        graph = at_batch(graph, batch) if batch > 1 else graph
+        (terms,) = open_engine().explain(graph, [target])
+        assert terms is not None, target.device.id  # noqa: S101 - it is rated
         is_gpu = own_domain(target.device) == "gpu"
         model = ClockModel(
             terms.compute_ms,

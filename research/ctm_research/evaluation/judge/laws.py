@@ -273,7 +273,9 @@ def _explain(
     known = np.isfinite(table.latency_ms[0])
     for target in [target for target, is_known in zip(targets, known, strict=True) if is_known]:
         for name, graph in graphs.items():
-            latency = engine.explain(graph, target).latency_ms
+            (parts,) = engine.explain(graph, [target])
+            assert parts is not None, target.device.id  # noqa: S101 - as predicted
+            latency = parts.latency_ms
             for group in groups[name]:
                 low, high = latency[group].min(), latency[group].max()
                 if high > 0:

@@ -14,7 +14,7 @@ from predictor.core.records import Target
 from predictor.cost.capability import Capability, capability
 from predictor.cost.columns import S_TO_MS, ms_per_mac, width_ratios
 from predictor.network.reference_rates import ReferenceRates, Typical
-from predictor.network.work_terms import Operators, leaving_share
+from predictor.network.work_terms import Operators, off_chip_share
 
 Floats = NDArray[np.float64]
 
@@ -76,7 +76,7 @@ def _graph_parts(corpus: Corpus, graph: int, rates: ReferenceRates) -> Floats:
         graph=np.zeros(len(kind), np.int64),
     )
     one = slice(graph, graph + 1)
-    leaving = leaving_share(costs.weights_by_width[one], costs.live_by_width[one], rates)
+    leaving = off_chip_share(costs.weights_by_width[one], costs.live_by_width[one], rates)
     compute = rates.ms_per_mac.T[operators.code] * operators.macs[:, None]  # [U, T]
     moved = rates.activation_ratio.T[operators.width] * operators.activation_bytes[:, None]
     moved += rates.weight_ratio.T[operators.width] * operators.weight_bytes[:, None]

@@ -24,6 +24,7 @@ from predictor.cost.roofline import RooflineEngine
 from research.tests.corpus.small_corpus import catalogue, small_corpus
 from research.tests.evaluation.judge.hand_made import Row, judged
 from research.tests.evaluation.judge.test_laws import DEVICE, GRAPHS, Wrong
+from tests.support.explanations import explanation_of
 
 # The roofline with an interval.
 ENGINE = Wrong(lambda table, *_: replace(table, high80_ms=2 * table.latency_ms))
@@ -60,7 +61,7 @@ def test_the_parts_are_those_of_the_roofline() -> None:
     for row in rated:
         graph = small_corpus().graphs.operator_graph(int(corpus.graph[row]))
         target: Target = corpus.targets[corpus.target[row]]
-        told = RooflineEngine().explain(graph, target)
+        told = explanation_of(RooflineEngine(), graph, target)
         assert corpus.parts.estimate_ms[row] == pytest.approx(told.latency_ms.sum())
         assert corpus.parts.compute_ms[row] == pytest.approx(told.compute_ms.sum())
         assert corpus.parts.memory_ms[row] == pytest.approx(told.memory_ms.sum())

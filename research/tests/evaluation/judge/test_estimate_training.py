@@ -29,11 +29,11 @@ from predictor.engine.checkpoint import ESTIMATE, checksum, read_checkpoint
 from predictor.engine.closertome import CloserToMeEngine
 from predictor.engine.estimate import Estimate
 from predictor.engine.estimate_file import read_estimate, write_estimate
-from predictor.engine.prepared_targets import PREPARED, read_prepared
+from predictor.engine.targets.prepared import PREPARED, read_prepared
 from predictor.engine.track import CASES, MEASURED, PROBED
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.services.devices.catalogue import load_catalogue
-from predictor.services.prediction.predict import resolve_targets
+from predictor.services.prediction.targets import resolve_targets
 from research.tests.corpus.small_corpus import write_data
 from research.tests.evaluation.judge.hand_made import Row, judged
 from tests.unit.cost.graphs import Op, make_graph

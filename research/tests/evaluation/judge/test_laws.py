@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -64,13 +64,14 @@ class Wrong:
     def explain(
         self,
         graph: OperatorGraph,
-        target: Target,
+        targets: Sequence[Target],
         measured: Mapping[TargetId, TargetMeasurements] = NOTHING_MEASURED,
-    ) -> Explanation:
-        told = self._right.explain(graph, target, measured)
-        latency_ms = told.latency_ms.copy()
-        latency_ms[-2] *= self._uneven
-        return replace(told, latency_ms=latency_ms)
+    ) -> Iterator[Explanation]:
+        for told in self._right.explain(graph, targets, measured):
+            assert told is not None
+            latency_ms = told.latency_ms.copy()
+            latency_ms[-2] *= self._uneven
+            yield replace(told, latency_ms=latency_ms)
 
 
 def times(fact: str, power: float) -> Change:

@@ -16,7 +16,7 @@ from ctm_gui.attention.rows import AttentionGrid, AttentionSummary
 from predictor.core.metrics import Family
 from predictor.core.records import Device
 from predictor.services.prediction.attention import AttentionMaps
-from predictor.services.prediction.predict import OperatorTable
+from predictor.services.prediction.explain import OperatorTable
 
 GPU = Device("gpu", "GPU", "", Family.GPU, {"core_count": 108.0, "dram_bw_gbps": 1555.0})
 NAMES = ("stem", "join", "head\u202e")

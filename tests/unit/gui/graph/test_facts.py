@@ -8,7 +8,7 @@ import pytest
 from ctm_gui.graph.facts import KINDS, NodeFacts, kind_of
 from predictor.core.units import LatencyUnit
 from predictor.services.graph.grouping import GroupTree, group_operators
-from predictor.services.prediction.predict import OperatorTable
+from predictor.services.prediction.explain import OperatorTable
 from predictor.services.prediction.sensitivity import FactSensitivity, Sensitivity
 from tests.unit.gui.graphs import network, table_with
 

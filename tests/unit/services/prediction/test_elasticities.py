@@ -21,6 +21,7 @@ from predictor.devices.variation import scaled
 from predictor.engine.estimate import Estimate
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.services.prediction.sensitivity import FactSensitivity, fact_sensitivities
+from tests.support.explanations import explanation_of
 from tests.unit.cost.graphs import VIEW, Op, make_graph, make_target
 from tests.unit.cost.test_roofline_invariants import graphs
 from tests.unit.engine.estimates import (
@@ -172,7 +173,7 @@ def test_the_bandwidths_elasticity_is_its_share_of_attention(
     assume(not is_bound(graph, target))
 
     bandwidth = of(blind_engine(), graph, target).get("dram_bw_gbps")
-    explained = blind_engine().explain(graph, target)
+    explained = explanation_of(blind_engine(), graph, target)
 
     assert explained.attention is not None
     alpha = explained.attention.operator_to_metric[:, 2].astype(np.float64)

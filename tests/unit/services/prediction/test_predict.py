@@ -24,7 +24,9 @@ from predictor.graph.operator_graph import OperatorFlag
 from predictor.presentation.verdict import budget_probability
 from predictor.services.models.operator_facts import operator_facts
 from predictor.services.prediction.engines import ENGINES
-from predictor.services.prediction.predict import explain, predict, resolve_targets
+from predictor.services.prediction.explain import explain
+from predictor.services.prediction.predict import predict
+from predictor.services.prediction.targets import resolve_targets
 from tests.unit.cost.graphs import FUSED, UNKNOWN, VIEW, Op, make_graph, make_target
 
 PHONE = Device(

@@ -13,7 +13,7 @@ from predictor.core.metrics import Family
 from predictor.core.records import Cluster, MeasuredRate, Precision, Target
 from predictor.cost.engine import BoundType, Explanation
 from predictor.services.prediction.engines import ENGINES, ROOFLINE, open_engine
-from predictor.services.prediction.predict import above_bounds, explain
+from predictor.services.prediction.explain import above_bounds, explain
 from predictor.services.prediction.roofline import (
     BOUND,
     COMPUTED,

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from predictor.core.errors import HostError
 from predictor.services.prediction.engines import CLOSERTOME, ROOFLINE
-from predictor.services.prediction.predict import OperatorTable, explain
+from predictor.services.prediction.explain import OperatorTable, explain
 from predictor.services.prediction.timeline import (
     LANES,
     module_path,

@@ -20,7 +20,8 @@ from predictor.core.records import (
 )
 from predictor.graph.model import Model
 from predictor.services.prediction.attention import AttentionMaps
-from predictor.services.prediction.predict import OperatorTable, explain, predict
+from predictor.services.prediction.explain import OperatorTable, explain
+from predictor.services.prediction.predict import predict
 from predictor.services.report.request import KnownSignature, ReportedModel, ReportRequest
 from predictor.services.signatures.adaptation import StoredSignature
 from tests.unit.cost.graphs import Op, make_target

@@ -33,7 +33,8 @@ from predictor.presentation.report import (
     Tone,
 )
 from predictor.presentation.wording import number
-from predictor.services.prediction.predict import OperatorTable, explain, predict
+from predictor.services.prediction.explain import OperatorTable, explain
+from predictor.services.prediction.predict import predict
 from predictor.services.prediction.sensitivity import Sensitivity, sensitivity_of
 from predictor.services.report import pictures
 from predictor.services.report.build import build_report

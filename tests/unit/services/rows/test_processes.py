@@ -13,7 +13,7 @@ import pytest
 
 from predictor.core.errors import HostError, InputError
 from predictor.services.devices.catalogue import shipped_devices
-from predictor.services.prediction.predict import resolve_targets
+from predictor.services.prediction.targets import resolve_targets
 from predictor.services.rows import processes
 from predictor.services.rows.processes import RowsProcess, rows_by_processes
 from predictor.services.rows.request import ModelRows, RowsRequest

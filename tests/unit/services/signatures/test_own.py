@@ -18,7 +18,8 @@ from predictor.probing.networks.graphs import pool_graph
 from predictor.probing.networks.pool import load_pool
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.history.changes import predict_again
-from predictor.services.prediction.predict import explain, predict
+from predictor.services.prediction.explain import explain
+from predictor.services.prediction.predict import predict
 from predictor.services.signatures.adaptation import adaptation_of
 from predictor.services.signatures.assessment import LeftOut, errors_in_words, left_out
 from predictor.services.signatures.own import (

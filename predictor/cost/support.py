@@ -18,6 +18,7 @@ import numpy as np
 from predictor.core.records import Precision, Target
 from predictor.core.resources import resources_dir
 from predictor.core.run_facts import Unsupported
+from predictor.cost.run_facts import Computed
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
 
 # They run nowhere: they are views, or parts of another operator.
@@ -89,20 +90,19 @@ class SupportList:
         )
 
 
-def unsupported(graph: OperatorGraph, targets: Sequence[Target]) -> list[Unsupported | None]:
+def unsupported(graph: OperatorGraph, targets: Sequence[Target]) -> Computed[Unsupported | None]:
     """Return the operators of a graph that each target's runtime does not run there."""
 
     @cache  # targets are many and lists few
-    def held_against(listed: SupportList, is_float: bool) -> Unsupported | None:
-        return listed.refused(graph, is_float=is_float)
+    def refused(support: SupportList, is_float: bool) -> Unsupported | None:
+        return support.refused(graph, is_float=is_float)
 
-    given: list[Unsupported | None] = []
-    for target in targets:
-        device, configuration = target.device, target.configuration
-        listed = _list_of(configuration.runtime, device.family, device.vendor, device.architecture)
-        is_float = configuration.precision is not Precision.INT8
-        given.append(None if listed is None else held_against(listed, is_float))
-    return given
+    def of_target(place: int) -> Unsupported | None:
+        device, c = targets[place].device, targets[place].configuration
+        support = _list_of(c.runtime, device.family, device.vendor, device.architecture)
+        return None if support is None else refused(support, c.precision is not Precision.INT8)
+
+    return Computed(len(targets), of_target)
 
 
 @cache

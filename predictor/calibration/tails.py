@@ -47,8 +47,8 @@ def _spreads() -> dict[tuple[str, str], Spread]:
     path = resources_dir() / "tails" / "mlperf.json"
     groups = json.loads(path.read_text(encoding="utf-8"))["groups"]
     return {
-        (each["runtime"], each["kind"]): Spread(_tail(each["p90"]), _tail(each["p99"]))
-        for each in groups
+        (group["runtime"], group["kind"]): Spread(_tail(group["p90"]), _tail(group["p99"]))
+        for group in groups
     }
 
 

@@ -32,7 +32,7 @@ from predictor.engine.checkpoint import ESTIMATE, checksum
 from predictor.engine.estimate import Estimate, TargetEstimates, published_form
 from predictor.engine.estimate_file import read_estimate
 from predictor.engine.operator_factors import Contexts
-from predictor.engine.targets import TargetStates
+from predictor.engine.targets.states import TargetState, states_of
 
 PREPARED: Final = "targets.npz"
 FORMAT: Final = "ctm-targets/2"
@@ -52,12 +52,12 @@ class PreparedTargets:
     """What is known of T targets before any graph and without the user's measurements.
 
     Attributes:
-        states: whether they can be predicted, and on which basis.
+        states: of the T targets.
         estimates: of the estimate.
         rated: of the roofline.
     """
 
-    states: TargetStates
+    states: Sequence[TargetState]
     estimates: TargetEstimates
     rated: RatedTargets
 
@@ -65,7 +65,7 @@ class PreparedTargets:
     def of(cls, estimate: Estimate, targets: Sequence[Target]) -> PreparedTargets:
         """Look T targets up."""
         return cls(
-            TargetStates.of(targets, estimate.have_measured(targets)),
+            states_of(targets, estimate.have_measured(targets)),
             estimate.of(targets),
             RatedTargets.of(targets),
         )
@@ -82,15 +82,15 @@ def write_prepared(folder: Path, targets: Sequence[Target]) -> None:
         OSError: a file cannot be read or written.
         KeyError, TypeError, ValueError, zipfile.BadZipFile: the estimate is damaged.
     """
-    known = PreparedTargets.of(read_estimate(folder / ESTIMATE), targets)
-    estimates, states, rated = known.estimates, known.states, known.rated
+    prepared = PreparedTargets.of(read_estimate(folder / ESTIMATE), targets)
+    estimates, states, rated = prepared.estimates, prepared.states, prepared.rated
     words = {
         "key": key_of(checksum(folder / ESTIMATE), targets),
         "evidence": list(estimates.evidence),
         "doubts": list(estimates.doubts),
         "class_chips": list(estimates.class_chips),
-        "basis": list(states.basis),
-        "problems": list(states.problems.items()),
+        "basis": [state.basis for state in states],
+        "problems": [(at, state.problem) for at, state in enumerate(states) if state.problem],
         "unrated": list(rated.problems.items()),
     }
     arrays = {
@@ -135,8 +135,12 @@ def _prepared(
     targets: Sequence[Target], words: Mapping[str, Any], arrays: _Arrays
 ) -> PreparedTargets:
     of_targets = {name: arrays[name] for name in _OF_TARGETS}
+    problems = dict(words["problems"])
     return PreparedTargets(
-        TargetStates(targets, [Basis(each) for each in words["basis"]], dict(words["problems"])),
+        [
+            TargetState(Basis(basis), problems.get(place, ""))
+            for place, basis in enumerate(words["basis"])
+        ],
         TargetEstimates(
             targets=[published_form(target) for target in targets],
             rates=_record(Rates, arrays),
@@ -156,11 +160,11 @@ def _prepared(
 def _arrays(record: Rates | PeakRates | Contexts) -> dict[str, NDArray[Any]]:
     """Return the arrays of a record by the name of its class and of its field."""
     kind = type(record).__name__
-    return {f"{kind}.{each.name}": getattr(record, each.name) for each in fields(record)}
+    return {f"{kind}.{field.name}": getattr(record, field.name) for field in fields(record)}
 
 
 def _record(kind: type[_Record], arrays: _Arrays) -> _Record:
-    return kind(*(arrays[f"{kind.__name__}.{each.name}"] for each in fields(kind)))
+    return kind(*(arrays[f"{kind.__name__}.{field.name}"] for field in fields(kind)))
 
 
 def key_of(estimate: str, targets: Iterable[Target]) -> str:
@@ -187,9 +191,9 @@ def _facts(device: Device) -> tuple[object, ...]:
         device.architecture,
         device.instruction_sets,
         dict(device.metrics),
-        [_form(each) for each in device.configurations],
-        [tuple(getattr(each, name) for name in _OF_CLUSTER) for each in device.clusters],
-        {name: (each.value, each.source) for name, each in device.measured.items()},
+        [_form(configuration) for configuration in device.configurations],
+        [tuple(getattr(cluster, name) for name in _OF_CLUSTER) for cluster in device.clusters],
+        {name: (rate.value, rate.source) for name, rate in device.measured.items()},
     )
 
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
+from predictor.calibration.tails import SCHEMA, spread_of
 from predictor.core.metrics import Family
 from predictor.core.records import Configuration, Device, Precision, Target
 from predictor.core.resources import resources_dir
 from predictor.core.runtimes import RUNTIMES
 from predictor.services.prediction.predict import predict
-from predictor.services.prediction.tails import SCHEMA, spread_of
 from tests.unit.cost.graphs import Op
 from tests.unit.services.prediction.test_predict import make_model
 

@@ -6,11 +6,11 @@ import pytest
 
 from predictor.core.records import Precision
 from predictor.core.units import LatencyUnit
+from predictor.cost.memory import memory_uses
 from predictor.cost.roofline import RooflineEngine
 from predictor.presentation.columns import COLUMN_BY_ID, Place, PredictionRow, TableContext
 from predictor.presentation.wording import memory_details, memory_text
 from predictor.services.prediction.engines import ROOFLINE
-from predictor.services.prediction.memory import memory_uses
 from predictor.services.prediction.predict import predict
 from tests.unit.cost.graphs import GPU_METRICS, Op, make_graph, make_target
 from tests.unit.services.prediction.test_predict import make_model

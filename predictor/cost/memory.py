@@ -1,0 +1,58 @@
+"""Memory that a run needs at its peak: weights and live activations in the precision of the run.
+
+Activations are counted by liveness over the operators in their order: a tensor lives from the
+operator that writes it to the last that reads it. What a runtime takes for itself is not known and
+not counted (research/docs/results/aihub-memory.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predictor.core.records import Precision, Target
+from predictor.core.run_facts import MemoryUse
+from predictor.cost.capability import ACTIVATION_BYTES, WEIGHT_BYTES
+from predictor.cost.columns import Columns, width_ratios
+from predictor.cost.run_facts import Computed
+from predictor.graph.operator_graph import OperatorGraph
+
+
+def memory_uses(graph: OperatorGraph, targets: Sequence[Target]) -> Computed[MemoryUse]:
+    """Return the memory of a graph on each target; the first that is read costs O(N)."""
+    by_precision = cache(lambda: _tensor_bytes(graph))
+
+    def use(place: int) -> MemoryUse:
+        target = targets[place]
+        weights, live = by_precision()[target.configuration.precision]
+        return MemoryUse(round(weights), round(live), _device_bytes(target))
+
+    return Computed(len(targets), use)
+
+
+def peak_bytes(graph: OperatorGraph, targets: Sequence[Target]) -> NDArray[np.float64]:
+    """Return weights and activations of a graph at their peak on each target, float64 [T]."""
+    by_precision = _tensor_bytes(graph)
+    return np.array(
+        [sum(by_precision[target.configuration.precision]) for target in targets], np.float64
+    )
+
+
+def _tensor_bytes(graph: OperatorGraph) -> Mapping[Precision, tuple[float, float]]:
+    """Return the bytes of weights and of live activations by the precision of a run."""
+    columns = Columns.of(graph)
+    return {
+        precision: (
+            float((width_ratios([WEIGHT_BYTES[precision]]) @ columns.weights_by_width)[0]),
+            float((width_ratios([ACTIVATION_BYTES[precision]]) @ columns.live_by_width)[0]),
+        )
+        for precision in Precision
+    }
+
+
+def _device_bytes(target: Target) -> int | None:
+    stated = target.device.memory_bytes
+    return None if stated is None else round(stated)

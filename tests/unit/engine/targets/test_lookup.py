@@ -1,0 +1,91 @@
+"""Each target of a table has one model: by what ships, and by what the user measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from predictor.core.records import Basis, Target, TargetId
+from predictor.cost.engine import OperatorTimes, TargetMeasurements
+from predictor.engine.checkpoint import read_checkpoint
+from predictor.engine.targets.estimated import EstimatedTargets
+from predictor.engine.targets.fine_tuned import FineTuned
+from predictor.engine.targets.lookup import TargetLookup, TargetModels
+from predictor.engine.targets.timed_operators import TimedOperators
+from tests.unit.engine.tiny import GRAPHS, PROBED, TARGETS, tiny_checkpoint, tiny_engine, tuned_to
+
+FIRST, SECOND, BOARD = TARGETS
+EVERY = [FIRST, SECOND, BOARD, PROBED]
+
+
+def timed(target: Target) -> TargetMeasurements:
+    """Return measurements with the times of operators, all alike."""
+    times = [
+        OperatorTimes([(place,) for place in range(len(graph))], np.ones(len(graph)))
+        for graph in GRAPHS
+    ]
+    latency_ms = np.array([float(len(graph)) for graph in GRAPHS])
+    noise = np.full(len(GRAPHS), 0.01)
+    return TargetMeasurements(f"of {target.device.id}", GRAPHS, latency_ms, noise, operators=times)
+
+
+def models(measured: Mapping[TargetId, TargetMeasurements]) -> TargetModels:
+    return TargetLookup(read_checkpoint(tiny_checkpoint())).models(EVERY, measured)
+
+
+def kinds(found: TargetModels) -> list[type]:
+    return [type(found.of(place)[0]) for place in range(len(EVERY))]
+
+
+def test_without_measurements_one_model_answers_for_all() -> None:
+    found = models({})
+
+    assert len(found.families) == 1
+    assert kinds(found) == [EstimatedTargets] * 4
+    assert [found.of(place)[1] for place in range(4)] == [0, 1, 2, 3]
+    assert list(found.basis) == [Basis.ZERO_SHOT] * 3 + [Basis.PROBED]
+
+
+def test_each_measured_target_has_the_model_of_its_measurements() -> None:
+    level = replace(timed(BOARD), operators=())
+
+    found = models({FIRST.id: tuned_to(FIRST), SECOND.id: timed(SECOND), BOARD.id: level})
+
+    assert kinds(found) == [FineTuned, TimedOperators, EstimatedTargets, EstimatedTargets]
+    assert sorted(place for places, _ in found.families for place in places) == [0, 1, 2, 3]
+    assert found.facts["fine_tuned"] == [True, False, False, False]
+    assert found.facts["by_operators"] == [False, True, False, False]
+    assert list(found.basis) == [Basis.PROBED] * 4
+
+
+def test_fine_tuning_comes_before_the_times_of_operators() -> None:
+    both = replace(timed(FIRST), film=tuned_to(FIRST).film)
+
+    assert kinds(models({FIRST.id: both}))[0] is FineTuned
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_a_model_answers_as_the_engine_does(place: int) -> None:
+    measured = {FIRST.id: tuned_to(FIRST), SECOND.id: timed(SECOND)}
+    graph = GRAPHS[1]
+    table = tiny_engine().predict([graph], EVERY, measured)
+
+    model, inside = models(measured).of(place)
+
+    assert model.latency(graph).latency_ms[inside] == pytest.approx(table.latency_ms[0, place])
+    parts = model.explain(graph, inside, table.latency_ms[0, place])
+    assert parts.latency_ms.sum() == pytest.approx(table.latency_ms[0, place], rel=1e-5)
+    (varied,) = model.varied(graph, inside, [EVERY[place].device])
+    assert varied == pytest.approx(parts.latency_ms, rel=1e-5)
+
+
+def test_a_table_names_the_signature_and_the_trouble_of_its_probing() -> None:
+    unstable = replace(timed(SECOND), unstable="its clock fell")
+
+    table = tiny_engine().predict([GRAPHS[0]], EVERY, {SECOND.id: unstable})
+
+    assert list(table.facts["signature"][0]) == [None, "of second", None, None]
+    assert list(table.facts["unstable"][0]) == ["", "its clock fell", "", ""]
