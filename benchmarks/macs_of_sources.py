@@ -25,7 +25,7 @@ from predictor.graph.flatten import flatten
 from predictor.graph.ingest import ingest
 from predictor.graph.model import Model
 from predictor.graph.reader import read_model
-from predictor.graph.shapes import complete_types, infer_whole_graph
+from predictor.graph.shapes import complete_types, infer_all_types
 from predictor.graph.values import ValueTable
 
 LIMIT = 0.01
@@ -96,7 +96,7 @@ def recurrent_macs(model: Model) -> int:
 
 def unfolded_macs(path: Path) -> int:
     """Return the MACs of every operator in the file, also of those that clean-up folds."""
-    network = flatten(infer_whole_graph(read_model(path).proto))
+    network = flatten(infer_all_types(read_model(path).proto))
     complete_types(network, ValueTable(network))
     return sum(work_of(network, node).macs for node in network.nodes)
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from predictor.core.records import Target
 from predictor.probing.networks.graphs import pool_graph
-from predictor.probing.networks.known import FILE, KnownLatencies, write_known
+from predictor.probing.networks.known import FILE, KnownLatencies, write_pool_latencies
 from predictor.probing.networks.pool import load_pool
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.prediction.engines import open_engine
@@ -33,7 +33,7 @@ def main() -> int:
     told = ~np.isnan(table.latency_ms).any(axis=0)
     keys = tuple(_key(target) for target, is_told in zip(targets, told, strict=True) if is_told)
     known = KnownLatencies(table.engine, tuple(names), keys, table.latency_ms[:, told])
-    write_known(folder / FILE, known)
+    write_pool_latencies(folder / FILE, known)
     return 0
 
 

@@ -20,7 +20,7 @@ from ctm_gui.tasks.serial import SerialWorker
 from ctm_gui.widgets.grid import Column, Grid, number_column, text_column
 from ctm_gui.widgets.ordering import FloatArray, IndexArray
 from predictor.core.errors import CtmError
-from predictor.core.text import capitalised, plural, shortened_apart
+from predictor.core.text import capitalised, plural, shortened_distinct
 from predictor.core.units import LatencyUnit
 from predictor.presentation.columns import no_number
 from predictor.presentation.wording import (
@@ -349,7 +349,7 @@ class MatrixGrid(Grid):
     def _short_names(self) -> list[str]:
         """Short names of the models."""
         names = [model_name(compared.label) for compared in self.matrix.models]
-        return shortened_apart(names, _TITLE_LETTERS)
+        return shortened_distinct(names, _TITLE_LETTERS)
 
     def _of_model(self, model: int) -> Column:
         matrix, label, title = (

@@ -44,7 +44,7 @@ _NOTHING = FormFields("", "", "", Family.CPU)
 class DeviceForm(QObject):
     """The form of the device that is shown; unsaved texts of other devices are kept meanwhile.
 
-    ``device_shown`` is emitted when another device is shown; ``changed`` when its fields or their
+    ``device_changed`` is emitted when another device is shown; ``changed`` when its fields or their
     problems change; ``modified_changed`` gives the key of a device that now has, or no longer
     has, unsaved changes.
 
@@ -60,7 +60,7 @@ class DeviceForm(QObject):
         parent: owner.
     """
 
-    device_shown = Signal()
+    device_changed = Signal()
     changed = Signal()
     modified_changed = Signal(str)
 
@@ -86,7 +86,7 @@ class DeviceForm(QObject):
     def editable(self) -> bool:
         """Whether the device is the user's."""
         entry = self.entry
-        return entry is not None and entry.own
+        return entry is not None and entry.is_user
 
     @property
     def modified(self) -> bool:
@@ -138,7 +138,7 @@ class DeviceForm(QObject):
         if key != self.key:
             self.key = key
             self._load()
-            self.device_shown.emit()
+            self.device_changed.emit()
 
     def set_text(self, name: str, text: str) -> None:
         """Type into one of ``TEXTS``."""
@@ -208,7 +208,7 @@ class DeviceForm(QObject):
         self.key, before = key, self.key
         self._load()
         if key != before:
-            self.device_shown.emit()
+            self.device_changed.emit()
         self.changed.emit()
 
     def _words(self, metric: str) -> str:
@@ -241,7 +241,7 @@ class DeviceForm(QObject):
         problems = {
             key: in_words(sentence, family) for key, sentence in self.check.problems.items()
         }
-        if "id" not in problems and self.fields.id in self._library.taken_ids(self.key):
+        if "id" not in problems and self.fields.id in self._library.used_ids(self.key):
             problems["id"] = f"Id {self.fields.id} is taken by another device."
         self.problems = problems
 
@@ -254,7 +254,7 @@ class DeviceForm(QObject):
         if self.key and self.entry is None:
             self.key = ""
         self._load()
-        self.device_shown.emit()
+        self.device_changed.emit()
 
 
 def _in_list(key: str, sentence: str) -> str:

@@ -57,7 +57,7 @@ class MetricField(QWidget):
         super().__init__(parent)
         self._metric = metric
         self._family: Family | None = None
-        self._shown: tuple[str, str, bool, bool] | None = None
+        self._displayed: tuple[str, str, bool, bool] | None = None
         # Made as its children: Qt styles a widget anew when it gets another parent.
         self.available = QCheckBox(self)
         self.value = FormLineEdit(self)
@@ -90,9 +90,9 @@ class MetricField(QWidget):
     def show_value(self, text: str, source: str, *, available: bool, editable: bool) -> None:
         """Show the form's value; the field of an absent metric is disabled."""
         state = (text, source, available, editable)
-        if state == self._shown:
+        if state == self._displayed:
             return
-        self._shown = state
+        self._displayed = state
         self.available.setChecked(available)
         self.available.setEnabled(editable)
         self.value.show_text(text if available else "")
@@ -207,7 +207,7 @@ class DeviceFormView(QScrollArea):
             self._build_list(name, editor)
             yield
         self._layout.addStretch(1)
-        self._form.device_shown.connect(self._on_device)
+        self._form.device_changed.connect(self._on_device)
         self._form.changed.connect(self.show_form)
         self.show_form()
 

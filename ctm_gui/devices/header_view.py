@@ -70,7 +70,7 @@ class DeviceHeader(QWidget):
         findings = hbox((self.problems, 1), (self.warnings, 1), spacing=8)
         vbox(buttons, self.state, self.live, findings, of=self, margins=(8, 8, 8, 4), spacing=3)
         live.changed.connect(self._show_live)
-        for signal in (form.device_shown, form.changed, form.modified_changed):
+        for signal in (form.device_changed, form.changed, form.modified_changed):
             signal.connect(self._show)
         self._show()
 
@@ -78,16 +78,16 @@ class DeviceHeader(QWidget):
         form = self._form
         here = form.entry is not None
         self.name.set_full_text(shown(form.fields.name) if here else "No device is chosen")
-        own = form.editable
+        editable = form.editable
         for part in (self.save_button, self.revert_button, self.delete_button):
-            part.setVisible(own)
+            part.setVisible(editable)
         self.save_button.setEnabled(form.can_save)
         self.revert_button.setEnabled(form.modified)
         for part in (self.duplicate_button, self.export_button):
             part.setEnabled(here)
         show_note(self.state, [self._state()] if here else [])
         missing = form.missing_line() if here else ""
-        problems = form.problem_lines() if own else []
+        problems = form.problem_lines() if editable else []
         warnings = form.warning_lines() if here else []
         _count(self.problems, "", problems, "wrong value")
         _count(self.warnings, missing, warnings, "warning")
@@ -107,9 +107,9 @@ class DeviceHeader(QWidget):
         return f"{state} {len(form.fields.available)} metrics known."
 
 
-def _count(shown_in: ElidedLabel, first: str, lines: list[str], thing: str) -> None:
+def _count(count_label: ElidedLabel, first: str, lines: list[str], thing: str) -> None:
     """Show a sentence, and how many others stand below; the tip has all of them."""
     below = f"{plural(len(lines), thing)} below" if lines else ""
-    shown_in.set_full_text(" ".join(filter(None, (first, below))))
+    count_label.set_full_text(" ".join(filter(None, (first, below))))
     tip = "\n".join(filter(None, (first, *lines)))
-    shown_in.setToolTip(as_tooltip(tip) if "<" in tip else tip)
+    count_label.setToolTip(as_tooltip(tip) if "<" in tip else tip)

@@ -36,12 +36,12 @@ class DeviceEntry:
     Attributes:
         key: its identity in this session; its id may change, its key does not.
         file: the device, with the fields of other versions of its file.
-        own: whether it is the user's; shipped ones cannot be changed.
+        is_user: whether it is the user's; shipped ones cannot be changed.
     """
 
     key: str
     file: DeviceFile
-    own: bool
+    is_user: bool
 
     @property
     def device(self) -> Device:
@@ -78,25 +78,25 @@ class DeviceLibrary(StoreClient):
         super().__init__(run, parent)
         self._shipped = shipped
         self._undo_stack = undo_stack
-        self._kept: set[str] = set()  # keys
-        self._own: dict[str, DeviceEntry] = {}
+        self._retained: set[str] = set()  # keys
+        self._user_devices: dict[str, DeviceEntry] = {}
         self._numbers = itertools.count(1)
 
     @cached_property
     def _shipped_entries(self) -> tuple[DeviceEntry, ...]:
-        # Sorted when they are first asked for: the first frame shows none of them.
-        entries = (DeviceEntry(d.id, DeviceFile(d), own=False) for d in self._shipped.devices)
+        # Sorted at their first use: the first frame shows none of them.
+        entries = (DeviceEntry(d.id, DeviceFile(d), is_user=False) for d in self._shipped.devices)
         return tuple(sorted(entries, key=_order))
 
     @property
     def entries(self) -> tuple[DeviceEntry, ...]:
         """The user's devices, then the shipped ones, both by name."""
-        return (*sorted(self._own.values(), key=_order), *self._shipped_entries)
+        return (*sorted(self._user_devices.values(), key=_order), *self._shipped_entries)
 
     def entry(self, key: str) -> DeviceEntry | None:
         """Return the entry of a key; None where it was deleted."""
-        if key in self._own:
-            return self._own[key]
+        if key in self._user_devices:
+            return self._user_devices[key]
         return next((entry for entry in self._shipped_entries if entry.key == key), None)
 
     def key_of(self, device_id: str) -> str:
@@ -108,7 +108,7 @@ class DeviceLibrary(StoreClient):
         """Return all devices by id."""
         return {entry.device.id: entry.device for entry in self.entries}
 
-    def taken_ids(self, except_key: str = "") -> set[str]:
+    def used_ids(self, except_key: str = "") -> set[str]:
         """Return the ids that a new device must not have."""
         ids = {entry.device.id for entry in self.entries if entry.key != except_key}
         return ids | RESERVED_IDS
@@ -127,26 +127,26 @@ class DeviceLibrary(StoreClient):
         """Make a copy of a device, or of ``file``, its unsaved state in the form."""
         entry = self.entry(key)
         if entry is not None:
-            self.add(copy_of(file or entry.file, self.taken_ids()))
+            self.add(copy_of(file or entry.file, self.used_ids()))
 
     def add(self, file: DeviceFile) -> str:
         """Make a device of the user's; undo takes it away unless it was probed. Returns its key."""
         file = self._with_free_id(file)
-        entry = DeviceEntry(f"own:{next(self._numbers)}", file, own=True)
+        entry = DeviceEntry(f"own:{next(self._numbers)}", file, is_user=True)
         put, take = partial(self._put, entry), partial(self._take_back, entry)
         self._undo_stack.push(UndoStep(f"Add {shown(entry.device.name)}", put, take))
         return entry.key
 
     def delete(self, key: str) -> None:
         """Delete a device of the user's; undo brings it back."""
-        entry = self._own.get(key)
+        entry = self._user_devices.get(key)
         if entry is not None:
             put, take = partial(self._put, entry), partial(self._take, entry)
             self._undo_stack.push(UndoStep(f"Delete {shown(entry.device.name)}", take, put))
 
     def save(self, key: str, file: DeviceFile) -> None:
         """Store a device of the user's as it is now, under another id where that has changed."""
-        entry = self._own.get(key)
+        entry = self._user_devices.get(key)
         if entry is not None:
             self._submit(
                 lambda history: history.devices.save(file, replacing=entry.device.id),
@@ -154,7 +154,7 @@ class DeviceLibrary(StoreClient):
             )
 
     def import_files(self, paths: Sequence[str]) -> None:
-        """Make a device of each file; one that is wrong is told in a sentence and left out."""
+        """Make a device of each file; a wrong one is reported in a sentence and left out."""
         for path in paths:
             self._submit(
                 # Bound now: the loop goes on before the store's thread calls it.
@@ -178,11 +178,11 @@ class DeviceLibrary(StoreClient):
 
     def keep(self, device_id: str) -> None:
         """Never take a device away by undo: it was measured, which took minutes."""
-        self._kept.add(self.key_of(device_id))
+        self._retained.add(self.key_of(device_id))
 
     def _take_back(self, entry: DeviceEntry) -> None:
         """Undo an addition."""
-        if entry.key in self._kept:
+        if entry.key in self._retained:
             name = shown(entry.device.name)
             self.done.emit(f"{name} stays: it was probed. Delete it in Devices")
         else:
@@ -191,16 +191,16 @@ class DeviceLibrary(StoreClient):
     def _take(self, entry: DeviceEntry) -> None:
         """Forget a device."""
         # It may have been saved since, also under another id.
-        now = self._own.get(entry.key, entry)
+        now = self._user_devices.get(entry.key, entry)
         self._submit(
-            lambda history: history.devices.delete(now.device.id), lambda _: self._on_taken(now)
+            lambda history: history.devices.delete(now.device.id), lambda _: self._on_removed(now)
         )
 
     def _on_loaded(self, files: tuple[DeviceFile, ...]) -> None:
-        keys = {entry.device.id: key for key, entry in self._own.items()}
+        keys = {entry.device.id: key for key, entry in self._user_devices.items()}
         for file in files:
             key = keys.get(file.device.id) or f"own:{next(self._numbers)}"
-            self._own[key] = DeviceEntry(key, file, own=True)
+            self._user_devices[key] = DeviceEntry(key, file, is_user=True)
             if file.device.id in self._shipped.by_id:
                 # A newer program ships a device under the id of this one.
                 self.save(key, self._with_free_id(file))
@@ -208,7 +208,7 @@ class DeviceLibrary(StoreClient):
             self._emit_changes()
 
     def _with_free_id(self, file: DeviceFile, key: str = "") -> DeviceFile:
-        identity = unused_id(file.device.id, self.taken_ids(except_key=key))
+        identity = unused_id(file.device.id, self.used_ids(except_key=key))
         return replace(file, device=replace(file.device, id=identity))
 
     def _on_read(self, file: DeviceFile) -> None:
@@ -217,27 +217,27 @@ class DeviceLibrary(StoreClient):
         self.add(file)
 
     def _on_put(self, key: str, file: DeviceFile) -> None:
-        self._own[key] = DeviceEntry(key, file, own=True)
+        self._user_devices[key] = DeviceEntry(key, file, is_user=True)
         self._emit_changes()
         self.made.emit(key)
 
     def _on_saved(self, key: str, file: DeviceFile) -> None:
-        before = self._own[key].device.id
-        self._own[key] = DeviceEntry(key, file, own=True)
+        before = self._user_devices[key].device.id
+        self._user_devices[key] = DeviceEntry(key, file, is_user=True)
         if before != file.device.id:
             self.renamed.emit(before, file.device.id)
         self._emit_changes()
         self.done.emit(f"Saved {shown(file.device.name)}")
 
-    def _on_taken(self, entry: DeviceEntry) -> None:
-        self._own.pop(entry.key, None)
+    def _on_removed(self, entry: DeviceEntry) -> None:
+        self._user_devices.pop(entry.key, None)
         self._emit_changes()
         self.done.emit(f"Deleted {shown(entry.device.name)}; undo brings it back")
 
     def _emit_changes(self) -> None:
         self.changed.emit()
         self.catalogue_changed.emit(
-            self._shipped.with_devices(entry.device for entry in self._own.values())
+            self._shipped.with_devices(entry.device for entry in self._user_devices.values())
         )
 
 

@@ -65,8 +65,8 @@ class ConfigurationsEditor(QWidget):
         self.list.setAccessibleName("Configurations")
         self.list.setFixedHeight(_LIST_PX)
         self.runtime = combo_box("Runtime", sorted(RUNTIMES))
-        self.precision = combo_box("Precision", [each.words for each in Precision])
-        explain_items(self.precision, [each.explanation for each in Precision])
+        self.precision = combo_box("Precision", [precision.words for precision in Precision])
+        explain_items(self.precision, [precision.explanation for precision in Precision])
         self.threads = NumberBox(minimum=0, maximum=MAX_THREADS)
         self.threads.setSpecialValueText("all threads")
         self.threads.setAccessibleName("Threads")
@@ -110,9 +110,9 @@ class ConfigurationsEditor(QWidget):
             self.first_button,
             self.remove_button,
         )
-        beside = vbox(self.first_button, self.remove_button, STRETCH)
+        buttons = vbox(self.first_button, self.remove_button, STRETCH)
         new = hbox(self.runtime, self.precision, self.threads, self.add_button, STRETCH)
-        vbox(hbox((self.list, 1), beside), new, self.problem, of=self, margins=0)
+        vbox(hbox((self.list, 1), buttons), new, self.problem, of=self, margins=0)
         # Else a tall form tears the list from its buttons.
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
 
@@ -192,7 +192,7 @@ class RowsEditor(QWidget):
         self._key, self._kinds, self._new_row = key, tuple(cells), new_row
         self._rows: tuple[ListRow, ...] = ()
         self.cells: list[dict[str, QWidget]] = []
-        self._shown_editable: bool | None = None
+        self._is_editable: bool | None = None
         self._grid = QGridLayout()
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setHorizontalSpacing(8)
@@ -207,8 +207,8 @@ class RowsEditor(QWidget):
     def show_rows(self, rows: tuple[ListRow, ...], *, editable: bool) -> None:
         """Show the rows; the fields stay while their number is the same."""
         self._rows = rows
-        if len(rows) != len(self.cells) or editable is not self._shown_editable:
-            self._shown_editable = editable
+        if len(rows) != len(self.cells) or editable is not self._is_editable:
+            self._is_editable = editable
             self._rebuild(len(rows), editable=editable)
         for row, cells in zip(rows, self.cells, strict=True):
             for kind in self._kinds:

@@ -48,7 +48,7 @@ class LivePrediction(QObject):
         self._is_active = False
         self._timer = QTimer(self, singleShot=True, interval=_TYPING_MS)
         self._timer.timeout.connect(self._predict)
-        for edited in (form.changed, form.device_shown):
+        for edited in (form.changed, form.device_changed):
             edited.connect(self._follow)
         options.unit_changed.connect(self._show_words)
 

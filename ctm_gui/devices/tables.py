@@ -100,7 +100,7 @@ class DevicesGrid(Grid):
 
 def _name(entry: DeviceEntry, modified: bool) -> str:
     name = shown(entry.device.name)
-    if not entry.own:
+    if not entry.is_user:
         return name
     state = "edited" if modified else "own"
     return f"{name} · {state}"
@@ -110,12 +110,12 @@ def _searched(entry: DeviceEntry) -> str:
     device = entry.device
     design = (device.chip, device.architecture, *(c.architecture for c in device.clusters))
     words = (device.id, device.name, device.vendor, device.family.value, device.system, *design)
-    whose = "own" if entry.own else "shipped"
+    whose = "own" if entry.is_user else "shipped"
     return " ".join((*words, FAMILY_WORDS[device.family], whose)).casefold()
 
 
 # A share among fewer devices says nothing.
-LEAST_PEERS = 4
+MIN_PEERS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,36 +155,36 @@ def profile(device: Device, devices: Sequence[Device]) -> tuple[ProfileRow, ...]
     peers = [d for d in devices if d.family is device.family and d.id != device.id]
     rows = []
     for metric in METRICS:
-        others = np.array([d.metrics[metric.name] for d in peers if metric.name in d.metrics])
+        peer_values = np.array([d.metrics[metric.name] for d in peers if metric.name in d.metrics])
         value = device.metric(metric.name)
-        if not applies(metric.name, device.family) or (value is None and not others.size):
+        if not applies(metric.name, device.family) or (value is None and not peer_values.size):
             continue
         rows.append(
             ProfileRow(
                 metric.name,
                 metric_label(metric.name, device.family),
                 metric_text(metric.name, value),
-                _percentile(value, others),
-                int(others.size),
-                _range_text(others, metric.unit),
+                _percentile(value, peer_values),
+                int(peer_values.size),
+                _range_text(peer_values, metric.unit),
             )
         )
     return tuple(rows)
 
 
 def _percentile(
-    value: float | None, others: np.ndarray[tuple[int], np.dtype[np.float64]]
+    value: float | None, peer_values: np.ndarray[tuple[int], np.dtype[np.float64]]
 ) -> float | None:
-    if value is None or others.size < LEAST_PEERS:
+    if value is None or peer_values.size < MIN_PEERS:
         return None
-    below = np.count_nonzero(others < value) + 0.5 * np.count_nonzero(others == value)
-    return float(100 * below / others.size)
+    below = np.count_nonzero(peer_values < value) + 0.5 * np.count_nonzero(peer_values == value)
+    return float(100 * below / peer_values.size)
 
 
-def _range_text(others: np.ndarray[tuple[int], np.dtype[np.float64]], unit: str) -> str:
-    if not others.size:
+def _range_text(peer_values: np.ndarray[tuple[int], np.dtype[np.float64]], unit: str) -> str:
+    if not peer_values.size:
         return ""
-    ordered = np.sort(others)
+    ordered = np.sort(peer_values)
     # Not np.median: it loads numpy.ma, which takes longer than all of the profile.
     middle = (ordered[(ordered.size - 1) // 2] + ordered[ordered.size // 2]) / 2
     low, middle, high = (
@@ -270,7 +270,7 @@ def _value_column(key: str, device: Device, values: Sequence[Value]) -> Column:
 
 
 def _brief(text: str) -> str:
-    """Return the start of a text: of an architecture's title that tells more than the middle."""
+    """Return the start of a text: of an architecture's title that says more than the middle."""
     return text if len(text) <= _TEXT else f"{text[: _TEXT - 1]}…"
 
 
@@ -283,9 +283,9 @@ def _ratio(left: Value, right: Value) -> float | None:
 
 def comparison_summary(left: Device, right: Device) -> str:
     """Return in words the number of metrics of both devices, and of one of them only."""
-    both = len(left.metrics.keys() & right.metrics.keys())
+    common = len(left.metrics.keys() & right.metrics.keys())
     lonely = len(left.metrics.keys() ^ right.metrics.keys())
-    words = f"{plural(both, 'metric')} known of both"
+    words = f"{plural(common, 'metric')} known of both"
     return f"{words}, {lonely} of one of them only." if lonely else f"{words}."
 
 

@@ -51,7 +51,7 @@ class ThisMachine(QObject):
         self._worker = SerialWorker("this machine", self)
         self._task: Task | None = None
         self._added = ""  # key of the device that is described and not measured yet
-        self._is_asked = self._is_saving = False
+        self._is_requested = self._is_saving = False
         self.state = ""
         library.made.connect(self._on_made)
         library.busy_changed.connect(self._on_library)
@@ -77,7 +77,7 @@ class ThisMachine(QObject):
             devices: that are to be predicted.
         """
         device = next((d for d in devices if d.id == THIS_MACHINE_ID), None)
-        if device is not None and lacks_rates(device) and not (self._is_asked or self.busy):
+        if device is not None and lacks_rates(device) and not (self._is_requested or self.busy):
             self._measure(self._library.key_of(device.id))
 
     def cancel(self) -> None:
@@ -107,7 +107,7 @@ class ThisMachine(QObject):
         entry = self._library.entry(key)
         if entry is None:
             return
-        self._is_asked = True
+        self._is_requested = True
         self._task = self._worker.submit(
             partial(_rates_of, entry.device, self._rates),
             on_result=partial(self._on_rates, key),
@@ -145,14 +145,14 @@ class ThisMachine(QObject):
         self.changed.emit()
 
 
-def _rates_of(own: Device, kept: MachineRates, context: TaskContext) -> SustainedRates | None:
+def _rates_of(device: Device, store: MachineRates, context: TaskContext) -> SustainedRates | None:
     """Return the rates of this machine; None where the device is not of its hardware."""
     machine = describe_this_machine()
-    if not is_this_machine(own, machine):
+    if not is_this_machine(device, machine):
         return None
-    rates = kept.of(machine)
+    rates = store.of(machine)
     if rates is None:
         context.report(Progress(0, 1, MEASURING))
-        # Of a folder that cannot be written the store tells, which is beside it.
-        rates = measure_rates(machine, kept, lambda _: None, context.token)
+        # The store, which lies in the same folder, reports a folder that cannot be written.
+        rates = measure_rates(machine, store, lambda _: None, context.token)
     return rates

@@ -104,7 +104,7 @@ class DevicesView(QWidget):
     """Shows the devices of a library; built when it is first shown.
 
     It is built piece by piece between the window's events; ``built`` is emitted at the end. The
-    pages of the profile and of the comparison are made when they are first asked for.
+    pages of the profile and of the comparison are made at their first use.
 
     Args:
         options: the theme.
@@ -132,7 +132,7 @@ class DevicesView(QWidget):
         self._profile: DeviceProfile | None = None
         self._comparison: DeviceComparisonView | None = None
         self._places: dict[int, QVBoxLayout] = {}
-        self._is_begun = self._is_built = False
+        self._is_started = self._is_built = False
 
     @property
     def is_built(self) -> bool:
@@ -160,8 +160,8 @@ class DevicesView(QWidget):
 
     def showEvent(self, event: QShowEvent) -> None:
         """Begin to build the view the first time: the window starts without it."""
-        if not self._is_begun:
-            self._is_begun = True
+        if not self._is_started:
+            self._is_started = True
             in_turns(self._build(), self)
         self.live.set_active(active=True)
         super().showEvent(event)
@@ -261,8 +261,8 @@ class DevicesView(QWidget):
 
     def _connect(self) -> None:
         self.list.chosen.connect(self.form.show)
-        self.form.device_shown.connect(self._on_device)
-        self.form.device_shown.connect(self._follow_form)
+        self.form.device_changed.connect(self._on_device)
+        self.form.device_changed.connect(self._follow_form)
         self.library.changed.connect(self._on_library)
         self.library.made.connect(self.list.select)
         self.header.duplicate.connect(self._duplicate)

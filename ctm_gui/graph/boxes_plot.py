@@ -101,7 +101,7 @@ def looks_of(
         ink = QColor(LIGHT.text if luminance(fill) > _DARK_INK else DARK.text)
         time = facts.time(node, unit)
         room = width - _BAND - 2 * _MARGIN
-        room_beside = room - words.horizontalAdvance(time) - _MARGIN
+        free_width = room - words.horizontalAdvance(time) - _MARGIN
         is_group = facts.tree.is_group(node)
         looks.append(
             BoxLook(
@@ -112,9 +112,9 @@ def looks_of(
                 title=elided(
                     names,
                     facts.title(node),
-                    (room_beside if is_open else room) - 14 * is_group,
+                    (free_width if is_open else room) - 14 * is_group,
                 ),
-                subtitle=elided(words, facts.subtitle(node), room_beside),
+                subtitle=elided(words, facts.subtitle(node), free_width),
                 time=time,
                 is_group=is_group,
             )
@@ -123,7 +123,7 @@ def looks_of(
 
 
 def elided(metrics: QFontMetricsF, text: str, width: float) -> str:
-    """Return a text that fits; of names, what is last tells them apart."""
+    """Return a text that fits; of names the end stays, which distinguishes them."""
     return metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, max(width, 0.0))
 
 
@@ -189,14 +189,14 @@ class GraphPainter:
             bright: boxes that a search found, bool [B]; None without a search.
         """
         area = exposed.x(), exposed.y(), exposed.width(), exposed.height()
-        seen = np.flatnonzero(self.picture.boxes_in(*area)).tolist()
+        in_view = np.flatnonzero(self.picture.boxes_in(*area)).tolist()
         is_open = self.picture.is_open
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        for box in seen:
+        for box in in_view:
             if is_open[box]:
                 self._paint_frame(painter, box, scale)
         self._paint_edges(painter, exposed, current)
-        for box in seen:
+        for box in in_view:
             if not is_open[box]:
                 dimmed = bright is not None and not bright[box]
                 painter.setOpacity(_DIMMED if dimmed else 1.0)
@@ -204,7 +204,7 @@ class GraphPainter:
         painter.setOpacity(1.0)
         if selected is not None:
             # Boxes only: a frame around all would say that nothing was chosen.
-            rings = [box for box in seen if selected[box] and not is_open[box]]
+            rings = [box for box in in_view if selected[box] and not is_open[box]]
             self._paint_rings(painter, rings, 2.0 / max(scale, 0.3))
         if current is not None:
             self._paint_rings(painter, [current], 3.0 / max(scale, 0.3))

@@ -66,7 +66,7 @@ class _PictureItem(QGraphicsItem):
             self.painter.paint(painter, exposed, scale, *marks)
 
     def about_to_change(self) -> None:
-        """Tell the scene that the size changes."""
+        """Notify the scene of a new size."""
         self.prepareGeometryChange()
 
 
@@ -76,7 +76,7 @@ class GraphCanvas(QGraphicsView):
     Signals:
         clicked: a box, or None beside all.
         toggled: a box whose group the user opens or closes.
-        moved: an arrow key: steps across and down.
+        stepped: an arrow key: steps across and down.
         closed: the user closes the group around the cursor.
 
     Args:
@@ -86,7 +86,7 @@ class GraphCanvas(QGraphicsView):
 
     clicked = Signal(object)
     toggled = Signal(int)
-    moved = Signal(int, int)
+    stepped = Signal(int, int)
     closed = Signal()
 
     def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
@@ -202,8 +202,11 @@ class GraphCanvas(QGraphicsView):
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         super().mouseReleaseEvent(event)
         point = event.position().toPoint()
-        moved = (point - self._pressed).manhattanLength()
-        if event.button() is Qt.MouseButton.LeftButton and moved < QApplication.startDragDistance():
+        distance_px = (point - self._pressed).manhattanLength()
+        if (
+            event.button() is Qt.MouseButton.LeftButton
+            and distance_px < QApplication.startDragDistance()
+        ):
             self.clicked.emit(self.box_at(point))
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
@@ -215,7 +218,7 @@ class GraphCanvas(QGraphicsView):
         """Arrows go along edges, Enter opens, Backspace closes; + and - enlarge, 0 shows all."""
         key, current = Qt.Key(event.key()), self._item.current
         if key in _ARROWS:
-            self.moved.emit(*_ARROWS[key])
+            self.stepped.emit(*_ARROWS[key])
         elif key in {Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space} and current is not None:
             self.toggled.emit(current)
         elif key == Qt.Key.Key_Backspace:
@@ -247,5 +250,5 @@ class GraphCanvas(QGraphicsView):
         return QRectF(*self._item.painter.picture.rects[box].tolist())
 
     def _show_place(self, *_: object) -> None:
-        seen = self.mapToScene(self.viewport().rect()).boundingRect()
-        self.minimap.show_place(seen, self.sceneRect())
+        in_view = self.mapToScene(self.viewport().rect()).boundingRect()
+        self.minimap.show_place(in_view, self.sceneRect())

@@ -42,7 +42,7 @@ _OTHER, _MOVES = 6, 7
 # ConvTranspose moves no data only; Expand is no power.
 _ORDER: tuple[int, ...] = (0, 1, _MOVES, 2, 3, 4, 5)
 _TYPES_NAMED = 6
-_LEAST_SHARE = 0.001  # that a box names
+_MIN_SHARE = 0.001  # that a box names
 _TARGETS_NAMED = 12
 
 
@@ -130,7 +130,7 @@ class NodeFacts:
             return ""
         text = latency_text(latency, operator_unit(unit))
         share = float(self.share[node])
-        return text if share < _LEAST_SHARE else f"{text} · {percent(share, 2)}"
+        return text if share < _MIN_SHARE else f"{text} · {percent(share, 2)}"
 
     def details(self, node: int, unit: LatencyUnit) -> str:
         """Return the lines that hovering over a node shows, as plain text."""
@@ -146,32 +146,41 @@ class NodeFacts:
 
     def costs_on_targets(self, node: int, unit: LatencyUnit) -> list[tuple[str, str, str]]:
         """Return name, time and 80 % interval of a node on every target, the fastest first."""
-        costs, shown_in = self.costs, operator_unit(unit)
+        costs, display_unit = self.costs, operator_unit(unit)
         if costs is None or len(costs.names) < 2:
             return []
         times = costs.latency_ms[:, self.tree.operators_of(node)].sum(axis=1, dtype=np.float64)
         rows = []
         for place in np.argsort(times, kind="stable")[:_TARGETS_NAMED].tolist():
             time, ends = float(times[place]), costs.interval[place]
-            low, high = (number(shown_in.from_ms(time * end)) for end in ends.tolist())
+            low, high = (number(display_unit.from_ms(time * end)) for end in ends.tolist())
             interval = "" if np.isnan(ends).any() or not time else f"{low} to {high}"
-            rows.append((shown(costs.names[place]), latency_text(time, shown_in), interval))
+            rows.append((shown(costs.names[place]), latency_text(time, display_unit), interval))
         further = len(costs.names) + costs.left_out - len(rows)
         return [*rows, (plural(further, "further target"), "", "")] if further else rows
 
     def path(self, node: int) -> str:
         """Return the names of a node and of the groups around it, the outermost first."""
-        around = [each for each in reversed(self.tree.ancestors(node)) if self.tree.labels[each]]
-        return shown(" / ".join([*(self.tree.labels[each] for each in around), self.title(node)]))
+        around = [
+            ancestor
+            for ancestor in reversed(self.tree.ancestors(node))
+            if self.tree.labels[ancestor]
+        ]
+        return shown(
+            " / ".join([*(self.tree.labels[ancestor] for ancestor in around), self.title(node)])
+        )
 
     def _group_lines(self, node: int, operators: NDArray[np.intp], unit: LatencyUnit) -> list[str]:
         table, latency = self.table, float(self.latency_ms[node])
-        macs, moved = int(table.macs[operators].sum()), int(table.bytes_moved[operators].sum())
+        macs, traffic_bytes = (
+            int(table.macs[operators].sum()),
+            int(table.bytes_moved[operators].sum()),
+        )
         share = percent(float(self.share[node]))
         lines = [
             f"{self.path(node)}: {self.subtitle(node)}",
             _types(table, operators),
-            f"{format_count(macs)} MACs, {format_bytes(moved)} moved",
+            f"{format_count(macs)} MACs, {format_bytes(traffic_bytes)} moved",
             f"{latency_text(latency, unit)}, {share} of the model",
         ]
         if self.interval is not None and latency:
@@ -199,7 +208,7 @@ class NodeFacts:
 
 
 def _types(table: OperatorTable, operators: NDArray[np.intp]) -> str:
-    counts = Counter(table.op_types[each] for each in operators.tolist()).most_common()
+    counts = Counter(table.op_types[operator] for operator in operators.tolist()).most_common()
     words = [f"{shown(name)} × {count}" for name, count in counts[:_TYPES_NAMED]]
     if len(counts) > _TYPES_NAMED:
         words.append(plural(len(counts) - _TYPES_NAMED, "more type"))

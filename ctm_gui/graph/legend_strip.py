@@ -118,7 +118,7 @@ def fitting(widths: Sequence[float], room: float) -> int:
     """
     for count in range(len(widths), 0, -1):
         # The gap behind the last word is free where nothing follows.
-        taken = sum(widths[:count]) - (_GAP_PX if count == len(widths) else 0)
-        if taken <= room - (0 if count == len(widths) else _GAP_PX):
+        width_px = sum(widths[:count]) - (_GAP_PX if count == len(widths) else 0)
+        if width_px <= room - (0 if count == len(widths) else _GAP_PX):
             return count
     return 0

@@ -33,7 +33,7 @@ class Minimap(QWidget):
         options.theme_changed.connect(self._paint_again)
         self._painter: GraphPainter | None = None
         self._spots = QPixmap()
-        self._seen, self._all = QRectF(), QRectF()
+        self._in_view, self._all = QRectF(), QRectF()
         # What it does, the keys of the canvas do too.
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setAccessibleName("Map of the graph")
@@ -45,10 +45,10 @@ class Minimap(QWidget):
         self._painter = painter
         self._spots = QPixmap()
 
-    def show_place(self, seen: QRectF, everything: QRectF) -> None:
+    def show_place(self, in_view: QRectF, everything: QRectF) -> None:
         """Show what is in view of the picture, in the picture's coordinates."""
-        self._seen, self._all = seen, everything
-        self.setVisible(self._painter is not None and not seen.contains(everything))
+        self._in_view, self._all = in_view, everything
+        self.setVisible(self._painter is not None and not in_view.contains(everything))
         room = self._view.viewport().geometry()
         longest = min(_LARGEST_PX, room.height() // 3)
         scale = longest / max(everything.width(), everything.height(), 1.0)
@@ -69,7 +69,7 @@ class Minimap(QWidget):
         painter.drawPixmap(0, 0, self._spots)
         painter.setPen(QPen(QColor(self._options.theme.accent), 1.5))
         painter.setBrush(faded(self._options.theme.accent, 36))
-        painter.drawRect(self._inside(self._seen.intersected(self._all)))
+        painter.drawRect(self._inside(self._in_view.intersected(self._all)))
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         self._centre(event)

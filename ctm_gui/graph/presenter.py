@@ -30,9 +30,9 @@ from predictor.services.graph.placement import (
 from predictor.services.prediction.explain import OperatorTable
 from predictor.services.prediction.sensitivity import Sensitivity
 
-MOST_BOXES = 300
+MAX_BOXES = 300
 _FIRST_BOXES = 60  # of a model that was opened just now: as many as a screen shows
-_MOST_AHEAD = 20_000  # members of groups that are laid out before they are seen: about a second
+_MAX_AHEAD = 20_000  # members of groups that are laid out before they are seen: about a second
 
 WORKING = "Laying out the graph…"
 _PLAIN = "Boxes stand by their depth alone, for {}."
@@ -117,13 +117,13 @@ class GraphPresenter(QObject):
             )
 
     def show_sensitivity(self, sensitivity: Sensitivity | None) -> None:
-        """Tell what would change the times, of a table that may still be laid out."""
+        """Show what would change the times, of a table that may still be laid out."""
         self._sensitivity = sensitivity
         if self.facts is not None:
             self.facts = replace(self.facts, sensitivity=sensitivity)
 
     def show_costs(self, costs: Costs | None) -> None:
-        """Tell the times on every target, of a table that may still be laid out."""
+        """Show the times on every target, of a table that may still be laid out."""
         self._costs = costs
         if self.facts is not None:
             self.facts = replace(self.facts, costs=costs)
@@ -158,8 +158,8 @@ class GraphPresenter(QObject):
         """Return the box in which a node is seen: its own, or that of a closed group around it."""
         if self._drawn is None or not self.picture.nodes.size:
             return None
-        for each in (node, *self._drawn.tree.ancestors(node)):
-            box = self.picture.box_of(each)
+        for candidate in (node, *self._drawn.tree.ancestors(node)):
+            box = self.picture.box_of(candidate)
             if box is not None:
                 return box
         return None
@@ -184,7 +184,7 @@ class GraphPresenter(QObject):
             return None
         node = int(self.picture.nodes[here])
         if across:
-            return self._beside(here, across)
+            return self._neighbour_in_row(here, across)
         if self.picture.is_open[here] and down > 0:
             return self._drawn.tree.members_of(node)[0]
         of_operator = self._leaf_boxes()
@@ -192,27 +192,31 @@ class GraphPresenter(QObject):
         if down < 0:
             producer, consumer = consumer, producer
         inside = np.isin(producer, of_operator[self._drawn.tree.operators_of(node)])
-        others = np.unique(consumer[inside & (consumer != here)])
-        near = [int(self.picture.nodes[box]) for box in self._by_distance(here, others, down)]
-        return near[0] if near else None
+        neighbours = np.unique(consumer[inside & (consumer != here)])
+        nearest = [
+            int(self.picture.nodes[box]) for box in self._by_distance(here, neighbours, down)
+        ]
+        return nearest[0] if nearest else None
 
-    def _beside(self, here: int, across: int) -> int | None:
+    def _neighbour_in_row(self, here: int, across: int) -> int | None:
         left, top, width, height = self.picture.rects.T
         middle = left + width / 2
         same_row = (top < top[here] + height[here]) & (top + height > top[here])
         ahead = (middle - middle[here]) * across > width[here] / 2
-        others = np.flatnonzero(same_row & ahead & ~self.picture.is_open)
-        if not others.size:
+        neighbours = np.flatnonzero(same_row & ahead & ~self.picture.is_open)
+        if not neighbours.size:
             return None
-        return int(self.picture.nodes[others[np.argmin(np.abs(middle[others] - middle[here]))]])
+        return int(
+            self.picture.nodes[neighbours[np.argmin(np.abs(middle[neighbours] - middle[here]))]]
+        )
 
-    def _by_distance(self, here: int, others: IndexArray, down: int) -> list[int]:
+    def _by_distance(self, here: int, neighbours: IndexArray, down: int) -> list[int]:
         """Return boxes in the way of a key, those in the next row first, then the nearest."""
         left, top, width, _ = self.picture.rects.T
-        ahead = others[(top[others] - top[here]) * down > 0]
+        ahead = neighbours[(top[neighbours] - top[here]) * down > 0]
         far = np.abs((left + width / 2)[ahead] - (left + width / 2)[here])
         order = np.lexsort((far, np.abs(top[ahead] - top[here])))
-        return [int(ahead[each]) for each in order]
+        return [int(ahead[index]) for index in order]
 
     def _leaf_boxes(self) -> IndexArray:
         """Return the closed box in which each operator is seen, intp [N]."""
@@ -265,11 +269,11 @@ class GraphPresenter(QObject):
             self._opened[group] = None
             needed = {group, *tree.ancestors(group)}
             for oldest in list(self._opened):
-                if boxes_seen(tree, self._opened.keys()) <= MOST_BOXES:
+                if boxes_seen(tree, self._opened.keys()) <= MAX_BOXES:
                     break
                 if oldest not in needed and oldest in self._opened:
                     self._close(oldest)
-            if boxes_seen(tree, self._opened.keys()) > MOST_BOXES:
+            if boxes_seen(tree, self._opened.keys()) > MAX_BOXES:
                 del self._opened[group]
                 return
 
@@ -278,7 +282,11 @@ class GraphPresenter(QObject):
         if self._drawn is None:
             return
         ancestors = self._drawn.tree.ancestors
-        for other in [each for each in self._opened if each == group or group in ancestors(each)]:
+        for other in [
+            group_id
+            for group_id in self._opened
+            if group_id == group or group in ancestors(group_id)
+        ]:
             del self._opened[other]
 
 
@@ -303,15 +311,15 @@ def _laid_out(
     missing = [group for group in groups if group not in drawn.levels]
     if not missing:
         return drawn
-    others = {*range(tree.operators, tree.operators + len(tree.members))}
-    ahead = sorted(others - drawn.levels.keys() - set(missing))
+    groups_of_tree = {*range(tree.operators, tree.operators + len(tree.members))}
+    ahead = sorted(groups_of_tree - drawn.levels.keys() - set(missing))
     members = np.cumsum([len(tree.members_of(group)) for group in ahead])
-    asked = [*missing, *ahead[: int(np.searchsorted(members, _MOST_AHEAD))]]
+    requested = [*missing, *ahead[: int(np.searchsorted(members, _MAX_AHEAD))]]
     problem = drawn.problem
     levels: dict[int, Level] = {}
     if not problem:
         try:
-            levels = lay_out(tree, asked, token, command)
+            levels = lay_out(tree, requested, token, command)
         except HostError as error:
             problem = _PLAIN.format(f"{error.subject} failed: {error.reason}")
     if problem:

@@ -44,8 +44,8 @@ _HINT = (
     "closes the group around, Ctrl and the wheel enlarge."
 )
 _LONGEST_PICTURE_PX = 12_000
-_TARGETS_LISTED = 4
-_BESIDE_PX = 8
+_TARGETS_NAMED = 4
+_DOCKED_PX = 8
 _NO_OPERATORS: IndexArray = np.zeros(0, dtype=np.intp)
 
 
@@ -76,7 +76,7 @@ class GraphView(QWidget):
         self._selected: IndexArray = _NO_OPERATORS
         self._anchor: QPointF | None = None
         self._words, self._match = "", -1
-        self._is_beside = False
+        self._is_docked = False
         self._make_controls()
         self.canvas = GraphCanvas(options)
         self.canvas.tooltip_of = self._tooltip_of
@@ -107,12 +107,12 @@ class GraphView(QWidget):
         self.presenter.show_costs(costs)
         self._mark()
 
-    def set_beside(self, words: str | None) -> None:
+    def set_docked(self, words: str | None) -> None:
         """Be narrow, beside a table that searches for ``words``; None for all controls."""
-        self._is_beside = words is not None
+        self._is_docked = words is not None
         for part in (self.search_box, self.matches, self.save_button):
-            part.setHidden(self._is_beside)
-        self._layout.setContentsMargins(_BESIDE_PX if self._is_beside else 0, 0, 0, 0)
+            part.setHidden(self._is_docked)
+        self._layout.setContentsMargins(_DOCKED_PX if self._is_docked else 0, 0, 0, 0)
         self.search(self.search_box.text() if words is None else words)
 
     def search(self, words: str) -> None:
@@ -147,7 +147,7 @@ class GraphView(QWidget):
             "Find name or type, Enter for the next (Ctrl+F)", "Search operators"
         )
         self.matches = label(role="muted", name="Matches", wraps=False)
-        self.colour_box = combo_box("Colour of boxes", [each.value for each in Colouring])
+        self.colour_box = combo_box("Colour of boxes", [colouring.value for colouring in Colouring])
         self.fit_button = tool_button("F&it", "Show all of the graph (0).")
         self.closer_button = tool_button("+", "Enlarge (+).", "Enlarge")
         self.wider_button = tool_button("−", "Make smaller (-).", "Make smaller")
@@ -181,7 +181,7 @@ class GraphView(QWidget):
         self.save_button.clicked.connect(lambda: ask_and_save(self, "graph", self.save_plot))
         self.canvas.clicked.connect(self._on_clicked)
         self.canvas.toggled.connect(self._toggle)
-        self.canvas.moved.connect(self._on_moved)
+        self.canvas.stepped.connect(self._on_stepped)
         self.canvas.closed.connect(self._close_around)
         add_view_keys(self, QKeySequence.StandardKey.FindNext, lambda: self._next_match(1))
         add_view_keys(self, QKeySequence.StandardKey.FindPrevious, lambda: self._next_match(-1))
@@ -243,8 +243,10 @@ class GraphView(QWidget):
             words = "  |  ".join(facts.details(self._current, self._options.unit).split("\n")[:4])
             costs = facts.costs_on_targets(self._current, self._options.unit)
             if costs:
-                listed = [" ".join(row[:2]).strip() for row in costs[:_TARGETS_LISTED]]
-                words += f"\n{' · '.join(listed)}{' …' if len(costs) > len(listed) else ''}"
+                target_costs = [" ".join(row[:2]).strip() for row in costs[:_TARGETS_NAMED]]
+                words += (
+                    f"\n{' · '.join(target_costs)}{' …' if len(costs) > len(target_costs) else ''}"
+                )
             tooltip = as_tooltip(facts.details(self._current, self._options.unit), costs)
         self.facts.setText(words)
         self.facts.setToolTip(tooltip)
@@ -262,7 +264,7 @@ class GraphView(QWidget):
         self._current = None if box is None else int(self.presenter.picture.nodes[box])
         self._select()
 
-    def _on_moved(self, across: int, down: int) -> None:
+    def _on_stepped(self, across: int, down: int) -> None:
         # Without a cursor the walk begins at the first operator.
         node: int | None = 0
         if self._current is not None:
@@ -278,7 +280,7 @@ class GraphView(QWidget):
             self.canvas.reveal(box)
 
     def _select(self) -> None:
-        """Tell which operators the box with the cursor has."""
+        """Emit the operators of the box with the cursor."""
         facts = self.presenter.facts
         operators, slowest = _NO_OPERATORS, None
         if facts is not None and self._current is not None:
@@ -305,7 +307,7 @@ class GraphView(QWidget):
                 return
 
     def _on_words(self, words: str) -> None:
-        if not self._is_beside:
+        if not self._is_docked:
             self.search(words)
 
     def _show_matches(self) -> None:
@@ -353,7 +355,7 @@ class GraphTab(QWidget):
         if not self.isAncestorOf(self.graph):
             self._layout.addWidget(self.graph, 1)
             self.graph.show()  # a layout shows what it is given a turn later only
-            self.graph.set_beside(None)
+            self.graph.set_docked(None)
 
 
 class _SavedGraph(QWidget):

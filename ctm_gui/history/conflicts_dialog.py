@@ -26,7 +26,7 @@ _WORDS = {
     Choice.TAKE: "Take theirs",
     Choice.BOTH: "Keep both",
 }
-_MARKS_BOTH = "Join both"
+_JOIN_MARKS = "Join both"
 _SIZE_PX = (900, 420)
 _TITLES = ("What", "Which", "Mine", "Theirs", "Do")
 _ANSWER = len(_TITLES) - 1
@@ -106,5 +106,5 @@ def _answer_box(conflict: Conflict) -> QComboBox:
     box = combo_box(f"What to do about {conflict.subject} {shown(conflict.name)}")
     for choice in conflict.choices:
         joins = conflict.subject is Subject.MARKS and choice is Choice.BOTH
-        box.addItem(_MARKS_BOTH if joins else _WORDS[choice])
+        box.addItem(_JOIN_MARKS if joins else _WORDS[choice])
     return box

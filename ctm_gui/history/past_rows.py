@@ -237,10 +237,10 @@ def past_rows(content: PastContent, devices: Mapping[str, Device]) -> PastRows:
     def row(stored: StoredPrediction) -> PastRow:
         newest = measured.get(target_of(stored.prediction))
         device_id = stored.prediction.device_id
-        shown_ms = None
+        axis_ms = None
         if stored.prediction.basis is Basis.MEASURED:
-            shown_ms = stored.prediction.latency_ms
-        value_ms = shown_ms if newest is None else newest.measurement.value_ms
+            axis_ms = stored.prediction.latency_ms
+        value_ms = axis_ms if newest is None else newest.measurement.value_ms
         return PastRow(stored, names.get(device_id, device_id), value_ms)
 
     rows = PastRows(tuple(map(row, content.predictions)), content.count, content.pairs, names)
@@ -272,7 +272,7 @@ def _searched(row: PastRow) -> str:
 
 BASES: tuple[Basis, ...] = (Basis.ANALYTIC, Basis.ZERO_SHOT, Basis.PROBED, Basis.MEASURED)
 _MARGIN = 0.12  # of a decade around the points
-_LEAST_SPAN = 0.6
+_MIN_SPAN = 0.6
 
 
 @dataclass(frozen=True, eq=False)
@@ -329,7 +329,7 @@ class TruthChart:
         if not values.size:
             return 0.0, 1.0
         start, end = float(values.min()) - _MARGIN, float(values.max()) + _MARGIN
-        middle, half = (start + end) / 2, max(end - start, _LEAST_SPAN) / 2
+        middle, half = (start + end) / 2, max(end - start, _MIN_SPAN) / 2
         return middle - half, middle + half
 
     def nearest(self, points: FloatArray, at: tuple[float, float], reach: float) -> Pair | None:

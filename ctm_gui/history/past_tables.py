@@ -56,11 +56,11 @@ class PastGrid(Grid):
         by_key = {column.key: column for column in columns}
         model, *target = (by_key[name] for name in _NAMES)
         latency, *figures = _figures(data, unit)
-        others = [c for c in columns if c.key not in {*_NAMES, *_SETTINGS}]
+        further = [c for c in columns if c.key not in {*_NAMES, *_SETTINGS}]
         runs = count_column("runs", "Runs", data.runs, str, _RUNS)
         super().__init__(
             len(data),
-            [model, latency, *target, *figures, _created(data), runs, *_marks(data), *others],
+            [model, latency, *target, *figures, _created(data), runs, *_marks(data), *further],
             [column for column in columns if column.key in _SETTINGS],
         )
 

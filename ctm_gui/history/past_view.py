@@ -19,7 +19,7 @@ from predictor.presentation.wording import NOTHING, shown
 _BOX_PX = 180
 _LETTERS = 7  # of a choice in a closed box, at least; its list shows all of it
 # At 1024 pixels the time of a prediction is in view.
-_LEAST_PX = {"model": 140, "device": 165, TAGS: 90, "note": 110}
+_MIN_WIDTHS_PX = {"model": 140, "device": 165, TAGS: 90, "note": 110}
 
 
 class PastTable(FilteredTable):
@@ -27,7 +27,7 @@ class PastTable(FilteredTable):
 
     def __init__(self, model: PastModel) -> None:
         hint = "Filter by model, device, engine, tag, note…"
-        super().__init__(model, "Predictions of the past", hint, _LEAST_PX)
+        super().__init__(model, "Predictions of the past", hint, _MIN_WIDTHS_PX)
         self.setEditTriggers(
             QAbstractItemView.EditTrigger.EditKeyPressed
             | QAbstractItemView.EditTrigger.DoubleClicked
@@ -81,8 +81,8 @@ class PastFilterBar(QWidget):
         self.tag_box = _box("Tag", "All tags")
         self.period_box = _box("Time", "")
         self.measured_box = QCheckBox("&Measured only")
-        self.every_box = QCheckBox("E&very run")
-        self.every_box.setToolTip("Show older predictions of a model on a target too.")
+        self.all_runs_box = QCheckBox("E&very run")
+        self.all_runs_box.setToolTip("Show older predictions of a model on a target too.")
         for basis in Basis:
             self.basis_box.addItem(basis.words, basis.words)
         self.basis_box.addItem("no number", NOTHING)
@@ -90,17 +90,17 @@ class PastFilterBar(QWidget):
         for words, days in PERIODS:
             self.period_box.addItem(words, days)
         boxes = (self.model_box, self.device_box, self.basis_box, self.tag_box, self.period_box)
-        as_filter(*boxes, self.measured_box, self.every_box)
+        as_filter(*boxes, self.measured_box, self.all_runs_box)
         layout = QHBoxLayout(self)
         # The search has most of the room, names of models and devices some.
         wide = ((table.search_box, 4), (self.model_box, 1), (self.device_box, 1))
-        ticks = (self.measured_box, self.every_box)
+        ticks = (self.measured_box, self.all_runs_box)
         fill(layout, *wide, self.basis_box, self.tag_box, self.period_box, *ticks, margins=0)
         table.search_box.textChanged.connect(self.changed)
         for box in boxes:
             box.activated.connect(self.changed)
         self.measured_box.toggled.connect(self.changed)
-        self.every_box.toggled.connect(self.changed)
+        self.all_runs_box.toggled.connect(self.changed)
 
     def show_choices(self, data: PastRows) -> None:
         """Offer the models, devices and tags of the data; the choice stays."""
@@ -119,14 +119,14 @@ class PastFilterBar(QWidget):
             self.tag_box.currentData() or "",
             self.period_box.currentData(),
             self.measured_box.isChecked(),
-            newest=not self.every_box.isChecked(),
+            newest=not self.all_runs_box.isChecked(),
         )
 
 
-def _box(name: str, every: str) -> QComboBox:
+def _box(name: str, all_text: str) -> QComboBox:
     box = combo_box(name, letters=_LETTERS)
     box.setMaximumWidth(_BOX_PX)
-    box.addItem(every, "")
+    box.addItem(all_text, "")
     return box
 
 

@@ -28,8 +28,8 @@ from predictor.services.history.past_predictions import (
 )
 from predictor.services.signatures.own import OwnSignatures
 
-SHOWN = 20_000
-MOST_COMPARED = 500
+MAX_ROWS = 20_000
+MAX_COMPARED = 500
 # A burst of stored predictions is read once.
 READ_DELAY_MS = 300
 
@@ -41,7 +41,7 @@ class HistoryPresenter(StoreClient):
     """Holds the data of the History view.
 
     ``changed`` is emitted when ``data`` changes; ``compared`` gives a tuple of Change;
-    ``reopened`` a path, the values of its dimensions and a device id; ``record_found`` a
+    ``reopened`` a path, the values of its dimensions and a device id; ``truth_requested`` a
     StoredPrediction and its device's name.
 
     Args:
@@ -55,7 +55,7 @@ class HistoryPresenter(StoreClient):
     changed = Signal()
     compared = Signal(object)
     reopened = Signal(str, object, str)
-    record_found = Signal(object, str)
+    truth_requested = Signal(object, str)
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ class HistoryPresenter(StoreClient):
         devices, before = self._devices(), self.data
 
         def work(history: History) -> PastRows:
-            rows = past_rows(history.past.read(SHOWN), devices)
+            rows = past_rows(history.past.read(MAX_ROWS), devices)
             # Compared here, off the window's thread; the same object means no change.
             return before if rows.same_as(before) else rows
 
@@ -144,13 +144,13 @@ class HistoryPresenter(StoreClient):
         value, identity = f"{truth.value.strip()} {truth.unit}", uuid.uuid4().hex
         words = f"{value} for {shown(stored.prediction.model)}"
         # What was left out is still in the store: it is brought back, not added again.
-        ways = chain(
+        steps = chain(
             [lambda history: history.past.add_truth(stored, truth, identity)],
             repeat(lambda history: history.past.reinstate_truth(identity)),
         )
 
         def record() -> None:
-            self._change(next(ways), f"Recorded {words}")
+            self._change(next(steps), f"Recorded {words}")
 
         def leave_out() -> None:
             done = f"Left out {words}"
@@ -167,7 +167,7 @@ class HistoryPresenter(StoreClient):
                 action = "wait until it is stored, and see the messages"
                 self.failed.emit(InputError(prediction.model, reason, action))
             else:
-                self.record_found.emit(stored, device_name)
+                self.truth_requested.emit(stored, device_name)
 
         self._submit(lambda history: history.past.find(prediction), answer)
 
@@ -178,9 +178,9 @@ class HistoryPresenter(StoreClient):
 
     def compare(self, rows: Sequence[int]) -> None:
         """Predict the stored predictions again, with the present engine."""
-        stored = [self.data.rows[row].stored for row in rows[:MOST_COMPARED]]
-        if len(rows) > MOST_COMPARED:
-            self.done.emit(f"The first {MOST_COMPARED} of {len(rows)} are compared")
+        stored = [self.data.rows[row].stored for row in rows[:MAX_COMPARED]]
+        if len(rows) > MAX_COMPARED:
+            self.done.emit(f"The first {MAX_COMPARED} of {len(rows)} are compared")
         names = [s.prediction.fingerprint for s in stored]
         self._submit(
             lambda history: (history.past.graphs(names), history.own_signatures()),

@@ -66,8 +66,8 @@ class ProjectButton(QToolButton):
         name = f"{tag or 'project'}{_SUFFIX}"
         path, _ = QFileDialog.getSaveFileName(self, "Export project", name, _FILES)
         if path:
-            whole = path if Path(path).suffix else f"{path}{_SUFFIX}"
-            self._projects.export(whole, [tag] if tag else [])
+            file = path if Path(path).suffix else f"{path}{_SUFFIX}"
+            self._projects.export(file, [tag] if tag else [])
 
     def _name_tag(self) -> None:
         tag = self._tag()

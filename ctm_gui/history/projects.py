@@ -35,7 +35,7 @@ class OpenedProject:
 class ProjectExchange(StoreClient):
     """Writes projects and takes them over.
 
-    ``asked`` gives an OpenedProject whose conflicts want an answer; ``imported`` says that the
+    ``undecided`` gives an OpenedProject whose conflicts want an answer; ``imported`` says that the
     store has more; ``progressed`` gives a Progress.
 
     Args:
@@ -44,7 +44,7 @@ class ProjectExchange(StoreClient):
         parent: owner.
     """
 
-    asked = Signal(object)
+    undecided = Signal(object)
     imported = Signal()
     progressed = Signal(object)
 
@@ -114,7 +114,7 @@ class ProjectExchange(StoreClient):
 
     def _on_opened(self, opened: OpenedProject) -> None:
         if opened.plan.open:
-            self.asked.emit(opened)
+            self.undecided.emit(opened)
         else:
             self.apply(opened, {})
 

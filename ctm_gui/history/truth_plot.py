@@ -19,7 +19,7 @@ from predictor.services.history.truth import Pair
 _RADIUS_PX = 4.5
 _REACH_PX = 12.0
 _LEGEND_PX = 8.0
-_LEAST_PX = 220
+_MIN_HEIGHT_PX = 220
 
 
 class TruthPlot(PointPlot):
@@ -44,7 +44,7 @@ class TruthPlot(PointPlot):
         self._axes = axes
         name = "Predicted against measured"
         super().__init__(options, axes, name, f"{name} latency", parent)
-        self.setMinimumSize(QSize(_LEAST_PX, _LEAST_PX))
+        self.setMinimumSize(QSize(_MIN_HEIGHT_PX, _MIN_HEIGHT_PX))
 
     def show_pairs(self, data: PastRows) -> None:
         """Show the pairs of ``data``."""

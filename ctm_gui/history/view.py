@@ -55,7 +55,7 @@ from predictor.services.history.changes import Change
 from predictor.services.history.past_predictions import StoredPrediction
 
 _SIZE_PX = (1120, 360)
-_LEAST_PX = {"model": 150, "device": 200, "why": 250}
+_MIN_WIDTHS_PX = {"model": 150, "device": 200, "why": 250}
 
 
 class ChangeDialog(QDialog):
@@ -73,7 +73,9 @@ class ChangeDialog(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.resize(*_SIZE_PX)
         self.heading = label(change_summary(entries), "heading")
-        self.table = GridView(GridModel(ChangeGrid(entries, rows, unit)), "Then and now", _LEAST_PX)
+        self.table = GridView(
+            GridModel(ChangeGrid(entries, rows, unit)), "Then and now", _MIN_WIDTHS_PX
+        )
         self.table.fit_columns()
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.close)
@@ -108,10 +110,10 @@ class HistoryView(QWidget):
         super().__init__(parent)
         self._options = options
         self.presenter, self.projects = presenter, projects
-        self._is_begun = self._is_built = False
+        self._is_started = self._is_built = False
         self.conflicts: ConflictsDialog | None = None
-        presenter.record_found.connect(self._ask_truth)
-        projects.asked.connect(self._ask_conflicts)
+        presenter.truth_requested.connect(self._ask_truth)
+        projects.undecided.connect(self._ask_conflicts)
 
     @property
     def is_built(self) -> bool:
@@ -120,8 +122,8 @@ class HistoryView(QWidget):
 
     def showEvent(self, event: QShowEvent) -> None:
         """Follow the store while somebody looks; the first time, begin to build the view."""
-        if not self._is_begun:
-            self._is_begun = True
+        if not self._is_started:
+            self._is_started = True
             in_turns(self._build(), self)
         self.presenter.set_active(active=True)
         super().showEvent(event)

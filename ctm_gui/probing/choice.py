@@ -108,9 +108,9 @@ def unfinished(session: ProbeSession, measurements: Mapping[str, Measurement]) -
 
 
 def way_of(session: ProbeSession, measurements: Mapping[str, Measurement]) -> Way | None:
-    """Return the way a session is measured; None where nothing tells yet."""
+    """Return the way a session is measured; None where it is still open."""
     if session.plan.kit:
         return Way.KIT
     sources = {m.provenance.source for m in measurements.values()}
-    ways = {"local": Way.THIS, "ssh": Way.SSH}
-    return next((way for name, way in ways.items() if name in sources), None)
+    way_of_source = {"local": Way.THIS, "ssh": Way.SSH}
+    return next((way for name, way in way_of_source.items() if name in sources), None)

@@ -239,7 +239,7 @@ def signatures_grid(
             text_column(
                 "active",
                 "Active",
-                [_use(each, reasons.get(each.signature.id, "")) for each in signatures],
+                [_use(stored, reasons.get(stored.signature.id, "")) for stored in signatures],
                 f"Predictions use it. A probing that failed its own checks is {UNSTABLE}.",
             ),
             text_column(
@@ -266,9 +266,12 @@ def tuning_grid(rows: Sequence[ResultRow], outcome: Adaptations | None) -> Grid:
         rows: of the signature.
         outcome: errors of both ways; None before it is done.
     """
-    both = [] if outcome is None else [outcome.by_posterior, outcome.by_film]
-    errors = [{fit.measurement_id: fit.error for fit in fits} for fits in both] or [{}, {}]
-    before, after = ([each.get(row.measurement_id) for row in rows] for each in errors)
+    fits_of_methods = [] if outcome is None else [outcome.by_posterior, outcome.by_film]
+    errors = [{fit.measurement_id: fit.error for fit in fits} for fits in fits_of_methods] or [
+        {},
+        {},
+    ]
+    before, after = ([error_of.get(row.measurement_id) for row in rows] for error_of in errors)
     return Grid(
         len(rows),
         [
@@ -311,8 +314,8 @@ def names_grid(read: ReadFile, meant: Mapping[str, str | None], left_out: str) -
         meant: model or reference network of each name.
         left_out: the words for a name without one.
     """
-    known_ms = {latency.network: latency.value_ms for latency in read.file.latencies}
-    values_ms = [known_ms.get(match.name) for match in read.names]
+    latency_of = {latency.network: latency.value_ms for latency in read.file.latencies}
+    values_ms = [latency_of.get(match.name) for match in read.names]
     alike = [
         ", ".join(f"{shown(p.candidate)} ({percent(p.score)})" for p in match.proposals)
         for match in read.names

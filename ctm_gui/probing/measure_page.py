@@ -25,7 +25,7 @@ class MeasurePage(QWidget):
     def __init__(self, run: ProbeRun, plot: SamplesPlot) -> None:
         super().__init__()
         self._run = run
-        self._shown_rows: object = None
+        self._displayed_rows: object = None
         self.state = label(role="heading")
         self.progress_bar = QProgressBar(textVisible=False)
         self.progress_bar.setMaximumHeight(_BAR_PX)
@@ -92,14 +92,14 @@ class MeasurePage(QWidget):
 
     def _show_progress(self, progress: RunProgress) -> None:
         # Networks still to be chosen count too: the bar must not go back when they come.
-        whole = progress.total + progress.to_come
-        self.progress_bar.setRange(0, whole)
-        self.progress_bar.setValue(whole - progress.left)
+        networks = progress.total + progress.to_come
+        self.progress_bar.setRange(0, networks)
+        self.progress_bar.setValue(networks - progress.left)
         show_words(self.drift, progress.drift_words(), "warn" if progress.drifted else "muted")
         current = progress.current if self._run.active and not progress.sentinel else ""
         rows = (progress.rows, current, self._run.again)
-        if rows != self._shown_rows:
-            self._shown_rows = rows
+        if rows != self._displayed_rows:
+            self._displayed_rows = rows
             self.table.show_grid(progress_grid(*rows))
         if self.isVisible():
             self.plot.show_trace(progress.trace)
@@ -108,9 +108,9 @@ class MeasurePage(QWidget):
         phase = self._run.phase
         working = phase in {Phase.MEASURING, Phase.PAUSED}
         stopped = phase is Phase.STOPPED
-        for each in (self.pause_button, self.skip_button, self.stop_button):
-            each.setVisible(not stopped)
-            each.setEnabled(working)
+        for control in (self.pause_button, self.skip_button, self.stop_button):
+            control.setVisible(not stopped)
+            control.setEnabled(working)
         self.go_on_button.setVisible(stopped)
         self.end_button.setVisible(stopped and bool(self._run.session_id))
         self.pause_button.setText("&Continue" if phase is Phase.PAUSED else "&Pause")

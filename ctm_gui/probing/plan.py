@@ -45,11 +45,11 @@ from predictor.services.probing.plan import (
 from predictor.services.probing.runners import board_runner
 
 SELECTORS = {
-    "iopt": "Those that tell most about all others",
+    "iopt": "The most informative about all others",
     "dbsel": "Where known devices differ most",
     "dopt": "The least certain ones",
     "random": "Random ones",
-    ADAPTIVE: "Those that tell most next, in steps",
+    ADAPTIVE: "The most informative next, in steps",
 }
 # Typing 12 passes through 1.
 PLAN_DELAY_MS = 250
@@ -93,8 +93,8 @@ def plan_words(planned: Planned) -> str:
     first = plural(count, "network")
     if plan.to_come:
         first += f" first, and up to {plan.to_come} more that are chosen by what these show"
-    expected, most = duration(plan.expected_s), duration(plan.budget_s)
-    words = [f"{first}; expected to take {expected}, on a busy machine up to {most}."]
+    expected, longest = duration(plan.expected_s), duration(plan.budget_s)
+    words = [f"{first}; expected to take {expected}, on a busy machine up to {longest}."]
     words.append(
         f"Between them {shown(plan.sentinel.network.name)} is measured three times, to see "
         "whether the machine changes its speed."
@@ -130,7 +130,7 @@ class ProbePlanner(QObject):
         self._store, self._models = store, models
         self._worker = SerialWorker("probe planner", self)
         self._task: Task | None = None
-        self._asked: tuple[TargetChoice, PlanFields] | None = None
+        self._request: tuple[TargetChoice, PlanFields] | None = None
         self._machine: tuple[Device, str] | None = None
         self._timer = QTimer(self, singleShot=True, interval=PLAN_DELAY_MS)
         self._timer.timeout.connect(self._submit)
@@ -145,16 +145,16 @@ class ProbePlanner(QObject):
 
     def ask(self, choice: TargetChoice, fields: PlanFields) -> None:
         """Plan for this request; an older one is dropped."""
-        if (choice, fields) == self._asked and self.error is None:
+        if (choice, fields) == self._request and self.error is None:
             return
-        self._asked = (choice, fields)
+        self._request = (choice, fields)
         self._forget("Planning…")
         self._timer.start()
 
     def forget(self) -> None:
         """Ask for nothing any more."""
         self._timer.stop()
-        self._asked = None
+        self._request = None
         self._forget("")
 
     def close(self) -> None:
@@ -171,10 +171,10 @@ class ProbePlanner(QObject):
         self.changed.emit()
 
     def _submit(self) -> None:
-        if self._asked is None:
+        if self._request is None:
             return
         models = tuple(self._models())
-        work = partial(_plan, *self._asked, self._store, self._machine, models)
+        work = partial(_plan, *self._request, self._store, self._machine, models)
         self._task = self._worker.submit(
             work,
             on_result=self._on_planned,
@@ -210,14 +210,14 @@ def _plan(
 ) -> Planned:
     """Make a plan on the worker's thread."""
     if choice.way is Way.SSH:
-        board_runner(choice.address, store)  # a wrong address is told before anything is planned
+        board_runner(choice.address, store)  # a wrong address is refused before anything is planned
     if choice.device is not None:
         device, note = choice.device, ""
     else:
         device, note = machine or _this_machine(MachineRates(store), context)
     context.token.check()
     target = probe_target(device, choice.threads)
-    asked = PlanRequest(
+    request = PlanRequest(
         target,
         fields.probes,
         fields.selector,
@@ -227,18 +227,18 @@ def _plan(
         within=fields.within / 100 if fields.within and fields.selector == ADAPTIVE else None,
     )
     graphs = [model.graph for model in models]
-    plan = plan_probes(asked, graphs)
+    plan = plan_probes(request, graphs)
     context.token.check()
-    # What is still to come is not known: the plan of a kit stands for it.
-    whole = planned_once(asked, graphs) if plan.to_come else plan
+    # What is still to come is not known: the plan of a kit is taken in its place.
+    complete = planned_once(request, graphs) if plan.to_come else plan
     context.token.check()
-    prints = [probe.network.fingerprint for probe in whole.probes]
+    prints = [probe.network.fingerprint for probe in complete.probes]
     interval = expected_interval(target, prints, graphs)
     context.token.check()
     return Planned(plan, coverage(plan), interval, len(graphs), note)
 
 
-def _this_machine(kept: MachineRates, context: TaskContext) -> tuple[Device, str]:
+def _this_machine(rates: MachineRates, context: TaskContext) -> tuple[Device, str]:
     """Return this machine, and a sentence where its rates could not be measured."""
     notes: list[str] = []
 
@@ -246,9 +246,9 @@ def _this_machine(kept: MachineRates, context: TaskContext) -> tuple[Device, str
         context.report(Progress(0, 1, MEASURING))
         try:
             # Started, the session keeps the device with its rates in the store.
-            return measure_rates(machine, kept, lambda _: None, context.token)
+            return measure_rates(machine, rates, lambda _: None, context.token)
         except HostError as error:
             notes.append(f"There are no estimates: {error}")
             return None
 
-    return this_machine(None, kept, measured), "".join(notes)
+    return this_machine(None, rates, measured), "".join(notes)

@@ -21,8 +21,8 @@ from predictor.services.probing.imports import TYPED
 from predictor.services.probing.other_load import busy_words
 from predictor.services.probing.plan import ADAPTIVE
 
-_MOST_PROBES = 100
-_MOST_MINUTES = 240
+_MAX_PROBES = 100
+_MAX_MINUTES = 240
 _WIDEST = 200
 _TABLE_PX, _PLOT_PX = 300, 200
 
@@ -41,9 +41,9 @@ class PlanPage(QWidget):
         super().__init__()
         self._planner, self._watch = planner, watch
         self._choice = TargetChoice()
-        self._shown: Planned | None = None
-        self.probes_box = NumberBox(minimum=1, maximum=_MOST_PROBES, value=PlanFields().probes)
-        self.minutes_box = NumberBox(minimum=1, maximum=_MOST_MINUTES, value=PlanFields().minutes)
+        self._displayed: Planned | None = None
+        self.probes_box = NumberBox(minimum=1, maximum=_MAX_PROBES, value=PlanFields().probes)
+        self.minutes_box = NumberBox(minimum=1, maximum=_MAX_MINUTES, value=PlanFields().minutes)
         self.minutes_box.setSuffix(" min")
         self.selector_box = combo_box("What chooses the networks", SELECTORS.values())
         self.within_box = NumberBox(minimum=0, maximum=_WIDEST, value=0, singleStep=5)
@@ -143,8 +143,8 @@ class PlanPage(QWidget):
         planned = planner.planned
         show_words(self.problem, "" if planner.error is None else str(planner.error), "bad")
         self.summary.setText(_summary(planned) if planned else planner.state)
-        if planned is not self._shown:
-            self._shown = planned
+        if planned is not self._displayed:
+            self._displayed = planned
             self.table.show_grid(plan_grid(planned.plan if planned else None))
             self.plot.show_coverage(planned.coverage if planned else None)
         self.changed.emit()

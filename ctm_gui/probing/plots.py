@@ -12,9 +12,9 @@ from ctm_gui.widgets.theme_change import follow_theme
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.services.probing.plan import Coverage
 
-MOST_POINTS = 800
+MAX_POINTS = 800
 _SYMBOLS = ("o", "t", "s")
-_LEAST_HEIGHT_PX = 150
+_MIN_HEIGHT_PX = 150
 
 
 class _Plot(StillPlot):
@@ -29,7 +29,7 @@ class _Plot(StillPlot):
         super().__init__({"left": ValueAxis("left")}, (4, 8, 8, 6))
         self._options = options
         self.setAccessibleName(name)
-        self.setMinimumHeight(_LEAST_HEIGHT_PX)
+        self.setMinimumHeight(_MIN_HEIGHT_PX)
 
     def _draw(self) -> None:
         self.setBackground(self._options.theme.surface)
@@ -67,8 +67,10 @@ class CoveragePlot(_Plot):
         if self._coverage is None:
             return
         coverage, theme = self._coverage, self._options.theme
-        own_ms = np.where(np.isnan(coverage.expected_ms), coverage.middle_ms, coverage.expected_ms)
-        order = np.argsort(own_ms, kind="stable")
+        displayed_ms = np.where(
+            np.isnan(coverage.expected_ms), coverage.middle_ms, coverage.expected_ms
+        )
+        order = np.argsort(displayed_ms, kind="stable")
         place = np.arange(1.0, order.size + 1)
         self.plot(
             # Two points a segment for connect="pairs": one curve is faster than a line item each.
@@ -84,7 +86,7 @@ class CoveragePlot(_Plot):
         ):
             self.plot(
                 place[mask],
-                own_ms[order][mask],
+                displayed_ms[order][mask],
                 pen=None,
                 symbol=symbol,
                 symbolSize=size,
@@ -104,21 +106,21 @@ class SamplesPlot(_Plot):
             self.plot([], [], pen=None, symbol=symbol, symbolSize=5, symbolPen=None)
             for symbol in _SYMBOLS
         ]
-        self._show_values(shown=False)
+        self._show_values(has_data=False)
         follow_theme(self, options, self._draw)
 
     def show_trace(self, trace: SampleTrace) -> None:
         """Show the samples that have come so far."""
         # Blocks count from 1 in a session.
-        blocks = [trace.points(number, MOST_POINTS) for number in range(1, len(_SYMBOLS) + 1)]
+        blocks = [trace.points(number, MAX_POINTS) for number in range(1, len(_SYMBOLS) + 1)]
         for curve, points in zip(self._curves, blocks, strict=True):
             curve.setData(*points)
-        self._show_values(shown=any(len(runs) for runs, _ in blocks))
+        self._show_values(has_data=any(len(runs) for runs, _ in blocks))
 
-    def _show_values(self, *, shown: bool) -> None:
+    def _show_values(self, *, has_data: bool) -> None:
         """Number the axes; without data they would count from 0 to 1, which is no time."""
         for side in ("left", "bottom"):
-            self.plotItem.getAxis(side).setStyle(showValues=shown)
+            self.plotItem.getAxis(side).setStyle(showValues=has_data)
 
     def paint_again(self) -> None:
         """Colour the blocks."""

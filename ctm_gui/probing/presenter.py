@@ -107,10 +107,12 @@ class ProbingPresenter(QObject):
         first = {device.id for device in catalogue.cross_section}
         return set(self._workspace.selection.selected_ids) == first
 
-    def own_machine(self) -> Device | None:
+    def user_machine(self) -> Device | None:
         """Return this machine as the user's device; None while it is none."""
-        own = (e.device for e in self.library.entries if e.own and e.device.id == THIS_MACHINE_ID)
-        return next(own, None)
+        machines = (
+            e.device for e in self.library.entries if e.is_user and e.device.id == THIS_MACHINE_ID
+        )
+        return next(machines, None)
 
     def start(self, plan: ProbePlan, choice: TargetChoice) -> None:
         """Measure a plan in a new session."""
@@ -159,9 +161,9 @@ class ProbingPresenter(QObject):
             return
 
         def tick(stored: Sequence[StoredSignature]) -> None:
-            for each in stored:
-                if each.signature.id == imported.signature_id:
-                    self._tick(each.signature.device_id, each.signature.configuration)
+            for signature in stored:
+                if signature.signature.id == imported.signature_id:
+                    self._tick(signature.signature.device_id, signature.signature.configuration)
 
         self._store.run(
             lambda probing: probing.signatures.every(),
@@ -170,10 +172,10 @@ class ProbingPresenter(QObject):
         )
 
     def _tick(self, device_id: str, probed: Configuration, *, is_used: bool = True) -> None:
-        as_shown = self._workspace.selection.show_probed(device_id, probed)
+        ticked_as = self._workspace.selection.show_probed(device_id, probed)
         self.library.keep(device_id)
         device = self._device(device_id)
-        words = configuration_text(replace(as_shown, threads=probed.threads))
+        words = configuration_text(replace(ticked_as, threads=probed.threads))
         name = shown(device.name if device is not None else device_id)
         what_if = self._workspace.what_if
         hidden = what_if.precision not in {None, probed.precision} or (
@@ -188,7 +190,7 @@ class ProbingPresenter(QObject):
     def _keep_machine(self, plan: ProbePlan) -> None:
         """Make this machine a device of the user's, so that its signature belongs to a target."""
         device = plan.target.device
-        if device.id == THIS_MACHINE_ID and self.own_machine() is None:
+        if device.id == THIS_MACHINE_ID and self.user_machine() is None:
             self.library.add(DeviceFile(device))
 
 

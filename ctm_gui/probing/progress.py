@@ -73,22 +73,22 @@ class SampleTrace:
         values_ms = np.array(samples_ns, dtype=np.float64) / 1e6
         self._blocks.setdefault(block, []).append(values_ms)
 
-    def points(self, block: int, most: int) -> Points:
-        """Return run numbers from 1 and latencies in ms, at most ``most`` of them.
+    def points(self, block: int, limit: int) -> Points:
+        """Return run numbers from 1 and latencies in ms, at most ``limit`` of them.
 
         Where there are more, the least and the greatest of each stretch are given, so that no
         outlier vanishes.
         """
         values_ms = np.concatenate(self._blocks[block]) if block in self._blocks else np.empty(0)
-        if values_ms.size <= most:
+        if values_ms.size <= limit:
             return np.arange(1.0, values_ms.size + 1), values_ms
         # Two points a stretch, so half as many stretches as points.
-        edges = np.linspace(0, values_ms.size, most // 2 + 1).astype(np.intp)
-        kept: list[int] = []
+        edges = np.linspace(0, values_ms.size, limit // 2 + 1).astype(np.intp)
+        extremes: list[int] = []
         for first, end in pairwise(edges):
             stretch = values_ms[first:end]
-            kept += sorted({int(first + stretch.argmin()), int(first + stretch.argmax())})
-        places = np.array(kept, dtype=np.intp)
+            extremes += sorted({int(first + stretch.argmin()), int(first + stretch.argmax())})
+        places = np.array(extremes, dtype=np.intp)
         return np.asarray(places + 1.0, dtype=np.float64), values_ms[places]
 
 
@@ -176,12 +176,12 @@ class RunProgress:
                 time of one, for which the plan's estimate stands before the first is done.
         """
         if not self._done_here:
-            each_s = self._expected_s / max(self.total + self.to_come, 1)
-            return max(each_s * self.left - active_s, 0.0)
-        each_s = self._done_s / self._done_here
+            network_s = self._expected_s / max(self.total + self.to_come, 1)
+            return max(network_s * self.left - active_s, 0.0)
+        network_s = self._done_s / self._done_here
         # The network that is measured now takes no longer than another, as far as is known.
-        current_s = min(active_s - self._done_s, each_s)
-        return max(each_s * self.left - current_s, 0.0)
+        current_s = min(active_s - self._done_s, network_s)
+        return max(network_s * self.left - current_s, 0.0)
 
     def words(self) -> str:
         """Return the current activity in one line."""

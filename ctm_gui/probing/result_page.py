@@ -40,7 +40,7 @@ class ResultPage(QWidget):
         super().__init__()
         self._shelf, self._tuning = shelf, tuning
         self._result: Result | None = None
-        self._listed: tuple[StoredSignature, ...] = ()
+        self._signatures: tuple[StoredSignature, ...] = ()
         self._following = False
         self.heading = label(role="heading")
         self.words = label()
@@ -110,7 +110,7 @@ class ResultPage(QWidget):
         return box(buttons, (self.signatures, 1), margins=(0, 4, 0, 0))
 
     def _connect(self) -> None:
-        self._shelf.shown.connect(self._show)
+        self._shelf.result_changed.connect(self._show)
         self._shelf.sessions_changed.connect(self._show_signatures)
         self.signatures.rows_selected.connect(lambda _rows, current: self._on_row(current))
         self.compare_box.activated.connect(self._on_compare)
@@ -132,37 +132,37 @@ class ResultPage(QWidget):
         self.changes.show_grid(changes_grid(result.changes))
         self.of_models.setVisible(bool(result.changes))
         self._show_facts(result)
-        self._show_others(result)
+        self._fill_compare_box(result)
         self._show_signatures()
 
     def _show_facts(self, result: Result) -> None:
         facts = signature_facts(result.signature) if result.signature else []
         show_words(self.facts, " · ".join(f"{name}: {words}" for name, words in facts))
 
-    def _show_others(self, result: Result) -> None:
-        own = result.signature.signature.id if result.signature else ""
+    def _fill_compare_box(self, result: Result) -> None:
+        current_id = result.signature.signature.id if result.signature else ""
         self.compare_box.clear()
         self.compare_box.addItem("nothing", "")
         for stored in result.signatures:
-            if stored.signature.id != own:
+            if stored.signature.id != current_id:
                 self.compare_box.addItem(signature_title(stored), stored.signature.id)
         self.compare_box.setCurrentIndex(max(self.compare_box.findData(result.other_id), 0))
-        self.compare_box.setEnabled(bool(own) and self.compare_box.count() > 1)
+        self.compare_box.setEnabled(bool(current_id) and self.compare_box.count() > 1)
 
     def _show_signatures(self) -> None:
         self._following = True
-        self._listed = self._shelf.signatures
+        self._signatures = self._shelf.signatures
         self.signatures.show_grid(
-            signatures_grid(self._listed, self._shelf.device_name, self._shelf.reasons)
+            signatures_grid(self._signatures, self._shelf.device_name, self._shelf.reasons)
         )
-        ids = [stored.signature.id for stored in self._listed]
-        shown_id = self._shown_id()
-        row = ids.index(shown_id) if shown_id in ids else None
+        ids = [stored.signature.id for stored in self._signatures]
+        current_id = self._current_id()
+        row = ids.index(current_id) if current_id in ids else None
         self.signatures.select_rows([] if row is None else [row], row)
         self._following = False
         self._show_buttons()
 
-    def _shown_id(self) -> str:
+    def _current_id(self) -> str:
         stored = self._result.signature if self._result else None
         return stored.signature.id if stored else ""
 
@@ -213,10 +213,10 @@ class ResultPage(QWidget):
     def _one(self) -> ResultRow | None:
         """Return the selected network of a signature; None where none or several are selected."""
         chosen = self._selected()
-        return chosen[0] if len(chosen) == 1 and self._shown_id() else None
+        return chosen[0] if len(chosen) == 1 and self._current_id() else None
 
     def _ask_reason(self) -> None:
-        row, signature_id = self._excludable(), self._shown_id()
+        row, signature_id = self._excludable(), self._current_id()
         if row is None:
             return
         dialog = QInputDialog(self)
@@ -236,27 +236,27 @@ class ResultPage(QWidget):
     def _include(self) -> None:
         row = self._includable()
         if row is not None:
-            self._shelf.include(self._shown_id(), row)
+            self._shelf.include(self._current_id(), row)
 
     def _current(self) -> StoredSignature | None:
         row = self.signatures.current_row()
-        if row is None or row >= len(self._listed):
+        if row is None or row >= len(self._signatures):
             return None
-        return self._listed[row] if self.signatures.selected_rows().size else None
+        return self._signatures[row] if self.signatures.selected_rows().size else None
 
     def _on_row(self, row: int | None) -> None:
         if self._following:
             return  # it is the list that follows what is shown
         self._show_buttons()
-        if row is not None and row < len(self._listed):
-            chosen = self._listed[row].signature.id
-            if chosen != self._shown_id():
+        if row is not None and row < len(self._signatures):
+            chosen = self._signatures[row].signature.id
+            if chosen != self._current_id():
                 self._shelf.show_signature(chosen)
 
     def _on_compare(self, place: int) -> None:
-        if self._shown_id():
+        if self._current_id():
             other = str(self.compare_box.itemData(place))
-            self._shelf.show_signature(self._shown_id(), other)
+            self._shelf.show_signature(self._current_id(), other)
 
     def _fine_tune(self) -> None:
         if self._result is not None:

@@ -154,7 +154,7 @@ def result_rows(
 
     Args:
         measurements: of a signature or session.
-        probes: of its session; those without a measurement are told with their reason.
+        probes: of its session; those without a measurement are listed with their reason.
     """
     rows = [_row(measurement) for measurement in measurements]
     missing = [
@@ -179,9 +179,11 @@ def excluded_rows(
     return tuple(replace(_row(m), excluded=shown(reasons[m.id])) for m in measurements)
 
 
-def compared(rows: Sequence[ResultRow], others: Sequence[Measurement]) -> tuple[ResultRow, ...]:
+def compared(
+    rows: Sequence[ResultRow], measurements: Sequence[Measurement]
+) -> tuple[ResultRow, ...]:
     """Return the rows with the medians that the same networks have in another signature."""
-    medians_ms = {measurement.fingerprint: measurement.value_ms for measurement in others}
+    medians_ms = {measurement.fingerprint: measurement.value_ms for measurement in measurements}
     return tuple(replace(row, other_ms=medians_ms.get(row.fingerprint)) for row in rows)
 
 
@@ -196,9 +198,9 @@ def of_session(session_id: str, probing: Probing) -> Result:
     """Return the outcome of a session: its newest signature, else its measurements so far."""
     session = probing.sessions.get(session_id)
     signatures = _of_target(probing, session.device_id, session.configuration)
-    mine = next((s for s in signatures if s.session_id == session.id), None)
-    if mine is not None:
-        return of_signature(mine.signature.id, "", probing)
+    signature = next((s for s in signatures if s.session_id == session.id), None)
+    if signature is not None:
+        return of_signature(signature.signature.id, "", probing)
     measured = probing.sessions.measurements(session.id)
     return Result(
         session.device_id,

@@ -48,7 +48,7 @@ _ACTIVE = {Phase.MEASURING, Phase.PAUSED, Phase.STOPPING}
 
 
 class HostKeyQuestion:
-    """A host key that nobody knows; the worker waits for the user's answer.
+    """An unknown host key; the worker waits for the user's answer.
 
     Args:
         host, port: of the board.
@@ -88,15 +88,15 @@ class _SessionOpened:
 
 
 _Queued = StoredEvent | HostKeyQuestion | _SessionOpened | Progress | ProbeSession
-"""What the worker tells; a session where further networks were chosen."""
+"""Events of the worker; a session where further networks were chosen."""
 
 
 class ProbeRun(QObject):
     """Measures one session at a time.
 
     ``changed`` is emitted when phase or progress changes, at most four times a second;
-    ``host_key_asked`` gives a HostKeyQuestion; ``ended`` the id of a session that has ended, with
-    its signature where one came of it.
+    ``host_key_requested`` gives a HostKeyQuestion; ``ended`` the id of a session that has ended,
+    with its signature where one came of it.
 
     Attributes:
         choice: how its machine is reached.
@@ -113,7 +113,7 @@ class ProbeRun(QObject):
     """
 
     changed = Signal()
-    host_key_asked = Signal(object)
+    host_key_requested = Signal(object)
     ended = Signal(str)
 
     def __init__(
@@ -230,16 +230,16 @@ class ProbeRun(QObject):
         self._active_s, self._since_s = 0.0, time.monotonic()
         self._timer.start()
         # Taken here, since the window's models belong to the window's thread.
-        asked = [model.graph for model in self._models()]
+        graphs = [model.graph for model in self._models()]
         self._task = self._worker.submit(
-            partial(self._measure, choice, find, asked),
+            partial(self._measure, choice, find, graphs),
             on_result=self._on_done,
             on_error=self._fail,
         )
         self._show(Phase.MEASURING)
 
     def _measure(
-        self, choice: TargetChoice, find: Any, asked: Sequence[Any], context: TaskContext
+        self, choice: TargetChoice, find: Any, graphs: Sequence[Any], context: TaskContext
     ) -> None:
         """Measure on the worker's thread, with a connection of its own."""
         with open_probing(self._store.path) as probing:
@@ -250,7 +250,7 @@ class ProbeRun(QObject):
             source = "ssh" if choice.way is Way.SSH else "local"
             try:
                 for event in measure(
-                    probing.sessions, session.id, runner, context.token, source, asked
+                    probing.sessions, session.id, runner, context.token, source, graphs
                 ):
                     if isinstance(event, ProbesChosen):
                         self._queue.put(probing.sessions.get(session.id))
@@ -294,7 +294,7 @@ class ProbeRun(QObject):
         if isinstance(item, _SessionOpened):
             self.session_id, self.progress = item.session.id, item.progress
         elif isinstance(item, HostKeyQuestion):
-            self.host_key_asked.emit(item)
+            self.host_key_requested.emit(item)
         elif isinstance(item, Progress):
             self.state = item.message
         elif isinstance(item, ProbeSession):

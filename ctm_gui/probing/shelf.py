@@ -56,8 +56,8 @@ _Overview = tuple[tuple[Unfinished, ...], tuple[StoredSignature, ...], dict[str,
 class SignatureShelf(QObject):
     """Follows the store.
 
-    ``sessions_changed`` is emitted when ``sessions`` change; ``shown`` gives a Result; ``failed``
-    an error; ``done`` a sentence on a finished action.
+    ``sessions_changed`` is emitted when ``sessions`` change; ``result_changed`` gives a Result;
+    ``failed`` an error; ``done`` a sentence on a finished action.
 
     Args:
         store: of sessions and signatures.
@@ -68,7 +68,7 @@ class SignatureShelf(QObject):
     """
 
     sessions_changed = Signal()
-    shown = Signal(object)
+    result_changed = Signal(object)
     failed = Signal(object)
     done = Signal(str)
 
@@ -204,10 +204,10 @@ class SignatureShelf(QObject):
         self._show(lambda probing: of_signature(work(probing.signatures), "", probing), message)
 
     def _show(self, work: Any, message: str = "") -> None:
-        def show(shown: tuple[Result, _Overview]) -> None:
-            self.result, overview = shown
+        def show(answer: tuple[Result, _Overview]) -> None:
+            self.result, overview = answer
             self._on_overview(overview)
-            self.shown.emit(self.result)
+            self.result_changed.emit(self.result)
             if message:
                 self.done.emit(message)
             self._assess(self.result)
@@ -234,7 +234,7 @@ class SignatureShelf(QObject):
             # Another result may be shown by now.
             if self.result is result:
                 self.result = assessed(result, *assessment)
-                self.shown.emit(self.result)
+                self.result_changed.emit(self.result)
 
         self._store.run(work, on_result=done, on_error=self.failed.emit)
 
@@ -251,5 +251,7 @@ def _overview(probing: Probing) -> _Overview:
         and (unended := unfinished(session, probing.sessions.measurements(session.id)))
     ]
     signatures = tuple(reversed(probing.signatures.every()))
-    reasons = {each.signature.id: probing.signatures.noted_reason(each) for each in signatures}
+    reasons = {
+        stored.signature.id: probing.signatures.noted_reason(stored) for stored in signatures
+    }
     return tuple(reversed(left)), signatures, {key: why for key, why in reasons.items() if why}

@@ -25,7 +25,7 @@ from predictor.core.runtimes import MEASURED, RUNTIMES, UNKNOWN
 from predictor.presentation.wording import shown
 
 _DETECTED = "This machine, as detected"
-_MOST_THREADS = 1024
+_MAX_THREADS = 1024
 _TYPED_LINES = 5
 _NAME_LETTERS = 60
 _SOURCES = {
@@ -80,8 +80,8 @@ class DeviceBox(QComboBox):
     def problem(self) -> str:
         """The problem with the typed text; empty where there is none."""
         text = self.currentText()
-        is_listed = not text or text in self._devices or text == self.itemText(0)
-        return "" if is_listed else f"No device is called {shown(text)}."
+        is_valid = not text or text in self._devices or text == self.itemText(0)
+        return "" if is_valid else f"No device is called {shown(text)}."
 
     def choose(self, device_id: str) -> None:
         """Choose a device by its id."""
@@ -125,9 +125,9 @@ class TargetForm(QWidget):
         self.device_box = DeviceBox()
         self.runtime_box = combo_box("Runtime", [MEASURED])
         self.precision_box = combo_box("Precision", [Precision.FP32.value])
-        self.threads_box = NumberBox(minimum=0, maximum=_MOST_THREADS, value=0)
+        self.threads_box = NumberBox(minimum=0, maximum=_MAX_THREADS, value=0)
         self.threads_box.setAccessibleName("Threads")
-        self.batch_box = NumberBox(minimum=0, maximum=_MOST_THREADS, value=0)
+        self.batch_box = NumberBox(minimum=0, maximum=_MAX_THREADS, value=0)
         self.batch_box.setAccessibleName("Batch")
         self.batch_box.setSpecialValueText("as the file says")
         self.address_edit = QLineEdit(placeholderText="user@host or user@host:22")
@@ -155,15 +155,15 @@ class TargetForm(QWidget):
             return self.device_box.problem
         return fields.problem
 
-    def choice(self, own_machine: Device | None) -> TargetChoice:
+    def choice(self, user_machine: Device | None) -> TargetChoice:
         """Return the choice that the fields make.
 
         Args:
-            own_machine: this machine as the user's device, which stands for the detected one.
+            user_machine: this machine as the user's device, which stands for the detected one.
         """
         device = self.device_box.device
         if self.way is Way.THIS and device is None:
-            device = own_machine
+            device = user_machine
         return TargetChoice(
             self.way,
             device,
@@ -277,7 +277,7 @@ class TargetForm(QWidget):
 
 
 def _device_text(entry: DeviceEntry) -> str:
-    whose = "own, " if entry.own else ""
+    whose = "own, " if entry.is_user else ""
     return f"{shown(entry.device.name)} ({whose}{entry.device.id})"
 
 

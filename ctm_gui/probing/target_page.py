@@ -14,7 +14,7 @@ from ctm_gui.probing.ticked import Ticked, configuration_of
 from ctm_gui.widgets import basic
 from ctm_gui.widgets.basic import STRETCH, hbox
 
-_WAYS = {
+_WAY_WORDS = {
     Way.THIS: ("&This machine", "Networks are measured here, in processes of their own."),
     Way.SSH: (
         "A board over &SSH",
@@ -51,7 +51,7 @@ class TargetPage(QWidget):
         self._ticked: tuple[Ticked, ...] = ()
         self._filling = False
         self.form = TargetForm()
-        self.buttons = {way: QRadioButton(text) for way, (text, _) in _WAYS.items()}
+        self.buttons = {way: QRadioButton(text) for way, (text, _) in _WAY_WORDS.items()}
         self.sessions = Table("Unfinished sessions")
         self.sessions.setFixedHeight(_SESSIONS_HEIGHT_PX)
         self.go_on_button = basic.button(
@@ -71,8 +71,8 @@ class TargetPage(QWidget):
         self._problem = label()
         self._problem.setMinimumHeight(self._problem.fontMetrics().lineSpacing())
         question = label("How is the device reached?", "heading")
-        ways = self._build_ways()
-        fields = (question, ways, self.form, self._problem)
+        way_buttons = self._build_way_buttons()
+        fields = (question, way_buttons, self.form, self._problem)
         column(self, self._unfinished, self._of_ticked, *fields, STRETCH)
         self._connect()
         self._show_sessions()
@@ -81,7 +81,7 @@ class TargetPage(QWidget):
     @property
     def choice(self) -> TargetChoice:
         """The choice that the page makes."""
-        return self.form.choice(self._presenter.own_machine())
+        return self.form.choice(self._presenter.user_machine())
 
     @property
     def ready(self) -> bool:
@@ -117,11 +117,11 @@ class TargetPage(QWidget):
         buttons = hbox(self.go_on_button, self.end_button, (self._session_words, 1))
         return box(label("Unfinished sessions", "heading"), self.sessions, buttons)
 
-    def _build_ways(self) -> QWidget:
+    def _build_way_buttons(self) -> QWidget:
         self._group = QButtonGroup(self)
         widest = max(button.sizeHint().width() for button in self.buttons.values())
         rows = []
-        for way, (_, words) in _WAYS.items():
+        for way, (_, words) in _WAY_WORDS.items():
             button = self.buttons[way]
             button.setAccessibleDescription(words)
             button.setMinimumWidth(widest)

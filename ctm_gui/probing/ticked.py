@@ -27,7 +27,7 @@ class Ticked:
 
     Attributes:
         target: as it is compared, what-ifs in it.
-        way: that its measurements come by, where nobody chooses another.
+        way: that its measurements come by, unless the user chooses another.
         probed: the target of its measurements.
         networks: number of networks that were measured on it already.
     """
@@ -63,8 +63,8 @@ class Ticked:
         if self.probed.id == self.target.id:
             return ""
         ticked, probed = (
-            configuration_text(replace(each.configuration, threads=each.threads, batch=0))
-            for each in (self.target, self.probed)
+            configuration_text(replace(target.configuration, threads=target.threads, batch=0))
+            for target in (self.target, self.probed)
         )
         return (
             f"It is ticked with {ticked}. Reference networks run with {probed}: it is ticked so "
@@ -72,26 +72,29 @@ class Ticked:
         )
 
 
-def ticked_targets(targets: Sequence[Target], own: OwnSignatures) -> tuple[Ticked, ...]:
+def ticked_targets(targets: Sequence[Target], user_signatures: OwnSignatures) -> tuple[Ticked, ...]:
     """Return the ticked targets: this machine, then what can be reached, then the others.
 
     Args:
         targets: as they are compared.
-        own: the user's measurements.
+        user_signatures: the user's measurements.
     """
     order = list(_REACHED)
-    # What is measured tells of every batch: several of one target are probed once.
+    # Measurements count for every batch: several of one target are probed once.
     by_id = {target.id: target for target in reversed(targets)}
-    entries = [_ticked(by_id[identity], own) for identity in dict.fromkeys(t.id for t in targets)]
-    return tuple(sorted(entries, key=lambda each: order.index(each.way)))
+    entries = [
+        _ticked(by_id[identity], user_signatures)
+        for identity in dict.fromkeys(t.id for t in targets)
+    ]
+    return tuple(sorted(entries, key=lambda entry: order.index(entry.way)))
 
 
-def _ticked(target: Target, own: OwnSignatures) -> Ticked:
+def _ticked(target: Target, user_signatures: OwnSignatures) -> Ticked:
     way = _way_to(target.device)
     probed = target
     if way is not Way.IMPORT:
         probed = probe_target(target.device, target.configuration.threads)
-    measured = own.measured.get(probed.id)
+    measured = user_signatures.measured.get(probed.id)
     return Ticked(target, way, probed, 0 if measured is None else len(measured.graphs))
 
 

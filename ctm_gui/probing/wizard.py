@@ -194,13 +194,13 @@ class ProbingWizard(QDialog):
         self.result_page.repeat_requested.connect(self._repeat)
         presenter.run.changed.connect(self._show_buttons)
         presenter.run.ended.connect(self._on_ended)
-        presenter.run.host_key_asked.connect(self._ask_host_key)
+        presenter.run.host_key_requested.connect(self._ask_host_key)
         presenter.imports.read.connect(self._on_read)
         presenter.imports.imported.connect(self._on_imported)
         presenter.imports.changed.connect(self._show_buttons)
         presenter.imports.failed.connect(self._show_problem)
         presenter.shelf.failed.connect(self._show_problem)
-        presenter.shelf.shown.connect(lambda _: self._show_buttons())
+        presenter.shelf.result_changed.connect(lambda _: self._show_buttons())
         presenter.shelf.sessions_changed.connect(self._show_buttons)
         for keys, call in (
             (QKeySequence.StandardKey.Undo, presenter.undo_stack.undo),

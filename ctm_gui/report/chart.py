@@ -1,6 +1,6 @@
 """Charts of latencies: whiskers, bounds, the budget, as many pages as it takes.
 
-On a logarithmic axis the length of a bar means nothing: a dot stands for it.
+On a logarithmic axis the length of a bar means nothing: a dot marks the value.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def draw_chart(flow: Flow, chart: BarChart) -> None:
     flow.y += 140.0
 
 
-def least_height(chart: BarChart) -> float:
+def chart_height(chart: BarChart) -> float:
     """Return the room under which a chart is not begun."""
     groups = [list(bars) for _, bars in groupby(chart.bars, key=_target)]
     return _HEAD + sum(map(_group_height, groups[:3])) + _AXIS

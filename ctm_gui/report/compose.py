@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ctm_gui.report.chart import draw_chart
-from ctm_gui.report.chart import least_height as chart_height
+from ctm_gui.report.chart import chart_height, draw_chart
 from ctm_gui.report.flow import (
     BODY,
     BODY_BOLD,
@@ -49,10 +48,10 @@ from predictor.presentation.wording import percent
 _TINY = Style(62)
 _NAME_SHARE = 0.30
 _ROW = 112.0
-_MOST_HEAD = 860.0
+_MAX_HEAD = 860.0
 _WIDEST_CELL = 420.0
 _MAP_TITLE = 160.0
-_KEPT_ROWS = 24
+_ROWS_TOGETHER = 24
 _EVEN = 3.0
 
 
@@ -65,10 +64,10 @@ def draw_heat_map(flow: Flow, heat_map: HeatMap) -> None:
     flow.text(LEFT, flow.y, flow.fitted(heat_map.title, BODY_BOLD, flow.width), BODY_BOLD)
     flow.y += _MAP_TITLE
     _head(flow, heat_map.row_title, labels, cell, head)
-    every = [value for row in heat_map.values for value in row]
-    highest = max(every, default=0.0)
+    shares = [value for row in heat_map.values for value in row]
+    highest = max(shares, default=0.0)
     # A map of shares that is even all over stays pale: nothing stands out of it.
-    even = _EVEN * sum(every) / max(len(every), 1)
+    even = _EVEN * sum(shares) / max(len(shares), 1)
     darkest = highest if heat_map.texts else max(highest, even)
     texts = heat_map.texts or (None,) * len(heat_map.rows)
     for name, values, written in zip(heat_map.rows, heat_map.values, texts, strict=True):
@@ -82,12 +81,12 @@ def draw_heat_map(flow: Flow, heat_map: HeatMap) -> None:
 
 def heat_map_height(flow: Flow, heat_map: HeatMap) -> float:
     """Return the room under which a heat map is not begun: that of the whole where it is short."""
-    return _MAP_TITLE + _labels(flow, heat_map)[1] + _ROW * min(len(heat_map.rows), _KEPT_ROWS)
+    return _MAP_TITLE + _labels(flow, heat_map)[1] + _ROW * min(len(heat_map.rows), _ROWS_TOGETHER)
 
 
 def _labels(flow: Flow, heat_map: HeatMap) -> tuple[list[str], float]:
     """Return the columns' names as they fit upright, and the height that they need."""
-    labels = [flow.fitted(name, SMALL, _MOST_HEAD) for name in heat_map.columns]
+    labels = [flow.fitted(name, SMALL, _MAX_HEAD) for name in heat_map.columns]
     highest = max((flow.typeface.width(label, SMALL) for label in labels), default=0.0)
     return labels, highest + 60.0
 
@@ -127,15 +126,15 @@ def _cells(
 
 def _percentage(flow: Flow, value: float, cell: float) -> str:
     """Return a share with a decimal where it is small and there is room."""
-    exact, whole = (percent(round(value, decimals), 2) for decimals in (3, 2))
-    return exact if flow.typeface.width(exact, _TINY) < cell else whole
+    exact, rounded = (percent(round(value, decimals), 2) for decimals in (3, 2))
+    return exact if flow.typeface.width(exact, _TINY) < cell else rounded
 
 
 _TITLE = Style(230, bold=True)
 _SUBTITLE = Style(110)
 _HEADING = Style(104, bold=True)
 # A section's title stays with the beginning of what follows.
-_KEPT = 1500.0
+_PARAGRAPH_ROOM = 1500.0
 # So does a heading; its own height and that of a paragraph are in it.
 _HEADED = 900.0
 _ABOVE, _BELOW = 60.0, 50.0  # a heading
@@ -158,7 +157,7 @@ def compose(
         progress: called with each block.
 
     Raises:
-        CancelledError: a stop was asked for.
+        CancelledError: a stop was requested.
     """
     token = cancel or CancelToken()
     flow = Flow(size, Typeface())
@@ -174,7 +173,7 @@ def compose(
             token.check()
             progress(Progress(done, total, f"Laying out {section.title}"))
             if isinstance(block, Heading):
-                flow.need(_least_height(flow, section.blocks[number + 1 : number + 3]))
+                flow.need(_heading_height(flow, section.blocks[number + 1 : number + 3]))
             _DRAWN[type(block)](flow, block)
             done += 1
     return Pages(report.title, size, flow.finished(f"{report.title} · {report.program}"))
@@ -229,31 +228,31 @@ def _section_title(flow: Flow, section: Section) -> None:
 def _first_height(flow: Flow, blocks: Sequence[Block]) -> float:
     """Return the room that a section's title needs so that it does not stand alone."""
     if not blocks or not isinstance(blocks[0], Heading):
-        return _KEPT
+        return _PARAGRAPH_ROOM
     title = flow.typeface.line_height(LARGE) + 130.0
-    return max(_KEPT, title + _least_height(flow, blocks[1:3]))
+    return max(_PARAGRAPH_ROOM, title + _heading_height(flow, blocks[1:3]))
 
 
-def _least_height(flow: Flow, following: Sequence[Block]) -> float:
+def _heading_height(flow: Flow, following: Sequence[Block]) -> float:
     """Return the room of a heading with the beginning of its content, so that it is never alone."""
-    least = _HEADED
+    room = _HEADED
     # A picture right under its heading has no paragraph between.
     above = _ABOVE + flow.typeface.line_height(_HEADING) + _BELOW
     for block in following:
         if isinstance(block, Heading):
             break
         if isinstance(block, BarChart):
-            least = above + chart_height(block)
+            room = above + chart_height(block)
         elif isinstance(block, HeatMap):
-            least = above + heat_map_height(flow, block)
+            room = above + heat_map_height(flow, block)
         elif isinstance(block, RooflineChart):
-            least = above + roofline_height(flow)
+            room = above + roofline_height(flow)
         elif isinstance(block, Timeline):
-            least = above + timeline_height(block)
+            room = above + timeline_height(block)
         elif isinstance(block, Graph):
-            least = above + graph_height(flow, block)
+            room = above + graph_height(flow, block)
         above = _HEADED
-    return least
+    return room
 
 
 def _heading(flow: Flow, heading: Heading) -> None:
@@ -268,9 +267,9 @@ def _heading(flow: Flow, heading: Heading) -> None:
     flow.y += _BELOW
 
 
-def _detail(flow: Flow, detail: str, taken: float, height: float) -> None:
+def _detail(flow: Flow, detail: str, title_width: float, height: float) -> None:
     """Set the detail behind the heading, below it where it does not fit there."""
-    x = taken + 120.0
+    x = title_width + 120.0
     if x + flow.typeface.width(flow.typeface.drawable(detail), SMALL) <= flow.width:
         top = flow.y - height + (flow.typeface.ascent(_HEADING) - flow.typeface.ascent(SMALL))
         flow.text(LEFT + x, top, flow.typeface.drawable(detail), SMALL, LIGHT.muted)

@@ -21,7 +21,7 @@ LEFT, TOP, BOTTOM = 540.0, 520.0, 620.0
 BODY, SMALL, LARGE = Style(86), Style(76), Style(140, bold=True)
 BODY_BOLD, SMALL_BOLD = Style(86, bold=True), Style(76, bold=True)
 # A short paragraph is not divided.
-_KEPT_LINES = 6
+_LINES_TOGETHER = 6
 TONES = {
     Tone.PLAIN: LIGHT.text,
     Tone.MUTED: LIGHT.muted,
@@ -111,15 +111,15 @@ class Flow:
         """Set a text over the whole width, on as many pages as it takes."""
         height = self.typeface.line_height(style)
         lines = wrapped(self.typeface, text, style, self.width - indent)
-        self.need(height * min(len(lines), _KEPT_LINES))
+        self.need(height * min(len(lines), _LINES_TOGETHER))
         for line in lines:
             self.need(height)
             self.text(LEFT + indent, self.y, line, style, colour)
             self.y += height
 
-    def lines(self, text: str, style: Style, most: int) -> None:
-        """Set a text over the whole width, ``most`` lines of it, on this page."""
-        for line in wrapped(self.typeface, text, style, self.width, most):
+    def lines(self, text: str, style: Style, limit: int) -> None:
+        """Set a text over the whole width, ``limit`` lines of it, on this page."""
+        for line in wrapped(self.typeface, text, style, self.width, limit):
             self.text(LEFT, self.y, line, style)
             self.y += self.typeface.line_height(style)
 

@@ -18,8 +18,8 @@ _LEGIBLE = 0.6  # of it: a graph whose letters would be smaller is turned
 _TITLE_PX, _WORDS_PX = 13.0, 11.0
 _PADDING_PX = 8.0
 _LEGEND, _TITLES = 190.0, 540.0
-_LEAST = 1500.0  # room under which a graph is not begun
-_LEAST_TURNED = 0.95  # of a page under its titles, which may take more lines
+_MIN_ROOM = 1500.0  # room under which a graph is not begun
+_MIN_TURNED = 0.95  # of a page under its titles, which may take more lines
 _RAMP, _STEPS = 560.0, 28
 _INK_TURNS = 0.43  # part from which light letters have more contrast than dark ones
 _PALE = 0.1
@@ -29,8 +29,8 @@ def graph_height(flow: Flow, graph: Graph) -> float:
     """Return the room under which a graph is not begun: that of the whole where it is short."""
     bands = GraphBands(graph)
     if _turned_page(flow, bands, _room(flow)):
-        return _LEGEND + _LEAST_TURNED * _room(flow)
-    return min(_LEGEND + graph.height * _scale(flow.width, bands), _LEAST)
+        return _LEGEND + _MIN_TURNED * _room(flow)
+    return min(_LEGEND + graph.height * _scale(flow.width, bands), _MIN_ROOM)
 
 
 def draw_graph(flow: Flow, graph: Graph) -> None:
@@ -45,8 +45,8 @@ def draw_graph(flow: Flow, graph: Graph) -> None:
     if turned := _turned_page(flow, bands, room):
         _draw_turned(flow, graph, bands, turned, _scale(room, bands))
         return
-    whole = flow.size.height - TOP - BOTTOM
-    pages, scale = _fitted(bands, flow.width, flow.room, whole)
+    page_height = flow.size.height - TOP - BOTTOM
+    pages, scale = _fitted(bands, flow.width, flow.room, page_height)
     for number, page in enumerate(pages):
         if number:
             flow.need(flow.size.height)
@@ -113,7 +113,7 @@ def _fitted(
     """
     scales = [part * _scale(width, bands) for part in _PARTS]
     tried = [(bands.pages(width / s, first / s, height / s), s) for s in scales]
-    return min(tried, key=lambda each: len(each[0]))
+    return min(tried, key=lambda layout: len(layout[0]))
 
 
 def _legend(flow: Flow, largest: float) -> None:
@@ -145,15 +145,17 @@ def _band(
     """Set what of a graph lies in a band; the page's first band begins at the corner."""
     left = corner[0] + (band.x - band.left) * scale
     base = corner[1] - band.top * scale
-    seen = [box for box in graph.boxes if box.top < band.bottom and box.top + box.height > band.top]
-    for box in seen:
+    boxes = [
+        box for box in graph.boxes if box.top < band.bottom and box.top + box.height > band.top
+    ]
+    for box in boxes:
         if box.is_frame:
             _frame(flow, box, band, (left, base), scale)
     for line in bands.lines:
         for ends in within(line, band):
             (x1, y1), (x2, y2) = ((left + x * scale, base + y * scale) for x, y in ends)
             flow.put(Line(x1, y1, x2, y2, LIGHT.outline, 6.0))
-    for box in seen:
+    for box in boxes:
         if not box.is_frame:
             _box(flow, box, graph.largest, (left, base), scale)
 
@@ -202,12 +204,12 @@ def _words(
     """Set the title in the upper line, in the lower one the time at the right and the type."""
     title, small = Style(round(_TITLE_PX * scale), bold=True), Style(round(_WORDS_PX * scale))
     left, right = ends[0] + _PADDING_PX * scale, ends[1] - _PADDING_PX * scale
-    taken = flow.typeface.width(box.time, small) + _PADDING_PX * scale
+    time_width = flow.typeface.width(box.time, small) + _PADDING_PX * scale
     (ink, pale), (upper, lower) = inks, middles
-    title_room = right - left - (taken if box.is_frame else 0.0)
+    title_room = right - left - (time_width if box.is_frame else 0.0)
     top = upper - flow.typeface.line_height(title) / 2
     flow.text(left, top, flow.fitted(box.title, title, title_room), title, ink)
     top = lower - flow.typeface.line_height(small) / 2
     flow.text_right(right, top, box.time, small, ink)
     if not box.is_frame:
-        flow.text(left, top, flow.fitted(box.detail, small, right - left - taken), small, pale)
+        flow.text(left, top, flow.fitted(box.detail, small, right - left - time_width), small, pale)

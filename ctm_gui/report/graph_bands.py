@@ -13,9 +13,9 @@ from predictor.presentation.report import Graph
 FRAME_TITLE_PX = 26.0
 _BETWEEN_PX = 26.0
 _PADDING_PX = 4.0  # of a band
-_NEAR_PX = 64.0  # of sides of groups from the boxes and lines of a band
-_LEAST_HEIGHT_PX = 240.0  # higher than a box below the titles of the groups around it
-_KEPT = 0.65  # of a band that is filled where groups are not cut
+_REACH_PX = 64.0  # of sides of groups from the boxes and lines of a band
+_MIN_HEIGHT_PX = 240.0  # higher than a box below the titles of the groups around it
+_MIN_FILLED = 0.65  # of a band that is filled where groups are not cut
 _BEND_STEPS = 6
 Point = tuple[float, float]
 
@@ -88,7 +88,7 @@ class GraphBands:
 
     def _page(self, top: float, width: float, room: float) -> list[Band]:
         """Return the bands of a page, about equally high where the rest of the graph fits on it."""
-        height = min(_LEAST_HEIGHT_PX, room)
+        height = min(_MIN_HEIGHT_PX, room)
         while True:
             bands = list(self._bands(top, width, height))
             if bands[-1].bottom >= self.height or height >= room:
@@ -113,28 +113,31 @@ class GraphBands:
         The sides of groups count where they are near: those of one with a wide part elsewhere
         would leave a band half empty.
         """
-        seen, frames = (
-            each[(each[:, 1] < bottom) & (each[:, 3] > top)]
-            for each in (self._extents, self._frames)
+        boxes, frames = (
+            ends[(ends[:, 1] < bottom) & (ends[:, 3] > top)]
+            for ends in (self._extents, self._frames)
         )
-        if not len(seen):
+        if not len(boxes):
             return 0.0, 0.0
-        left, right = seen[:, 0].min(), seen[:, 2].max()
-        left = frames[:, 0].min(initial=left, where=frames[:, 0] > left - _NEAR_PX)
-        right = frames[:, 2].max(initial=right, where=frames[:, 2] < right + _NEAR_PX)
+        left, right = boxes[:, 0].min(), boxes[:, 2].max()
+        left = frames[:, 0].min(initial=left, where=frames[:, 0] > left - _REACH_PX)
+        right = frames[:, 2].max(initial=right, where=frames[:, 2] < right + _REACH_PX)
         return float(left) - _PADDING_PX, float(right) + _PADDING_PX
 
     def _cut(self, top: float, bottom: float) -> float:
         """Return the lowest place from ``bottom`` up that no box lies on, no group if near."""
-        for is_whole in (True, False):
+        for cuts_no_group in (True, False):
             spans = [
-                (b.top - 4.0, b.top + (FRAME_TITLE_PX if b.is_frame and not is_whole else b.height))
+                (
+                    b.top - 4.0,
+                    b.top + (FRAME_TITLE_PX if b.is_frame and not cuts_no_group else b.height),
+                )
                 for b in self._boxes
             ]
             place = bottom
             while over := [start for start, end in spans if start < place < end]:
                 place = min(over)
-            if place > top + _KEPT * (bottom - top) * is_whole:
+            if place > top + _MIN_FILLED * (bottom - top) * cuts_no_group:
                 return place
         return bottom  # a box higher than a page is cut
 

@@ -186,16 +186,16 @@ _SEAMS = re.compile(r"(?<=[/._:,;\-×=)])|(?=\\)")
 
 
 def wrapped(
-    typeface: Typeface, text: str, style: Style, width: float, most: int = 10_000
+    typeface: Typeface, text: str, style: Style, width: float, limit: int = 10_000
 ) -> list[str]:
-    """Return the lines of a text; the last one ends with an ellipsis where ``most`` are too few.
+    """Return the lines of a text; the last one ends with an ellipsis where ``limit`` are too few.
 
     Args:
         typeface: measures.
         text: printable; white space becomes single blanks.
         style: how it is set.
         width: of the lines, over 0.
-        most: lines at most.
+        limit: lines at most.
     """
     lines: list[str] = []
     line = ""
@@ -206,38 +206,38 @@ def wrapped(
             continue
         if line:
             lines.append(line)
-        *whole, line = _pieces(typeface, word, style, width)
-        lines += whole
+        *full_lines, line = _pieces(typeface, word, style, width)
+        lines += full_lines
         # The rest is cut anyway: a note of a megabyte would be measured for nothing.
-        if len(lines) > most:
+        if len(lines) > limit:
             break
     lines.append(line)
-    if len(lines) <= most:
+    if len(lines) <= limit:
         return lines
     return [
-        *lines[: most - 1],
-        shortened_to(typeface, f"{lines[most - 1]} {ELLIPSIS}", style, width),
+        *lines[: limit - 1],
+        shortened_to(typeface, f"{lines[limit - 1]} {ELLIPSIS}", style, width),
     ]
 
 
 def shortened_to(typeface: Typeface, text: str, style: Style, width: float) -> str:
     """Return the text in one line, its middle left out with a mark where it is too wide."""
-    shown = typeface.drawable(text)
-    if typeface.width(shown, style) <= width:
-        return shown
-    low, high = 0, len(shown)
+    drawable = typeface.drawable(text)
+    if typeface.width(drawable, style) <= width:
+        return drawable
+    low, high = 0, len(drawable)
     while low < high:  # the most characters that fit
         middle = (low + high + 1) // 2
-        if typeface.width(_without_middle(shown, middle), style) <= width:
+        if typeface.width(_without_middle(drawable, middle), style) <= width:
             low = middle
         else:
             high = middle - 1
-    return _without_middle(shown, low)
+    return _without_middle(drawable, low)
 
 
-def _without_middle(text: str, kept: int) -> str:
-    head = (kept + 1) // 2
-    return text[:head] + ELLIPSIS + text[len(text) - (kept - head) :]
+def _without_middle(text: str, letters: int) -> str:
+    head = (letters + 1) // 2
+    return text[:head] + ELLIPSIS + text[len(text) - (letters - head) :]
 
 
 def _pieces(typeface: Typeface, word: str, style: Style, width: float) -> list[str]:

@@ -51,7 +51,7 @@ def pdf_of(
         progress: called with each page.
 
     Raises:
-        CancelledError: a stop was asked for.
+        CancelledError: a stop was requested.
     """
     token = cancel or CancelToken()
     buffer = QBuffer()

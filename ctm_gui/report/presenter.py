@@ -49,7 +49,7 @@ class ReportSubject:
         comparison: with at least one row, or none where a language model is open.
         what_if: that it was made with.
         unit: of the latencies.
-        budget_ms: that latencies are held against, None without one.
+        budget_ms: that latencies are compared with, None without one.
         language: returns the run of the Language tab, None where there is none.
     """
 
@@ -232,7 +232,7 @@ def _signatures(subject: ReportSubject, history: History) -> tuple[KnownSignatur
 
 def _request_of(subject: ReportSubject, signatures: tuple[KnownSignature, ...]) -> ReportRequest:
     comparison, what_if = subject.comparison, subject.what_if
-    asked = Asked(None, what_if.precision, what_if.threads, what_if.batch)
+    requested = Asked(None, what_if.precision, what_if.threads, what_if.batch)
     models = [compared.model for compared in comparison.models]
     return ReportRequest(
         models=tuple(map(_reported, comparison.models)),
@@ -244,14 +244,14 @@ def _request_of(subject: ReportSubject, signatures: tuple[KnownSignature, ...]) 
         created=datetime.now(UTC).astimezone(),
         budget_ms=subject.budget_ms,
         unit=subject.unit,
-        asked=asked,
+        asked=requested,
         signatures=signatures,
-        commands=command_lines(models, comparison.targets, asked, subject.budget_ms),
+        commands=command_lines(models, comparison.targets, requested, subject.budget_ms),
     )
 
 
 def _reported(compared: ComparedModel) -> ReportedModel:
-    read = {batch: each for batch, each in compared.batches.items() if isinstance(each, Model)}
+    read = {batch: model for batch, model in compared.batches.items() if isinstance(model, Model)}
     return ReportedModel(compared.label, compared.model, read)
 
 
@@ -266,8 +266,8 @@ def _draft(
     if not request.predictions and not runs:
         raise InputError("report", "no target is ticked", "tick one, and open the report again")
     if request.predictions:
-        asked = replace(request, language=runs)
-        report = build_report(asked, cancel=context.token, report=context.report)
+        with_language = replace(request, language=runs)
+        report = build_report(with_language, cancel=context.token, report=context.report)
     else:
         report = generation_report(runs, request.created)
     return _laid_out(report, choice, context)
@@ -288,13 +288,13 @@ def _save(report: Report, pages: Pages, path: Path, context: TaskContext) -> Non
     context.report(Progress(1, 1, "Saved"))
 
 
-_KEPT = 12
+_CACHED_PAGES = 12
 
 
 class PageImages(QObject):
-    """Paints the pages that are asked for, and keeps the last of them.
+    """Paints requested pages, and keeps the last of them.
 
-    ``painted`` is emitted when a picture is ready that was asked for before.
+    ``painted`` is emitted when a requested picture is ready.
 
     Args:
         parent: owner.
@@ -312,7 +312,7 @@ class PageImages(QObject):
 
     @property
     def settled(self) -> bool:
-        """Whether every picture that was asked for is there."""
+        """Whether every requested picture is there."""
         return not self._tasks
 
     def show(self, pages: Pages | None, size_px: QSize) -> None:
@@ -332,19 +332,19 @@ class PageImages(QObject):
             self._tasks[index] = self._worker.submit(
                 lambda _: _painted(page, width, self._size),
                 on_result=partial(self._keep, index),
-                on_error=lambda _: None,  # painting raises no error of ours
+                on_error=lambda _: None,  # painting raises no expected error
             )
         return image
 
     def close(self) -> None:
-        """Stop painting; pages asked for afterwards stay blank."""
+        """Stop painting; pages requested afterwards stay blank."""
         self.show(None, self._size)
         self._worker.close()
 
     def _keep(self, index: int, image: QImage) -> None:
         self._tasks.pop(index, None)
         self._images[index] = image
-        while len(self._images) > _KEPT:
+        while len(self._images) > _CACHED_PAGES:
             self._images.popitem(last=False)
         self.painted.emit()
 

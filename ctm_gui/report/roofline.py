@@ -19,9 +19,9 @@ _PLOT = 1340.0
 _AXIS = 300.0
 _LABELS = 520.0
 _MARGIN = 0.15  # decades
-_LEAST_SPAN = 2.0  # decades
-_LEAST, _MOST = 30.0, 120.0
-_NEAR = 0.15
+_MIN_SPAN = 2.0  # decades
+_MIN_SIZE, _MAX_SIZE = 30.0, 120.0
+_CLOSE = 0.15
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +58,12 @@ def draw_roofline(flow: Flow, chart: RooflineChart) -> None:
         if line is None:
             continue
         flow.put(line)
-        if not any(_is_near(roof, other) for other in named):
+        if not any(_is_close(roof, other) for other in named):
             _label(flow, frame, roof, line)
             named.append(roof)
-    most = max((point.share for point in chart.points), default=1.0)
+    largest_share = max((point.share for point in chart.points), default=1.0)
     for point in reversed(chart.points):  # the slowest on top
-        _point(flow, frame, point, most)
+        _point(flow, frame, point, largest_share)
     flow.y = frame.top + _PLOT + _AXIS
     flow.paragraph(chart.note, SMALL, LIGHT.muted)
     flow.y += 120.0
@@ -90,7 +90,7 @@ def _frame(flow: Flow, chart: RooflineChart) -> _Frame:
 
 def _ends(places: Sequence[float]) -> tuple[float, float]:
     low, high = min(places) - _MARGIN, max(places) + _MARGIN
-    short = max(_LEAST_SPAN - (high - low), 0.0)
+    short = max(_MIN_SPAN - (high - low), 0.0)
     return low - short / 2, high + short / 2
 
 
@@ -112,23 +112,23 @@ def _axes(flow: Flow, frame: _Frame, operation: str) -> None:
     flow.text(LEFT, frame.top - 10.0, f"{operation}/s", _TINY, LIGHT.muted)
 
 
-def _is_near(roof: RoofMark, other: RoofMark) -> bool:
+def _is_close(roof: RoofMark, other: RoofMark) -> bool:
     """Whether the names of two roofs would lie on each other."""
-    is_near = math.isclose(roof.rate, other.rate, rel_tol=_NEAR)
-    return is_near and roof.is_memory is other.is_memory
+    is_close = math.isclose(roof.rate, other.rate, rel_tol=_CLOSE)
+    return is_close and roof.is_memory is other.is_memory
 
 
 def _roof(frame: _Frame, roof: RoofMark, roofs: Sequence[RoofMark]) -> Line | None:
     """Return a roof from edge to edge, a memory's up to the highest arithmetic; None outside."""
     height = math.log10(roof.rate)
-    others = [math.log10(o.rate) for o in roofs if o.is_memory is not roof.is_memory]
+    crossing = [math.log10(o.rate) for o in roofs if o.is_memory is not roof.is_memory]
     (left, right), (low, high) = frame.xs, frame.ys
     if roof.is_memory:
         start = max(left, low - height)
-        end = min(right, high - height, max(others, default=math.inf) - height)
+        end = min(right, high - height, max(crossing, default=math.inf) - height)
         slope = 1.0
     else:
-        start, end, slope = max(left, height - max(others, default=math.inf)), right, 0.0
+        start, end, slope = max(left, height - max(crossing, default=math.inf)), right, 0.0
     if start >= end:
         return None
     ys = [frame.y(height + slope * x) for x in (start, end)]
@@ -152,8 +152,8 @@ def _label(flow: Flow, frame: _Frame, roof: RoofMark, line: Line) -> None:
     flow.put(Text(x - 20.0, y - 20.0, text, _TINY, LIGHT.text, angle))
 
 
-def _point(flow: Flow, frame: _Frame, point: RooflinePoint, most: float) -> None:
-    size = _LEAST + (_MOST - _LEAST) * math.sqrt(point.share / most)
+def _point(flow: Flow, frame: _Frame, point: RooflinePoint, largest_share: float) -> None:
+    size = _MIN_SIZE + (_MAX_SIZE - _MIN_SIZE) * math.sqrt(point.share / largest_share)
     x, y = frame.x(math.log10(point.intensity)), frame.y(math.log10(point.flops_per_s))
     colour = LIGHT.series[point.series]
     flow.put(Box(x - size / 2, y - size / 2, size, size, mixed(colour, 0.7), colour, is_round=True))

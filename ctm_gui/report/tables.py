@@ -13,10 +13,10 @@ from predictor.presentation.report import Cell, Column, Facts, Row, Table, Tone
 _PAD = 28.0
 _INSET = 45.0
 _GAP = 90.0
-_LEAST_WORDS = 480.0
-_MOST_WORDS = 4800.0
-_MOST_LINES = 4
-_MOST_FACT_LINES = 12
+_MIN_WORDS = 480.0
+_MAX_WORDS = 4800.0
+_MAX_LINES = 4
+_MAX_FACT_LINES = 12
 _LABEL_SHARE = 0.24
 # Letters and gaps from which a table takes the first in which no figure breaks.
 _SETTINGS = tuple(
@@ -76,7 +76,7 @@ def draw_facts(flow: Flow, facts: Facts) -> None:
     setting = _Setting(SMALL, SMALL_BOLD, _GAP, widths)
     columns = (Column("name", ""), Column("value", ""))
     for name, cell in facts.rows:
-        lines = _lines(flow, [name, cell.text], widths, SMALL, _MOST_FACT_LINES)
+        lines = _lines(flow, [name, cell.text], widths, SMALL, _MAX_FACT_LINES)
         flow.need(_height(lines, setting))
         _row(flow, columns, (Cell(name, tone=Tone.MUTED), cell), lines, setting)
         flow.put(rule(flow, flow.y))
@@ -143,10 +143,10 @@ def _note(flow: Flow, lines: Sequence[str], setting: _Setting) -> None:
 
 
 def _lines(
-    flow: Flow, texts: Sequence[str], widths: Sequence[float], style: Style, most: int = _MOST_LINES
+    flow: Flow, texts: Sequence[str], widths: Sequence[float], style: Style, limit: int = _MAX_LINES
 ) -> list[list[str]]:
     return [
-        wrapped(flow.typeface, text, style, width, most)
+        wrapped(flow.typeface, text, style, width, limit)
         for text, width in zip(texts, widths, strict=True)
     ]
 
@@ -179,25 +179,25 @@ def _widths(flow: Flow, table: Table, style: Style, bold: Style, gap: float) -> 
     available = flow.width - 2 * _INSET - gap * (len(table.columns) - 1)
     widest = [_widest(flow, table, place, style) for place in columns]
     titles = [flow.typeface.width(column.title, bold) for column in table.columns]
-    natural = [min(max(widest[n], titles[n]), _MOST_WORDS) for n in columns]
-    least = [_least(flow, table.columns[n], widest[n], bold) for n in columns]
-    spare = available - sum(least)
+    natural = [min(max(widest[n], titles[n]), _MAX_WORDS) for n in columns]
+    minimum = [_min_width(flow, table.columns[n], widest[n], bold) for n in columns]
+    spare = available - sum(minimum)
     if spare < 0:
         return None
-    wanted = [max(natural[n] - least[n], 0.0) for n in columns]
+    wanted = [max(natural[n] - minimum[n], 0.0) for n in columns]
     if sum(wanted) > spare:
         # Too little for all: each gets the same share of the width beyond its least.
-        return [least[n] + wanted[n] * spare / sum(wanted) for n in columns]
+        return [minimum[n] + wanted[n] * spare / sum(wanted) for n in columns]
     words = [n for n in columns if not table.columns[n].is_number] or list(columns)
     more = (spare - sum(wanted)) / len(words)
-    return [least[n] + wanted[n] + (more if n in words else 0.0) for n in columns]
+    return [minimum[n] + wanted[n] + (more if n in words else 0.0) for n in columns]
 
 
-def _least(flow: Flow, column: Column, widest: float, bold: Style) -> float:
+def _min_width(flow: Flow, column: Column, widest: float, bold: Style) -> float:
     """Return the least width of a column: figures never break, titles do between words."""
     words = column.title.split()
     title = max((flow.typeface.width(word, bold) for word in words), default=0.0)
-    return max(title, widest if column.is_number else min(widest, _LEAST_WORDS))
+    return max(title, widest if column.is_number else min(widest, _MIN_WORDS))
 
 
 def _widest(flow: Flow, table: Table, place: int, style: Style) -> float:

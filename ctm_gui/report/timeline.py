@@ -12,7 +12,7 @@ _TINY = Style(62)
 _LEGEND, _LANE, _GAP, _AXIS = 170.0, 130.0, 25.0, 260.0
 _NAMES = 560.0
 _TICKS = 5
-_LEAST_LABEL = 110.0
+_MIN_LABEL = 110.0
 
 
 def timeline_height(timeline: Timeline) -> float:
@@ -47,7 +47,7 @@ def _lane(flow: Flow, lane: Lane, left: float, scale: float) -> None:
             flow.put(Box(x, flow.y, width, _LANE, LIGHT.series[span.series]))
             continue
         flow.put(Box(x, flow.y, width, _LANE, LIGHT.background, LIGHT.outline))
-        if width > _LEAST_LABEL:
+        if width > _MIN_LABEL:
             text = flow.fitted(span.label, _TINY, width - 30.0)
             flow.text(x + 15.0, flow.y + (_LANE - height) / 2, text, _TINY)
 

@@ -52,14 +52,14 @@ def _pdf(report: Report, page: str, number: int) -> bytes:
 
     application = QGuiApplication.instance() or QGuiApplication([])
     register_fonts()
-    tell = partial(_tell, number)
-    pages = compose(report, PageSize[page.upper()], progress=tell)
-    pdf = pdf_of(pages, progress=tell)
+    report_step = partial(_send_step, number)
+    pages = compose(report, PageSize[page.upper()], progress=report_step)
+    pdf = pdf_of(pages, progress=report_step)
     del application
     return pdf
 
 
-def _tell(number: int, progress: Progress) -> None:
+def _send_step(number: int, progress: Progress) -> None:
     payload = {"done": progress.done, "total": progress.total, "message": progress.message}
     _answer(number, "progress", payload)
 

@@ -9,11 +9,11 @@ import numpy.typing as npt
 from PySide6.QtCore import QLineF, QRectF
 from PySide6.QtGui import QTransform
 
-from ctm_gui.roofline.points import MOST_PX, RoofLine
+from ctm_gui.roofline.points import MAX_PX, RoofLine
 from ctm_gui.widgets.ordering import FloatArray
 
 GAP_PX = 4.0
-_MOST_POINTS, _STEPS = 400, 64
+_MAX_POINTS, _STEPS = 400, 64
 
 
 def label_places(line: RoofLine, px: QLineF, room: QRectF) -> Iterator[QTransform]:
@@ -47,9 +47,9 @@ class Crowd:
     """
 
     def __init__(self, pixels: FloatArray, lines: Sequence[QLineF]) -> None:
-        shown = pixels[np.isfinite(pixels).all(axis=1)]
-        # Some hundred tell where there is room: all of 10 000 would take 50 ms.
-        self._points = shown[:: 1 + len(shown) // _MOST_POINTS]
+        finite = pixels[np.isfinite(pixels).all(axis=1)]
+        # Some hundred show where there is room: all of 10 000 would take 50 ms.
+        self._points = finite[:: 1 + len(finite) // _MAX_POINTS]
         ends = np.array([[[x.x1(), x.y1()], [x.x2(), x.y2()]] for x in lines]).reshape(-1, 2, 2)
         steps = np.linspace(0.0, 1.0, _STEPS)[:, None]
         # float64 [lines, steps, 2].
@@ -58,7 +58,7 @@ class Crowd:
     def under(self, room: QRectF, place: QTransform) -> int:
         """Return how many points and lines a rectangle would lie on at a place."""
         back, _ = place.inverted()
-        points = _inside(self._points, back, room, MOST_PX / 2)
+        points = _inside(self._points, back, room, MAX_PX / 2)
         lines = _inside(self._lines, back, room, 0.0).any(axis=1)
         return int(points.sum()) + int(lines.sum())
 
@@ -69,8 +69,8 @@ def _inside(
     """Return whether each place, float64 [..., 2], is turned into a rectangle or near it."""
     matrix = np.array([[turn.m11(), turn.m12()], [turn.m21(), turn.m22()]])
     x, y = np.moveaxis(places @ matrix + (turn.dx(), turn.dy()), -1, 0)
-    near = room.adjusted(-reach, -reach, reach, reach)
+    around = room.adjusted(-reach, -reach, reach, reach)
     inside: npt.NDArray[np.bool_] = (
-        (x > near.left()) & (x < near.right()) & (y > near.top()) & (y < near.bottom())
+        (x > around.left()) & (x < around.right()) & (y > around.top()) & (y < around.bottom())
     )
     return inside

@@ -24,11 +24,11 @@ from predictor.core.units import LatencyUnit, format_bytes, format_count
 from predictor.presentation.wording import number, percent, shown
 from predictor.services.prediction.roofline import BOUND, Roof, Roofline
 
-LEAST_PX, MOST_PX = 5.0, 22.0
+MIN_PX, MAX_PX = 5.0, 22.0
 SIZES: Final = 8
 EDGE: Final = 0.45  # decades between the left edge and the lowest intensity
 _MARGIN: Final = 0.35  # decades
-_LEAST_SPAN: Final = 2.0  # decades
+_MIN_SPAN: Final = 2.0  # decades
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +56,21 @@ class RooflinePoints:
     Args:
         explained: the pair, N operators.
         roofline: its own.
-        others: whether the roofs of other targets are shown too.
+        all_targets: whether the roofs of other targets are shown too.
     """
 
-    def __init__(self, explained: Explained, roofline: Roofline, *, others: bool = True) -> None:
+    def __init__(
+        self, explained: Explained, roofline: Roofline, *, all_targets: bool = True
+    ) -> None:
         self.explained, self.roofline = explained, roofline
-        self._others = explained.others if others else ()
+        self._compared = explained.others if all_targets else ()
 
     @property
     def names(self) -> tuple[str, ...]:
         """The targets whose roofs there are, the explained one first."""
-        return tuple(shown(name) for name in (self.explained.target, *(n for n, _ in self._others)))
+        return tuple(
+            shown(name) for name in (self.explained.target, *(n for n, _ in self._compared))
+        )
 
     @property
     def operation(self) -> str:
@@ -157,9 +161,9 @@ class RooflinePoints:
         """Return the lines that hovering over an operator shows."""
         explained = self.explained
         lines = operator_details(explained.table, operator, unit, explained.interval)
-        moved = format_bytes(float(self.roofline.bytes_per_s[operator]))
+        bandwidth = format_bytes(float(self.roofline.bytes_per_s[operator]))
         if not self.has_macs[operator]:
-            return "\n".join([*lines, f"reaches {moved}/s; it multiplies nothing"])
+            return "\n".join([*lines, f"reaches {bandwidth}/s; it multiplies nothing"])
         reached = float(self.roofline.flops_per_s[operator])
         intensity = float(self.roofline.intensity[operator])
         of = self.operation
@@ -184,7 +188,7 @@ class RooflinePoints:
         return min(memory * intensity, arithmetic)
 
     def _roofs(self) -> list[tuple[Roof, ...]]:
-        return [self.roofline.roofs, *(_highest(roofs) for _, roofs in self._others)]
+        return [self.roofline.roofs, *(_highest(roofs) for _, roofs in self._compared)]
 
     def _ridges(self) -> list[float]:
         """Return the intensities at which the roofs of each target meet."""
@@ -197,16 +201,16 @@ class RooflinePoints:
 
     def _line(self, roof: Roof, roofs: tuple[Roof, ...], target: int) -> RoofLine:
         (left, right), height = self.x_range, math.log10(roof.rate)
-        others = [other.rate for other in roofs if other.is_memory is not roof.is_memory]
-        whose = f"{shown(self._others[target - 1][0])}: " if target else ""
+        crossing = [other.rate for other in roofs if other.is_memory is not roof.is_memory]
+        whose = f"{shown(self._compared[target - 1][0])}: " if target else ""
         counted = "B" if roof.is_memory else roof.operation
         label = f"{whose}{roof.label} {rate_text(roof.rate, counted)}"
         if roof.origin not in roof.label.lower():
             label += f", {roof.origin}"
         if roof.is_memory:
-            end = math.log10(max(others)) - height if others else right
+            end = math.log10(max(crossing)) - height if crossing else right
             return RoofLine(roof, label, target, (left, end), (left + height, end + height))
-        start = height - math.log10(max(others)) if others else left
+        start = height - math.log10(max(crossing)) if crossing else left
         return RoofLine(roof, label, target, (start, right), (height, height))
 
 
@@ -219,14 +223,14 @@ def rate_text(rate: float, counted: str) -> str:
 
 def _highest(roofs: tuple[Roof, ...]) -> tuple[Roof, ...]:
     """Return the highest memory and the highest arithmetic roof of a target, without the bound."""
-    kept = []
+    highest = []
     for is_memory in (True, False):
         of_kind = [r for r in roofs if r.is_memory is is_memory and r.origin != BOUND]
-        kept += [max(of_kind, key=lambda roof: roof.rate)] if of_kind else []
-    return tuple(kept)
+        highest += [max(of_kind, key=lambda roof: roof.rate)] if of_kind else []
+    return tuple(highest)
 
 
 def _ends(logs: FloatArray) -> tuple[float, float]:
     low, high = float(logs.min()) - _MARGIN, float(logs.max()) + _MARGIN
-    short = max(_LEAST_SPAN - (high - low), 0.0)
+    short = max(_MIN_SPAN - (high - low), 0.0)
     return low - short / 2, high + short / 2

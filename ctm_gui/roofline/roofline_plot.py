@@ -22,7 +22,7 @@ from PySide6.QtWidgets import QWidget
 
 from ctm_gui.operators.rows import BOUND_TYPES
 from ctm_gui.roofline.label_places import GAP_PX, Crowd, label_places
-from ctm_gui.roofline.points import EDGE, LEAST_PX, MOST_PX, SIZES, RoofLine, RooflinePoints
+from ctm_gui.roofline.points import EDGE, MAX_PX, MIN_PX, SIZES, RoofLine, RooflinePoints
 from ctm_gui.widgets.axes import ValueAxis, faded
 from ctm_gui.widgets.geometry import nearest_point
 from ctm_gui.widgets.ordering import FloatArray, IndexArray
@@ -33,13 +33,13 @@ from predictor.services.prediction.roofline import BOUND, MEASURED
 
 _REACH_PX = 12.0
 _ROOF_REACH_PX = 5.0
-_OF_OTHERS = 3  # series before it are those of what binds
+_FIRST_TARGET_SERIES = 3  # series before it are those of what binds
 _LEGEND_GAP_PX = 16.0
 _SAMPLE_PX = 18.0  # of a target's colour in the legend
-# Round points, squares and rings are told apart without colours too.
+# Round points, squares and rings differ without colours too.
 _CAPS = (Qt.PenCapStyle.RoundCap, Qt.PenCapStyle.SquareCap, Qt.PenCapStyle.RoundCap)
 _HOLLOW = 2
-_MOST_RINGS = 200
+_MAX_RINGS = 200
 _NO_MACS = "no multiplications"
 
 
@@ -195,7 +195,7 @@ class RooflinePlot(PointPlot):
     def _colour(self, target: int) -> QColor:
         if target == 0:
             return QColor(self._theme.text)
-        series = self._theme.series[_OF_OTHERS:]
+        series = self._theme.series[_FIRST_TARGET_SERIES:]
         return QColor(series[(target - 1) % len(series)])
 
     def _paint_points(self, painter: QPainter, points: RooflinePoints, pixels: FloatArray) -> None:
@@ -217,8 +217,8 @@ class RooflinePlot(PointPlot):
         stamp = self._stamp(bound, px)
         half = stamp.width() / stamp.devicePixelRatio() / 2
         # Blocks repeat: of points on one pixel one is seen.
-        _, seen = np.unique(places.round() @ [1, 1 << 16], return_index=True)
-        for x, y in (places[seen] - half).tolist():
+        _, distinct = np.unique(places.round() @ [1, 1 << 16], return_index=True)
+        for x, y in (places[distinct] - half).tolist():
             painter.drawPixmap(QPointF(x, y), stamp)
 
     def _stamp(self, bound: int, px: float) -> QPixmap:
@@ -248,17 +248,19 @@ class RooflinePlot(PointPlot):
 
     @staticmethod
     def _diameter(size: int) -> float:
-        return LEAST_PX + (MOST_PX - LEAST_PX) * size / (SIZES - 1)
+        return MIN_PX + (MAX_PX - MIN_PX) * size / (SIZES - 1)
 
     def _paint_selection(
         self, painter: QPainter, points: RooflinePoints, pixels: FloatArray
     ) -> None:
         painter.setPen(QPen(QColor(self._theme.accent), 2.0))
-        chosen = [each for each in self._selected.tolist() if points.is_placed[each]]
+        chosen = [
+            operator_id for operator_id in self._selected.tolist() if points.is_placed[operator_id]
+        ]
         if self._current is not None and points.is_placed[self._current]:
             chosen.append(self._current)
         # The whole model may be selected; a ring around each would hide the plot.
-        for operator in chosen[-_MOST_RINGS:]:
+        for operator in chosen[-_MAX_RINGS:]:
             radius = self._diameter(int(points.size[operator])) / 2
             self._paint_ring(painter, QPointF(*pixels[operator]), radius)
 
@@ -268,8 +270,8 @@ class RooflinePlot(PointPlot):
         """Name the roofs of the explained target; those of others are in the legend of names."""
         metrics, lines = QFontMetricsF(self.font()), [self._line_px(x) for x in points.lines]
         crowd = Crowd(pixels, lines)
-        taken = [QPolygonF(self._edge_room(rect, points)), QPolygonF(self._bounds_room(points))]
-        taken.append(QPolygonF(self._paint_names(painter, rect, points, crowd)))
+        occupied = [QPolygonF(self._edge_room(rect, points)), QPolygonF(self._bounds_room(points))]
+        occupied.append(QPolygonF(self._paint_names(painter, rect, points, crowd)))
         for line, px in zip(points.lines, lines, strict=True):
             if line.target:
                 continue
@@ -277,15 +279,15 @@ class RooflinePlot(PointPlot):
             places = [
                 place
                 for place in label_places(line, px, room)
-                # One that is cut, or lies on another, is read by nobody.
+                # One that is cut, or lies on another, cannot be read.
                 if rect.contains(place.mapRect(room))
-                and not any(place.map(QPolygonF(room)).intersects(other) for other in taken)
+                and not any(place.map(QPolygonF(room)).intersects(other) for other in occupied)
             ]
             if not places:
                 continue
             # The first of those with the fewest points and roofs on them.
             best = min(places, key=partial(crowd.under, room))
-            taken.append(best.map(QPolygonF(room)))
+            occupied.append(best.map(QPolygonF(room)))
             painter.save()
             painter.setTransform(best, combine=True)
             painter.fillRect(room, faded(self._theme.surface, 220))
@@ -299,8 +301,10 @@ class RooflinePlot(PointPlot):
         """Write the targets beside their colours, and return where; nothing where one is alone."""
         if len(points.names) < 2:
             return QRectF()
-        metrics, most = QFontMetricsF(self.font()), 0.45 * rect.width()
-        names = [metrics.elidedText(n, Qt.TextElideMode.ElideMiddle, most) for n in points.names]
+        metrics, max_width = QFontMetricsF(self.font()), 0.45 * rect.width()
+        names = [
+            metrics.elidedText(n, Qt.TextElideMode.ElideMiddle, max_width) for n in points.names
+        ]
         width = max(map(metrics.horizontalAdvance, names)) + _SAMPLE_PX + 4 * GAP_PX
         height = len(names) * metrics.height() + 2 * GAP_PX
         inner = rect.adjusted(GAP_PX, GAP_PX, -GAP_PX, -GAP_PX)

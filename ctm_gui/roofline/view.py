@@ -43,17 +43,17 @@ class RooflineView(QWidget):
         self._explained: Explained | None = None
         self.pair = PairChoice()
         self.plot = RooflinePlot(options)
-        self.others_box = QCheckBox("&Other targets")
-        self.others_box.setToolTip(
+        self.compare_box = QCheckBox("&Other targets")
+        self.compare_box.setToolTip(
             "Show the highest roofs of the next ticked targets, of four at most."
         )
-        self.others_box.setChecked(True)
+        self.compare_box.setChecked(True)
         self.save_button = button("Save &plot…")
         self.summary = label(role="muted", name="Where the operators stand")
         self._stack = ContentOrMessage(holder((self.plot, 1)))
-        controls = hbox((self.summary, 1), self.others_box, self.save_button)
+        controls = hbox((self.summary, 1), self.compare_box, self.save_button)
         vbox(self.pair, controls, (self._stack, 1), of=self)
-        self.others_box.toggled.connect(self._refresh)
+        self.compare_box.toggled.connect(self._refresh)
         self.save_button.clicked.connect(lambda: ask_and_save(self, "roofline", self.save))
         self.plot.operator_chosen.connect(self._on_chosen)
         self.show_explained(None)
@@ -64,13 +64,13 @@ class RooflineView(QWidget):
         if explained is None or explained.roofline is None or not explained.table.names:
             reason = _NOTHING_YET if explained is None else _NO_ROOFS
             self._stack.show_message(shown(message) if message else reason)
-            self.others_box.hide()  # it counts those of the pair before
+            self.compare_box.hide()  # it counts those of the pair before
             self.summary.setText("")
             self.plot.show_points(None)
         else:
             self._stack.show_content()
             self._refresh()
-        for widget in (self.save_button, self.others_box):
+        for widget in (self.save_button, self.compare_box):
             widget.setEnabled(self.plot.has_points)
 
     def select_operators(self, operators: IndexArray, current: int | None) -> None:
@@ -93,10 +93,10 @@ class RooflineView(QWidget):
         explained = self._explained
         if explained is None or explained.roofline is None:
             return
-        self.others_box.setVisible(bool(explained.others))
-        self.others_box.setText(f"&{plural(len(explained.others), 'other target')}")
-        others = self.others_box.isChecked()
-        points = RooflinePoints(explained, explained.roofline, others=others)
+        self.compare_box.setVisible(bool(explained.others))
+        self.compare_box.setText(f"&{plural(len(explained.others), 'other target')}")
+        all_targets = self.compare_box.isChecked()
+        points = RooflinePoints(explained, explained.roofline, all_targets=all_targets)
         self.plot.show_points(points)
         self.summary.setText(points.sentence())
 

@@ -21,7 +21,7 @@ from predictor.services.prediction.timeline import LANES, Module
 # Least heights of rows, and how many times as high they grow where there is room.
 _MODULE_PX, _OPERATORS_PX, _LANE_PX, _GAP_PX = 20, 52, 16, 3
 _MODULE_GROWTH, _GROWTH = 1.5, 4.0
-_MOST_DEPTH: Final = 4  # levels of modules that are shown, the outermost
+_MAX_DEPTH: Final = 4  # levels of modules that are shown, the outermost
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +75,15 @@ class Strip:
     @cached_property
     def depth(self) -> int:
         """Levels of modules that are shown."""
-        return min(self.timeline.depth, _MOST_DEPTH)
+        return min(self.timeline.depth, _MAX_DEPTH)
 
     def fit(self, height_px: float) -> None:
         """Let the rows grow into a height, up to one beyond which they would say no more."""
-        modules, others = self.depth * _MODULE_PX, _OPERATORS_PX + len(LANES) * _LANE_PX
+        modules, lanes_px = self.depth * _MODULE_PX, _OPERATORS_PX + len(LANES) * _LANE_PX
         room = height_px - (self.depth + len(LANES) + 2) * _GAP_PX
-        growth = room / (modules + others)
+        growth = room / (modules + lanes_px)
         if growth > _MODULE_GROWTH:
-            growth = (room - _MODULE_GROWTH * modules) / others
+            growth = (room - _MODULE_GROWTH * modules) / lanes_px
         self._growth = min(max(growth, 1.0), _GROWTH)
 
     @property
@@ -94,8 +94,11 @@ class Strip:
     @property
     def heights_px(self) -> tuple[int, int]:
         """Pixels of all rows together, at least and at most."""
-        least, most = (self._rows(growth)[-1] for growth in (1.0, _GROWTH))
-        return least.top_px + least.height_px + _GAP_PX, most.top_px + most.height_px + _GAP_PX
+        lowest, highest = (self._rows(growth)[-1] for growth in (1.0, _GROWTH))
+        return (
+            lowest.top_px + lowest.height_px + _GAP_PX,
+            highest.top_px + highest.height_px + _GAP_PX,
+        )
 
     def _rows(self, growth: float) -> tuple[Row, ...]:
         module_px = int(_MODULE_PX * min(growth, _MODULE_GROWTH))
@@ -118,15 +121,15 @@ class Strip:
         return tuple(map(tuple, levels))
 
     def modules_in_view(
-        self, level: int, view_ms: tuple[float, float], width_px: float, least: float
+        self, level: int, view_ms: tuple[float, float], width_px: float, min_px: float
     ) -> list[tuple[Module, float, float]]:
-        """Return the modules of a level with room for ``least`` pixels, and their ends in them."""
+        """Return the modules of a level with room for ``min_px`` pixels, and their ends in them."""
         scale = width_px / (view_ms[1] - view_ms[0])
         ends_px = (self._module_ends_ms[level] - view_ms[0]) * scale
         left, right = np.clip(ends_px, -2.0, width_px + 2.0)
         return [
             (self.modules[level][place], float(left[place]), float(right[place]))
-            for place in np.flatnonzero(right - left >= least).tolist()
+            for place in np.flatnonzero(right - left >= min_px).tolist()
         ]
 
     @cached_property
@@ -134,7 +137,9 @@ class Strip:
         """Start and end of the modules of each level, float64 [2, M]."""
         ends = self.timeline.ends_ms
         places = [[module.operators for module in modules] for modules in self.modules]
-        return tuple(ends[np.array(each, np.intp).reshape(-1, 2).T] for each in places)
+        return tuple(
+            ends[np.array(ends_of_level, np.intp).reshape(-1, 2).T] for ends_of_level in places
+        )
 
     @cached_property
     def bound(self) -> IndexArray:
@@ -154,29 +159,29 @@ class Strip:
         low, high = np.searchsorted(self.timed, [first, last])
         return self.timed[low:high]
 
-    def bars(self, row: int, view_ms: tuple[float, float], width_px: float, least: float) -> Bars:
+    def bars(self, row: int, view_ms: tuple[float, float], width_px: float, min_px: float) -> Bars:
         """Return what a row of operators or of a lane shows.
 
         Args:
             row: 0 for the operators, from 1 on for the lanes.
             view_ms: ends of the view.
             width_px: of the view.
-            least: pixels from which on an operator has a bar of its own.
+            min_px: pixels from which on an operator has a bar of its own.
         """
-        shown_ones = self.in_view(*view_ms)
+        visible = self.in_view(*view_ms)
         if row:
-            start = self.timeline.lane_start_ms[row - 1][shown_ones]
-            time = self.timeline.lane_ms[row - 1][shown_ones]
+            start = self.timeline.lane_start_ms[row - 1][visible]
+            time = self.timeline.lane_ms[row - 1][visible]
         else:
-            start = self.timeline.ends_ms[shown_ones]
-            time = self.explained.table.latency_ms[shown_ones]
+            start = self.timeline.ends_ms[visible]
+            time = self.explained.table.latency_ms[visible]
         scale = width_px / (view_ms[1] - view_ms[0])
         left = np.clip((start - view_ms[0]) * scale, -2.0, width_px + 2.0)
         right = np.clip((start + time - view_ms[0]) * scale, -2.0, width_px + 2.0)
-        wide = right - left >= least
+        wide = right - left >= min_px
         narrow = ~wide & (time > 0)
-        columns, bound = self._columns(shown_ones[narrow], (left + right)[narrow] / 2, time[narrow])
-        return Bars(shown_ones[wide], left[wide], right[wide], columns, bound)
+        columns, bound = self._columns(visible[narrow], (left + right)[narrow] / 2, time[narrow])
+        return Bars(visible[wide], left[wide], right[wide], columns, bound)
 
     def _columns(
         self, operators: IndexArray, middle_px: FloatArray, time_ms: FloatArray
@@ -245,14 +250,14 @@ class Strip:
 
     def details(self, operator: int, unit: LatencyUnit) -> str:
         """Return the lines that hovering over an operator shows."""
-        explained, shown_in = self.explained, operator_unit(unit)
+        explained, display_unit = self.explained, operator_unit(unit)
         lines = operator_details(explained.table, operator, unit, explained.interval)
         parts = [
-            f"{lane.lower()} {latency_text(float(times[operator]), shown_in)}"
+            f"{lane.lower()} {latency_text(float(times[operator]), display_unit)}"
             for lane, times in zip(LANES, self.timeline.lane_ms, strict=True)
             if times[operator] > 0
         ]
-        start = latency_text(float(self.timeline.ends_ms[operator]), shown_in)
+        start = latency_text(float(self.timeline.ends_ms[operator]), display_unit)
         return "\n".join([*lines, f"starts at {start}", ", ".join(parts)])
 
     def module_details(self, module: Module, unit: LatencyUnit) -> str:
@@ -271,10 +276,10 @@ class Strip:
 
     def sentence(self, unit: LatencyUnit) -> str:
         """Return the number of operators and their time, with the part of each lane."""
-        total, shown_in = self.timeline.total_ms, operator_unit(unit)
+        total, display_unit = self.timeline.total_ms, operator_unit(unit)
         count = plural(self.timed.size, "operator")
         parts = [
-            f"{lane.lower()} {latency_text(float(times.sum()), shown_in)}"
+            f"{lane.lower()} {latency_text(float(times.sum()), display_unit)}"
             for lane, times in zip(LANES, self.timeline.lane_ms, strict=True)
         ]
-        return f"{count} in {latency_text(total, shown_in)}: {', '.join(parts)}"
+        return f"{count} in {latency_text(total, display_unit)}: {', '.join(parts)}"

@@ -37,9 +37,9 @@ _WORDS_PX = 18.0  # narrower bars have no room for a name
 _PALE = 70  # alpha of what is not bound by compute, so that words on it can be read
 _HATCH_PX = 14.0
 _ZOOM = 1.5
-_LEAST_VIEW = 1e-5  # of the whole time
+_MIN_VIEW = 1e-5  # of the whole time
 _AHEAD = 0.1  # of the view: from where on the current operator is brought to its middle
-_MOST_MARKED = 500
+_MAX_MARKED = 500
 
 
 class _RowNames(PaintedAxis):
@@ -106,10 +106,10 @@ class TimelinePlot(QWidget):
         self._selected, self._current = np.zeros(0, dtype=np.intp), None
         if strip is not None:
             total = max(strip.timeline.total_ms, 1e-9)
-            self.box.setLimits(xMin=0.0, xMax=total, minXRange=total * _LEAST_VIEW)
-            least, most = strip.heights_px
-            self.setMinimumHeight(least + _FRAME_PX)
-            self.setMaximumHeight(most + _FRAME_PX)
+            self.box.setLimits(xMin=0.0, xMax=total, minXRange=total * _MIN_VIEW)
+            minimum, maximum = strip.heights_px
+            self.setMinimumHeight(minimum + _FRAME_PX)
+            self.setMaximumHeight(maximum + _FRAME_PX)
             self._fit()
             self.setAccessibleDescription(f"{strip.timed.size} operators; the table says the same.")
             self.show_all()
@@ -322,19 +322,19 @@ class TimelinePlot(QWidget):
         self, painter: QPainter, room: QRectF, forms: Iterable[str], colour: str
     ) -> None:
         """Write the longest form of a name that has room; where none has, there is a tooltip."""
-        seen = room.intersected(QRectF(0, room.top(), self.box.rect().width(), room.height()))
-        if seen.width() < _WORDS_PX:
+        in_view = room.intersected(QRectF(0, room.top(), self.box.rect().width(), room.height()))
+        if in_view.width() < _WORDS_PX:
             return
         metrics = QFontMetricsF(self.font())
-        fits = (form for form in forms if metrics.horizontalAdvance(form) <= seen.width() - 8)
+        fits = (form for form in forms if metrics.horizontalAdvance(form) <= in_view.width() - 8)
         painter.setPen(QColor(colour))
-        painter.drawText(seen.adjusted(4, 0, -4, 0), AT_LEFT, next(fits, ""))
+        painter.drawText(in_view.adjusted(4, 0, -4, 0), AT_LEFT, next(fits, ""))
 
     def _paint_selection(self, painter: QPainter, rect: QRectF, strip: Strip) -> None:
         left, right = self.view_ms
         colour = faded(self.theme.accent, SELECTED_ALPHA)
         chosen = np.intersect1d(self._selected, strip.in_view(left, right))
-        for operator in chosen[:_MOST_MARKED].tolist():
+        for operator in chosen[:_MAX_MARKED].tolist():
             start, end = strip.timeline.ends_ms[operator : operator + 2].tolist()
             x = self._x(start, rect)
             width = max(self._x(end, rect) - x, 1.0)

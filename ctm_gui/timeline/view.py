@@ -38,7 +38,7 @@ class TimelineView(QWidget):
 
     Signals:
         operators_selected: the user selected operators: intp [K], and the current one or None.
-        trace_asked: the user wants the timeline as trace events: the Path to write.
+        trace_requested: the user wants the timeline as trace events: the Path to write.
 
     Args:
         options: unit and theme.
@@ -46,7 +46,7 @@ class TimelineView(QWidget):
     """
 
     operators_selected = Signal(object, object)
-    trace_asked = Signal(object)
+    trace_requested = Signal(object)
 
     def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -105,7 +105,7 @@ class TimelineView(QWidget):
         chosen, _ = QFileDialog.getSaveFileName(self, "Save trace", name, "JSON (*.json)")
         if chosen:
             path = Path(chosen)
-            self.trace_asked.emit(path if path.suffix else path.with_suffix(".json"))
+            self.trace_requested.emit(path if path.suffix else path.with_suffix(".json"))
         return True
 
     def _arrange(self) -> None:

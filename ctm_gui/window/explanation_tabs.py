@@ -65,7 +65,7 @@ class ExplanationTabs(QObject):
             view.pair.choice_changed.connect(explanation.choose)
         operators.table.rows_selected.connect(partial(self._on_selected, operators))
         operators.node_data_asked.connect(explanation.write_node_data)
-        timeline.trace_asked.connect(explanation.write_trace)
+        timeline.trace_requested.connect(explanation.write_trace)
         for picture in (graph, roofline, timeline, attention):
             picture.operators_selected.connect(partial(self._on_selected, picture))
         attention.operator_activated.connect(self._on_activated)

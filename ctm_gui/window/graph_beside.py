@@ -60,7 +60,7 @@ class GraphBeside(QObject):
             body.addWidget(graph)
             # Both give way to a narrower window: the table alone would lose its shares.
             body.setStretchFactor(body.indexOf(graph), 1)
-            graph.set_beside(self._operators.table.words)
+            graph.set_docked(self._operators.table.words)
             graph.show()  # a splitter gives no width to what is hidden
             if not body.restoreState(QByteArray(self._settings.get(table.GRAPH_SPLITTER))):
                 width = self._operators.width()

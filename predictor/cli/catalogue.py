@@ -31,9 +31,9 @@ def open_catalogue(options: argparse.Namespace, console: Console) -> Catalogue:
     """Return the shipped devices and the user's own.
 
     Args:
-        options: the command's. ``measure`` tells whether the rates of this machine are measured
+        options: the command's. ``measure`` says whether the rates of this machine are measured
             when it is named and none of its hardware are kept.
-        console: told that they are measured.
+        console: gets a note when they are measured.
     """
     if not options.measure:
         return quiet_catalogue(options)
@@ -41,14 +41,14 @@ def open_catalogue(options: argparse.Namespace, console: Console) -> Catalogue:
 
 
 def quiet_catalogue(options: argparse.Namespace) -> Catalogue:
-    """Return the devices; of this machine nothing is measured, what is kept has to do."""
-    return _catalogue(options, lambda kept, machine: None)  # noqa: ARG005
+    """Return the devices, this machine with its stored rates: nothing is measured."""
+    return _catalogue(options, lambda rates, machine: None)  # noqa: ARG005
 
 
 def _catalogue(options: argparse.Namespace, measure: _Measure) -> Catalogue:
     """Return the devices, this machine with its rates by ``measure`` where none are kept."""
 
-    def own() -> Sequence[Device]:
+    def user_devices() -> Sequence[Device]:
         from predictor.services.devices.user_devices import user_devices_of
 
         return user_devices_of(options.store)()
@@ -56,30 +56,30 @@ def _catalogue(options: argparse.Namespace, measure: _Measure) -> Catalogue:
     def this(device: Device | None) -> Device:
         from predictor.services.devices.this_machine import MachineRates, this_machine
 
-        kept = MachineRates(options.store)
-        return this_machine(device, kept, partial(measure, kept))
+        rates = MachineRates(options.store)
+        return this_machine(device, rates, partial(measure, rates))
 
-    return load_catalogue(own, this)
+    return load_catalogue(user_devices, this)
 
 
-def measured_now(kept: MachineRates, console: Console, machine: Device) -> SustainedRates:
+def measured_now(rates: MachineRates, console: Console, machine: Device) -> SustainedRates:
     """Measure the rates of this machine and keep them; see ``measure_rates`` for the errors."""
     from predictor.services.devices.this_machine import measure_rates
 
     return measure_rates(
         machine,
-        kept,
+        rates,
         lambda error: console.note(f"The rates of this machine are not kept: {error}"),
-        # It is a matter of seconds: a line for each of them would fill a log.
+        # It takes seconds: a line for each of them would fill a log.
         progress=progress_on(console) if sys.stderr.isatty() else no_progress,
     )
 
 
-def _measured(console: Console, kept: MachineRates, machine: Device) -> SustainedRates | None:
+def _measured(console: Console, rates: MachineRates, machine: Device) -> SustainedRates | None:
     """Measure the rates of this machine; None, with a note, where that fails."""
     console.note(MEASURING)
     try:
-        return measured_now(kept, console, machine)
+        return measured_now(rates, console, machine)
     except HostError as error:
         console.note(f"This machine is taken without them: {error}")
         return None

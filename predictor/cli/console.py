@@ -63,7 +63,7 @@ def _write(text: str) -> None:
 
 
 def _say(text: str) -> None:
-    """Write to stderr; where that is closed or full there is nobody left to tell.
+    """Write to stderr; where that is closed or full, nothing is written.
 
     ``print`` takes a stderr of None for stdout, where it would spoil a JSON document.
     """

@@ -42,7 +42,7 @@ _DEFAULT_HEADERS = (
     *("Devices", "Runtime", "Precision", "Threads"),
     *("Number", "Measured", "Few chips"),
 )
-_LISTED_METRICS = ("fp32_tflops", "fp16_tflops", "int8_tops", "dram_bw_gbps", "dram_gb")
+_METRICS = ("fp32_tflops", "fp16_tflops", "int8_tops", "dram_bw_gbps", "dram_gb")
 
 
 def add_devices(parser: Parser) -> None:
@@ -79,14 +79,14 @@ def add_devices(parser: Parser) -> None:
 
 
 def _list(options: argparse.Namespace, console: Console) -> int:
-    own_devices = _own("devices", user_devices_of(options.store), console) or ()
-    devices = load_catalogue().with_devices(own_devices).devices
+    user_devices = _user_records("devices", user_devices_of(options.store), console) or ()
+    devices = load_catalogue().with_devices(user_devices).devices
     if options.json:
-        measured = _own("signatures", partial(stored_signatures, options.store), console)
-        own = measured or NOTHING_MEASURED
+        measured = _user_records("signatures", partial(stored_signatures, options.store), console)
+        signatures = measured or NOTHING_MEASURED
         entries = [
             device_summary(
-                d, has_signature=own.has_device(d.id) or bool(measured_configurations(d))
+                d, has_signature=signatures.has_device(d.id) or bool(measured_configurations(d))
             )
             for d in devices
         ]
@@ -96,7 +96,7 @@ def _list(options: argparse.Namespace, console: Console) -> int:
     return 0
 
 
-def _own(kind: str, read: Callable[[], _T], console: Console) -> _T | None:
+def _user_records(kind: str, read: Callable[[], _T], console: Console) -> _T | None:
     """Return the user's own records; None, with a note, where the store cannot be read."""
     try:
         return read()
@@ -113,21 +113,23 @@ def _show(options: argparse.Namespace, console: Console) -> int:
 def _defaults(options: argparse.Namespace, console: Console) -> int:
     counts = count_defaults(load_catalogue().devices)
     if options.json:
-        console.document({"defaults": [_default_entry(each) for each in counts]})
+        console.document({"defaults": [_default_entry(defaults) for defaults in counts]})
         return 0
     rows = [
         [
-            each.deployment.title,
-            each.configuration.runtime,
-            each.configuration.precision,
-            each.deployment.threads,
-            str(each.devices),
-            str(each.measured),
-            str(each.few_chips),
+            defaults.deployment.title,
+            defaults.configuration.runtime,
+            defaults.configuration.precision,
+            defaults.deployment.threads,
+            str(defaults.devices),
+            str(defaults.measured),
+            str(defaults.few_chips),
         ]
-        for each in counts
+        for defaults in counts
     ]
-    reasons = dict.fromkeys((each.deployment.title, each.deployment.reason) for each in counts)
+    reasons = dict.fromkeys(
+        (defaults.deployment.title, defaults.deployment.reason) for defaults in counts
+    )
     console.result(
         render_table(_DEFAULT_HEADERS, rows, "    rrr")
         + "\n\n"
@@ -136,16 +138,16 @@ def _defaults(options: argparse.Namespace, console: Console) -> int:
     return 0
 
 
-def _default_entry(each: DefaultsOfKind) -> dict[str, object]:
+def _default_entry(defaults: DefaultsOfKind) -> dict[str, object]:
     return {
-        "kind": each.deployment.title,
-        "runtime": each.configuration.runtime,
-        "precision": each.configuration.precision,
-        "threads": each.deployment.threads,
-        "devices": each.devices,
-        "measured": each.measured,
-        "few_chips": each.few_chips,
-        "reason": each.deployment.reason,
+        "kind": defaults.deployment.title,
+        "runtime": defaults.configuration.runtime,
+        "precision": defaults.configuration.precision,
+        "threads": defaults.deployment.threads,
+        "devices": defaults.devices,
+        "measured": defaults.measured,
+        "few_chips": defaults.few_chips,
+        "reason": defaults.deployment.reason,
     }
 
 
@@ -183,18 +185,18 @@ def _print_device(device: Device, options: argparse.Namespace, console: Console)
 
 def _catalogue_table(devices: tuple[Device, ...]) -> str:
     labels = {metric.name: f"{metric.label} {metric.unit}" for metric in METRICS}
-    headers = ["Id", "Name", "Vendor", "Family", *(labels[name] for name in _LISTED_METRICS)]
+    headers = ["Id", "Name", "Vendor", "Family", *(labels[name] for name in _METRICS)]
     rows = [
         [
             device.id,
             printable(device.name),
             printable(device.vendor),
             device.family.value,
-            *(number(device.metric(name), 6) for name in _LISTED_METRICS),
+            *(number(device.metric(name), 6) for name in _METRICS),
         ]
         for device in devices
     ]
-    return render_table(headers, rows, "    " + "r" * len(_LISTED_METRICS))
+    return render_table(headers, rows, "    " + "r" * len(_METRICS))
 
 
 def _sheet(device: Device) -> str:

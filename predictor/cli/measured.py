@@ -37,11 +37,11 @@ class Given(NamedTuple):
 class Measured(NamedTuple):
     """The user's measurements of models, the oldest first, and the devices that they are of."""
 
-    own: list[Measurement]
+    measurements: list[Measurement]
     devices: Mapping[str, Device]
 
 
-def given_latencies(
+def stated_latencies(
     options: argparse.Namespace, catalogue: Catalogue, models: int
 ) -> tuple[Given, ...]:
     """Return the latencies of ``--measured``.
@@ -57,14 +57,14 @@ def given_latencies(
     if options.measured and models != 1:
         raise InputError(
             _OPTION,
-            f"a latency is of one model, and {models} were asked for",
+            f"a latency is of one model, and {models} were requested",
             "give one MODEL.onnx",
         )
     if not options.measured:
         return ()
     from predictor.services.history.past_predictions import latency_in_ms  # noqa: PLC0415 - rare
 
-    given: list[Given] = []
+    latencies: list[Given] = []
     for text in options.measured:
         name, separator, value = text.rpartition("=")
         if not separator or not name:
@@ -74,10 +74,10 @@ def given_latencies(
                 "write rtx3060=5.1, or rtx3060/tensorrt/fp16=5.1",
             )
         target = named_target(name, options, catalogue)
-        if any(each.target.id == target.id for each in given):
+        if any(latency.target.id == target.id for latency in latencies):
             raise InputError(f"{_OPTION} {text}", "it is given twice", "leave one out")
-        given.append(Given(text, target, latency_in_ms(value, LatencyUnit.MS)))
-    return tuple(given)
+        latencies.append(Given(text, target, latency_in_ms(value, LatencyUnit.MS)))
+    return tuple(latencies)
 
 
 def named_target(name: str, options: argparse.Namespace, catalogue: Catalogue) -> Target:
@@ -110,7 +110,7 @@ def measured_of(
     options: argparse.Namespace,
     store: PredictionStore,
     models: Sequence[Model],
-    given: Sequence[Given],
+    latencies: Sequence[Given],
     signatures: KnownTargets,
 ) -> Measured:
     """Return the user's measurements of models, those of ``--measured`` last.
@@ -119,19 +119,26 @@ def measured_of(
         options: engine and store.
         store: of the user.
         models: one model where latencies are given.
-        given: latencies of ``--measured``.
+        latencies: latencies of ``--measured``.
         signatures: the user's measurements on the targets.
 
     Raises:
         InputError: a given latency cannot be that of the model.
     """
-    own = store.measured(models)
+    measurements = store.measured(models)
     # The catalogue is read only for a model that was measured: nearly none was.
-    devices = _devices(options, {each.device_id for each in own}) if own else {}
-    if given:
-        _check(models[0], given, options.engine, signatures)
-        own = [*own, *(_measurement(models[0], each) for each in given)]
-    return Measured(own, devices | {each.target.device.id: each.target.device for each in given})
+    devices = (
+        _devices(options, {measurement.device_id for measurement in measurements})
+        if measurements
+        else {}
+    )
+    if latencies:
+        _check(models[0], latencies, options.engine, signatures)
+        measurements = [*measurements, *(_measurement(models[0], latency) for latency in latencies)]
+    return Measured(
+        measurements,
+        devices | {latency.target.device.id: latency.target.device for latency in latencies},
+    )
 
 
 def _devices(options: argparse.Namespace, ids: Iterable[str]) -> dict[str, Device]:
@@ -145,29 +152,29 @@ def _devices(options: argparse.Namespace, ids: Iterable[str]) -> dict[str, Devic
     return devices
 
 
-def _check(model: Model, given: Sequence[Given], engine: str, signatures: KnownTargets) -> None:
-    targets = [each.target for each in given]
-    for each, prediction in zip(
-        given, predict([model], targets, engine, signatures=signatures), strict=True
+def _check(model: Model, latencies: Sequence[Given], engine: str, signatures: KnownTargets) -> None:
+    targets = [latency.target for latency in latencies]
+    for latency, prediction in zip(
+        latencies, predict([model], targets, engine, signatures=signatures), strict=True
     ):
         if prediction.latency_ms is None:
             raise InputError(
-                f"{_OPTION} {each.text}",
-                f"there is no prediction to hold it against ({prediction.problem})",
+                f"{_OPTION} {latency.text}",
+                f"there is no prediction to compare it with ({prediction.problem})",
                 "name the runtime and the precision that it was measured with",
             )
-        check_plausible(f"{_OPTION} {each.text}", each.latency_ms, prediction)
+        check_plausible(f"{_OPTION} {latency.text}", latency.latency_ms, prediction)
 
 
-def _measurement(model: Model, given: Given) -> Measurement:
-    identity = given.target.id
+def _measurement(model: Model, latency: Given) -> Measurement:
+    identity = latency.target.id
     return Measurement(
         id=uuid.uuid4().hex,
         fingerprint=model.graph.fingerprint,
         device_id=identity.device_id,
         configuration=_with_batch(identity.configuration, model_batch(model)),
         samples_ns=(),
-        value_ms=given.latency_ms,
+        value_ms=latency.latency_ms,
         statistic="value",
         protocol=_OPTION,
         provenance=Provenance({}),

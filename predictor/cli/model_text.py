@@ -81,10 +81,10 @@ def _operator_table(model: Model) -> str:
             shortened(op_type, NAME_COLUMNS),
             shape_text(shape),
             format_count(macs) if macs else "",
-            format_bytes(moved),
+            format_bytes(traffic),
             format_bytes(weights) if weights else "",
             printable(flags),
         )
-        for name, op_type, shape, macs, moved, weights, flags in columns
+        for name, op_type, shape, macs, traffic, weights, flags in columns
     ]
     return render_table(_HEADERS, rows, _RIGHT)

@@ -181,7 +181,7 @@ def measured_option(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="DEVICE[/RUNTIME/PRECISION/tTHREADS]=MS",
         help="latency in ms of one run of the model that you measured there, for this command: it "
-        "stands for the prediction there and corrects those of other targets that it tells of; may "
+        "stands for the prediction there and corrects those of related targets; may "
         "be repeated",
     )
 

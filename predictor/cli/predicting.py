@@ -30,12 +30,12 @@ _MANY = 8  # from so many models on, the progress of reading is shown
 def choose_targets(
     options: argparse.Namespace, catalogue: Catalogue, console: Console
 ) -> tuple[Target, ...]:
-    """Return a target for each device that was asked for, each device once, in that order.
+    """Return a target for each device that was requested, each device once, in that order.
 
-    A sentence on stderr says where another number of threads is used than was asked for.
+    A sentence on stderr says where another number of threads is used than requested.
 
     Raises:
-        InputError: a --device names no device or several, or the runtime or precision is none.
+        InputError: a --device names no device or several, or the runtime or precision is unknown.
     """
     # This machine last: its rates are not measured for a command that another name refuses.
     named = {text: catalogue.find(text) for text in sorted(options.device, key=means_this_machine)}
@@ -106,7 +106,7 @@ def no_number_error(subject: str, prediction: Prediction, *, use: str = "") -> I
 
 
 def budget_error(prediction: Prediction) -> InputError:
-    """Return the error of a budget that no number can be held against."""
+    """Return the error of a budget without a number to compare it with."""
     return no_number_error("--budget-ms", prediction, use="to hold against it")
 
 

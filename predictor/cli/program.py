@@ -44,19 +44,19 @@ def main(arguments: list[str] | None = None) -> int:
     Raises:
         KeyboardInterrupt: Ctrl+C.
     """
-    given = sys.argv[1:] if arguments is None else arguments
+    command_line = sys.argv[1:] if arguments is None else arguments
     # A frozen program has no Python to start children with: it starts itself instead.
     if getattr(sys, "frozen", False):
         from predictor.services.frozen import serve_if_child  # noqa: PLC0415
 
-        served = serve_if_child(given)
+        served = serve_if_child(command_line)
         if served is not None:
             return served
     # Before a command's module imports numpy or onnxruntime, which read it once.
     settle_libraries()
     console = Console()
     try:
-        options = parse(given)
+        options = parse(command_line)
         console.quiet = options.quiet
         remove_noted()
         return int(options.run(options, console))
@@ -96,7 +96,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 
 
 def _defect(error: Exception) -> str:
-    """Return the message of an error of ours: its traceback for those who asked for it."""
+    """Return the message of an expected error: its traceback with CTM_DEBUG=1."""
     if os.environ.get("CTM_DEBUG") == "1":
         return "".join(traceback.format_exception(error))
     return (

@@ -18,12 +18,12 @@ def progress_on(console: Console) -> ProgressCallback:
 
     The line that changes goes when everything is done.
     """
-    shown = -1  # the tenth that was last written
+    last_step = -1  # the tenth that was last written
     rewritable = sys.stderr.isatty() and not console.quiet
     start_s = time.monotonic()
 
-    def tell(progress: Progress) -> None:
-        nonlocal shown, start_s
+    def report(progress: Progress) -> None:
+        nonlocal last_step, start_s
         if not progress.done:
             start_s = time.monotonic()
         left = _time_left(progress, time.monotonic() - start_s)
@@ -33,11 +33,11 @@ def progress_on(console: Console) -> ProgressCallback:
             # Padded, so that a short line covers the whole of a longer one before it.
             sys.stderr.write(f"\r{line:{_LINE}}\r")
             sys.stderr.flush()
-        elif (step := progress.done * _STEPS // progress.total) != shown:
-            shown = step
+        elif (step := progress.done * _STEPS // progress.total) != last_step:
+            last_step = step
             console.note(text)
 
-    return tell
+    return report
 
 
 def _time_left(progress: Progress, elapsed_s: float) -> str:

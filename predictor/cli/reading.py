@@ -51,9 +51,7 @@ def reading(paths: Sequence[str], options: argparse.Namespace) -> Iterator[list[
 
 
 @contextmanager
-def reading_found(
-    named: Sequence[str], options: argparse.Namespace
-) -> Iterator[list[Future[Model]]]:
+def readings_of(named: Sequence[str], options: argparse.Namespace) -> Iterator[list[Future[Model]]]:
     """Read the files, those in folders, and those that patterns match.
 
     Args:

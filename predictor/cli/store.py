@@ -200,13 +200,13 @@ def _back_up(options: argparse.Namespace, console: Console) -> int:
 
 def _restore(options: argparse.Namespace, console: Console) -> int:
     restored = restore(Path(options.file), options.store)
-    kept = None if restored.kept is None else str(restored.kept)
+    backup = None if restored.kept is None else str(restored.kept)
     if options.json:
-        console.document({"store": str(restored.path), "kept": kept})
+        console.document({"store": str(restored.path), "kept": backup})
         return 0
     console.result(f"{printable(str(restored.path))} is what {printable(options.file)} holds.")
-    if kept is not None:
-        console.result(f"The store before it is kept as {printable(kept)}.")
+    if backup is not None:
+        console.result(f"The store before it is kept as {printable(backup)}.")
     return 0
 
 

@@ -13,7 +13,7 @@ T = TypeVar("T")
 class IdentityCache(Generic[T]):
     """Results by the identity of objects: to compare their content would take too long.
 
-    A result goes with the first of its objects that nobody else holds; objects that cannot be
+    A result goes with the first of its objects without another reference; objects that cannot be
     referred to weakly, such as tuples, are held as long as the result is.
 
     Args:
@@ -36,18 +36,18 @@ class IdentityCache(Generic[T]):
         identity = (*map(id, objects), key)
         entry = self._entries.get(identity)
         if entry is None:
-            entry = [self._watched(each, identity) for each in objects], make()
+            entry = [self._watched(instance, identity) for instance in objects], make()
             with self._lock:
                 while len(self._entries) >= self._size:
                     self._entries.pop(next(iter(self._entries)), None)
                 self._entries[identity] = entry
         return entry[1]
 
-    def _watched(self, each: object, identity: Hashable) -> object:
+    def _watched(self, instance: object, identity: Hashable) -> object:
         """Return a reference that ends the entry with its object, so that no other gets its id."""
         entries = self._entries
         try:
             # No lock: the collector may call this anywhere, also where the lock is held.
-            return weakref.ref(each, lambda _: entries.pop(identity, None))
+            return weakref.ref(instance, lambda _: entries.pop(identity, None))
         except TypeError:
-            return each
+            return instance

@@ -1,4 +1,4 @@
-"""A child process of ours that answers in JSON lines; whatever else it prints is logged."""
+"""A child process that answers in JSON lines; any other output is logged."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ChildProcess:
         command: its command line.
         subject: its name in errors.
         remedy: the user's next step where it fails.
-        apart: it is no module of ours: it keeps the folder and the environment of this process.
+        foreign: a program of its own, which keeps the folder and the environment of this process.
         process: that was started by this command line already.
 
     Attributes:
@@ -54,7 +54,7 @@ class ChildProcess:
         subject: str = "the reader of model files",
         remedy: str = "try again",
         *,
-        apart: bool = False,
+        foreign: bool = False,
         process: subprocess.Popen[bytes] | None = None,
     ) -> None:
         self.subject, self.remedy = subject, remedy
@@ -63,14 +63,14 @@ class ChildProcess:
         self._last_words = ""
         self._sending = threading.Lock()
         try:
-            self._process = started(command, apart=apart) if process is None else process
+            self._process = started(command, foreign=foreign) if process is None else process
         except OSError as error:
             raise HostError(
                 subject,
                 f"it cannot be started: {error.strerror}",
                 "install the program again",
             ) from error
-        # One thread a pipe: a child stops at a full pipe that nobody reads.
+        # One thread a pipe: a child stops at a full pipe without a reader.
         self._threads = (
             self._thread(self._read_answers, self._process.stdout),
             self._thread(self._log_noise, self._process.stderr),
@@ -217,7 +217,7 @@ def result_of(
 
 
 def parse_answer(line: bytes) -> dict[str, Any] | None:
-    """Return the answer in a line, or None where the line is not one of ours."""
+    """Return the answer in a line, or None where the line holds none."""
     if not line.startswith(b"{"):
         return None
     try:

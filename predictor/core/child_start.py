@@ -1,4 +1,4 @@
-"""The start of a child process of ours. A command waits for this module, which imports little."""
+"""The start of a child process. A command waits for this module, which imports little."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100, PTH120
 
 
-def started(command: Sequence[str], *, apart: bool = False) -> subprocess.Popen[bytes]:
+def started(command: Sequence[str], *, foreign: bool = False) -> subprocess.Popen[bytes]:
     """Start a child whose three streams are pipes.
 
     Args:
         command: its command line.
-        apart: it is no module of ours: it keeps the folder and the environment of this process.
+        foreign: a program of its own, which keeps the folder and the environment of this process.
 
     Raises:
         OSError: the command cannot be run.
@@ -29,9 +29,9 @@ def started(command: Sequence[str], *, apart: bool = False) -> subprocess.Popen[
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        cwd=None if apart else _ROOT,
-        env=None if apart else _environment(),
-        **_apart_from_terminal(),
+        cwd=None if foreign else _ROOT,
+        env=None if foreign else _environment(),
+        **_detached(),
     )
 
 
@@ -48,7 +48,7 @@ def _environment() -> dict[str, str]:
     }
 
 
-def _apart_from_terminal() -> dict[str, Any]:
+def _detached() -> dict[str, Any]:
     """Keep Ctrl+C, which is for the parent, from the child; open no console window."""
     if sys.platform == "win32":
         return {"creationflags": subprocess.CREATE_NO_WINDOW | subprocess.CREATE_NEW_PROCESS_GROUP}

@@ -1,4 +1,4 @@
-"""Records that are open JSON objects: fields of ours beside whatever other programs noted.
+"""Records that are open JSON objects: known fields next to those of other programs.
 
 A foreign value that cannot be one of ours counts as absent.
 """
@@ -83,12 +83,12 @@ class Provenance(Document):
 
     @property
     def source(self) -> str:
-        """Where the number comes from: local, ssh, kit, import, typed by hand."""
+        """Source of the number: local, ssh, kit, import, typed by hand."""
         return self._text("source")
 
     @property
     def words(self) -> str:
-        """The runner's verdict as a sentence; empty where no runner of ours measured."""
+        """The runner's verdict as a sentence; empty where another program measured."""
         return self._text("words")
 
     @property
@@ -116,7 +116,7 @@ class ProbingFacts(Document):
 
     @property
     def host(self) -> Mapping[str, Any]:
-        """Facts of the machine by name, as the runner told them."""
+        """Facts of the machine by name, as the runner stated them."""
         return self._object("host")
 
     @property
@@ -169,7 +169,9 @@ class ProbingFacts(Document):
     def included_again(self) -> list[Mapping[str, Any]]:
         """Network, measurement and former reason of each that was taken in again."""
         value = self.content.get("included_again")
-        return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+        return (
+            [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
+        )
 
     def excluded_words(self) -> list[str]:
         """Return the networks that were left out, each with the user's reason."""
@@ -179,8 +181,8 @@ class ProbingFacts(Document):
     def included_again_words(self) -> list[str]:
         """Return the networks that are in it again, each with the reason that it was left out."""
         return [
-            f"{each.get('network')} (was left out: {each.get('reason')})"
-            for each in self.included_again
+            f"{entry.get('network')} (was left out: {entry.get('reason')})"
+            for entry in self.included_again
         ]
 
     def without(self, name: str) -> ProbingFacts:

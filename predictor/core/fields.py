@@ -108,7 +108,7 @@ PREDICTION: Final[tuple[Field, ...]] = (
     Field("evidence", Kind.REMARK, later=True, place=23),
     Field("unstable", Kind.REMARK, later=True, place=24),
 )
-# How a number was adapted is told in one word; tails follow from the target.
+# How a number was adapted is one word; tails follow from the target.
 PREDICTION_DOCUMENT: Final[tuple[Field, ...]] = tuple(
     sorted(
         (

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from predictor.core.errors import HostError, InputError
-from predictor.core.left_over import noted, partial_path, remove_beside
+from predictor.core.left_over import noted, partial_path, remove_partials
 
 MAX_TEXT_BYTES: Final = 64 * 2**20
 # Windows has no O_NONBLOCK, the others no O_BINARY.
@@ -95,7 +95,7 @@ def read_bytes(path: Name, limit: int, action: str = "check the path") -> bytes:
     """
     with opened(path, action, limit) as (stream, status):
         parts, size = [], 0
-        # One byte over what is expected tells that it grows while it is read.
+        # One byte over the expected size shows that it grows while it is read.
         while part := stream.read(max(status.st_size - size, 0) + 1):
             parts.append(part)
             size += len(part)
@@ -129,7 +129,7 @@ def replaced(path: Name, what: str = "it", *, private: bool = False) -> Iterator
     Args:
         path: the file.
         what: name of the content in errors.
-        private: nobody but the user may read it.
+        private: only the user may read it.
 
     Raises:
         HostError: it cannot be written; what was there is as it was.
@@ -141,7 +141,7 @@ def replaced(path: Name, what: str = "it", *, private: bool = False) -> Iterator
         if status is not None and not stat.S_ISREG(status.st_mode):
             raise _unwritten(path, what, f"this is {_kind(status.st_mode)}, not a file")
         target.parent.mkdir(parents=True, exist_ok=True)
-        remove_beside(target)
+        remove_partials(target)
     except (OSError, ValueError) as error:
         raise _unwritten(path, what, getattr(error, "strerror", None) or str(error)) from error
     partial = partial_path(target)

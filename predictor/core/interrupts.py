@@ -21,7 +21,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 def raise_interrupts() -> None:
-    """Raise Interrupted in the main thread at Ctrl+C, unless who started us had it ignored."""
+    """Raise Interrupted in the main thread at Ctrl+C, unless the parent process ignores it."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         sys.unraisablehook = _on_unraisable
         signal.signal(signal.SIGINT, _interrupt)

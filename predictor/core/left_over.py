@@ -1,7 +1,7 @@
 """What killed programs leave: partial files, found by their names and by notes of where they are.
 
 A partial file carries the number of its process, ``NAME.PROCESS.partial``, so one that a living
-process writes is told from one that nobody will finish. It may lie in any folder of the user's:
+process writes differs from one that no process will finish. It may lie in any folder of the user's:
 while it is written, a note of its path lies in our own, and the next start looks into the notes.
 Nothing is removed but a file of such a name whose process has ended.
 """
@@ -67,7 +67,7 @@ def remove_noted() -> None:
                 note.unlink()
 
 
-def remove_beside(target: Path) -> None:
+def remove_partials(target: Path) -> None:
     """Remove partial files that killed programs left of ``target``."""
     stem = _short(target.name)
     for name in _names(target.parent):

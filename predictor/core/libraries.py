@@ -6,7 +6,7 @@ import os
 
 
 def settle_libraries() -> None:
-    """Keep onnxruntime silent and NumPy's products on the thread that asks for them.
+    """Keep onnxruntime silent and NumPy's products on the calling thread.
 
     To be called before anything imports either. onnxruntime would write a device id and report its
     use. A product that OpenBLAS shares out waits, with the interpreter held, until each of its

@@ -6,7 +6,7 @@ import sys
 from typing import Final
 
 _M_MMAP_THRESHOLD: Final = -3  # of malloc.h
-_APART_BYTES: Final = 8 * 2**20
+_MMAP_BYTES: Final = 8 * 2**20
 
 
 def keep_heap_small() -> None:
@@ -15,7 +15,7 @@ def keep_heap_small() -> None:
     glibc raises the size from which it does so to that of the largest array that was freed, up to
     32 MiB: after one large model such arrays lie between small objects, and their room stays taken.
     """
-    _call("mallopt", _M_MMAP_THRESHOLD, _APART_BYTES)
+    _call("mallopt", _M_MMAP_THRESHOLD, _MMAP_BYTES)
 
 
 def release_memory() -> None:

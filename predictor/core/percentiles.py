@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-LEAST_RUNS: Final[dict[float, int]] = {0.90: 64, 0.95: 130, 0.99: 662}
+MIN_RUNS: Final[dict[float, int]] = {0.90: 64, 0.95: 130, 0.99: 662}
 """Runs under which a percentile says nothing: the early-stopping criterion of MLPerf Inference
 (V. Reddi et al., "MLPerf Inference Benchmark", ISCA 2020; rules, appendix on early stopping)."""
 
@@ -30,8 +30,8 @@ def supported_percentiles(ordered: Sequence[int]) -> dict[float, int]:
     """Return the percentiles that so many runs support."""
     return {
         share: percentile(ordered, share)
-        for share, least in LEAST_RUNS.items()
-        if len(ordered) >= least
+        for share, min_runs in MIN_RUNS.items()
+        if len(ordered) >= min_runs
     }
 
 

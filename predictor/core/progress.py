@@ -22,7 +22,7 @@ ProgressCallback = Callable[[Progress], None]
 
 
 def no_progress(_: Progress) -> None:
-    """Report to nobody."""
+    """Ignore the progress."""
 
 
 class CancelToken:
@@ -37,10 +37,10 @@ class CancelToken:
 
     @property
     def cancelled(self) -> bool:
-        """Whether a stop was asked for."""
+        """Whether a stop was requested."""
         return self._event.is_set()
 
     def check(self) -> None:
-        """Raise CancelledError when a stop was asked for."""
+        """Raise CancelledError when a stop was requested."""
         if self._event.is_set():
             raise CancelledError

@@ -39,8 +39,8 @@ class Precision(StrEnum):
     def explanation(self) -> str:
         """One sentence on a name that does not explain itself, empty for the others."""
         *mixed, half = self.words.split()
-        kept = "(automatic mixed precision) keeps FP32 weights and multiplies in"
-        return f"{self.words} {kept} {half}." if mixed else ""
+        meaning = "(automatic mixed precision) keeps FP32 weights and multiplies in"
+        return f"{self.words} {meaning} {half}." if mixed else ""
 
 
 class Basis(StrEnum):
@@ -223,7 +223,7 @@ class Device:
 
 
 class TargetId(NamedTuple):
-    """Identity of a target for its measurements, which tell of all its batches.
+    """Identity of a target for its measurements, which count for all its batches.
 
     Attributes:
         device_id: id of the device.
@@ -369,7 +369,7 @@ class Prediction:
             graph and the target.
         unsupported: operators that the runtime does not run there; None where there are none, or no
             list is known. Not stored either.
-        spread: how far the slow runs lie over the P50; None where nothing tells it. Not stored
+        spread: how far the slow runs lie over the P50; None where it is unknown. Not stored
             either.
         class_chips: kinds of silicon that this runtime was checked on, on devices of this kind that
             the engine had not seen; 0 for none. None for what was measured there or on the same
@@ -415,16 +415,16 @@ class Prediction:
 
     @property
     def p90_ms(self) -> float | None:
-        """Latency that nine of ten runs keep; None where nothing tells it."""
+        """Latency that nine of ten runs keep; None where it is unknown."""
         return self.tail_ms(P90)
 
     @property
     def p99_ms(self) -> float | None:
-        """Latency that 99 of 100 runs keep; None where nothing tells it."""
+        """Latency that 99 of 100 runs keep; None where it is unknown."""
         return self.tail_ms(P99)
 
     def tail_ms(self, percentile: int) -> float | None:
-        """Return P50, P90 or P99; None where nothing tells it."""
+        """Return P50, P90 or P99; None where it is unknown."""
         if percentile == MEDIAN or self.latency_ms is None:
             return self.latency_ms
         return None if self.spread is None else self.latency_ms * self.spread.tail(percentile).ratio

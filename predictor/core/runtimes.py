@@ -37,13 +37,13 @@ class Runtime:
         kernels: instruction sets that it has kernels for on processors; empty where that is not
             known, or where it compiles for the processor that it meets.
         importers: names of the formats of its logs (``probing.importers``).
-        may_halve: whether it may run an FP32 network in half precision without being told to.
+        may_halve: whether it may run an FP32 network in half precision without an option for it.
         hides_halves: whether its published latencies do not say where it did.
-        tf32: products of FP32 networks that it computes in TF32 without being told to, on GPUs that
+        tf32: products of FP32 networks that it computes in TF32 by default, on GPUs that
             have it: ``""``, ``"convolutions"`` or ``"all"``.
         cpu_launch_us: cost of starting one operator on a CPU, in microseconds; None for the usual
             one of the device (``cost.capability``).
-        takes_all_cores: whether it runs on all cores where it is not told a number of threads.
+        takes_all_cores: whether it runs on all cores where no number of threads is set.
         is_learned: whether a network that is trained gets an input for it.
     """
 
@@ -200,7 +200,7 @@ _ROWS: Final = (
 _PHONE: Final = CPUS | {Family.MOBILE_GPU, Family.NPU}
 _SERVER: Final = CPUS | {Family.GPU}
 _NPU: Final = frozenset({Family.NPU, Family.ASIC})
-_KERNELS_OF_OTHERS: Final[Mapping[str, frozenset[str]]] = {
+_MINOR_KERNELS: Final[Mapping[str, frozenset[str]]] = {
     "armnn": instruction_sets.ARM_COMPUTE,
     "pytorch-mobile": instruction_sets.PYTORCH_MOBILE,
     "executorch": instruction_sets.XNNPACK,
@@ -211,18 +211,18 @@ _KERNELS_OF_OTHERS: Final[Mapping[str, frozenset[str]]] = {
     "tensorflow": instruction_sets.ONEDNN,
     "deepsparse": instruction_sets.DEEPSPARSE,
 }
-_TF32_OF_OTHERS: Final = frozenset({"paddle-tensorrt", "tensorflow"})
+_MINOR_TF32: Final = frozenset({"paddle-tensorrt", "tensorflow"})
 # Measured by others only: no importer, no shipped network with an input for it. NPUs run float
 # networks in half precision whatever the file says.
-_OF_OTHERS: Final = tuple(
+_MINOR_ROWS: Final = tuple(
     Runtime(
         name,
         title,
         families,
         precisions=precisions,
-        kernels=_KERNELS_OF_OTHERS.get(name, frozenset()),
+        kernels=_MINOR_KERNELS.get(name, frozenset()),
         may_halve=Family.NPU in families,
-        tf32="all" if name in _TF32_OF_OTHERS else "",
+        tf32="all" if name in _MINOR_TF32 else "",
         is_learned=False,
     )
     for name, title, families, precisions in (
@@ -266,7 +266,7 @@ _OF_OTHERS: Final = tuple(
 )
 
 RUNTIMES: Final[Mapping[str, Runtime]] = MappingProxyType(
-    {row.name: row for row in (*_ROWS, *_OF_OTHERS)}
+    {row.name: row for row in (*_ROWS, *_MINOR_ROWS)}
 )
 
 
@@ -275,7 +275,7 @@ _PART_OF: Final[Mapping[str, str]] = MappingProxyType({"xnnpack": "tflite"})
 
 
 def offered() -> tuple[str, ...]:
-    """Return the names of the runtimes that can be asked for."""
+    """Return the names of the runtimes that can be requested."""
     return tuple(name for name in RUNTIMES if name != UNKNOWN and name not in _PART_OF)
 
 

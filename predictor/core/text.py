@@ -43,14 +43,14 @@ def printable(text: str) -> str:
 
 def shortened(text: str, limit: int) -> str:
     """Return printable ``text`` in at most ``limit`` >= 1 characters, its middle left out."""
-    shown = printable(text)
-    if len(shown) <= limit:
-        return shown
+    plain = printable(text)
+    if len(plain) <= limit:
+        return plain
     head = (limit - 1) // 2
-    return f"{shown[:head]}…{shown[len(shown) - (limit - 1 - head) :]}"
+    return f"{plain[:head]}…{plain[len(plain) - (limit - 1 - head) :]}"
 
 
-def shortened_apart(names: Sequence[str], limit: int) -> list[str]:
+def shortened_distinct(names: Sequence[str], limit: int) -> list[str]:
     """Return names in at most ``limit`` >= 1 characters, their ends left out.
 
     Where that makes two names alike, the middle of each is left out, see :func:`shortened`.

@@ -13,7 +13,7 @@ from typing import Any, Final
 from predictor.core.errors import InputError
 from predictor.core.files import read_text
 
-_MOST_BYTES: Final = 1_000_000
+_MAX_BYTES: Final = 1_000_000
 _AT_LINE: Final = re.compile(r"^(.*) \(at (?:line (\d+), column \d+|end of document)\)$", re.DOTALL)
 
 Readers = Mapping[str, tuple[Callable[[Any], object], str]]
@@ -43,7 +43,7 @@ class TomlTables:
         Raises:
             InputError: it cannot be read or is no TOML; with its line.
         """
-        text = read_text(path, _MOST_BYTES)
+        text = read_text(path, _MAX_BYTES)
         try:
             return cls(path, tomllib.loads(text), text.splitlines(), fix)
         except tomllib.TOMLDecodeError as error:
@@ -54,17 +54,17 @@ class TomlTables:
         except RecursionError as error:
             raise InputError(str(path), "it is nested too deeply", fix) from error
 
-    def named(self, name: str, others: frozenset[str] = frozenset()) -> list[tuple[int, Any]]:
+    def named(self, name: str, extra_keys: frozenset[str] = frozenset()) -> list[tuple[int, Any]]:
         """Return the tables ``[[name]]``, each with the line of its header, from 1.
 
         Args:
             name: of the tables.
-            others: further keys that the file may have.
+            extra_keys: further keys that the file may have.
 
         Raises:
             InputError: there is none, or there are other keys.
         """
-        for key in self.content.keys() - {name} - others:
+        for key in self.content.keys() - {name} - extra_keys:
             line = self.line_of(key, 1)
             raise self.wrong(line, key, f"no such key; tables are [[{name}]]")
         tables = self.content.get(name)
@@ -130,7 +130,7 @@ def number(value: object, low: float = 0.0, high: float = math.inf) -> float:
     return float(value)
 
 
-def whole(value: object, low: int = 1, high: int = 2**31 - 1) -> int:
+def integer(value: object, low: int = 1, high: int = 2**31 - 1) -> int:
     """Return a whole number from ``low`` to ``high``; raise ValueError for any other value."""
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         raise ValueError

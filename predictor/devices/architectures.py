@@ -167,7 +167,7 @@ def kind(device: Device) -> str:
     if design is not None and design.isa in kinds and by_family not in {"npu", "fpga", "mcu"}:
         return design.isa
     if device.family in CPUS:
-        # Of an unknown design the instruction sets still tell the family of processors.
+        # Of an unknown design the instruction sets still show the family of processors.
         families = (INSTRUCTION_SETS[name].isa for name in instruction_sets(device))
         return next((isa for isa in families if isa), by_family)
     if device.family is Family.GPU:
@@ -176,7 +176,7 @@ def kind(device: Device) -> str:
 
 
 def silicon(device: Device) -> str:
-    """Return the silicon of a device: of devices with equal silicon, one tells about the others.
+    """Return the silicon of a device; measurements of one device hold for all of equal silicon.
 
     A processor is known by its fastest cores, a GPU by its die, or by its design where it is part
     of a chip, an accelerator by its design.

@@ -105,7 +105,7 @@ def _read_trusted(folder: str, name: str) -> Device:
             return device
     except _UNUSUAL:
         pass
-    # The checks know a field that is rare, and tell which one is wrong.
+    # The checks accept rare fields, and name the one that is wrong.
     return _read_checked(folder, name).device
 
 
@@ -120,7 +120,9 @@ def _trusted(content: dict[str, Any]) -> Device:
         family=_FAMILIES[content["family"]],
         metrics={_METRICS[name]: float(value) for name, value in content["metrics"].items()},
         sources=optional("sources", {}),
-        configurations=tuple([_configuration(each) for each in content["configurations"]]),
+        configurations=tuple(
+            [_configuration(configuration) for configuration in content["configurations"]]
+        ),
         clusters=tuple([Cluster(**_typed(cluster)) for cluster in optional("clusters", ())]),
         system=optional("system", ""),
         notes=optional("notes", ""),

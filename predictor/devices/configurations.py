@@ -11,7 +11,7 @@ from predictor.core.runtimes import CPUS, RUNTIMES, UNKNOWN
 from predictor.devices.architectures import architecture_of, instruction_sets
 from predictor.devices.default_configurations import best_first, runtimes_of_makers
 
-# Of a device whose configurations nobody stated.
+# Of a device without stated configurations.
 NOT_STATED: Final = (Configuration(),)
 
 # A metric, an instruction set or a fact of the architecture: each shows that a device multiplies in
@@ -43,7 +43,7 @@ def implied_configurations(device: Device) -> tuple[Configuration, ...]:
 
     The runtimes of its maker and each one that can be installed on any device of its family, in
     each precision that the device's rates, its architecture or its instruction sets show; last an
-    unknown runtime, which stands for every other one. ``device.configurations`` is not looked at.
+    unknown runtime, which covers every other one. ``device.configurations`` is not read.
     """
     precisions = implied_precisions(device)
     of_makers = runtimes_of_makers(device)
@@ -56,15 +56,15 @@ def implied_configurations(device: Device) -> tuple[Configuration, ...]:
         for precision in precisions
         if precision in row.precisions and row.name != UNKNOWN
     ]
-    # With the unknown runtime any other may be asked for, in each precision that is listed.
-    listed = {configuration.precision for configuration in implied}
-    rest = [precision for precision in precisions if precision not in listed] or precisions[:1]
-    others = tuple(Configuration(UNKNOWN, precision) for precision in rest)
-    return (*best_first(device, implied), *others) if implied else others
+    # With the unknown runtime any other may be requested, in each precision that is listed.
+    covered = {configuration.precision for configuration in implied}
+    rest = [precision for precision in precisions if precision not in covered] or precisions[:1]
+    unknown_runtimes = tuple(Configuration(UNKNOWN, precision) for precision in rest)
+    return (*best_first(device, implied), *unknown_runtimes) if implied else unknown_runtimes
 
 
 def with_implied(device: Device) -> Device:
-    """Return a device with what its facts imply where nobody stated its configurations."""
+    """Return a device with what its facts imply where its configurations are not stated."""
     if device.configurations != NOT_STATED:
         return device
     return replace(device, configurations=implied_configurations(device))
@@ -72,13 +72,13 @@ def with_implied(device: Device) -> Device:
 
 def implied_precisions(device: Device) -> tuple[Precision, ...]:
     """Return the precisions that the facts of a device show; FP32 where they show none."""
-    known = {precision for precision in _RATE if _shows(device, precision)}
+    precisions = {precision for precision in _RATE if _shows(device, precision)}
     if device.family in _HAVE_INT8:
-        known.add(Precision.INT8)
-    if device.family in _HAVE_FP32 or device.metric("fp32_tflops") is not None or not known:
-        known.add(Precision.FP32)
-        known |= {mixed for mixed, half in _MIXED.items() if half in known}
-    return tuple(precision for precision in Precision if precision in known)
+        precisions.add(Precision.INT8)
+    if device.family in _HAVE_FP32 or device.metric("fp32_tflops") is not None or not precisions:
+        precisions.add(Precision.FP32)
+        precisions |= {mixed for mixed, half in _MIXED.items() if half in precisions}
+    return tuple(precision for precision in Precision if precision in precisions)
 
 
 def _shows(device: Device, precision: Precision) -> bool:

@@ -1,8 +1,8 @@
 """What owners of a device deploy with: the table of default configurations.
 
-Everything that a device runs without being told how follows from ``DEPLOYMENTS``: the order in
-which its configurations are listed and offered, the runtime of a precision that is named alone, and
-the precision of a runtime that is named alone. The shipped files are written in this order by
+What a device runs where a request leaves it open follows from ``DEPLOYMENTS``: the order in which
+its configurations are listed and offered, the runtime of a precision that is named alone, and the
+precision of a runtime that is named alone. The shipped files are written in this order by
 ``packaging/order_configurations.py``, so that no start works it out. docs/defaults.md shows the
 table with its reasons.
 """
@@ -57,7 +57,8 @@ DEPLOYMENTS: Final[Mapping[str, Deployment]] = MappingProxyType(
             "Intel GPUs",
             ("openvino", "onnxruntime", *_COMPILED, "ncnn-vulkan"),
             Precision.FP16,
-            "OpenVINO is Intel's own, and its GPU plug-in infers in FP16 unless it is told not to.",
+            "OpenVINO is Intel's own, and its GPU plug-in infers in FP16 unless an option forbids "
+            "it.",
         ),
         "apple-gpu": Deployment(
             "Apple GPUs",
@@ -143,7 +144,7 @@ _PHONE_MAKERS: Final = frozenset(
 # Chips of these makers that are sold for boards and cameras.
 _NO_PHONES: Final = ("qrb", "qcs", "qcm", "hi3")
 _FAST_HALVES: Final = 1.5  # over FP32; less does not pay for the conversions
-_MOST_PHONE_THREADS: Final = 4
+_MAX_PHONE_THREADS: Final = 4
 _FAST_CLOCK: Final = 2 / 3  # of the fastest cores
 # Their arithmetic is made for it, and a model comes to them quantised.
 _INTEGER: Final = frozenset({Family.NPU, Family.MCU, Family.FPGA, Family.ASIC})
@@ -185,11 +186,13 @@ def best_first(
         configurations: without repeats; those without threads get the usual ones of the device.
         measured: those with published measurements on the device; they follow the first one.
     """
-    threads = {each: _with_threads(device, each) for each in configurations}
-    listed = tuple(dict.fromkeys(threads.values()))
-    first, *others = sorted(listed, key=Ranking(replace(device, configurations=listed)))
-    follow = {threads.get(each, each) for each in measured}
-    return (first, *sorted(others, key=lambda each: each not in follow))
+    threads = {
+        configuration: _with_threads(device, configuration) for configuration in configurations
+    }
+    distinct = tuple(dict.fromkeys(threads.values()))
+    first, *followers = sorted(distinct, key=Ranking(replace(device, configurations=distinct)))
+    follow = {threads.get(configuration, configuration) for configuration in measured}
+    return (first, *sorted(followers, key=lambda configuration: configuration not in follow))
 
 
 def usual_configuration(
@@ -205,12 +208,14 @@ def usual_configuration(
     if runtime in {None, usual.runtime} and precision in {None, usual.precision}:
         return usual
     fitting = [
-        each
-        for each in device.configurations
-        if (runtime is None or each.runtime == runtime)
-        and (precision is None or each.precision is precision)
+        configuration
+        for configuration in device.configurations
+        if (runtime is None or configuration.runtime == runtime)
+        and (precision is None or configuration.precision is precision)
     ]
-    fitting = [each for each in fitting if each.runtime == usual.runtime] or fitting
+    fitting = [
+        configuration for configuration in fitting if configuration.runtime == usual.runtime
+    ] or fitting
     if fitting:
         return fitting[0] if len(fitting) == 1 else min(fitting, key=ranking(device))
     name = usual.runtime if runtime is None else runtime
@@ -252,10 +257,10 @@ class Ranking:
 
     def usual_precision(self, runtime: str) -> Precision:
         """Return the precision of a runtime that is named alone: one that the device multiplies."""
-        can = {each.precision for each in self._device.configurations}
-        fitting = [each for each in self._of(runtime) if each in can]
+        can = {configuration.precision for configuration in self._device.configurations}
+        fitting = [precision for precision in self._of(runtime) if precision in can]
         precisions = runtime_of(runtime).precisions
-        return next((each for each in fitting if each in precisions), fitting[0])
+        return next((precision for precision in fitting if precision in precisions), fitting[0])
 
     def _of(self, runtime: str) -> list[Precision]:
         if runtime not in self._precisions:
@@ -302,7 +307,7 @@ def _is_phone(device: Device) -> bool:
 def _runtimes(device: Device, row: Deployment) -> dict[str, None]:
     """Return all runtimes in the order of the table, then as :data:`_FOLLOW` has them."""
     by_table = row.runtimes or runtimes_of_makers(device)
-    first = (each.runtime for each in device.configurations[:1])
+    first = (configuration.runtime for configuration in device.configurations[:1])
     return dict.fromkeys((*by_table, *first, *_FOLLOW, *RUNTIMES))
 
 
@@ -314,7 +319,7 @@ def _precisions(device: Device, row: Deployment, runtime: str) -> dict[Precision
         is_slow = runtime == "tensorrt" and not has_fast_halves(device)
         usual.append(Precision.FP32 if is_slow else row.precision)
     elif device.family in _INTEGER:
-        usual += (each.precision for each in device.configurations[:1])
+        usual += (configuration.precision for configuration in device.configurations[:1])
     elif name.hides_halves or (name.may_halve and device.family in _GPUS):
         usual.append(Precision.FP16)
     return dict.fromkeys((*usual, *_USUAL_ORDER))
@@ -339,8 +344,10 @@ def _with_threads(device: Device, configuration: Configuration) -> Configuration
 
 def _fast_cores(device: Device) -> int:
     """Return the number of fast cores of a phone, four at most; 0 where that is all cores."""
-    cores = sum(each.cores for each in device.clusters if _is_fast(each, device.clusters[0]))
-    threads = min(cores or device.core_count or 0, _MOST_PHONE_THREADS)
+    cores = sum(
+        cluster.cores for cluster in device.clusters if _is_fast(cluster, device.clusters[0])
+    )
+    threads = min(cores or device.core_count or 0, _MAX_PHONE_THREADS)
     return 0 if threads == device.core_count else threads
 
 

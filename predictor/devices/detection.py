@@ -77,7 +77,7 @@ def detect_this_machine(root: Path = Path("/")) -> Device:
         root: root of the file system that is read, for a recorded machine.
     """
     facts = _Facts()
-    cores = system_files.first_of_each_core(root, system_files.usable_cpus(root))
+    cores = system_files.one_per_core(root, system_files.usable_cpus(root))
     fields: Mapping[str, str]
     if cores:
         fields = system_files.processor_fields(root, cores[0])
@@ -168,7 +168,7 @@ def _host_kinds(facts: _Facts, hosts: tuple[HostCores, ...]) -> dict[_Kind, int]
         if not host.small:
             facts.add("l1_kb_per_core", host.l1_kb, "sysctl, L1 data cache of a core")
     facts.add("l2_kb", sum(host.l2_kb for host in hosts), "sysctl, L2 caches together")
-    # Windows does not tell the two kinds apart. Small cores have one thread: where each core has
+    # Windows does not distinguish the two kinds. Small cores have one thread: where each core has
     # two there are none.
     is_alike = len(hosts) != 1 or (psutil.cpu_count() or 0) >= 2 * cores
     if not is_alike and may_have_small_cores(hosts[0].fields):
@@ -208,7 +208,7 @@ def _lanes(facts: _Facts, kinds: Iterable[_Kind]) -> None:
 def _cache_facts(facts: _Facts, root: Path, cores: tuple[int, ...]) -> None:
     caches = system_files.caches(root, cores)
     if 1 in caches:
-        facts.add("l1_kb_per_core", caches[1].kb_each, "/sys, L1 data cache of a core")
+        facts.add("l1_kb_per_core", caches[1].kb_per_core, "/sys, L1 data cache of a core")
     if 2 in caches:
         facts.add("l2_kb", caches[2].kb_total, "/sys, L2 caches together")
     if 3 in caches:

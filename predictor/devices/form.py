@@ -96,7 +96,7 @@ class FormFields:
         family: kind of compute unit.
         values: text of each metric that has one, also of one that is not available now.
         available: names of the metrics that are known; the others are absent, not zero.
-        sources: where each metric comes from, by metric name.
+        sources: source of each metric, by metric name.
         configurations: runtimes and precisions of the device, the usual one first; an unknown
             runtime alone, in FP32, for those that its facts imply.
         clusters: kinds of cores, the fastest first.

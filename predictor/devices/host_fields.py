@@ -1,6 +1,6 @@
 """Facts of Windows and macOS about their processors, under the names of /proc/cpuinfo.
 
-So one table and one set of rules serve all three systems. What a system does not tell is absent.
+So one table and one set of rules serve all three systems. What a system does not report is absent.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Final
 from predictor.devices.processors import PARTIAL
 
 # Windows, winnt.h: features of IsProcessorFeaturePresent (learn.microsoft.com, processthreadsapi.h)
-# and the words of Linux for them. It tells nothing of VNNI, FP16 on x86 or AMX.
+# and the words of Linux for them. It does not report VNNI, FP16 on x86 or AMX.
 _X86_FEATURES: Final[Mapping[int, str]] = {
     37: "sse4_1",
     39: "avx",

@@ -21,7 +21,7 @@ DOMAINS: Final[Mapping[str, str]] = {"cpu": "CPU", "gpu": "GPU", "mem": "memory"
 _FIELDS: Final = {"cpu": "cpu_mhz", "gpu": "gpu_mhz", "mem": "memory_mhz"}
 _GPUS: Final = frozenset({Family.GPU, Family.MOBILE_GPU})
 _FIXED: Final = re.compile(r"GPU [\d.]+ MHz")
-_LEAST: Final = 10  # the default clock over the lowest, where no lower one is stated
+_CLOCK_RANGE: Final = 10  # the default clock over the lowest, where no lower one is stated
 _ROUNDING: Final = 1.001  # of stated clocks
 _DATA_SHEET: Final = 1.01  # of a mode's clock over the default one
 
@@ -50,10 +50,10 @@ class Clocks:
 
 def is_clocked(device: Device) -> bool:
     """Return whether a device has a clock that a prediction can follow."""
-    return own_domain(device) in default_clocks(device).stated
+    return clock_domain(device) in default_clocks(device).stated
 
 
-def own_domain(device: Device) -> str:
+def clock_domain(device: Device) -> str:
     """Return the domain of a device's own clock; empty for accelerators."""
     if device.family in CPUS:
         return "cpu"
@@ -71,16 +71,16 @@ def default_clocks(device: Device) -> Clocks:
         name: max((v for p in points if (v := getattr(p, field)) is not None), default=None)
         for name, field in _FIELDS.items()
     }
-    own = own_domain(device)
-    if own:
+    domain = clock_domain(device)
+    if domain:
         clusters = [cluster.clock_mhz for cluster in device.clusters]
         fact = device.metric("boost_clock_mhz") or device.metric("clock_mhz")
-        highest[own] = max(clusters, default=fact) or highest[own]
+        highest[domain] = max(clusters, default=fact) or highest[domain]
     cores = device.metric("core_count")
     return Clocks(
         **highest,
         cores=device.core_count or max((p.cores for p in points if p.cores), default=None),
-        gpu_cores=round(cores) if cores and own == "gpu" else None,
+        gpu_cores=round(cores) if cores and domain == "gpu" else None,
     )
 
 
@@ -91,7 +91,7 @@ def clock_ranges(device: Device) -> dict[str, tuple[float, float]]:
     """
     return {
         name: (
-            min([value / _LEAST, *(stated := _stated(device, name))]),
+            min([value / _CLOCK_RANGE, *(stated := _stated(device, name))]),
             max([value, *stated]),
         )
         for name, value in default_clocks(device).stated.items()
@@ -126,9 +126,9 @@ def named_mode(device: Device, name: str) -> OperatingPoint:
         if point.name.casefold() == name.strip().casefold():
             return point
     modes = power_modes(device)
-    others = len(device.operating_points) - len(modes)
+    fixed_clocks = len(device.operating_points) - len(modes)
     names = ["; ".join(printable(point.name) for point in modes)] if modes else []
-    names += [f"{others} fixed clocks (ctm devices show {device.id})"] if others else []
+    names += [f"{fixed_clocks} fixed clocks (ctm devices show {device.id})"] if fixed_clocks else []
     raise InputError(
         f"--mode {printable(name)}",
         f"{device.id} has no mode of this name",
@@ -164,7 +164,7 @@ def parsed_clocks(text: str) -> dict[str, float]:
     return clocks
 
 
-def asked_clocks(device: Device, text: str, mode: str) -> Clocks:
+def requested_clocks(device: Device, text: str, mode: str) -> Clocks:
     """Return the clocks that a request asks of a device.
 
     Args:
@@ -182,17 +182,17 @@ def asked_clocks(device: Device, text: str, mode: str) -> Clocks:
             "it states no clock that its latency could follow",
             "choose a CPU or GPU with a clock",
         )
-    ranges, asked = clock_ranges(device), parsed_clocks(text) if text else {}
-    for name, mhz in asked.items():
+    ranges, requested = clock_ranges(device), parsed_clocks(text) if text else {}
+    for name, mhz in requested.items():
         low, high = ranges.get(name, (0.0, 0.0))
         if not low / _ROUNDING <= mhz <= high * _ROUNDING:
-            there = ", ".join(
-                f"{each}={number(a, 5)} to {number(b, 5)}" for each, (a, b) in ranges.items()
+            available = ", ".join(
+                f"{domain}={number(a, 5)} to {number(b, 5)}" for domain, (a, b) in ranges.items()
             )
             reason = "is out of range" if name in ranges else "is no clock that is known"
             raise InputError(
                 f"--clock {name}={number(mhz, 5)}",
                 f"it {reason} of {device.id}",
-                f"there is {there} MHz",
+                f"there is {available} MHz",
             )
-    return replace(clocks, **dict[str, Any](asked))
+    return replace(clocks, **dict[str, Any](requested))

@@ -1,6 +1,6 @@
 """The design of a processor's cores, from the facts that a system states about it.
 
-``resources/processors/processors.json`` tells the architecture of a core by maker, family and
+``resources/processors/processors.json`` lists the architecture of a core by maker, family and
 model (x86), by implementer and part (Arm), or by Apple's family of processors. Where a model is not
 in it, the instruction sets still give a number of FMA lanes that the core has at least.
 """
@@ -21,9 +21,9 @@ from predictor.devices.strict_json import parse_object
 
 SCHEMA: Final = "ctm-processors/1"
 
-# Value of the field "features" where a system tells of some instruction sets only, as Windows.
+# Value of the field "features" where a system reports some instruction sets only, as Windows.
 PARTIAL: Final = "partial"
-_TOLD_BY_WINDOWS: Final = frozenset(
+_REPORTED_BY_WINDOWS: Final = frozenset(
     {"sse4", "avx", "avx2", "avx512", "neon", "fp16", "dotprod", "i8mm", "bf16"}
     | {"sve", "sve2", "sme"}
 )
@@ -68,10 +68,10 @@ _TELLTALES: Final = ("amx-int8", "avx512", "avx2", "avx")
 # AMX has two units of 512 bits, each with AVX-512 one, or two of 256; Zen and Gracemont have two
 # of 128 bits for AVX2, Jaguar one of 128 for each of the two operations of AVX; Cortex-A55 has two
 # of 64 bits.
-_AT_LEAST: Final = (("amx-int8", 32), ("avx512", 16), ("avx2", 8), ("avx", 4), ("dotprod", 4))
+_MIN_LANES: Final = (("amx-int8", 32), ("avx512", 16), ("avx2", 8), ("avx", 4), ("dotprod", 4))
 # Most that x86 code reaches whose widest set is this one: two units of its width, and half of that
 # where a multiplication and an addition are two instructions.
-_AT_MOST: Final = (("avx512", 32), ("avx2", 16), ("avx", 8), ("sse4", 4))
+_MAX_LANES: Final = (("avx512", 32), ("avx2", 16), ("avx", 8), ("sse4", 4))
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,11 +144,11 @@ def may_have_small_cores(fields: Mapping[str, str]) -> bool:
 def instruction_sets_of(fields: Mapping[str, str]) -> tuple[str, ...]:
     """Return the instruction sets that the fields of a processor state, in the table's order.
 
-    ``none`` where they show that there are no vectors; empty where they tell nothing.
+    ``none`` where they show that there are no vectors; empty where they state none.
     """
     words = frozenset(" ".join(fields.get(name, "") for name in _WORD_FIELDS).split())
     isa = fields.get("isa", "")
-    names = {name for name, ways in _WORDS.items() if any(way <= words for way in ways)}
+    names = {name for name, word_sets in _WORDS.items() if any(way <= words for way in word_sets)}
     if _RISCV_VECTORS.search(isa):
         names.add("rvv")
     # Vectors are optional on RISC-V, LoongArch ("cpucfg") and MIPS, and their lists are complete.
@@ -159,7 +159,7 @@ def instruction_sets_of(fields: Mapping[str, str]) -> tuple[str, ...]:
 
 def _unknown_design(stated: tuple[str, ...]) -> CoreDesign:
     """Return the design of a core of unknown model: what its instruction sets imply."""
-    for name, lanes in _AT_LEAST:
+    for name, lanes in _MIN_LANES:
         if name in stated:
             title = INSTRUCTION_SETS[name].title
             source = f"at least: every core with {title} has so many"
@@ -168,19 +168,19 @@ def _unknown_design(stated: tuple[str, ...]) -> CoreDesign:
 
 
 def _complete(stated: tuple[str, ...], design: Architecture) -> tuple[str, ...]:
-    """Add the sets of the design that the system cannot tell of, as wide as those it tells of."""
+    """Add the sets of the design that the system cannot report, as wide as those it reports."""
     widest = max((INSTRUCTION_SETS[name].vector_bits or 0 for name in stated), default=0)
     hidden = {
         name
         for name in design.instruction_sets
-        if name not in _TOLD_BY_WINDOWS and (INSTRUCTION_SETS[name].vector_bits or 0) <= widest
+        if name not in _REPORTED_BY_WINDOWS and (INSTRUCTION_SETS[name].vector_bits or 0) <= widest
     }
     return tuple(name for name in INSTRUCTION_SETS if name in stated or name in hidden)
 
 
 def _reached(lanes: float, sets: Iterable[str]) -> float:
     """Return the lanes that the instruction sets of an x86 core reach: some can be turned off."""
-    limits = [limit for name, limit in _AT_MOST if name in sets]
+    limits = [limit for name, limit in _MAX_LANES if name in sets]
     return min(lanes, *limits[:1]) if limits else lanes
 
 

@@ -166,8 +166,8 @@ def device_from_object(content: Mapping[str, object], subject: str) -> DeviceFil
     )
     if "configurations" not in content:
         device = replace(device, configurations=implied_configurations(device))
-    others = tuple(name for name in content if name not in FIELDS)
-    return DeviceFile(device, MappingProxyType(unknown), others)
+    unknown_fields = tuple(name for name in content if name not in FIELDS)
+    return DeviceFile(device, MappingProxyType(unknown), unknown_fields)
 
 
 def device_to_object(

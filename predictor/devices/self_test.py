@@ -28,7 +28,7 @@ SELF_TEST_FLAG = "--self-test"
 
 COPY_MIB = 256
 GEMM_SIZE = 1024
-SECONDS_EACH = 0.8
+SECONDS_PER_RATE = 0.8
 _TIME_LIMIT_S = 60.0
 _USUAL_S = 3  # both rates, and the start of their process
 _MEASURING = "seconds of measuring memory and arithmetic"
@@ -41,20 +41,20 @@ _THREADS = (
     "MKL_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS",
 )
-# Coarser clocks do not tell the time of one product.
+# Coarser clocks do not resolve the time of one product.
 _FINE_S = 1e-3
 _ACTION = "try again when the machine is less busy"
 
 
 def run_self_test(
-    seconds_each: float = SECONDS_EACH,
+    seconds_per_rate: float = SECONDS_PER_RATE,
     cancel: CancelToken | None = None,
     progress: ProgressCallback = no_progress,
 ) -> SustainedRates:
     """Measure copy bandwidth and FP32 matrix products in a child process, about three seconds.
 
     Args:
-        seconds_each: time for which each of the two is repeated.
+        seconds_per_rate: time for which each of the two is repeated.
         cancel: ends the child within a tenth of a second.
         progress: gets each second that went by, and at the end that all of them have.
 
@@ -63,7 +63,7 @@ def run_self_test(
         CancelledError: when it was cancelled.
     """
     with subprocess.Popen(
-        _command(seconds_each),
+        _command(seconds_per_rate),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -131,7 +131,7 @@ def _cores(device: Device) -> float:
     return sum(cores * rate for cores, rate in rated) / max(rate for _, rate in rated)
 
 
-def measure_copy_bandwidth(seconds: float = SECONDS_EACH) -> float:
+def measure_copy_bandwidth(seconds: float = SECONDS_PER_RATE) -> float:
     """Return the bandwidth of the fastest copy of an array far larger than most caches, in GB/s.
 
     One thread copies, as numpy does; many cores together may reach more.
@@ -144,7 +144,7 @@ def measure_copy_bandwidth(seconds: float = SECONDS_EACH) -> float:
     return 2 * source.nbytes / best / 1e9
 
 
-def measure_gemm(seconds: float = SECONDS_EACH) -> float:
+def measure_gemm(seconds: float = SECONDS_PER_RATE) -> float:
     """Return the FP32 rate of the fastest product of two square matrices, in TFLOP/s."""
     left = np.ones((GEMM_SIZE, GEMM_SIZE), dtype=np.float32)
     right = np.ones((GEMM_SIZE, GEMM_SIZE), dtype=np.float32)
@@ -198,16 +198,19 @@ def _fastest(work: Callable[[], object], seconds: float) -> float:
     return best
 
 
-def _command(seconds_each: float) -> list[str]:
+def _command(seconds_per_rate: float) -> list[str]:
     if getattr(sys, "frozen", False):
-        return [sys.executable, SELF_TEST_FLAG, repr(seconds_each)]
-    return [sys.executable, "-m", "predictor.devices.self_test", repr(seconds_each)]
+        return [sys.executable, SELF_TEST_FLAG, repr(seconds_per_rate)]
+    return [sys.executable, "-m", "predictor.devices.self_test", repr(seconds_per_rate)]
 
 
 def main(arguments: Sequence[str]) -> int:
     """Measure each rate for the seconds in the argument, and print both as JSON."""
-    each = float(arguments[0])
-    rates = {"copy_gbps": measure_copy_bandwidth(each), "gemm_tflops": measure_gemm(each)}
+    seconds_per_rate = float(arguments[0])
+    rates = {
+        "copy_gbps": measure_copy_bandwidth(seconds_per_rate),
+        "gemm_tflops": measure_gemm(seconds_per_rate),
+    }
     sys.stdout.write(json.dumps(rates) + "\n")
     return 0
 

@@ -1,4 +1,4 @@
-"""Reads one JSON object from a file that nobody vouches for.
+"""Reads one JSON object from an untrusted file.
 
 Stricter than ``json.loads``: a repeated key, NaN, Infinity, a number that overflows, half of a
 surrogate pair, a file that is too large or nested too deeply are each refused in one sentence.
@@ -91,11 +91,11 @@ def kind_of(value: object) -> str:
 def _without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
     result = dict(pairs)
     if len(result) < len(pairs):
-        seen: set[str] = set()
+        keys: set[str] = set()
         for key, _ in pairs:
-            if key in seen:
+            if key in keys:
                 raise _RefusedError(f'holds the field "{shortened(key, 40)}" twice')
-            seen.add(key)
+            keys.add(key)
     return result
 
 

@@ -18,7 +18,7 @@ class Cache:
     """One kind of cache: its level, and the size of a core's own and of all together, in KiB."""
 
     level: int
-    kb_each: float
+    kb_per_core: float
     kb_total: float
 
 
@@ -38,9 +38,9 @@ def usable_cpus(root: Path = Path("/")) -> tuple[int, ...]:
     return _cpu_list(_text(root / "sys/devices/system/cpu/online"))
 
 
-def first_of_each_core(root: Path, cpus: Iterable[int]) -> tuple[int, ...]:
+def one_per_core(root: Path, cpus: Iterable[int]) -> tuple[int, ...]:
     """Return one processor for each physical core among ``cpus``, hyper-threads left out."""
-    seen: set[tuple[int, ...]] = set()
+    cores: set[tuple[int, ...]] = set()
     result: list[int] = []
     for cpu in cpus:
         topology = _cpu_dir(root, cpu) / "topology"
@@ -48,8 +48,8 @@ def first_of_each_core(root: Path, cpus: Iterable[int]) -> tuple[int, ...]:
         siblings = _cpu_list(
             _text(topology / "core_cpus_list") or _text(topology / "thread_siblings_list")
         ) or (cpu,)
-        if siblings not in seen:
-            seen.add(siblings)
+        if siblings not in cores:
+            cores.add(siblings)
             result.append(cpu)
     return tuple(result)
 
@@ -134,12 +134,12 @@ def cores_within_quota(cores: int, quota: float | None) -> int:
 def _control_groups(root: Path) -> list[Path]:
     """Return the folders of this process's control group and of those around it."""
     top = root / "sys/fs/cgroup"
-    own = [
+    paths = [
         line.removeprefix("0::/")
         for line in _text(root / "proc/self/cgroup").splitlines()
         if line.startswith("0::/")
     ]
-    folder = top / own[0] if own else top
+    folder = top / paths[0] if paths else top
     return [parent for parent in (folder, *folder.parents) if parent.is_relative_to(top)]
 
 

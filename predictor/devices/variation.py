@@ -16,7 +16,7 @@ from predictor.core.metrics import METRICS
 from predictor.core.records import Cluster, Device
 
 NO_RESOURCES: Final = frozenset({"process_nm", "int4_tops"})
-"""Facts that no run in a precision of ours waits for."""
+"""Facts that no run in a supported precision waits for."""
 
 _TOGETHER: Final = {"clock_mhz": "boost_clock_mhz"}
 # The field of a cluster that a metric of the whole device is.
@@ -42,34 +42,36 @@ def fact_value(device: Device, name: str) -> float | None:
 
     The cores of clusters are added up; of the rest the highest counts.
     """
-    values = [each for c in device.clusters if (each := _of_cluster(c, name)) is not None]
+    values = [value for c in device.clusters if (value := _of_cluster(c, name)) is not None]
     if device.metric(name) is not None or not values:
         return device.metric(name)
     return sum(values) if name == "core_count" else max(values)
 
 
-def scaled(device: Device, name: str, factor: float, *, whole_cores: bool = False) -> Device:
+def scaled(device: Device, name: str, factor: float, *, full_cores: bool = False) -> Device:
     """Return a device with one fact ``factor`` times as large.
 
     Args:
         device: states the fact, see :func:`facts_of`.
         name: of the metric.
         factor: over 0.
-        whole_cores: round the number of cores up. Without, it may be a fraction: a derivative needs
+        full_cores: round the number of cores up. Without, it may be a fraction: a derivative needs
             a step that is smaller than a core.
     """
 
     def grown(value: float) -> float:
-        whole = whole_cores and name == "core_count"
-        return math.ceil(value * factor) if whole else value * factor
+        rounds_up = full_cores and name == "core_count"
+        return math.ceil(value * factor) if rounds_up else value * factor
 
     def of_cluster(cluster: Cluster) -> Cluster:
         value = _of_cluster(cluster, name)
         changed: dict[str, Any] = {} if value is None else {_OF_CLUSTER[name]: grown(value)}
         return replace(cluster, **changed)
 
-    moved = {name, _TOGETHER.get(name, name)}
-    metrics = {each: grown(v) if each in moved else v for each, v in device.metrics.items()}
+    scaled_names = {name, _TOGETHER.get(name, name)}
+    metrics = {
+        metric: grown(v) if metric in scaled_names else v for metric, v in device.metrics.items()
+    }
     return replace(device, metrics=metrics, clusters=tuple(map(of_cluster, device.clusters)))
 
 

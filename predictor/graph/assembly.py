@@ -55,7 +55,7 @@ class TrafficCounter:
     def __init__(self, network: Network) -> None:
         self._network = network
         self._carried = _carried_types(network)
-        # Optional outputs that nobody reads, like a mask, are never written by a runtime.
+        # Optional outputs without a reader, like a mask, are never written by a runtime.
         self._used = {name for node in network.nodes for name in node.inputs}
         self._used.update(network.outputs)
         self._used.update(o for node in network.nodes for b in node.bodies for o in b.outputs)
@@ -121,8 +121,8 @@ class TrafficCounter:
         states = len(node.inputs) - 2
         if node.op == "Scan":
             states = len(node.inputs) - node.attributes.integer("num_scan_inputs")
-        moved = sum(self.carried_type(o).bytes for o in node.outputs[max(states, 0) :] if o)
-        return Traffic(moved, 0, moved)
+        copied_bytes = sum(self.carried_type(o).bytes for o in node.outputs[max(states, 0) :] if o)
+        return Traffic(copied_bytes, 0, copied_bytes)
 
 
 def weight_names(network: Network, node: Node) -> list[str]:
@@ -182,16 +182,16 @@ def peak_activation_bytes(network: Network, counter: TrafficCounter) -> int:
     freed: dict[int, list[str]] = {}
     for name, position in last_use.items():
         freed.setdefault(position, []).append(name)
-    held = set(network.inputs)
+    allocated = set(network.inputs)
     for position, node in enumerate(network.nodes):
         for name in node.outputs:
             if name and name not in storage and name in last_use:
                 live += counter.carried_type(name).bytes
-                held.add(name)
+                allocated.add(name)
         # Before freeing: while an operator runs, its inputs and outputs are in memory together.
         peak = max(peak, live)
         for name in freed.get(position, ()):
-            if name in held:
+            if name in allocated:
                 live -= counter.carried_type(name).bytes
     return peak
 
@@ -210,7 +210,7 @@ def _last_uses(network: Network, storage: dict[str, str]) -> dict[str, int]:
 
 _WINOGRAD = int(OperatorFlag.WINOGRAD)
 # NumPy wraps int64 sums without an error, so the limit stands below 2**63.
-_MOST_COUNT = 2**62
+_MAX_COUNT = 2**62
 _UNKNOWN = DTYPE_CODE["unknown"]
 _DTYPE_OF_OUTPUT = frozenset({"Cast", "CastLike", "ConstantOfShape", "DequantizeLinear", "Gather"})
 
@@ -231,16 +231,16 @@ def assemble(network: Network) -> OperatorGraph:
     shapes = [network.type_of(node.outputs[0]).dims if node.outputs else () for node in nodes]
     parameters = count_parameters(network)
     # [N, 3]: read, weights, written; reshape keeps three columns for an empty graph.
-    moved = np.array(traffic, np.int64).reshape(-1, 3) * repeats[:, None]
+    traffic_bytes = np.array(traffic, np.int64).reshape(-1, 3) * repeats[:, None]
     return OperatorGraph(
         op_code=np.array([OPERATOR_CODE[node.op] for node in nodes], np.int16),
         dtype=np.array(dtypes, np.int8),
         flags=np.array([node.flags for node in nodes], np.uint16),
         repeats=repeats,
         macs=np.array([w.macs for w in works], np.int64) * repeats,
-        bytes_read=np.ascontiguousarray(moved[:, 0]),
-        weight_bytes=np.ascontiguousarray(moved[:, 1]),
-        bytes_written=np.ascontiguousarray(moved[:, 2]),
+        bytes_read=np.ascontiguousarray(traffic_bytes[:, 0]),
+        weight_bytes=np.ascontiguousarray(traffic_bytes[:, 1]),
+        bytes_written=np.ascontiguousarray(traffic_bytes[:, 2]),
         gemm=np.array([w.gemm for w in works], np.int64).reshape(-1, 4),
         window=np.array([w.window for w in works], np.int32).reshape(-1, 2),
         stride=np.array([w.stride for w in works], np.int32).reshape(-1, 2),
@@ -271,9 +271,9 @@ def _check_countable(nodes: list[Node], works: list[Work], traffic: list[Traffic
         InputError: they do not; the operator that goes beyond is named.
     """
     total = 0
-    for node, work, moved in zip(nodes, works, traffic, strict=True):
-        total += (1 + work.macs + sum(moved)) * node.repeats
-        if total > _MOST_COUNT:
+    for node, work, node_traffic in zip(nodes, works, traffic, strict=True):
+        total += (1 + work.macs + sum(node_traffic)) * node.repeats
+        if total > _MAX_COUNT:
             raise misfit(node, "with those before it they state more work than 64 bits can count")
 
 

@@ -33,8 +33,8 @@ class Attributes(dict[str, Value]):
 
     def __init__(self, values: dict[str, Value]) -> None:
         super().__init__(values)
-        shown = {key: value for key, value in values.items() if not _is_default(key, value)}
-        self.text = json.dumps(shown, sort_keys=True, separators=(",", ":")) if shown else "{}"
+        stated = {key: value for key, value in values.items() if not _is_default(key, value)}
+        self.text = json.dumps(stated, sort_keys=True, separators=(",", ":")) if stated else "{}"
 
     def integer(self, name: str, default: int = 0) -> int:
         """Return an int attribute, ``default`` where it is absent or of another kind."""

@@ -93,7 +93,7 @@ def _by_layout(axis: int, dims: Sequence[int | str], integer: bool) -> tuple[int
         return SEQUENCE_LENGTH, "second of two dimensions, taken as a length"
     if rank == 4 and axis > 1:
         return SEQUENCE_LENGTH, "one of four dimensions, taken as a length"
-    return 1, "nothing in the file tells"
+    return 1, "nothing in the file states it"
 
 
 def _is_image(dims: Sequence[int | str]) -> bool:
@@ -178,7 +178,7 @@ class InputBinding:
         batch: int | None,
         shapes: Mapping[str, tuple[int, ...]],
     ) -> None:
-        self._given: dict[str, int] = {}
+        self._dim_values: dict[str, int] = {}
         self.old_batch: int | None = None
         self._replaced: set[str] = set()
         inputs = _model_inputs(graph)
@@ -206,10 +206,10 @@ class InputBinding:
         }
 
     def _give(self, name: str, value: int) -> None:
-        if self._given.setdefault(name, value) != value:
+        if self._dim_values.setdefault(name, value) != value:
             raise InputError(
                 f"dimension {shortened(name, 120)}",
-                f"it is given twice, as {self._given[name]} and {value}",
+                f"it is given twice, as {self._dim_values[name]} and {value}",
                 "give it one value",
             )
 
@@ -219,7 +219,7 @@ class InputBinding:
             raise InputError(
                 f"input {shortened(name, 120)}",
                 f"the shape given has {len(shape)} dimensions, the model's has {len(declared)}",
-                f"give {_shown(declared)}",
+                f"give {_shape_text(declared)}",
             )
         for axis, (dim, size) in enumerate(zip(declared, shape, strict=True)):
             value = _positive(
@@ -233,7 +233,7 @@ class InputBinding:
                 raise InputError(
                     f"input {shortened(name, 120)}, axis {axis}",
                     f"the model fixes it at {dim}, {value} was given",
-                    f"give {_shown(declared)}",
+                    f"give {_shape_text(declared)}",
                 )
 
     def _set_batch(self, batch: int) -> None:
@@ -273,7 +273,7 @@ class InputBinding:
                     expressions.append(dim)
                     continue
                 default, reason = default_value(dim, axis, dims, self._integer[name])
-                value = self._given.get(dim, default)
+                value = self._dim_values.get(dim, default)
                 # Only a past, whose default is 0, may be empty.
                 if value == 0 != default:
                     raise InputError(
@@ -295,7 +295,7 @@ class InputBinding:
             value, default, reason = 1, 1, "its terms are not known"
         else:
             reason = "follows from the other dimensions"
-        return DynamicDimension(text, self._given.get(text, value), default, reason)
+        return DynamicDimension(text, self._dim_values.get(text, value), default, reason)
 
     def apply(self, graph: onnx.GraphProto, *, old_batch: bool = False) -> None:
         """Write the bound shapes into ``graph`` and drop every other stated shape.
@@ -333,16 +333,16 @@ def _is_integer(info: onnx.ValueInfoProto) -> bool:
     return kind in {onnx.TensorProto.INT32, onnx.TensorProto.INT64}
 
 
-def _declared(info: onnx.ValueInfoProto, given: tuple[int, ...] | None) -> Declared:
+def _declared(info: onnx.ValueInfoProto, shape: tuple[int, ...] | None) -> Declared:
     if not info.type.HasField("tensor_type"):
         return ()
     tensor = info.type.tensor_type
     if not tensor.HasField("shape"):
-        if given is not None:
-            return tuple(f"{info.name}:{axis}" for axis in range(len(given)))
+        if shape is not None:
+            return tuple(f"{info.name}:{axis}" for axis in range(len(shape)))
         raise InputError(
             f"input {shortened(info.name, 120)}",
-            "the file does not tell how many dimensions it has",
+            "the file does not state how many dimensions it has",
             f"give its whole shape, for example {shortened(info.name, 120)}=1,3,224,224",
         )
     return tuple(_declared_dim(info.name, axis, d) for axis, d in enumerate(tensor.shape.dim))
@@ -370,9 +370,9 @@ def _positive(subject: str, value: int, *, zero_is_fine: bool) -> int:
     )
 
 
-def _check_names(kind: str, given: Mapping[str, object], expected: Iterable[str]) -> None:
+def _check_names(kind: str, values: Mapping[str, object], expected: Iterable[str]) -> None:
     names = list(expected)
-    for name in given:
+    for name in values:
         if name not in names:
             right = ", ".join(shortened(n, 60) for n in names[:20]) or "none"
             raise InputError(
@@ -382,5 +382,5 @@ def _check_names(kind: str, given: Mapping[str, object], expected: Iterable[str]
             )
 
 
-def _shown(declared: Declared) -> str:
+def _shape_text(declared: Declared) -> str:
     return shortened(",".join(str(d) for d in declared), 120) or "no dimension at all"

@@ -29,15 +29,15 @@ _PICKING = frozenset({"Gather", "GatherElements", "GatherND", "Slice", "Split"})
 
 def fold_constants(network: Network) -> None:
     """Drop every node whose inputs are constants or static shapes; its outputs are constants."""
-    kept: list[Node] = []
+    remaining: list[Node] = []
     for node in network.nodes:
         if not _is_foldable(network, node):
-            kept.append(node)
+            remaining.append(node)
             continue
         for name in node.outputs:
             if name:
                 network.constants[name] = _folded(network, node, name)
-    network.nodes = kept
+    network.nodes = remaining
 
 
 def _is_foldable(network: Network, node: Node) -> bool:
@@ -295,25 +295,25 @@ def rename_values(network: Network, alias: dict[str, str]) -> None:
 def drop_dead_nodes(network: Network) -> None:
     """Drop every node whose outputs reach no output of the model."""
     needed = set(network.outputs)
-    kept: list[Node] = []
+    remaining: list[Node] = []
     # Backwards: all readers of a node are decided before the node itself.
     for node in reversed(network.nodes):
         if any(name in needed for name in node.outputs if name):
-            kept.append(node)
+            remaining.append(node)
             needed.update(node.consumed)
-    network.nodes = kept[::-1]
+    network.nodes = remaining[::-1]
 
 
 def _drop_no_ops(network: Network) -> None:
     alias: dict[str, str] = {}
     used = {name for node in network.nodes for name in node.consumed} | set(network.outputs)
-    kept: list[Node] = []
+    remaining: list[Node] = []
     for node in network.nodes:
         if _is_no_op(network, node, used):
             alias[node.outputs[0]] = node.inputs[0]
         else:
-            kept.append(node)
-    network.nodes = kept
+            remaining.append(node)
+    network.nodes = remaining
     rename_values(network, alias)
 
 
@@ -337,7 +337,7 @@ def _fold_batch_normalization(network: Network) -> None:
     producer = {name: node for node in network.nodes for name in node.outputs if name}
     consumers = consumers_of(network)
     outputs = set(network.outputs)
-    kept: list[Node] = []
+    remaining: list[Node] = []
     for node in network.nodes:
         source = node.inputs[0] if node.inputs else ""
         convolution = producer.get(source)
@@ -351,12 +351,12 @@ def _fold_batch_normalization(network: Network) -> None:
             or not all(name in network.constants for name in node.inputs[1:])
             or convolution.inputs[1] not in network.constants
         ):
-            kept.append(node)
+            remaining.append(node)
             continue
         _absorb(convolution, node)
         # A second BatchNormalization right behind the first folds too.
         producer[node.outputs[0]] = convolution
-    network.nodes = kept
+    network.nodes = remaining
 
 
 def _absorb(convolution: Node, normalization: Node) -> None:

@@ -129,8 +129,8 @@ def _wanted(labelled: list[list[str]], arrow: str, output: str, dotted: set[str]
     if arrow:
         return set(output.replace(_ELLIPSIS_SYMBOL, "")) | dotted
     # Implicit form: labels that occur once are the output, as in numpy.einsum.
-    every = [label for labels in labelled for label in labels]
-    return {label for label in every if every.count(label) == 1} | dotted
+    all_labels = [label for labels in labelled for label in labels]
+    return {label for label in all_labels if all_labels.count(label) == 1} | dotted
 
 
 def _pair_work(a: set[str], b: set[str], wanted: set[str], sizes: dict[str, int]) -> Work:
@@ -156,7 +156,7 @@ def _chain(terms: list[set[str]], wanted: set[str], sizes: dict[str, int]) -> Wo
     return Work(macs)
 
 
-_MOST_MACS = 2**60
+_MAX_MACS = 2**60
 # Window and stride are int32 in the operator graph.
 _LARGEST_WINDOW = 2**31
 Counter: TypeAlias = Callable[[Network, Node], Work]
@@ -369,6 +369,6 @@ def work_of(network: Network, node: Node) -> Work:
     except MISFIT as error:
         raise misfit(node) from error
     counts, sizes = (work.macs, *work.gemm), (*work.window, *work.stride)
-    if min(*counts, *sizes) < 0 or max(counts) > _MOST_MACS or max(sizes) >= _LARGEST_WINDOW:
+    if min(*counts, *sizes) < 0 or max(counts) > _MAX_MACS or max(sizes) >= _LARGEST_WINDOW:
         raise misfit(node, "they state more work than 64 bits can count")
     return work

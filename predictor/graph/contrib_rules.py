@@ -17,10 +17,10 @@ from predictor.graph.work import batch_first
 
 Outputs: TypeAlias = list[TensorType]
 Rule: TypeAlias = Callable[[Network, Node, ValueTable], Outputs | None]
-"""None where the types are not known; onnx's own inference is asked then."""
+"""None where the types are unknown; onnx's own inference is used then."""
 
 
-def of_known(
+def of_types(
     *positions: int,
 ) -> Callable[[Callable[..., Outputs | None]], Rule]:
     """Make a rule of a function of the network, a node and the types of some of its inputs.
@@ -45,7 +45,7 @@ def is_channels_last(node: Node) -> bool:
 
 
 def _convolution_at(weights_at: int, zero_point_at: int | None = None) -> Rule:
-    @of_known(0, weights_at)
+    @of_types(0, weights_at)
     def rule(network: Network, node: Node, data: TensorType, weights: TensorType) -> Outputs | None:
         if not is_channels_last(node):
             return None  # onnx infers channels first by itself
@@ -58,7 +58,7 @@ def _convolution_at(weights_at: int, zero_point_at: int | None = None) -> Rule:
     return rule
 
 
-@of_known(0)
+@of_types(0)
 def _channels_last_pooling(_: Network, node: Node, data: TensorType) -> Outputs | None:
     if not is_channels_last(node):
         return None
@@ -100,7 +100,7 @@ def _same_as_first(network: Network, node: Node, _: ValueTable) -> Outputs | Non
     return [network.input_type(node, 0)]
 
 
-@of_known(0, 3)
+@of_types(0, 3)
 def _broadcast_quantised(_: Network, __: Node, left: TensorType, right: TensorType) -> Outputs:
     rank = max(len(left.dims), len(right.dims))
     x = (1,) * (rank - len(left.dims)) + left.dims
@@ -120,26 +120,26 @@ def _matmul_dims(
 
 
 def _matmul_at(a: int, b: int, dtype: int | None = None) -> Rule:
-    @of_known(a, b)
+    @of_types(a, b)
     def rule(_: Network, node: Node, left: TensorType, right: TensorType) -> Outputs | None:
         if len(left.dims) < 2 or len(right.dims) < 2:
             return None
         flags = [bool(node.attributes.integer(f"trans{s}")) for s in "AB"]
-        moved = [bool(node.attributes.integer(f"transBatch{s}")) for s in "AB"]
-        operands = (batch_first(left.dims, moved[0]), batch_first(right.dims, moved[1]))
+        trans_batch = [bool(node.attributes.integer(f"transBatch{s}")) for s in "AB"]
+        operands = (batch_first(left.dims, trans_batch[0]), batch_first(right.dims, trans_batch[1]))
         dims = _matmul_dims(*operands, *flags)
         return [TensorType(left.dtype if dtype is None else dtype, dims)]
 
     return rule
 
 
-@of_known(0)
+@of_types(0)
 def _matmul_nbits(_: Network, node: Node, data: TensorType) -> Outputs | None:
     columns = node.attributes.integer("N")
     return [TensorType(data.dtype, (*data.dims[:-1], columns))] if columns > 0 else None
 
 
-@of_known(0, 1)
+@of_types(0, 1)
 def _attention(
     network: Network, node: Node, data: TensorType, weights: TensorType
 ) -> Outputs | None:
@@ -163,7 +163,7 @@ def _standard_or_contrib_attention(
     return _attention(network, node, values) if node.domain == "com.microsoft" else None
 
 
-@of_known(0)
+@of_types(0)
 def _multi_head_attention(network: Network, node: Node, query: TensorType) -> Outputs:
     batch, length = query.dims[:2]
     if len(query.dims) == 5:  # packed [B, S, N, 3, H]
@@ -181,7 +181,7 @@ def _multi_head_attention(network: Network, node: Node, query: TensorType) -> Ou
     return [TensorType(query.dtype, (batch, length, hidden)), present, present]
 
 
-@of_known(0)
+@of_types(0)
 def _group_query_attention(network: Network, node: Node, query: TensorType) -> Outputs:
     batch, length, width = query.dims
     heads = max(node.attributes.integer("num_heads", 1), 1)
@@ -195,19 +195,19 @@ def _group_query_attention(network: Network, node: Node, query: TensorType) -> O
     return [TensorType(query.dtype, (batch, length, heads * head_size)), present, present]
 
 
-@of_known(0)
+@of_types(0)
 def _skip_normalization(_: Network, __: Node, data: TensorType) -> Outputs:
     mean = TensorType(_FLOAT32, (*data.dims[:-1], 1))
     return [data, mean, mean, data]
 
 
-@of_known(0, 2)
+@of_types(0, 2)
 def _embed_normalization(_: Network, __: Node, ids: TensorType, table: TensorType) -> Outputs:
     embedded = TensorType(table.dtype, (*ids.dims, table.dims[-1]))
     return [embedded, TensorType(_INT32, ids.dims[:1]), embedded]
 
 
-@of_known(0)
+@of_types(0)
 def _global_pool(_: Network, node: Node, data: TensorType) -> Outputs:
     ones = (1,) * (len(data.dims) - 2)
     last = is_channels_last(node)
@@ -215,7 +215,7 @@ def _global_pool(_: Network, node: Node, data: TensorType) -> Outputs:
     return [TensorType(data.dtype, (batch, *ones, channels) if last else (batch, channels, *ones))]
 
 
-@of_known(0, 1)
+@of_types(0, 1)
 def _quantised_embedding(
     network: Network, node: Node, table: TensorType, ids: TensorType
 ) -> Outputs:
@@ -224,7 +224,7 @@ def _quantised_embedding(
     return [TensorType(network.input_type(node, 2).dtype, dims)]
 
 
-@of_known(0)
+@of_types(0)
 def _reorder_output(_: Network, node: Node, data: TensorType) -> Outputs | None:
     """Back from channels in blocks: the padding of the last block goes."""
     channels = node.attributes.integer("channels")
@@ -244,7 +244,7 @@ def _reorder_input(network: Network, node: Node, _: ValueTable) -> Outputs | Non
     return [TensorType(data.dtype, (batch, channels, *spatial))]
 
 
-@of_known(0, 1)
+@of_types(0, 1)
 def _dynamic_lstm(_: Network, node: Node, data: TensorType, weights: TensorType) -> Outputs | None:
     hidden = node.attributes.integer("hidden_size")
     if not hidden:
@@ -252,8 +252,8 @@ def _dynamic_lstm(_: Network, node: Node, data: TensorType, weights: TensorType)
     length, batch, _width = data.dims
     # Y is [S, directions, B, H], Y_h and Y_c are [directions, B, H].
     state = TensorType(data.dtype, (weights.dims[0], batch, hidden))
-    every = TensorType(data.dtype, (length, weights.dims[0], batch, hidden))
-    return [every, state, state]
+    sequence = TensorType(data.dtype, (length, weights.dims[0], batch, hidden))
+    return [sequence, state, state]
 
 
 def _quantised_concat(network: Network, node: Node, _: ValueTable) -> Outputs | None:
@@ -267,7 +267,7 @@ def _quantised_concat(network: Network, node: Node, _: ValueTable) -> Outputs | 
     return [TensorType(pieces[0].dtype, tuple(dims))]
 
 
-@of_known(0, 3)
+@of_types(0, 3)
 def _quantised_gemm(_: Network, node: Node, a: TensorType, b: TensorType) -> Outputs:
     flags = [bool(node.attributes.integer(f"trans{s}")) for s in "AB"]
     # Input 7 is y_scale; without it the result stays float32.

@@ -12,7 +12,7 @@ from predictor.graph.values import ValueTable
 # Input of optimum's merged decoders: true for the branch that reads past keys and values, which
 # serves a prompt too, after none of them.
 _CACHE_SWITCH = "use_cache_branch"
-_MOST_TRIPS = 10**7  # exporters write the largest integer for "until the condition fails"
+_MAX_TRIPS = 10**7  # exporters write the largest integer for "until the condition fails"
 
 
 def settle_trips(network: Network, scope: Scope | None, values: ValueTable) -> None:
@@ -35,7 +35,7 @@ def _loop_trips(node: Node, values: ValueTable) -> int | None:
     if value is None or value.size != 1:
         return None
     trips = int(value.reshape(-1)[0])
-    return trips if 0 <= trips <= _MOST_TRIPS else None
+    return trips if 0 <= trips <= _MAX_TRIPS else None
 
 
 def _scan_trips(network: Network, node: Node) -> int | None:
@@ -50,9 +50,9 @@ def _set_trips(network: Network, scope: Scope, trips: int | None) -> None:
     if trips is not None:
         scope.trips = trips
         return
-    scope.trips_known = False
+    scope.trips_stated = False
     network.note(
-        f"The file does not tell how often {shortened(scope.control.name, 60)} "
+        f"The file does not state how often {shortened(scope.control.name, 60)} "
         f"({scope.control.op}) runs: "
         "its body is counted once."
     )
@@ -84,18 +84,18 @@ def take_branches(network: Network, values: ValueTable) -> None:
     alias: dict[str, str] = {}
     choices = [node for node in network.nodes if node.op == "If"]
     for node in choices:  # inner ones stand first
-        taken = _taken_branch(network, node, values)
+        chosen = _chosen_branch(network, node, values)
         for branch, body in enumerate(node.bodies):
-            body.scope.taken = branch == taken
-        alias.update(zip(node.outputs, node.bodies[taken].outputs, strict=False))
+            body.scope.counted = branch == chosen
+        alias.update(zip(node.outputs, node.bodies[chosen].outputs, strict=False))
     if not choices:
         return
-    network.nodes = [n for n in network.nodes if n.op != "If" and _is_taken(n.scope)]
+    network.nodes = [n for n in network.nodes if n.op != "If" and _is_counted(n.scope)]
     alias.pop("", None)
     rename_values(network, alias)
 
 
-def _taken_branch(network: Network, node: Node, values: ValueTable) -> int:
+def _chosen_branch(network: Network, node: Node, values: ValueTable) -> int:
     if node.inputs[0] == _CACHE_SWITCH and _CACHE_SWITCH in network.inputs:
         network.note("The decoder is read with its cache, as use_cache_branch is true.")
         return 0
@@ -114,7 +114,7 @@ def _branch_cost(network: Network, scope: Scope) -> tuple[int, int]:
     """Return MACs and written bytes of the nodes in a branch."""
     macs = written = 0
     for node in network.nodes:
-        if _is_within(node.scope, scope) and _is_taken(node.scope):
+        if _is_within(node.scope, scope) and _is_counted(node.scope):
             macs += work_of(network, node).macs * node.repeats
             written += sum(network.type_of(o).bytes for o in node.outputs) * node.repeats
     return macs, written
@@ -126,9 +126,9 @@ def _is_within(inner: Scope | None, outer: Scope) -> bool:
     return inner is not None
 
 
-def _is_taken(scope: Scope | None) -> bool:
+def _is_counted(scope: Scope | None) -> bool:
     while scope is not None:
-        if not scope.taken:
+        if not scope.counted:
             return False
         scope = scope.parent
     return True
@@ -141,6 +141,6 @@ def mark_body_nodes(network: Network) -> None:
         if scope is not None:
             node.flags |= int(OperatorFlag.SUBGRAPH)
         while scope is not None:
-            if not scope.trips_known:
+            if not scope.trips_stated:
                 node.flags |= int(OperatorFlag.UNKNOWN_TRIPS)
             scope = scope.parent

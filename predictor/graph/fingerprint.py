@@ -46,11 +46,11 @@ def fingerprint(network: Network, dtypes: Mapping[int, int], parameters: int) ->
     for name in network.inputs:
         upward[name] = _hash("input", _type_text(network, name))
     for node in network.nodes:
-        own = _hash(*_fields(network, node, dtypes[id(node)], upward))
-        made.append(own)
+        node_hash = _hash(*_fields(network, node, dtypes[id(node)], upward))
+        made.append(node_hash)
         for position, name in enumerate(node.outputs):
             if name:
-                upward[name] = f"{own}:{position}"
+                upward[name] = f"{node_hash}:{position}"
     return _hash(VERSION, str(parameters), *sorted(_downward(network, upward, made)))
 
 
@@ -82,8 +82,8 @@ def _downward(network: Network, upward: Mapping[str, str], made: list[str]) -> l
         readers.setdefault(name, []).append("output")
     hashes: list[str] = []
     # Backwards: each reader's hash is final before the node that it reads.
-    for node, own in zip(reversed(network.nodes), reversed(made), strict=True):
-        result = _hash(own, *_read_by(node.outputs, readers))
+    for node, node_hash in zip(reversed(network.nodes), reversed(made), strict=True):
+        result = _hash(node_hash, *_read_by(node.outputs, readers))
         hashes.append(result)
         for position, name in enumerate(node.inputs):
             if name in upward:

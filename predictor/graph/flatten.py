@@ -42,7 +42,7 @@ def flatten(proto: onnx.ModelProto) -> Network:
 
 
 class StoredTypes(Mapping[str, TensorType]):
-    """The types that a file's graph states, read when the first of them is asked for."""
+    """The types that a file's graph states, read at their first use."""
 
     def __init__(self, graph: onnx.GraphProto) -> None:
         self._graph = graph

@@ -27,7 +27,7 @@ from predictor.graph.network import ONNX_MISFIT, Network, TensorType, first_line
 from predictor.graph.operators import DTYPES
 from predictor.graph.reader import ReadModel, read_model
 from predictor.graph.rebatching import Rebatching
-from predictor.graph.shapes import complete_types, infer_whole_graph
+from predictor.graph.shapes import complete_types, infer_all_types
 from predictor.graph.validation import check_arity, check_reshapes, validate
 from predictor.graph.values import ValueTable
 
@@ -102,7 +102,7 @@ def build_model(
 
 def _typed(proto: onnx.ModelProto, stored: StoredTypes) -> tuple[Network, ValueTable]:
     """Return the network of a model with bound inputs, the type of every value known."""
-    network = flatten(infer_whole_graph(proto))
+    network = flatten(infer_all_types(proto))
     network.stored_types = stored
     validate(network)
     check_arity(network)

@@ -1,6 +1,6 @@
 """Matching of the operators of two operator graphs.
 
-Operators are matched by name where names tell them apart, as exporters write them from the modules
+Operators are matched by name where names are distinctive, as exporters write them from the modules
 of a network (``/features/conv/Conv``). Running numbers (``Conv_12``) shift with the first operator
 that is added, so they say nothing. The others are matched between these by the longest common
 subsequence in topological order: those with equal type, shape, attributes and work first, then with
@@ -66,11 +66,11 @@ def _rows(first: Sequence[Hashable], second: Sequence[Hashable]) -> Iterator[int
     places: dict[Hashable, int] = {}
     for column, entry in enumerate(first):
         places[entry] = places.get(entry, 0) | 1 << column
-    row = every = (1 << len(first)) - 1
+    row = all_bits = (1 << len(first)) - 1
     for entry in second:
         # Bit-vector LCS in the form of Hyyro (2004): a whole row in one addition.
         matched = row & places.get(entry, 0)
-        row = (row + matched | row - matched) & every
+        row = (row + matched | row - matched) & all_bits
         yield row
 
 
@@ -154,7 +154,7 @@ def kind(op_type: str) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Side:
-    """One graph as the matching sees it: names that tell, and keys from strict to loose."""
+    """One graph as the matching sees it: its names, and keys from strict to loose."""
 
     names: tuple[str, ...]
     keys: tuple[Sequence[Hashable], ...]
@@ -172,58 +172,64 @@ class _Side:
     def __len__(self) -> int:
         return len(self.names)
 
-    def telling_names(self) -> dict[tuple[str, Hashable], int]:
+    def distinctive_names(self) -> dict[tuple[str, Hashable], int]:
         """Return operators by name and kind, as far as one operator alone has this name."""
         counts = Counter(self.names)
         return {
             (name, self.keys[-1][index]): index
             for index, name in enumerate(self.names)
-            if counts[name] == 1 and _is_telling(name)
+            if counts[name] == 1 and _is_distinctive(name)
         }
 
 
-def _is_telling(name: str) -> bool:
+def _is_distinctive(name: str) -> bool:
     return any(separator in name.strip("/.") for separator in "/.")
 
 
 def _matched(first: _Side, second: _Side) -> Pairs:
     by_name = _by_name(first, second)
     starts = [by_name, []] if by_name else [[]]
-    ways = [
+    candidates = [
         _filled(first, second, start, level) for start in starts for level in range(len(first.keys))
     ]
-    return max(ways, key=lambda pairs: _score(first, second, pairs))
+    return max(candidates, key=lambda pairs: _score(first, second, pairs))
 
 
 def _by_name(first: _Side, second: _Side) -> Pairs:
-    theirs = second.telling_names()
+    second_names = second.distinctive_names()
     return sorted(
-        (index, theirs[key]) for key, index in first.telling_names().items() if key in theirs
+        (index, second_names[key])
+        for key, index in first.distinctive_names().items()
+        if key in second_names
     )
 
 
 def _score(first: _Side, second: _Side, pairs: Pairs) -> int:
-    """Return the score of pairs: two points for each level of keys, one for a name that tells."""
+    """Return the score of pairs: two points for each level of keys, one for a distinctive name."""
     levels = sum(
         one[i] == other[j]
         for one, other in zip(first.keys, second.keys, strict=True)
         for i, j in pairs
     )
-    named = sum(first.names[i] == second.names[j] and _is_telling(first.names[i]) for i, j in pairs)
+    named = sum(
+        first.names[i] == second.names[j] and _is_distinctive(first.names[i]) for i, j in pairs
+    )
     return 2 * levels + named
 
 
 def _filled(first: _Side, second: _Side, pairs: Pairs, level: int) -> Pairs:
     """Match the rest between the pairs by the keys from ``level`` on."""
     for strictness in range(level, len(first.keys)):
-        taken = {i for i, _ in pairs}, {j for _, j in pairs}
+        used = {i for i, _ in pairs}, {j for _, j in pairs}
         matched: Pairs = []
-        for mine, theirs in _gaps(pairs, len(first), len(second)):
-            left = [i for i in mine if i not in taken[0]]
-            right = [j for j in theirs if j not in taken[1]]
+        for first_gap, second_gap in _gaps(pairs, len(first), len(second)):
+            left = [i for i in first_gap if i not in used[0]]
+            right = [j for j in second_gap if j not in used[1]]
             if left and right:
-                keys, others = first.keys[strictness], second.keys[strictness]
-                common = common_subsequence([keys[i] for i in left], [others[j] for j in right])
+                first_keys, second_keys = first.keys[strictness], second.keys[strictness]
+                common = common_subsequence(
+                    [first_keys[i] for i in left], [second_keys[j] for j in right]
+                )
                 matched += [(left[i], right[j]) for i, j in common]
         pairs = sorted([*pairs, *matched])
     return pairs

@@ -71,7 +71,7 @@ class Model:
                 **payload,
                 "inputs": tuple(_tensor(**tensor) for tensor in payload["inputs"]),
                 "outputs": tuple(_tensor(**tensor) for tensor in payload["outputs"]),
-                "dynamic": tuple(DynamicDimension(**each) for each in payload["dynamic"]),
+                "dynamic": tuple(DynamicDimension(**dimension) for dimension in payload["dynamic"]),
                 "notes": tuple(payload["notes"]),
                 "graph": OperatorGraph.from_bytes(base64.b64decode(payload["graph"])),
             }

@@ -16,7 +16,7 @@ from predictor.graph.wire_format import WalkLimits
 _AGAIN = "export the model again"
 _NO_OPSETS_BEFORE_IR = 3  # models of IR versions 1 and 2 have opset 1 without saying so
 # The checks recurse, a level at a time.
-_MOST_DEPTH = 32
+_MAX_DEPTH = 32
 _NO_VERSION = 2**31  # onnx counts versions in 32 bits
 _FunctionId: TypeAlias = tuple[str, str, str]  # domain, name, overload
 _STANDARD = frozenset({"", "ai.onnx"})  # two names of one domain
@@ -26,7 +26,7 @@ def check_versions(path: str, model: onnx.ModelProto) -> None:
     """Refuse a model that is newer than the installed onnx, or that states no opset.
 
     Args:
-        path: of the file, for the sentence.
+        path: of the file, for the error message.
         model: with a graph.
 
     Raises:
@@ -72,22 +72,24 @@ def _refuse_standard_operators(path: str, nodes: Sequence[NodeProto]) -> None:
             )
 
 
-def check_contents(path: str, model: onnx.ModelProto, most: WalkLimits, check: TensorCheck) -> None:
+def check_contents(
+    path: str, model: onnx.ModelProto, limits: WalkLimits, check: TensorCheck
+) -> None:
     """Check the names, tensors and number of nodes of a model, bodies and functions included.
 
     Args:
-        path: of the file, for the sentence.
+        path: of the file, for the error message.
         model: with a graph; its small external tensors are read in.
-        most: nodes and bytes that it may have, functions written out.
+        limits: nodes and bytes that it may have, functions written out.
         check: checks each constant.
 
     Raises:
         InputError: no operator, too many, a name that is no text, a function that calls itself, or
-            a tensor that lies.
+            a tensor whose data contradict its type.
     """
     if not model.graph.node:
         raise InputError(path, "its graph has no operator", "choose a model with operators")
-    contents = _Contents(path, most.nodes)
+    contents = _Contents(path, limits.nodes)
     contents.names += (model.producer_name, model.producer_version, model.graph.name)
     contents.names += (opset.domain for opset in model.opset_import)
     contents.add_graph(model.graph, 0)
@@ -96,7 +98,7 @@ def check_contents(path: str, model: onnx.ModelProto, most: WalkLimits, check: T
         contents.names += (opset.domain for opset in function.opset_import)
         contents.add_nodes(function.node, 0)
     check_names(path, contents.names)
-    _FunctionCalls(path, model.functions, most).check(model.graph)
+    _FunctionCalls(path, model.functions, limits).check(model.graph)
     for tensor in contents.tensors:
         check.parsed(tensor)
 
@@ -130,17 +132,17 @@ class _Contents:
         tensors: every constant.
     """
 
-    def __init__(self, path: str, most_nodes: int) -> None:
+    def __init__(self, path: str, max_nodes: int) -> None:
         self.names: list[str] = []
         self.tensors: list[TensorProto] = []
         self._path = path
-        self._nodes_left = self._most_nodes = most_nodes
+        self._nodes_left = self._max_nodes = max_nodes
 
     def add_graph(self, graph: GraphProto, depth: int) -> None:
         """Add a graph that stands in ``depth`` others."""
-        if depth > _MOST_DEPTH:
+        if depth > _MAX_DEPTH:
             raise InputError(
-                self._path, f"its graphs are nested deeper than {_MOST_DEPTH} levels", _AGAIN
+                self._path, f"its graphs are nested deeper than {_MAX_DEPTH} levels", _AGAIN
             )
         self.tensors += graph.initializer
         for sparse in graph.sparse_initializer:
@@ -155,7 +157,7 @@ class _Contents:
         if self._nodes_left < 0:
             raise InputError(
                 self._path,
-                f"it has more than {self._most_nodes} nodes, the most that we read",
+                f"it has more than {self._max_nodes} nodes, the most that we read",
                 "give a smaller model",
             )
         names = self.names
@@ -187,16 +189,16 @@ class _FunctionCalls:
     """Follows the calls of a model's local functions, which are written out where they are called.
 
     Args:
-        path: of the file, for the sentence.
+        path: of the file, for the error message.
         functions: of the model.
-        most: nodes and bytes that the calls may give.
+        limits: nodes and bytes that the calls may give.
     """
 
     def __init__(
-        self, path: str, functions: Sequence[onnx.FunctionProto], most: WalkLimits
+        self, path: str, functions: Sequence[onnx.FunctionProto], limits: WalkLimits
     ) -> None:
         self._path = path
-        self._most = most
+        self._limits = limits
         self._functions = {(f.domain, f.name, f.overload): f.node for f in functions}
         self._sizes: dict[_FunctionId, tuple[int, int]] = {}
         if len(self._functions) < len(functions):
@@ -224,19 +226,19 @@ class _FunctionCalls:
                 for graph in (attribute.g, *attribute.graphs):
                     inner = self._size(graph.node, calling)
                     count, size = count + inner[0], size + inner[1]
-            if count > self._most.nodes or size > self._most.kept_bytes:
+            if count > self._limits.nodes or size > self._limits.copied_bytes:
                 raise InputError(
                     self._path,
-                    f"with its functions written out it has more than {self._most.nodes} nodes or "
-                    f"{self._most.kept_bytes // 2**20} MiB, the most that we read",
+                    f"with its functions written out it has more than {self._limits.nodes} nodes "
+                    f"or {self._limits.copied_bytes // 2**20} MiB, the most that we read",
                     "give a smaller model",
                 )
         return count, size
 
     def _called(self, key: _FunctionId, calling: tuple[_FunctionId, ...]) -> tuple[int, int]:
-        if key in calling or len(calling) > _MOST_DEPTH:
+        if key in calling or len(calling) > _MAX_DEPTH:
             reason = (
-                "calls itself" if key in calling else f"is nested deeper than {_MOST_DEPTH} levels"
+                "calls itself" if key in calling else f"is nested deeper than {_MAX_DEPTH} levels"
             )
             raise InputError(
                 self._path, f"its function '{shortened(str(key[1]), 80)}' {reason}", _AGAIN

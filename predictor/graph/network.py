@@ -83,20 +83,20 @@ class Scope:
         branch: 0 for then, 1 for else and for loop bodies 0.
         parent: the body that the control node stands in.
         trips: number of its runs in one run of its control node.
-        trips_known: whether the file states that number.
-        settled: whether ``trips`` was asked for already.
+        trips_stated: whether the file states that number.
+        settled: whether ``trips`` was requested already.
         carries: a loop's body, whose inputs change from run to run.
-        taken: False for the branch of an If that is not counted.
+        counted: False for the branch of an If that is not counted.
     """
 
     control: Node
     branch: int
     parent: Scope | None
     trips: int = 1
-    trips_known: bool = True
+    trips_stated: bool = True
     settled: bool = False
     carries: bool = False
-    taken: bool = True
+    counted: bool = True
 
 
 @dataclass(slots=True, eq=False)

@@ -20,7 +20,7 @@ class OperatorFlag(IntFlag):
     VIEW = 2  # changes the shape only: no traffic, no launch
     FUSED = 4  # runs inside the operator in ``fused_into``: no traffic, no launch of its own
     SUBGRAPH = 8  # stands in the body of an If, Loop or Scan
-    UNKNOWN_TRIPS = 16  # in a loop whose trip count the file does not tell: counted once
+    UNKNOWN_TRIPS = 16  # in a loop whose trip count the file does not state: counted once
     QUANTISED = 32  # multiplies integers
     WINOGRAD = 64  # convolution with stride 1 and dilation 1, which fast algorithms may serve
     DATA_DEPENDENT = 128  # its output size depends on values: an upper bound is counted
@@ -96,8 +96,8 @@ class OperatorGraph:
     @property
     def bytes_moved(self) -> NDArray[np.int64]:
         """Int64 [N], activations and weights read and activations written."""
-        moved: NDArray[np.int64] = self.bytes_read + self.weight_bytes + self.bytes_written
-        return moved
+        total: NDArray[np.int64] = self.bytes_read + self.weight_bytes + self.bytes_written
+        return total
 
     def output_shape(self, index: int) -> tuple[int, ...]:
         """Return the dims of operator ``index``'s first output."""

@@ -83,7 +83,7 @@ _ONNX_DTYPES: Final = """
 DTYPE_OF_ONNX: Final[dict[int, int]] = {
     onnx_type: DTYPE_CODE[name] for onnx_type, name in enumerate(_ONNX_DTYPES.split())
 }
-# The other way, one ONNX type for each of ours. Reversed, so that the first of several is written
+# The reverse: one ONNX type for each type here. Reversed, so that the first of several is written
 # last and stays: float8 stands for E4M3FN.
 ONNX_OF_DTYPE: Final[dict[int, int]] = {
     code: onnx_type for onnx_type, code in reversed(DTYPE_OF_ONNX.items())

@@ -114,7 +114,7 @@ def _is_text(head: bytes) -> bool:
     return bool(text) and all(letter.isprintable() or letter in "\t\r\n\f\ufeff" for letter in text)
 
 
-READ_LIMITS = WalkLimits(nodes=200_000, kept_bytes=128 * 2**20)
+READ_LIMITS = WalkLimits(nodes=200_000, copied_bytes=128 * 2**20)
 """Limits of what is read. The largest real exports have some 20 000 nodes in 20 MB."""
 
 WALK_BYTES = 2**20
@@ -169,7 +169,7 @@ def read_model(path: str | os.PathLike[str], walk_bytes: int = WALK_BYTES) -> Re
 
 
 def _tensor_check(subject: str) -> TensorCheck:
-    return TensorCheck(subject, READ_LIMITS.kept_bytes)
+    return TensorCheck(subject, READ_LIMITS.copied_bytes)
 
 
 @contextmanager

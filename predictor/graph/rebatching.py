@@ -28,7 +28,7 @@ from predictor.graph.values import Array, ValueTable
 
 _INT64: Final = DTYPE_CODE["int64"]
 _EXPORT_DYNAMIC: Final = "export the model with a dynamic batch dimension"
-_WHOLE: Final = np.iinfo(np.int64).max
+_TO_THE_END: Final = np.iinfo(np.int64).max
 
 # Operands whose dims are aligned from the right.
 _BROADCASTING_WORDS = """
@@ -133,7 +133,9 @@ class Rebatching:
     def finish(self) -> None:
         """Put the nodes that repeat parameters before those that read them."""
         self.network.nodes = [
-            each for node in self.network.nodes for each in (*self._repeats.get(id(node), ()), node)
+            placed
+            for node in self.network.nodes
+            for placed in (*self._repeats.get(id(node), ()), node)
         ]
 
     @contextmanager
@@ -249,9 +251,9 @@ class Rebatching:
     def _drops_batch(self, node: Node) -> bool:
         """Whether a Squeeze drops the axis of the batch, which was 1."""
         axis, axes = self._axis(node.inputs[0]), self._written(node, 1)
-        listed = node.attributes.integers("axes") if axes is None else axes.reshape(-1).tolist()
+        stated = node.attributes.integers("axes") if axes is None else axes.reshape(-1).tolist()
         rank = len(self.old.type_of(node.inputs[0]).dims)
-        return axis is not None and axis in [int(each) % rank for each in listed]
+        return axis is not None and axis in [int(a) % rank for a in stated]
 
     def _fit_slice(self, node: Node) -> None:
         """A slice of the whole batch stays one of the whole batch."""
@@ -261,11 +263,11 @@ class Rebatching:
         source = self.old.type_of(node.inputs[0]).dims
         result = self.old.type_of(node.outputs[0]).dims
         axes = self._written(node, 3)
-        listed = range(ends.size) if axes is None else [int(a) % len(source) for a in axes]
-        if axis not in listed or result[axis : axis + 1] != source[axis : axis + 1]:
+        sliced = range(ends.size) if axes is None else [int(a) % len(source) for a in axes]
+        if axis not in sliced or result[axis : axis + 1] != source[axis : axis + 1]:
             return
         ends = ends.copy()
-        ends[list(listed).index(axis)] = _WHOLE
+        ends[list(sliced).index(axis)] = _TO_THE_END
         self._replace(node, 2, ends)
 
     def _fit_states(self, node: Node) -> None:

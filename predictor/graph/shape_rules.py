@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from predictor.graph.contrib_rules import CONTRIB_RULES, Outputs, Rule, of_known
+from predictor.graph.contrib_rules import CONTRIB_RULES, Outputs, Rule, of_types
 from predictor.graph.network import Network, Node, TensorType
 from predictor.graph.operator_graph import OperatorFlag
 from predictor.graph.operators import DTYPE_CODE
@@ -42,7 +42,7 @@ def _non_max_suppression(network: Network, node: Node, values: ValueTable) -> Ou
     return _bounded(network, node, [TensorType(_INT64, (batches * classes * per_class, 3))])
 
 
-@of_known(0)
+@of_types(0)
 def _unique(network: Network, node: Node, data: TensorType) -> Outputs:
     # No axis has this number: it stands for an absent one, where the data is flattened.
     axis = node.attributes.integer("axis", -(2**31))
@@ -52,7 +52,7 @@ def _unique(network: Network, node: Node, data: TensorType) -> Outputs:
     return _bounded(network, node, [TensorType(data.dtype, first), indices, indices, indices])
 
 
-@of_known(0)
+@of_types(0)
 def _compress(network: Network, node: Node, data: TensorType) -> Outputs:
     shape = data.dims if "axis" in node.attributes else (data.elements,)
     return _bounded(network, node, [TensorType(data.dtype, shape)])

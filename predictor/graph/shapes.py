@@ -148,9 +148,9 @@ def _fitted(node: Node, schema: onnx.defs.OpSchema) -> onnx.NodeProto:
     proto.op_type, proto.domain = schema.name, schema.domain
     del proto.input[schema.max_input :]
     del proto.output[schema.max_output :]
-    kept = [a for a in proto.attribute if a.name in schema.attributes]
+    supported = [a for a in proto.attribute if a.name in schema.attributes]
     del proto.attribute[:]
-    proto.attribute.extend(kept)
+    proto.attribute.extend(supported)
     return proto
 
 
@@ -168,10 +168,10 @@ def _type_proto(value_type: TensorType) -> onnx.TypeProto:
     return proto
 
 
-_MOST_ELEMENTS = 2**50  # a petabyte and more: no real tensor, and sums stay within 64 bits
+_MAX_ELEMENTS = 2**50  # a petabyte and more: no real tensor, and sums stay within 64 bits
 
 
-def infer_whole_graph(proto: onnx.ModelProto) -> onnx.ModelProto:
+def infer_all_types(proto: onnx.ModelProto) -> onnx.ModelProto:
     """Infer all types of a model with bound inputs at once; gaps are left for the walk.
 
     Without onnx's own propagation of data, which writes out every vector that it meets, whatever
@@ -180,7 +180,7 @@ def infer_whole_graph(proto: onnx.ModelProto) -> onnx.ModelProto:
     try:
         return onnx.shape_inference.infer_shapes(proto)
     except ONNX_MISFIT:
-        return proto  # the walk finds the operator that it stumbles over, and names it
+        return proto  # the walk finds the operator that does not fit, and names it
 
 
 def complete_types(
@@ -218,8 +218,8 @@ def _check_sizes(network: Network, node: Node) -> None:
     for name in node.outputs:
         dims = network.types[name].dims if name else ()
         # An empty axis must not hide the product of the others.
-        if math.prod(max(size, 1) for size in dims) > _MOST_ELEMENTS:
-            raise misfit(node, f"its output would have more than {_MOST_ELEMENTS} elements")
+        if math.prod(max(size, 1) for size in dims) > _MAX_ELEMENTS:
+            raise misfit(node, f"its output would have more than {_MAX_ELEMENTS} elements")
         for axis, size in enumerate(dims):
             if size < 0:
                 raise InputError(
@@ -290,7 +290,7 @@ def _settled(network: Network, node: Node, name: str, inferred: TensorType) -> T
         missing = f"dimension {inferred.shape.index(None)}"
     raise InputError(
         node.subject,
-        f"{missing} of its output {shortened(name, 60)} ({node.op_type}) cannot be told "
+        f"{missing} of its output {shortened(name, 60)} ({node.op_type}) cannot be inferred "
         "from the file and the inputs",
         "bind the model's dynamic dimensions or export it with static shapes",
     )

@@ -36,10 +36,10 @@ class ExternalData:
 
     def __init__(self, model_path: str) -> None:
         self._subject = model_path
-        own = Path(model_path).absolute().parent
+        folder = Path(model_path).absolute().parent
         linked = Path(model_path).resolve().parent
-        self._folders = (own, linked) if linked != own else (own,)
-        self._allowed = {own.resolve(), linked}
+        self._folders = (folder, linked) if linked != folder else (folder,)
+        self._allowed = {folder.resolve(), linked}
         self._files: dict[str, tuple[Path, int]] = {}
 
     def checked_span(self, tensor: onnx.TensorProto, data_bytes: int) -> tuple[Path, int]:
@@ -165,8 +165,8 @@ def _leaves(location: str) -> bool:
 LEFT_OUT = "(data left out)"
 """``doc_string`` of a tensor whose data was not read."""
 
-_MOST_DIMS = 64  # numpy's own limit
-_MOST_ELEMENTS = 2**63 - 1
+_MAX_DIMS = 64  # numpy's own limit
+_MAX_ELEMENTS = 2**63 - 1
 _DOC_STRING = 12
 
 # Bits of one element by data type; strings have no fixed size.
@@ -194,14 +194,14 @@ class TensorCheck:
     """Checks the constant tensors of one model and makes each small one hold its own data.
 
     Args:
-        path: of the model, for the sentences.
-        most_external_bytes: limit of the data read from small external tensors.
+        path: of the model, for the error messages.
+        max_external_bytes: limit of the data read from small external tensors.
     """
 
-    def __init__(self, path: str, most_external_bytes: int) -> None:
+    def __init__(self, path: str, max_external_bytes: int) -> None:
         self._path = path
         self._external = ExternalData(path)
-        self._limit = self._budget = most_external_bytes
+        self._limit = self._budget = max_external_bytes
 
     def large(self, header: bytes, stored: StoredData) -> bytes:
         """Check a large tensor and return its message, marked as without data.
@@ -263,18 +263,18 @@ class TensorCheck:
             raise self._error(
                 tensor, f"has element type {tensor.data_type}, which this version does not know"
             )
-        if len(dims) > _MOST_DIMS:
-            raise self._error(tensor, f"has {len(dims)} dimensions, the most being {_MOST_DIMS}")
+        if len(dims) > _MAX_DIMS:
+            raise self._error(tensor, f"has {len(dims)} dimensions, the most being {_MAX_DIMS}")
         if dims and min(dims) < 0:
             raise self._error(tensor, f"has the negative dimension {min(dims)}")
         elements: int = math.prod(dims)
-        if elements > _MOST_ELEMENTS:
+        if elements > _MAX_ELEMENTS:
             raise self._error(tensor, f"has a shape of more than 2^63 - 1 elements: {list(dims)}")
         return elements
 
     def _check_stored(self, tensor: TensorProto, elements: int, stored: StoredData) -> None:
         bits = _BITS.get(tensor.data_type)
-        if stored.raw_bytes is not None and (stored.raw_bytes or not stored.most):
+        if stored.raw_bytes is not None and (stored.raw_bytes or not stored.max_elements):
             if bits is None:
                 raise self._error(tensor, "holds text as raw bytes, which ONNX does not allow")
             expected = -(-elements * bits // 8)
@@ -287,9 +287,10 @@ class TensorCheck:
         wanted = {elements * (2 if tensor.data_type in _COMPLEX else 1)}
         if bits is not None and bits < 8:
             wanted.add(-(-elements * bits // 8))  # several to one stored element
-        if not any(stored.least <= count <= stored.most for count in wanted):
+        if not any(stored.min_elements <= count <= stored.max_elements for count in wanted):
             raise self._error(
-                tensor, f"asks for {elements} elements by its shape, but holds {stored.most}"
+                tensor,
+                f"asks for {elements} elements by its shape, but holds {stored.max_elements}",
             )
 
     def _error(self, tensor: TensorProto, reason: str) -> InputError:

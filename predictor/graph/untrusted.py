@@ -1,4 +1,4 @@
-"""Operator graphs from a file that nobody vouches for: every array is checked before it is used."""
+"""Operator graphs from an untrusted file: every array is checked before it is used."""
 
 from __future__ import annotations
 

@@ -28,12 +28,12 @@ def check_reshapes(network: Network) -> None:
         if source.is_static and result.is_static and source.elements != result.elements:
             raise InputError(
                 node.subject,
-                f"Reshape cannot make {_shown(result.dims)} of {_shown(source.dims)}",
+                f"Reshape cannot make {_dims_text(result.dims)} of {_dims_text(source.dims)}",
                 "check the dimensions that the model is bound to",
             )
 
 
-def _shown(dims: tuple[int, ...]) -> str:
+def _dims_text(dims: tuple[int, ...]) -> str:
     return shortened("[" + ", ".join(map(str, dims)) + "]", 80)
 
 
@@ -46,7 +46,7 @@ def validate(network: Network) -> None:
     """Check the nodes and put them into topological order.
 
     Raises:
-        InputError: a value made twice, an input that nobody makes, a cycle.
+        InputError: a value made twice, an input without a producer, a cycle.
     """
     producer = _producers(network)
     if not _is_sorted(network, producer):
@@ -55,18 +55,18 @@ def validate(network: Network) -> None:
 
 def _producers(network: Network) -> dict[str, int]:
     producer: dict[str, int] = {}
-    taken: set[str] = set()
+    input_names: set[str] = set()
     for name in network.inputs:
-        if name in taken:
+        if name in input_names:
             raise InputError(
                 f"input {shortened(name, 120)}", "the graph has two inputs of that name", _EXPORT
             )
-        taken.add(name)
+        input_names.add(name)
     for index, node in enumerate(network.nodes):
         for name in node.outputs:
             if not name:
                 continue
-            if name in producer or name in taken or name in network.constants:
+            if name in producer or name in input_names or name in network.constants:
                 raise InputError(
                     node.subject,
                     f"its output {shortened(name, 120)} is made twice in the graph",
@@ -80,21 +80,21 @@ def _is_sorted(network: Network, producer: dict[str, int]) -> bool:
     """Check the order, and that every value has a producer.
 
     Raises:
-        InputError: an input that nobody makes.
+        InputError: an input without a producer.
     """
     in_order = True
-    given = {*network.inputs, *network.constants, *network.formals}
+    sources = {*network.inputs, *network.constants, *network.formals}
     for index, node in enumerate(network.nodes):
         for name in node.consumed:
             made = producer.get(name)
             if made is not None:
                 in_order = in_order and made < index
-            elif name not in given:
+            elif name not in sources:
                 raise InputError(
                     node.subject, f"nothing makes its input {shortened(name, 120)}", _EXPORT
                 )
     for name in network.outputs:
-        if name not in producer and name not in given:
+        if name not in producer and name not in sources:
             raise InputError(f"output {shortened(name, 120)}", "no node makes it", _EXPORT)
     return in_order
 

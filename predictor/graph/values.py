@@ -1,4 +1,4 @@
-"""Values of small shape-carrying tensors, computed with numpy only where somebody asks."""
+"""Values of small shape-carrying tensors, computed with numpy on demand."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ValueTable:
 
     def __init__(self, network: Network) -> None:
         self._network = network
-        self._known: dict[str, Array | None] = {}
+        self._evaluated: dict[str, Array | None] = {}
 
     @cached_property
     def _producer(self) -> dict[str, Node]:
@@ -35,7 +35,7 @@ class ValueTable:
         stack = [name]
         while stack:
             current = stack[-1]
-            if current in self._known:
+            if current in self._evaluated:
                 stack.pop()
                 continue
             missing = self._missing_inputs(current)
@@ -43,23 +43,23 @@ class ValueTable:
                 stack += missing
                 continue
             stack.pop()
-            if current not in self._known:
-                self._known[current] = self._evaluate(current)
-        return self._known[name]
+            if current not in self._evaluated:
+                self._evaluated[current] = self._evaluate(current)
+        return self._evaluated[name]
 
     def _missing_inputs(self, name: str) -> list[str]:
         """Return inputs to evaluate first; nothing where they are not needed."""
         node = self._producer.get(name)
         if node is not None and node.op == "If":
             needed = [node.inputs[0]]
-            if node.inputs[0] in self._known:
+            if node.inputs[0] in self._evaluated:
                 needed = [n for n in (self._branch_value(node, name),) if n is not None]
-            return [n for n in needed if n not in self._known]
+            return [n for n in needed if n not in self._evaluated]
         if node is None or node.op not in _EVALUATORS:
             return []
         if self._network.type_of(name).elements > LARGEST_VALUE:
             return []
-        return [i for i in node.inputs if i and i not in self._known]
+        return [i for i in node.inputs if i and i not in self._evaluated]
 
     def _evaluate(self, name: str) -> Array | None:
         tensor = self._network.tensors.get(name)
@@ -73,11 +73,11 @@ class ValueTable:
             return self._of_shape(node)
         if node.op == "If":
             source = self._branch_value(node, name)
-            return None if source is None else self._known[source]
+            return None if source is None else self._evaluated[source]
         evaluator = _EVALUATORS.get(node.op)
         if evaluator is None or not self._is_small(name):
             return None
-        inputs = [self._known.get(i) if i else None for i in node.inputs]
+        inputs = [self._evaluated.get(i) if i else None for i in node.inputs]
         if not inputs or inputs[0] is None:
             return None
         if any(v is None and i for v, i in zip(inputs, node.inputs, strict=True)):
@@ -86,7 +86,7 @@ class ValueTable:
 
     def _branch_value(self, node: Node, output: str) -> str | None:
         """Return the value that an If hands out, None where its condition is not known."""
-        condition = self._known[node.inputs[0]]
+        condition = self._evaluated[node.inputs[0]]
         if condition is None or condition.size != 1:
             return None
         body = node.bodies[0 if bool(condition.reshape(-1)[0]) else 1]
@@ -120,8 +120,8 @@ class ValueTable:
             return None  # the file's values do not fit; the operator's shape inference names it
         if isinstance(result, list):
             for output, part in zip(node.outputs, result, strict=False):
-                self._known[output] = part
-            return self._known.get(name)
+                self._evaluated[output] = part
+            return self._evaluated.get(name)
         array = np.asarray(result)
         return array if array.size <= LARGEST_VALUE else None
 
@@ -177,8 +177,8 @@ def _split(node: Node, inputs: Sequence[Any]) -> Any:
     data, axis = inputs[0], node.attributes.integer("axis")
     sizes = inputs[1] if len(inputs) > 1 and inputs[1] is not None else None
     if sizes is None:
-        listed = node.attributes.integers("split")
-        sizes = np.array(listed) if listed else None
+        stated = node.attributes.integers("split")
+        sizes = np.array(stated) if stated else None
     if sizes is None:
         return np.array_split(data, len(node.outputs), axis)
     return np.split(data, np.cumsum(sizes)[:-1], axis)

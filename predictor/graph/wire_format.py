@@ -44,7 +44,7 @@ class WalkLimits:
     """Limits of a walk: nodes at every depth, and bytes once large data is left out."""
 
     nodes: int
-    kept_bytes: int
+    copied_bytes: int
 
 
 class Field(NamedTuple):
@@ -62,13 +62,13 @@ class StoredData(NamedTuple):
 
     Attributes:
         raw_bytes: length of ``raw_data``, None where there is none.
-        least, most: bounds of the number of elements in the typed fields; they differ for packed
-            varints, which are not read, of 1 to 10 bytes each.
+        min_elements, max_elements: bounds of the number of elements in the typed fields; they
+            differ for packed varints, which are not read, of 1 to 10 bytes each.
     """
 
     raw_bytes: int | None
-    least: int
-    most: int
+    min_elements: int
+    max_elements: int
 
 
 class _Message(Enum):
@@ -137,7 +137,7 @@ class Source:
         parts: list[bytes] = []
         missing = length
         while missing:
-            # An unbuffered read may return less than asked for.
+            # An unbuffered read may return less than requested.
             part = self._file.read(missing)
             if not part:
                 raise TruncatedError(f"it ends at byte {start + length - missing} while it is read")
@@ -232,7 +232,7 @@ class Walk:
 
     Args:
         source: the file.
-        limits: most nodes and bytes.
+        limits: maximum of nodes and bytes.
         on_large_tensor: called with a large tensor's message without its data, and the amount
             of data; returns the message to keep in its place.
     """
@@ -247,7 +247,7 @@ class Walk:
         self._limits = limits
         self._on_large_tensor = on_large_tensor
         self._nodes = 0
-        self._kept_bytes = 0
+        self._copied_bytes = 0
 
     def stripped(self) -> bytes:
         """Return the model's bytes without the data of large tensors.
@@ -274,22 +274,22 @@ class Walk:
                 self._count_node()
             if stop - body <= LARGE_BYTES or wire_type != _LENGTH or number not in rules:
                 # Before the run is read into memory.
-                if stop - run > self._limits.kept_bytes:
+                if stop - run > self._limits.copied_bytes:
                     self._refuse_size()
                 continue
-            parts.append(self._kept(run, at))
+            parts.append(self._copy(run, at))
             run = stop
             inner = rules[number]
             if inner is not None:
                 parts.append(length_field(number, self._message(inner, body, stop, depth + 1)))
-        parts.append(self._kept(run, end))
+        parts.append(self._copy(run, end))
         return b"".join(parts)
 
     def _tensor(self, start: int, end: int) -> bytes:
         """Return a tensor message, without its data where that is large."""
         raw_bytes: int | None = None
-        least = most = data_bytes = 0
-        kept: list[tuple[int, int]] = []
+        min_elements = max_elements = data_bytes = 0
+        header_spans: list[tuple[int, int]] = []
         for field in scan(self._source, start, end):
             length = field.stop - field.body
             if field.number == _RAW_DATA and field.wire_type == _LENGTH:
@@ -297,17 +297,21 @@ class Walk:
                 data_bytes += length
             elif field.number in _TYPED_DATA:
                 low, high = _elements(field)
-                least, most, data_bytes = least + low, most + high, data_bytes + length
+                min_elements, max_elements, data_bytes = (
+                    min_elements + low,
+                    max_elements + high,
+                    data_bytes + length,
+                )
             elif field.number not in _TENSOR_REMARKS:
-                kept.append((field.start, field.stop))
+                header_spans.append((field.start, field.stop))
         if data_bytes <= LARGE_BYTES:
-            return self._kept(start, end)
-        header = b"".join(self._kept(*span) for span in kept)
-        return self._on_large_tensor(header, StoredData(raw_bytes, least, most))
+            return self._copy(start, end)
+        header = b"".join(self._copy(*span) for span in header_spans)
+        return self._on_large_tensor(header, StoredData(raw_bytes, min_elements, max_elements))
 
-    def _kept(self, start: int, stop: int) -> bytes:
-        self._kept_bytes += stop - start
-        if self._kept_bytes > self._limits.kept_bytes:
+    def _copy(self, start: int, stop: int) -> bytes:
+        self._copied_bytes += stop - start
+        if self._copied_bytes > self._limits.copied_bytes:
             self._refuse_size()
         return self._source.read(start, stop - start) if stop > start else b""
 
@@ -318,8 +322,8 @@ class Walk:
 
     def _refuse_size(self) -> None:
         raise LimitError(
-            f"it holds more than {self._limits.kept_bytes // 2**20} MiB besides its large tensors, "
-            "the most that we read"
+            f"it holds more than {self._limits.copied_bytes // 2**20} MiB besides its large "
+            "tensors, the most that we read"
         )
 
 

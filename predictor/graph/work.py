@@ -32,6 +32,6 @@ def product_work(groups: int, rows: int, columns: int, inner: int) -> Work:
     return Work(macs, (groups, rows, columns, inner)) if macs else NO_WORK
 
 
-def batch_first(dims: tuple[int, ...], moved: bool) -> tuple[int, ...]:
+def batch_first(dims: tuple[int, ...], trans_batch: bool) -> tuple[int, ...]:
     """Return [M, batch..., K] as [batch..., M, K] where FusedMatMul's transBatch is set."""
-    return (*dims[1:-1], dims[0], dims[-1]) if moved and len(dims) > 2 else dims
+    return (*dims[1:-1], dims[0], dims[-1]) if trans_batch and len(dims) > 2 else dims

@@ -85,7 +85,7 @@ class PredictionRow:
 
 @dataclass(frozen=True, slots=True)
 class TableContext:
-    """Place of a table, unit of its latencies, and the budget that they are held against.
+    """Place of a table, unit of its latencies, and the budget that they are compared with.
 
     A budget is in milliseconds, None without one.
     """
@@ -162,7 +162,7 @@ def axis_title(unit: LatencyUnit) -> str:
 
 def no_number(prediction: Prediction) -> str:
     """Return in words why there is no number."""
-    return f"no number: {_shown(prediction.problem)}"
+    return f"no number: {_remark_text(prediction.problem)}"
 
 
 def remarks(row: PredictionRow, context: TableContext) -> list[str]:
@@ -173,7 +173,7 @@ def remarks(row: PredictionRow, context: TableContext) -> list[str]:
     return [text for places, text in _remarks(row, context) if context.place in places]
 
 
-def _shown(text: str) -> str:
+def _remark_text(text: str) -> str:
     return shown(text, _LONGEST_REMARK)
 
 
@@ -299,7 +299,7 @@ def _width_ms(row: PredictionRow, _: TableContext) -> float | None:
 def _needs_rate(rows: Sequence[PredictionRow], context: TableContext) -> bool:
     if context.place is Place.COMPARE or context.unit is LatencyUnit.FPS:
         return context.place is Place.COMPARE
-    # On paper room is short: where calls are alike, their latencies tell as much.
+    # On paper room is short: where calls are alike, their latencies say as much.
     batches = {batch_of(row.prediction.configuration) for row in rows}
     return context.place is not Place.REPORT or len(batches) > 1
 
@@ -326,7 +326,7 @@ COLUMNS: Final[tuple[PredictionColumn, ...]] = (
         "precision",
         _titled("Precision", _C, _H, _T),
         lambda p: p.configuration.precision.value,
-        " ".join(each.explanation for each in Precision if each.explanation),
+        " ".join(precision.explanation for precision in Precision if precision.explanation),
     ),
     _count("threads", _titled("Threads", _C, _H, _T), lambda c: c.threads, threads_text),
     _count("batch", _titled("Batch", _C, _H), lambda c: c.batch, batch_text),
@@ -414,7 +414,7 @@ def _origin(
     """Yield from which measurements a number comes."""
     is_measured = prediction.basis is Basis.MEASURED
     if prediction.evidence and not is_measured:
-        yield {Place.DETAILS, Place.TEXT, Place.REPORT}, _shown(prediction.evidence)
+        yield {Place.DETAILS, Place.TEXT, Place.REPORT}, _remark_text(prediction.evidence)
         if prediction.scaled_from:
             yield {Place.COMPARE}, "scaled from what you measured of it elsewhere"
     if is_measured and prediction.predicted_ms is not None:
@@ -448,10 +448,13 @@ def _uncounted(
 def _doubts(prediction: Prediction) -> Iterator[tuple[frozenset[Place] | set[Place], str]]:
     """Yield why a number may be wrong."""
     if prediction.unstable:
-        yield _EVERYWHERE, f"{UNSTABLE}: {_shown(prediction.unstable)}"
+        yield _EVERYWHERE, f"{UNSTABLE}: {_remark_text(prediction.unstable)}"
     if prediction.out_of_distribution:
-        yield _EVERYWHERE - {Place.TEXT}, f"uncertain: {_shown(prediction.out_of_distribution)}"
-        yield {Place.TEXT}, _shown(prediction.out_of_distribution)
+        yield (
+            _EVERYWHERE - {Place.TEXT},
+            f"uncertain: {_remark_text(prediction.out_of_distribution)}",
+        )
+        yield {Place.TEXT}, _remark_text(prediction.out_of_distribution)
 
 
 def _ends_at_bound(prediction: Prediction) -> bool:
@@ -469,11 +472,11 @@ def _remarks(
     prediction, budget_ms = row.prediction, context.budget_ms
     if prediction.problem:
         yield _EVERYWHERE - {Place.TEXT}, no_number(prediction)
-        yield {Place.TEXT}, _shown(prediction.problem)
+        yield {Place.TEXT}, _remark_text(prediction.problem)
     for note in row.notes:
         yield {Place.COMPARE}, note
     if prediction.provenance:
-        yield {Place.DETAILS, Place.REPORT}, f"measured: {_shown(prediction.provenance)}"
+        yield {Place.DETAILS, Place.REPORT}, f"measured: {_remark_text(prediction.provenance)}"
     yield from _doubts(prediction)
     yield from _origin(prediction, context)
     if budget_ms is not None and prediction.latency_ms is not None:

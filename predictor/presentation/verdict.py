@@ -57,7 +57,7 @@ def is_over(prediction: Prediction, budget_ms: float | None) -> bool:
 
 
 def meets(prediction: Prediction, budget_ms: float | None) -> bool:
-    """Return whether the P50 is within the budget; False for a lower limit, which does not tell."""
+    """Return whether the P50 is within the budget; False for a lower limit, which is no P50."""
     return verdict(prediction, budget_ms) in {Verdict.MEETS, Verdict.MEETS_MAYBE}
 
 
@@ -81,7 +81,7 @@ def budget_probability(prediction: Prediction, budget_ms: float) -> float | None
 
     None without an interval, and for a lower limit, of which only the counted part is known.
 
-    The latency is taken as log-normal around P50, its 80 % interval telling the width to the
+    The latency is taken as log-normal around P50, with the width of its 80 % interval on the
     side of the budget.
     """
     p50, (low, high) = prediction.latency_ms, interval_ms(prediction)

@@ -29,17 +29,17 @@ _ADAPTED: Final[Mapping[str, str]] = {
     "operators": "operators timed in",
     "film": "FiLM fine-tuned, then a Bayesian posterior over",
 }
-_LONGEST_SHOWN = 240
+_LONGEST_NAME = 240
 _ID_DIGITS = 8
 _TYPES_NAMED = 3
 # Under this a rate or a latency has no digits left that mean anything.
 _LARGEST_WRITTEN = 1e15
 
 
-def shown(text: str, longest: int = _LONGEST_SHOWN) -> str:
+def shown(text: str, longest: int = _LONGEST_NAME) -> str:
     """Return a name from a file as it is shown: escaped, the middle of a very long one left out.
 
-    It is cut before it is escaped: a name may be megabytes long and is asked for at every paint.
+    It is cut before it is escaped: a name may be megabytes long and is requested at every paint.
     """
     if len(text) > longest:
         half = longest // 2
@@ -172,7 +172,10 @@ def rest_text(configuration: Configuration) -> str:
 
 def are_alike(configurations: Iterable[Configuration]) -> bool:
     """Whether all run under one runtime in one precision, so that nothing need name them."""
-    return len({(each.runtime, each.precision) for each in configurations}) < 2
+    return (
+        len({(configuration.runtime, configuration.precision) for configuration in configurations})
+        < 2
+    )
 
 
 def configuration_text(configuration: Configuration) -> str:
@@ -202,9 +205,9 @@ def runs_text(configurations: Iterable[Configuration]) -> str:
     by_runtime: dict[str, list[str]] = {}
     for c in configurations:
         by_runtime.setdefault(c.runtime, []).append(configuration_text(replace(c, runtime=UNKNOWN)))
-    others = "another runtime " if len(by_runtime) > 1 else ""
+    unnamed = "another runtime " if len(by_runtime) > 1 else ""
     return "; ".join(
-        f"{others if runtime == UNKNOWN else f'{runtime} '}{', '.join(words)}"
+        f"{unnamed if runtime == UNKNOWN else f'{runtime} '}{', '.join(words)}"
         for runtime, words in by_runtime.items()
     )
 

@@ -33,7 +33,7 @@ SELECTORS: Final[dict[str, Selector]] = {
 }
 SELECTOR_NAMES: Final = (*SELECTORS, ADAPTIVE)
 BY_OPERATORS: Final = (INFORMATION, ADAPTIVE)
-"""Selectors that choose by what operators of the target a network's profile would tell."""
+"""Selectors that choose by the operators of the target that a network's profile covers."""
 # Each round costs one prediction and one sentinel (docs/decisions/0004, Live choice).
 ROUND: Final = 3
 """Networks that the adaptive selector has measured before it looks again."""
@@ -103,13 +103,13 @@ class Beliefs:
 
     Attributes:
         works: of the operators of each network of the pool.
-        asked: works of the networks to be predicted; empty for the pool itself.
+        requested: works of the networks to be predicted; empty for the pool itself.
         belief: about the networks to be predicted, given the measurements so far; None where no
             width of intervals ends the session.
     """
 
     works: Sequence[TimedWork]
-    asked: Sequence[TimedWork] = ()
+    requested: Sequence[TimedWork] = ()
     belief: Belief | None = None
 
 
@@ -120,7 +120,7 @@ class Choosing:
     Attributes:
         request: the request for the plan.
         pool: the N networks that may be measured.
-        known_ms: float64 [N, D], latencies of the networks on known targets: DBSel's training
+        training_ms: float64 [N, D], latencies of the networks on known targets: DBSel's training
             latencies, the predicted ones of an engine where none are published.
         beliefs: works of the N networks, which the adaptive selector needs; the
             information-optimal one goes by features where there are none.
@@ -128,7 +128,7 @@ class Choosing:
 
     request: PlanRequest
     pool: Sequence[PoolNetwork]
-    known_ms: Floats | None = None
+    training_ms: Floats | None = None
     beliefs: Beliefs | None = None
 
     def first(self) -> list[Choice]:
@@ -140,7 +140,7 @@ class Choosing:
         request = self.request
         count = request.planned
         if request.selector == ADAPTIVE:
-            return self._most_telling((), min(ROUND, count) if request.live else count)
+            return self._by_design((), min(ROUND, count) if request.live else count)
         selector = SELECTORS.get(request.selector)
         if selector is None:
             reason = f"give one of {', '.join(SELECTOR_NAMES)}"
@@ -152,31 +152,31 @@ class Choosing:
                 why = "random start, to find similar devices"
                 return [(row, why) for row in drawn]
         if request.selector == INFORMATION and self.beliefs:
-            return self._most_telling((), count)
+            return self._by_design((), count)
         rows = selector.select(self._candidates(), count, seed=request.seed).indices
         return [(row, self._why(place)) for place, row in enumerate(rows)]
 
-    def more(self, latency_ms: Mapping[str, float], most: int | None = None) -> list[Choice]:
+    def more(self, latency_ms: Mapping[str, float], limit: int | None = None) -> list[Choice]:
         """Choose the networks that are measured next in a live session; none once it is enough.
 
         Args:
             latency_ms: of every network of the session so far in the order of choice; NaN for
                 those that have none.
-            most: number of networks that there is time for; None for as many as are planned.
+            limit: number of networks that there is time for; None for as many as are planned.
         """
-        request, taken = self.request, len(latency_ms)
-        left = request.probes - taken
-        if most is not None:
-            left = min(left, max(most, request.planned - taken))
+        request, measured = self.request, len(latency_ms)
+        left = request.probes - measured
+        if limit is not None:
+            left = min(left, max(limit, request.planned - measured))
         if left <= 0:
             return []
         places = {network.name: row for row, network in enumerate(self.pool)}
         chosen = [places[name] for name in latency_ms if name in places]
         left = min(left, len(self.pool) - len(chosen))
         if request.selector == ADAPTIVE:
-            return [] if self._is_enough() else self._most_telling(chosen, min(ROUND, left))
+            return [] if self._is_enough() else self._by_design(chosen, min(ROUND, left))
         if request.selector == INFORMATION and self.beliefs:
-            return self._most_telling(chosen, left)
+            return self._by_design(chosen, left)
         measured_ms = [latency_ms[self.pool[row].name] for row in chosen]
         # Algorithm 1 over all k: the measured networks stay its first, and the others are new.
         together = SELECTORS[request.selector].rest(
@@ -185,21 +185,21 @@ class Choosing:
         rest = together.indices[len(chosen) :]
         return [(row, self._why(place)) for place, row in enumerate(rest, len(chosen))]
 
-    def _most_telling(self, chosen: Sequence[int], count: int) -> list[Choice]:
+    def _by_design(self, chosen: Sequence[int], count: int) -> list[Choice]:
         if self.beliefs is None:
             raise InputError(
                 f"selector {ADAPTIVE}", "the engine gives no intervals", "choose another selector"
             )
-        design = OperatorDesign(self.beliefs.works, self.beliefs.asked)
-        rows = design.most_telling(count, chosen)
-        return [(row, what_it_tells(self.pool[row])) for row in rows]
+        design = OperatorDesign(self.beliefs.works, self.beliefs.requested)
+        rows = design.choose(count, chosen)
+        return [(row, main_operators(self.pool[row])) for row in rows]
 
     def _is_enough(self) -> bool:
         within, belief = self.request.within, self.beliefs.belief if self.beliefs else None
         return within is not None and belief is not None and half_width(belief) <= within
 
     def _candidates(self) -> Pool:
-        return Pool(self.known_ms, graph_features(self.pool))
+        return Pool(self.training_ms, graph_features(self.pool))
 
     def _why(self, place: int) -> str:
         if self.request.selector in _REASONS:
@@ -212,16 +212,16 @@ class Choosing:
         return "unlike those before it on known devices"
 
 
-def what_it_tells(network: PoolNetwork) -> str:
-    """Return in words the operators that a network tells most about: those with most work."""
+def main_operators(network: PoolNetwork) -> str:
+    """Return in words the operators of a network with most work."""
     kind, cost = max(
-        network.cost.items(), key=lambda each: each[1].macs + _MACS_OF_A_BYTE * each[1].bytes_moved
+        network.cost.items(), key=lambda item: item[1].macs + _MACS_OF_A_BYTE * item[1].bytes_moved
     )
     arithmetic = f"{format_count(cost.macs)} MACs over " if cost.macs else ""
-    return f"tells about {_KIND_WORDS[kind]}: {arithmetic}{format_bytes(cost.bytes_moved)}"
+    return f"covers {_KIND_WORDS[kind]}: {arithmetic}{format_bytes(cost.bytes_moved)}"
 
 
-def half_width(asked: Belief) -> float:
+def half_width(belief: Belief) -> float:
     """Half width of the 80 % interval of a typical network above its P50, as a share."""
     # The spread is one of log-latency; Z80 of it reach from the median to the 90th percentile.
-    return float(np.expm1(Z80 * np.median(asked.spread)))
+    return float(np.expm1(Z80 * np.median(belief.spread)))

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from predictor.core.documents import Provenance
-from predictor.probing.runner.settings import LONGEST_NAME, MOST_OPERATORS
+from predictor.probing.runner.settings import LONGEST_NAME, MAX_OPERATORS
 
 _LONGEST_NS = 10**12
 
@@ -19,10 +19,10 @@ class OperatorTime:
     """Time of one entry of a profile, under the tool's name for it.
 
     Attributes:
-        name: of the (often fused) operator; empty where the file tells the type alone.
+        name: of the (often fused) operator; empty where the file states the type alone.
         op_type: the tool's word for its type, empty where it has none.
         time_ms: of one run; 0 where the tool's clock was too coarse.
-        unit: compute unit or provider that ran it, empty where it is not told.
+        unit: compute unit or provider that ran it, empty where it is not stated.
     """
 
     name: str
@@ -37,8 +37,8 @@ def checked_operators(value: object) -> tuple[OperatorTime, ...]:
     Raises:
         ValueError: it is no list of nodes with a name, a type and a time, or it is too long.
     """
-    if not isinstance(value, list) or len(value) > MOST_OPERATORS:
-        raise ValueError(f"operators is no list of at most {MOST_OPERATORS:,} nodes")
+    if not isinstance(value, list) or len(value) > MAX_OPERATORS:
+        raise ValueError(f"operators is no list of at most {MAX_OPERATORS:,} nodes")
     return tuple(_checked(entry) for entry in value)
 
 
@@ -60,7 +60,7 @@ def _checked(entry: object) -> OperatorTime:
 
 def triples(operators: Sequence[OperatorTime]) -> list[list[str | int]]:
     """Return operators as documents hold them; none of a network that has too many."""
-    if len(operators) > MOST_OPERATORS:
+    if len(operators) > MAX_OPERATORS:
         return []
     return [
         [entry.name[:LONGEST_NAME], entry.op_type[:LONGEST_NAME], round(entry.time_ms * 1e6)]

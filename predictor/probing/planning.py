@@ -26,7 +26,7 @@ from predictor.probing.estimates import START_S, block_seconds, estimated_ms, ex
 from predictor.probing.measuring.interface import RunConfiguration
 from predictor.probing.networks.pool import PoolNetwork, graph_features
 from predictor.probing.runner.settings import BLOCKS, Settings
-from predictor.probing.selection.dbsel import LEAST_LIVE_BUDGET
+from predictor.probing.selection.dbsel import MIN_LIVE_BUDGET
 from predictor.probing.selection.interface import Floats, Pool, check_budget
 
 SENTINEL = "fbnet-cifar100-00"
@@ -34,7 +34,7 @@ SENTINEL = "fbnet-cifar100-00"
 
 # First, in the middle and last.
 _SENTINEL_BLOCKS = 3
-_LEAST_CAP_S = 3.0
+_MIN_CAP_S = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class ProbePlan:
 def make_plan(
     request: PlanRequest,
     pool: Sequence[PoolNetwork],
-    known_ms: Floats | None,
+    training_ms: Floats | None,
     beliefs: Beliefs | None = None,
 ) -> ProbePlan:
     """Choose the networks that are measured first: all, unless the choice is live.
@@ -93,7 +93,7 @@ def make_plan(
     Args:
         request: target, number of probes, selector and budget.
         pool: the networks to choose from.
-        known_ms: float64 [N, D], their latencies on known targets; DBSel needs them.
+        training_ms: float64 [N, D], their latencies on known targets; DBSel needs them.
         beliefs: on the target; the adaptive selector needs them, the information-optimal one goes
             by features of graphs without.
 
@@ -105,7 +105,7 @@ def make_plan(
     settings = _settings_within(request)
     expected = estimated_ms(pool, [request.target])[:, 0]
     affordable = _affordable(expected, request, settings)
-    choosing = _choosing(request, pool, affordable, known_ms, beliefs)
+    choosing = _choosing(request, pool, affordable, training_ms, beliefs)
     probes = [
         PlannedProbe(pool[affordable[row]], why, _number(expected[affordable[row]]))
         for row, why in choosing.first()
@@ -134,7 +134,7 @@ def make_plan(
     )
 
 
-def most_probes(request: PlanRequest, pool: Sequence[PoolNetwork]) -> int:
+def max_probes(request: PlanRequest, pool: Sequence[PoolNetwork]) -> int:
     """Return the largest number of networks, up to the request's, that its time allows.
 
     At least 1, which :func:`make_plan` refuses where the time is too short for any.
@@ -151,26 +151,26 @@ def most_probes(request: PlanRequest, pool: Sequence[PoolNetwork]) -> int:
 def more_probes(
     request: PlanRequest,
     pool: Sequence[PoolNetwork],
-    known_ms: Floats | None,
+    training_ms: Floats | None,
     latency_ms: Mapping[str, float],
     beliefs: Beliefs | None = None,
-    most: int | None = None,
+    limit: int | None = None,
 ) -> list[PlannedProbe]:
     """Choose the next networks of a live session; none once it is enough.
 
     Args:
         request: of the session's plan.
         pool: the networks to choose from.
-        known_ms: as :func:`make_plan` takes it.
+        training_ms: as :func:`make_plan` takes it.
         latency_ms: of every network of the session so far; NaN for those without.
         beliefs: on the target, given the measurements so far.
-        most: number of networks that there is time for; None for as many as are planned.
+        limit: number of networks that there is time for; None for as many as are planned.
     """
     expected = estimated_ms(pool, [request.target])[:, 0]
     fitting = set(_affordable(expected, request, _settings_within(request)))
     # Measured networks stay, fitting or not: the selector looks up their rows.
     rows = [i for i, network in enumerate(pool) if i in fitting or network.name in latency_ms]
-    chosen = _choosing(request, pool, rows, known_ms, beliefs).more(latency_ms, most)
+    chosen = _choosing(request, pool, rows, training_ms, beliefs).more(latency_ms, limit)
     return [PlannedProbe(pool[rows[i]], why, _number(expected[rows[i]])) for i, why in chosen]
 
 
@@ -178,14 +178,14 @@ def _choosing(
     request: PlanRequest,
     pool: Sequence[PoolNetwork],
     rows: Sequence[int],
-    known_ms: Floats | None,
+    training_ms: Floats | None,
     beliefs: Beliefs | None,
 ) -> Choosing:
     """Restrict a choice to some networks of the pool."""
     return Choosing(
         request,
         [pool[row] for row in rows],
-        None if known_ms is None else known_ms[list(rows)],
+        None if training_ms is None else training_ms[list(rows)],
         beliefs and replace(beliefs, works=[beliefs.works[row] for row in rows]),
     )
 
@@ -195,7 +195,7 @@ def _sentinel_blocks(request: PlanRequest) -> int:
     rounds = 1
     if request.live and request.selector == ADAPTIVE:
         rounds = math.ceil(request.planned / ROUND)
-    elif request.live and request.selector == DBSEL and request.planned >= LEAST_LIVE_BUDGET:
+    elif request.live and request.selector == DBSEL and request.planned >= MIN_LIVE_BUDGET:
         # The random probes, then the rest.
         rounds = 2
     return _SENTINEL_BLOCKS * rounds
@@ -214,12 +214,12 @@ def _settings_within(request: PlanRequest) -> Settings:
     profiled_s = probes * settings.profile_s
     # Solved for the cap: budget = profiled passes + blocks * (overhead + cap / BLOCKS).
     cap_s = ((request.budget_s - profiled_s) / blocks - overhead_s) * BLOCKS
-    if cap_s < _LEAST_CAP_S:
-        least_s = (_LEAST_CAP_S / BLOCKS + overhead_s) * blocks + profiled_s
+    if cap_s < _MIN_CAP_S:
+        shortest_s = (_MIN_CAP_S / BLOCKS + overhead_s) * blocks + profiled_s
         raise InputError(
             "time budget",
             f"{request.budget_s:.0f} s are too short for {probes} networks, which may take "
-            f"{least_s:.0f} s",
+            f"{shortest_s:.0f} s",
             "give more time or fewer networks",
         )
     return replace(settings, cap_s=min(settings.cap_s, cap_s))
@@ -243,8 +243,8 @@ def _affordable(expected: Floats, request: PlanRequest, settings: Settings) -> l
 def longest_seconds(settings: Settings, probes: int) -> float:
     """Longest time of a round of networks, three blocks each and the sentinel's among them."""
     blocks = probes * (BLOCKS + 1) + _SENTINEL_BLOCKS
-    each_s = START_S + settings.warm_up_s + settings.cap_s / BLOCKS
-    return blocks * each_s + probes * settings.profile_s
+    network_s = START_S + settings.warm_up_s + settings.cap_s / BLOCKS
+    return blocks * network_s + probes * settings.profile_s
 
 
 def _number(value: float) -> float | None:

@@ -22,7 +22,7 @@ from predictor.probing.runner.medians import summary
 from predictor.probing.runner.settings import BLOCKS, PROTOCOL, Settings
 
 STATISTIC = "median"
-_MOST_SAMPLES = 10_000_000
+_MAX_SAMPLES = 10_000_000
 _LONGEST_NS = 10**12
 _LONGEST_REASON = 500
 # Facts of a block that are kept beside its samples.
@@ -99,7 +99,7 @@ def checked_network(entry: Mapping[str, Any], settings: Settings, source: str) -
     Args:
         entry: of a results document (``ctm-results/1``), from a runner.
         settings: of the protocol that it was measured by.
-        source: where the entry comes from, for the error.
+        source: of the entry, for the error.
 
     Raises:
         InputError: something is missing, no number, or at odds with the samples.
@@ -140,7 +140,7 @@ def _checked(entry: Mapping[str, Any], settings: Settings) -> CheckedNetwork:
 
 def _checked_block(block: Mapping[str, Any]) -> dict[str, Any]:
     samples = block["samples_ns"]
-    if not isinstance(samples, list) or not 0 < len(samples) <= _MOST_SAMPLES:
+    if not isinstance(samples, list) or not 0 < len(samples) <= _MAX_SAMPLES:
         raise ValueError("a block has no list of samples")
     # Not isinstance: JSON's true is an int to Python.
     if not all(type(sample) is int and 0 < sample < _LONGEST_NS for sample in samples):
@@ -155,12 +155,12 @@ def _checked_block(block: Mapping[str, Any]) -> dict[str, Any]:
 def _verdict_words(network: CheckedNetwork) -> str:
     """Return the quality of a measurement: one sentence without a full stop."""
     if network.difference is None or network.verdict == "inconclusive":
-        apart = (
+        difference = (
             ""
             if network.difference is None
             else f", the nearest two by {percent(network.difference)}"
         )
-        return f"inconclusive: its {len(network.blocks)} blocks differ{apart}"
+        return f"inconclusive: its {len(network.blocks)} blocks differ{difference}"
     agreement = f"two blocks agree within {percent(max(network.difference, 0.001))}"
     if network.verdict == "steady":
         return f"steady: {agreement}"

@@ -54,7 +54,7 @@ def put_back(copy: Path, store: Path) -> None:
     Other processes may have the store open: they see the new content at their next step.
 
     Args:
-        copy: a sound store that nobody else uses.
+        copy: a sound store without other users.
         store: a store, also a damaged one; it need not exist.
 
     Raises:

@@ -20,7 +20,7 @@ import platformdirs
 
 from predictor.core.errors import HostError
 from predictor.core.files import is_file, is_there
-from predictor.core.left_over import remove_beside
+from predictor.core.left_over import remove_partials
 from predictor.store import migrations
 from predictor.store.copies import SIDE_FILES, write_copy
 from predictor.store.failures import REFUSALS, explained, has_code
@@ -155,7 +155,7 @@ def _open_for_writing(location: Path, busy_timeout_ms: int) -> Database:
     _prepare_folder(location)
     refuse_foreign_file(location)
     # Left by a copy whose process was killed: beside the real file, not beside a link.
-    remove_beside(Path(os.path.realpath(location)))
+    remove_partials(Path(os.path.realpath(location)))
     connection = _connect(location, busy_timeout_ms)
     try:
         _keep_private(location)
@@ -208,7 +208,7 @@ def _prepare_folder(path: Path) -> None:
     try:
         path.parent.mkdir(_PRIVATE_FOLDER, parents=True, exist_ok=True)
         if path == _usual_path():
-            _close_to_others(path.parent, _PRIVATE_FOLDER)
+            _restrict_to_owner(path.parent, _PRIVATE_FOLDER)
     except OSError as error:
         raise HostError(
             str(path),
@@ -218,12 +218,12 @@ def _prepare_folder(path: Path) -> None:
 
 
 def _keep_private(path: Path) -> None:
-    """Close the store and its log to others; SQLite makes a log with the rights of its store."""
+    """Restrict the store and its log to the owner; SQLite makes a log with the store's rights."""
     for ending in ("", *SIDE_FILES):
-        _close_to_others(path.with_name(f"{path.name}{ending}"), _PRIVATE_FILE)
+        _restrict_to_owner(path.with_name(f"{path.name}{ending}"), _PRIVATE_FILE)
 
 
-def _close_to_others(path: Path, mode: int) -> None:
+def _restrict_to_owner(path: Path, mode: int) -> None:
     # Who is not the owner, or on a disk without rights, cannot.
     with suppress(OSError):
         present = stat.S_IMODE(path.stat().st_mode)

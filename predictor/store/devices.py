@@ -56,7 +56,7 @@ def insert(db: Tables, device: Device, unknown_metrics: Mapping[str, float] | No
     )
 
 
-def every(database: Database) -> list[Device]:
+def load_all(database: Database) -> list[Device]:
     """Return all stored devices, by id."""
     with database.reading() as db:
         return [_device(row) for row in db.table("devices").rows_where(order_by="id")]
@@ -65,11 +65,11 @@ def every(database: Database) -> list[Device]:
 def unknown_metrics(database: Database) -> dict[str, dict[str, float]]:
     """Return by device id the metrics that came from another version's file."""
     with database.reading() as db:
-        kept = {
+        stored = {
             row["id"]: json.loads(row["description"]).get("unknown_metrics", {})
             for row in db.table("devices").rows
         }
-    return {identity: metrics for identity, metrics in kept.items() if metrics}
+    return {identity: metrics for identity, metrics in stored.items() if metrics}
 
 
 def remove(database: Database, device_id: str) -> None:

@@ -64,7 +64,7 @@ def has_code(error: sqlite3.Error, primary_code: int) -> bool:
 
 
 def explain(error: sqlite3.Error, path: Path) -> CtmError | None:
-    """Return ``error`` in words for the user, or None where it is a defect of ours."""
+    """Return ``error`` in words for the user, or None where it is a defect of this program."""
     if has_code(error, sqlite3.SQLITE_NOTADB):
         return InputError(
             str(path),

@@ -59,7 +59,7 @@ def info_of_none(path: Path) -> dict[str, object]:
 
 
 def problems(database: Database) -> list[str]:
-    """Return the findings of SQLite's own checks and of ours, one sentence each."""
+    """Return the findings of SQLite's checks and of the store's, one sentence each."""
     with database.reading() as db:
         try:
             return [

@@ -129,7 +129,7 @@ def of_fingerprints(database: Database, fingerprints: Iterable[str]) -> list[Mea
     return _records(database, "fingerprint IN (SELECT value FROM json_each(?))", chosen)
 
 
-def every(database: Database) -> list[StoredMeasurement]:
+def load_all(database: Database) -> list[StoredMeasurement]:
     """Return all measurements, the oldest first."""
     return _read(database, "1")
 

@@ -83,9 +83,9 @@ def insert(db: Tables, predictions: Iterable[StoredPrediction]) -> None:
             for s in stored
         ),
     )
-    for each in stored:
-        if each.tags or each.note:
-            mark(db, each.id, each.tags, each.note)
+    for row in stored:
+        if row.tags or row.note:
+            mark(db, row.id, row.tags, row.note)
 
 
 def recent(database: Database, limit: int) -> list[StoredPrediction]:

@@ -117,7 +117,7 @@ def extend(database: Database, session_id: str, plan: str, probes: Sequence[Sess
         _insert_probes(db, session_id, probes, begin)
 
 
-def every(database: Database) -> list[StoredSession]:
+def load_all(database: Database) -> list[StoredSession]:
     """Return all sessions, the oldest first."""
     with database.reading() as db:
         rows = list(db.query(f"{_SELECT} ORDER BY created_ns, probe_sessions.rowid"))

@@ -44,7 +44,7 @@ def connect_read_only(path: Path) -> sqlite3.Connection:
 
 
 def connect_immutable(path: Path) -> sqlite3.Connection:
-    """Return a connection to a file that nobody writes: no lock, no file beside it, no log."""
+    """Return a connection to a file without writers: no lock, no side file, no log."""
     return _connect(path, "mode=ro&immutable=1")
 
 

@@ -94,14 +94,14 @@ def insert_stored(db: Tables, stored: StoredSignature) -> None:
     )
 
 
-def every(database: Database) -> list[Signature]:
+def load_all(database: Database) -> list[Signature]:
     """Return all signatures that were not deleted, the oldest first."""
-    return [each.signature for each in stored(database) if not each.deleted]
+    return [row.signature for row in stored(database) if not row.deleted]
 
 
 def stored(database: Database) -> list[StoredSignature]:
     """Return all signatures with time and facts, deleted ones too, the oldest first."""
-    of_each = members(database)
+    member_ids = members(database)
     with database.reading() as db:
         rows = db.query(
             f"SELECT signatures.*, {_TIMED} AS timed, {targets.COLUMNS}"  # noqa: S608 - our own words
@@ -113,7 +113,7 @@ def stored(database: Database) -> list[StoredSignature]:
                 Signature(
                     id=row["id"],
                     **target_of(row),
-                    measurement_ids=of_each.get(row["id"], ()),
+                    measurement_ids=member_ids.get(row["id"], ()),
                     active=bool(row["active"]),
                 ),
                 row["created_ns"],

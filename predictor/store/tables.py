@@ -49,10 +49,10 @@ class Tables:
 
     def insert(self, name: str, rows: Iterable[Mapping[str, object]]) -> None:
         """Insert rows into a table, all with the columns of the first; inside a transaction."""
-        every = iter(rows)
-        first = next(every, None)
+        remaining = iter(rows)
+        first = next(remaining, None)
         if first is None:
             return
         columns, places = ", ".join(first), ", ".join("?" * len(first))
         statement = f"INSERT INTO {name} ({columns}) VALUES ({places})"  # noqa: S608 - our own words
-        self.conn.executemany(statement, (tuple(row.values()) for row in chain([first], every)))
+        self.conn.executemany(statement, (tuple(row.values()) for row in chain([first], remaining)))

@@ -52,7 +52,7 @@ def remove(database: Database, device_id: str) -> None:
         db.table("token_rates").delete_where("device_id = ?", (device_id,))
 
 
-def every(database: Database) -> list[TokenRate]:
+def load_all(database: Database) -> list[TokenRate]:
     """Return the rates of all devices, by their ids."""
     with database.reading() as db:
         return [_rate(row) for row in db.table("token_rates").rows_where(order_by="device_id")]

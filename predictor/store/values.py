@@ -105,10 +105,11 @@ class Columns:
     """
 
     def __init__(self, fields: Sequence[Field]) -> None:
-        own = [field for field in fields if field.name not in _TARGET]
-        self._in = [(f.column, f.name, _IN.get(f.kind)) for f in own]
+        record_fields = [field for field in fields if field.name not in _TARGET]
+        self._in = [(f.column, f.name, _IN.get(f.kind)) for f in record_fields]
         decoders = [
-            (f, _document_out(f) if f.kind is Kind.DOCUMENT else _OUT.get(f.kind)) for f in own
+            (f, _document_out(f) if f.kind is Kind.DOCUMENT else _OUT.get(f.kind))
+            for f in record_fields
         ]
         self._plain = [(f.name, f.column) for f, decode in decoders if decode is None]
         self._decoded = [(f.name, f.column, decode) for f, decode in decoders if decode is not None]

@@ -95,7 +95,7 @@ def test_a_report_tells_it_and_how_to_repeat_it(
         (["rpi5"], "is not of the form"),
         (["=5"], "is not of the form"),
         (["nosuch=5"], "is no device of the catalogue"),
-        (["rtx3060/coreml/fp16=5"], "there is no prediction to hold it against"),
+        (["rtx3060/coreml/fp16=5"], "there is no prediction to compare it with"),
         (["rpi5=14", "rpi5/ncnn=15"], "it is given twice"),
     ],
 )
@@ -116,4 +116,4 @@ def test_bad_input_is_one_sentence_and_nothing_is_stored(
 def test_a_latency_is_of_one_model(ctm: Run, mobilenet: Path, distilbert: Path) -> None:
     done = ctm("predict", mobilenet, distilbert, "--device", "rpi5", "--measured", "rpi5=14")
     assert done.returncode == 2
-    assert "a latency is of one model, and 2 were asked for" in done.stderr
+    assert "a latency is of one model, and 2 were requested" in done.stderr

@@ -334,7 +334,7 @@ def test_node_data_is_written_for_one_pair_and_refused_for_several(
     done = ctm("predict", mobilenet, "--device", board, "--node-data", file, "--json")
 
     assert refused.returncode == 2
-    assert "2 pairs were asked for" in refused.stderr
+    assert "2 pairs were requested" in refused.stderr
     assert refused.stdout == ""
     (entry,) = predictions(done)
     results = json.loads(file.read_text())["results"]

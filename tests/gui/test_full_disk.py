@@ -193,7 +193,7 @@ def test_files_of_the_explained_pair_that_find_no_room_are_told_and_leave_nothin
     qtbot.waitUntil(lambda: central.explanation.explained is not None)
     qtbot.waitUntil(lambda: bool(central.graph_view.presenter.picture.nodes.size))
     writes = {
-        "net.json": central.timeline_view.trace_asked.emit,
+        "net.json": central.timeline_view.trace_requested.emit,
         "nodes.json": central.operators_view.node_data_asked.emit,
     }
     warned: list[str] = []

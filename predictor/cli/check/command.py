@@ -11,7 +11,7 @@ from pathlib import Path
 from predictor.cli.catalogue import quiet_catalogue
 from predictor.cli.console import Console
 from predictor.cli.measured import named_target
-from predictor.cli.reading import reading_found
+from predictor.cli.reading import readings_of
 from predictor.cli.tables import render_table
 from predictor.core.errors import HostError, InputError
 from predictor.core.files import write_text
@@ -33,7 +33,7 @@ from predictor.services.models.inspection import Model
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    """Check every table and write what was asked for; an unreadable model costs no other."""
+    """Check every table and write what was requested; an unreadable model costs no other."""
     checks = read_budget(options.budget)
     base: Base = {} if options.base is None else read_base(options.base)
     catalogue = quiet_catalogue(options)
@@ -48,8 +48,8 @@ def run(options: argparse.Namespace, console: Console) -> int:
         console.document(document(rows))
     else:
         headers, right = text_columns()
-        shown = [tuple(map(printable, cells(row))) for row in rows]
-        console.result(f"{headline(rows)}\n\n{render_table(headers, shown, right)}")
+        cells_of_rows = [tuple(map(printable, cells(row))) for row in rows]
+        console.result(f"{headline(rows)}\n\n{render_table(headers, cells_of_rows, right)}")
     return exit_code(rows)
 
 
@@ -76,7 +76,7 @@ def _models(
     )
     models: list[tuple[str, Model]] = []
     unread: list[Checked] = []
-    with reading_found([str(folder / name) for name in check.models], bound) as readings:
+    with readings_of([str(folder / name) for name in check.models], bound) as readings:
         for reading in readings:
             try:
                 model = reading.result()
@@ -95,9 +95,9 @@ def _name(path: str, folder: Path) -> str:
 
 def _note_engine(console: Console, rows: Sequence[Checked], base: Base) -> None:
     engines = {row.engine for row in rows if row.engine}
-    others = sorted({engine for engine, _ in base.values()} - engines)
-    if others and engines:
-        console.note(f"The base is of {', '.join(others)}: growth is not held against it.")
+    base_engines = sorted({engine for engine, _ in base.values()} - engines)
+    if base_engines and engines:
+        console.note(f"The base is of {', '.join(base_engines)}: growth is not judged by it.")
 
 
 def _write(options: argparse.Namespace, rows: list[Checked]) -> None:

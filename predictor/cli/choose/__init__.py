@@ -16,7 +16,7 @@ from predictor.cli.parser import (
     shape_options,
     thread_count,
 )
-from predictor.cli.reading import reading_found
+from predictor.cli.reading import readings_of
 from predictor.core.metrics import Family
 from predictor.core.records import Precision
 from predictor.core.run_facts import MEDIAN, PERCENTILES
@@ -75,8 +75,8 @@ def _add_budget(parser: Parser) -> None:
         type=int,
         default=MEDIAN,
         choices=PERCENTILES,
-        help="of the runs that keep --max-ms (default 50); 90 and 99 where published logs tell "
-        "them of the runtime and the kind of device, else P50 is judged, and said to be",
+        help="of the runs that keep --max-ms (default 50); 90 and 99 where published logs state "
+        "them for the runtime and the kind of device, else P50 is judged, and said to be",
     )
     budget.add_argument(
         "--chance",
@@ -110,7 +110,10 @@ def _add_wanted(parser: Parser) -> None:
         choices=offered(),
     )
     wanted.add_argument(
-        "--precision", action="append", default=[], choices=[str(each) for each in Precision]
+        "--precision",
+        action="append",
+        default=[],
+        choices=[str(precision) for precision in Precision],
     )
     wanted.add_argument(
         "--threads",
@@ -150,7 +153,7 @@ def _threads(text: str) -> int | None:
 
 
 def _run(options: argparse.Namespace, console: Console) -> int:
-    with reading_found(options.models, options) as readings:
+    with readings_of(options.models, options) as readings:
         # Imports NumPy and the store while the worker starts.
         from predictor.cli.choose.command import run  # noqa: PLC0415
 

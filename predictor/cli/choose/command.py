@@ -10,7 +10,7 @@ from dataclasses import asdict
 
 from predictor.cli.catalogue import open_catalogue
 from predictor.cli.console import Console
-from predictor.cli.measured import given_latencies, measured_of
+from predictor.cli.measured import measured_of, stated_latencies
 from predictor.cli.model_text import NAME_COLUMNS
 from predictor.cli.predicting import BUDGET_MISSED, PredictionStore, read_models
 from predictor.cli.tables import render_table
@@ -32,7 +32,7 @@ _SCHEMA = "ctm-choice/1"  # scripts depend on it
 
 
 def run(options: argparse.Namespace, console: Console, readings: Sequence[Future[Model]]) -> int:
-    """Hold every option against the budget and print the best ones; nothing is stored."""
+    """Judge every option by the budget and print the best ones; nothing is stored."""
     budget = Budget(
         options.max_ms,
         options.min_fps,
@@ -45,25 +45,25 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
     one_run = argparse.Namespace(
         measured=options.measured, runtime=None, precision=None, threads=None
     )
-    given = given_latencies(one_run, catalogue, len(readings))
+    latencies = stated_latencies(one_run, catalogue, len(readings))
     with closing(PredictionStore(options.store)) as store:
         models, code = read_models(readings, console)
         if code:  # a model that is not there would count as one that keeps the budget
             return code
         if not models:
             raise InputError("ctm choose", "no model was found", "name an ONNX file")
-        signatures = store.signatures([*choices.targets, *(each.target for each in given)])
-        own, devices = measured_of(options, store, models, given, signatures)
+        signatures = store.signatures([*choices.targets, *(entry.target for entry in latencies)])
+        measurements, devices = measured_of(options, store, models, latencies, signatures)
         choice = choose(
             models,
             choices,
             budget,
             least=options.chance,
-            own=own,
+            own=measurements,
             signatures=signatures,
             devices=devices,
         )
-        names = [each.label for each in labelled(models)]
+        names = [entry.label for entry in labelled(models)]
         places = choice.of_devices[: options.rows or None]
         if options.json:
             console.document(_document(choice, names, places))
@@ -89,7 +89,7 @@ def _wanted(options: argparse.Namespace) -> Wanted:
 
 
 def _batches(options: argparse.Namespace) -> Sequence[int]:
-    """Return multiples of the batch; 1 is first, which the others are held against."""
+    """Return multiples of the batch; 1 is first, which the others are compared with."""
     usual = (1,) if options.min_fps is None else BATCHES
     return (1, *sorted({*(options.times_batch or usual)} - {1}))
 

@@ -6,7 +6,7 @@ import argparse
 
 from predictor.cli.console import Console
 from predictor.cli.parser import EPILOG, Parser, json_option, prediction_options
-from predictor.cli.reading import reading_found
+from predictor.cli.reading import readings_of
 
 
 def add_compare(parser: Parser) -> None:
@@ -31,7 +31,7 @@ def add_compare(parser: Parser) -> None:
 
 
 def _run(options: argparse.Namespace, console: Console) -> int:
-    with reading_found(options.models, options) as readings:
+    with readings_of(options.models, options) as readings:
         # Imports NumPy and the store while the worker starts.
         from predictor.cli.compare.command import run  # noqa: PLC0415
 

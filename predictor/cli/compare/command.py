@@ -72,9 +72,9 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
                 "name two or more",
             )
         signatures = store.signatures(targets)
-        own, devices = measured_of(options, store, models, (), signatures)
-        predictions = predict(models, targets, options.engine, own, signatures, devices)
-        labels = [each.label for each in labelled(models)]
+        measurements, devices = measured_of(options, store, models, (), signatures)
+        predictions = predict(models, targets, options.engine, measurements, signatures, devices)
+        labels = [entry.label for entry in labelled(models)]
         baseline = _baseline(options.baseline, models, labels)
         variants = compare_variants(labels, targets, predictions, baseline)
         changes: _Changes = ()
@@ -89,21 +89,21 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
         return stored or code or _budget_code(variants, options.budget_ms)
 
 
-def _baseline(asked: str | None, models: Sequence[Model], labels: Sequence[str]) -> int:
-    """Return the index of the baseline; the first model where none is asked for.
+def _baseline(name: str | None, models: Sequence[Model], labels: Sequence[str]) -> int:
+    """Return the index of the baseline; the first model where none is named.
 
     Raises:
         InputError: no model or several have this name.
     """
-    if asked is None:
+    if name is None:
         return 0
-    named = [i for i, label in enumerate(labels) if label == asked]
+    named = [i for i, label in enumerate(labels) if label == name]
     # Models of one file name have numbered labels, so the end of a path is taken too.
-    named = named or [i for i, model in enumerate(models) if model.path.endswith(asked)]
+    named = named or [i for i, model in enumerate(models) if model.path.endswith(name)]
     if len(named) != 1:
         count = "several" if named else "none"
         raise InputError(
-            asked, f"{count} of the models has this name", f"name one of {', '.join(labels)}"
+            name, f"{count} of the models has this name", f"name one of {', '.join(labels)}"
         )
     return named[0]
 
@@ -128,14 +128,16 @@ def _operator_changes(
     for second in range(len(models)):
         if second == first:
             continue
-        both = models[first], models[second]
-        difference = operator_difference(*both)
+        pair_of_models = models[first], models[second]
+        difference = operator_difference(*pair_of_models)
         times = []
         for column, target in enumerate(variants.targets):
             pair = variants.prediction(first, column), variants.prediction(second, column)
-            moved = times_moved_on(difference, target, both, pair, engine, signatures)
-            if moved is not None:
-                times.append((target, moved))
+            time_change = times_moved_on(
+                difference, target, pair_of_models, pair, engine, signatures
+            )
+            if time_change is not None:
+                times.append((target, time_change))
         yield variants.labels[second], difference, times
 
 
@@ -163,7 +165,7 @@ def _text(
     for label, difference, times in changes:
         counts = ", ".join(f"{len(difference.rows_of(c))} {c.value}" for c in Change)
         blocks.append(f"From {baseline} to {shortened(label, NAME_COLUMNS)}: {counts}")
-        blocks += [_moved_table(difference, target, moved) for target, moved in times]
+        blocks += [_change_table(difference, target, time_change) for target, time_change in times]
     return "\n\n".join(blocks)
 
 
@@ -198,12 +200,12 @@ def _interval(ends: Sequence[str]) -> str:
     return NOTHING if NOTHING in ends else " … ".join(ends)
 
 
-def _moved_table(difference: OperatorDifference, target: Target, times: TimesMoved) -> str:
+def _change_table(difference: OperatorDifference, target: Target, times: TimesMoved) -> str:
     """Return the operators that move most time on a target, and the sums by change."""
-    moved = times.moved_ms
+    change_ms = times.moved_ms
     # Stable: operators that move equal times stay in the graph's order from run to run.
-    order = np.argsort(-np.abs(moved), kind="stable")
-    order = order[moved[order] != 0][:_ROWS]
+    order = np.argsort(-np.abs(change_ms), kind="stable")
+    order = order[change_ms[order] != 0][:_ROWS]
     rows = [
         (
             difference.change[row].value,
@@ -211,7 +213,7 @@ def _moved_table(difference: OperatorDifference, target: Target, times: TimesMov
             shortened(_operator(difference, row)[0], NAME_COLUMNS),
             number(float(times.before_ms[row]) if difference.first[row] >= 0 else None),
             number(float(times.after_ms[row]) if difference.second[row] >= 0 else None),
-            signed(float(moved[row])),
+            signed(float(change_ms[row])),
         )
         for row in order.tolist()
     ]
@@ -296,13 +298,13 @@ def _fastest(
 def _changed_operators(
     label: str, difference: OperatorDifference, times: Sequence[tuple[Target, TimesMoved]]
 ) -> dict[str, object]:
-    by_device = {target.device.id: moved for target, moved in times}
+    by_device = {target.device.id: time_change for target, time_change in times}
     return {
         "model": label,
         "counts": {change.value: len(difference.rows_of(change)) for change in Change},
         "moved_ms": {
-            device: {change.value: moved.moved_by(change) for change in Change}
-            for device, moved in by_device.items()
+            device: {change.value: time_change.moved_by(change) for change in Change}
+            for device, time_change in by_device.items()
         },
         "rows": [_changed_operator(difference, row, by_device) for row in range(len(difference))],
     }
@@ -320,5 +322,7 @@ def _changed_operator(
         "op_type": op_type,
         "output_shape": list(output_shape),
         "baseline_name": difference.before.names[first] if first >= 0 else None,
-        "moved_ms": {device: float(moved.moved_ms[row]) for device, moved in by_device.items()},
+        "moved_ms": {
+            device: float(time_change.moved_ms[row]) for device, time_change in by_device.items()
+        },
     }

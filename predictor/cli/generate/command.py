@@ -53,16 +53,18 @@ def run(options: argparse.Namespace, console: Console) -> int:
         options.runtime,
     )
     devices = _devices(options, catalogue)
-    given = {
+    stated = {
         device.id: MeasuredRate(device, rate, model, request)
         for device, rate in _measured(options, catalogue).values()
     }
-    own = own_rates(options, console, devices, catalogue) if options.own else OwnRates()
+    stored_rates = user_rates(options, console, devices, catalogue) if options.own else UserRates()
     # What is given now takes the place of what is kept of that device.
-    measured = {**own.measured, **given}
-    results = generate(model, devices, request, tuple(measured.values()), own.probes)
-    least = options.min_tokens_per_s
-    if all(each.token is None for each in results) and (least is not None or len(results) == 1):
+    measured = {**stored_rates.measured, **stated}
+    results = generate(model, devices, request, tuple(measured.values()), stored_rates.probes)
+    min_rate = options.min_tokens_per_s
+    if all(result.token is None for result in results) and (
+        min_rate is not None or len(results) == 1
+    ):
         # Exit code 0 would pass for a rate that nothing has.
         raise InputError(results[0].device.id, results[0].problem, "choose another device")
     if options.report:
@@ -73,11 +75,11 @@ def run(options: argparse.Namespace, console: Console) -> int:
         console.document(generation_document(results))
     else:
         console.result(generation_text(size_of(model), results, with_problems=not options.all))
-    return 0 if least is None else _exit_code(results, least)
+    return 0 if min_rate is None else _exit_code(results, min_rate)
 
 
 def _devices(options: argparse.Namespace, catalogue: Catalogue) -> list[Device]:
-    """Return the devices that were asked for, each once, in that order."""
+    """Return the devices that were requested, each once, in that order."""
     # This machine last: its rates are not measured for a command that another name refuses.
     named = {text: catalogue.find(text) for text in sorted(options.device, key=means_this_machine)}
     devices = [named[text] for text in options.device]
@@ -88,31 +90,33 @@ def _devices(options: argparse.Namespace, catalogue: Catalogue) -> list[Device]:
     return list({device.id: device for device in devices}.values())
 
 
-class OwnRates(NamedTuple):
+class UserRates(NamedTuple):
     """Measured rates of language models by device, and decode probes, from the store."""
 
     measured: Mapping[str, MeasuredRate] = MappingProxyType({})
     probes: Sequence[DecodeProbe] = ()
 
 
-def own_rates(
+def user_rates(
     options: argparse.Namespace, console: Console, devices: Sequence[Device], catalogue: Catalogue
-) -> OwnRates:
+) -> UserRates:
     """Return what the user measured and probed; a store that fails costs no prediction.
 
     Args:
         options: the store.
         console: gets the error of the store.
         devices: that are predicted.
-        catalogue: all devices; those beside the predicted ones tell of them too.
+        catalogue: all devices; measurements of the others count for the predicted ones too.
     """
     by_id = {device.id: device for device in (*catalogue.devices, *devices)}
     try:
         measured = stored_token_rates(by_id, options.store)
-        return OwnRates(measured, decode_probes(stored_signatures(options.store).measured, devices))
+        return UserRates(
+            measured, decode_probes(stored_signatures(options.store).measured, devices)
+        )
     except CtmError as error:
         console.error(f"ctm: your measurements are left out: {error}")
-        return OwnRates()
+        return UserRates()
 
 
 def _measured(options: argparse.Namespace, catalogue: Catalogue) -> dict[str, tuple[Device, float]]:
@@ -142,7 +146,7 @@ def _rate(text: str, value: str) -> float:
         rate = float(value)
     except ValueError:
         rate = 0.0
-    if not 0 < rate < _MOST_TOKENS_PER_S:
+    if not 0 < rate < _MAX_TOKENS_PER_S:
         raise InputError(
             f"{_MEASURED} {text}",
             f"{value!r} is no number of tokens a second",
@@ -151,15 +155,15 @@ def _rate(text: str, value: str) -> float:
     return rate
 
 
-_MOST_TOKENS_PER_S = 1e7
+_MAX_TOKENS_PER_S = 1e7
 
 
-def _exit_code(results: Sequence[Generation], least: float) -> int:
+def _exit_code(results: Sequence[Generation], min_rate: float) -> int:
     """Return 1 where a device is too slow or too small."""
     slow = [
-        each
-        for each in results
-        if each.token is not None
-        and ((each.decode_tokens_per_s or 0) < least or each.fits is False)
+        result
+        for result in results
+        if result.token is not None
+        and ((result.decode_tokens_per_s or 0) < min_rate or result.fits is False)
     ]
     return _TOO_SLOW if slow else 0

@@ -35,22 +35,22 @@ def generation_text(size: str, results: Sequence[Generation], *, with_problems: 
         results: one a device.
         with_problems: whether devices without a number are named.
     """
-    numbered = [each for each in results if each.token is not None]
+    numbered = [result for result in results if result.token is not None]
     numbered.sort(key=_order)
     blocks = [_heading(size, results[0])]
     if numbered:
-        rows = [_row(each) for each in numbered]
+        rows = [_row(result) for result in numbered]
         blocks.append(render_table(_COLUMNS, rows, _RIGHT))
-        blocks.append("\n".join(_behind(each) for each in numbered[:_EXPLAINED]))
-    if too_small := [each for each in numbered if each.fits is False]:
-        reasons = [_too_small(each) for each in too_small[:_EXPLAINED]]
+        blocks.append("\n".join(_behind(result) for result in numbered[:_EXPLAINED]))
+    if too_small := [result for result in numbered if result.fits is False]:
+        reasons = [_too_small(result) for result in too_small[:_EXPLAINED]]
         if len(too_small) > _EXPLAINED:
             reasons.append(f"It does not fit on {len(too_small) - _EXPLAINED} more.")
         reasons.append("Where it does not fit, the rates are those that it would have if it did.")
         blocks.append("\n".join(reasons))
-    if with_problems and (problems := [each for each in results if each.token is None]):
+    if with_problems and (problems := [result for result in results if result.token is None]):
         blocks.append(
-            "\n".join(printable(f"{each.device.id}: {each.problem}.") for each in problems)
+            "\n".join(printable(f"{result.device.id}: {result.problem}.") for result in problems)
         )
     return "\n\n".join(blocks)
 
@@ -60,17 +60,17 @@ _EXPLAINED = 12  # devices; more of them hide what one looks for
 _RANKS = {True: 0, None: 1, False: 2}
 
 
-def _order(each: Generation) -> tuple[int, float]:
+def _order(result: Generation) -> tuple[int, float]:
     """Return the key that sorts what fits to the front, and there the fastest."""
-    return _RANKS[each.fits], -(each.decode_tokens_per_s or 0)
+    return _RANKS[result.fits], -(result.decode_tokens_per_s or 0)
 
 
-def _too_small(each: Generation) -> str:
+def _too_small(result: Generation) -> str:
     """Return the reason why the model does not fit."""
-    usable = 0.0 if each.usable is None else each.usable.bytes
+    usable = 0.0 if result.usable is None else result.usable.bytes
     return (
-        f"{shortened(each.device.name, NAME_COLUMNS)} does not hold it: it needs "
-        f"{number(each.memory.total / GIB)} GiB, and {number(usable / GIB)} are usable."
+        f"{shortened(result.device.name, NAME_COLUMNS)} does not hold it: it needs "
+        f"{number(result.memory.total / GIB)} GiB, and {number(usable / GIB)} are usable."
     )
 
 
@@ -83,21 +83,21 @@ def _heading(size: str, one: Generation) -> str:
     return f"{printable(one.model)}: {size}; {counts}; {at}"
 
 
-def _row(each: Generation) -> list[str]:
-    first, token = each.first_token, each.token
-    batch = each.request.batch
+def _row(result: Generation) -> list[str]:
+    first, token = result.first_token, result.token
+    batch = result.request.batch
     return [
-        shortened(each.device.name, NAME_COLUMNS),
-        each.runtime,
-        each.weights,
+        shortened(result.device.name, NAME_COLUMNS),
+        result.runtime,
+        result.weights,
         number(first.median if first else None),
         _between(first.low, first.high) if first else NOTHING,
-        number(each.decode_tokens_per_s),
+        number(result.decode_tokens_per_s),
         _between(_rate(token.high, batch), _rate(token.low, batch)) if token else NOTHING,
         number(_rate(token.bound, batch)) if token else NOTHING,
-        number(each.memory.total / GIB),
-        {True: "yes", False: "no", None: "not known"}[each.fits],
-        NOTHING if each.longest_context is None else f"{each.longest_context:,}",
+        number(result.memory.total / GIB),
+        {True: "yes", False: "no", None: "not known"}[result.fits],
+        NOTHING if result.longest_context is None else f"{result.longest_context:,}",
     ]
 
 
@@ -109,12 +109,12 @@ def _rate(token_ms: float, batch: int) -> float:
     return 1000 * batch / token_ms
 
 
-def _behind(each: Generation) -> str:
+def _behind(result: Generation) -> str:
     """Return what binds the phases and what the numbers rest on."""
-    binds = f"{_binds('prompt', each.first_token)}, {_binds('tokens', each.token)}"
-    name = shortened(each.device.name, NAME_COLUMNS)
-    memory = f"; memory: {each.usable.assumption}" if each.usable else ""
-    return f"{name}: {binds}; {each.basis}, {each.evidence}{memory}"
+    binds = f"{_binds('prompt', result.first_token)}, {_binds('tokens', result.token)}"
+    name = shortened(result.device.name, NAME_COLUMNS)
+    memory = f"; memory: {result.usable.assumption}" if result.usable else ""
+    return f"{name}: {binds}; {result.basis}, {result.evidence}{memory}"
 
 
 def _binds(phase: str, interval: Interval | None) -> str:

@@ -14,7 +14,7 @@ from predictor.cli.parser import (
     positive_int,
     prediction_options,
 )
-from predictor.cli.reading import reading_found
+from predictor.cli.reading import readings_of
 from predictor.core.errors import InputError
 
 
@@ -99,7 +99,7 @@ def _add_clocks(parser: Parser) -> None:
         default=[],
         metavar="CLOCKS=MS|MODE=MS",
         help="latency in ms that you measured of the model at some clocks (gpu=612,mem=1600=41.7) "
-        "or in a mode (15W=41.7); one calibrates all clocks, three tell how much waits for the "
+        "or in a mode (15W=41.7); one calibrates all clocks, three show how much waits for the "
         "memory (one model, one device); may be repeated",
     )
 
@@ -149,7 +149,7 @@ def _run(options: argparse.Namespace, console: Console) -> int:
     for name, usual in usual_values:
         if getattr(options, name) != usual:
             raise InputError(f"--{name}", "it needs --rows", "name a file for the rows")
-    with reading_found(options.models, options) as readings:
+    with readings_of(options.models, options) as readings:
         # Imports NumPy and the store while the worker starts.
         from predictor.cli.predict.command import run  # noqa: PLC0415
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # most commands ask for no clocks
 
 @dataclass(frozen=True, slots=True)
 class ClockedRow:
-    """Predictions of one model at the clocks that were asked for.
+    """Predictions of one model at the clocks that were requested.
 
     Attributes:
         predictions: one a target.
@@ -34,7 +34,7 @@ class ClockedRow:
 
 @dataclass(frozen=True, slots=True)
 class AskedClocks:
-    """Clocks that were asked for, one a target; none where the usual ones are meant."""
+    """Clocks that were requested, one a target; none where the usual ones are meant."""
 
     clocks: tuple[Clocks, ...] = ()
     measured: tuple[MeasuredAt, ...] = ()
@@ -68,10 +68,10 @@ class AskedClocks:
         )
 
         row = ClockedRow(())
-        moved: list[Prediction] = []
+        clocked_row: list[Prediction] = []
         for target, prediction, clocks in zip(targets, predictions, self.clocks, strict=True):
             if prediction.latency_ms is None:
-                moved.append(prediction)
+                clocked_row.append(prediction)
                 row.entries.append({})
                 continue
             # Power is stated of a mode as it is.
@@ -79,13 +79,15 @@ class AskedClocks:
             point = named_mode(target.device, options.mode) if of_mode else None
             followed = clock_model(model, target, options.engine, signatures)
             clocked = at_clocks(prediction, followed, target, clocks, point, self.measured)
-            moved.append(clocked.prediction)
+            clocked_row.append(clocked.prediction)
             row.sentences.append(f"{printable(target.device.name)}, {clocked.sentence}.")
             row.entries.append(_entry(clocked))
-        return ClockedRow(tuple(moved), row.sentences, row.entries)
+        return ClockedRow(tuple(clocked_row), row.sentences, row.entries)
 
 
-def asked_of(options: argparse.Namespace, targets: Sequence[Target], models: int) -> AskedClocks:
+def clocks_of_options(
+    options: argparse.Namespace, targets: Sequence[Target], models: int
+) -> AskedClocks:
     """Return the clocks of ``--mode``, ``--clock`` and ``--measured-at``.
 
     Raises:
@@ -94,8 +96,8 @@ def asked_of(options: argparse.Namespace, targets: Sequence[Target], models: int
     if not (options.mode or options.clock or options.measured_at):
         return AskedClocks()
     from predictor.services.prediction.clocks import (  # noqa: PLC0415 - see above
-        asked_clocks,
         measured_at,
+        requested_clocks,
     )
 
     if options.command == "predict":
@@ -104,19 +106,21 @@ def asked_of(options: argparse.Namespace, targets: Sequence[Target], models: int
         raise InputError(
             "--measured-at",
             f"a latency is of one model on one device, and {models * len(targets)} pairs were "
-            "asked for",
+            "requested",
             "give one MODEL.onnx and one --device",
         )
-    clocks = tuple(asked_clocks(each.device, options.clock, options.mode) for each in targets)
-    given = tuple(measured_at(targets[0].device, text) for text in options.measured_at)
-    return AskedClocks(clocks, given)
+    clocks = tuple(
+        requested_clocks(target.device, options.clock, options.mode) for target in targets
+    )
+    points = tuple(measured_at(targets[0].device, text) for text in options.measured_at)
+    return AskedClocks(clocks, points)
 
 
 def _check_alone(options: argparse.Namespace) -> None:
     """Refuse what is of the usual clocks only.
 
     Raises:
-        InputError: operators, sensitivity or node data are asked for too.
+        InputError: operators, sensitivity or node data are requested too.
     """
     for name in ("operators", "sensitivity", "node_data", "trace"):
         if getattr(options, name):

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from predictor.cli.catalogue import open_catalogue
 from predictor.cli.console import Console
-from predictor.cli.measured import given_latencies, measured_of
+from predictor.cli.measured import measured_of, stated_latencies
 from predictor.cli.model_text import dimension_lines
-from predictor.cli.predict.clocks import add_points, asked_of
+from predictor.cli.predict.clocks import add_points, clocks_of_options
 from predictor.cli.predicting import (
     BUDGET_MISSED,
     PredictionStore,
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 # ruff: noqa: PLC0415
 
 _MEASURE_THIS = (
-    "What this machine's system does not tell is measured in 3 s: leave --no-measure out."
+    "What this machine's system does not report is measured in 3 s: leave --no-measure out."
 )
 
 
@@ -56,26 +56,26 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
     """
     catalogue = open_catalogue(options, console)
     targets = choose_targets(options, catalogue, console)
-    given = given_latencies(options, catalogue, len(readings))
+    latencies = stated_latencies(options, catalogue, len(readings))
     _check_files(options, len(readings) * len(targets))
-    asked = asked_of(options, targets, len(readings))
+    clocks = clocks_of_options(options, targets, len(readings))
     failed: list[InputError] = []
     models: list[Model] = []
     predictions: list[Prediction] = []
-    moved: list[Sensitivity | None] = []
+    sensitivity_rows: list[Sensitivity | None] = []
     points: list[dict[str, object]] = []
     with closing(PredictionStore(options.store)) as store:
-        signatures = store.signatures([*targets, *(each.target for each in given)])
+        signatures = store.signatures([*targets, *(latency.target for latency in latencies)])
         for model in models_as_read(readings, console, failed):
-            own, devices = measured_of(options, store, [model], given, signatures)
-            row = predict([model], targets, options.engine, own, signatures, devices)
-            clocked = asked.predicted(options, model, targets, row, signatures)
+            measurements, devices = measured_of(options, store, [model], latencies, signatures)
+            row = predict([model], targets, options.engine, measurements, signatures, devices)
+            clocked = clocks.predicted(options, model, targets, row, signatures)
             row = clocked.predictions
             of_row: list[Sensitivity | None] = [None] * len(row)
             if options.sensitivity:
                 from predictor.cli.predict.sensitivity import sensitivities
 
-                of_row = sensitivities(options, model, targets, row, signatures, own)
+                of_row = sensitivities(options, model, targets, row, signatures, measurements)
             if not options.json:
                 from predictor.cli.predict.text import model_text
 
@@ -84,21 +84,23 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
                 console.result(("\n" if models else "") + text)
             models.append(model)
             predictions += row
-            moved += of_row
+            sensitivity_rows += of_row
             points += clocked.entries
         code = failed[-1].exit_code if failed else 0
         if not models:
             return code
         # A stored prediction is of its target's usual clocks.
-        if not asked:
+        if not clocks:
             store.record(models, predictions)
         if options.json:
-            document = prediction_document(options, models, targets, predictions, signatures, moved)
+            document = prediction_document(
+                options, models, targets, predictions, signatures, sensitivity_rows
+            )
             add_points(document, points)
             _print_document(console, models, document | store.not_stored)
         _print_rest(options, console, models, targets, predictions)
         stored = store.exit_code(console, "the predictions were not stored")
-        if not stored and all(each.latency_ms is None for each in predictions):
+        if not stored and all(prediction.latency_ms is None for prediction in predictions):
             raise _without_number(options, models, predictions[0])
         _write_files(options, console, models[0], targets[0], signatures, predictions[0])
         return stored or code or _budget_code(predictions, options.budget_ms)
@@ -124,7 +126,7 @@ def _print_rest(
         from predictor.cli.predict.text import fastest_text
         from predictor.services.report.request import labelled
 
-        names = [each.label for each in labelled(models)]
+        names = [entry.label for entry in labelled(models)]
         console.result("\n" + fastest_text(models, names, targets, predictions, options.budget_ms))
     unknown = any(p.device_id == THIS_MACHINE_ID and p.problem for p in predictions)
     if unknown and not options.measure:
@@ -141,7 +143,7 @@ def _check_files(options: argparse.Namespace, pairs: int) -> None:
         if file is not None and pairs != 1:
             raise InputError(
                 name,
-                f"a file holds one model on one device, and {pairs} pairs were asked for",
+                f"a file holds one model on one device, and {pairs} pairs were requested",
                 "give one MODEL.onnx and one --device",
             )
 
@@ -154,7 +156,7 @@ def _write_files(
     signatures: KnownTargets,
     prediction: Prediction,
 ) -> None:
-    """Write the operators' times as the files that were asked for."""
+    """Write the operators' times as the files that were requested."""
     if options.node_data is None and options.trace is None:
         return
     from predictor.services.prediction.node_data import write_node_data
@@ -211,7 +213,7 @@ def prediction_document(
     targets: Sequence[Target],
     predictions: Sequence[Prediction],
     signatures: KnownTargets,
-    moved: Sequence[Sensitivity | None] = (),
+    sensitivity: Sequence[Sensitivity | None] = (),
 ) -> dict[str, object]:
     """Return the document: every key is always there, null where there is no number.
 
@@ -221,7 +223,7 @@ def prediction_document(
         targets: the targets.
         predictions: one a pair, all targets of the first model first.
         signatures: the user's measurements on the targets.
-        moved: sensitivity of each prediction where it was asked for; None without a number.
+        sensitivity: sensitivity of each prediction where it was requested; None without a number.
     """
     entries: list[dict[str, Any]] = []
     for index, prediction in enumerate(predictions):
@@ -240,7 +242,7 @@ def prediction_document(
         if options.sensitivity:
             from predictor.cli.predict.sensitivity import add_sensitivity
 
-            add_sensitivity(entry, moved[index])
+            add_sensitivity(entry, sensitivity[index])
         entries.append(entry)
     return {"schema": SCHEMA, "predictions": entries}
 
@@ -274,7 +276,7 @@ def _reached(model: Model, target: Target, table: OperatorTable) -> dict[str, Se
         roofline = roofline_of(model, target, table)
     except InputError:
         return {"run_bytes": nothing, "flop_per_byte": nothing}
-    intensity = [each if math.isfinite(each) else None for each in roofline.intensity.tolist()]
+    intensity = [value if math.isfinite(value) else None for value in roofline.intensity.tolist()]
     return {"run_bytes": roofline.run_bytes.tolist(), "flop_per_byte": intensity}
 
 
@@ -285,11 +287,11 @@ def _entry(prediction: Prediction) -> dict[str, object]:
     }
     sources = [
         {
-            "device": each.device_id,
-            "configuration": _plain(each.configuration),
-            "latency_ms": each.latency_ms,
+            "device": source.device_id,
+            "configuration": _plain(source.configuration),
+            "latency_ms": source.latency_ms,
         }
-        for each in prediction.scaled_from
+        for source in prediction.scaled_from
     ]
     refused = prediction.unsupported
     return {

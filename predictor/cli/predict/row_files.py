@@ -54,27 +54,27 @@ def finished(path: Path, targets: frozenset[tuple[str, ...]], engine: str) -> Fi
         HostError: it cannot be read.
     """
     written = _journal(path)
-    with _telling(path):
+    with _file_errors(path):
         if _is_parquet(path) and path.exists() and not written.exists():
             rows = _arrow().read_table(path).to_pylist()
             written.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
         data = written.read_bytes() if written.exists() else b""
     models: list[str] = []
     bad = end = 0
-    for model, rows in groupby(_rows_of(path, data), lambda each: each[0]["model"]):
-        own = list(rows)
-        if own[0][0]["fingerprint"] in {"", None}:  # a file that could not be read
+    for model, rows in groupby(_rows_of(path, data), lambda row: row[0]["model"]):
+        model_rows = list(rows)
+        if model_rows[0][0]["fingerprint"] in {"", None}:  # a file that could not be read
             bad += 1
         else:
-            if {str(row["engine"]) for row, _ in own} != {engine}:
+            if {str(row["engine"]) for row, _ in model_rows} != {engine}:
                 raise _other(path, "another version of the engine")
-            keys = {tuple(str(row[name]) for name in _TARGET) for row, _ in own}
+            keys = {tuple(str(row[name]) for name in _TARGET) for row, _ in model_rows}
             if not keys <= targets:
                 raise _other(path, "other devices or configurations")
             if keys != targets:
                 break  # torn: it is the last
         models.append(str(model))
-        end = own[-1][1]
+        end = model_rows[-1][1]
     return Finished(frozenset(models), bad, end)
 
 
@@ -121,12 +121,12 @@ def _journal(path: Path) -> Path:
 
 
 @contextmanager
-def writing(path: Path, kept: Finished) -> Iterator[Callable[[bytes], None]]:
+def writing(path: Path, finished: Finished) -> Iterator[Callable[[bytes], None]]:
     """Give what writes the text of one model's rows and hands it to the system.
 
     Args:
         path: its ending says the form.
-        kept: what stays in the file.
+        finished: what stays in the file.
 
     Raises:
         HostError: they cannot be written, or a library is not there.
@@ -139,27 +139,27 @@ def writing(path: Path, kept: Finished) -> Iterator[Callable[[bytes], None]]:
         raise failed(path, error) from error
 
     def write(text: bytes) -> None:
-        with _telling(path):
+        with _file_errors(path):
             file.write(text)
             file.flush()
 
     try:
-        with _telling(path):
-            if journal.stat().st_size > kept.end:
-                file.truncate(kept.end)
-        if not kept.end:
+        with _file_errors(path):
+            if journal.stat().st_size > finished.end:
+                file.truncate(finished.end)
+        if not finished.end:
             write(header_text(form_of(path)))
         yield write
     finally:
-        with _telling(path):
+        with _file_errors(path):
             file.close()
     if arrow is not None:
-        with _telling(path):
+        with _file_errors(path):
             _to_parquet(arrow, journal, path)
 
 
 @contextmanager
-def _telling(path: Path) -> Iterator[None]:
+def _file_errors(path: Path) -> Iterator[None]:
     """Raise the error of a file for that of the system."""
     try:
         yield
@@ -196,14 +196,14 @@ def _to_parquet(parquet: Any, journal: Path, path: Path) -> None:
         for name in NAMES
     )
     typed = lines.ParseOptions(explicit_schema=schema)
-    whole = path.with_name(f"{path.name}.tmp")
+    partial = path.with_name(f"{path.name}.tmp")
     try:
-        with journal.open("rb") as file, parquet.ParquetWriter(whole, schema) as out:
+        with journal.open("rb") as file, parquet.ParquetWriter(partial, schema) as out:
             while rows := b"".join(file.readlines(_CHUNK)):
                 out.write_table(lines.read_json(pa.BufferReader(rows), parse_options=typed))
-        whole.replace(path)
+        partial.replace(path)
     finally:
-        whole.unlink(missing_ok=True)
+        partial.unlink(missing_ok=True)
     journal.unlink()
 
 

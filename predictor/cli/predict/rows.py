@@ -30,7 +30,7 @@ from predictor.services.rows.processes import rows_by_processes
 from predictor.services.rows.request import Answer, ModelRows, RowsRequest, read, rows_of
 from predictor.services.rows.text import rows_text
 
-_MOST_FILES: Final = 1_000_000
+_MAX_FILES: Final = 1_000_000
 _AHEAD: Final = 2  # files that are read before they are predicted
 
 
@@ -47,17 +47,17 @@ def write_rows(options: argparse.Namespace, console: Console) -> int:
     """
     _check_options(options)
     targets = choose_targets(options, open_catalogue(options, console), console)
-    files = find_model_files(options.models, CancelToken(), any_name=True, most=_MOST_FILES)
+    files = find_model_files(options.models, CancelToken(), any_name=True, most=_MAX_FILES)
     part, parts = options.shard
     paths = files.paths[part - 1 :: parts]
     for problem in files.problems:
         console.error(f"ctm: {problem}")
-    kept = _kept(options, targets)
-    failed = len(files.problems) + kept.failed
-    left = [path for path in paths if path not in kept.models]
+    finished = _finished(options, targets)
+    failed = len(files.problems) + finished.failed
+    left = [path for path in paths if path not in finished.models]
     # A line a model would fill a log.
     progress = progress_on(console) if sys.stderr.isatty() else no_progress
-    with closing(PredictionStore(options.store)) as store, writing(options.rows, kept) as write:
+    with closing(PredictionStore(options.store)) as store, writing(options.rows, finished) as write:
         request = _request(options, targets, store.signatures(targets))
         before = len(paths) - len(left) + 1
         for done, (path, answer) in enumerate(_answers(left, request, options, store), before):
@@ -86,7 +86,7 @@ def _request(
 
 
 def _check_options(options: argparse.Namespace) -> None:
-    others = {
+    options_without_rows = {
         "--json": options.json,
         "--operators": options.operators,
         "--sensitivity": options.sensitivity,
@@ -98,8 +98,8 @@ def _check_options(options: argparse.Namespace) -> None:
         "--clock": bool(options.clock),
         "--measured-at": bool(options.measured_at),
     }
-    for name, given in others.items():
-        if given:
+    for name, is_stated in options_without_rows.items():
+        if is_stated:
             raise InputError(name, "it does not go with --rows", "leave one of them out")
     if options.cluster is not None and options.jobs != 1:
         raise InputError("--jobs", "it does not go with --cluster", "leave one of them out")
@@ -116,7 +116,7 @@ def _check_options(options: argparse.Namespace) -> None:
         )
 
 
-def _kept(options: argparse.Namespace, targets: Sequence[Target]) -> Finished:
+def _finished(options: argparse.Namespace, targets: Sequence[Target]) -> Finished:
     """Return what an interrupted run finished; nothing without ``--resume``."""
     if not options.resume:
         return Finished()
@@ -191,5 +191,5 @@ def _measured_rows(
     """Return the rows of a model, with the user's measurements of it."""
     if isinstance(model, InputError):
         return model
-    own, devices = measured_of(options, store, [model], (), request.signatures)
-    return rows_of(request, path, model, own, devices)
+    measurements, devices = measured_of(options, store, [model], (), request.signatures)
+    return rows_of(request, path, model, measurements, devices)

@@ -30,7 +30,7 @@ def sensitivities(
     targets: Sequence[Target],
     predictions: Sequence[Prediction],
     signatures: KnownTargets,
-    own: Sequence[Measurement],
+    measurements: Sequence[Measurement],
 ) -> list[Sensitivity | None]:
     """Return the sensitivity of each prediction of a model; None without a number of the engine.
 
@@ -40,10 +40,12 @@ def sensitivities(
         targets: the targets.
         predictions: one a target.
         signatures: the user's measurements on the targets.
-        own: the user's measurements of the model.
+        measurements: the user's measurements of the model.
     """
     return [
-        sensitivity_of(model, target, options.engine, signatures, own).scaled(prediction.scale)
+        sensitivity_of(model, target, options.engine, signatures, measurements).scaled(
+            prediction.scale
+        )
         if _is_predicted(prediction)
         else None
         for target, prediction in zip(targets, predictions, strict=True)
@@ -64,14 +66,14 @@ def sensitivity_blocks(sensitivity: Sensitivity) -> list[str]:
     ]  # fmt: skip
     alternatives = [
         (
-            each.change,
-            number(each.latency_ms),
-            change_words(each.latency_factor),
-            _interval(each),
-            change_words(each.throughput_factor),
-            memory_text(each.fits_memory),
+            alternative.change,
+            number(alternative.latency_ms),
+            change_words(alternative.latency_factor),
+            _interval(alternative),
+            change_words(alternative.throughput_factor),
+            memory_text(alternative.fits_memory),
         )
-        for each in sensitivity.alternatives
+        for alternative in sensitivity.alternatives
     ]
     blocks = [sensitivity.sentence]
     blocks += [render_table(_FACTS, facts, " rrr")] if facts else []
@@ -89,8 +91,8 @@ def _interval(alternative: Alternative) -> str:
 def strongest(sensitivity: Sensitivity, operator: int) -> str:
     """Return the facts that move one operator's time most, with their elasticities."""
     labels = {fact.fact: fact.label for fact in sensitivity.facts}
-    moved = sorted(sensitivity.of_operator(operator).items(), key=lambda each: -abs(each[1]))
-    return ", ".join(f"{labels[name]} {signed(value)}" for name, value in moved[:_STRONGEST])
+    elasticities = sorted(sensitivity.of_operator(operator).items(), key=lambda item: -abs(item[1]))
+    return ", ".join(f"{labels[name]} {signed(value)}" for name, value in elasticities[:_STRONGEST])
 
 
 def add_sensitivity(entry: dict[str, Any], sensitivity: Sensitivity | None) -> None:
@@ -114,14 +116,14 @@ def _entry(sensitivity: Sensitivity) -> dict[str, object]:
         ],
         "alternatives": [
             {
-                "change": each.change,
-                "latency_ms": each.latency_ms,
-                "latency_factor": each.latency_factor,
-                "low80_factor": each.low80_factor,
-                "high80_factor": each.high80_factor,
-                "throughput_factor": each.throughput_factor,
-                "fits_memory": each.fits_memory,
+                "change": alternative.change,
+                "latency_ms": alternative.latency_ms,
+                "latency_factor": alternative.latency_factor,
+                "low80_factor": alternative.low80_factor,
+                "high80_factor": alternative.high80_factor,
+                "throughput_factor": alternative.throughput_factor,
+                "fits_memory": alternative.fits_memory,
             }
-            for each in sensitivity.alternatives
+            for alternative in sensitivity.alternatives
         ],
     }

@@ -31,7 +31,7 @@ def model_text(
     targets: Sequence[Target],
     predictions: Sequence[Prediction],
     signatures: KnownTargets,
-    moved: Sequence[Sensitivity | None] = (),
+    sensitivities: Sequence[Sensitivity | None] = (),
 ) -> str:
     """Return the text about one model.
 
@@ -41,10 +41,10 @@ def model_text(
         targets: the targets.
         predictions: one a target.
         signatures: the user's measurements on the targets.
-        moved: sensitivity of each prediction where it was asked for; None without a number.
+        sensitivities: sensitivity of each prediction where it was requested; None without a number.
     """
     pairs = sorted(zip(targets, predictions, strict=True), key=lambda pair: rank(pair[1]))
-    of_target = dict(zip((target.id for target in targets), moved, strict=False))
+    of_target = dict(zip((target.id for target in targets), sensitivities, strict=False))
     blocks = [describe(model), _comparison(pairs, options.budget_ms)]
     blocks += dict.fromkeys(note for p in predictions for note in assumptions(model, p))
     for target, prediction in pairs:

@@ -62,7 +62,7 @@ def _fleet(options: argparse.Namespace, console: Console, probing: Probing) -> i
     boards = [_board(host, options, catalogue) for host in read_inventory(options.inventory)]
     lines = _Lines(console, len(boards))
     run = FleetRun(
-        options.store, options.jobs, options.again, lines.tell, CancelToken(), options.use_anyway
+        options.store, options.jobs, options.again, lines.write, CancelToken(), options.use_anyway
     )
     results: dict[Board, BoardDone] = {}
     try:
@@ -97,7 +97,7 @@ def _device(host: Host, catalogue: Catalogue) -> Device:
     """Return the device of a host.
 
     Raises:
-        CtmError: the host has a problem, or its device is none of the catalogue.
+        CtmError: the host has a problem, or its device is not in the catalogue.
     """
     if host.problem is not None:
         raise host.problem
@@ -121,7 +121,7 @@ class _Lines:
         self._progress: dict[str, ProbeProgress] = {}
         self._lock = threading.Lock()
 
-    def tell(self, host: Host, session: ProbeSession, event: SessionEvent | None) -> None:
+    def write(self, host: Host, session: ProbeSession, event: SessionEvent | None) -> None:
         """Write the line of an event."""
         if event is None:
             self._progress[host.name] = ProbeProgress(session, partial(self._note, host.name))

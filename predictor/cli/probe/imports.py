@@ -22,7 +22,7 @@ from predictor.services.probing.imports import ImportedMeasurements, import_file
 from predictor.services.probing.kits import import_results
 from predictor.services.probing.open import Probing
 
-_SHOWN_DIGITS = 12
+_DIGITS = 12
 
 
 def add_import(parser: Parser) -> None:
@@ -82,13 +82,13 @@ def _take_over(options: argparse.Namespace, console: Console) -> int:
         options.runtime, Precision(options.precision), options.threads, options.batch
     )
     names = unique(options.name, "--name")
-    taken = take_over(file, device.id, configuration, _read(options.model), names, options.store)
-    for note in taken.notes:
+    imported = take_over(file, device.id, configuration, _read(options.model), names, options.store)
+    for note in imported.notes:
         console.note(printable(note))
     if options.json:
-        console.document(_document(taken))
+        console.document(_document(imported))
     else:
-        console.result(_table(taken.measurements))
+        console.result(_table(imported.measurements))
     return 0
 
 
@@ -99,10 +99,10 @@ def _read(paths: Sequence[str]) -> list[Model]:
         return [worker.ingest(path) for path in paths]
 
 
-def _document(taken: ImportedMeasurements) -> dict[str, object]:
+def _document(imported: ImportedMeasurements) -> dict[str, object]:
     return {
         "schema": "ctm-import/1",
-        "signatures": list(taken.signatures),
+        "signatures": list(imported.signatures),
         "measurements": [
             {
                 "measurement": measurement.id,
@@ -113,16 +113,16 @@ def _document(taken: ImportedMeasurements) -> dict[str, object]:
                 "statistic": measurement.statistic,
                 "runs": len(measurement.samples_ns),
             }
-            for measurement in taken.measurements
+            for measurement in imported.measurements
         ],
-        "notes": list(taken.notes),
+        "notes": list(imported.notes),
     }
 
 
 def _table(measurements: Sequence[Measurement]) -> str:
     rows = [
         (
-            measurement.fingerprint[:_SHOWN_DIGITS],
+            measurement.fingerprint[:_DIGITS],
             significant(measurement.value_ms, 4),
             measurement.statistic,
             measurement.device_id,

@@ -46,13 +46,13 @@ def add_show(parser: Parser) -> None:
 
 def _list(options: argparse.Namespace, console: Console, probing: Probing) -> int:
     sessions = probing.sessions.every()
-    kept = probing.signatures
-    signatures = [(each, kept.noted_reason(each)) for each in kept.every()]
+    store = probing.signatures
+    signatures = [(stored, store.noted_reason(stored)) for stored in store.every()]
     if options.json:
         console.document(
             {
                 "sessions": [_session_summary(session) for session in sessions],
-                "signatures": [signature_summary(*each) for each in signatures],
+                "signatures": [signature_summary(*stored) for stored in signatures],
             }
         )
     else:

@@ -31,7 +31,7 @@ class ProbeProgress:
     def __init__(self, session: ProbeSession, note: Callable[[str], None]) -> None:
         self._note = note
         self._total = len(session.probes)
-        self._begun = self._done = sum(p.measurement_id is not None for p in session.probes)
+        self._stored = self._done = sum(p.measurement_id is not None for p in session.probes)
         self._start_s = time.monotonic()
         self._in_time, to_come = session.plan.in_time, session.plan.to_come
         why = "more while there is time left" if self._in_time else "chosen by what they show"
@@ -43,10 +43,10 @@ class ProbeProgress:
     def take(self, event: SessionEvent) -> None:
         """Write the line of an event."""
         if isinstance(event, NetworkDone):
-            self._tell(event.name, done_words(event))
+            self._write(event.name, done_words(event))
         elif isinstance(event, NetworkFailed):
             if not event.sentinel:
-                self._tell(event.name, f"not measured: {event.reason} ({event.failure})")
+                self._write(event.name, f"not measured: {event.reason} ({event.failure})")
         elif isinstance(event, ProbesChosen):
             self._total += len(event.names) * (event.again or self._in_time)
             chosen = "There is time for more" if self._in_time else "Chosen by what they showed"
@@ -59,10 +59,10 @@ class ProbeProgress:
                 "measure again."
             )
 
-    def _tell(self, name: str, what: str) -> None:
+    def _write(self, name: str, what: str) -> None:
         self._done += 1
         # A session that goes on has networks from before: they took none of this time.
-        each_s = (time.monotonic() - self._start_s) / (self._done - self._begun)
+        network_s = (time.monotonic() - self._start_s) / (self._done - self._stored)
         left = self._total - self._done
-        rest = f" (about {duration(each_s * left)} left)" if left else ""
+        rest = f" (about {duration(network_s * left)} left)" if left else ""
         self._note(f"{self._done} of {self._total}  {printable(name)}: {printable(what)}{rest}")

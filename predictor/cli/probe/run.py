@@ -152,7 +152,7 @@ def plan_request(options: argparse.Namespace, console: Console, *, live: bool) -
 
     Args:
         options: as of ``plan_options``.
-        console: told that this machine's rates are measured.
+        console: gets a note when this machine's rates are measured.
         live: whether the networks that are measured first may choose the others.
     """
     check_within(options)
@@ -201,7 +201,7 @@ def _plan_text(plan: ProbePlan, interval: ExpectedInterval | None, live: int = 0
 
     Args:
         plan: the plan.
-        interval: expected of it; None where it cannot be told.
+        interval: expected of it; None where it is unknown.
         live: number of networks that a run measures first, to choose the rest by their results.
     """
     rows = [

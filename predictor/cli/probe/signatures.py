@@ -135,13 +135,13 @@ def _adapt(options: argparse.Namespace, console: Console, probing: Probing) -> i
         device = open_catalogue(options, console).find(stored.signature.device_id)
         target = Target(device, stored.signature.configuration)
         measured = probing.signatures.measured(signature_id)
-        both = adaptations(target, *measured, progress_on(console))
+        tried = adaptations(target, *measured, progress_on(console))
         errors = {
-            "posterior": median_error(both.by_posterior),
-            "film": median_error(both.by_film),
+            "posterior": median_error(tried.by_posterior),
+            "film": median_error(tried.by_film),
         }
-        if by == "film" or both.film_is_better:
-            film = both.film
+        if by == "film" or tried.film_is_better:
+            film = tried.film
     chosen = adaptation_by(fine_tuned=film is not None, by_operators=stored.timed > 0)
     # Every change is a new signature: an equal one would only fill the list.
     if chosen != adaptation_of(stored):
@@ -244,7 +244,7 @@ def _device(
         catalogue = open_catalogue(options, console)
         return catalogue.find(stored.signature.device_id)
     except InputError as error:
-        console.note(f"What the networks tell of one another is left out: {error}")
+        console.note(f"Predictions of the networks from one another are left out: {error}")
         return None
 
 
@@ -314,11 +314,11 @@ def _fit_cells(fit: LeftOut | None) -> tuple[str, str, str]:
 def _changed_table(changed: Sequence[BeforeAfter]) -> str:
     rows = [
         (
-            printable(each.after.model),
-            *_interval_cells(each.before),
-            *_interval_cells(each.after),
+            printable(prediction.after.model),
+            *_interval_cells(prediction.before),
+            *_interval_cells(prediction.after),
         )
-        for each in changed
+        for prediction in changed
     ]
     headers = ("Model", "Before ms", "80 % interval", "After ms", "80 % interval")
     return render_table(headers, rows, " rrrr")
@@ -339,10 +339,10 @@ def adapted_text(signature_id: str, chosen: str, errors: Mapping[str, float]) ->
         chosen: as ``Prediction.adaptation`` names it.
         errors: median error of each way where both were tried.
     """
-    ways = {"posterior": "without fine-tuning", "film": "with FiLM fine-tuned"}
+    methods = {"posterior": "without fine-tuning", "film": "with FiLM fine-tuned"}
     lines = [
-        f"Each network predicted from the others, median error: {percent(error)} {ways[way]}."
-        for way, error in errors.items()
+        f"Each network predicted from the others, median error: {percent(error)} {methods[method]}."
+        for method, error in errors.items()
     ]
     return "\n".join([*lines, f"Signature {signature_id}: {ADAPTATIONS[chosen]}."])
 
@@ -376,11 +376,11 @@ def signature_document(
         ],
         "models": [
             {
-                "model": each.after.model,
-                "before": _interval(each.before),
-                "after": _interval(each.after),
+                "model": prediction.after.model,
+                "before": _interval(prediction.before),
+                "after": _interval(prediction.after),
             }
-            for each in changed
+            for prediction in changed
         ],
     }
 

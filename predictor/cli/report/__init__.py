@@ -8,7 +8,7 @@ from pathlib import Path
 from predictor.cli.console import Console
 from predictor.cli.generate import run_options
 from predictor.cli.parser import Parser, measured_option, positive_int, prediction_options
-from predictor.cli.reading import reading_found
+from predictor.cli.reading import readings_of
 from predictor.presentation.report import APPENDICES, USUAL_SECTIONS, SectionId
 from predictor.services.report.files import check_report_path
 
@@ -79,12 +79,12 @@ def _sections(text: str) -> tuple[SectionId, ...]:
 def _run(options: argparse.Namespace, console: Console) -> int:
     check_report_path(Path(options.output))
     configurations = [path for path in options.models if path.lower().endswith(".json")]
-    others = [path for path in options.models if path not in configurations]
-    if not others:
+    models = [path for path in options.models if path not in configurations]
+    if not models:
         from predictor.cli.report.language import run_alone  # noqa: PLC0415
 
         return run_alone(options, console, configurations)
-    with reading_found(others, options) as readings:
+    with readings_of(models, options) as readings:
         # Imports NumPy and the store while the worker starts.
         from predictor.cli.report.command import run  # noqa: PLC0415
 

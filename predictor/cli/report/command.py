@@ -14,7 +14,7 @@ from pathlib import Path
 
 from predictor.cli.catalogue import open_catalogue
 from predictor.cli.console import Console
-from predictor.cli.measured import given_latencies, measured_of
+from predictor.cli.measured import measured_of, stated_latencies
 from predictor.cli.predicting import PredictionStore, choose_targets, read_models
 from predictor.cli.progress import progress_on
 from predictor.cli.report.language import decoders, language_runs
@@ -53,18 +53,18 @@ def run(
     language = [read_language_model(path) for path in configurations]
     catalogue = open_catalogue(options, console)
     targets = choose_targets(options, catalogue, console)
-    given = given_latencies(options, catalogue, len(readings))
+    latencies = stated_latencies(options, catalogue, len(readings))
     models, code = read_models(readings, console)
     if not models:
         return code
     with closing(PredictionStore(options.store)) as store:
-        signatures = store.signatures([*targets, *(each.target for each in given)])
-        own, devices = measured_of(options, store, models, given, signatures)
-        predictions = predict(models, targets, options.engine, own, signatures, devices)
+        signatures = store.signatures([*targets, *(latency.target for latency in latencies)])
+        measurements, devices = measured_of(options, store, models, latencies, signatures)
+        predictions = predict(models, targets, options.engine, measurements, signatures, devices)
         of_devices = [target.device for target in targets]
         language += decoders(models)
         runs = language_runs(options, console, language, of_devices, catalogue)
-        request = _request(options, models, targets, predictions, store, signatures, own)
+        request = _request(options, models, targets, predictions, store, signatures, measurements)
         request = replace(request, language=runs)
         report = _write(options, request, _progress(console))
         path = Path(options.output).absolute()
@@ -77,7 +77,7 @@ def run(
 
 
 def _progress(console: Console) -> ProgressCallback:
-    """Return the progress callback: silent off a terminal, for it is a matter of seconds."""
+    """Return the progress callback: silent off a terminal: it takes seconds."""
     return progress_on(console) if sys.stderr.isatty() else no_progress
 
 
@@ -88,10 +88,10 @@ def _request(
     predictions: Sequence[Prediction],
     store: PredictionStore,
     signatures: KnownTargets,
-    own: Sequence[Measurement],
+    measurements: Sequence[Measurement],
 ) -> ReportRequest:
     precision = Precision(options.precision) if options.precision else None
-    asked = Asked(options.runtime, precision, options.threads, options.batch)
+    requested = Asked(options.runtime, precision, options.threads, options.batch)
     devices = [target.device.id for target in targets]
     used = [p.signature for p in predictions if p.signature is not None]
     return ReportRequest(
@@ -99,18 +99,20 @@ def _request(
         targets=tuple(targets),
         predictions=tuple(predictions),
         explain=partial(explain, engine=options.engine, signatures=signatures),
-        sensitivity=partial(sensitivity_of, engine=options.engine, signatures=signatures, own=own),
+        sensitivity=partial(
+            sensitivity_of, engine=options.engine, signatures=signatures, own=measurements
+        ),
         created=datetime.now(UTC).astimezone(),
         budget_ms=options.budget_ms,
-        asked=asked,
+        asked=requested,
         signatures=store.ask(lambda h: known_signatures(h.signatures, devices, used), ()),
-        commands=(_command(options, targets, asked),),
+        commands=(_command(options, targets, requested),),
         title=options.title,
         operators=options.top,
     )
 
 
-def _command(options: argparse.Namespace, targets: Sequence[Target], asked: Asked) -> str:
+def _command(options: argparse.Namespace, targets: Sequence[Target], requested: Asked) -> str:
     """Return the command that makes the report again, with every device named by its id."""
     files = [text for text in options.device if text.casefold().endswith(".json")]
     ids = [target.device.id for target in targets]
@@ -123,7 +125,7 @@ def _command(options: argparse.Namespace, targets: Sequence[Target], asked: Aske
     return command_line(
         options.models,
         ids if not files else [*options.device, *(["--all"] if options.all else [])],
-        asked,
+        requested,
         budget_ms=options.budget_ms,
         dimensions=options.dim,
         shapes=options.shape,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from predictor.cli.catalogue import open_catalogue
 from predictor.cli.console import Console
-from predictor.cli.generate.command import OwnRates, own_rates
+from predictor.cli.generate.command import UserRates, user_rates
 from predictor.cli.predicting import choose_targets
 from predictor.core.errors import InputError
 from predictor.core.records import Device
@@ -62,19 +62,22 @@ def language_runs(
     devices: Sequence[Device],
     catalogue: Catalogue,
 ) -> tuple[LanguageRun, ...]:
-    """Predict language models on devices, each in the run that was asked for.
+    """Predict language models on devices, each in the run that was requested.
 
     Raises:
         InputError: the run is not one of a model.
     """
     if not models:
         return ()
-    own = own_rates(options, console, devices, catalogue)
-    return tuple(_run(options, model, devices, own) for model in models)
+    stored_rates = user_rates(options, console, devices, catalogue)
+    return tuple(_run(options, model, devices, stored_rates) for model in models)
 
 
 def _run(
-    options: argparse.Namespace, model: LanguageModel, devices: Sequence[Device], own: OwnRates
+    options: argparse.Namespace,
+    model: LanguageModel,
+    devices: Sequence[Device],
+    stored_rates: UserRates,
 ) -> LanguageRun:
     request = GenerationRequest(
         options.prompt,
@@ -84,6 +87,6 @@ def _run(
         options.weights or model.weights,
         model.kv_precision,
     )
-    measured = tuple(own.measured.values())
-    results = generate(model.architecture, devices, request, measured, own.probes)
+    measured = tuple(stored_rates.measured.values())
+    results = generate(model.architecture, devices, request, measured, stored_rates.probes)
     return LanguageRun(model.architecture, request, results)

@@ -55,7 +55,7 @@ def _read(source: Source, rows: Iterator[tuple[int, list[str]]]) -> Reading:
     header = [title.strip().lower() for title in titles]
     _check_header(source, header_line, header)
     latencies: list[ImportedLatency] = []
-    seen: dict[tuple[str, ...], int] = {}
+    line_of: dict[tuple[str, ...], int] = {}
     for line, cells in rows:
         place = f"line {line}"
         if len(cells) != len(header):
@@ -64,10 +64,10 @@ def _read(source: Source, rows: Iterator[tuple[int, list[str]]]) -> Reading:
             raise source.error_at(place, reason, action)
         row = dict(zip(header, (cell.strip() for cell in cells), strict=True))
         key = tuple(row.get(column, "") for column in ("model", *_CONFIGURATION))
-        if key in seen:
+        if key in line_of:
             action = "keep one row for each measurement"
-            raise source.error_at(place, f"it repeats line {seen[key]}", action)
-        seen[key] = line
+            raise source.error_at(place, f"it repeats line {line_of[key]}", action)
+        line_of[key] = line
         latencies.append(_latency(source, place, row))
         if len(latencies) > _MAX_ROWS:
             raise source.error(f"it has more than {_MAX_ROWS} rows", "split it")

@@ -38,13 +38,13 @@ class _Pattern:
         anchor: the type that no other operator of the pattern has.
         before: types of the operators before it.
         after: types of the operators after it.
-        most: the largest number of operators.
+        size: the largest number of operators.
     """
 
     anchor: str
     before: frozenset[str] = frozenset()
     after: frozenset[str] = frozenset()
-    most: int = 1
+    size: int = 1
 
 
 _GELU = _Pattern("Erf", frozenset({"Div", "Mul"}), frozenset({"Add", "Mul"}), 5)
@@ -53,8 +53,8 @@ _PATTERNS: Mapping[str, _Pattern] = {
     "FastGelu": _Pattern("Tanh", frozenset({"Add", "Mul", "Pow"}), frozenset({"Add", "Mul"}), 8),
     "Gelu": _GELU,
     "HardSigmoid": _Pattern("HardSwish"),
-    "QuickGelu": _Pattern("Sigmoid", after=frozenset({"Mul"}), most=2),
-    "SkipLayerNormalization": _Pattern("LayerNormalization", before=frozenset({"Add"}), most=2),
+    "QuickGelu": _Pattern("Sigmoid", after=frozenset({"Mul"}), size=2),
+    "SkipLayerNormalization": _Pattern("LayerNormalization", before=frozenset({"Add"}), size=2),
 }
 
 
@@ -184,8 +184,8 @@ class _Matcher:
         if anchor is None:
             return
         members = [anchor]
-        members += self._like(anchor, self._producers, pattern.before, pattern.most - 1)
-        members += self._like(anchor, self._consumers, pattern.after, pattern.most - len(members))
+        members += self._like(anchor, self._producers, pattern.before, pattern.size - 1)
+        members += self._like(anchor, self._consumers, pattern.after, pattern.size - len(members))
         self._owner.update(dict.fromkeys(members, index))
 
     def _like(
@@ -193,7 +193,7 @@ class _Matcher:
         node: int,
         neighbours: Sequence[Collection[int]],
         types: Collection[str],
-        most: int,
+        limit: int,
     ) -> list[int]:
         """Return the nearest nodes of some types without an entry that lead to or from a node."""
         nearest: list[int] = []
@@ -202,14 +202,14 @@ class _Matcher:
             edge = sorted(
                 {
                     other
-                    for each in edge
-                    for other in neighbours[each]
+                    for index in edge
+                    for other in neighbours[index]
                     if other not in self._owner and self._nodes[other].op_type in types
                 }
                 - set(nearest)
             )
             nearest += edge
-        return nearest[:most]
+        return nearest[:limit]
 
     def _push_epilogues(self) -> None:
         """Give a node without an entry to the entry that produces its latest input."""

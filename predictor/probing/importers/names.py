@@ -118,6 +118,6 @@ def resolve_names(
 def _refuse_unknown(file: ImportedFile, match: NameMatch) -> None:
     named = f"no model or probe is called {match.name!r}"
     reason = named if match.name else "it does not name its network"
-    near = ", ".join(f"{p.candidate} ({percent(p.score)})" for p in match.proposals)
-    action = f"say which one it is; alike are {near}" if near else "say which model it is"
+    similar = ", ".join(f"{p.candidate} ({percent(p.score)})" for p in match.proposals)
+    action = f"say which one it is; alike are {similar}" if similar else "say which model it is"
     raise InputError(file.name, reason, action)

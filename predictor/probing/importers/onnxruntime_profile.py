@@ -47,18 +47,18 @@ def parse(source: Source) -> Reading:
         content = "one run, the warm-up" if runs else "no event model_run"
         raise source.error(f"it holds {content}", "profile at least two runs of the session")
     runs.sort(key=lambda run: run.start_us)
-    _check_apart(source, runs)
+    _check_no_overlap(source, runs)
     # The first run is the warm-up.
-    kept = runs[1:]
-    for run in kept:
+    timed = runs[1:]
+    for run in timed:
         source.latency_ms(f"line {run.line}", run.duration_us, _PER_MS, "dur of model_run")
     nodes = [_event(source, *pair) for pair in events if _is_kernel(pair[1])]
-    samples = tuple(round(run.duration_us * 1000) for run in kept)
+    samples = tuple(round(run.duration_us * 1000) for run in timed)
     return Reading(
         (
             ImportedLatency(
                 network="",
-                place=f"line {kept[0].line}",
+                place=f"line {timed[0].line}",
                 value_ms=median_ns(samples) / 1e6,
                 statistic=Statistic.MEDIAN,
                 samples_ns=samples,
@@ -66,7 +66,7 @@ def parse(source: Source) -> Reading:
                 runtime="onnxruntime",
                 profiled=True,
                 facts={"providers": ", ".join(sorted({n.provider for n in nodes if n.provider}))},
-                operators=_operators(nodes, kept),
+                operators=_operators(nodes, timed),
             ),
         ),
         (_NOTE_PROFILED,),
@@ -97,7 +97,7 @@ def _event(source: Source, entry: Entry, table: dict[str, object]) -> _Event:
     )
 
 
-def _check_apart(source: Source, runs: Sequence[_Event]) -> None:
+def _check_no_overlap(source: Source, runs: Sequence[_Event]) -> None:
     for earlier, later in pairwise(runs):
         if later.start_us == earlier.start_us:
             raise source.error_at(f"line {later.line}", "the same run stands twice in the file")

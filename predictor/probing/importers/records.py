@@ -23,7 +23,7 @@ class Statistic(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ImportedLatency:
-    """One network as one file tells it. A fact that the file does not tell is None or empty.
+    """One network as one file states it. A fact that the file does not state is None or empty.
 
     Attributes:
         network: its name in the file.

@@ -43,7 +43,7 @@ def parse_typed(text: str) -> Reading:
     """
     source = Source("the typed values", text)
     latencies: list[ImportedLatency] = []
-    seen: dict[str, int] = {}
+    line_of: dict[str, int] = {}
     units: dict[bool, int] = {}
     for number, line in source.lines():
         content = line.split("#", 1)[0].strip()
@@ -69,11 +69,11 @@ def parse_typed(text: str) -> Reading:
             )
         if unit and unit not in _PER_MS:
             raise source.error_at(place, f"{unit!r} is no unit of time", "write ns, us, ms or s")
-        if network in seen:
+        if network in line_of:
             raise source.error_at(
-                place, f"{network} stands twice, first on line {seen[network]}", _ACTION
+                place, f"{network} stands twice, first on line {line_of[network]}", _ACTION
             )
-        seen[network] = number
+        line_of[network] = number
         value_ms = source.latency_ms(place, match["number"], _PER_MS[unit or "ms"], "the time")
         latencies.append(ImportedLatency(network, place, value_ms, Statistic.MEDIAN))
     if not latencies:

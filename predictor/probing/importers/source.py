@@ -19,7 +19,7 @@ LONGEST_LINE = 2**14
 # An hour: no run of a network takes longer, so a larger number is in another unit.
 MAX_LATENCY_MS = 3_600_000.0
 MAX_COUNT = 2**31 - 1
-_SHOWN = 60
+_QUOTED_LENGTH = 60
 _LONGEST_REASON = 500
 _ACTION = "import the file as the tool wrote it"
 
@@ -165,7 +165,7 @@ class Source:
         if len(table) != len(pairs):
             keys = [key for key, _ in pairs]
             twice = next(key for key in keys if keys.count(key) > 1)
-            raise self.error(f"the key {_shown(twice)} stands twice in one object")
+            raise self.error(f"the key {_quoted(twice)} stands twice in one object")
         return table
 
     def latency_ms(self, place: str, value: object, per_ms: float, what: str) -> float:
@@ -182,10 +182,10 @@ class Source:
         """
         number = self._number(place, value, what)
         if not number > 0:
-            raise self.error_at(place, f"{what} is {_shown(value)}, not a time above 0")
+            raise self.error_at(place, f"{what} is {_quoted(value)}, not a time above 0")
         if number / per_ms > MAX_LATENCY_MS:
             hour = significant(MAX_LATENCY_MS * per_ms)
-            raise self.error_at(place, f"{what} is {_shown(value)}, over an hour ({hour})", _UNIT)
+            raise self.error_at(place, f"{what} is {_quoted(value)}, over an hour ({hour})", _UNIT)
         return number / per_ms
 
     def duration_ms(self, place: str, value: object, per_ms: float, what: str) -> float:
@@ -206,7 +206,7 @@ class Source:
         """
         number = self._number(place, value, what)
         if number < 0:
-            raise self.error_at(place, f"{what} is {_shown(value)}, below 0")
+            raise self.error_at(place, f"{what} is {_quoted(value)}, below 0")
         return number
 
     def _number(self, place: str, value: object, what: str) -> float:
@@ -220,7 +220,7 @@ class Source:
             except ValueError:
                 number = math.nan
         if not math.isfinite(number):
-            raise self.error_at(place, f"{what} is {_shown(value)}, not a number")
+            raise self.error_at(place, f"{what} is {_quoted(value)}, not a number")
         return number
 
     def count(self, place: str, value: object, what: str) -> int:
@@ -231,7 +231,7 @@ class Source:
         """
         number = self._number(place, value, what)
         if number != int(number) or not 1 <= number <= MAX_COUNT:
-            raise self.error_at(place, f"{what} is {_shown(value)}, not a whole number above 0")
+            raise self.error_at(place, f"{what} is {_quoted(value)}, not a whole number above 0")
         return int(number)
 
     def ordered(self, place: str, values: Mapping[str, float]) -> None:
@@ -253,7 +253,7 @@ class Source:
             InputError: it is something else.
         """
         if not isinstance(value, dict):
-            raise self.error_at(place, f"{what} is {_shown(value)}, not a JSON object")
+            raise self.error_at(place, f"{what} is {_quoted(value)}, not a JSON object")
         return value
 
     def array(self, place: str, value: object, what: str) -> Sequence[object]:
@@ -263,7 +263,7 @@ class Source:
             InputError: it is something else.
         """
         if not isinstance(value, list):
-            raise self.error_at(place, f"{what} is {_shown(value)}, not a JSON array")
+            raise self.error_at(place, f"{what} is {_quoted(value)}, not a JSON array")
         return value
 
 
@@ -282,8 +282,8 @@ def _as_float(value: float) -> float:
         return math.inf
 
 
-def _shown(value: object) -> str:
-    return shortened(repr(value), _SHOWN)
+def _quoted(value: object) -> str:
+    return shortened(repr(value), _QUOTED_LENGTH)
 
 
 def _skip_space(text: str, position: int) -> int:

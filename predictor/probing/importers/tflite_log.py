@@ -75,14 +75,14 @@ def parse(source: Source) -> Reading:
         InputError: a run failed, lacks its result, or a line is damaged.
     """
     latencies = tuple(_run(source, lines) for lines in _runs(source))
-    seen: dict[tuple[object, ...], str] = {}
+    place_of: dict[tuple[object, ...], str] = {}
     for latency in latencies:
         key = (latency.network, latency.threads, latency.facts.get("delegate"))
-        if latency.network and key in seen:
+        if latency.network and key in place_of:
             raise source.error_at(
-                latency.place, f"it measures {latency.network} again, as {seen[key]} did"
+                latency.place, f"it measures {latency.network} again, as {place_of[key]} did"
             )
-        seen[key] = latency.place
+        place_of[key] = latency.place
     return Reading(latencies)
 
 

@@ -16,7 +16,7 @@ _WARM_UP_MS = 200.0
 _START_KEYS = ("startH2dMs", "startInMs")  # newer and older versions
 _SUM_TOLERANCE = 0.02
 _NOTE_SHARES = (
-    "This file holds times of layers under the profiler. They tell shares, not the latency: "
+    "This file holds times of layers under the profiler. They give shares, not the latency: "
     "import the file of --exportTimes for that."
 )
 

@@ -169,13 +169,13 @@ def _check_manifest(
     """Refuse a kit with a file that differs from the one handed out."""
     try:
         manifest = _document(members.read(names[f"{root}{MANIFEST_FILE}"]))
-        listed = {str(name): str(f["sha256"]) for name, f in manifest["files"].items()}
+        digests = {str(name): str(f["sha256"]) for name, f in manifest["files"].items()}
         is_ours = manifest["schema"] == MANIFEST_SCHEMA
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise _refused(path, "its manifest cannot be read") from error
     changed = [
         name
-        for name, sha256 in listed.items()
+        for name, sha256 in digests.items()
         if (entry := names.get(f"{root}{name}")) is not None
         and hashlib.sha256(members.read(entry)).hexdigest() != sha256
     ]
@@ -188,10 +188,10 @@ def _results(document: Mapping[str, Any], source: str) -> KitResults:
     if document["protocol"] != PROTOCOL:
         raise ValueError(f"protocol {document['protocol']}")
     names = {field.name for field in fields(Settings)}
-    given = dict(document["settings"])
+    stated = dict(document["settings"])
     # Documents of older runners lack later settings, which take their defaults.
-    required = names - (LATER_SETTINGS - given.keys())
-    settings = Settings(**{key: given[key] for key in required})
+    required = names - (LATER_SETTINGS - stated.keys())
+    settings = Settings(**{key: stated[key] for key in required})
     entries = list(document["networks"])
     return KitResults(
         str(document["plan"]),

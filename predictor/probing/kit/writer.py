@@ -15,7 +15,7 @@ from predictor.probing.runner.bundle import RUNNER_FILE
 MANIFEST_FILE = "manifest.json"
 MANIFEST_SCHEMA = "ctm-kit/1"
 README_FILE = "README.txt"
-# The earliest time that a zip file can tell: equal kits are equal files.
+# The earliest time that a zip file can hold: equal kits are equal files.
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 _README = """\

@@ -125,7 +125,7 @@ class BlockStarted:
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """Samples of the block that runs, in order, each told once; in nanoseconds."""
+    """New samples of the block that runs, in order; in nanoseconds."""
 
     name: str
     block: int

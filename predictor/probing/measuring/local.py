@@ -34,7 +34,7 @@ class LocalRunner:
     """Measures plans on this machine; see :class:`ProbeRunner`.
 
     The runner and its blocks end when this process does, however it ends: they see their standard
-    input close. Their files are written beside the networks of the plan: whoever made that folder
+    input close. Their files are written next to the networks of the plan: the owner of that folder
     clears it, also where this process was killed before it could.
     """
 
@@ -45,7 +45,7 @@ class LocalRunner:
         """Measure; see :class:`ProbeRunner`."""
         with _folder(plan) as folder:
             child = self._child = _RunnerProcess(
-                _prepared(Path(folder), plan), _SUBJECT, apart=True
+                _prepared(Path(folder), plan), _SUBJECT, foreign=True
             )
             try:
                 yield from _events(child, cancel or CancelToken())
@@ -61,11 +61,11 @@ class LocalRunner:
 
 
 def _folder(plan: MeasuringPlan) -> tempfile.TemporaryDirectory[str]:
-    beside = plan.networks[0].path.parent
+    folder = plan.networks[0].path.parent
     try:
-        return tempfile.TemporaryDirectory(prefix="ctm-probe-", dir=beside)
+        return tempfile.TemporaryDirectory(prefix="ctm-probe-", dir=folder)
     except OSError as error:
-        raise _not_written(beside, error) from error
+        raise _not_written(folder, error) from error
 
 
 def _not_written(folder: Path, error: OSError) -> HostError:

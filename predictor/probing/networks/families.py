@@ -253,7 +253,7 @@ OPERATORS: tuple[Callable[[NetworkWriter, str, Value], Value], ...] = (
     tokens.gelu,
     layers.batch_norm,
 )
-"""What the first number of an ``operator`` code stands for."""
+"""Meaning of the first number of an ``operator`` code."""
 
 _DEPTHS = (1, 2, 3, 4, 6)
 FAMILIES: dict[str, Family] = {

@@ -38,7 +38,7 @@ class KnownLatencies:
     latency_ms: NDArray[np.float64]
 
 
-def write_known(path: Path, latencies: KnownLatencies) -> None:
+def write_pool_latencies(path: Path, latencies: KnownLatencies) -> None:
     """Write the file; the same latencies give the same bytes."""
     with path.open("wb") as file:
         np.savez_compressed(
@@ -51,7 +51,7 @@ def write_known(path: Path, latencies: KnownLatencies) -> None:
 
 
 @cache
-def load_known(path: Path | None = None) -> KnownLatencies:
+def load_pool_latencies(path: Path | None = None) -> KnownLatencies:
     """Read the latencies that ship.
 
     Raises:

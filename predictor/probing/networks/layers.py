@@ -39,7 +39,7 @@ def conv(
         kernel: its height and width, odd.
         stride: in both directions.
         groups: of channels; as many as channels is a depthwise convolution.
-        bias: whether to add one; it stands for a folded batch normalisation too.
+        bias: whether to add one; it may be a folded batch normalisation too.
     """
     batch, channels, height, breadth = x.shape
     fan_in = channels // groups * kernel * kernel
@@ -136,12 +136,12 @@ def channel_shuffle(writer: NetworkWriter, name: str, x: Value, *, groups: int) 
     split = (groups, channels // groups, height, width)
     joined = (channels, height, width)
     # -1 for the batch: the batch of an ingested file can still be changed.
-    apart = writer.constant(f"shape{list(split)}", np.array((-1, *split), np.int64))
-    whole = writer.constant(f"shape{list(joined)}", np.array((-1, *joined), np.int64))
-    y = writer.node("Reshape", f"{name}.split", [x, apart], (batch, *split))
+    split_shape = writer.constant(f"shape{list(split)}", np.array((-1, *split), np.int64))
+    joined_shape = writer.constant(f"shape{list(joined)}", np.array((-1, *joined), np.int64))
+    y = writer.node("Reshape", f"{name}.split", [x, split_shape], (batch, *split))
     swapped = (batch, split[1], groups, height, width)
     y = writer.node("Transpose", f"{name}.swap", [y], swapped, perm=[0, 2, 1, 3, 4])
-    return writer.node("Reshape", f"{name}.join", [y, whole], x.shape)
+    return writer.node("Reshape", f"{name}.join", [y, joined_shape], x.shape)
 
 
 def global_pool(writer: NetworkWriter, name: str, x: Value) -> Value:

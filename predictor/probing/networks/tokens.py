@@ -72,9 +72,9 @@ def _split(
 ) -> Value:
     """Return [batch, tokens, heads, head] in another order of its axes."""
     batch, tokens, width = x.shape
-    whole = (batch, tokens, heads, width // heads)
-    y = _reshaped(writer, f"{name}.split", x, whole)
-    swapped = tuple(whole[axis] for axis in order)
+    per_head = (batch, tokens, heads, width // heads)
+    y = _reshaped(writer, f"{name}.split", x, per_head)
+    swapped = tuple(per_head[axis] for axis in order)
     return writer.node("Transpose", f"{name}.swap", [y], swapped, perm=order)
 
 
@@ -103,8 +103,8 @@ def window_layer(writer: NetworkWriter, name: str, x: Value, heads: int, windows
     batch, size, _, width = x.shape
     side = size // windows
     # The first is in the order of the image; the second has each window's tokens side by side.
-    apart, joined = (windows, side, windows, side, width), (windows, windows, side, side, width)
-    y = _reshaped(writer, f"{name}.cut", x, (batch, *apart))
+    separate, joined = (windows, side, windows, side, width), (windows, windows, side, side, width)
+    y = _reshaped(writer, f"{name}.cut", x, (batch, *separate))
     y = _windows_swapped(writer, f"{name}.gather", y)
     y = _reshaped(writer, f"{name}.flat", y, (batch * windows * windows, side * side, width))
     y = encoder_layer(writer, name, y, heads, 4)

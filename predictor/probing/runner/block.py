@@ -15,7 +15,7 @@ from .machine import Accounting, clock_mhz, temperature_c
 from .medians import percentile
 from .messages import Lines
 from .profiling import profiled_pass
-from .sampling import telling, timed_runs, warm_up
+from .sampling import timed_runs, warm_up, with_heartbeat
 from .session import open_session
 from .settings import CPU_PROVIDER, Settings
 
@@ -25,7 +25,7 @@ def block_main(
     open_session: Callable[[dict[str, Any]], tuple[Any, Any]] = open_session,
     profiled_pass: Callable[..., dict[str, Any]] = profiled_pass,
 ) -> int:
-    """Be the process that measures one block; its job is the first line of standard input.
+    """Measure one block in this process; its job is the first line of standard input.
 
     Args:
         arguments: of the command line; there are none.
@@ -71,18 +71,18 @@ def _measure_block(
         session, feeds = open_session(job)
         loaded_s = time.monotonic() - begin
         answers.send(0, "progress", {"event": "loaded", "seconds": loaded_s})
-        run = telling(
+        run = with_heartbeat(
             lambda: session.run(None, feeds),
             lambda: answers.send(0, "progress", {"event": "warming"}),
         )
         warm = warm_up(run, time.perf_counter_ns, settings)
 
-        def tell(new: Sequence[int]) -> None:
+        def report(new: Sequence[int]) -> None:
             answers.send(0, "progress", {"event": "samples", "samples_ns": list(new)})
 
         accounting = Accounting()
         samples, ended = timed_runs(
-            lambda: session.run(None, feeds), time.perf_counter_ns, settings, tell
+            lambda: session.run(None, feeds), time.perf_counter_ns, settings, report
         )
     except MeasuringError:
         raise

@@ -19,7 +19,7 @@ from ctm_runner.command import main
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))
 """
-# The earliest time that a zip file can tell: equal sources give equal bytes.
+# The earliest time that a zip file can hold: equal sources give equal bytes.
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 

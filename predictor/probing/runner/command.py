@@ -21,7 +21,7 @@ from .run import Run
 
 
 class Text:
-    """Tells a person how the run goes; takes the messages that ``Lines`` takes."""
+    """Writes the run's progress for a person; takes the messages that ``Lines`` takes."""
 
     def __init__(self, total: int) -> None:
         self._total = total
@@ -94,7 +94,7 @@ def _is_installed(name: str) -> bool:
 
 
 def _refuse(options: argparse.Namespace, code: int, reason: str) -> int:
-    with contextlib.suppress(OSError):  # nobody is left to be told
+    with contextlib.suppress(OSError):  # nobody reads it any more
         if options.lines:
             payload = {"event": "run", "code": code, "reason": reason}
             Lines(sys.stdout.buffer).send(0, "error", payload)
@@ -104,7 +104,7 @@ def _refuse(options: argparse.Namespace, code: int, reason: str) -> int:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Be the run, or the process of one block."""
+    """Run a plan, or one block of it."""
     if list(arguments[:1]) == ["block"]:
         return block_main(arguments[1:])
     return run_main(arguments[1:] if list(arguments[:1]) == ["run"] else arguments)

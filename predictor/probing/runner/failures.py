@@ -15,7 +15,7 @@ class MeasuringError(Exception):
 
 
 class StoppedError(Exception):
-    """The run was told to stop."""
+    """A command stopped the run."""
 
 
 _PREFIX = re.compile(r"^\[ONNXRuntimeError\] : \d+ : \w+ : ")

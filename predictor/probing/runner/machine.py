@@ -14,7 +14,7 @@ class Accounting:
     """How much of the processors this process and others used between start and finish."""
 
     def __init__(self) -> None:
-        self._wall, self._own, self._busy = self._now()
+        self._wall, self._processor_s, self._busy = self._now()
 
     @staticmethod
     def _now() -> tuple[float, float, tuple[float, float] | None]:
@@ -27,19 +27,19 @@ class Accounting:
             threads: that the runs have; 0 for what the runtime takes.
             on_processor: whether they run on the processor: one thread is then always busy.
         """
-        wall, own, busy = self._now()
+        wall, processor_s, busy = self._now()
         seconds = max(wall - self._wall, 1e-9)
-        own_cores = (own - self._own) / seconds
-        others = stolen = None
+        own_cores = (processor_s - self._processor_s) / seconds
+        other_cores = stolen = None
         contended = on_processor and threads == 1 and own_cores < 0.95
         if busy is not None and self._busy is not None:
-            others = max(0.0, (busy[0] - self._busy[0]) / seconds - own_cores)
+            other_cores = max(0.0, (busy[0] - self._busy[0]) / seconds - own_cores)
             stolen = (busy[1] - self._busy[1]) / seconds
             free = (os.cpu_count() or 1) - max(1, threads)
-            contended = contended or stolen > 0.05 or others > free + 0.1
+            contended = contended or stolen > 0.05 or other_cores > free + 0.1
         return {
             "own_cores": own_cores,
-            "others_cores": others,
+            "others_cores": other_cores,
             "stolen_cores": stolen,
             "contended": contended,
         }
@@ -84,7 +84,7 @@ def usable_processors() -> list[int]:
 
 
 def temperature_c() -> float | None:
-    """Return the highest temperature that Linux tells of a thermal zone."""
+    """Return the highest temperature that Linux reports of a thermal zone."""
     readings = [
         int(text) / 1000
         for zone in sorted(Path("/sys/class/thermal").glob("thermal_zone*"))

@@ -61,9 +61,9 @@ def summary(blocks: Sequence[dict[str, Any]], settings: Settings) -> dict[str, A
     """
     medians = [block["median_ns"] for block in blocks]
     pair = nearest_pair(medians) if len(medians) > 1 else ()
-    apart = difference([medians[index] for index in pair]) if pair else None
-    if apart is None or apart > settings.agreement:
-        return {"verdict": "inconclusive", "median_ms": None, "agreeing": [], "difference": apart}
+    gap = difference([medians[index] for index in pair]) if pair else None
+    if gap is None or gap > settings.agreement:
+        return {"verdict": "inconclusive", "median_ms": None, "agreeing": [], "difference": gap}
     used = [blocks[index] for index in pair]
     samples = sorted(sample for block in used for sample in block["samples_ns"])
     steady = is_narrow(samples, settings.interval) and not any(b["contended"] for b in used)
@@ -71,5 +71,5 @@ def summary(blocks: Sequence[dict[str, Any]], settings: Settings) -> dict[str, A
         "verdict": "steady" if steady else "noisy",
         "median_ms": percentile(samples, 0.5) / 1e6,
         "agreeing": list(pair),
-        "difference": apart,
+        "difference": gap,
     }

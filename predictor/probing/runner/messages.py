@@ -1,4 +1,4 @@
-"""Messages between processes, one JSON line each, and what a run is told."""
+"""Messages between processes, one JSON line each, and the commands of a run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Lines:
 
 
 def parse_line(line: bytes) -> dict[str, Any] | None:
-    """Return the message in a line, or None where the line is not one of ours."""
+    """Return the message in a line, or None where the line holds none."""
     if not line.startswith(b"{"):
         return None
     try:
@@ -40,7 +40,7 @@ def parse_line(line: bytes) -> dict[str, Any] | None:
 
 
 class Controls:
-    """What the run was told from outside: skip, pause, continue, stop."""
+    """Commands for the run from outside: skip, pause, continue, stop."""
 
     def __init__(self) -> None:
         self.skip = threading.Event()
@@ -73,13 +73,13 @@ class Controls:
         """Return when the run may go on.
 
         Raises:
-            StoppedError: it was told to stop.
+            StoppedError: a command stopped it.
         """
         while not self._going.wait(_POLL_S):
             self.check()
         self.check()
 
     def check(self) -> None:
-        """Raise StoppedError where the run was told to stop."""
+        """Raise StoppedError where a command stopped the run."""
         if self.stop.is_set():
             raise StoppedError

@@ -59,7 +59,7 @@ class Block:
         ]
         for thread in self._threads:
             thread.start()
-        with contextlib.suppress(OSError):  # it has ended already: `messages` tells
+        with contextlib.suppress(OSError):  # it has ended already: `messages` says so
             self._process.stdin.write(json.dumps(job).encode("ascii") + b"\n")  # type: ignore[union-attr]
             self._process.stdin.flush()  # type: ignore[union-attr]
 
@@ -79,7 +79,7 @@ class Block:
 
         Raises:
             MeasuringError: the process failed, crashed, hangs, or the network is to be skipped.
-            StoppedError: the run was told to stop.
+            StoppedError: a command stopped the run.
         """
         for message in self._heard(controls):
             _check_answer(message["kind"], message["payload"])
@@ -95,7 +95,7 @@ class Block:
 
         Raises:
             MeasuringError: the network is to be skipped.
-            StoppedError: the run was told to stop.
+            StoppedError: a command stopped the run.
         """
         try:
             for message in self._heard(controls):
@@ -155,7 +155,7 @@ class Block:
 
 
 def _check_answer(kind: str, payload: dict[str, Any]) -> None:
-    """Raise what an error tells, or that a result is none."""
+    """Raise the error of a message, or one for a malformed result."""
     if kind == "error":
         raise MeasuringError(
             str(payload.get("failure", "no-answer")),

@@ -14,12 +14,12 @@ from typing import Any
 
 from .failures import MeasuringError, failure_of
 from .medians import percentile
-from .sampling import profiled_runs, telling
+from .sampling import profiled_runs, with_heartbeat
 from .session import open_session
-from .settings import LONGEST_NAME, MOST_OPERATORS, Settings
+from .settings import LONGEST_NAME, MAX_OPERATORS, Settings
 
 _KERNEL = "_kernel_time"
-# Their nodes end when the device was told, not when it has computed.
+# Their nodes end when the device has its command, not when it has computed.
 _ASYNCHRONOUS = frozenset(
     f"{name}ExecutionProvider"
     for name in (
@@ -29,17 +29,17 @@ _ASYNCHRONOUS = frozenset(
 
 
 def profiled_pass(
-    job: dict[str, Any], tell: Callable[[str], None], clock_ns: Callable[[], int]
+    job: dict[str, Any], report: Callable[[str], None], clock_ns: Callable[[], int]
 ) -> dict[str, Any]:
     """Return ``operators`` of a job's network, or ``operators_missing``: why there are none.
 
     Args:
         job: of a block; ``profile`` is the folder that the profiler writes to.
-        tell: is told what is being done, as a sign of life.
+        report: is called with the step that begins, as a sign of life.
         clock_ns: monotonic clock in nanoseconds.
     """
     try:
-        return {"operators": _profiled(job, tell, clock_ns)}
+        return {"operators": _profiled(job, report, clock_ns)}
     except MeasuringError as error:
         return {"operators_missing": error.reason}
     except Exception as error:  # noqa: BLE001  # onnxruntime's errors have no common base of theirs
@@ -47,18 +47,18 @@ def profiled_pass(
 
 
 def _profiled(
-    job: dict[str, Any], tell: Callable[[str], None], clock_ns: Callable[[], int]
+    job: dict[str, Any], report: Callable[[str], None], clock_ns: Callable[[], int]
 ) -> list[list[Any]]:
     provider = job["configuration"]["provider"]
     if provider in _ASYNCHRONOUS:
         raise ValueError(f"{provider} does not say how long its nodes compute")
     settings = Settings(**job["settings"])
     session, feeds = open_session(job, str(Path(job["profile"]) / "profile"))
-    tell("loaded")
-    run = telling(lambda: session.run(None, feeds), lambda: tell("profiling"))
+    report("loaded")
+    run = with_heartbeat(lambda: session.run(None, feeds), lambda: report("profiling"))
     profiled_runs(run, clock_ns, settings)
     path = session.end_profiling()
-    tell("profiling")
+    report("profiling")
     return node_times(_events(Path(path)), settings.profile_warm_up_runs)
 
 
@@ -82,7 +82,7 @@ def node_times(events: Sequence[dict[str, Any]], dropped_runs: int) -> list[list
         dropped_runs: runs at the beginning that do not count.
 
     Raises:
-        ValueError: no run is left, no node is told, or there are too many of them.
+        ValueError: no run is left, no node is reported, or there are too many of them.
     """
     runs = [event for event in events if event.get("name") == "model_run"][dropped_runs:]
     starts = [int(run["ts"]) for run in runs]
@@ -96,9 +96,9 @@ def node_times(events: Sequence[dict[str, Any]], dropped_runs: int) -> list[list
             key = _key(name[: -len(_KERNEL)], event.get("args", {}))
             totals.setdefault(key, [0] * len(runs))[run] += int(event["dur"])
     if not totals:
-        raise ValueError("onnxruntime's profile tells of no node")
-    if len(totals) > MOST_OPERATORS:
-        raise ValueError(f"it has {len(totals)} nodes, more than {MOST_OPERATORS}")
+        raise ValueError("onnxruntime's profile has no node")
+    if len(totals) > MAX_OPERATORS:
+        raise ValueError(f"it has {len(totals)} nodes, more than {MAX_OPERATORS}")
     return [
         [name[:LONGEST_NAME], op_type[:LONGEST_NAME], percentile(sorted(times), 0.5) * 1000]
         for (name, op_type, _), times in totals.items()
@@ -106,5 +106,5 @@ def node_times(events: Sequence[dict[str, Any]], dropped_runs: int) -> list[list
 
 
 def _key(name: str, facts: dict[str, Any]) -> tuple[str, str, str]:
-    """Tell nodes apart: by name and type, and by number where the name is empty."""
+    """Return a node's identity: name and type, and its number where the name is empty."""
     return name, str(facts.get("op_name", "")), "" if name else str(facts.get("node_index", ""))

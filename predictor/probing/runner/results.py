@@ -37,12 +37,12 @@ class Results:
         """Take over what an earlier run of the same plan has measured."""
         try:
             earlier = json.loads(self._path.read_bytes()) if self._path else {}
-            whole = earlier.get("digest") == digest(earlier)
+            intact = earlier.get("digest") == digest(earlier)
         except (OSError, ValueError, AttributeError):
             return
-        if whole and earlier["plan_sha256"] == self.document["plan_sha256"]:
-            kept = [entry for entry in earlier["networks"] if entry.get("median_ms")]
-            self.document["networks"] = kept
+        if intact and earlier["plan_sha256"] == self.document["plan_sha256"]:
+            measured = [entry for entry in earlier["networks"] if entry.get("median_ms")]
+            self.document["networks"] = measured
             self.document["sentinel"] = earlier["sentinel"]
 
     def has(self, name: str) -> bool:

@@ -26,7 +26,7 @@ class Run:
         plan: the plan's document.
         folder: that its files lie in.
         lines: takes the messages.
-        controls: what it is told meanwhile.
+        controls: commands for it meanwhile.
         worker: command line of a block's process.
     """
 
@@ -50,7 +50,7 @@ class Run:
         """Measure every network that ``results`` has no number of, and keep each at once.
 
         Raises:
-            StoppedError: the run was told to stop.
+            StoppedError: a command stopped the run.
         """
         self._lines.send(0, "progress", {"event": "run", "host": results.document["host"]})
         waiting = [
@@ -127,7 +127,7 @@ class Run:
         raise AssertionError("messages end with a result or an error")
 
     def _measure_sentinel(self, results: Results) -> None:
-        """Measure the sentinel in one block, and tell how far its medians lie apart."""
+        """Measure the sentinel in one block, and send the spread of its medians."""
         network = self._plan.get("sentinel")
         if network is None:
             return
@@ -148,7 +148,7 @@ class Run:
 
 
 @contextlib.contextmanager
-def _profile_folder(beside: Path, operators: dict[str, Any] | None) -> Iterator[str | None]:
+def _profile_folder(parent: Path, operators: dict[str, Any] | None) -> Iterator[str | None]:
     """Make the folder that a profiled pass writes to, and remove it; None where there is none.
 
     It lies beside the plan: whoever clears that folder clears it too after a kill.
@@ -156,7 +156,7 @@ def _profile_folder(beside: Path, operators: dict[str, Any] | None) -> Iterator[
     made = None
     if operators is not None:
         try:
-            made = tempfile.mkdtemp(prefix="ctm-profile-", dir=str(beside))
+            made = tempfile.mkdtemp(prefix="ctm-profile-", dir=str(parent))
         except OSError as error:
             operators["operators_missing"] = f"no profile can be written ({error.strerror})"
     try:

@@ -10,7 +10,7 @@ from .failures import MeasuringError
 from .medians import is_narrow, is_settled
 from .settings import BLOCKS, Settings
 
-_TELL_S = 0.25
+_REPORT_S = 0.25
 _ALIVE_S = 1.0
 
 
@@ -26,10 +26,10 @@ def warm_up(
         end = clock_ns()
         durations.append(end - start)
         elapsed_s = (end - begin) / 1e9
-        least = len(durations) >= settings.warm_up_runs and elapsed_s >= settings.warm_up_s
-        settled = least and is_settled(durations, settings.settled)
+        warmed_up = len(durations) >= settings.warm_up_runs and elapsed_s >= settings.warm_up_s
+        settled = warmed_up and is_settled(durations, settings.settled)
         over = elapsed_s >= settings.warm_up_limit_s or (
-            least and elapsed_s >= settings.warm_up_s + settings.settle_limit_s
+            warmed_up and elapsed_s >= settings.warm_up_s + settings.settle_limit_s
         )
         if settled or over:
             return {"runs": len(durations), "seconds": elapsed_s, "settled": settled}
@@ -39,7 +39,7 @@ def timed_runs(
     run: Callable[[], object],
     clock_ns: Callable[[], int],
     settings: Settings,
-    tell: Callable[[Sequence[int]], None],
+    report: Callable[[Sequence[int]], None],
 ) -> tuple[list[int], str]:
     """Time runs until the median is known well enough.
 
@@ -47,7 +47,7 @@ def timed_runs(
         run: one run of the network.
         clock_ns: monotonic clock in nanoseconds.
         settings: of the protocol.
-        tell: is given new samples every quarter of a second.
+        report: is called with new samples every quarter of a second.
 
     Returns:
         All samples in ns, and what ended the block: interval, or cap.
@@ -64,12 +64,12 @@ def timed_runs(
         end = clock_ns()
         samples.append(end - start)
         elapsed_s = (end - begin) / 1e9
-        if (end - sent_at) / 1e9 >= _TELL_S:
-            tell(samples[sent:])
+        if (end - sent_at) / 1e9 >= _REPORT_S:
+            report(samples[sent:])
             sent, sent_at = len(samples), end
         ended = _end_of_block(samples, elapsed_s, next_check, settings)
         if ended:
-            tell(samples[sent:])
+            report(samples[sent:])
             return samples, ended
         if len(samples) >= next_check and elapsed_s >= settings.least_s:
             # Sorting takes time, so it is done each time that the samples are a tenth more.
@@ -98,7 +98,7 @@ def _end_of_block(
 def profiled_runs(
     run: Callable[[], object], clock_ns: Callable[[], int], settings: Settings
 ) -> None:
-    """Run the warm-up of the profiled pass, and the runs of which it tells."""
+    """Run the warm-up of the profiled pass, and the runs that it counts."""
     for _ in range(settings.profile_warm_up_runs):
         run()
     begin, runs, elapsed_s = clock_ns(), 0, 0.0
@@ -110,7 +110,7 @@ def profiled_runs(
             return
 
 
-def telling(run: Callable[[], object], tell: Callable[[], None]) -> Callable[[], None]:
+def with_heartbeat(run: Callable[[], object], beat: Callable[[], None]) -> Callable[[], None]:
     """Return ``run`` with a sign of life now and then."""
     last = [time.monotonic()]
 
@@ -119,6 +119,6 @@ def telling(run: Callable[[], object], tell: Callable[[], None]) -> Callable[[],
         now = time.monotonic()
         if now - last[0] >= _ALIVE_S:
             last[0] = now
-            tell()
+            beat()
 
     return alive

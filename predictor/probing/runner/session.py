@@ -77,11 +77,11 @@ def _session_options(onnxruntime: Any, configuration: dict[str, Any]) -> Any:
     return options
 
 
-def _input_values(tensor: Any, given: Sequence[int] | None) -> Any:
+def _input_values(tensor: Any, dims: Sequence[int] | None) -> Any:
     """Return generated values: reals spread over [-1, 1), whole numbers 0 and 1."""
     import numpy  # noqa: PLC0415, ICN001  # the parent needs none
 
-    shape = list(given) if given else tensor.shape
+    shape = list(dims) if dims else tensor.shape
     if not all(isinstance(size, int) and size > 0 for size in shape):
         raise MeasuringError(
             "bad-network", f"input {tensor.name} has open dimensions: {tensor.shape}"

@@ -13,11 +13,11 @@ BLOCKS = 2
 """Blocks of a network, each in a fresh process; one more is measured where these differ."""
 
 
-MOST_OPERATORS = 20_000
-"""Nodes of a network whose times are told; of a larger one none are."""
+MAX_OPERATORS = 20_000
+"""Nodes of a network whose times are reported; of a larger one none are."""
 
 LONGEST_NAME = 500
-"""Characters that are told of a node's name, and of its type."""
+"""Characters of a node's name, and of its type, that are reported."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Settings:
         agreement: medians of two blocks that agree differ by no more than this share.
         drift: medians of the sentinel that differ by more than this share are drift.
         load_limit_s: loading a network may take so long.
-        silence_limit_s: a process that tells nothing for so long hangs.
+        silence_limit_s: a process that writes nothing for so long hangs.
         profile_warm_up_runs: of the profiled pass, which do not count.
         profile_runs: the profiled pass takes so many more runs and
         profile_s: so long, whichever is later,

@@ -45,13 +45,15 @@ class Belief:
         shared = table.shared_error[:, column].astype(np.float64)
         # Dot products are correlations: 1 minus a vector's own is the share that is not shared. Its
         # float32 rounding may pass 1.
-        own = np.maximum(1.0 - (shared**2).sum(axis=1), 0.0)
-        return cls(table.latency_ms[:, column], shared * spread[:, None], spread * np.sqrt(own))
+        residual = np.maximum(1.0 - (shared**2).sum(axis=1), 0.0)
+        return cls(
+            table.latency_ms[:, column], shared * spread[:, None], spread * np.sqrt(residual)
+        )
 
     def take(self, rows: Sequence[int]) -> Belief:
         """Return the belief about some of the networks."""
-        some = list(rows)
-        return Belief(self.latency_ms[some], self.features[some], self.noise[some])
+        indices = list(rows)
+        return Belief(self.latency_ms[indices], self.features[indices], self.noise[indices])
 
     @property
     def spread(self) -> Floats:
@@ -63,6 +65,6 @@ class Belief:
         """Draw latencies in ms as they might be measured, float64 [N]."""
         generator = np.random.default_rng(seed)
         shared = self.features @ generator.standard_normal(self.features.shape[1])
-        own = self.noise * generator.standard_normal(len(self.noise))
-        drawn: Floats = self.latency_ms * np.exp(shared + own)
+        residual = self.noise * generator.standard_normal(len(self.noise))
+        drawn: Floats = self.latency_ms * np.exp(shared + residual)
         return drawn

@@ -27,7 +27,7 @@ from predictor.probing.selection.interface import (
 EPSILON = 1e-8
 """Epsilon of Eq. 1 and of the coverage term: keeps a division by zero away."""
 
-LEAST_LIVE_BUDGET = 6
+MIN_LIVE_BUDGET = 6
 """Below this budget nothing is spent on random probes."""
 
 
@@ -112,7 +112,7 @@ class DBSel:
 
     def _probe_count(self, k: int, *, live: bool) -> int:
         if self.probes is None:
-            return max(3, k // 3) if live and k >= LEAST_LIVE_BUDGET else 0
+            return max(3, k // 3) if live and k >= MIN_LIVE_BUDGET else 0
         if not 0 <= self.probes <= k:
             raise InputError(
                 "DBSel's random probes",
@@ -180,8 +180,8 @@ def _centred(latencies: Floats) -> Floats:
     """Subtract each column's mean; a constant column, of which rounding is left, becomes 0."""
     centred = latencies - latencies.mean(axis=0)
     varies = np.abs(centred).max(axis=0) > 1e-12 * np.abs(latencies).max(axis=0)
-    kept: Floats = centred * varies
-    return kept
+    result: Floats = centred * varies
+    return result
 
 
 def _cosine(columns: Floats, vector: Floats) -> Floats:

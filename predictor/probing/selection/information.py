@@ -70,7 +70,7 @@ class DesignSelector:
 def standardised(features: Floats) -> Floats:
     """Return the features [N, F] with mean 0 and variance 1, and a column of ones: [N, 1 + F].
 
-    A feature that is the same for all networks becomes 0: it tells them not apart.
+    A feature that is the same for all networks becomes 0: it does not distinguish them.
     """
     centred = features - features.mean(axis=0)
     spread = centred.std(axis=0)
@@ -138,10 +138,10 @@ def _conditioned(features: Floats, noise_variance: float, chosen: Sequence[int])
     """Return row i as S x_i, with the covariance S of the weights after measuring ``chosen``."""
     if not chosen:
         return features.copy()
-    seen = features[list(chosen)]
-    covariance = seen @ seen.T + noise_variance * np.eye(len(seen))
+    measured = features[list(chosen)]
+    covariance = measured @ measured.T + noise_variance * np.eye(len(measured))
     # A system of the measured rows, not of the F features: probes are few.
-    rest: Floats = features - features @ seen.T @ np.linalg.solve(covariance, seen)
+    rest: Floats = features - features @ measured.T @ np.linalg.solve(covariance, measured)
     return rest
 
 

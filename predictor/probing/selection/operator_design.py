@@ -18,46 +18,46 @@ import numpy as np
 from predictor.calibration.operator_fit import FactorPrior, Integers, TimedWork, largest_operators
 from predictor.probing.selection.interface import Floats
 
-MOST_OPERATORS: Final = 1500  # that differ
-_LEAST_MS: Final = 1e-9
+MAX_OPERATORS: Final = 1500  # that differ
+_MIN_MS: Final = 1e-9
 
 
 class OperatorDesign:
-    """Information of N profiled networks about the graphs that are asked for.
+    """Information of N profiled networks about the graphs that are requested.
 
-    Of D distinct operators and of N networks and A graphs that are asked about, each a sum of
+    Of D distinct operators and of N networks and A graphs to be predicted, each a sum of
     operators, the covariance of all logarithms is held: [D + N + A, D + N + A].
     """
 
     def __init__(
         self,
         networks: Sequence[TimedWork],
-        asked: Sequence[TimedWork] = (),
+        requested: Sequence[TimedWork] = (),
         prior: FactorPrior | None = None,
     ) -> None:
         """Linearise the prior.
 
         Args:
             networks: that may be measured, on the target.
-            asked: graphs to be predicted there; none for the networks.
+            requested: graphs to be predicted there; none for the networks.
             prior: of operators.
         """
         self._prior = prior or FactorPrior()
-        work, places = largest_operators([*networks, *asked], MOST_OPERATORS)
+        work, places = largest_operators([*networks, *requested], MAX_OPERATORS)
         size = work.parts_ms.sum(axis=1)
         often = np.stack([np.bincount(where[where >= 0], minlength=len(work)) for where in places])
-        shares = often * size / np.maximum((often * size).sum(axis=1, keepdims=True), _LEAST_MS)
+        shares = often * size / np.maximum((often * size).sum(axis=1, keepdims=True), _MIN_MS)
         # [D + N + A, D]: each operator alone, then each network as the sum of its shares.
         weights = np.vstack([np.eye(len(work)), shares])
         self._covariance = weights @ self._of_operators(work) @ weights.T
         # Rows of the covariance that a profiled network reads: its operators, and their sum.
-        self._seen_rows = [
-            np.append(np.flatnonzero(each), len(work) + place)
-            for place, each in enumerate(often[: len(networks)])
+        self._reading_rows = [
+            np.append(np.flatnonzero(row), len(work) + place)
+            for place, row in enumerate(often[: len(networks)])
         ]
-        self._asked = len(work) + np.arange(len(networks) if asked else 0, len(places))
+        self._requested = len(work) + np.arange(len(networks) if requested else 0, len(places))
 
-    def most_telling(self, count: int, first: Sequence[int] = ()) -> tuple[int, ...]:
+    def choose(self, count: int, first: Sequence[int] = ()) -> tuple[int, ...]:
         """Choose networks greedily.
 
         Args:
@@ -70,7 +70,7 @@ class OperatorDesign:
         covariance, chosen = self._covariance.copy(), list(first)
         for place in first:
             self._condition(covariance, place)
-        for _ in range(min(count, len(self._seen_rows) - len(chosen))):
+        for _ in range(min(count, len(self._reading_rows) - len(chosen))):
             gains = self._gains(covariance)
             gains[chosen] = -np.inf
             best = int(np.argmax(gains))
@@ -89,17 +89,19 @@ class OperatorDesign:
         """Return each network's reduction of the mean variance of the graphs in question, [N].
 
         With the covariance S of its readings and their covariances X with those graphs it is the
-        trace of S^-1 X X^T over the number asked.
+        trace of S^-1 X X^T over the number of graphs.
         """
-        crossed = covariance[:, self._asked] / np.sqrt(len(self._asked))
+        crossed = covariance[:, self._requested] / np.sqrt(len(self._requested))
         squared = crossed @ crossed.T
         solved = (
-            np.linalg.solve(self._seen(covariance, rows), squared[np.ix_(rows, rows)])
-            for rows in self._seen_rows
+            np.linalg.solve(
+                self._readings_covariance(covariance, rows), squared[np.ix_(rows, rows)]
+            )
+            for rows in self._reading_rows
         )
-        return np.array([np.trace(each) for each in solved])
+        return np.array([np.trace(matrix) for matrix in solved])
 
-    def _seen(self, covariance: Floats, rows: Integers) -> Floats:
+    def _readings_covariance(self, covariance: Floats, rows: Integers) -> Floats:
         """Return the covariance of a network's readings, with their noise."""
         noise = np.full(len(rows), self._prior.entry)
         # The last row is the sum: whole runs are timed better than entries of a profile.
@@ -109,6 +111,8 @@ class OperatorDesign:
 
     def _condition(self, covariance: Floats, place: int) -> None:
         """Take into account that a network is measured."""
-        rows = self._seen_rows[place]
-        seen = covariance[rows]
-        covariance -= seen.T @ np.linalg.solve(self._seen(covariance, rows), seen)
+        rows = self._reading_rows[place]
+        readings = covariance[rows]
+        covariance -= readings.T @ np.linalg.solve(
+            self._readings_covariance(covariance, rows), readings
+        )

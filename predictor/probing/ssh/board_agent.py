@@ -1,14 +1,14 @@
 """Runs on the board, with Python 3.8 and its standard library alone.
 
 As the agent it lives as long as the connection and answers commands of standard input. The runner
-itself is started apart, by a keeper process, so that a lost connection costs no measurement: the
+itself is started by a separate keeper process, so that a lost connection costs no measurement: the
 next agent finds the keeper, or what it left, in the plan's folder.
 
     plan.json, ctm_runner.pyz, networks/...   as ``carried_files`` gives them
     ctm_board.py    this file, for the keeper
     lines.N         the runner's lines; N counts the keepers of this folder
     exit.N          the runner's exit code, when it has ended
-    commands.N      what the runner is to be told
+    commands.N      commands for the runner
     lock            held by the keeper while it lives; holds its process id
 """
 
@@ -35,7 +35,7 @@ POLL_S = 0.05
 STOP_S = 0.5
 START_S = 10.0
 LOCK_S = 2.0
-OWN_FILE = "ctm_board.py"
+AGENT_FILE = "ctm_board.py"
 RUNNER_FILE = "ctm_runner.pyz"
 PLAN_FILE = "plan.json"
 _CHUNK = 1 << 16
@@ -150,9 +150,9 @@ class Agent:
         return self._folder / path
 
     def do_start(self, command: dict[str, Any]) -> dict[str, int]:
-        """Start the runner, or find it at work or done; then tell its lines."""
+        """Start the runner, or find it at work or done; then send its lines."""
         folder, last = self._folder, generation(self._folder)
-        if not is_held(folder) and (last == 0 or exit_code(folder, last) != 0):
+        if not is_locked(folder) and (last == 0 or exit_code(folder, last) != 0):
             last += 1
             begin_generation(folder, last)
             launch(folder, last)
@@ -162,10 +162,10 @@ class Agent:
         return {"generation": last}
 
     def do_look(self, _command: dict[str, Any]) -> None:
-        """Answer that the connection stands, while the runner has nothing to tell."""
+        """Answer that the connection stands, while the runner writes nothing."""
 
     def do_tell(self, command: dict[str, Any]) -> None:
-        """Tell the runner something."""
+        """Pass a command on to the runner."""
         with commands_path(self._folder).open("ab") as file:
             file.write(json.dumps({"command": command["command"]}).encode("ascii") + b"\n")
 
@@ -175,7 +175,7 @@ class Agent:
 
 
 class Follower:
-    """Tells the lines of a generation from an offset on, and how it ended."""
+    """Sends the lines of a generation from an offset on, and how it ended."""
 
     def __init__(
         self, folder: Path, number: int, offset: int, send: Callable[[dict[str, Any]], None]
@@ -186,17 +186,17 @@ class Follower:
         self._send = send
 
     def follow(self) -> None:
-        """Tell until the keeper has ended."""
+        """Send new lines until the keeper has ended."""
         while True:
-            alive = is_held(self._folder)  # before the last look, so that nothing is missed
-            self._tell_new()
+            alive = is_locked(self._folder)  # before the last look, so that nothing is missed
+            self._send_new()
             if not alive:
                 break
             time.sleep(POLL_S)
         code = exit_code(self._folder, self._number)
         self._send({"exit": code, "words": last_words(self._folder), "free": free(self._folder)})
 
-    def _tell_new(self) -> None:
+    def _send_new(self) -> None:
         try:
             with (self._folder / f"lines.{self._number}").open("rb") as file:
                 file.seek(self._offset)
@@ -250,16 +250,16 @@ def generation(folder: Path) -> int:
 
 def begin_generation(folder: Path, number: int) -> None:
     """Start a new file of lines with what earlier ones measured."""
-    kept = b""
+    results = b""
     earlier = folder / f"lines.{number - 1}"
     if earlier.exists():
         lines = earlier.read_bytes().splitlines(keepends=True)
-        kept = b"".join(n for n in lines if b'"kind":"result"' in n and n.endswith(b"\n"))
-    (folder / f"lines.{number}").write_bytes(kept)
+        results = b"".join(n for n in lines if b'"kind":"result"' in n and n.endswith(b"\n"))
+    (folder / f"lines.{number}").write_bytes(results)
 
 
 def commands_path(folder: Path) -> Path:
-    """Return the file of what the latest runner is told."""
+    """Return the file of the latest runner's commands."""
     return folder / f"commands.{generation(folder)}"
 
 
@@ -280,7 +280,7 @@ def last_words(folder: Path) -> str:
     return next((line.strip() for line in reversed(lines) if line.strip()), "")[:200]
 
 
-def is_held(folder: Path) -> bool:
+def is_locked(folder: Path) -> bool:
     """Return whether a keeper lives."""
     try:
         with (folder / "lock").open("rb") as file:
@@ -294,18 +294,18 @@ def is_held(folder: Path) -> bool:
 
 def launch(folder: Path, number: int) -> None:
     """Start the keeper in a session of its own, and wait until it holds the lock or has ended."""
-    command = [sys.executable, str(folder / OWN_FILE), "keep", str(folder), str(number)]
+    command = [sys.executable, str(folder / AGENT_FILE), "keep", str(folder), str(number)]
     nothing = subprocess.DEVNULL
     keeper = subprocess.Popen(
         command, stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True
     )
     end = time.monotonic() + START_S
-    while not is_held(folder) and keeper.poll() is None and time.monotonic() < end:
+    while not is_locked(folder) and keeper.poll() is None and time.monotonic() < end:
         time.sleep(POLL_S)
 
 
 def keep(folder: Path, number: int) -> None:
-    """Be the keeper: run the runner and pass on what it is told."""
+    """Run the runner as its keeper and pass on its commands."""
     with (folder / "lock").open("ab") as lock:
         if not acquire(lock):
             return
@@ -317,7 +317,7 @@ def keep(folder: Path, number: int) -> None:
 
 
 def acquire(lock: Any) -> bool:
-    """Take the lock; somebody who only looks holds it for a moment."""
+    """Take the lock; a process that reads its state holds it for a moment."""
     end = time.monotonic() + LOCK_S
     while time.monotonic() < end:
         with suppress(BlockingIOError):
@@ -347,14 +347,14 @@ def run(folder: Path, number: int) -> int:
 
 def stop(folder: Path) -> None:
     """End the keeper and all that it started."""
-    if not is_held(folder):
+    if not is_locked(folder):
         return
     with commands_path(folder).open("ab") as file:
         file.write(b'{"command":"stop"}\n')
     end = time.monotonic() + STOP_S
-    while is_held(folder) and time.monotonic() < end:
+    while is_locked(folder) and time.monotonic() < end:
         time.sleep(POLL_S)
-    if is_held(folder):
+    if is_locked(folder):
         os.killpg(int((folder / "lock").read_text(encoding="ascii")), signal.SIGKILL)
 
 
@@ -368,7 +368,7 @@ def remove(folder: Path) -> None:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Be the keeper, or the agent."""
+    """Run as the keeper, or as the agent."""
     if list(arguments[:1]) == ["keep"]:
         keep(Path(arguments[1]), int(arguments[2]))
     else:

@@ -65,8 +65,8 @@ class BoardRun:
     progress: ProgressCallback
     patience_s: float
     _session: BoardSession | None = field(default=None, init=False)
-    _telling: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
-    _untold: list[Command] = field(default_factory=list, init=False)
+    _sending: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
+    _pending: list[Command] = field(default_factory=list, init=False)
     _generation: int = field(default=0, init=False)
     _offset: int = field(default=0, init=False)
     _started: bool = field(default=False, init=False)
@@ -170,7 +170,7 @@ class BoardRun:
                 # The lines of another generation come from its start.
                 self._generation, self._offset = number, 0
             self._touch()
-            await self._tell(session)
+            await self._send_pending(session)
             self._judge(await self._follow(session))
 
     async def _follow(self, session: BoardSession) -> RunnerEnd:
@@ -206,9 +206,9 @@ class BoardRun:
             self.post(event)
 
     def _is_new(self, event: ProbeEvent) -> bool:
-        """Return whether it is of this plan and was not told before.
+        """Return whether an event is of this plan and new.
 
-        A runner that was started again tells some things again, and one that is found at work may
+        A runner that was started again repeats some events, and one that is found at work may
         measure more networks than this plan has.
         """
         if isinstance(event, BlockStarted | Samples | NetworkFailed) and event.sentinel:
@@ -243,16 +243,16 @@ class BoardRun:
         reason = f"its runner ended with {how}{': ' if ending.words else ''}{ending.words}"
         raise HostError(self.target.label, reason, "try again")
 
-    async def tell(self, command: Command) -> None:
+    async def send(self, command: Command) -> None:
         """Send the runner a command, now or when the connection stands again."""
-        self._untold.append(command)
+        self._pending.append(command)
         if self._session is not None:
-            with suppress(LostError):  # it is told after the next start
-                await self._tell(self._session)
+            with suppress(LostError):  # it is sent after the next start
+                await self._send_pending(self._session)
 
-    async def _tell(self, session: BoardSession) -> None:
-        async with self._telling:
-            while self._untold:
-                await session.request("tell", command=self._untold[0].value)
-                # Only after the answer: a command whose connection was lost is told again.
-                del self._untold[0]
+    async def _send_pending(self, session: BoardSession) -> None:
+        async with self._sending:
+            while self._pending:
+                await session.request("tell", command=self._pending[0].value)
+                # Only after the answer: a command whose connection was lost is sent again.
+                del self._pending[0]

@@ -50,9 +50,9 @@ async def connect(
     try:
         return await _login(target, known_hosts, client)
     except asyncssh.HostKeyNotVerifiable as error:
-        if client.shown is None:
+        if client.offered is None:
             raise _distrusted(target, error) from error
-    await _decide(target, known_hosts, client.shown, ask)
+    await _decide(target, known_hosts, client.offered, ask)
     try:
         return await _login(target, known_hosts, _Client())
     except asyncssh.HostKeyNotVerifiable as error:
@@ -63,22 +63,22 @@ class _Client(asyncssh.SSHClient):
     """Keeps the key that the host showed when no file trusts it."""
 
     def __init__(self) -> None:
-        self.shown: tuple[str, str, int, asyncssh.SSHKey] | None = None
+        self.offered: tuple[str, str, int, asyncssh.SSHKey] | None = None
 
     def validate_host_public_key(
         self, host: str, addr: str, port: int, key: asyncssh.SSHKey
     ) -> bool:
-        self.shown = (host, addr, port, key)
+        self.offered = (host, addr, port, key)
         return False
 
 
 async def _decide(
     target: SshTarget,
     known_hosts: KnownHosts,
-    shown: tuple[str, str, int, asyncssh.SSHKey],
+    offered: tuple[str, str, int, asyncssh.SSHKey],
     ask: Ask,
 ) -> None:
-    host, address, port, key = shown
+    host, address, port, key = offered
     trusted, _, _ = known_hosts.match(host, address, port)
     fingerprint = key.get_fingerprint()
     if trusted:
@@ -121,7 +121,7 @@ async def _login(
             read_bytes(key, _LARGEST_KEY, "name a private key that you can read")
         options["client_keys"] = list(map(str, keys))
         options["passphrase"] = target.passphrase
-    if not target.own_settings:
+    if not target.use_ssh_config:
         # Left out, they would mean the user's ~/.ssh/config and agent.
         options |= {"config": None, "agent_path": None, "port": target.port or DEFAULT_PORT}
     try:
@@ -152,7 +152,7 @@ def login_failure(target: SshTarget, error: Exception) -> CtmError | LostError:
 
 
 def _key_failure(target: SshTarget, error: Exception) -> InputError:
-    """Translate an error of a private key; asyncssh tells the kind in words only."""
+    """Translate an error of a private key; asyncssh states the kind in words only."""
     words = str(error).casefold()
     if not any(word in words for word in ("passphrase", "decrypt", "encrypted")):
         return InputError(target.label, f"a private key cannot be read ({error})", "check the key")

@@ -13,7 +13,7 @@ from predictor.core.errors import HostError, InputError
 from predictor.core.files import read_text, write_text
 
 DEFAULT_PORT = 22
-USERS_OWN = Path("~/.ssh/known_hosts")
+USER_FILE = Path("~/.ssh/known_hosts")
 _remembering = threading.Lock()  # boards of a fleet are accepted by several threads
 
 
@@ -47,13 +47,13 @@ class KnownHosts:
     """Trusted keys by host.
 
     Args:
-        own: our file; keys that the user accepts are added to it.
-        others: files that are only read; one that is not there is passed over.
+        path: our file; keys that the user accepts are added to it.
+        read_only: files that are only read; one that is not there is passed over.
     """
 
-    def __init__(self, own: Path, others: Sequence[Path] = (USERS_OWN,)) -> None:
-        self._own = own
-        self._others = tuple(others)
+    def __init__(self, path: Path, read_only: Sequence[Path] = (USER_FILE,)) -> None:
+        self._path = path
+        self._read_only = tuple(read_only)
 
     def match(self, host: str, address: str, port: int | None) -> tuple[list[asyncssh.SSHKey], ...]:
         """Return the host's trusted keys, trusted authorities, and revoked keys.
@@ -64,19 +64,19 @@ class KnownHosts:
         trusted: list[asyncssh.SSHKey] = []
         authorities: list[asyncssh.SSHKey] = []
         revoked: list[asyncssh.SSHKey] = []
-        for path in (self._own, *self._others):
+        for path in (self._path, *self._read_only):
             hosts = _read(path.expanduser())
             # Files of known hosts name a port only where it is not 22.
-            listed = None if port == DEFAULT_PORT else port
-            keys = hosts.match(host, address, listed)
+            stated_port = None if port == DEFAULT_PORT else port
+            keys = hosts.match(host, address, stated_port)
             trusted += keys[0]
             authorities += keys[1]
             revoked += keys[2]
-            if listed:
+            if stated_port:
                 # Where no key of host and port is trusted the library looks for the host alone,
                 # and forgets the revoked keys of host and port (docs/decisions/0006).
                 for name in (host, address):
-                    revoked += hosts.match(f"[{name}]:{listed}", "", None)[2]
+                    revoked += hosts.match(f"[{name}]:{stated_port}", "", None)[2]
         return trusted, authorities, revoked
 
     def remember(self, host: str, port: int, key: asyncssh.SSHKey) -> None:
@@ -88,12 +88,12 @@ class KnownHosts:
         name = host if port == DEFAULT_PORT else f"[{host}]:{port}"
         line = f"{name} {key.export_public_key('openssh').decode().strip()}\n"
         try:
-            self._own.parent.mkdir(parents=True, exist_ok=True)
+            self._path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             reason = f"it cannot be written ({error.strerror})"
-            raise HostError(str(self._own), reason, "make the folder writable") from error
+            raise HostError(str(self._path), reason, "make the folder writable") from error
         with _remembering:
-            write_text(self._own, _text(self._own) + line, "the accepted key")
+            write_text(self._path, _text(self._path) + line, "the accepted key")
 
 
 def _read(path: Path) -> asyncssh.SSHKnownHosts:

@@ -94,7 +94,7 @@ def parse_reply(line: bytes) -> Reply | None:
     """Return the reply in a line; None for prints of a login or a library.
 
     Raises:
-        ReplyError: it looks like a reply of the agent, and is none that the agent gives.
+        ReplyError: it looks like a reply of the agent, but is malformed.
     """
     if not line.lstrip().startswith(b"{"):
         return None
@@ -118,7 +118,7 @@ def missing_files(answer: object, names: Collection[str]) -> list[str]:
 
 
 def generation_of(answer: object) -> int:
-    """Return the generation of the lines that a runner tells."""
+    """Return the generation of a runner's lines."""
     return _integer(_table(answer), "generation")
 
 

@@ -63,7 +63,7 @@ class SshRunner:
         """Send a command to the run under way; see :class:`ProbeRunner`."""
         work = self._work
         if work is not None:
-            work.tell(command)
+            work.send(command)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,10 +129,10 @@ class _Work:
     def _submit(self, work: Coroutine[Any, Any, None]) -> Any:
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
-    def tell(self, command: Command) -> None:
+    def send(self, command: Command) -> None:
         """Pass a command on; nothing happens where the loop has ended."""
         if self._thread.is_alive():
-            self._submit(self._run.tell(command))
+            self._submit(self._run.send(command))
 
     def end(self) -> None:
         """Cancel the tasks that still run, give them time to clean up, and end the thread."""
@@ -142,9 +142,9 @@ class _Work:
         self._loop.close()
 
     async def _settle(self) -> None:
-        others = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in others:
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
             task.cancel()
-        if others:
-            await asyncio.wait(others, timeout=_SETTLE_S)
+        if tasks:
+            await asyncio.wait(tasks, timeout=_SETTLE_S)
         await asyncio.sleep(0)  # transports that were closed say so in the next turn

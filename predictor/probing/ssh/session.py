@@ -82,7 +82,7 @@ class BoardSession:
             raise LostError(f"it starts no program ({error or 'no answer'})") from error
         session = cls(target, process)
         program = _AGENT.read_bytes()
-        # Where there is no such Python the shell may have ended before this: its words tell below.
+        # Where there is no such Python the shell may have ended already: its words follow below.
         with suppress(LostError):
             session._write(b"%d\n" % len(program) + program)
         session._check(await session._hello())
@@ -177,7 +177,7 @@ class BoardSession:
 
         Raises:
             HostError: neither runner nor agent has said anything for too long.
-            ReplyError: it tells something else.
+            ReplyError: its message is another one.
             LostError: the connection is gone.
         """
         while True:

@@ -27,7 +27,7 @@ class SshTarget:
         timeout_s: connecting and logging in may take so long.
         silence_s: a request may stay unanswered so long; after half of it without a line of the
             runner the agent is asked whether it is there.
-        own_settings: whether the user's SSH configuration and agent are used.
+        use_ssh_config: whether the user's SSH configuration and agent are used.
     """
 
     host: str
@@ -39,7 +39,7 @@ class SshTarget:
     folder: str = DEFAULT_FOLDER
     timeout_s: float = 15.0
     silence_s: float = 15.0
-    own_settings: bool = True
+    use_ssh_config: bool = True
 
     @classmethod
     def parse(cls, text: str) -> SshTarget:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from predictor.core.toml_tables import Readers, TomlTables, number, texts, whole
+from predictor.core.toml_tables import Readers, TomlTables, integer, number, texts
 
 _FIX: Final = "correct it; docs/checks.md has an example"
 
@@ -66,11 +66,11 @@ def _check(file: TomlTables, start: int, table: Mapping[str, Any]) -> Check:
 
 
 def _dims(value: Any) -> dict[str, int]:
-    return {name: whole(size) for name, size in value.items()}
+    return {name: integer(size) for name, size in value.items()}
 
 
 def _shapes(value: Any) -> dict[str, tuple[int, ...]]:
-    return {name: tuple(whole(size) for size in list(sizes)) for name, sizes in value.items()}
+    return {name: tuple(integer(size) for size in list(sizes)) for name, sizes in value.items()}
 
 
 _READERS: Final[Readers] = {
@@ -80,7 +80,7 @@ _READERS: Final[Readers] = {
     "max_memory_mb": (number, "a number over 0"),
     "max_growth_percent": (lambda value: number(value, -1e-9), "a number from 0"),
     "chance": (lambda value: number(value, 0.0, 100.0), "a number between 0 and 100"),
-    "batch": (whole, "a whole number from 1"),
+    "batch": (integer, "a whole number from 1"),
     "dims": (_dims, "a table of whole numbers from 1"),
     "shapes": (_shapes, "a table of lists of whole numbers from 1"),
 }

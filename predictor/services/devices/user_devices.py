@@ -55,7 +55,7 @@ class UserDevices:
         kept = device_records.unknown_metrics(self._database)
         return tuple(
             DeviceFile(with_implied(device), kept.get(device.id, {}))
-            for device in device_records.every(self._database)
+            for device in device_records.load_all(self._database)
         )
 
     def save(self, entry: DeviceFile, replacing: str | None = None) -> DeviceFile:
@@ -104,7 +104,7 @@ def stored_devices(path: Path | None = None) -> tuple[Device, ...]:
     if not has_store(path):
         return ()
     with closing(open_database(path)) as database:
-        return tuple(map(with_implied, device_records.every(database)))
+        return tuple(map(with_implied, device_records.load_all(database)))
 
 
 def user_devices_of(path: str | Path | None) -> Callable[[], Sequence[Device]]:

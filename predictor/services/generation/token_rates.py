@@ -55,7 +55,7 @@ class TokenRates:
             devices: by id.
         """
         rates = {}
-        for stored in records.every(self._database):
+        for stored in records.load_all(self._database):
             device = devices.get(stored.device_id)
             try:
                 model, request = run_of(stored.run)

@@ -19,15 +19,15 @@ from predictor.cost.engine import Explanation
 from predictor.devices.operating import (
     DOMAINS,
     Clocks,
-    asked_clocks,
+    clock_domain,
     clock_ranges,
     clocks_of,
     default_clocks,
     is_clocked,
     named_mode,
-    own_domain,
     parsed_clocks,
     power_modes,
+    requested_clocks,
 )
 from predictor.graph.model import Model
 from predictor.presentation.wording import number
@@ -41,7 +41,6 @@ __all__ = [
     "Clocks",
     "Energy",
     "MeasuredAt",
-    "asked_clocks",
     "at_clocks",
     "clock_model",
     "clock_models",
@@ -55,6 +54,7 @@ __all__ = [
     "named_mode",
     "parsed_clocks",
     "power_modes",
+    "requested_clocks",
 ]
 
 Floats = NDArray[np.float64]
@@ -141,8 +141,8 @@ def measured_at(device: Device, text: str) -> MeasuredAt:
         )
     modes = [each.name.casefold() for each in device.operating_points]
     if clocks.strip().casefold() in modes or "=" not in clocks:
-        return MeasuredAt(text, asked_clocks(device, "", clocks), latency_ms)
-    return MeasuredAt(text, asked_clocks(device, clocks, ""), latency_ms)
+        return MeasuredAt(text, requested_clocks(device, "", clocks), latency_ms)
+    return MeasuredAt(text, requested_clocks(device, clocks, ""), latency_ms)
 
 
 def clock_model(
@@ -170,7 +170,7 @@ def clock_models(
 
 
 def _clock_model(target: Target, parts: OperatorTable | Explanation) -> ClockModel:
-    is_gpu = own_domain(target.device) == "gpu"
+    is_gpu = clock_domain(target.device) == "gpu"
     return ClockModel(
         parts.compute_ms,
         parts.memory_ms,
@@ -186,7 +186,7 @@ def slowness_of(target: Target, points: Sequence[Clocks]) -> Slowness:
 
     Of a processor fewer cores than threads make it slower, of a GPU fewer cores (SMs).
     """
-    default, own = default_clocks(target.device), own_domain(target.device)
+    default, own = default_clocks(target.device), clock_domain(target.device)
 
     def slower(name: str) -> Floats:
         was = getattr(default, name)

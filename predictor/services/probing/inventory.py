@@ -12,7 +12,7 @@ from typing import Any, Final
 from predictor.core.errors import InputError
 from predictor.core.records import Precision
 from predictor.core.runtimes import MEASURED, RUNTIMES
-from predictor.core.toml_tables import Readers, TomlTables, one_text, texts, whole
+from predictor.core.toml_tables import Readers, TomlTables, integer, one_text, texts
 from predictor.probing.ssh.target import SshTarget
 
 _FIX: Final = "correct it; docs/fleet.md has an example"
@@ -120,12 +120,12 @@ def _runtime(value: object) -> str:
 _TEXT: Final = (one_text, "a text")
 _DEFAULTS: Final[Readers] = {
     "user": _TEXT,
-    "port": (lambda value: whole(value, high=_ANY_PORT), f"a whole number from 1 to {_ANY_PORT}"),
+    "port": (lambda value: integer(value, high=_ANY_PORT), f"a whole number from 1 to {_ANY_PORT}"),
     "key": (texts, "a file or a list of files"),
     "python": _TEXT,
     "device": _TEXT,
     "runtime": (_runtime, "a runtime"),
     "precision": (Precision, "a precision"),
-    "threads": (lambda value: whole(value, 0), "a whole number from 0"),
+    "threads": (lambda value: integer(value, 0), "a whole number from 0"),
 }
 _HOST: Final[Readers] = {"name": _TEXT, "address": _TEXT, **_DEFAULTS, "host_key": _TEXT}

@@ -20,7 +20,7 @@ from predictor.probing.measuring.interface import (
     ProbeRunner,
     RunStarted,
 )
-from predictor.probing.networks.known import load_known
+from predictor.probing.networks.known import load_pool_latencies
 from predictor.probing.networks.pool import load_pool
 from predictor.probing.planning import PlannedProbe, longest_seconds, more_probes
 from predictor.probing.protocol import checked_network
@@ -187,7 +187,9 @@ def _next_probes(
             measured, _ = measurements_of(sessions.database, "", measurements.values())
         beliefs = beliefs_of(request.target, asked, measured)
     most = None if live.sure is None else pace.more(plan.protocol)
-    return more_probes(request, load_pool(), load_known().latency_ms, latency_ms, beliefs, most)
+    return more_probes(
+        request, load_pool(), load_pool_latencies().latency_ms, latency_ms, beliefs, most
+    )
 
 
 class Pace:

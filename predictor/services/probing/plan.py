@@ -22,9 +22,9 @@ from predictor.probing.choice import (
 )
 from predictor.probing.estimates import estimated_ms
 from predictor.probing.measuring.interface import RunConfiguration
-from predictor.probing.networks.known import load_known
+from predictor.probing.networks.known import load_pool_latencies
 from predictor.probing.networks.pool import load_pool
-from predictor.probing.planning import PlannedProbe, ProbePlan, make_plan, most_probes
+from predictor.probing.planning import PlannedProbe, ProbePlan, make_plan, max_probes
 from predictor.services.probing.expectation import beliefs_of
 
 __all__ = [
@@ -72,7 +72,7 @@ def plan_probes(request: PlanRequest, asked: Sequence[OperatorGraph] = ()) -> Pr
     """
     beliefs = beliefs_of(request.target, asked) if request.selector in BY_OPERATORS else None
     # Read only for DBSel: the other selectors need no table of the catalogue.
-    known_ms = load_known().latency_ms if request.selector == DBSEL else None
+    known_ms = load_pool_latencies().latency_ms if request.selector == DBSEL else None
     return make_plan(request, load_pool(), known_ms, beliefs)
 
 
@@ -81,7 +81,7 @@ def probes_in_time(request: PlanRequest) -> PlanRequest:
 
     A live session measures the others while there is time left.
     """
-    sure = most_probes(request, load_pool())
+    sure = max_probes(request, load_pool())
     if sure == request.probes:
         return request
     return replace(request, sure=sure) if request.live else replace(request, probes=sure)
@@ -117,7 +117,9 @@ def coverage(plan: ProbePlan) -> Coverage:
     """Place a plan's networks among all that could be chosen."""
     pool = load_pool()
     # [networks, devices] to [networks] each.
-    low_ms, middle_ms, high_ms = np.quantile(load_known().latency_ms, (0.1, 0.5, 0.9), axis=1)
+    low_ms, middle_ms, high_ms = np.quantile(
+        load_pool_latencies().latency_ms, (0.1, 0.5, 0.9), axis=1
+    )
     chosen = {probe.network.name for probe in plan.probes}
     return Coverage(
         tuple(network.name for network in pool),

@@ -99,7 +99,7 @@ class ProbeSessions:
             InputError: there is none, or more than one.
         """
         # The first digits of an id do, as with git; ``records.get`` raises where none begins so.
-        matching = [s for s in records.every(self.database) if s.id.startswith(session_id)]
+        matching = [s for s in records.load_all(self.database) if s.id.startswith(session_id)]
         if len(matching) > 1:
             raise InputError(
                 f"session {session_id}", f"{len(matching)} sessions begin so", "give more of the id"
@@ -120,7 +120,7 @@ class ProbeSessions:
 
     def every(self) -> list[ProbeSession]:
         """Return all sessions, the oldest first."""
-        return [ProbeSession(**vars(stored)) for stored in records.every(self.database)]
+        return [ProbeSession(**vars(stored)) for stored in records.load_all(self.database)]
 
     def measurements(self, session_id: str) -> dict[str, Measurement]:
         """Return the measurements of a session by id."""

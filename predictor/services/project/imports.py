@@ -296,7 +296,7 @@ class Planner:
             self._changes.active.append(identity)
 
     def _plan_token_rates(self) -> None:
-        rates = {rate.device_id: rate for rate in token_rate_records.every(self._database)}
+        rates = {rate.device_id: rate for rate in token_rate_records.load_all(self._database)}
         for stored in self._project.rates:
             theirs = replace(stored, device_id=self._device(stored.device_id))
             mine = rates.get(theirs.device_id)

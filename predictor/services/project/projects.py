@@ -63,7 +63,7 @@ def collect(database: Database, tags: Collection[str] = ()) -> Exported:
             signatures,
             predictions,
             # They are of no prediction, so no tag asks for them.
-            () if chosen else tuple(token_rate_records.every(database)),
+            () if chosen else tuple(token_rate_records.load_all(database)),
         ),
         len(candidates) - len(predictions),
     )
@@ -92,7 +92,7 @@ def _measurements(
     used = {name for stored in signatures for name in stored.signature.measurement_ids}
     predicted = {p.prediction.fingerprint for p in predictions}
     ids = {p.id for p in predictions}
-    every = {stored.measurement.id: stored for stored in measurement_records.every(database)}
+    every = {stored.measurement.id: stored for stored in measurement_records.load_all(database)}
     with database.reading() as db:
         # A deleted signature may use one that was withdrawn.
         for name in used - every.keys():

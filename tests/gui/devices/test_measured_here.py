@@ -26,7 +26,7 @@ def record(qtbot: QtBot, window: MainWindow, row: int, value_ms: float) -> None:
     table.select_rows([row], row)
     menu = table.copy_menu()
     (action,) = [a for a in menu.actions() if a.text() == "I Measured This Model Here…"]
-    with qtbot.waitSignal(window.workspace.history.record_found, timeout=WAIT_MS):
+    with qtbot.waitSignal(window.workspace.history.truth_requested, timeout=WAIT_MS):
         action.trigger()
     menu.close()
     dialog = window.central.history_view.truth_dialog

@@ -500,7 +500,7 @@ def test_open_models_are_predicted_while_a_device_is_typed(
 ) -> None:
     window.open_paths([str(make_model("typed.onnx"))])
     qtbot.waitUntil(lambda: window.workspace.settled, timeout=WAIT_MS)
-    own.form.device_shown.emit()
+    own.form.device_changed.emit()
     qtbot.waitUntil(lambda: own.header.live.text().startswith("typed "), timeout=WAIT_MS)
     before = own.header.live.text()
     top = own.form_view.mapTo(own, QPoint(0, 0)).y()

@@ -19,7 +19,7 @@ from PySide6.QtTest import QTest
 from ctm_gui.graph import presenter
 from ctm_gui.graph.boxes_plot import Colouring
 from ctm_gui.graph.facts import NodeFacts
-from ctm_gui.graph.presenter import MOST_BOXES, GraphPresenter
+from ctm_gui.graph.presenter import MAX_BOXES, GraphPresenter
 from ctm_gui.graph.view import GraphView
 from ctm_gui.prediction.explained import Explained
 from ctm_gui.tasks.serial import SerialWorker
@@ -293,7 +293,7 @@ def test_never_more_boxes_than_are_drawn(qtbot, show: Show) -> None:
             groups = [n for n in presenter.picture.nodes[boxes].tolist() if tree.is_group(n)]
             presenter.toggle(groups[place])
         settle(qtbot, view)
-        assert closed_boxes(view) == boxes_seen(tree, presenter._opened.keys()) <= MOST_BOXES
+        assert closed_boxes(view) == boxes_seen(tree, presenter._opened.keys()) <= MAX_BOXES
 
 
 def test_colours_follow_the_choice_and_the_theme(show: Show, options) -> None:

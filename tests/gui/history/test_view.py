@@ -354,7 +354,7 @@ def test_compare_offers_to_record_what_was_measured(
     table.select_rows([0], 0)
     menu = table.copy_menu()
     (action,) = [a for a in menu.actions() if a.text() == "I Measured This Model Here…"]
-    with qtbot.waitSignal(workspace.history.record_found, timeout=WAIT_MS):
+    with qtbot.waitSignal(workspace.history.truth_requested, timeout=WAIT_MS):
         action.trigger()
     dialog = window.central.history_view.truth_dialog
     predicted_ms = workspace.comparison.rows[0].prediction.latency_ms

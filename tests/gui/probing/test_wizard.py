@@ -570,7 +570,7 @@ def test_a_host_key_is_trusted_by_a_click_alone(
     wizard: ProbingWizard, presenter: ProbingPresenter, qtbot: QtBot, trusted: bool
 ) -> None:
     question = HostKeyQuestion("board", 2222, "ssh-ed25519", "SHA256:abcdef")
-    presenter.run.host_key_asked.emit(question)
+    presenter.run.host_key_requested.emit(question)
     (dialog,) = wizard.findChildren(HostKeyDialog)
     qtbot.waitUntil(dialog.isVisible)
     assert dialog.fingerprint.text() == "SHA256:abcdef"

@@ -73,13 +73,13 @@ def test_keys_step_through_the_operators_that_are_placed(view):
 
 
 def test_other_targets_are_shown_and_left_out(view):
-    assert view.others_box.text() == "&1 other target"
+    assert view.compare_box.text() == "&1 other target"
     with_others = view.plot.canvas.grab().toImage()
-    view.others_box.click()
+    view.compare_box.click()
     assert view.plot.canvas.grab().toImage() != with_others
     assert {line.target for line in view.plot._points.lines} == {0}
     view.show_explained(explained_pair(others=False))
-    assert not view.others_box.isVisible()
+    assert not view.compare_box.isVisible()
 
 
 def test_a_selected_operator_has_a_ring(view, qapp):

@@ -226,7 +226,7 @@ def test_what_was_measured_at_a_batch_stands_in_its_row_alone(
     settle(opened)
     eighth = opened.comparison.rows[1].prediction
     history = opened.history
-    with qtbot.waitSignal(history.record_found, timeout=10_000) as found:
+    with qtbot.waitSignal(history.truth_requested, timeout=10_000) as found:
         history.find(eighth, gpu.name)
     stored = found.args[0]
     assert stored.prediction.configuration.batch == 8

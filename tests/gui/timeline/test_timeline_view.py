@@ -143,7 +143,7 @@ def test_the_axis_has_the_unit_of_the_window(view, options):
 
 def test_a_trace_is_asked_for_by_its_button(qtbot, view, monkeypatch, tmp_path: Path):
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "net"), "JSON"))
-    with qtbot.waitSignal(view.trace_asked) as asked:
+    with qtbot.waitSignal(view.trace_requested) as asked:
         view.trace_button.click()
     assert asked.args == [tmp_path / "net.json"]
     view.show_explained(None)

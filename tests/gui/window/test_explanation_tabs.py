@@ -149,7 +149,7 @@ def test_without_a_target_every_view_asks_for_one_and_not_for_a_model(
         shown.show_page(page)
         qtbot.waitUntil(lambda view=view, words=words: view._stack.message.text() == words)
         assert view._stack.message.isVisible()
-    assert not shown.central.roofline_view.others_box.isVisible(), "it counts other targets"
+    assert not shown.central.roofline_view.compare_box.isVisible(), "it counts other targets"
 
 
 def test_a_box_has_its_cost_on_every_ticked_target(qtbot: QtBot, shown: MainWindow) -> None:
@@ -241,7 +241,7 @@ def test_a_trace_that_cannot_be_written_is_one_sentence(
     (tmp_path / "file").touch()  # in the way of a folder
     path = tmp_path / ("file" if reason == "folder" else ".") / "net.json"
     with qtbot.waitSignal(shown.central.explanation.failed) as failed:
-        shown.central.timeline_view.trace_asked.emit(path)
+        shown.central.timeline_view.trace_requested.emit(path)
     assert str(failed.args[0]).count("\n") == 0
     assert "the trace could not be written" in str(failed.args[0])
     assert not path.exists()

@@ -192,8 +192,8 @@ def test_boxes_that_filter_are_taken_back(
     view = window.central.history_view
     qtbot.waitUntil(lambda: view.is_built)
     bar, wanted = view.filter_bar, view.filter_bar.wanted()
-    bar.every_box.setFocus()
-    qtbot.keyClick(bar.every_box, Qt.Key.Key_Space)
+    bar.all_runs_box.setFocus()
+    qtbot.keyClick(bar.all_runs_box, Qt.Key.Key_Space)
     assert words(window) == "Undo Tick Every run"
     bar.period_box.setFocus()
     qtbot.keyClick(bar.period_box, Qt.Key.Key_Down)

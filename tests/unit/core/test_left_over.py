@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from predictor.core.files import replaced, write_bytes
-from predictor.core.left_over import noted, remove_beside, remove_noted
+from predictor.core.left_over import noted, remove_noted, remove_partials
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="SIGKILL, folders by XDG")
 
@@ -125,9 +125,9 @@ def test_what_a_killed_writer_left_is_removed_when_its_file_is_written(
         (tmp_path / name).touch()
 
     with caplog.at_level(logging.WARNING):
-        remove_beside(path)
+        remove_partials(path)
         told = list(caplog.messages)
-        remove_beside(path)
+        remove_partials(path)
 
     assert others <= names(tmp_path)
     assert len(told) == 2

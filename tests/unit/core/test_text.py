@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from predictor.core.text import plural, printable, shortened, shortened_apart
+from predictor.core.text import plural, printable, shortened, shortened_distinct
 
 ANY = st.text(st.characters())
 
@@ -64,8 +64,8 @@ def test_a_count_stands_before_its_noun(count: int, text: str) -> None:
 
 
 def test_names_beside_one_another_stay_apart() -> None:
-    assert shortened_apart(["resnet50_224", "vit"], 8) == ["resnet5…", "vit"]
-    assert shortened_apart(["resnet50_fp32", "resnet50_int8"], 8) == ["res…fp32", "res…int8"]
+    assert shortened_distinct(["resnet50_224", "vit"], 8) == ["resnet5…", "vit"]
+    assert shortened_distinct(["resnet50_fp32", "resnet50_int8"], 8) == ["res…fp32", "res…int8"]
 
 
 def test_a_plural_of_another_form_is_given() -> None:

@@ -9,11 +9,11 @@ from predictor.core.metrics import Family
 from predictor.core.records import Cluster, Device, OperatingPoint
 from predictor.devices.operating import (
     Clocks,
-    asked_clocks,
     clock_ranges,
     default_clocks,
     is_clocked,
     parsed_clocks,
+    requested_clocks,
 )
 from predictor.services.devices.catalogue import load_catalogue
 
@@ -37,11 +37,11 @@ def test_the_default_is_the_device_s_own_clock_and_the_highest_of_its_modes() ->
 
 
 def test_a_mode_changes_what_it_states() -> None:
-    assert asked_clocks(BOARD, "", "15w") == Clocks(1200, 850, 1866, 6, 1)
+    assert requested_clocks(BOARD, "", "15w") == Clocks(1200, 850, 1866, 6, 1)
 
 
 def test_single_clocks_replace_those_of_the_mode() -> None:
-    assert asked_clocks(BOARD, "gpu=612,mem=1600", "15W") == Clocks(1200, 612, 1600, 6, 1)
+    assert requested_clocks(BOARD, "gpu=612,mem=1600", "15W") == Clocks(1200, 612, 1600, 6, 1)
 
 
 def test_ranges_go_from_a_tenth_or_the_lowest_mode_to_the_highest() -> None:
@@ -49,7 +49,7 @@ def test_ranges_go_from_a_tenth_or_the_lowest_mode_to_the_highest() -> None:
 
 
 def test_a_stated_clock_that_was_rounded_is_in_range() -> None:
-    assert asked_clocks(BOARD, "gpu=1300.5", "").gpu == 1300.5
+    assert requested_clocks(BOARD, "gpu=1300.5", "").gpu == 1300.5
 
 
 @pytest.mark.parametrize(
@@ -67,21 +67,21 @@ def test_a_stated_clock_that_was_rounded_is_in_range() -> None:
 )
 def test_a_wrong_request_says_what_there_is(clock: str, mode: str, reason: str) -> None:
     with pytest.raises(InputError) as caught:
-        asked_clocks(BOARD, clock, mode)
+        requested_clocks(BOARD, clock, mode)
     assert reason in str(caught.value)
 
 
 def test_a_clock_that_the_device_does_not_state_is_refused() -> None:
     card = Device("card", "Card", "Me", Family.GPU, {"boost_clock_mhz": 1500})
     with pytest.raises(InputError, match="no clock that is known of card"):
-        asked_clocks(card, "mem=900", "")
+        requested_clocks(card, "mem=900", "")
 
 
 def test_an_accelerator_has_no_clock() -> None:
     npu = Device("npu", "NPU", "Me", Family.NPU, {"clock_mhz": 900})
     assert not is_clocked(npu)
     with pytest.raises(InputError, match="states no clock"):
-        asked_clocks(npu, "gpu=900", "")
+        requested_clocks(npu, "gpu=900", "")
 
 
 def test_the_clock_of_clusters_is_that_of_the_fastest() -> None:
@@ -98,6 +98,6 @@ def test_parsed_clocks_are_in_mhz() -> None:
 def test_every_mode_of_the_catalogue_can_be_asked_for() -> None:
     for device in load_catalogue().devices:
         for point in device.operating_points:
-            clocks = asked_clocks(device, "", point.name)
+            clocks = requested_clocks(device, "", point.name)
             for name, (low, high) in clock_ranges(device).items():
                 assert low <= getattr(clocks, name) <= high, (device.id, point.name)

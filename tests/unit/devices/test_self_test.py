@@ -14,7 +14,7 @@ BARE = Device("this", "This", "V", Family.CPU, {"core_count": 2}, {"core_count":
 
 
 def test_the_child_process_measures_both_rates():
-    result = run_self_test(seconds_each=0.02)
+    result = run_self_test(seconds_per_rate=0.02)
     # Wide enough for any machine: an old board copies 1 GB/s, a server 1 TB/s.
     assert 0.1 < result.copy_gbps < 10_000
     assert 1e-5 < result.gemm_tflops < 1000
@@ -24,13 +24,13 @@ def test_a_cancelled_test_ends_its_child():
     token = CancelToken()
     token.cancel()
     with pytest.raises(CancelledError):
-        run_self_test(seconds_each=600, cancel=token)
+        run_self_test(seconds_per_rate=600, cancel=token)
 
 
 def test_a_child_that_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(self_test, "_TIME_LIMIT_S", 0.2)
     with pytest.raises(HostError, match="it took over"):
-        run_self_test(seconds_each=600)
+        run_self_test(seconds_per_rate=600)
 
 
 def test_a_child_that_fails_is_an_error_of_the_host(monkeypatch: pytest.MonkeyPatch):

@@ -52,7 +52,7 @@ def test_all_kinds_of_cores_move_alike() -> None:
 
 def test_cores_are_whole_where_that_is_asked_for() -> None:
     assert [c.cores for c in scaled(PHONE, "core_count", 1.1).clusters] == pytest.approx([2.2, 6.6])
-    whole = scaled(PHONE, "core_count", 1.1, whole_cores=True)
+    whole = scaled(PHONE, "core_count", 1.1, full_cores=True)
     assert [c.cores for c in whole.clusters] == [3, 7]
     assert [c.clock_mhz for c in whole.clusters] == [2000.0, 1000.0]
 

@@ -68,7 +68,7 @@ def test_a_loop_without_a_trip_count_is_counted_once_and_says_so():
     product = next(i for name, i in rows(graph).items() if name.endswith("/product"))
     assert graph.repeats[product] == 1
     assert graph.flags[product] & OperatorFlag.UNKNOWN_TRIPS
-    assert any("does not tell how often" in note for note in model.notes)
+    assert any("does not state how often" in note for note in model.notes)
 
 
 def test_the_largest_integer_is_no_trip_count():

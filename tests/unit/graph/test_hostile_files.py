@@ -349,7 +349,7 @@ def test_too_many_nodes_in_bodies_are_refused(tmp_path):
 
 def test_too_much_besides_tensors_is_refused(tmp_path):
     path = tmp_path / "m.onnx"
-    size = READ_LIMITS.kept_bytes + 2**20
+    size = READ_LIMITS.copied_bytes + 2**20
     with path.open("wb") as file:  # one giant name, a hole in the file
         file.write(head_of_model() + varint(7 << 3 | 2) + varint(size))
         file.write(varint(2 << 3 | 2) + varint(size - 5))

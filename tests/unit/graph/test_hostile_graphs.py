@@ -149,7 +149,7 @@ def test_values_of_a_body_whose_file_lies_of_their_size_take_no_memory():
         }
     """)
     before = peak_mib()
-    with pytest.raises(InputError, match="cannot be told from the file"):
+    with pytest.raises(InputError, match="cannot be inferred from the file"):
         ingest_proto(graph)
     assert peak_mib() - before < _MOST_MIB
 

@@ -29,7 +29,7 @@ def scanned(data):
     return [tuple(found) for found in scan(source_of(data), 0, len(data))]
 
 
-def walked(data, nodes=100, kept_bytes=10**7):
+def walked(data, nodes=100, copied_bytes=10**7):
     """The stripped bytes, and each large tensor's header and data."""
     tensors = []
 
@@ -37,7 +37,7 @@ def walked(data, nodes=100, kept_bytes=10**7):
         tensors.append((header, stored))
         return header
 
-    stripped = Walk(source_of(data), WalkLimits(nodes, kept_bytes), on_large_tensor).stripped()
+    stripped = Walk(source_of(data), WalkLimits(nodes, copied_bytes), on_large_tensor).stripped()
     return stripped, tensors
 
 
@@ -204,11 +204,11 @@ def test_bytes_that_are_kept_are_limited():
     limit = 2**20
     data = model(field(2, b"n" * limit))
     with pytest.raises(LimitError, match="more than 1 MiB besides its large tensors"):
-        walked(data, kept_bytes=limit)
+        walked(data, copied_bytes=limit)
     many = model(field(5, field(8, b"n" * 1000) + field(9, LARGE)) * 20)
     with pytest.raises(LimitError):
-        walked(many, kept_bytes=20_000)
-    walked(many, kept_bytes=21_000)
+        walked(many, copied_bytes=20_000)
+    walked(many, copied_bytes=21_000)
 
 
 def test_depth_is_limited():

@@ -8,12 +8,16 @@ import numpy as np
 import pytest
 
 from predictor.core.errors import HostError
-from predictor.probing.networks.known import KnownLatencies, load_known, write_known
+from predictor.probing.networks.known import (
+    KnownLatencies,
+    load_pool_latencies,
+    write_pool_latencies,
+)
 from predictor.probing.networks.pool import load_pool
 
 
 def test_every_network_of_the_pool_has_latencies_on_many_targets() -> None:
-    known = load_known()
+    known = load_pool_latencies()
     assert known.networks == tuple(network.fingerprint for network in load_pool())
     assert known.latency_ms.shape == (len(known.networks), len(known.targets))
     assert len(known.targets) >= 100
@@ -24,11 +28,15 @@ def test_every_network_of_the_pool_has_latencies_on_many_targets() -> None:
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     latency_ms = np.array([[1.0, 2.5], [3.0, 4.25]])
     path = tmp_path / "known.npz"
-    write_known(path, KnownLatencies("engine/2", ("a" * 64, "b" * 64), ("x", "y"), latency_ms))
+    write_pool_latencies(
+        path, KnownLatencies("engine/2", ("a" * 64, "b" * 64), ("x", "y"), latency_ms)
+    )
     first = path.read_bytes()
-    write_known(path, KnownLatencies("engine/2", ("a" * 64, "b" * 64), ("x", "y"), latency_ms))
+    write_pool_latencies(
+        path, KnownLatencies("engine/2", ("a" * 64, "b" * 64), ("x", "y"), latency_ms)
+    )
     assert path.read_bytes() == first
-    found = load_known(path)
+    found = load_pool_latencies(path)
     assert (found.engine, found.targets) == ("engine/2", ("x", "y"))
     assert found.latency_ms.tolist() == latency_ms.tolist()
 
@@ -39,4 +47,4 @@ def test_a_damaged_file_is_told_in_one_sentence(tmp_path: Path, content: bytes |
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(HostError, match=r"known\.npz: it cannot be read .*install again"):
-        load_known(path)
+        load_pool_latencies(path)

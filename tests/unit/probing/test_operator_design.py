@@ -31,14 +31,14 @@ def test_a_probe_with_two_kinds_of_operators_tells_more_than_one_with_either() -
 
     design = OperatorDesign([CONVOLUTIONS, PRODUCTS, MIXED], asked)
 
-    assert design.most_telling(1) == (2,)
+    assert design.choose(1) == (2,)
 
 
 def test_what_is_asked_about_decides() -> None:
     candidates = [CONVOLUTIONS, PRODUCTS, work((1.0, NORM))]
 
     for place, asked in enumerate(candidates):
-        assert OperatorDesign(candidates, [asked]).most_telling(1) == (place,)
+        assert OperatorDesign(candidates, [asked]).choose(1) == (place,)
 
 
 def test_what_was_measured_is_not_asked_again() -> None:
@@ -46,9 +46,9 @@ def test_what_was_measured_is_not_asked_again() -> None:
 
     design = OperatorDesign(candidates)
 
-    assert design.most_telling(1) in {(0,), (1,)}
-    assert design.most_telling(1, first=[0]) == (2,)
-    assert design.most_telling(9, first=[0]) == (2, 1)  # no more than there are
+    assert design.choose(1) in {(0,), (1,)}
+    assert design.choose(1, first=[0]) == (2,)
+    assert design.choose(9, first=[0]) == (2, 1)  # no more than there are
 
 
 @settings(max_examples=25, deadline=None)
@@ -64,7 +64,7 @@ def test_choices_are_those_of_plain_gaussian_conditioning(
 ) -> None:
     works = [work(*operators) for operators in networks]
 
-    found = OperatorDesign(works).most_telling(len(works))
+    found = OperatorDesign(works).choose(len(works))
 
     left = [variance_left(works, list(found[: count + 1])) for count in range(len(found))]
     for count, best in enumerate(left):

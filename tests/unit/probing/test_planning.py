@@ -26,7 +26,7 @@ from predictor.probing.networks.pool import (
     load_pool,
 )
 from predictor.probing.networks.spaces import operator_graph_of
-from predictor.probing.planning import SENTINEL, make_plan, most_probes
+from predictor.probing.planning import SENTINEL, make_plan, max_probes
 from predictor.probing.runner.settings import BLOCKS, Settings
 
 POOL = load_pool()
@@ -149,16 +149,16 @@ def test_a_session_keeps_its_budget_even_with_three_blocks_a_network(
 
 
 def test_of_a_slow_target_so_many_networks_are_measured_as_its_time_allows() -> None:
-    assert most_probes(PlanRequest(BOARD, 12, budget_s=300), POOL) == 12
+    assert max_probes(PlanRequest(BOARD, 12, budget_s=300), POOL) == 12
     # A minute is too short for the protocol, three blocks each, on any target.
-    assert 4 <= most_probes(PlanRequest(BOARD, 12, budget_s=60), POOL) < 12
+    assert 4 <= max_probes(PlanRequest(BOARD, 12, budget_s=60), POOL) < 12
     slow = PlanRequest(target("slow", tflops=1e-5, gbps=1e-3), 12, "dopt")
-    fewer = most_probes(slow, POOL)
+    fewer = max_probes(slow, POOL)
     assert 1 < fewer < 12
     assert len(make_plan(replace(slow, probes=fewer), POOL, KNOWN).probes) == fewer
     with pytest.raises(InputError, match="time budget"):
         make_plan(replace(slow, probes=fewer + 1), POOL, KNOWN)
-    assert most_probes(PlanRequest(BOARD, 12, budget_s=1), POOL) == 1
+    assert max_probes(PlanRequest(BOARD, 12, budget_s=1), POOL) == 1
 
 
 def test_twelve_probes_fit_five_minutes() -> None:

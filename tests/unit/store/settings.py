@@ -15,7 +15,7 @@ def put(database: Database, values: Mapping[str, object]) -> None:
         db.table("settings").upsert_all(rows, pk="key")
 
 
-def every(database: Database) -> dict[str, object]:
+def load_all(database: Database) -> dict[str, object]:
     with database.reading() as db:
         rows = db.table("settings").rows_where(order_by="key")
         return {row["key"]: json.loads(row["value"]) for row in rows}

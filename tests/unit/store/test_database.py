@@ -191,7 +191,7 @@ def test_a_killed_checkpoint_is_no_damage(store: Path, tmp_path: Path) -> None:
 
     reopened = open_database(torn)
 
-    assert settings.every(reopened) == {"big": "x" * 100_000}
+    assert settings.load_all(reopened) == {"big": "x" * 100_000}
     assert maintenance.problems(reopened) == []
     reopened.close()
 
@@ -268,7 +268,7 @@ def test_another_thread_may_not_use_the_connection(database: Database) -> None:
 
     def use() -> None:
         try:
-            settings.every(database)
+            settings.load_all(database)
         except sqlite3.ProgrammingError as error:
             errors.append(error)
 
@@ -286,9 +286,9 @@ def test_a_failing_block_leaves_nothing(database: Database) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         fail()
-    assert settings.every(database) == {}
+    assert settings.load_all(database) == {}
     settings.put(database, {"b": 2})
-    assert settings.every(database) == {"b": 2}
+    assert settings.load_all(database) == {"b": 2}
 
 
 def test_the_header_tells_the_schema_while_the_store_is_still_open(
@@ -332,7 +332,7 @@ def test_a_store_that_another_program_holds_is_explained(store: Path) -> None:
     with holder.transaction(), pytest.raises(HostError, match="kept the store locked"):
         settings.put(waiting, {"a": 1})
     settings.put(waiting, {"a": 1})
-    assert settings.every(holder) == {"a": 1}
+    assert settings.load_all(holder) == {"a": 1}
     waiting.close()
     holder.close()
 
@@ -365,9 +365,9 @@ def test_a_full_disk_is_explained_and_loses_nothing(tiny_disk: Database) -> None
     with pytest.raises(HostError, match=r"the disk is full, .*; free some space"):
         settings.put(tiny_disk, {f"key{i}": "x" * 10_000 for i in range(300)})
 
-    assert settings.every(tiny_disk) == {"kept": "x" * 1000}
+    assert settings.load_all(tiny_disk) == {"kept": "x" * 1000}
     settings.put(tiny_disk, {"small": 1})
-    assert settings.every(tiny_disk) == {"kept": "x" * 1000, "small": 1}
+    assert settings.load_all(tiny_disk) == {"kept": "x" * 1000, "small": 1}
     assert maintenance.problems(tiny_disk) == []
 
 
@@ -462,7 +462,7 @@ from predictor.store import devices, predictions, reports
 if os.geteuid() == 0:
     os.setgroups([]); os.setgid(65534); os.setuid(65534)
 database = open_database(pathlib.Path(sys.argv[1]))
-print(predictions.count(database), len(devices.every(database)))
+print(predictions.count(database), len(devices.load_all(database)))
 try:
     reports.add(database, "title", "path", [])
 except CtmError as error:

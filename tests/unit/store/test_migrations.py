@@ -97,17 +97,17 @@ def test_a_store_of_every_shipped_schema_opens_with_all_its_records(opened: Data
     signature = "20000000000000000000000000000000"
     assert maintenance.problems(opened) == []
     assert maintenance.info(opened)["schema"] == migrations.MIGRATIONS[-1].name
-    assert settings.every(opened) == {"unit": "ms", "budget_ms": 30.5}
-    assert devices.every(opened) == [
+    assert settings.load_all(opened) == {"unit": "ms", "budget_ms": 30.5}
+    assert devices.load_all(opened) == [
         Device("my-board", "My board", "Maker", Family.MOBILE_CPU, {"clock_mhz": 1800.0}, {}, (pi,))
     ]
-    assert [m.measurement for m in measurements.every(opened)][:1] == [
+    assert [m.measurement for m in measurements.load_all(opened)][:1] == [
         Measurement(
             "10000000000000000000000000000000", "ab" * 32, "rpi5", pi, (5_000_000, 5_100_000,
             4_900_000), 5.0, "median", "ctm/1", Provenance({"tool": "ctm 0.1.0"})
         )
     ]  # fmt: skip
-    assert signatures.every(opened) == [
+    assert signatures.load_all(opened) == [
         Signature(signature, "rpi5", pi, ("10000000000000000000000000000000",), active=True)
     ]
     assert list(models.graphs(opened)) == [("ab" * 32, b"graph bytes")]
@@ -121,7 +121,7 @@ def test_a_store_of_every_shipped_schema_opens_with_all_its_records(opened: Data
 
 @pytest.mark.parametrize("sample", SAMPLES[1:], ids=lambda s: s.stem)
 def test_probe_sessions_of_every_schema_that_has_them_open(opened: Database) -> None:
-    old, session = probe_sessions.every(opened)
+    old, session = probe_sessions.load_all(opened)
     assert (old.probes, old.facts) == ((), NO_FACTS)
 
     board = Configuration("onnxruntime", Precision.FP32, 4, 1)
@@ -148,7 +148,9 @@ def test_probe_sessions_of_every_schema_that_has_them_open(opened: Database) -> 
 def test_marks_and_truth_of_every_schema_that_has_them_open(opened: Database) -> None:
     (kept,) = predictions.recent(opened, 10)
     assert (kept.tags, kept.note) == (("release 2", "rpi"), "before the new cooler")
-    (measured,) = [m for m in measurements.every(opened) if m.measurement.device_id == "tesla-t4"]
+    (measured,) = [
+        m for m in measurements.load_all(opened) if m.measurement.device_id == "tesla-t4"
+    ]
     assert (measured.measurement.id, measured.measurement.value_ms) == ("7" + "0" * 31, 2.25)
     with opened.transaction() as connection:
         assert measured.prediction_id is not None
@@ -198,7 +200,7 @@ def test_whether_a_number_is_unstable_is_told_by_every_schema_that_knows(
 @pytest.mark.parametrize("sample", SAMPLES[7:], ids=lambda s: s.stem)
 def test_tokens_a_second_of_every_schema_that_has_them_open(opened: Database) -> None:
     run = Document({"model": {"name": "small"}, "run": {"prompt": 512}})
-    assert token_rates.every(opened) == [TokenRate("rpi5", 4.5, run)]
+    assert token_rates.load_all(opened) == [TokenRate("rpi5", 4.5, run)]
 
 
 def test_what_was_measured_of_this_machine_under_its_former_id_is_found(tmp_path: Path) -> None:
@@ -214,7 +216,9 @@ def test_what_was_measured_of_this_machine_under_its_former_id_is_found(tmp_path
 
     opened = open_database(path)
 
-    found = {int(s.id): (s.device_id, s.configuration, s.active) for s in signatures.every(opened)}
+    found = {
+        int(s.id): (s.device_id, s.configuration, s.active) for s in signatures.load_all(opened)
+    }
     assert [found[number] for number in (1, 2, 3)] == [
         ("this-machine", once, True),
         ("this-machine", both, False),
@@ -248,7 +252,7 @@ def test_a_store_is_copied_before_it_is_migrated(
     opened = open_database(filled)
 
     assert opened.connection.execute("SELECT note FROM reports").fetchall() == []
-    assert settings.every(opened) == {"unit": "ms"}
+    assert settings.load_all(opened) == {"unit": "ms"}
     opened.close()
     assert schema(filled)[1] == len(migrations.MIGRATIONS)
     backup = backup_path(filled, "9998_next")
@@ -276,7 +280,7 @@ def test_a_failing_step_rolls_back_every_step(
             open_database(filled)
     assert schema(filled) == before
     opened = open_database(filled)
-    assert settings.every(opened) == {"unit": "ms"}
+    assert settings.load_all(opened) == {"unit": "ms"}
     opened.close()
 
 

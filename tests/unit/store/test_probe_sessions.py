@@ -57,7 +57,7 @@ def measured(database: Database, made: StoredSession, found: Measurement) -> Non
 
 
 def active(database: Database) -> list[str]:
-    return [s.id for s in signatures.every(database) if s.active]
+    return [s.id for s in signatures.load_all(database) if s.active]
 
 
 def test_a_session_comes_back_as_it_was_planned(database: Database) -> None:
@@ -70,7 +70,7 @@ def test_a_session_comes_back_as_it_was_planned(database: Database) -> None:
     )
     assert (found.state, found.finished_ns) == (SessionState.RUNNING, None)
     assert found.created_ns > 0
-    assert probe_sessions.every(database) == [found]
+    assert probe_sessions.load_all(database) == [found]
 
 
 def test_outcomes_are_kept_with_their_probes(database: Database) -> None:
@@ -158,13 +158,13 @@ def test_a_deleted_signature_comes_back_as_it_was(database: Database, was_active
     made = signature(database, active=was_active)
 
     assert signatures.delete(database, made.id) is was_active
-    assert signatures.every(database) == []
+    assert signatures.load_all(database) == []
     (deleted,) = signatures.stored(database)
     assert deleted.deleted_ns is not None
     assert not deleted.signature.active
 
     signatures.restore(database, made.id, active=was_active)
-    assert signatures.every(database) == [made]
+    assert signatures.load_all(database) == [made]
 
 
 def test_a_deleted_signature_cannot_be_used_or_deleted_again(database: Database) -> None:

@@ -189,14 +189,14 @@ def test_a_device_of_an_earlier_version_is_read(database: Database) -> None:
         for name in ("architecture", "instruction_sets"):
             del description["clusters"][0][name]
         db.table("devices").update("board", {"description": json.dumps(description)})
-    assert devices.every(database) == [board]
+    assert devices.load_all(database) == [board]
 
 
 @examples
 @given(device=DEVICE)
 def test_device_comes_back_equal(shared: Database, device: Device) -> None:
     devices.put(shared, device)
-    (stored,) = [d for d in devices.every(shared) if d.id == device.id]
+    (stored,) = [d for d in devices.load_all(shared) if d.id == device.id]
     assert stored == device
 
 
@@ -224,7 +224,7 @@ def test_a_target_has_one_active_signature(
     signatures.add(shared, older)
     signatures.add(shared, newer)
 
-    stored = {s.id: s for s in signatures.every(shared)}
+    stored = {s.id: s for s in signatures.load_all(shared)}
 
     assert stored[first] == dataclasses.replace(older, active=False)
     assert stored[second] == newer
@@ -234,7 +234,7 @@ def test_a_signature_of_an_unknown_measurement_leaves_nothing(database: Database
     lost = Signature("a" * 32, "rpi5", Configuration(), ("b" * 32,), active=True)
     with pytest.raises(sqlite3.IntegrityError):
         signatures.add(database, lost)
-    assert signatures.every(database) == []
+    assert signatures.load_all(database) == []
     assert not database.connection.in_transaction
 
 
@@ -243,9 +243,9 @@ def test_a_described_device_is_replaced_and_removed(database: Database) -> None:
     new = dataclasses.replace(old, name="Board 2")
     devices.put(database, old)
     devices.put(database, new)
-    assert devices.every(database) == [new]
+    assert devices.load_all(database) == [new]
     devices.remove(database, "board")
-    assert devices.every(database) == []
+    assert devices.load_all(database) == []
 
 
 def test_one_file_seen_twice_is_one_row(database: Database) -> None:
@@ -269,7 +269,7 @@ def test_a_measurement_takes_time(database: Database, value_ms: float) -> None:
     )
     with pytest.raises(sqlite3.IntegrityError):
         measurements.add(database, none)
-    assert measurements.every(database) == []
+    assert measurements.load_all(database) == []
 
 
 @pytest.mark.parametrize(

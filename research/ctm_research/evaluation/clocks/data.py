@@ -21,7 +21,7 @@ from ctm_research.sources.samples import GraphFile
 from ctm_research.sources.tables import read_rows
 from predictor.core.records import Device, Precision, Target
 from predictor.cost.clocks import CPU, GPU, ClockModel, Slowness
-from predictor.devices.operating import Clocks, clocks_of, named_mode, own_domain
+from predictor.devices.operating import Clocks, clock_domain, clocks_of, named_mode
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.graph.scaling import at_batch
 from predictor.services.prediction.clocks import slowness_of
@@ -164,7 +164,7 @@ class Sweeps:
         graph = at_batch(graph, batch) if batch > 1 else graph
         (terms,) = open_engine().explain(graph, [target])
         assert terms is not None, target.device.id  # noqa: S101 - it is rated
-        is_gpu = own_domain(target.device) == "gpu"
+        is_gpu = clock_domain(target.device) == "gpu"
         model = ClockModel(
             terms.compute_ms,
             terms.memory_ms,

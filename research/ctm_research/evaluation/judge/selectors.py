@@ -76,7 +76,7 @@ class Chooser:
         if name == BY_OPERATORS:
             target = self.judged.targets[int(self.judged.target[rows[0]])]
             works = self.engine.operator_work(graphs, target)
-            return rows[list(OperatorDesign(works).most_telling(k))]
+            return rows[list(OperatorDesign(works).choose(k))]
         latency_ms = np.exp(self.judged.log_latency[rows])
         chosen = SELECTORS[name].select(
             self._pool(rows, graphs), k, lambda place: float(latency_ms[place]), seed

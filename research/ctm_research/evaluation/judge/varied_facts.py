@@ -67,7 +67,7 @@ def variants(target: Target) -> Iterator[Variant]:
     for name in facts_of(device):
         # There are no halves of cores, and of a process the finer is the better.
         step = 1 / _FACTOR if name == "process_nm" else _FACTOR
-        changed = scaled(device, name, step, whole_cores=True)
+        changed = scaled(device, name, step, full_cores=True)
         factor = _factor_of_cores(device, changed) if name == "core_count" else _FACTOR
         yield Variant(replace(target, device=changed), name, factor, kind_of(name, target))
     for name, rate in device.measured.items():

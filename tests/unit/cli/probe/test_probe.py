@@ -93,7 +93,7 @@ def test_a_plan_in_words(capsys: pytest.CaptureFixture[str]) -> None:
     text = capsys.readouterr().out
     assert text.startswith("Raspberry Pi 5")
     assert "onnxruntime fp32 1 thread\n" in text
-    assert text.count("tells about ") == 3
+    assert text.count("covers ") == 3
     assert "Measuring is expected to take " in text
     assert re.search(r"now up to \+[\d.]+ %; expected after probing: \+[\d.]+ %", text)
     assert "measures" not in text  # three networks are too few for random ones among them

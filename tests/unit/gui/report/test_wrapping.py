@@ -34,7 +34,7 @@ def test_every_line_fits_and_no_letter_is_lost(typeface: Typeface, text: str) ->
 @pytest.mark.parametrize("name", HOSTILE)
 def test_what_is_too_long_ends_with_a_mark(typeface: Typeface, name: str) -> None:
     text = f"{printable(name)} " * 30
-    lines = wrapped(typeface, text, STYLE, 900.0, most=3)
+    lines = wrapped(typeface, text, STYLE, 900.0, limit=3)
 
     assert len(lines) == 3
     assert ELLIPSIS in lines[-1]

@@ -67,7 +67,7 @@ def test_labels_tell_rate_unit_and_origin(points: RooflinePoints) -> None:
 
 def test_other_targets_can_be_left_out() -> None:
     pair = explained_pair()
-    alone = RooflinePoints(pair, pair.roofline, others=False)
+    alone = RooflinePoints(pair, pair.roofline, all_targets=False)
     assert {line.target for line in alone.lines} == {0}
     assert alone.names == ("Board",)
     assert RooflinePoints(pair, pair.roofline).names == ("Board", "Other Board")
@@ -123,7 +123,7 @@ def test_a_model_of_views_alone_has_axes() -> None:
     empty = replace(
         pair.roofline, roofs=(), intensity=nothing, flops_per_s=nothing, bytes_per_s=nothing
     )
-    points = RooflinePoints(pair, empty, others=False)
+    points = RooflinePoints(pair, empty, all_targets=False)
     assert points.x_range[0] < points.x_range[1]
     assert points.y_range[0] < points.y_range[1]
     assert not points.is_placed.any()

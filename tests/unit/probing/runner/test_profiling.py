@@ -14,7 +14,7 @@ from predictor.probing.runner.bundle import RUNNER_FILE, runner_bytes
 from predictor.probing.runner.messages import Controls
 from predictor.probing.runner.process import Block
 from predictor.probing.runner.profiling import node_times, profiled_pass
-from predictor.probing.runner.settings import LONGEST_NAME, MOST_OPERATORS
+from predictor.probing.runner.settings import LONGEST_NAME, MAX_OPERATORS
 from tests.unit.probing.plans import QUICK, endless_network, model_bytes, relu_network
 from tests.unit.probing.runner.test_block import job
 
@@ -65,12 +65,12 @@ def test_a_long_name_is_cut() -> None:
 
 
 def test_a_profile_without_a_run_that_counts_is_refused() -> None:
-    with pytest.raises(ValueError, match="tells of no node"):
+    with pytest.raises(ValueError, match="profile has no node"):
         node_times(runs((10, 1), (10, 1)), 2)
 
 
 def test_a_network_of_too_many_nodes_has_no_times() -> None:
-    many = [node(f"n{index}", 1, 5, "Add") for index in range(MOST_OPERATORS + 1)]
+    many = [node(f"n{index}", 1, 5, "Add") for index in range(MAX_OPERATORS + 1)]
     with pytest.raises(ValueError, match="it has 20001 nodes, more than 20000"):
         node_times([session("model_run", 0, 90), *many], 0)
 

@@ -34,7 +34,7 @@ def target(server: Server, board: Path) -> SshTarget:
 def known(server: Server, tmp_path: Path) -> KnownHosts:
     own = tmp_path / "known_hosts"
     own.write_text(server.known_line(), encoding="utf-8")
-    return KnownHosts(own, others=())
+    return KnownHosts(own, read_only=())
 
 
 def target_of(server: Server, board: Path) -> SshTarget:
@@ -46,7 +46,7 @@ def target_of(server: Server, board: Path) -> SshTarget:
         python=sys.executable,
         folder=str(board),
         timeout_s=10.0,
-        own_settings=False,
+        use_ssh_config=False,
     )
 
 

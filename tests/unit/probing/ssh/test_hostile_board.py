@@ -178,7 +178,7 @@ class Board:
         self.port: int = asyncio.run_coroutine_threadsafe(self._listen(), self._loop).result()
         shown = self._key.export_public_key("openssh").decode()
         (folder / "known").write_text(f"[127.0.0.1]:{self.port} {shown}", encoding="utf-8")
-        self.known = KnownHosts(folder / "known", others=())
+        self.known = KnownHosts(folder / "known", read_only=())
 
     async def _listen(self) -> int:
         class Open(asyncssh.SSHServer):
@@ -216,7 +216,7 @@ class Board:
         """A runner that waits this long, where one of the user's waits half a minute."""
         target = SshTarget(
             "127.0.0.1", "me", self.port, timeout_s=silence_s, silence_s=silence_s,
-            own_settings=False,
+            use_ssh_config=False,
         )  # fmt: skip
         script = Script(STARTED, FINISHED)
         return SshRunner(target, self.known, patience_s=0.5, files=script)

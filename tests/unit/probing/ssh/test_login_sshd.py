@@ -61,7 +61,7 @@ def said_by_a_run(target: SshTarget, known: KnownHosts) -> str:
 
 
 def empty(tmp_path: Path) -> KnownHosts:
-    return KnownHosts(tmp_path / "own" / "known_hosts", others=())
+    return KnownHosts(tmp_path / "own" / "known_hosts", read_only=())
 
 
 def test_a_known_host_is_not_asked_about(target: SshTarget, known: KnownHosts) -> None:
@@ -92,7 +92,7 @@ def test_an_accepted_key_comes_after_those_of_other_hosts(tmp_path: Path) -> Non
     other = f"other {key.export_public_key('openssh').decode().strip()}"
     path.write_text(other, encoding="utf-8")  # somebody's editor has left out the line feed
 
-    KnownHosts(path, others=()).remember("board", 22, key)
+    KnownHosts(path, read_only=()).remember("board", 22, key)
 
     assert path.read_text().splitlines() == [other, other.replace("other ", "board ")]
 
@@ -100,7 +100,7 @@ def test_an_accepted_key_comes_after_those_of_other_hosts(tmp_path: Path) -> Non
 def test_a_file_of_known_hosts_that_is_a_pipe_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     known, key = (
-        KnownHosts(tmp_path / "pipe", others=()),
+        KnownHosts(tmp_path / "pipe", read_only=()),
         asyncssh.generate_private_key("ssh-ed25519"),
     )
     for use in (lambda: known.match("a", "", 22), lambda: known.remember("a", 22, key)):
@@ -146,7 +146,7 @@ def test_another_key_than_the_known_one_is_refused_without_a_question(
     asked = Asked(answer=True)
 
     with pytest.raises(InputError) as caught:
-        log_in(target, KnownHosts(path, others=()), asked)
+        log_in(target, KnownHosts(path, read_only=()), asked)
 
     assert other.get_fingerprint() in str(caught.value)
     assert server.host_key.get_fingerprint() in str(caught.value)
@@ -159,7 +159,7 @@ def test_a_revoked_key_is_refused(target: SshTarget, server: Server, tmp_path: P
     path.write_text("@revoked " + server.known_line(), encoding="utf-8")
 
     with pytest.raises(InputError, match="revoked"):
-        log_in(target, KnownHosts(path, others=()), Asked(answer=True))
+        log_in(target, KnownHosts(path, read_only=()), Asked(answer=True))
 
 
 def test_the_users_own_file_is_read_and_never_written(
@@ -173,7 +173,7 @@ def test_the_users_own_file_is_read_and_never_written(
     hashed = users.read_text()
     assert hashed.startswith("|1|")
 
-    log_in(target, KnownHosts(tmp_path / "own", others=(users,)))
+    log_in(target, KnownHosts(tmp_path / "own", read_only=(users,)))
 
     assert users.read_text() == hashed
     assert not (tmp_path / "own").exists()
@@ -183,7 +183,7 @@ def test_a_damaged_file_of_known_hosts(target: SshTarget, tmp_path: Path) -> Non
     path = tmp_path / "known"
     path.write_bytes(b"\xff\xfe\n")
 
-    assert "line 1 is not text in UTF-8" in said_by_a_run(target, KnownHosts(path, others=()))
+    assert "line 1 is not text in UTF-8" in said_by_a_run(target, KnownHosts(path, read_only=()))
 
 
 def test_a_file_of_known_hosts_that_cannot_be_written(target: SshTarget, tmp_path: Path) -> None:

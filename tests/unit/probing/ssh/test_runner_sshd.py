@@ -350,7 +350,7 @@ def test_a_full_disk(tmp_path: Path, board: Path) -> None:
     folder = tmp_path / "sshd"
     folder.mkdir()
     small = Server(folder, limit_bytes=100_000)
-    known = KnownHosts(tmp_path / "known", others=())
+    known = KnownHosts(tmp_path / "known", read_only=())
     (tmp_path / "known").write_text(small.known_line(), encoding="utf-8")
     script = Script(STARTED, FINISHED, extra={"networks/large.onnx": bytes(300_000)})
     try:

@@ -34,7 +34,7 @@ def filled(path: Path, unit: str, pages: int = 0) -> Path:
 
 def says(path: Path) -> object:
     with closing(open_database(path)) as database:
-        return settings.every(database)["unit"]
+        return settings.load_all(database)["unit"]
 
 
 def names(folder: Path) -> set[str]:
@@ -142,9 +142,9 @@ def test_restoring_where_there_is_no_store_makes_one(backup: Path, tmp_path: Pat
 
 def test_who_has_the_store_open_sees_the_backup(store: Path, backup: Path) -> None:
     with closing(open_database(store)) as window:
-        assert settings.every(window)["unit"] == "old"
+        assert settings.load_all(window)["unit"] == "old"
         restore(backup, store)
-        assert settings.every(window)["unit"] == "new"
+        assert settings.load_all(window)["unit"] == "new"
         settings.put(window, {"unit": "newer"})
     assert says(store) == "newer"
 
@@ -156,14 +156,14 @@ def test_a_store_that_is_being_written_is_not_replaced(
     with closing(open_database(store)) as window:
         with window.transaction(), pytest.raises(HostError, match="kept the store locked"):
             restore(backup, store)
-        assert settings.every(window)["unit"] == "old"
+        assert settings.load_all(window)["unit"] == "old"
 
 
 @pytest.mark.parametrize("sample", sorted(GOLDEN.glob("*.sqlite")), ids=lambda s: s.stem)
 def test_a_backup_of_every_earlier_schema_is_restored(store: Path, sample: Path) -> None:
     restore(sample, store)
     with closing(open_database(store)) as database:
-        assert settings.every(database) == {"unit": "ms", "budget_ms": 30.5}
+        assert settings.load_all(database) == {"unit": "ms", "budget_ms": 30.5}
         assert maintenance.problems(database) == []
     assert store_info(store)["schema"] == MIGRATIONS[-1].name
 

@@ -12,13 +12,13 @@ from predictor.core.records import Basis, Configuration, Precision, Prediction, 
 from predictor.cost.clocks import ClockModel
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.prediction.clocks import (
-    asked_clocks,
     at_clocks,
     clock_model,
     default_clocks,
     latency_plane,
     measured_at,
     named_mode,
+    requested_clocks,
 )
 from predictor.services.prediction.predict import predict
 from tests.unit.cost.graphs import Op
@@ -46,7 +46,7 @@ def test_the_default_clocks_give_the_prediction_itself() -> None:
 def test_a_mode_is_slower_and_its_interval_wider() -> None:
     prediction, followed = both(XAVIER)
     point = named_mode(XAVIER.device, "15W")
-    clocks = asked_clocks(XAVIER.device, "", "15W")
+    clocks = requested_clocks(XAVIER.device, "", "15W")
     clocked = at_clocks(prediction, followed, XAVIER, clocks, point)
     now = clocked.prediction
     assert prediction.latency_ms
@@ -62,20 +62,22 @@ def test_a_mode_is_slower_and_its_interval_wider() -> None:
 def test_energy_is_a_part_of_the_limit_times_the_latency() -> None:
     prediction, followed = both(XAVIER)
     point = named_mode(XAVIER.device, "15W")
-    clocked = at_clocks(prediction, followed, XAVIER, asked_clocks(XAVIER.device, "", "15W"), point)
+    clocked = at_clocks(
+        prediction, followed, XAVIER, requested_clocks(XAVIER.device, "", "15W"), point
+    )
     energy, latency_ms = clocked.energy, clocked.prediction.latency_ms
     assert energy
     assert latency_ms
     assert energy.mj == pytest.approx(0.57 * 15 * latency_ms)
     assert energy.low80_mj < energy.mj < energy.high80_mj
     unlimited = named_mode(XAVIER.device, "MAXN")
-    clocks = asked_clocks(XAVIER.device, "", "MAXN")
+    clocks = requested_clocks(XAVIER.device, "", "MAXN")
     assert at_clocks(prediction, followed, XAVIER, clocks, unlimited).energy is None
 
 
 def test_half_the_cores_of_a_gpu_are_slower() -> None:
     prediction, followed = both(XAVIER)
-    clocks = asked_clocks(XAVIER.device, "", "10W")
+    clocks = requested_clocks(XAVIER.device, "", "10W")
     whole = at_clocks(prediction, followed, XAVIER, replace(clocks, gpu_cores=8)).factor
     assert whole < at_clocks(prediction, followed, XAVIER, clocks).factor <= 2 * whole
 
@@ -118,7 +120,7 @@ def test_a_latency_that_cannot_be_is_refused() -> None:
 def test_a_measured_number_is_measured_at_its_clocks_only() -> None:
     prediction, followed = both(XAVIER)
     measured = replace(prediction, basis=Basis.MEASURED, provenance="runner")
-    clocked = at_clocks(measured, followed, XAVIER, asked_clocks(XAVIER.device, "gpu=670", ""))
+    clocked = at_clocks(measured, followed, XAVIER, requested_clocks(XAVIER.device, "gpu=670", ""))
     assert clocked.prediction.basis is Basis.PROBED
     assert clocked.prediction.provenance == ""
 

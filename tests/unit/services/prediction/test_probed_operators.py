@@ -13,7 +13,7 @@ from predictor.core.records import Signature
 from predictor.probing.networks.pool import load_pool
 from predictor.probing.operator_times import operator_times
 from predictor.probing.planning import SENTINEL
-from predictor.probing.runner.settings import MOST_OPERATORS
+from predictor.probing.runner.settings import MAX_OPERATORS
 from predictor.services.history.history import open_history
 from predictor.services.probing.measure import measure
 from predictor.services.probing.open import open_probing
@@ -62,7 +62,7 @@ def test_a_project_carries_the_nodes_of_a_large_network(store: Path, tmp_path: P
     with open_probing(store) as probing:
         (session,) = probing.sessions.every()
         (measurement,) = probing.sessions.measurements(session.id).values()
-    large = Provenance({"operators": [["\u1234" * 500, "Conv", 1]] * MOST_OPERATORS})
+    large = Provenance({"operators": [["\u1234" * 500, "Conv", 1]] * MAX_OPERATORS})
     with open_history(tmp_path / "store.sqlite") as history:
         kept = replace(measurement, provenance=large)
         measurements.add(history._database, kept)

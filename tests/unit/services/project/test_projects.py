@@ -145,7 +145,7 @@ def test_an_empty_store_gets_everything(mine: History, project: Project, tmp_pat
     # What comes out again is what went in.
     again = mine.projects.export(tmp_path / "again.ctmproject").project
     assert again == project
-    assert signatures.every(mine._database)[0].active
+    assert signatures.load_all(mine._database)[0].active
 
 
 def test_a_model_at_two_batches_comes_through_as_two(mine: History, tmp_path: Path) -> None:
@@ -176,7 +176,7 @@ def test_importing_again_changes_nothing(full: History, project: Project, tmp_pa
 def test_what_was_deleted_here_comes_back(full: History, project: Project) -> None:
     ids = [p.id for p in full.past.read(10).predictions]
     full.past.delete(ids[:2])
-    (truth,) = [m for m in measurements.every(full._database) if m.measurement.value_ms == 3.25]
+    (truth,) = [m for m in measurements.load_all(full._database) if m.measurement.value_ms == 3.25]
     full.past.withdraw_truth(truth.measurement.id)
     signatures.delete(full._database, SIGNED)
     plan = take(full, project)
@@ -184,7 +184,7 @@ def test_what_was_deleted_here_comes_back(full: History, project: Project) -> No
     assert counted(plan, "back")["signatures"] == 1
     assert full.past.read(10).count == 4
     assert len(full.past.read(10).pairs) == 1
-    assert [s.active for s in signatures.every(full._database)] == [True]
+    assert [s.active for s in signatures.load_all(full._database)] == [True]
 
 
 def test_only_what_has_a_tag_is_written_with_what_it_rests_on(
@@ -250,7 +250,7 @@ def test_a_device_is_kept_taken_or_there_twice(
     for _ in range(2):
         take(mine, changed_device(project), always(choice))
         assert devices(mine) == clocks
-    measured_on = {s.device_id for s in signatures.every(mine._database)}
+    measured_on = {s.device_id for s in signatures.load_all(mine._database)}
     assert measured_on == {"board-2" if choice is Choice.BOTH else "board"}
     assert store_problems(mine._database.path) == []
 
@@ -365,7 +365,7 @@ def test_one_signature_of_a_target_is_in_use_afterwards(
     plan = mine.projects.plan(project, NO_CATALOGUE)
     assert [c.subject for c in plan.open] == [Subject.ACTIVE]
     take(mine, project, always(choice))
-    found = {s.id: s.active for s in signatures.every(mine._database)}
+    found = {s.id: s.active for s in signatures.load_all(mine._database)}
     assert found == {"3" * 32: active == "3" * 32, SIGNED: active == SIGNED}
 
 

@@ -222,7 +222,7 @@ def test_a_network_that_disagrees_with_the_others_shows(
     values = [SLOWER * ms for ms in zero_shot[: len(PROBES)]]
     values[3] *= 6.0
     store_signature(database, values)
-    (signature,) = signature_records.every(database)
+    (signature,) = signature_records.load_all(database)
     found = fits(database, signature)
     assert [fit.measured_ms for fit in found] == pytest.approx(values)
     assert max(found, key=lambda fit: abs(np.log1p(fit.error))) is found[3]
@@ -235,7 +235,7 @@ def test_one_network_alone_tells_nothing_of_itself(
     database: Database, zero_shot: list[float]
 ) -> None:
     store_signature(database, zero_shot[:1])
-    (signature,) = signature_records.every(database)
+    (signature,) = signature_records.load_all(database)
     assert fits(database, signature) == ()
     assert errors_in_words(()) == ""
 
