@@ -213,6 +213,13 @@ METRICS: tuple[Metric, ...] = (
 
 METRIC_BY_NAME: dict[str, Metric] = {metric.name: metric for metric in METRICS}
 
+RATE_METRIC: dict[str, str] = {
+    metric.name.rpartition("_")[0]: metric.name
+    for metric in METRICS
+    if metric.unit in {"TFLOP/s", "TOP/s"}
+}
+"""The metric of the rate in a number format: ``fp32``, ``fp32_matrix``, ``tf32``, ``int8`` ..."""
+
 # No metric of the vector, whose list is part of every checkpoint: it is only ever measured.
 LAUNCH_US = Metric(
     "launch_us", "Launch", "µs", 1e-3, 1e6, _C, "Time to start one kernel or operator."

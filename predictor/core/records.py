@@ -36,6 +36,11 @@ class Precision(StrEnum):
         return self.value.replace("_", " ").upper()
 
     @property
+    def number_format(self) -> str:
+        """Format of the numbers that it multiplies; mixed precision multiplies the half format."""
+        return self.value.removeprefix("amp_")
+
+    @property
     def explanation(self) -> str:
         """One sentence on a name that does not explain itself, empty for the others."""
         *mixed, half = self.words.split()

@@ -1,7 +1,8 @@
-"""Resources of a target's configuration: rates, bandwidth, memories, launches.
+"""Peaks of a target's configuration, which roofline and bound read: rates, memories, launches.
 
-A fact that is not known is derived from others or named as missing; none is ever assumed. The
-reasons and sources of each figure are in docs/decisions/0001-roofline-choices.md.
+A fact that is not known is derived from others (:mod:`predictor.cost.rates`) or named as missing;
+none is ever assumed. The reasons and sources of each figure are in
+docs/decisions/0001-roofline-choices.md.
 """
 
 from __future__ import annotations
@@ -10,11 +11,24 @@ import math
 from dataclasses import dataclass
 
 from predictor.core.errors import InputError
-from predictor.core.metrics import MEASURED_HERE, Family
+from predictor.core.metrics import RATE_METRIC, Family
 from predictor.core.records import Configuration, Device, Precision, Target
 from predictor.core.runtimes import CPUS, UNKNOWN, runtime_of
 from predictor.core.text import printable
-from predictor.cost.cores import CoreUse, MissingMetricError, core_use, missing
+from predictor.cost.rates.cores import core_kinds, thread_share
+from predictor.cost.rates.facts import (
+    MissingMetricError,
+    bandwidth,
+    derived_fp32_macs_per_s,
+    fp32_macs_per_s,
+    has_matrix_units,
+    is_fp32_measured,
+    is_streaming,
+    missing,
+    on_chip_bytes,
+    stated_macs_per_s,
+)
+from predictor.cost.rates.runs import ACTIVATION_BYTES, WEIGHT_BYTES
 from predictor.presentation.wording import runs_text
 
 
@@ -70,36 +84,7 @@ def launch_us(family: Family, runtime: str) -> float:
     return _BY_FAMILY[family] if of_runtime is None else of_runtime
 
 
-_TERA_MACS = 1e12 / 2  # one TFLOP/s or TOP/s is half as many multiply-accumulates
-_KIB = 1024
 _HALF_WIDTH = 2
-
-# Bytes of an element of a float weight in a run; automatic mixed precision keeps FP32 weights.
-WEIGHT_BYTES: dict[Precision, int] = {
-    Precision.FP32: 4,
-    Precision.FP16: 2,
-    Precision.BF16: 2,
-    Precision.INT8: 1,
-    Precision.AMP_FP16: 4,
-    Precision.AMP_BF16: 4,
-}
-
-# The same of a float activation: what a matrix product in half precision puts out is a half.
-ACTIVATION_BYTES: dict[Precision, int] = {
-    **WEIGHT_BYTES,
-    Precision.AMP_FP16: 2,
-    Precision.AMP_BF16: 2,
-}
-
-# The metric of the rate at which a precision multiplies matrices.
-RATE_METRIC: dict[Precision, str] = {
-    Precision.FP32: "fp32_tflops",
-    Precision.FP16: "fp16_tflops",
-    Precision.BF16: "bf16_tflops",
-    Precision.INT8: "int8_tops",
-    Precision.AMP_FP16: "fp16_tflops",
-    Precision.AMP_BF16: "bf16_tflops",
-}
 
 # What is measured on a machine is the rate of a general matrix product. Kernels that are made for
 # one operator can be nearer to the peak, so the bound takes the measured rate for this part of the
@@ -170,59 +155,46 @@ def known_capability(target: Target) -> tuple[Capability, MissingMetricError | N
     """
     device, configuration = target.device, target.configuration
     check_supported(device, configuration)
-    rates = _Rates.of(device, core_use(device, configuration.threads))
+    peaks = _Peaks.of(device, thread_share(device, configuration.threads))
     gap: MissingMetricError | None = None
     try:
-        matrix = rates.matrix(device, configuration.precision)
-        vector = rates.vector(device, configuration.precision, matrix)
+        matrix = peaks.matrix(device, configuration.precision)
+        vector = peaks.vector(device, configuration.precision, matrix)
     except MissingMetricError as error:
         matrix, vector, gap = math.nan, math.nan, error
-    streams = is_streaming(device)
-    bandwidth = device.metric("host_link_gbps" if streams else "dram_bw_gbps")
-    if bandwidth is None:
-        bandwidth, gap = math.nan, gap or missing(device, "dram_bw_gbps")
+    bytes_per_s = bandwidth(device)
+    if math.isnan(bytes_per_s):
+        gap = gap or missing(device, "dram_bw_gbps")
     runtime = runtime_of(configuration.runtime)
     may_halve = runtime.may_halve or configuration.precision is not Precision.FP32
-    bound_float = rates.highest_float(matrix, may_halve=may_halve)
-    bound_integer = rates.highest_integer(bound_float)
+    bound_float = peaks.highest_float(matrix, may_halve=may_halve)
     activation_bytes = ACTIVATION_BYTES[configuration.precision]
-    integer = matrix if rates.int8 is None else rates.int8
-    known = Capability(
+    result = Capability(
         matrix_macs_per_s=matrix,
         vector_macs_per_s=vector,
-        integer_macs_per_s=integer,
-        bandwidth_bytes_per_s=bandwidth * 1e9,
-        streams=streams,
+        integer_macs_per_s=matrix if peaks.int8 is None else peaks.int8,
+        bandwidth_bytes_per_s=bytes_per_s,
+        streams=is_streaming(device),
         launch_ms=launch_us(device.family, configuration.runtime) * 1e-3,
         weight_bytes=WEIGHT_BYTES[configuration.precision],
         activation_bytes=activation_bytes,
         bound_float_macs_per_s=bound_float,
-        bound_half_macs_per_s=rates.highest_float(matrix, may_halve=True),
-        bound_integer_macs_per_s=bound_integer,
+        bound_half_macs_per_s=peaks.highest_float(matrix, may_halve=True),
+        bound_integer_macs_per_s=peaks.highest_integer(bound_float),
         bound_float_bytes=min(activation_bytes, _HALF_WIDTH) if may_halve else activation_bytes,
         on_chip_bytes=on_chip_bytes(device),
         dram_bytes=math.nan if device.memory_bytes is None else device.memory_bytes,
     )
-    return known, gap
-
-
-def is_streaming(device: Device) -> bool:
-    """Whether a device has no memory of its own beyond the chip, see decision 0005.
-
-    An accelerator with managed on-chip memory and a host link, whose file states no memory of its
-    own: neither size nor bandwidth.
-    """
-    names = device.metrics.keys()
-    return {"onchip_sram_kb", "host_link_gbps"} <= names and not names & {"dram_gb", "dram_bw_gbps"}
+    return result, gap
 
 
 @dataclass(frozen=True, slots=True)
-class _Rates:
-    """MACs a second of the threads in use by number format; None where not known.
+class _Peaks:
+    """Peaks of the threads in use by number format, MACs a second; None where not known.
 
     Attributes:
-        headroom: highest rate over sustained rate, at least 1; for the bound only.
-        conceivable: rate that no format exceeds; NaN where nothing tells it.
+        headroom: highest rate over the stated one, at least 1; for the bound only.
+        conceivable: rate that no format exceeds; NaN where no fact bounds it.
     """
 
     fp32: float | None
@@ -235,40 +207,37 @@ class _Rates:
     conceivable: float
 
     @classmethod
-    def of(cls, device: Device, use: CoreUse) -> _Rates:
-        def listed(metric: str) -> float | None:
-            value = device.metric(metric)
-            return None if value is None else value * _TERA_MACS * use.share
-
-        fp32 = listed("fp32_tflops")
-        if fp32 is None:
-            fp32 = use.macs_per_s
-        highest = use.highest_macs_per_s
-        headroom = 1.0 if fp32 is None or highest is None else max(1.0, highest / fp32)
-        if device.sources.get("fp32_tflops", "").startswith(MEASURED_HERE):
+    def of(cls, device: Device, share: float) -> _Peaks:
+        """Return the peaks of a share of a device's cores."""
+        whole, highest = fp32_macs_per_s(device), derived_fp32_macs_per_s(device)
+        headroom = 1.0 if whole is None or highest is None else max(1.0, highest / whole)
+        if is_fp32_measured(device):
             headroom = max(headroom, _MEASURED_HEADROOM)
-        rates = {
-            "fp32": fp32,
-            "fp32_matrix": listed("fp32_matrix_tflops"),
-            "tf32": listed("tf32_tflops"),
-            "fp16": listed("fp16_tflops"),
-            "bf16": listed("bf16_tflops"),
-            "int8": listed("int8_tops"),
+        stated = {
+            name: stated_macs_per_s(device, name)
+            for name in ("fp32_matrix", "tf32", "fp16", "bf16", "int8")
         }
-        known = [rate for rate in rates.values() if rate is not None]
-        most = max(known) * headroom * _MOST_OVER_STATED if known else _most_of_cores(device)
-        return cls(**rates, headroom=headroom, conceivable=most)
+        peaks = {
+            name: None if rate is None else rate * share
+            for name, rate in {"fp32": whole, **stated}.items()
+        }
+        highest_stated = max((rate for rate in peaks.values() if rate is not None), default=None)
+        if highest_stated is None:
+            conceivable = _most_of_cores(device)
+        else:
+            conceivable = highest_stated * headroom * _MOST_OVER_STATED
+        return cls(**peaks, headroom=headroom, conceivable=conceivable)
 
     def matrix(self, device: Device, precision: Precision) -> float:
         """Return the rate of matrix products in ``precision``."""
         rate = {
-            "fp32_tflops": self.fp32 if self.fp32_matrix is None else self.fp32_matrix,
-            "fp16_tflops": self.fp16,
-            "bf16_tflops": self.bf16,
-            "int8_tops": self.int8,
-        }[RATE_METRIC[precision]]
+            "fp32": self.fp32 if self.fp32_matrix is None else self.fp32_matrix,
+            "fp16": self.fp16,
+            "bf16": self.bf16,
+            "int8": self.int8,
+        }[precision.number_format]
         if rate is None:
-            raise missing(device, RATE_METRIC[precision])
+            raise missing(device, RATE_METRIC[precision.number_format])
         return rate
 
     def vector(self, device: Device, precision: Precision, matrix: float) -> float:
@@ -279,11 +248,9 @@ class _Rates:
         """
         if precision in {Precision.AMP_FP16, Precision.AMP_BF16}:
             if self.fp32 is None:
-                raise missing(device, "fp32_tflops")
+                raise missing(device, RATE_METRIC["fp32"])
             return self.fp32
-        if device.metric("matrix_units") is None or self.fp32 is None:
-            return matrix
-        return self.fp32
+        return self.fp32 if self.fp32 is not None and has_matrix_units(device) else matrix
 
     def highest_float(self, matrix: float, *, may_halve: bool) -> float:
         """Return the highest rate that a run on float tensors may reach.
@@ -310,17 +277,5 @@ class _Rates:
 
 def _most_of_cores(device: Device) -> float:
     """Return the most that the cores of a device could reach in any format; NaN where not known."""
-    kinds = [(float(cluster.cores), cluster.clock_mhz) for cluster in device.clusters]
-    cores, clock = device.metric("core_count"), device.metric("boost_clock_mhz")
-    clock = clock or device.metric("clock_mhz")
-    if cores and clock and not kinds:
-        kinds = [(cores, clock)]
-    most = sum(count * mhz for count, mhz in kinds) * 1e6 * _MOST_LANES * _MOST_OVER_STATED
-    return most or math.nan
-
-
-def on_chip_bytes(device: Device) -> float:
-    """Return the caches and on-chip memory of the whole device, NaN where none is known."""
-    names = ("l2_kb", "llc_kb", "onchip_sram_kb")
-    stated = [value for value in map(device.metric, names) if value is not None]
-    return sum(stated) * _KIB if stated else math.nan
+    most = sum(kind.cores * kind.clocks.boost_mhz for kind in core_kinds(device))
+    return most * 1e6 * _MOST_LANES * _MOST_OVER_STATED or math.nan

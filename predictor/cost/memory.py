@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from predictor.core.records import Precision, Target
 from predictor.core.run_facts import MemoryUse
-from predictor.cost.capability import ACTIVATION_BYTES, WEIGHT_BYTES
 from predictor.cost.columns import Columns, width_ratios
+from predictor.cost.rates.runs import ACTIVATION_BYTES, WEIGHT_BYTES
 from predictor.cost.run_facts import Computed
 from predictor.graph.operator_graph import OperatorGraph
 

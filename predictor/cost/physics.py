@@ -1,12 +1,12 @@
 """Time of an operator's work at the rates of the hardware, in terms, before any efficiency.
 
-An operator's time is a sum of terms, each its work over one rate: arithmetic, one block of a
-product, memory, launch. An efficiency multiplies each term; where it comes from is no matter of
-this module. So a rate that grows never raises a time, nor lowers it by more than its own factor.
+An operator's time is a sum of terms, each its work over one rate of :mod:`predictor.cost.rates`:
+arithmetic, one block of a product, memory, launch. The engine multiplies each term by an
+efficiency. So a rate that grows never raises a time, nor lowers it by more than its own factor.
 
-- *Arithmetic*: multiply-accumulates over the rate that the kernels of the runtime can reach: on a
-  processor the lanes of its instruction sets that they use (:mod:`predictor.cost.kernels`), with
-  a part that one core does alone, and of integers a part at the rate of FP32.
+- *Arithmetic*: multiply-accumulates over the rate that the kernels of the runtime can reach. Of a
+  product on a processor one core does a part alone, of one in the matrix units of a GPU the lanes
+  do a part; these parts belong to the run, not to the rates of the hardware.
 - *Block*: a product is cut into blocks, one core or SM works on one. A product of few blocks leaves
   the others idle, so it takes the time of a block at least. The sum of both terms is the smooth
   form of ``max(1, blocks / units)`` waves (docs/decisions/0016-physics.md has the alternatives).
@@ -21,26 +21,33 @@ Reference:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from itertools import compress
-from operator import not_
-from typing import Final, Protocol
+from functools import reduce
+from operator import add
+from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from predictor.core.metrics import Family
-from predictor.core.records import Cluster, Device, Precision, Target, by_run
-from predictor.core.runtimes import CPUS, Runtime, runtime_of
-from predictor.cost.capability import ACTIVATION_BYTES, WEIGHT_BYTES, is_streaming
+from predictor.core.records import Precision, Target, by_run
+from predictor.core.runtimes import runtime_of
 from predictor.cost.columns import S_TO_MS, VECTOR, WIDTHS, Columns, width_ratios
-from predictor.cost.kernels import Core, core_of, kernel_lanes
 from predictor.cost.operator_kinds import is_convolution
-from predictor.devices.architectures import architecture_of, kind
+from predictor.cost.rates.facts import bandwidth, chip_bytes
+from predictor.cost.rates.runs import (
+    ACTIVATION_BYTES,
+    WEIGHT_BYTES,
+    RunRates,
+    as_run,
+    run_rates,
+)
+from predictor.cost.rates.units import GPUS
+from predictor.devices.architectures import kind
 from predictor.graph.operator_graph import OperatorGraph
 
 Floats = NDArray[np.float64]
+Places = NDArray[np.integer] | tuple[slice, None]
 
 TERMS: Final = ("arithmetic", "block", "memory", "launch")
 
@@ -53,40 +60,10 @@ _LAUNCH_S: Final = 1e-6
 # Part of the arithmetic of a run that its threads do not share (Amdahl). Runtimes reach 1.4 to 2
 # with two threads and 1.8 to 3.5 with four, and no more than 5 with 64.
 _SERIAL: Final = 0.1
-# Part of a product of integers, or of BF16, on a processor that runs at the FP32 rate: sums are
-# packed, scaled and converted. Twice as many INT8 as FP32 lanes make OpenVINO 1.8 times as fast on
-# x86, four times as many 2.7, and TFLite twice as fast on Arm. Halves are added up as they are.
-_CONVERSIONS: Final = 0.3
-# A graphics card keeps the boost clock of its FP32 lanes where it may take so much energy for an
-# operation, in pJ for a nanometre of its process: a T4 has 0.7 at 12 nm and falls to 1 GHz, a V100
-# has 1.5 and does not. Between power that falls as the clock and as its cube lies the exponent.
-_PJ_OF_NANOMETRE: Final = 4 / 3
-_OF_POWER: Final = 0.7
 # Part of the arithmetic of a product in matrix units that the other lanes do.
 _BESIDE_MATRICES: Final = 0.1
-# Instructions of a product for one that multiplies: a third more load and step. An SM that issues
-# no more than it has lanes reaches three quarters: cuBLAS in FP32 73 % on an RTX PRO 6000, 82 % on
-# an H200 (kernelspace.substack.com, on a defect of cuBLAS), and 95 % on a V100, which issues twice
-# as much (NeuSight's operators).
-_ISSUED: Final = 4 / 3
 # Starts of a run whose operators all cost nothing; chosen, and less than that of any real operator.
 _LEAST_LAUNCHES: Final = 0.1
-# Boost clock over base clock of an x86 processor that states its base clock alone: between the
-# medians of the catalogue's desktops and laptops, 1.45, and of its servers, 1.48.
-_BOOST: Final = 1.47
-_TERA_MACS: Final = 1e12 / 2
-_METRIC: Final[Mapping[Precision, str]] = {
-    Precision.FP32: "fp32",
-    Precision.FP16: "fp16",
-    Precision.BF16: "bf16",
-    Precision.INT8: "int8",
-    Precision.AMP_FP16: "fp16",
-    Precision.AMP_BF16: "bf16",
-}
-_HALVING: Final = frozenset({Family.MOBILE_GPU, Family.NPU, Family.ASIC})
-_FLOATS: Final = frozenset({"fp16", "bf16"})
-# Rate over the FP32 rate where a device states none: a register holds as many more of them.
-_NARROWER: Final[Mapping[str, float]] = {"fp32": 1.0, "fp16": 2.0, "bf16": 2.0, "int8": 4.0}
 
 
 class RatedOperators(Protocol):
@@ -152,9 +129,9 @@ class Work:
         # Views alone start nothing, but no run takes no time.
         return replace(work, launches=np.full(len(graph), _LEAST_LAUNCHES / max(len(graph), 1)))
 
-    def take(self, operators: NDArray[np.integer]) -> Work:
+    def take(self, operators: Places) -> Work:
         """Return the work of some of the operators."""
-        return self._changed(lambda each: each[operators])
+        return self._changed(lambda values: values[operators])
 
     def scaled(self, factors: Floats) -> Work:
         """Return the work times a factor on each term of each operator, [N, len(TERMS)]."""
@@ -180,7 +157,7 @@ class Work:
     def by_kind(self, kinds: NDArray[np.integer], count: int) -> Work:
         """Return the work summed over the operators of each of ``count`` kinds; kinds is [N]."""
         of_kind = (np.arange(count)[:, None] == kinds).astype(np.float64)
-        return self._changed(lambda each: of_kind @ each)
+        return self._changed(lambda values: of_kind @ values)
 
     def _changed(self, change: Callable[[Floats], Floats]) -> Work:
         """Return the work with another form of all that its operators have."""
@@ -236,30 +213,14 @@ class Rates:
     weight_ratio: Floats
     activation_ratio: Floats
 
-    def take(self, targets: NDArray[np.integer]) -> Rates:
+    def take(self, targets: Places) -> Rates:
         """Return the rates of some of the targets."""
         return Rates(*(getattr(self, field.name)[targets] for field in fields(self)))
 
 
 def term_times(work: Work, rates: Rates) -> Floats:
     """Return the terms in ms, [N, T, len(TERMS)]; NaN where a rate is not known."""
-    arithmetic = work.convolution_macs[:, None] / rates.convolution
-    arithmetic += work.matrix_macs[:, None] / rates.matrix
-    arithmetic += work.vector_macs[:, None] / rates.vector
-    leaving = leaving_share(rates.weight_ratio @ work.whole_weights, rates.held_bytes)
-    moved = work.activation_bytes @ rates.activation_ratio.T * (rates.held_bytes == 0)
-    moved += work.weight_bytes @ rates.weight_ratio.T * leaving  # [N, T]
-    times = np.stack(
-        [
-            arithmetic,
-            work.reduction[:, None] * BLOCK / rates.unit,
-            moved / rates.bandwidth,
-            work.launches[:, None] * rates.launch_s,
-        ],
-        axis=-1,
-    )
-    times *= S_TO_MS
-    return times
+    return _times(work.take(np.s_[:, None]), rates)
 
 
 def matched_times(work: Work, rates: Rates) -> Floats:
@@ -269,27 +230,29 @@ def matched_times(work: Work, rates: Rates) -> Floats:
         work: [T, K] in place of [N].
         rates: of T targets.
     """
+    return _times(work, rates.take(np.s_[:, None]))
+
+
+def _times(work: Work, rates: Rates) -> Floats:
+    """Return the terms in ms of work and rates whose axes broadcast, [..., len(TERMS)]."""
     leaving = leaving_share(rates.weight_ratio @ work.whole_weights, rates.held_bytes)
-    moves = (rates.held_bytes == 0)[:, None]
-    moved = np.einsum("tkw,tw->tk", work.activation_bytes, rates.activation_ratio) * moves
-    moved += np.einsum("tkw,tw->tk", work.weight_bytes, rates.weight_ratio) * leaving[:, None]
-    convolution, matrix, vector, unit, bandwidth, launch_s = (
-        getattr(rates, name)[:, None]
-        for name in ("convolution", "matrix", "vector", "unit", "bandwidth", "launch_s")
+    moved = _run_bytes(work.activation_bytes, rates.activation_ratio) * (rates.held_bytes == 0)
+    moved = moved + _run_bytes(work.weight_bytes, rates.weight_ratio) * leaving
+    arithmetic = work.convolution_macs / rates.convolution + work.matrix_macs / rates.matrix
+    terms = (
+        arithmetic + work.vector_macs / rates.vector,
+        work.reduction * BLOCK / rates.unit,
+        moved / rates.bandwidth,
+        work.launches * rates.launch_s,
     )
-    times = np.stack(
-        [
-            work.convolution_macs / convolution
-            + work.matrix_macs / matrix
-            + work.vector_macs / vector,
-            work.reduction * BLOCK / unit,
-            moved / bandwidth,
-            work.launches * launch_s,
-        ],
-        axis=-1,
-    )
+    times = np.stack(terms, axis=-1)
     times *= S_TO_MS
     return times
+
+
+def _run_bytes(file_bytes: Floats, ratio: Floats) -> Floats:
+    """Return bytes in the run, [...], from those in the file and their ratio, [..., WIDTHS]."""
+    return reduce(add, (file_bytes[..., width] * ratio[..., width] for width in range(WIDTHS)))
 
 
 def leaving_share(weight_bytes: Floats, held_bytes: Floats) -> Floats:
@@ -301,227 +264,50 @@ def leaving_share(weight_bytes: Floats, held_bytes: Floats) -> Floats:
 
 def rates_of(targets: Sequence[Target]) -> Rates:
     """Return the rates of targets, from their facts alone."""
-    targets = [_as_run(target) for target in targets]
-    is_core = [target.device.family in CPUS | {Family.MCU} for target in targets]
-    lanes = by_run(compress(targets, is_core), _lanes_of_cores)
-    cores = iter(map(_of_cores, compress(targets, is_core), lanes))
-    units = iter(by_run(compress(targets, map(not_, is_core)), _of_units))
-    rows = [next(cores if each else units) for each in is_core]
-    convolution, matrix, vector, unit, launch_s = np.array(rows, np.float64).reshape(-1, 5).T
+    targets = [as_run(target) for target in targets]
+    terms = list(map(_term_rates, targets, run_rates(targets)))
+    by_name = {
+        name: np.array([getattr(term, name) for term in terms], np.float64)
+        for name in _TermRates._fields
+    }
     precisions = [target.configuration.precision for target in targets]
     return Rates(
-        convolution,
-        matrix,
-        vector,
-        unit,
-        np.array([_bandwidth(target.device) for target in targets]),
-        launch_s,
-        np.array([_held_bytes(target.device) for target in targets]),
-        width_ratios([WEIGHT_BYTES[each] for each in precisions]),
-        width_ratios([ACTIVATION_BYTES[each] for each in precisions]),
+        **by_name,
+        bandwidth=np.array([bandwidth(target.device) for target in targets]),
+        held_bytes=np.array([chip_bytes(target.device) for target in targets]),
+        weight_ratio=width_ratios([WEIGHT_BYTES[precision] for precision in precisions]),
+        activation_ratio=width_ratios([ACTIVATION_BYTES[precision] for precision in precisions]),
     )
 
 
-def _as_run(target: Target) -> Target:
-    """Return a target with the precision that its runtime runs an FP32 network in.
+class _TermRates(NamedTuple):
+    """Rates of the terms of one target, see :class:`Rates`."""
 
-    Mobile GPUs and accelerators run it in FP16 under a runtime that may, and so does ncnn on
-    processors that multiply halves; on others it stores floats too. Other GPUs do not: there it
-    raised the errors of ncnn by a quarter.
-    """
-    configuration, family = target.configuration, target.device.family
-    if configuration.precision is not Precision.FP32:
-        return target
-    runtime = runtime_of(configuration.runtime)
-    if family in CPUS:
-        halves = runtime.hides_halves and _multiplies_halves(target.device, runtime)
-    else:
-        halves = runtime.may_halve and family in _HALVING
-    if not halves:
-        return target
-    return replace(target, configuration=replace(configuration, precision=Precision.FP16))
+    convolution: float
+    matrix: float
+    vector: float
+    unit: float
+    launch_s: float
 
 
-def _multiplies_halves(device: Device, runtime: Runtime) -> bool:
-    """Return whether the kernels of a runtime have more lanes for FP16 than for FP32 somewhere."""
-    return any(
-        kernel_lanes(runtime, Precision.FP16, core) > kernel_lanes(runtime, Precision.FP32, core)
-        for core in _cores_of(device)
-        if core is not None
-    )
+def _term_rates(target: Target, run: RunRates) -> _TermRates:
+    """Return the rates of the terms at the rates of the hardware."""
+    if target.device.is_threaded:
+        shared = _joined(run.unit, run.matrix, _SERIAL)
+        launch_s = _LAUNCH_S if np.isnan(run.core_hz) else _LAUNCH_CLOCKS / run.core_hz
+        return _TermRates(shared, shared, shared, run.unit, launch_s)
+    matrix, precision = run.matrix, target.configuration.precision
+    if target.device.family in GPUS and matrix > run.vector:
+        matrix = _joined(run.vector, matrix, _BESIDE_MATRICES)
+    tf32 = runtime_of(target.configuration.runtime).tf32 if precision is Precision.FP32 else ""
+    quick = float(np.fmax(matrix, run.tf32)) if tf32 else matrix
+    products = quick if tf32 == "all" else matrix
+    return _TermRates(quick, products, run.vector, run.unit, _LAUNCH_S)
 
 
-def _cores_of(device: Device) -> list[Core | None]:
-    """Return a core of each kind of a processor; None where no lanes can be told."""
-    return [core_of(device, cluster) for cluster in device.clusters or (None,)]
-
-
-def _lanes_of_cores(target: Target) -> list[float]:
-    """Return the lanes that a run uses of each kind of a processor's cores; NaN if all unknown."""
-    device, configuration = target.device, target.configuration
-    runtime = runtime_of(configuration.runtime)
-    lanes = [
-        np.nan if core is None else _lanes_of_core(runtime, configuration.precision, core)
-        for core in _cores_of(device)
-    ]
-    # Cores whose lanes are not known have those of the narrowest beside them.
-    known: list[float] = np.nan_to_num(lanes, nan=np.fmin.reduce(lanes)).tolist()
-    return known
-
-
-def _lanes_of_core(runtime: Runtime, precision: Precision, core: Core) -> float:
-    narrow = kernel_lanes(runtime, precision, core)
-    if _METRIC[precision] == "fp16":
-        return narrow
-    single = kernel_lanes(runtime, Precision.FP32, core)
-    return 1 / (_CONVERSIONS / single + (1 - _CONVERSIONS) / narrow)
-
-
-def _of_cores(target: Target, lanes: Sequence[float]) -> tuple[float, ...]:
-    """Return rates of convolutions, products, others and a unit, and the launch, of threads.
-
-    Threads fill the cores that are the fastest in this run first, so that more cores of one kind
-    never displace faster ones.
-
-    Args:
-        target: the target.
-        lanes: of its kinds of cores.
-    """
-    device, configuration = target.device, target.configuration
-    kinds = _kinds_of_cores(device, configuration.threads)
-    if not kinds:
-        return (np.nan, np.nan, np.nan, np.nan, _LAUNCH_S)
-    # Of a core alone, so that further threads never make a block or a start slower.
-    alone = _kinds_of_cores(device, 1)
-    launch_s = _LAUNCH_CLOCKS / max(clock for _, clock, _ in alone)
-    rates = [(clock * own, cores) for (cores, clock, _), own in zip(kinds, lanes, strict=True)]
-    rates.sort(reverse=True)
-    macs, left = 0.0, float(configuration.threads) or np.inf
-    for rate, cores in rates:
-        macs += rate * min(cores, left)
-        left -= min(cores, left)
-    unit = max(clock * own for (_, clock, _), own in zip(alone, lanes, strict=True))
-    shared = 1 / (_SERIAL / unit + (1 - _SERIAL) / macs)
-    return (shared, shared, shared, unit, launch_s)
-
-
-def _kinds_of_cores(device: Device, threads: int) -> list[tuple[float, float, Cluster | None]]:
-    """Return cores, clock in Hz and cluster of the kinds of cores; threads 0 is one a core."""
-    if device.clusters:
-        return [(c.cores, c.clock_mhz * 1e6, c) for c in device.clusters]
-    base, boost = device.metric("clock_mhz"), device.metric("boost_clock_mhz")
-    if base and not boost and kind(device) == "x86":
-        # A system tells the base clock alone, and a virtual machine knows no other.
-        boost = base * _BOOST
-    base, boost, cores = base or boost, boost or base, device.metric("core_count")
-    if not (base and boost and cores):
-        return []
-    # One core alone runs at the boost clock. All together run above the base clock, which is that
-    # of the heaviest load at the rated power: half way on a scale of ratios lowers errors on x86
-    # by a tenth. Some run in between.
-    together = np.sqrt(base * boost)
-    idle = max(cores - threads, 0.0) / max(cores - 1, 1.0) if threads else 0.0
-    return [(cores, (together + idle * (boost - together)) * 1e6, None)]
-
-
-def _of_units(target: Target) -> tuple[float, ...]:
-    """Return rates of convolutions, products, others and a unit, and the launch, of a chip."""
-    device = target.device
-    name = _METRIC[target.configuration.precision]
-    units = device.metric("core_count")
-    clock = device.metric("boost_clock_mhz") or device.metric("clock_mhz")
-    per_clock = units * clock * 1e6 if units and clock else np.nan
-    is_gpu = device.family in {Family.GPU, Family.MOBILE_GPU}
-    single = _sustained(device)
-    matrix = _products(device, name, single, per_clock)
-    if is_gpu and single is not None and matrix > single:
-        matrix = 1 / (_BESIDE_MATRICES / single + (1 - _BESIDE_MATRICES) / matrix)
-    vector = matrix if single is None else single
-    tf32 = runtime_of(target.configuration.runtime).tf32 if name == "fp32" else ""
-    quick = np.fmax(matrix, _tf32(device, per_clock)) if tf32 else matrix
-    return (
-        quick,
-        quick if tf32 == "all" else matrix,
-        vector,
-        # Not the whole rate over the units: more of them would then make each of them slower.
-        _lanes_of_unit(device, name) * clock * 1e6 if clock and is_gpu else np.nan,
-        _LAUNCH_S,
-    )
-
-
-def _sustained(device: Device) -> float | None:
-    """Return the FP32 rate that a device keeps: a card of little power lowers its clock."""
-    peak, watts, nm = _stated(device, "fp32"), device.metric("tdp_w"), device.metric("process_nm")
-    if peak is None or not (watts and nm) or device.family is not Family.GPU:
-        return peak
-    needed_w = 2 * peak * _PJ_OF_NANOMETRE * nm * 1e-12
-    kept: float = min(1.0, watts / needed_w) ** _OF_POWER
-    return kept * peak
-
-
-def _products(device: Device, name: str, single: float | None, per_clock: float) -> float:
-    """Return the rate of products in a number format, from it or from the nearest fact."""
-    stated = _issued(device, single) if name == "fp32" else _stated(device, name)
-    if stated is not None:
-        # Kernels compute halves in FP32 where that is faster, as cuBLAS does on Pascal.
-        return max(stated, single or 0.0) if name in _FLOATS else stated
-    design = architecture_of(device)
-    if design is not None and name in design.matrix_lanes and np.isfinite(per_clock):
-        return design.matrix_lanes[name] * per_clock
-    if single is not None:
-        factor = {} if design is None else design.numbers
-        halves = max(factor.get("fp16_factor", 2.0), 1.0)
-        return single * (halves if name == "fp16" else _NARROWER[name])
-    # An accelerator without a rate of floats: by the widest format that it states.
-    for other in ("fp16", "bf16", "int8"):
-        rate = _stated(device, other)
-        if rate is not None:
-            return rate * _NARROWER[name] / _NARROWER[other]
-    return np.nan
-
-
-def _issued(device: Device, single: float | None) -> float | None:
-    """Return the FP32 rate of products, whose other instructions are issued beside the lanes'."""
-    design = architecture_of(device)
-    if single is None or design is None or "issue_lanes" not in design.numbers:
-        return single
-    issued = design.numbers["issue_lanes"] / (_ISSUED * design.numbers["fp32_lanes"])
-    return min(1.0, issued) * single
-
-
-def _tf32(device: Device, per_clock: float) -> float:
-    """Return the rate of products in TF32; NaN of a GPU that has none."""
-    stated, design = _stated(device, "tf32"), architecture_of(device)
-    if stated is None and design is not None and "tf32" in design.matrix_lanes:
-        return design.matrix_lanes["tf32"] * per_clock
-    return np.nan if stated is None else stated
-
-
-def _lanes_of_unit(device: Device, name: str) -> float:
-    """Return multiply-accumulates a clock of an SM or compute unit; NaN where not known."""
-    design = architecture_of(device)
-    if design is None:
-        return device.metric("fp32_au_per_core") or np.nan
-    if name in design.matrix_lanes:
-        return design.matrix_lanes[name]
-    # A block runs on all units that share the local memory of a group.
-    lanes = design.numbers.get("fp32_lanes", np.nan) * design.numbers.get("group_units", 1.0)
-    return lanes * (max(design.numbers.get("fp16_factor", 1.0), 1.0) if name == "fp16" else 1.0)
-
-
-def _stated(device: Device, name: str) -> float | None:
-    value = device.metric("int8_tops" if name == "int8" else f"{name}_tflops")
-    return None if value is None else value * _TERA_MACS
-
-
-def _bandwidth(device: Device) -> float:
-    stated = device.metric("host_link_gbps" if is_streaming(device) else "dram_bw_gbps")
-    return np.nan if stated is None else stated * 1e9
-
-
-def _held_bytes(device: Device) -> float:
-    stated = device.metric("onchip_sram_kb") if is_streaming(device) else None
-    return 0.0 if stated is None else stated * 1024.0
+def _joined(slow: float, fast: float, part: float) -> float:
+    """Return the rate of work of which a part runs at the slow rate, the rest at the fast one."""
+    return 1 / (part / slow + (1 - part) / fast)
 
 
 def kinds_of_devices(targets: Sequence[Target]) -> list[str]:
@@ -539,6 +325,6 @@ def likenesses(targets: Sequence[Target]) -> list[tuple[str, ...]]:
 
 def _likeness(target: Target) -> tuple[str, ...]:
     of_device, chip = kind(target.device), target.device.chip
-    name = _METRIC[target.configuration.precision]
+    name = target.configuration.precision.number_format
     nearest = (f"{of_device} of {chip} {name}",) if chip else ()
     return (*nearest, of_device, "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from predictor.core.metrics import Family
+from predictor.core.metrics import RATE_METRIC, Family
 from predictor.core.records import Configuration, Device, Precision
 from predictor.core.runtimes import CPUS, RUNTIMES, UNKNOWN
 from predictor.devices.architectures import architecture_of, instruction_sets
@@ -16,11 +16,6 @@ NOT_STATED: Final = (Configuration(),)
 
 # A metric, an instruction set or a fact of the architecture: each shows that a device multiplies in
 # the precision. SVE has half arithmetic from its first version on.
-_RATE: Final = {
-    Precision.FP16: "fp16_tflops",
-    Precision.BF16: "bf16_tflops",
-    Precision.INT8: "int8_tops",
-}
 _SETS: Final = {
     Precision.FP16: frozenset({"fp16", "sve", "sve2", "avx512-fp16"}),
     Precision.BF16: frozenset({"bf16", "avx512-bf16", "amx-bf16"}),
@@ -72,7 +67,7 @@ def with_implied(device: Device) -> Device:
 
 def implied_precisions(device: Device) -> tuple[Precision, ...]:
     """Return the precisions that the facts of a device show; FP32 where they show none."""
-    precisions = {precision for precision in _RATE if _shows(device, precision)}
+    precisions = {precision for precision in _SETS if _shows(device, precision)}
     if device.family in _HAVE_INT8:
         precisions.add(Precision.INT8)
     if device.family in _HAVE_FP32 or device.metric("fp32_tflops") is not None or not precisions:
@@ -82,7 +77,7 @@ def implied_precisions(device: Device) -> tuple[Precision, ...]:
 
 
 def _shows(device: Device, precision: Precision) -> bool:
-    if device.metric(_RATE[precision]) is not None:
+    if device.metric(RATE_METRIC[precision.number_format]) is not None:
         return True
     if not _SETS[precision].isdisjoint(instruction_sets(device)):
         return True

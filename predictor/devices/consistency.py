@@ -10,6 +10,7 @@ from predictor.core.records import Cluster, Device
 from predictor.core.text import shortened
 from predictor.core.units import significant
 from predictor.devices.architectures import architecture_of
+from predictor.devices.peaks import derived_fp32_tflops, highest_clock_mhz, stated_lanes
 
 # Datasheets differ in which clock the peak is stated at; a slip of unit is at least a factor of 2.
 FP32_FACTOR = 1.6
@@ -58,26 +59,6 @@ def contradictions(device: Device) -> tuple[Finding, ...]:
         *_measured_warnings(device),
         *_operating_point_warnings(device),
     )
-
-
-def derived_fp32_tflops(device: Device) -> float | None:
-    """Return clock x cores x lanes x 2 in TFLOP/s, or None where a part is not known.
-
-    Clusters count each with its own clock; else the boost clock, or the clock without one.
-    """
-    if device.clusters:
-        # MHz x lanes x 2 operations of a fused multiply-add: 2e-6 makes it TFLOP/s.
-        rates = [
-            cluster.cores * cluster.clock_mhz * cluster.fp32_au_per_core
-            for cluster in device.clusters
-            if cluster.fp32_au_per_core is not None
-        ]
-        return sum(rates) * 2e-6 if len(rates) == len(device.clusters) else None
-    clock = device.metric("boost_clock_mhz") or device.metric("clock_mhz")
-    cores, lanes = device.metric("core_count"), device.metric("fp32_au_per_core")
-    if clock is None or cores is None or lanes is None:
-        return None
-    return clock * cores * lanes * 2e-6
 
 
 def _clock_warnings(device: Device) -> Iterator[Finding]:
@@ -140,7 +121,7 @@ def _cluster_warnings(device: Device) -> Iterator[Finding]:
             f"core_count is {significant(stated, 6)}, but the clusters have {cores} cores",
         )
     fastest = max(cluster.clock_mhz for cluster in device.clusters)
-    boost = device.metric("boost_clock_mhz") or device.metric("clock_mhz")
+    boost = highest_clock_mhz(device)
     # Room for rounding of stated clocks.
     if boost is not None and fastest > boost * 1.001:
         yield Finding(
@@ -154,13 +135,13 @@ def _cluster_warnings(device: Device) -> Iterator[Finding]:
 
 
 def _architecture_warnings(device: Device) -> Iterator[Finding]:
-    stated = device.metric("fp32_au_per_core")
     if not device.clusters:
-        yield from _design_warnings(device, stated, "", ("architecture", "fp32_au_per_core"))
+        lanes = stated_lanes(device)
+        yield from _design_warnings(device, lanes, "", ("architecture", "fp32_au_per_core"))
     elif device.architecture:
         yield from _design_warnings(device, None, "", ("architecture",))
     for cluster in device.clusters:
-        lanes = cluster.fp32_au_per_core or stated
+        lanes = stated_lanes(device, cluster)
         name = f"cluster {shortened(cluster.name, 40)}: "
         yield from _design_warnings(cluster, lanes, name, (CLUSTERS,))
 

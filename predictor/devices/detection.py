@@ -19,8 +19,8 @@ from predictor.core.units import GIB
 from predictor.devices import system_files
 from predictor.devices.catalogue import THIS_MACHINE_ID
 from predictor.devices.configurations import implied_configurations
-from predictor.devices.consistency import derived_fp32_tflops
 from predictor.devices.host_fields import HostCores, host_cores
+from predictor.devices.peaks import derived_fp32_tflops
 from predictor.devices.processors import (
     CoreDesign,
     design_of,

@@ -13,6 +13,7 @@ from predictor.core.metrics import Family
 from predictor.core.records import Device, OperatingPoint
 from predictor.core.runtimes import CPUS
 from predictor.core.text import printable
+from predictor.devices.peaks import highest_clock_mhz
 from predictor.presentation.wording import number
 
 DOMAINS: Final[Mapping[str, str]] = {"cpu": "CPU", "gpu": "GPU", "mem": "memory"}
@@ -74,7 +75,7 @@ def default_clocks(device: Device) -> Clocks:
     domain = clock_domain(device)
     if domain:
         clusters = [cluster.clock_mhz for cluster in device.clusters]
-        fact = device.metric("boost_clock_mhz") or device.metric("clock_mhz")
+        fact = highest_clock_mhz(device)
         highest[domain] = max(clusters, default=fact) or highest[domain]
     cores = device.metric("core_count")
     return Clocks(

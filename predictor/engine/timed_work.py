@@ -16,6 +16,7 @@ from predictor.calibration.operator_fit import TimedWork
 from predictor.core.caching import IdentityCache
 from predictor.core.records import Device, Target
 from predictor.cost.columns import Columns
+from predictor.cost.rates.facts import core_cache_bytes
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
 from predictor.network.features import (
     OPERATOR_KINDS,
@@ -196,11 +197,7 @@ def _alignments(graph: OperatorGraph, places: Integers, features: NDArray[np.flo
 
 def _cache_bytes(device: Device) -> Floats:
     """Return the bytes of the first and the second cache that one core of a device has, [2]."""
-    first, second = device.metric("l1_kb_per_core"), device.metric("l2_kb")
-    cores = device.metric("core_count") or 1.0
+    first, second = core_cache_bytes(device)
     return np.array(
-        [
-            _L1_BYTES if first is None else first * 1024.0,
-            _L2_BYTES if second is None else second * 1024.0 / cores,
-        ]
+        [_L1_BYTES if first is None else first, _L2_BYTES if second is None else second]
     )

@@ -1,31 +1,35 @@
-"""The rates of a device that language models use."""
+"""The rates of a device as language models use them."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Final
 
 from predictor.core.errors import InputError
-from predictor.core.metrics import Family
+from predictor.core.metrics import RATE_METRIC, Family
 from predictor.core.records import Device
 from predictor.core.runtimes import CPUS
 from predictor.core.text import printable
+from predictor.cost.rates.cores import busy_rate, core_kinds
+from predictor.cost.rates.facts import (
+    FLOPS_PER_MAC,
+    fp32_macs_per_s,
+    memory_bandwidth,
+    reached_bandwidth,
+    stated_macs_per_s,
+)
+from predictor.cost.rates.lanes import core_of
+from predictor.cost.rates.power import sustained_product_macs_per_s
+from predictor.cost.rates.units import NARROWER
+from predictor.devices.peaks import highest_clock_mhz
 
-# What a streaming stencil reaches of the stated bandwidth on GPUs, median of 107 catalogue devices.
-_USUAL_REACHED: Final = 0.82
-# GB/s of which the threads of one token reach half: they meet at every product, so what the memory
-# of servers has beyond that is lost more and more (192 cores of an AmpereOne reach 165 of 333).
-_HALF_REACHED_GBPS: Final = 300.0
 _USUAL_CLOCK_GHZ: Final = 1.5
-# Rates over FP32 that matrix units of NPUs have, where FP32 is not stated: they have no FP32.
-_INTEGER_OVER_FLOAT: Final = 4.0
-# INT8 TOP/s of an NPU for each GB/s of its memory where its rate is not published: the NPUs of
-# phones that state both lie about it.
-_INTEGER_OVER_BANDWIDTH: Final = 0.5
+# INT8 operations of an NPU for each byte of its memory's bandwidth where its rate is not published:
+# the NPUs of phones that state both lie about it.
+_INTEGER_OVER_BANDWIDTH: Final = 500.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
     """Rates of a device in plain units.
 
@@ -51,109 +55,56 @@ class Machine:
 def machine_of(device: Device) -> Machine:
     """Return the rates of a device.
 
-    Where the bandwidth was measured on a GPU, the geometric mean of that and of the stated one
-    times the usual share counts: half of the deviation is the stencil's own.
-
     Raises:
         InputError: its memory bandwidth, or all of its arithmetic rates, are not known.
     """
-    stated = device.metric("dram_bw_gbps")
-    if stated is None:
+    stated, reached = memory_bandwidth(device), reached_bandwidth(device)
+    if stated is None or reached is None:
         raise _missing(device, "its memory bandwidth (dram_bw_gbps)")
-    vector, matrix = _vector(device), _matrix(device)
-    if vector is None and device.family is Family.NPU:
-        vector = matrix = stated * _INTEGER_OVER_BANDWIDTH / _INTEGER_OVER_FLOAT
-    if vector is None or matrix is None:
+    vector = _vector_macs_per_s(device)
+    if vector is None:
         raise _missing(device, "any of its arithmetic rates (fp32_tflops or another)")
-    stated_peaks = [v for name in _PEAKS if (v := device.metric(name)) is not None]
-    peak = max(vector, matrix, *stated_peaks)
-    if device.metric("int8_tops") is None:
-        peak = max(peak, vector * (_CPU_INTEGERS if device.family in CPUS else _GPU_INTEGERS))
-    clock = device.metric("boost_clock_mhz") or device.metric("clock_mhz")
-    bandwidth = 1e9 * stated * _reached(device, stated)
-    if device.family in CPUS:
-        bandwidth /= 1 + stated / _HALF_REACHED_GBPS
+    matrix = _matrix_macs_per_s(device, vector)
+    clock_mhz = highest_clock_mhz(device)
     return Machine(
-        bandwidth=bandwidth,
-        stated_bandwidth=1e9 * stated,
-        vector=1e12 * vector,
-        matrix=sustained(1e12 * matrix, device),
-        stated_matrix=1e12 * matrix,
-        peak=1e12 * peak,
-        clock=clock / 1000 if clock else _USUAL_CLOCK_GHZ,
+        bandwidth=reached,
+        stated_bandwidth=stated,
+        vector=FLOPS_PER_MAC * vector,
+        matrix=FLOPS_PER_MAC * sustained_product_macs_per_s(device, matrix),
+        stated_matrix=FLOPS_PER_MAC * matrix,
+        peak=FLOPS_PER_MAC * _peak_macs_per_s(device, vector, matrix),
+        clock=clock_mhz / 1000 if clock_mhz else _USUAL_CLOCK_GHZ,
     )
 
 
-# Datasheets state rates at the boost clock, which the power of large cards does not sustain: joules
-# of an operation, and the exponent of the norm that joins both times. Chosen among 0, 0.6, 0.9 and
-# 1.2 pJ on silicon left out (research/docs/results/generation.md, The rate of products).
-ENERGY_OF_FLOP: Final = 0.9e-12
-_POWER_NORM: Final = 3
+def _vector_macs_per_s(device: Device) -> float | None:
+    """Return the FP32 rate of the vector units; of an NPU a share of what it is known for."""
+    single = fp32_macs_per_s(device)
+    if single is not None:
+        return single
+    for name in ("fp16", "int8"):
+        if (rate := stated_macs_per_s(device, name)) is not None:
+            return rate / NARROWER[name]
+    bandwidth = memory_bandwidth(device)
+    if device.family is not Family.NPU or bandwidth is None:
+        return None
+    return bandwidth * _INTEGER_OVER_BANDWIDTH / FLOPS_PER_MAC / NARROWER["int8"]
 
 
-def sustained(matrix: float, device: Device, energy: float = ENERGY_OF_FLOP) -> float:
-    """Return the operations a second that a GPU's power sustains of ``matrix``, as that elsewhere.
-
-    Args:
-        matrix: operations a second as stated.
-        device: with its power, where that is known.
-        energy: joules of an operation.
-    """
-    watts = device.metric("tdp_w")
-    if watts is None or device.family is not Family.GPU:
-        return matrix
-    power = energy * matrix / watts  # over 1 where it cannot be sustained
-    return matrix / math.pow(1 + math.pow(power, _POWER_NORM), 1 / _POWER_NORM)
-
-
-# Products of bytes over FP32 where their rate is not stated: AVX2 multiplies pairs of bytes, GPUs
-# have a dot product of four.
-_CPU_INTEGERS: Final = 2.0
-_GPU_INTEGERS: Final = 4.0
-_PEAKS: Final = ("fp32_tflops", "tf32_tflops", "fp16_tflops", "bf16_tflops", "int8_tops")
-
-
-def _reached(device: Device, stated: float) -> float:
-    """Return the share of the stated bandwidth over the usual share, its half in logarithms."""
-    rate = device.measured.get("dram_bw_gbps")
-    # On CPUs what is measured is often one thread's copy.
-    if rate is None or device.family in CPUS:
-        return 1.0
-    return math.sqrt(min(rate.value / stated, 1.0) / _USUAL_REACHED)
-
-
-def _vector(device: Device) -> float | None:
-    """Return TFLOP/s of the vector units; of an NPU a share of what it is known for."""
-    for name, over in (
-        ("fp32_tflops", 1.0),
-        ("fp16_tflops", 2.0),
-        ("int8_tops", _INTEGER_OVER_FLOAT),
-    ):
-        if (rate := device.metric(name)) is not None:
-            return rate / over
-    lanes, cores = device.metric("fp32_au_per_core"), device.metric("core_count")
-    clock = device.metric("boost_clock_mhz") or device.metric("clock_mhz")
-    return 2e-6 * lanes * cores * clock if lanes and cores and clock else None
-
-
-def _matrix(device: Device) -> float | None:
-    """Return TFLOP/s of products: of matrix units where there are any, on a CPU of its vectors.
+def _matrix_macs_per_s(device: Device, vector: float) -> float:
+    """Return the rate of products: of matrix units where there are any, on a CPU of its vectors.
 
     What llama.cpp gets from the matrix units of CPUs (AMX) is one and a half of its vectors at most
     (measured beside ``_WIDE``), and only of formats that it repacks: they are left out.
     """
-    vector = _vector(device)
     if device.family in CPUS:
-        of_all = _of_all_cores(device)
-        return vector if vector is None or of_all is None else min(vector, of_all)
+        return min(vector, _all_cores_macs_per_s(device) or vector)
+    integer = stated_macs_per_s(device, "int8")
     if device.family is Family.NPU:
-        integer = device.metric("int8_tops")
-        return vector if integer is None else integer / _INTEGER_OVER_FLOAT
-    half = device.metric("fp16_tflops") or device.metric("bf16_tflops")
-    integer = device.metric("int8_tops")
+        return vector if integer is None else integer / NARROWER["int8"]
+    half = stated_macs_per_s(device, "fp16") or stated_macs_per_s(device, "bf16")
     # Cards before tensor cores multiply bytes four at once; those with them reach twice the halves.
-    rates = (vector, half, None if integer is None else integer / 2)
-    return max((rate for rate in rates if rate is not None), default=None)
+    return max(vector, half or 0.0, (integer or 0.0) / 2)
 
 
 # FP32 lanes of two AVX2 units. One core of a Xeon with AVX-512 multiplies a prompt of a Llama in
@@ -162,18 +113,31 @@ def _matrix(device: Device) -> float | None:
 _WIDE: Final = 16.0
 
 
-def _of_all_cores(device: Device) -> float | None:
-    """Return TFLOP/s of the vectors of all cores at once, None where a fact is not known.
+def _all_cores_macs_per_s(device: Device) -> float | None:
+    """Return the rate of the vectors of all cores at once, None where a fact is not known."""
+    rates: list[tuple[float, float]] = []
+    for kind in core_kinds(device):
+        core = core_of(device, kind.cluster)
+        if core is None:
+            return None
+        lanes = min(core.fp32_lanes, _WIDE) + max(core.fp32_lanes - _WIDE, 0.0) / 2
+        rates.append((kind.clock_hz(0) * lanes, kind.cores))
+    return busy_rate(rates, 0) if rates else None
 
-    Stated rates are at the clock of one busy core; the power of all of them is made for the base
-    clock. The geometric mean of both is taken.
-    """
-    lanes, cores = device.metric("fp32_au_per_core"), device.metric("core_count")
-    base, boost = device.metric("clock_mhz"), device.metric("boost_clock_mhz")
-    if not (lanes and cores and (base or boost)):
-        return None
-    clock = math.sqrt((base or boost or 0.0) * (boost or base or 0.0))
-    return 2e-6 * (min(lanes, _WIDE) + max(lanes - _WIDE, 0.0) / 2) * cores * clock
+
+# Products of bytes over FP32 where their rate is not stated: AVX2 multiplies pairs of bytes, GPUs
+# have a dot product of four.
+_CPU_INTEGERS: Final = 2.0
+_GPU_INTEGERS: Final = 4.0
+
+
+def _peak_macs_per_s(device: Device, vector: float, matrix: float) -> float:
+    """Return the highest rate of any precision that is stated, or implied by the vectors."""
+    stated = {name: stated_macs_per_s(device, name) for name in RATE_METRIC if name != "int4"}
+    peak = max(vector, matrix, *(rate for rate in stated.values() if rate is not None))
+    if stated["int8"] is None:
+        peak = max(peak, vector * (_CPU_INTEGERS if device.family in CPUS else _GPU_INTEGERS))
+    return peak
 
 
 def _missing(device: Device, what: str) -> InputError:

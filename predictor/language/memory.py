@@ -24,6 +24,7 @@ from typing import Final, NamedTuple
 from predictor.core.metrics import Family
 from predictor.core.records import Device
 from predictor.core.units import GIB
+from predictor.cost.rates.facts import link_bandwidth
 from predictor.language.architecture import DecoderArchitecture
 from predictor.language.weights import WeightFormat
 
@@ -104,7 +105,7 @@ def working_bytes(model: DecoderArchitecture, context: int, batch: int = 1) -> f
 
 def is_card(device: Device) -> bool:
     """Whether a device has memory of its own: it has a link to its host."""
-    return device.family is Family.GPU and device.metric("host_link_gbps") is not None
+    return device.family is Family.GPU and link_bandwidth(device) is not None
 
 
 def usable_memory(device: Device, held: float = 0) -> UsableMemory | None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,15 +21,23 @@ from numpy.typing import NDArray
 from predictor.core.errors import InputError
 from predictor.core.metrics import Family
 from predictor.core.records import Device, Precision, Target
-from predictor.cost.capability import ACTIVATION_BYTES, WEIGHT_BYTES, is_streaming, launch_us
+from predictor.cost.capability import launch_us
 from predictor.cost.columns import S_TO_MS, ms_per_mac, width_ratios
-from predictor.cost.cores import core_use
+from predictor.cost.rates.cores import thread_share
+from predictor.cost.rates.facts import (
+    bandwidth,
+    fp32_macs_per_s,
+    has_matrix_units,
+    is_streaming,
+    on_chip_bytes,
+    stated_macs_per_s,
+)
+from predictor.cost.rates.runs import ACTIVATION_BYTES, WEIGHT_BYTES
+from predictor.devices.peaks import base_clock_mhz
 
 Floats = NDArray[np.float64]
 _Value = TypeVar("_Value")
 
-# A FLOP count has two operations for a multiply-accumulate.
-_TERA_MACS: Final = 1e12 / 2
 _WITHOUT_FLOAT: Final = frozenset({Family.NPU, Family.ASIC, Family.FPGA})
 ANY_FAMILY: Final = "any"
 
@@ -95,18 +103,21 @@ class ReferenceRates:
     def of(cls, targets: Sequence[Target], typical: Typical) -> ReferenceRates:
         """Derive the rates; the batch of a configuration means nothing here."""
         rows = [_rates(target, typical) for target in targets]
-        matrix, vector, integer, bandwidth, launch_ms, held, on_chip = (
-            np.array([row[place] for row in rows], np.float64) for place in range(7)
-        )
+        by_name = {
+            name: np.array([getattr(row, name) for row in rows], np.float64)
+            for name in _TargetRates._fields
+        }
         precisions = [target.configuration.precision for target in targets]
         return cls(
-            ms_per_mac=ms_per_mac(matrix, vector, integer),
-            ms_per_byte=S_TO_MS / bandwidth,
-            weight_ratio=width_ratios([WEIGHT_BYTES[each] for each in precisions]),
-            activation_ratio=width_ratios([ACTIVATION_BYTES[each] for each in precisions]),
-            launch_ms=launch_ms,
-            held_bytes=held,
-            on_chip_bytes=on_chip,
+            ms_per_mac=ms_per_mac(by_name["matrix"], by_name["vector"], by_name["integer"]),
+            ms_per_byte=S_TO_MS / by_name["bandwidth"],
+            weight_ratio=width_ratios([WEIGHT_BYTES[precision] for precision in precisions]),
+            activation_ratio=width_ratios(
+                [ACTIVATION_BYTES[precision] for precision in precisions]
+            ),
+            launch_ms=by_name["launch_ms"],
+            held_bytes=by_name["held_bytes"],
+            on_chip_bytes=by_name["on_chip_bytes"],
         )
 
     def __len__(self) -> int:
@@ -119,43 +130,48 @@ class ReferenceRates:
 
 def is_rated(device: Device) -> bool:
     """Whether a device states its computing power: a rate, or clock and cores."""
-    stated = ("fp32_tflops", "fp16_tflops", "bf16_tflops", "int8_tops")
-    return any(map(device.metric, stated)) or cycles_per_s(device, 0) is not None
+    rates = (stated_macs_per_s(device, name) for name in ("fp32", "fp16", "bf16", "int8"))
+    return any(rates) or cycles_per_s(device, 0) is not None
 
 
-def _rates(target: Target, typical: Typical) -> tuple[float, ...]:
-    """Return matrix, vector and integer rate, bandwidth, launch ms, held bytes, on-chip bytes."""
+class _TargetRates(NamedTuple):
+    """Rates of one target: MACs and bytes a second, ms, bytes."""
+
+    matrix: float
+    vector: float
+    integer: float
+    bandwidth: float
+    launch_ms: float
+    held_bytes: float
+    on_chip_bytes: float
+
+
+def _rates(target: Target, typical: Typical) -> _TargetRates:
     device, configuration = target.device, target.configuration
     share = _share(device, configuration.threads)
     stated = {
-        name: value * _TERA_MACS * share
-        for name in ("fp32_matrix_tflops", "fp16_tflops", "bf16_tflops", "int8_tops")
-        if (value := device.metric(name)) is not None
+        name: rate * share
+        for name in ("fp32_matrix", "fp16", "bf16", "int8")
+        if (rate := stated_macs_per_s(device, name)) is not None
     }
-    fp32 = fp32_macs_per_s(device, configuration.threads)
+    whole = fp32_macs_per_s(device)
+    fp32 = None if whole is None else whole * share
     matrix = _matrix(device, configuration.precision, fp32, stated, typical, share)
-    has_units = device.metric("matrix_units") is not None and fp32 is not None
-    vector = fp32 if has_units and fp32 is not None else matrix
-    # All cores share the memory, so its typical bandwidth follows from the whole device's rate.
-    whole = (fp32_macs_per_s(device) if configuration.threads else fp32) or _typical_fp32(
-        device, typical, 0, 1.0
-    )
-    sizes = [device.metric(name) for name in ("l2_kb", "llc_kb", "onchip_sram_kb")]
-    held = [size for size in sizes if size is not None]
-    on_chip = sum(held) * 1024.0 if held else math.nan
-    link = (
-        device.metric("host_link_gbps") if is_streaming(device) else device.metric("dram_bw_gbps")
-    )
-    a, b = _of_family(typical.bandwidth, device)
-    bandwidth = math.exp(a + b * math.log(whole)) if link is None else link * 1e9
-    return (
-        matrix,
-        vector,
-        matrix if device.is_threaded else stated.get("int8_tops", matrix),
-        bandwidth,
-        launch_us(device.family, configuration.runtime) * 1e-3,
-        on_chip if is_streaming(device) else 0.0,
-        on_chip,
+    vector = matrix if fp32 is None or not has_matrix_units(device) else fp32
+    bytes_per_s = bandwidth(device)
+    if math.isnan(bytes_per_s):
+        # All cores share the memory, so its typical bandwidth follows from the whole device's rate.
+        a, b = _of_family(typical.bandwidth, device)
+        bytes_per_s = math.exp(a + b * math.log(whole or _typical_fp32(device, typical, 0, 1.0)))
+    on_chip = on_chip_bytes(device)
+    return _TargetRates(
+        matrix=matrix,
+        vector=vector,
+        integer=matrix if device.is_threaded else stated.get("int8", matrix),
+        bandwidth=bytes_per_s,
+        launch_ms=launch_us(device.family, configuration.runtime) * 1e-3,
+        held_bytes=on_chip if is_streaming(device) else 0.0,
+        on_chip_bytes=on_chip,
     )
 
 
@@ -170,34 +186,23 @@ def _matrix(
     """Return the rate of products in a precision, or of the nearest precision that is known."""
     # Few processors state an INT8 rate, and programs come near to few of those: the FP32 rate of
     # the threads, which most state, is the reference of all.
-    int8 = None if device.is_threaded else stated.get("int8_tops")
+    int8 = None if device.is_threaded else stated.get("int8")
     quarter = int8 / 4 if int8 is not None and device.family in _WITHOUT_FLOAT else None
     single = fp32 or quarter
     if single is None:
         single = _typical_fp32(device, typical, 0, share)
-    half = stated.get("fp16_tflops", stated.get("bf16_tflops"))
+    half = stated.get("fp16", stated.get("bf16"))
     if half is None:
         half = int8 / 2 if fp32 is None and int8 is not None else 2 * single
     if precision is Precision.FP32:
-        return stated.get("fp32_matrix_tflops", single)
+        return stated.get("fp32_matrix", single)
     if precision is Precision.INT8:
         if device.is_threaded:
             return single
         return 2 * half if int8 is None else int8
     if precision in {Precision.BF16, Precision.AMP_BF16}:
-        return stated.get("bf16_tflops", half)
+        return stated.get("bf16", half)
     return half
-
-
-def fp32_macs_per_s(device: Device, threads: int = 0) -> float | None:
-    """Return the FP32 rate in MACs/s of ``threads`` threads, None where it is not known."""
-    stated = device.metric("fp32_tflops")
-    if stated is not None:
-        return stated * _TERA_MACS * _share(device, threads)
-    try:
-        return core_use(device, threads).macs_per_s
-    except InputError:
-        return None
 
 
 def _typical_fp32(device: Device, typical: Typical, threads: int, share: float) -> float:
@@ -210,7 +215,7 @@ def _typical_fp32(device: Device, typical: Typical, threads: int, share: float) 
 def _share(device: Device, threads: int) -> float:
     """Return the part of the device's rate that the threads have, by cores if no more is known."""
     try:
-        return core_use(device, threads).share
+        return thread_share(device, threads)
     except InputError:
         cores = device.core_count
         return min(threads, cores) / cores if cores and threads else 1.0
@@ -218,7 +223,7 @@ def _share(device: Device, threads: int) -> float:
 
 def cycles_per_s(device: Device, threads: int) -> float | None:
     """Return cores x clock of the whole device, None where one is not known."""
-    clock = device.metric("clock_mhz") or device.metric("boost_clock_mhz")
+    clock = base_clock_mhz(device)
     cores = device.core_count or device.metric("core_count")
     if clock is None or cores is None:
         return None

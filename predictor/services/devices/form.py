@@ -8,7 +8,7 @@ from __future__ import annotations
 from predictor.core.errors import InputError
 from predictor.core.records import Device, Target
 from predictor.cost.capability import capability
-from predictor.cost.cores import MissingMetricError
+from predictor.cost.rates.facts import MissingMetricError
 from predictor.devices.consistency import CLUSTERS, MEASURED, OPERATING_POINTS, Finding
 from predictor.devices.fields import range_text
 from predictor.devices.form import (

@@ -13,8 +13,9 @@ from functools import cache
 import numpy as np
 
 from predictor.core.records import Device, TargetId
-from predictor.cost.capability import WEIGHT_BYTES, on_chip_bytes
 from predictor.cost.engine import TargetMeasurements
+from predictor.cost.rates.facts import on_chip_bytes
+from predictor.cost.rates.runs import WEIGHT_BYTES
 from predictor.language.passes import Passes
 from predictor.probing.networks.pool import PoolNetwork, load_pool
 

@@ -20,10 +20,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from predictor.core.metrics import METRIC_BY_NAME
+from predictor.core.metrics import METRIC_BY_NAME, RATE_METRIC
 from predictor.core.records import Device, Target
-from predictor.cost.capability import RATE_METRIC, Capability, known_capability
+from predictor.cost.capability import Capability, known_capability
 from predictor.cost.columns import HALF, Columns, fast_algorithm_gain, width_ratios
+from predictor.cost.rates.facts import FLOPS_PER_MAC, stated_macs_per_s
 from predictor.graph.model import Model
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
 from predictor.presentation.metric_labels import metric_label
@@ -31,7 +32,6 @@ from predictor.services.prediction.explain import OperatorTable
 
 Floats = NDArray[np.float64]
 
-FLOPS_PER_MAC: Final = 2.0
 # What a rate of arithmetic counts: floating point, or operations of any kind.
 FLOP, OP = "FLOP", "OP"
 STATED, COMPUTED, MEASURED, BOUND = "stated", "computed", "measured", "bound"
@@ -132,10 +132,10 @@ def _memories(device: Device) -> Iterator[Roof]:
 
 def _arithmetic(graph: OperatorGraph, target: Target, known: Capability) -> Iterator[Roof]:
     """Yield the rates of the arithmetic that a graph has, and the bound's."""
-    products = RATE_METRIC[target.configuration.precision]
-    if products == "fp32_tflops" and target.device.metric("fp32_matrix_tflops") is not None:
-        products = "fp32_matrix_tflops"
-    rates = {products: known.matrix_macs_per_s}
+    products = target.configuration.precision.number_format
+    if products == "fp32" and stated_macs_per_s(target.device, "fp32_matrix") is not None:
+        products = "fp32_matrix"
+    rates = {RATE_METRIC[products]: known.matrix_macs_per_s}
     if known.vector_macs_per_s != known.matrix_macs_per_s:
         rates["fp32_tflops"] = known.vector_macs_per_s
     highest = known.bound_float_macs_per_s

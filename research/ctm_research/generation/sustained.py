@@ -10,10 +10,11 @@ from typing import Final
 import numpy as np
 
 from ctm_research.generation.fit import USUAL, Row, fit, left_out, predicted_seconds
-from predictor.language.machine import sustained
+from predictor.cost.rates.facts import FLOPS_PER_MAC
+from predictor.cost.rates.power import sustained_product_macs_per_s
 from predictor.language.rates import Coefficients, Group, Phase
 
-ENERGIES: Final = (0.0, 0.6e-12, 0.9e-12, 1.2e-12)
+ENERGIES: Final = (0.0, 1.2e-12, 1.4e-12, 1.6e-12, 1.8e-12)
 """Joules of an operation that were tried; 0 takes rates as stated."""
 
 _BACKENDS: Final = ("cuda", "metal", "vulkan")
@@ -53,5 +54,6 @@ def _figure(rows: Sequence[Row], start: Coefficients, energy: float) -> dict[str
 
 
 def _at(row: Row, energy: float) -> Row:
-    matrix = sustained(row.machine.stated_matrix, row.rate.device, energy)
+    stated = row.machine.stated_matrix / FLOPS_PER_MAC
+    matrix = FLOPS_PER_MAC * sustained_product_macs_per_s(row.rate.device, stated, energy)
     return replace(row, machine=replace(row.machine, matrix=matrix))

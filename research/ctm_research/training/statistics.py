@@ -10,12 +10,12 @@ import numpy as np
 
 from predictor.core.errors import InputError
 from predictor.core.records import Device, Target
+from predictor.cost.rates.facts import fp32_macs_per_s
 from predictor.network.reference_rates import (
     ANY_FAMILY,
     ReferenceRates,
     Typical,
     cycles_per_s,
-    fp32_macs_per_s,
 )
 from predictor.network.scaling import Scaling
 from predictor.network.target_facts import fact_logs

@@ -129,5 +129,5 @@ def test_power_explains_prompts_that_were_made_with_it():
         ))  # fmt: skip
     found = [f for f in sustained_figures(rows) if f["backend"] == "cuda"]
     errors = {f["picojoules"]: f["mean_error_percent"] for f in found}
-    assert min(errors, key=errors.get) == pytest.approx(0.9)
+    assert min(errors, key=errors.get) == pytest.approx(1.6)
     assert errors[0.0] > 2 * min(errors.values())

@@ -12,7 +12,7 @@ from predictor.core.errors import InputError
 from predictor.core.metrics import Family
 from predictor.core.records import Cluster, Configuration, Device, Precision, Target
 from predictor.cost.capability import capability
-from predictor.cost.cores import missing
+from predictor.cost.rates.facts import missing
 from tests.unit.cost.graphs import GPU_METRICS, make_target
 
 BIG = Cluster("Big", 4, 2000.0, 8.0)

@@ -2,7 +2,8 @@ import pytest
 
 from predictor.core.metrics import Family
 from predictor.core.records import Cluster, Device, MeasuredRate, OperatingPoint
-from predictor.devices.consistency import consistency_warnings, derived_fp32_tflops
+from predictor.devices.consistency import consistency_warnings
+from predictor.devices.peaks import derived_fp32_tflops
 
 
 def device(

@@ -7,8 +7,9 @@ import pytest
 from predictor.core.metrics import Family
 from predictor.core.records import Cluster
 from predictor.devices import detection, host_fields
-from predictor.devices.consistency import consistency_warnings, derived_fp32_tflops
+from predictor.devices.consistency import consistency_warnings
 from predictor.devices.detection import detect_this_machine
+from predictor.devices.peaks import derived_fp32_tflops
 from predictor.devices.schema import device_to_json
 from tests.unit.devices.device_files import parse_device
 from tests.unit.devices.machines import add_cpu, board, laptop, write

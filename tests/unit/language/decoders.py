@@ -39,7 +39,15 @@ EXPERTS = DecoderArchitecture(
 LAYER = 2 * 256 * 256 + 2 * 256 * 128 + 3 * 256 * 512
 HEAD = 256 * 1024
 
-MACHINE = Machine(1e9, 1e9, 1e10, 1e11, 1e11, 1e12, 2.0)
+MACHINE = Machine(
+    bandwidth=1e9,
+    stated_bandwidth=1e9,
+    vector=1e10,
+    matrix=1e11,
+    stated_matrix=1e11,
+    peak=1e12,
+    clock=2.0,
+)
 SIMPLE = Coefficients(
     bandwidth=1.0,
     unpack=dict.fromkeys(Group, 0.0),

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from predictor.language.machine import Machine
 from predictor.language.passes import decode_pass, prefill_passes
 from predictor.language.rates import (
     OVERLAP,
@@ -128,7 +127,7 @@ def test_the_bound_is_the_bytes_or_the_products():
     assert bound(work, MACHINE)[0] == pytest.approx(
         (work.weight_bytes[0] + work.kv_bytes[0]) / MACHINE.stated_bandwidth
     )
-    slow = Machine(1e9, 1e9, 1e3, 1e3, 1e3, 1e3, 1.0)
+    slow = dataclasses.replace(MACHINE, peak=1e3)
     flops = work.flops[0] + work.attention_flops[0]
     assert bound(work, slow)[0] == pytest.approx(flops / 1e3)
 

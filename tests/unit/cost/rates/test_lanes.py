@@ -12,7 +12,7 @@ from predictor.core.instruction_sets import INSTRUCTION_SETS
 from predictor.core.metrics import Family
 from predictor.core.records import Cluster, Device, Precision
 from predictor.core.runtimes import CPUS, RUNTIMES, Runtime, runtime_of
-from predictor.cost.kernels import Core, core_of, kernel_lanes
+from predictor.cost.rates.lanes import Core, core_of, kernel_lanes
 
 X86 = {"sse4", "avx", "avx2"}
 AVX512 = X86 | {"avx512", "avx512-vnni"}

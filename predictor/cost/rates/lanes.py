@@ -19,6 +19,7 @@ from predictor.devices.architectures import (
     architectures,
     instruction_sets,
 )
+from predictor.devices.peaks import stated_lanes
 
 _SCALAR_BITS: Final = 32
 # A unit of 512 bits, alone in its core, is two of 256 bits that are joined: Intel, Optimization
@@ -27,15 +28,6 @@ _JOINED_BITS: Final = 256
 
 _SCALAR: Final = INSTRUCTION_SETS["none"]
 _NARROW: Final = ("fp16", "bf16", "int8")
-# Automatic mixed precision multiplies in the half format.
-_FORMAT: Final[Mapping[Precision, str]] = {
-    Precision.FP32: "fp32",
-    Precision.FP16: "fp16",
-    Precision.BF16: "bf16",
-    Precision.INT8: "int8",
-    Precision.AMP_FP16: "fp16",
-    Precision.AMP_BF16: "bf16",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +53,16 @@ class Core:
 def core_of(device: Device, cluster: Cluster | None = None) -> Core | None:
     """Return one core of a processor, or of one of its clusters; None where no lanes are known.
 
-    What the device or the cluster states goes before the facts of its architecture. A core whose
-    lanes nobody states is taken to have those of the design that it came from, else one unit of its
-    widest instruction set; without vectors one lane: no runtime uses more of it.
+    What the device or the cluster states goes before the facts of its architecture. A cluster whose
+    lanes neither gives has those that its device states. A core whose lanes nobody states is taken
+    to have those of the design that it came from, else one unit of its widest instruction set;
+    without vectors one lane: no runtime uses more of it.
     """
     design = architecture_of(cluster or device) or architecture_of(device)
     facts = {} if design is None else design.numbers
     sets = frozenset(instruction_sets(device, cluster))
-    stated = device.metric("fp32_au_per_core") if cluster is None else cluster.fp32_au_per_core
-    lanes = stated or _lanes_of_design(design) or _lanes_of_one_unit(sets)
+    stated = stated_lanes(device) if cluster is None else cluster.fp32_au_per_core
+    lanes = stated or _lanes_of_design(design) or stated_lanes(device) or _lanes_of_one_unit(sets)
     if not lanes:
         return None
     factors = {name: facts.get(f"{name}_factor") for name in _NARROW}
@@ -115,11 +108,11 @@ def kernel_lanes(runtime: Runtime, precision: Precision, core: Core) -> float:
     Returns:
         Lanes, over 0. For FP32 at most ``core.fp32_lanes``.
     """
-    name = _FORMAT[precision]
-    own = [INSTRUCTION_SETS[own_name] for own_name in sorted(core.instruction_sets)]
-    usable = [row for row in own if not runtime.kernels or row.name in runtime.kernels]
-    vectors = _vector_lanes(own, usable, name, core)
-    fp32 = vectors if name == "fp32" else _vector_lanes(own, usable, "fp32", core)
+    name = precision.number_format
+    rows = [INSTRUCTION_SETS[row] for row in sorted(core.instruction_sets)]
+    usable = [row for row in rows if not runtime.kernels or row.name in runtime.kernels]
+    vectors = _vector_lanes(rows, usable, name, core)
+    fp32 = vectors if name == "fp32" else _vector_lanes(rows, usable, "fp32", core)
     # SME's rate is no number of instructions: it counts where the design states it.
     units = (row for row in usable if row.matrix and (_factor(row, name) > 1 or row.name == "sme"))
     matrix = (
@@ -129,14 +122,14 @@ def kernel_lanes(runtime: Runtime, precision: Precision, core: Core) -> float:
 
 
 def _vector_lanes(
-    own: Iterable[InstructionSet], usable: Iterable[InstructionSet], name: str, core: Core
+    rows: Iterable[InstructionSet], usable: Iterable[InstructionSet], name: str, core: Core
 ) -> float:
     """Return the lanes of a core's vectors in a number format, of what ``usable`` sets reach.
 
     What the design states counts by as much as they use of its sets. More than twice what its sets
     explain is of instructions that are in no table, and that no runtime here has kernels for.
     """
-    best = max(_issued(row, name, core) for row in (_SCALAR, *own))
+    best = max(_issued(row, name, core) for row in (_SCALAR, *rows))
     stated = core.vector_lanes.get(name, best)
     if not core.instruction_sets:
         return core.vector_lanes.get(name, core.fp32_lanes)
@@ -156,8 +149,8 @@ def _factor(row: InstructionSet, name: str) -> float:
 
 def _lanes_of(row: InstructionSet, core: Core) -> float:
     """Return the FP32 multiply-adds a clock of a core that runs one instruction set."""
-    own = [INSTRUCTION_SETS[name] for name in core.instruction_sets]
-    widest = max((other.vector_bits or _SCALAR_BITS for other in own), default=_SCALAR_BITS)
+    rows = [INSTRUCTION_SETS[name] for name in core.instruction_sets]
+    widest = max((other.vector_bits or _SCALAR_BITS for other in rows), default=_SCALAR_BITS)
     unit_bits = core.vector_bits or widest
     bits = min(row.vector_bits or unit_bits, unit_bits)
     # A scalar unit of a core without vectors may be wider than a float.
@@ -165,6 +158,6 @@ def _lanes_of(row: InstructionSet, core: Core) -> float:
     if bits > _SCALAR_BITS:
         units = max(units, unit_bits // _JOINED_BITS)
     lanes = units * bits / _SCALAR_BITS
-    if not row.fused and any(other.fused for other in own):
+    if not row.fused and any(other.fused for other in rows):
         lanes /= 2
     return min(lanes, core.fp32_lanes)

@@ -1,0 +1,1 @@
+"""Rates of a device, each derived in one function from its facts; the engines read them here."""

@@ -1,0 +1,160 @@
+"""Rates of a run: of a device under a runtime, in a precision, on a number of threads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import compress
+from operator import not_
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from predictor.core.metrics import Family
+from predictor.core.records import Device, Precision, Target, by_run
+from predictor.core.runtimes import CPUS, Runtime, runtime_of
+from predictor.cost.rates.cores import busy_rate, core_kinds
+from predictor.cost.rates.lanes import Core, core_of, kernel_lanes
+from predictor.cost.rates.power import sustained_fp32_macs_per_s
+from predictor.cost.rates.units import product_macs_per_s, tf32_macs_per_s, unit_macs_per_s
+
+WEIGHT_BYTES: Final[Mapping[Precision, int]] = {
+    Precision.FP32: 4,
+    Precision.FP16: 2,
+    Precision.BF16: 2,
+    Precision.INT8: 1,
+    Precision.AMP_FP16: 4,
+    Precision.AMP_BF16: 4,
+}
+"""Bytes of an element of a float weight; automatic mixed precision keeps FP32 weights."""
+
+ACTIVATION_BYTES: Final[Mapping[Precision, int]] = {
+    **WEIGHT_BYTES,
+    Precision.AMP_FP16: 2,
+    Precision.AMP_BF16: 2,
+}
+"""The same of a float activation: what a matrix product in half precision puts out is a half."""
+
+_HALVING: Final = frozenset({Family.MOBILE_GPU, Family.NPU, Family.ASIC})
+# Part of a product of integers, or of BF16, on a processor that runs at the FP32 rate: sums are
+# packed, scaled and converted. Twice as many INT8 as FP32 lanes make OpenVINO 1.8 times as fast on
+# x86, four times as many 2.7, and TFLite twice as fast on Arm. Halves are added up as they are.
+_CONVERSIONS: Final = 0.3
+
+
+class RunRates(NamedTuple):
+    """Rates of the hardware that a run uses, MACs a second; NaN where a fact is not known.
+
+    What software loses beside them, on one core or outside matrix units, is not in them.
+
+    Attributes:
+        matrix: of products in the number format of the run, of all its threads or units.
+        vector: of other multiplications.
+        tf32: of FP32 products in TF32, NaN where the chip has none.
+        unit: of products on one core alone, SM or compute unit.
+        core_hz: clock of one core alone; NaN of a chip without threads.
+    """
+
+    matrix: float
+    vector: float
+    tf32: float
+    unit: float
+    core_hz: float
+
+
+_UNKNOWN: Final = RunRates(*[np.nan] * 5)
+
+
+def as_run(target: Target) -> Target:
+    """Return a target with the precision that its runtime runs an FP32 network in.
+
+    Mobile GPUs and accelerators run it in FP16 under a runtime that may, and so does ncnn on
+    processors that multiply halves; on others it stores floats too. Other GPUs do not: there it
+    raised the errors of ncnn by a quarter.
+    """
+    configuration, family = target.configuration, target.device.family
+    if configuration.precision is not Precision.FP32:
+        return target
+    runtime = runtime_of(configuration.runtime)
+    if family in CPUS:
+        halves = runtime.hides_halves and _multiplies_halves(target.device, runtime)
+    else:
+        halves = runtime.may_halve and family in _HALVING
+    if not halves:
+        return target
+    return replace(target, configuration=replace(configuration, precision=Precision.FP16))
+
+
+def run_rates(targets: Sequence[Target]) -> list[RunRates]:
+    """Return the rates of the runs of T targets, whose precision is that of the run."""
+    is_core = [target.device.is_threaded for target in targets]
+    lanes = by_run(compress(targets, is_core), _run_lanes)
+    cores = iter(map(_processor_rates, compress(targets, is_core), lanes))
+    units = iter(by_run(compress(targets, map(not_, is_core)), _chip_rates))
+    return [next(cores if threaded else units) for threaded in is_core]
+
+
+def _processor_rates(target: Target, lanes: Sequence[float]) -> RunRates:
+    """Return the rates of the threads of a processor, from the lanes of its kinds of cores.
+
+    Threads fill the cores that are the fastest in this run first.
+    """
+    kinds, threads = core_kinds(target.device), target.configuration.threads
+    if not kinds:
+        return _UNKNOWN
+    of_core = [
+        (k.clock_hz(threads) * width, k.cores) for k, width in zip(kinds, lanes, strict=True)
+    ]
+    macs = busy_rate(of_core, threads)
+    # Of a core alone, so that further threads never make a block or a start slower.
+    unit = max(k.clock_hz(1) * width for k, width in zip(kinds, lanes, strict=True))
+    return RunRates(macs, macs, np.nan, unit, max(kind.clock_hz(1) for kind in kinds))
+
+
+def _chip_rates(target: Target) -> RunRates:
+    """Return the rates of a chip without threads."""
+    device, number_format = target.device, target.configuration.precision.number_format
+    matrix = product_macs_per_s(device, number_format)
+    single = sustained_fp32_macs_per_s(device)
+    return RunRates(
+        matrix,
+        matrix if single is None else single,
+        tf32_macs_per_s(device),
+        unit_macs_per_s(device, number_format),
+        np.nan,
+    )
+
+
+def _cores(device: Device) -> list[Core | None]:
+    """Return a core of each kind of a processor; None where no lanes are known."""
+    return [core_of(device, cluster) for cluster in device.clusters or (None,)]
+
+
+def _multiplies_halves(device: Device, runtime: Runtime) -> bool:
+    """Return whether the kernels of a runtime have more lanes for FP16 than for FP32 somewhere."""
+    return any(
+        kernel_lanes(runtime, Precision.FP16, core) > kernel_lanes(runtime, Precision.FP32, core)
+        for core in _cores(device)
+        if core is not None
+    )
+
+
+def _run_lanes(target: Target) -> list[float]:
+    """Return the lanes that a run uses of each kind of a processor's cores; NaN if all unknown."""
+    device, configuration = target.device, target.configuration
+    runtime = runtime_of(configuration.runtime)
+    lanes = [
+        np.nan if core is None else _core_lanes(runtime, configuration.precision, core)
+        for core in _cores(device)
+    ]
+    # Cores whose lanes are not known have those of the narrowest beside them.
+    filled: list[float] = np.nan_to_num(lanes, nan=np.fmin.reduce(lanes)).tolist()
+    return filled
+
+
+def _core_lanes(runtime: Runtime, precision: Precision, core: Core) -> float:
+    narrow = kernel_lanes(runtime, precision, core)
+    if precision.number_format == "fp16":
+        return narrow
+    single = kernel_lanes(runtime, Precision.FP32, core)
+    return 1 / (_CONVERSIONS / single + (1 - _CONVERSIONS) / narrow)
