@@ -28,7 +28,7 @@ from predictor.presentation.wording import percent
 from predictor.services.prediction.engines import CLOSERTOME, open_engine
 from predictor.services.prediction.predict import taken
 from predictor.services.probing.plan import probe_target
-from predictor.services.signatures.own import read_own_signatures
+from predictor.services.signatures.user_signatures import read_user_signatures
 from predictor.store.database import open_database
 
 NETWORKS: Final = 36
@@ -43,7 +43,7 @@ def measured(kept: Kept, target: Target) -> TargetMeasurements:
     """Return what was measured of random networks of the pool."""
     probe(kept, target, "random", NETWORKS, LIMIT_S)
     with closing(open_database(kept.folder / "random.db")) as database:
-        return read_own_signatures(database).of([target])[target.id]
+        return read_user_signatures(database).of([target])[target.id]
 
 
 def draws(networks: int, probes: int) -> Iterator[tuple[list[int], list[int]]]:

@@ -60,7 +60,7 @@ from predictor.services.probing.measure import measure
 from predictor.services.probing.open import open_probing
 from predictor.services.probing.plan import PlanRequest, plan_probes, probe_target
 from predictor.services.signatures.assessment import LeftOut, errors_in_words, left_out
-from predictor.services.signatures.own import read_own_signatures
+from predictor.services.signatures.user_signatures import read_user_signatures
 from predictor.store.database import open_database
 
 PROBES, THREADS, LIMIT_S = 12, 1, 300.0
@@ -288,9 +288,9 @@ def foretold(
     ]
     path = kept.folder / f"{selector}-beside.db"
     with closing(open_database(path)) as database:
-        known = read_own_signatures(database).of([target])[target.id]
+        known = read_user_signatures(database).of([target])[target.id]
     with open_probing(path) as probing:
-        (stored,) = (s for s in probing.signatures.every() if s.signature.active)
+        (stored,) = (s for s in probing.signatures.all() if s.signature.active)
         fits = left_out(target, *probing.signatures.measured(stored.signature.id))
     asked = [each.model for each in real]
     whole = replace(known, operators=())

@@ -227,7 +227,7 @@ def judged(kept: Kept, runs: Sequence[Run]) -> list[Judged]:
     path = kept.folder / "runs.db"
     with open_probing(path) as probing, closing(open_database(path)) as database:
         probing.devices.keep(this_device(kept))
-        stored = {each.session_id: each for each in probing.signatures.every()}
+        stored = {each.session_id: each for each in probing.signatures.all()}
 
         def checks(run: Run) -> ProbingChecks | None:
             signature = stored.get(run.session)

@@ -15,7 +15,7 @@ from ctm_gui.widgets.ordering import IndexArray
 
 ROW_PX = 18
 GAP = 1
-# The whole map in a picture: rows get thinner where they would make it taller than this.
+# The full map in a picture: rows get thinner where they would make it taller than this.
 _TALLEST_PX = 10_000
 
 
@@ -109,7 +109,7 @@ class MapLayout:
         places = np.flatnonzero(self.order == row)
         return int(places[0]) if places.size else None
 
-    def moved(self, cell: Cell | None, down: int, right: int) -> Cell | None:
+    def stepped(self, cell: Cell | None, down: int, right: int) -> Cell | None:
         """Return the cell that many rows down and columns to the right, inside the maps."""
         if not self.order.size:
             return None
@@ -126,7 +126,7 @@ class MapLayout:
         """Return a cell in words."""
         return self.summary.cell_sentence(self.rows, cell.row, cell.metric, backward=cell.backward)
 
-    def whole(self) -> MapLayout:
+    def full(self) -> MapLayout:
         """Return the layout for a picture of every row."""
         row_px = max(min(ROW_PX, _TALLEST_PX // max(self.order.size, 1)), 1)
         return MapLayout(self.summary, self.rows, self.order, row_px)

@@ -122,8 +122,8 @@ class MetricNames(PaintedAxis):
         labels = layout.summary.labels if layout is not None else ()
         metrics = QFontMetricsF(self._state.font)
         longest = max((metrics.horizontalAdvance(label) for label in labels), default=0.0)
-        least, most = _LABELS_PX
-        room = min(max(longest + 12, least), most)
+        shortest, longest_px = _LABELS_PX
+        room = min(max(longest + 12, shortest), longest_px)
         self.setHeight(_TITLE_PX + room)
         self._labels = [metrics.elidedText(label, _END, room - 8) for label in labels]
 

@@ -113,7 +113,7 @@ class AttentionMap(QWidget):
         copy = AttentionMap(self._state.options)
         copy.setFont(self.font())
         copy.resize(max(self.width(), _EXPORT_WIDTH_PX), 400)
-        layout = self._state.layout.whole()
+        layout = self._state.layout.full()
         copy._repeats = (layout.row_px, _SAVED_CELL_PX)
         copy._show(layout)
         title = "Attention between operators and metrics"
@@ -130,13 +130,13 @@ class AttentionMap(QWidget):
             self.row_activated.emit(cell.row)
             return
         across = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}.get(key)
-        down = self.rows_plot.rows_moved(key, layout.row_px, layout.order.size)
+        down = self.rows_plot.row_step(key, layout.row_px, layout.order.size)
         is_step = across is not None or down is not None
-        moved = layout.moved(cell, down or 0, across or 0) if is_step else None
-        if moved is None:
+        target_cell = layout.stepped(cell, down or 0, across or 0) if is_step else None
+        if target_cell is None:
             super().keyPressEvent(event)
         else:
-            self.cell_chosen.emit(moved)
+            self.cell_chosen.emit(target_cell)
 
     def _show(self, layout: MapLayout) -> None:
         self._state.layout = layout

@@ -111,8 +111,8 @@ def _by_type(rows: AttentionRows, weights: FloatArray) -> AttentionRows:
     row_of = np.fromiter((code_of[kind] for kind in rows.types), np.intp, len(rows))
     weighted = (rows.to_metrics * weights[:, None]).astype(np.float32)
     counts = np.bincount(row_of, minlength=len(types))
-    whole = np.bincount(row_of, weights, len(types))[:, None]
-    means = _summed(weighted, row_of, counts) / np.where(whole > 0, whole, 1.0)
+    totals = np.bincount(row_of, weights, len(types))[:, None]
+    means = _summed(weighted, row_of, counts) / np.where(totals > 0, totals, 1.0)
     return AttentionRows(
         names=types,
         types=("",) * len(types),
@@ -192,43 +192,45 @@ class AttentionSummary:
 
     def pairs(self, rows: AttentionRows) -> str:
         """Return the metrics that the slowest rows attend to most, in a sentence."""
-        seen = attention_peak(rows.to_metrics)
+        peaks = attention_peak(rows.to_metrics)
         slowest = np.argsort(-rows.latency_share, kind="stable")[:_PAIRS_NAMED]
-        slowest = slowest[seen.share[slowest] > 0]
-        even = seen.share[slowest] < _EVEN / len(self.labels)
+        slowest = slowest[peaks.share[slowest] > 0]
+        even = peaks.share[slowest] < _EVEN / len(self.labels)
         if slowest.size > 1 and even.all():
-            return f"{self._even(rows, int(slowest[0]), seen)}; so are the next slowest"
+            return f"{self._even(rows, int(slowest[0]), peaks)}; so are the next slowest"
         # Alike ones together: three times the same metric is one thing to know.
         alike: dict[int, list[int]] = {}
         for row, is_even in zip(slowest.tolist(), even.tolist(), strict=True):
-            alike.setdefault(-1 - row if is_even else int(seen.at[row]), []).append(row)
+            alike.setdefault(-1 - row if is_even else int(peaks.at[row]), []).append(row)
         return "; ".join(
-            self._even(rows, each[0], seen) if key < 0 else self._standing(rows, each, seen)
-            for key, each in alike.items()
+            self._even(rows, rows_of_metric[0], peaks)
+            if key < 0
+            else self._standing(rows, rows_of_metric, peaks)
+            for key, rows_of_metric in alike.items()
         )
 
-    def _standing(self, rows: AttentionRows, alike: list[int], seen: AttentionPeak) -> str:
+    def _standing(self, rows: AttentionRows, alike: list[int], peaks: AttentionPeak) -> str:
         """Write ``Conv conv1 and Conv conv2 are most sensitive to memory bandwidth (41 to 52 %)``.
 
         Args:
             rows: operators or types.
             alike: those with the same metric.
-            seen: what they attend to.
+            peaks: what they attend to.
         """
         names = [rows.label(row) for row in alike]
         are = "are" if len(names) > 1 or rows.is_plural(alike[0]) else "is"
         words = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
-        low, high = (percent(float(end(seen.share[alike]))) for end in (np.min, np.max))
+        low, high = (percent(float(end(peaks.share[alike]))) for end in (np.min, np.max))
         shares = high if low == high else f"{low.removesuffix(' %')} to {high}"
-        metric = uncapitalised(self.labels[int(seen.at[alike[0]])])
+        metric = uncapitalised(self.labels[int(peaks.at[alike[0]])])
         return f"{words} {are} most sensitive to {metric} ({shares})"
 
-    def _even(self, rows: AttentionRows, row: int, seen: AttentionPeak) -> str:
+    def _even(self, rows: AttentionRows, row: int, peaks: AttentionPeak) -> str:
         """Write ``Add is about evenly sensitive to all 4 metrics, most to cores (26 %)``."""
-        are, most = "are" if rows.is_plural(row) else "is", self.labels[int(seen.at[row])]
-        share, count = percent(float(seen.share[row])), len(self.labels)
+        are, strongest = "are" if rows.is_plural(row) else "is", self.labels[int(peaks.at[row])]
+        share, count = percent(float(peaks.share[row])), len(self.labels)
         evenly = f"{are} about evenly sensitive to all {count} metrics"
-        return f"{rows.label(row)} {evenly}, most to {uncapitalised(most)} ({share})"
+        return f"{rows.label(row)} {evenly}, most to {uncapitalised(strongest)} ({share})"
 
     def cell_sentence(self, rows: AttentionRows, row: int, metric: int, *, backward: bool) -> str:
         """Return one cell of a map in words: operator, metric with its value, share."""
@@ -261,16 +263,16 @@ class AttentionGrid(Grid):
     def __init__(self, summary: AttentionSummary, rows: AttentionRows) -> None:
         self.rows = rows
         self.summary = summary
-        super().__init__(len(rows), self._shown(), self._maps())
+        super().__init__(len(rows), self._visible_columns(), self._maps())
 
     @property
     def search_texts(self) -> list[str]:
         """Names and types of the rows."""
         return self.rows.search_texts
 
-    def _shown(self) -> list[Column]:
+    def _visible_columns(self) -> list[Column]:
         rows, labels = self.rows, self.summary.labels
-        looks, seen = attention_peak(rows.to_metrics), attention_peak(rows.from_metrics)
+        looks, peaks = attention_peak(rows.to_metrics), attention_peak(rows.from_metrics)
         by_type, what = not any(rows.types), "time" if self.summary.is_time else "attention"
         kinds = (
             count_column("count", "Operators", rows.counts, str)
@@ -284,9 +286,9 @@ class AttentionGrid(Grid):
             kinds,
             _metric("looks", "Most sensitive to", looks, labels),
             share_column("attention", "Share", lambda: looks.share, f"Of the row's {what}."),
-            _metric("seen", "Weighs most in", seen, labels),
+            _metric("seen", "Weighs most in", peaks, labels),
             share_column(
-                "seen_share", "Share of it", lambda: seen.share, f"Of the metric's {what}."
+                "seen_share", "Share of it", lambda: peaks.share, f"Of the metric's {what}."
             ),
         ]
 

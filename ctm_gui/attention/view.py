@@ -62,7 +62,7 @@ class AttentionView(QWidget):
         super().__init__(parent)
         self._summary: AttentionSummary | None = None
         self._model = GridModel(parent=self)
-        self.table = FilteredTable(self._model, "Attention", least_px={"name": PATH_PX})
+        self.table = FilteredTable(self._model, "Attention", min_width_px={"name": PATH_PX})
         self.table.setTextElideMode(PATH_ELIDE)
         self._make_controls()
         self.map = AttentionMap(options)

@@ -19,7 +19,7 @@ from predictor.services.choose.choice import Choice, Option
 from predictor.services.choose.choose import EVEN, choose
 from predictor.services.choose.options import BATCHES, Budget, Wanted, options_of
 from predictor.services.models.ingestion import Model
-from predictor.services.signatures.own import OwnSignatures
+from predictor.services.signatures.user_signatures import UserSignatures
 
 NO_MODEL = "Open a model, and state a budget: the devices that keep it are listed here."
 NO_BUDGET = "State a budget: a latency, a throughput, a power or a memory."
@@ -74,7 +74,7 @@ class ChoicePresenter(ComparisonFollower):
 
     Args:
         worker: the thread that predictions are made on.
-        own: the user's measurements.
+        user_measurements: the user's measurements.
         devices: returns all devices by id.
         parent: owner.
     """
@@ -84,12 +84,12 @@ class ChoicePresenter(ComparisonFollower):
     def __init__(
         self,
         worker: SerialWorker,
-        own: OwnMeasurements,
+        user_measurements: OwnMeasurements,
         devices: Callable[[], Mapping[str, Device]],
         parent: QObject | None = None,
     ) -> None:
         super().__init__(worker, parent)
-        self._own, self._devices = own, devices
+        self._user_measurements, self._devices = user_measurements, devices
         self.limits = Limits()
         self.chosen: Chosen | None = None
         self.message = NO_MODEL
@@ -101,20 +101,20 @@ class ChoicePresenter(ComparisonFollower):
             self._refresh()
 
     def _begin(self) -> None:
-        models = [each for each in self._comparison.models if not each.problem]
+        models = [model for model in self._comparison.models if not model.problem]
         budget = self.limits.budget
         if not models or budget is None:
             self._show(None, NO_BUDGET if models else NO_MODEL)
             return
         work = partial(
             _chosen,
-            [each.model for each in models],
-            tuple(each.label for each in models),
+            [model.model for model in models],
+            tuple(model.label for model in models),
             tuple(self._devices().values()),
             budget,
             self.limits,
-            self._own.measurements,
-            self._own.signatures,
+            self._user_measurements.measurements,
+            self._user_measurements.signatures,
         )
         self._task = self._worker.submit(
             lambda _: work(), on_result=self._on_chosen, on_error=self._on_error
@@ -143,8 +143,8 @@ def _chosen(
     devices: Sequence[Device],
     budget: Budget,
     limits: Limits,
-    own: Sequence[Measurement],
-    signatures: OwnSignatures,
+    measurements: Sequence[Measurement],
+    signatures: UserSignatures,
 ) -> Chosen:
     batches = (1,) if limits.min_fps is None else BATCHES
     options = options_of(devices, limits.wanted, batches)
@@ -152,8 +152,8 @@ def _chosen(
         models,
         options,
         budget,
-        least=limits.chance,
-        own=own,
+        min_chance=limits.chance,
+        measurements=measurements,
         signatures=signatures.of(options.targets),
         devices={device.id: device for device in devices},
     )

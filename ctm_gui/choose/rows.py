@@ -30,7 +30,7 @@ CHANCE = "chance"
 _CHANCE = "That every model keeps every limit."
 _LATENCY = "Of the model that is least likely to keep the budget."
 _MODE = "Power mode of the device; without one its usual clocks."
-_TAIL = "By MLPerf's logs of the runtime and the kind of device at batch 1, where they tell it."
+_TAIL = "By MLPerf's logs of the runtime and the kind of device at batch 1, where they have it."
 _POWER = "As stated of the power mode, else of the device (TDP)."
 _FRONT = "No other option that meets the budget is better in latency, power and memory at once."
 
@@ -40,11 +40,11 @@ class OptionsGrid(Grid):
 
     Args:
         options: the rows, the best first.
-        least: chance from which one meets the budget.
+        min_chance: chance from which one meets the budget.
     """
 
-    def __init__(self, options: Sequence[Option] = (), least: float = 1.0) -> None:
-        self.options, self.least = tuple(options), least
+    def __init__(self, options: Sequence[Option] = (), min_chance: float = 1.0) -> None:
+        self.options, self.min_chance = tuple(options), min_chance
         rows = [option.prediction for option in options]
         remarks = [option.remark or NOTHING for option in options]
         super().__init__(
@@ -93,7 +93,7 @@ class OptionsModel(GridModel):
             return QColor(self._options.theme.muted)
         if self.grid.columns[column].key != CHANCE:
             return None
-        is_met = option.chance >= self.grid.least
+        is_met = option.chance >= self.grid.min_chance
         return QColor(self._options.theme.good if is_met else self._options.theme.bad)
 
 
@@ -119,11 +119,11 @@ def _latency_column(rows: Sequence[Prediction]) -> Column:
 
 
 def _tail_columns(options: Sequence[Option]) -> list[Column]:
-    """Return the column of the percentile that is asked for; none of the median."""
-    asked = {option.percentile for option in options} - {MEDIAN}
+    """Return the column of the requested percentile; none for the median."""
+    percentiles = {option.percentile for option in options} - {MEDIAN}
     return [
-        number_column("tail", f"P{each} (ms)", [o.tail_ms for o in options], _TAIL)
-        for each in asked
+        number_column("tail", f"P{percentile} (ms)", [o.tail_ms for o in options], _TAIL)
+        for percentile in percentiles
     ]
 
 

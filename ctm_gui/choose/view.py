@@ -33,7 +33,7 @@ from predictor.core.runtimes import RUNTIMES, UNKNOWN
 from predictor.core.text import capitalised
 from predictor.services.choose.options import Wanted
 
-_LEAST_PX = {"device": 230, "how": 170}
+_MIN_WIDTHS_PX = {"device": 230, "how": 170}
 _FAMILIES = {
     Family.GPU: "GPUs",
     Family.CPU: "processors",
@@ -59,11 +59,11 @@ class ChooseView(QWidget):
 
     Signals:
         device_activated: the user asked where the time goes on a device: its id.
-        measuring_asked: the user asked to measure on a device: its id.
+        measuring_requested: the user asked to measure on a device: its id.
     """
 
     device_activated = Signal(str)
-    measuring_asked = Signal(str)
+    measuring_requested = Signal(str)
 
     def __init__(
         self, options: ViewOptions, presenter: ChoicePresenter, parent: QWidget | None = None
@@ -72,7 +72,7 @@ class ChooseView(QWidget):
         self._options, self._presenter = options, presenter
         self._model = OptionsModel(options, self)
         self.table = FilteredTable(
-            self._model, "Options", "Search device or configuration (Ctrl+F)", _LEAST_PX
+            self._model, "Options", "Search device or configuration (Ctrl+F)", _MIN_WIDTHS_PX
         )
         self._make_controls()
         self._arrange()
@@ -88,7 +88,7 @@ class ChooseView(QWidget):
         self.latency_box = LatencyBudgetBox(self._options)
         self.percentile_box = combo_box("Runs that keep the latency")
         self.percentile_box.setToolTip(
-            "Of 100 runs so many keep the latency. P90 and P99 are known where published logs tell "
+            "Of 100 runs so many keep the latency. P90 and P99 are known where published logs have "
             "them of the runtime and the kind of device; elsewhere the P50 is judged."
         )
         for percentile in PERCENTILES:
@@ -109,9 +109,9 @@ class ChooseView(QWidget):
         self.family_box = _choice("Kind of device", "All devices", _FAMILIES.items())
         runtimes = [(name, row.title) for name, row in RUNTIMES.items() if name != UNKNOWN]
         self.runtime_box = _choice("Runtime", "All runtimes", runtimes)
-        precisions = [(each, each.words) for each in Precision]
+        precisions = [(precision, precision.words) for precision in Precision]
         self.precision_box = _choice("Precision", "All precisions", precisions)
-        explain_items(self.precision_box, ["", *(each.explanation for each in Precision)])
+        explain_items(self.precision_box, ["", *(precision.explanation for precision in Precision)])
         self.answer = label(role="heading", name="Answer", selectable=True)
         self.advice = label(name="The measurement that would settle it", selectable=True)
         self.probe_button = button(
@@ -196,23 +196,23 @@ class ChooseView(QWidget):
         choice, settling = chosen.choice, chosen.choice.settling
         self.answer.setText(choice.sentence)
         advice = settling.words(chosen.names) if settling else ""
-        self.advice.setText(" ".join(filter(None, [choice.untold, advice])))
+        self.advice.setText(" ".join(filter(None, [choice.without_tail, advice])))
         self.probe_button.setVisible(settling is not None)
         self._advice_row.setVisible(bool(self.advice.text()))
         with QSignalBlocker(self.table.selectionModel()):
-            self.table.show_grid(OptionsGrid(chosen.options, choice.least))
+            self.table.show_grid(OptionsGrid(chosen.options, choice.min_chance))
         self.table.fit_columns()
         self.content.show_content()
 
     def _ask_to_measure(self) -> None:
         chosen = self._presenter.chosen
         if chosen is not None and chosen.choice.settling is not None:
-            self.measuring_asked.emit(chosen.choice.settling.target.device.id)
+            self.measuring_requested.emit(chosen.choice.settling.target.device.id)
 
 
-def _choice(name: str, every: str, items: Iterable[tuple[str, str]]) -> QComboBox:
+def _choice(name: str, all_text: str, items: Iterable[tuple[str, str]]) -> QComboBox:
     box = combo_box(name, letters=_BOX_LETTERS)
-    box.addItem(every, "")
+    box.addItem(all_text, "")
     for value, words in items:
         box.addItem(capitalised(words), str(value))
     return box

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 from ctm_gui.widgets.basic import fill, label, tool_button
 from ctm_gui.widgets.tooltips import as_tooltip
 
-_MOST_LINES = 3
+_MAX_LINES = 3
 
 
 class AnswerView(QWidget):
@@ -44,26 +44,26 @@ class AnswerView(QWidget):
         self._show()
 
     def _show(self, *_: object) -> None:
-        short = brief(self._text, self.label.font(), self.label.width(), _MOST_LINES)
-        is_cut, is_whole = short != self._text, self.more_button.isChecked()
+        short = brief(self._text, self.label.font(), self.label.width(), _MAX_LINES)
+        is_cut, is_expanded = short != self._text, self.more_button.isChecked()
         self.more_button.setVisible(is_cut)
-        self.more_button.setText("Less" if is_whole else "More")
-        self.label.setText(self._text if is_whole else short)
-        self.label.setToolTip(as_tooltip(self._text) if is_cut and not is_whole else "")
+        self.more_button.setText("Less" if is_expanded else "More")
+        self.label.setText(self._text if is_expanded else short)
+        self.label.setToolTip(as_tooltip(self._text) if is_cut and not is_expanded else "")
 
 
-def brief(text: str, font: QFont, width_px: int, most: int) -> str:
-    """Return a text in at most ``most`` lines of a width; those of one that fits are not divided.
+def brief(text: str, font: QFont, width_px: int, limit: int) -> str:
+    """Return a text in at most ``limit`` lines of a width; those of one that fits are not divided.
 
     Each of the first paragraphs keeps a line, the foremost further ones where some are left.
     """
     paragraphs = [_lines(paragraph, font, width_px) for paragraph in text.split("\n")]
-    if sum(map(len, paragraphs)) <= most:
+    if sum(map(len, paragraphs)) <= limit:
         return text
-    kept = paragraphs[:most]
-    spare, cut = most - len(kept), []
+    first_paragraphs = paragraphs[:limit]
+    spare, cut = limit - len(first_paragraphs), []
     metrics = QFontMetrics(font)
-    for lines in kept:
+    for lines in first_paragraphs:
         more = min(len(lines) - 1, spare)
         spare -= more
         rest = "".join(lines[more:])

@@ -50,9 +50,9 @@ def summary(columns: ComparisonColumns, budget_ms: float | None, unit: LatencyUn
         for model in range(min(len(columns.models), _MODELS_NAMED))
     ]
     if len(columns.models) > _MODELS_ANSWERED:
-        said = ["; ".join(_over_all(columns, budget_ms)), *(each.brief() for each in answers)]
+        said = ["; ".join(_over_all(columns, budget_ms)), *(part.brief() for part in answers)]
     else:
-        said = [each.sentence() for each in answers]
+        said = [part.sentence() for part in answers]
     return "\n".join([*said, *dict.fromkeys(note for row in columns.rows for note in row.notes)])
 
 
@@ -111,8 +111,8 @@ class _Answer:
         # Lazily: there may be thousands of rows, and the first is nearly always the one.
         rankable = (row for row in rows if is_rankable(self._prediction(row)))
         first = next(rankable, rows[0])
-        others = (row for row in rankable if not self.columns.rows[row].notes)
-        return next(others, first) if self.columns.rows[first].notes else first
+        alternatives = (row for row in rankable if not self.columns.rows[row].notes)
+        return next(alternatives, first) if self.columns.rows[first].notes else first
 
     def _leads(self, row: int) -> str:
         """Return the words before a row that leads: no fastest where its class is unchecked."""
@@ -128,11 +128,11 @@ class _Answer:
         # The place of one that needs a quantised model says so.
         checked = [row for row in less if is_rankable(self._prediction(row))]
         unchecked = [row for row in less if row not in checked]
-        for some, doubt in ((checked, ""), (unchecked, f", but {FEW_CHECKED}")):
-            if some:
-                also = f" and {len(some) - 1} more" if len(some) > 1 else ""
-                words = f"{p50_text(self._prediction(some[0]), self._words_unit)} on"
-                yield f"only {words} {self._place(some[0])}{also}{doubt}"
+        for rows_of_kind, doubt in ((checked, ""), (unchecked, f", but {FEW_CHECKED}")):
+            if rows_of_kind:
+                also = f" and {len(rows_of_kind) - 1} more" if len(rows_of_kind) > 1 else ""
+                words = f"{p50_text(self._prediction(rows_of_kind[0]), self._words_unit)} on"
+                yield f"only {words} {self._place(rows_of_kind[0])}{also}{doubt}"
 
     def _nothing_counted(self) -> str:
         """Return why no latency of the model can be ranked."""
@@ -146,24 +146,24 @@ class _Answer:
     def _lower_limit(self, row: int) -> str:
         """Return why the latencies of a model of unknown cost rank behind others."""
         operators = self._prediction(row).flagged_operators
-        names = ", ".join(shown(each) for each in operators[:_OPERATORS_NAMED])
+        names = ", ".join(shown(part) for part in operators[:_OPERATORS_NAMED])
         more = len(operators) - _OPERATORS_NAMED
         names += f" and {more} more" if more > 0 else ""
         verb = "is" if len(operators) == 1 else "are"
         count = plural(len(operators), "operator")
-        least = f"{p50_text(self._prediction(row), self.unit)} on {self._place(row)}"
-        return f"{least}, a lower limit: {count} {verb} of unknown cost ({names})"
+        lowest = f"{p50_text(self._prediction(row), self.unit)} on {self._place(row)}"
+        return f"{lowest}, a lower limit: {count} {verb} of unknown cost ({names})"
 
     def _fastest(self, rows: list[int]) -> list[str]:
         best = self._leading(rows)
-        others = [row for row in rows if row != best]
-        parts = [f"{self._leads(best)} {self._words(best)}" if others else self._words(best)]
+        alternatives = [row for row in rows if row != best]
+        parts = [f"{self._leads(best)} {self._words(best)}" if alternatives else self._words(best)]
         low_ms, best_ms = self.columns.low80_ms, self.columns.latency_ms[best]
         batch = self.columns.batch
         # NaN compares false: a row without an interval is no rival.
         rivals = [
             row
-            for row in others
+            for row in alternatives
             if batch[row] == batch[best]
             and low_ms[row] < best_ms
             and self.columns.latency_ms[row] >= best_ms
@@ -171,7 +171,7 @@ class _Answer:
         if rivals:
             also = f" and {len(rivals) - 1} more" if len(rivals) > 1 else ""
             parts.append(f"{self._place(rivals[0])}{also} may be faster: measure to be sure")
-        return [*parts, *self._before(best, rows), *self._most_a_second(rows)]
+        return [*parts, *self._before(best, rows), *self._best_rate(rows)]
 
     def _against_budget(self, rows: list[int]) -> list[str]:
         assert self.budget_ms is not None  # noqa: S101 - sentence() asks only with a budget
@@ -190,7 +190,7 @@ class _Answer:
             parts += self._before(best, rows[:count])
             if len(self.columns.models) == 1 and count < len(rows):
                 parts.append(f"nearest miss {self._with_chance(rows[count])}")
-        return [*parts, *self._most_a_second(rows), *self._to_measure(rows)]
+        return [*parts, *self._best_rate(rows), *self._to_measure(rows)]
 
     @property
     def _has_several_batches(self) -> bool:
@@ -201,7 +201,7 @@ class _Answer:
     def _shortest(self) -> str:
         return "shortest call" if self._has_several_batches else "fastest"
 
-    def _most_a_second(self, rows: list[int]) -> Iterator[str]:
+    def _best_rate(self, rows: list[int]) -> Iterator[str]:
         """Yield where most items a second are done within the budget, if batches differ."""
         columns, limit_ms = self.columns, self.budget_ms or np.inf
         within = [row for row in rows if columns.latency_ms[row] <= limit_ms]
@@ -212,7 +212,7 @@ class _Answer:
             yield f"most a second {rate} on {self._place(best)}"
 
     def _to_measure(self, rows: list[int]) -> Iterator[str]:
-        """Yield where a measurement would tell most: where the chance is nearest to a half."""
+        """Yield the most informative measurement: where the chance is nearest to a half."""
         low, high = _DOUBTFUL
         chances = {row: self._probability(row) for row in rows}
         open_ = [row for row, chance in chances.items() if low < chance < high]
@@ -239,7 +239,7 @@ class _Answer:
 
     @property
     def _words_unit(self) -> LatencyUnit:
-        # A rate does not tell how long a call takes where each holds another batch.
+        # A rate does not show how long a call takes where batches differ.
         is_unlike = self.unit is LatencyUnit.FPS and self._has_several_batches
         return LatencyUnit.MS if is_unlike else self.unit
 
@@ -267,21 +267,21 @@ class _Answer:
 
 
 def target_name(columns: ComparisonColumns, row: int) -> str:
-    """Return a row's device with what tells its configuration from others.
+    """Return a row's device with what distinguishes its configuration.
 
     That is the whole of it where the device has several, runtime and precision where those of the
     rows differ; and that an INT8 model has to be made.
     """
-    shown_row = columns.rows[row]
-    several = columns.targets_of_device[shown_row.prediction.device_id] > 1
+    record = columns.rows[row]
+    several = columns.targets_of_device[record.prediction.device_id] > 1
     words = []
     if several:
         words.append(columns.configuration_text(row))
     elif not columns.is_alike:
-        words.append(runtime_text(shown_row.prediction.configuration))
-    if shown_row.notes:
+        words.append(runtime_text(record.prediction.configuration))
+    if record.notes:
         words.append(QUANTISED)
-    name = shown(shown_row.device_name)
+    name = shown(record.device_name)
     return f"{name} ({', '.join(words)})" if words else name
 
 

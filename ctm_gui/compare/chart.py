@@ -21,7 +21,7 @@ SINGLE_ROW_PX = 28
 ROW_PX = 18
 GROUP_GAP_PX = 10
 # Longer labels are cut, so that bars stay comparable.
-_LEAST_BARS_SHARE = 0.55
+_MIN_BARS_SHARE = 0.55
 # Slowest over fastest up to which dots lie apart on a linear axis.
 _LINEAR_SPAN = 10.0
 # Room under the smallest mark, as a part of the reach of the marks.
@@ -200,7 +200,7 @@ class ChartLayout:
 
     @property
     def _has_rates(self) -> bool:
-        """Whether labels tell items a second too: calls of several batches are not alike."""
+        """Whether labels show items a second too: calls of several batches are not alike."""
         return self.groups.columns.has_several_batches and self.unit is not LatencyUnit.FPS
 
     @property
@@ -365,7 +365,7 @@ def bars_share(
         part = place_on_axis(float(reach[place]), ends, log=log)
         if part > 0:
             share = min(share, (width_px - label_px(layout.bar(place))) / (part * width_px))
-    return max(share, _LEAST_BARS_SHARE)
+    return max(share, _MIN_BARS_SHARE)
 
 
 def _longest_by_kind(layout: ChartLayout, reach: FloatArray) -> list[int]:
@@ -397,7 +397,7 @@ def prefers_log(columns: ComparisonColumns) -> bool:
     return positive_ms.size > 1 and bool(positive_ms.max() > _LINEAR_SPAN * positive_ms.min())
 
 
-def budget_shown(layout: ChartLayout, *, log: bool) -> bool:
+def is_budget_visible(layout: ChartLayout, *, log: bool) -> bool:
     """Return whether the budget's line lies on the axis."""
     if layout.budget is None:
         return False

@@ -64,7 +64,7 @@ INTERVAL_PX = 6.0
 LIMIT_PX = 22.0  # length of a limit's arrow
 _BAND_ALPHA = 84
 PADDING_PX = 8.0
-_LEAST_DOUBT_PX = 150.0
+_MIN_DOUBT_PX = 150.0
 
 
 @dataclass(slots=True)
@@ -299,7 +299,7 @@ class BarPainter:
         painter.setFont(state.font)
         x += LABEL_GAP_PX
         room = row.right() - x - 2
-        if bar.doubt and room > _LEAST_DOUBT_PX:
+        if bar.doubt and room > _MIN_DOUBT_PX:
             metrics = QFontMetricsF(state.font)
             text = metrics.elidedText(bar.doubt, Qt.TextElideMode.ElideRight, room)
             painter.setPen(QColor(state.theme.muted))
@@ -338,10 +338,10 @@ class NameAxis(PaintedAxis):
             lower = upper.translated(0, height + 3)
             self._configuration(painter, group, lower, self._widths(group, lower.width())[1:])
             return
-        name_px, *others = self._widths(group, room.width(), metrics.horizontalAdvance(group.name))
+        name_px, *rest_px = self._widths(group, room.width(), metrics.horizontalAdvance(group.name))
         name = room.adjusted(0, 0, name_px - room.width(), 0)
         self._name(painter, group.name, name, Qt.AlignmentFlag.AlignLeft)
-        self._configuration(painter, group, room, others)
+        self._configuration(painter, group, room, rest_px)
 
     def _widths(self, group: GroupBox, room: float, name_px: float = 0.0) -> list[float]:
         """Return the widths of name, chip and detail in a line; the longest give way."""

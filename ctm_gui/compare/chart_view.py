@@ -18,7 +18,7 @@ from ctm_gui.compare.chart import (
     ChartLayout,
     bars_share,
     budget_in_ms,
-    budget_shown,
+    is_budget_visible,
     lay_out,
     value_range,
 )
@@ -41,7 +41,7 @@ from ctm_gui.compare.columns import ComparisonColumns, target_groups
 from ctm_gui.compare.words import details
 from ctm_gui.widgets.axes import PaintedAxis, PixelItem, ValueAxis
 from ctm_gui.widgets.basic import vbox
-from ctm_gui.widgets.elision import elided_apart
+from ctm_gui.widgets.elision import elided_distinct
 from ctm_gui.widgets.geometry import shared_widths
 from ctm_gui.widgets.plots import RowPlot
 from ctm_gui.widgets.theme_change import follow_theme
@@ -96,7 +96,9 @@ class LegendAxis(PaintedAxis):
         # Names of models give way, the words for the marks do not.
         fixed_px = (_SWATCH_PX + 6 + _ENTRY_GAP_PX) * len(entries) + sum(natural[len(names) :])
         widths = shared_widths(natural[: len(names)], room.width() - fixed_px, 32.0)
-        texts = elided_apart(metrics, names, widths) + [text for text, _ in entries[len(names) :]]
+        texts = elided_distinct(metrics, names, widths) + [
+            text for text, _ in entries[len(names) :]
+        ]
         widths += natural[len(names) :]
         x = room.left()
         for (_, draw), text, width in zip(entries, texts, widths, strict=True):
@@ -256,7 +258,7 @@ class LatencyChart(QWidget):
         layout, current = self._state.layout, self._state.current
         place = None if current is None else layout.place_of_row(current)
         here = -1 if place is None else place
-        step = self.rows_plot.rows_moved(key, layout.row_px, len(layout))
+        step = self.rows_plot.row_step(key, layout.row_px, len(layout))
         if step is None or not len(layout):
             super().keyPressEvent(event)
             return
@@ -301,16 +303,16 @@ class LatencyChart(QWidget):
 
     def _place_budget_line(self) -> None:
         layout, log = self._state.layout, self._state.log
-        shown = layout.budget is not None and budget_shown(layout, log=log)
-        self.budget_line.setVisible(shown)
+        is_visible = layout.budget is not None and is_budget_visible(layout, log=log)
+        self.budget_line.setVisible(is_visible)
         # While the mouse moves the line, a comparison of an earlier place must not move it back.
-        if shown and layout.budget is not None and not self.budget_line.moving:
+        if is_visible and layout.budget is not None and not self.budget_line.moving:
             self.budget_line.setValue(math.log10(layout.budget) if log else layout.budget)
         had_text = self._state.budget_x is not None
-        self._state.budget_x = float(self.budget_line.value()) if shown else None
+        self._state.budget_x = float(self.budget_line.value()) if is_visible else None
         if self._budget_ms is not None:
             self._state.budget_text = f"budget {number(self._budget_ms)} ms"
-        if had_text != shown:
+        if had_text != is_visible:
             self._legend.fit()
 
     def _label_px(self, bar: Bar) -> float:
@@ -321,15 +323,15 @@ class LatencyChart(QWidget):
         layout, metrics = self._state.layout, QFontMetricsF(self._state.font)
         gap = metrics.horizontalAdvance("mm")
         single = len(layout.models) < 2
-        least, most = _NAME_PX
-        most = max(most, round(_NAMES_SHARE * self.width()))
-        widest = float(least)
+        narrowest, widest_px = _NAME_PX
+        widest_px = max(widest_px, round(_NAMES_SHARE * self.width()))
+        widest = float(narrowest)
         for group in layout.wordiest_groups():
             name = metrics.horizontalAdvance(group.name)
             detail = metrics.horizontalAdvance(group.detail) + gap if group.detail else 0.0
             runs = chip_width(group, metrics) + detail
             widest = max(widest, name + gap + runs if single else max(name, runs))
-        self._state.names_px = min(widest + gap, most)
+        self._state.names_px = min(widest + gap, widest_px)
         self._names.setWidth(self._state.names_px)
 
     def _repaint(self) -> None:

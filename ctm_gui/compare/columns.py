@@ -34,7 +34,7 @@ from predictor.presentation.wording import (
 
 
 class ComparisonColumns:
-    """N rows by column, each column read when it is first asked for.
+    """N rows by column, each column read on first use.
 
     Args:
         rows: the rows shown.
@@ -381,7 +381,7 @@ class TargetGroups:
 
 
 def target_groups(
-    columns: ComparisonColumns, shown_rows: npt.NDArray[np.bool_] | None = None
+    columns: ComparisonColumns, row_mask: npt.NDArray[np.bool_] | None = None
 ) -> TargetGroups:
     """Gather the rows of each target, in the order of each target's first row.
 
@@ -389,9 +389,9 @@ def target_groups(
 
     Args:
         columns: N rows.
-        shown_rows: bool [N], the rows to gather; None for all.
+        row_mask: bool [N], the rows to gather; None for all.
     """
-    rows = np.arange(len(columns)) if shown_rows is None else np.flatnonzero(shown_rows)
+    rows = np.arange(len(columns)) if row_mask is None else np.flatnonzero(row_mask)
     target = columns.target[rows]
     repeat = _repeats(target * max(len(columns.models), 1) + columns.model[rows])
     keys = target * (repeat.max(initial=0) + 1) + repeat

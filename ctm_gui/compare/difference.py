@@ -149,7 +149,7 @@ class DifferencePresenter(ComparisonFollower):
         self._matched = difference.matched
         self._show(difference, "")
         if not difference.is_complete:
-            # A task of its own: predictions that are asked for meanwhile do not wait.
+            # A separate task: predictions do not wait for it.
             self._work_out(partial(_with_more_times, difference))
 
     def _work_out(self, work: Callable[[TaskContext], ModelDifference]) -> None:
@@ -169,7 +169,9 @@ def _find(
     context: TaskContext,
 ) -> ModelDifference:
     """Match the operators, unless they were just now, and explain the models on first targets."""
-    batches = dict.fromkeys((0, *(each.configuration.batch for each in comparison.targets)))
+    batches = dict.fromkeys(
+        (0, *(at_target.configuration.batch for at_target in comparison.targets))
+    )
     matched = {}
     for batch in batches:
         first, second = (comparison.models[index].at(batch) for index in choice)
@@ -205,24 +207,24 @@ def _with_more_times(difference: ModelDifference, context: TaskContext) -> Model
     return replace(difference, times=tuple(times))
 
 
-MOVED = "moved"
+TIME_CHANGE = "moved"
 
 
 class TargetsGrid(Grid):
     """A row a target: the latencies of both models, and where the time between them goes."""
 
     def __init__(self, difference: ModelDifference, unit: LatencyUnit) -> None:
-        shown_in = operator_unit(unit)
-        scale = shown_in.from_ms(1.0)
+        display_unit = operator_unit(unit)
+        scale = display_unit.from_ms(1.0)
         times = [difference.times_on(target) for target in range(len(difference.targets))]
         before = np.array([t.before_ms.sum() for t in times]) * scale
         after = np.array([t.after_ms.sum() for t in times]) * scale
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = after / before
-        moved = [
+        columns = [
             number_column(
                 change.value,
-                f"{change.value.capitalize()} ({shown_in})",
+                f"{change.value.capitalize()} ({display_unit})",
                 np.array([t.moved_by(change) for t in times]) * scale,
                 f"Time that the {_MEANING[change]} add; the four sum to the difference.",
                 signed,
@@ -233,16 +235,16 @@ class TargetsGrid(Grid):
             len(difference.targets),
             [
                 text_column("device", "Device", list(map(shown, target_names(difference.targets)))),
-                number_column("before", f"First ({shown_in})", before),
-                number_column("after", f"Second ({shown_in})", after),
+                number_column("before", f"First ({display_unit})", before),
+                number_column("after", f"Second ({display_unit})", after),
                 number_column(
                     "difference",
-                    f"Difference ({shown_in})",
+                    f"Difference ({display_unit})",
                     after - before,
                     write=signed,
                 ),
                 number_column("change", "Change", ratio, write=change_text),
-                *moved,
+                *columns,
             ],
         )
 
@@ -260,8 +262,8 @@ class DifferenceGrid(Grid):
 
     def __init__(self, difference: ModelDifference, target: int, unit: LatencyUnit) -> None:
         operators = self.operators = difference.on(target).operators
-        shown_in = operator_unit(unit)
-        times, scale = difference.times_on(target), shown_in.from_ms(1.0)
+        display_unit = operator_unit(unit)
+        times, scale = difference.times_on(target), display_unit.from_ms(1.0)
         before, after = operators.before, operators.after
         self._names = _pairs(before.names, operators.first, after.names, operators.second)
         self._types = _pairs(before.op_types, operators.first, after.op_types, operators.second)
@@ -275,15 +277,15 @@ class DifferenceGrid(Grid):
                 text_column("change", "Change", [change.value for change in operators.change]),
                 text_column("name", "Operator", self._names),
                 number_column(
-                    MOVED,
-                    f"Moved ({shown_in})",
+                    TIME_CHANGE,
+                    f"Moved ({display_unit})",
                     times.moved_ms * scale,
                     "Time in the second model less time in the first. Sorted by its size.",
                     signed,
                     by_size=True,
                 ),
-                number_column("before", f"First ({shown_in})", before_ms * scale),
-                number_column("after", f"Second ({shown_in})", after_ms * scale),
+                number_column("before", f"First ({display_unit})", before_ms * scale),
+                number_column("after", f"Second ({display_unit})", after_ms * scale),
                 text_column("what", "What", [what or NOTHING for what in operators.what]),
                 text_column("type", "Type", self._types),
                 text_column("shape", "Output shape", shapes),
@@ -304,10 +306,10 @@ class DifferenceGrid(Grid):
 
 def difference_summary(difference: ModelDifference) -> str:
     """Return one line with the numbers of added, removed and changed operators."""
-    own = difference.matched[0]
-    counts = {change: len(own.operators.rows_of(change)) for change in Change}
+    first_match = difference.matched[0]
+    counts = {change: len(first_match.operators.rows_of(change)) for change in Change}
     words = ", ".join(f"{count} {change.value}" for change, count in counts.items())
-    return f"From {shown(own.first.label)} to {shown(own.second.label)}: {words}"
+    return f"From {shown(first_match.first.label)} to {shown(first_match.second.label)}: {words}"
 
 
 def _pairs(
@@ -319,9 +321,9 @@ def _pairs(
     """Return the text of each row: of one side, or of both where they differ."""
     texts = []
     for i, j in zip(first.tolist(), second.tolist(), strict=True):
-        own, other = before[i] if i >= 0 else "", after[j] if j >= 0 else ""
-        both = i >= 0 and j >= 0 and own != other
-        texts.append(f"{shown(own)} → {shown(other)}" if both else shown(other or own))
+        old, new = before[i] if i >= 0 else "", after[j] if j >= 0 else ""
+        differ = i >= 0 and j >= 0 and old != new
+        texts.append(f"{shown(old)} → {shown(new)}" if differ else shown(new or old))
     return texts
 
 

@@ -8,7 +8,7 @@ from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QWidget
 
 from ctm_gui.compare.difference import (
-    MOVED,
+    TIME_CHANGE,
     DifferenceGrid,
     DifferencePresenter,
     ModelDifference,
@@ -46,7 +46,7 @@ class DifferenceView(QWidget):
 
     Signals:
         models_chosen: the user chose two models: their indices.
-        exchange_asked: the user wants them the other way round.
+        exchange_requested: the user wants them the other way round.
 
     Args:
         options: the unit.
@@ -54,7 +54,7 @@ class DifferenceView(QWidget):
     """
 
     models_chosen = Signal(int, int)
-    exchange_asked = Signal()
+    exchange_requested = Signal()
 
     def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -63,7 +63,7 @@ class DifferenceView(QWidget):
         self._run_id: RunId | None = None
         self.targets = GridView(GridModel(), "Time moved by target", {"device": _DEVICE_PX})
         self.table = FilteredTable(
-            GridModel(), "Operators of both models", least_px={"name": PATH_PX}
+            GridModel(), "Operators of both models", min_width_px={"name": PATH_PX}
         )
         self.table.setTextElideMode(PATH_ELIDE)
         self.table.mask_of = self._mask
@@ -141,7 +141,7 @@ class DifferenceView(QWidget):
     def _connect(self) -> None:
         for box in (self.first_box, self.second_box):
             box.activated.connect(self._choose)
-        self.exchange_button.clicked.connect(self.exchange_asked)
+        self.exchange_button.clicked.connect(self.exchange_requested)
         self.change_box.currentIndexChanged.connect(self.table.filter)
         self.targets.rows_selected.connect(self._on_target)
         self._options.unit_changed.connect(self._refresh)
@@ -181,7 +181,7 @@ class DifferenceView(QWidget):
         is_first = not self.table.grid_model.grid.columns
         self.table.show_grid(DifferenceGrid(difference, target, self._options.unit))
         if is_first:
-            self.table.sort_by(MOVED, descending=True)
+            self.table.sort_by(TIME_CHANGE, descending=True)
 
     def _mask(self, grid: Grid) -> npt.NDArray[np.bool_]:
         if not isinstance(grid, DifferenceGrid):

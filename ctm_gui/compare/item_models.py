@@ -43,10 +43,10 @@ class ComparisonModel(GridModel):
 
     def colour(self, row: int, column: int) -> QColor | None:
         """Return the colour of a verdict or of a problem."""
-        shown = self.grid.rows[self.grid.source(row)]
-        if shown.prediction.latency_ms is None:
+        record = self.grid.rows[self.grid.source(row)]
+        if record.prediction.latency_ms is None:
             return QColor(self._options.theme.muted)
-        tone = COLUMN_BY_ID[self.grid.columns[column].key].tone(shown, self.grid.context)
+        tone = COLUMN_BY_ID[self.grid.columns[column].key].tone(record, self.grid.context)
         colour = {
             Tone.GOOD: self._options.theme.good,
             Tone.WARN: self._options.theme.warn,
@@ -85,8 +85,8 @@ class MatrixModel(GridModel):
             return None
         if self.grid.value is CellValue.LATENCY:
             return _on_scale(theme.heat, heat)
-        most = theme.good if heat > 0 else theme.bad
-        return _on_scale((theme.surface, most), _PALE * abs(heat))
+        strongest = theme.good if heat > 0 else theme.bad
+        return _on_scale((theme.surface, strongest), _PALE * abs(heat))
 
     def colour(self, row: int, column: int) -> QColor | None:
         """Return black or white, whichever the cell's background shows better."""
@@ -112,7 +112,7 @@ def _on_scale(colours: Sequence[str], place: float) -> QColor:
     part = place * (len(colours) - 1) - below
     low, high = QColor(colours[below]), QColor(colours[below + 1])
     ends = ((low.redF(), high.redF()), (low.greenF(), high.greenF()), (low.blueF(), high.blueF()))
-    red, green, blue = ((1 - part) * least + part * most for least, most in ends)
+    red, green, blue = ((1 - part) * low_part + part * high_part for low_part, high_part in ends)
     return QColor.fromRgbF(red, green, blue)
 
 

@@ -122,16 +122,16 @@ def _difference_lines(matrix: VariantMatrix, cell: int, unit: LatencyUnit) -> li
     in_time = LatencyUnit.MS if unit is LatencyUnit.FPS else unit
     scale = in_time.from_ms(1.0)
     change = change_text(float(differences.ratio[cell]))
-    moved = f"{signed(float(differences.difference_ms[cell]) * scale)} {in_time}"
+    change_ms = f"{signed(float(differences.difference_ms[cell]) * scale)} {in_time}"
     if np.isnan(differences.low80_ratio[cell]):
-        return [f"{change} · {moved}"]
+        return [f"{change} · {change_ms}"]
     ratios = (
         change_text(float(end[cell])) for end in (differences.low80_ratio, differences.high80_ratio)
     )
     times = (
         signed(float(end[cell]) * scale) for end in (differences.low80_ms, differences.high80_ms)
     )
-    return [f"{change} ({' … '.join(ratios)})", f"{moved} ({' … '.join(times)})"]
+    return [f"{change} ({' … '.join(ratios)})", f"{change_ms} ({' … '.join(times)})"]
 
 
 def cell_details(matrix: VariantMatrix, model: int, target: int, unit: LatencyUnit) -> str:
@@ -154,9 +154,9 @@ def cell_details(matrix: VariantMatrix, model: int, target: int, unit: LatencyUn
 
 def _other_batch(matrix: VariantMatrix, model: int, target: int) -> list[str]:
     """Return a note where runs over different batches are compared."""
-    own = matrix.prediction(model, target).configuration.batch
+    batch = matrix.prediction(model, target).configuration.batch
     other = matrix.prediction(matrix.baseline, target).configuration.batch
-    return [f"One run of batch {own} against one of batch {other}."] if own != other else []
+    return [f"One run of batch {batch} against one of batch {other}."] if batch != other else []
 
 
 def fastest_models(matrix: VariantMatrix, budget_ms: float | None) -> IndexArray:
@@ -166,8 +166,8 @@ def fastest_models(matrix: VariantMatrix, budget_ms: float | None) -> IndexArray
     """
     if not matrix.are_related:
         return np.full(len(matrix.targets), -1)
-    least = matrix.ranked_ms.min(axis=0, initial=np.inf)
-    meets = np.isfinite(least) & (least <= (np.inf if budget_ms is None else budget_ms))
+    fastest_ms = matrix.ranked_ms.min(axis=0, initial=np.inf)
+    meets = np.isfinite(fastest_ms) & (fastest_ms <= (np.inf if budget_ms is None else budget_ms))
     return np.where(meets, matrix.ranked_ms.argmin(axis=0), -1)
 
 
@@ -291,7 +291,7 @@ class MatrixGrid(Grid):
         titles = [matrix.target_title(target).split("\n") for target in range(len(matrix.targets))]
         within = "Fastest" if budget_ms is None else f"Fastest that meets {number(budget_ms)} ms"
 
-        @cache  # the rows in view are asked for, and again at each painting
+        @cache  # the visible rows are read, and again at each painting
         def sentence(target: int) -> str:
             return fastest_on(matrix, target, budget_ms)
 

@@ -15,7 +15,7 @@ from ctm_gui.widgets.filtered_table import FilteredTable
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.presentation.wording import shown
 
-_LEAST_PX = {"device": 120, "configuration": 90}
+_MIN_WIDTHS_PX = {"device": 120, "configuration": 90}
 # Under it a sentence would be cut: that of the current row stands below the table then.
 _SENTENCE_PX = 300
 
@@ -40,7 +40,9 @@ class MatrixView(QWidget):
         self._options = options
         self._matrix: VariantMatrix | None = None
         self._model = MatrixModel(options, self)
-        self.table = FilteredTable(self._model, "Targets by models", "Filter targets…", _LEAST_PX)
+        self.table = FilteredTable(
+            self._model, "Targets by models", "Filter targets…", _MIN_WIDTHS_PX
+        )
         self.table.setItemDelegate(HeatDelegate(self))
         self.summary = label(role="heading", name="Summary of the matrix")
         self.answer = label(name="Fastest on the current target")
@@ -109,7 +111,7 @@ class MatrixView(QWidget):
         if self._matrix is not None and columns:
             numbers_px = sum(self.table.columnWidth(number) for number in range(columns - 1))
             has_room = self.table.viewport().width() - numbers_px >= _SENTENCE_PX
-            self.table.set_column_shown("fastest", shown=has_room)
+            self.table.set_column_visible("fastest", visible=has_room)
             self._show_answer()
 
     def _show_answer(self, *_: object) -> None:

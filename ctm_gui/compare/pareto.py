@@ -89,20 +89,20 @@ def trade_off(
     latency_ms = number_keys(counted_ms)
     batches = [batch_of(p.configuration) for p in predictions]
     ends = [interval_in_unit(p, unit) for p in predictions]
-    given = number_keys(scores)
+    score_keys = number_keys(scores)
     return TradeOff(
         labels=tuple(shown(compared.label) for compared in matrix.models),
         values=number_keys(
             [
-                in_unit(each_ms, unit, batch)
-                for each_ms, batch in zip(counted_ms, batches, strict=True)
+                in_unit(latency_ms, unit, batch)
+                for latency_ms, batch in zip(counted_ms, batches, strict=True)
             ]
         ),
         lows=number_keys([low for low, _ in ends]),
         highs=number_keys([high for _, high in ends]),
         latency_ms=latency_ms,
-        scores=given,
-        front=front(latency_ms, given if higher_is_better else -given),
+        scores=score_keys,
+        front=front(latency_ms, score_keys if higher_is_better else -score_keys),
         unit=unit,
         budget=in_unit(budget_ms, unit, batches[0]) if len(set(batches)) == 1 else None,
         budget_ms=budget_ms,
@@ -193,8 +193,8 @@ def axis_ranges(points: TradeOff, *, log: bool) -> tuple[Range, Range]:
         marks = np.append(marks, points.budget)
     if log:
         marks = np.log10(marks[marks > 0])
-    across = _padded(marks, least=None if log else 0.0)
-    return across, _padded(points.scores[placed], least=None)
+    across = _padded(marks, lower_limit=None if log else 0.0)
+    return across, _padded(points.scores[placed], lower_limit=None)
 
 
 def prefers_log_axis(points: TradeOff) -> bool:
@@ -203,10 +203,10 @@ def prefers_log_axis(points: TradeOff) -> bool:
     return positive.size > 1 and bool(positive.max() > _LOG_SPAN * positive.min())
 
 
-def _padded(marks: FloatArray, least: float | None) -> Range:
+def _padded(marks: FloatArray, lower_limit: float | None) -> Range:
     if not marks.size:
         return 0.0, 1.0
     low, high = float(marks.min()), float(marks.max())
     span = high - low or max(abs(high) * _PADDING, 1e-3 if math.isfinite(high) else 1.0)
     start = low - _PADDING * span
-    return (start if least is None else max(least, start)), high + _PADDING * span
+    return (start if lower_limit is None else max(lower_limit, start)), high + _PADDING * span

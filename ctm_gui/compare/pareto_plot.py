@@ -170,7 +170,7 @@ class ParetoPlot(PointPlot):
     ) -> None:
         """Write names where there is room, those of the front first; tooltips have the others."""
         # Points count as taken as well: a name must not cover another point.
-        taken = [_around(*self._pixel(model)) for model in placed]
+        occupied = [_around(*self._pixel(model)) for model in placed]
         lines = _segments(self._steps(points))
         for model in placed:
             lines += _segments(
@@ -181,34 +181,34 @@ class ParetoPlot(PointPlot):
             name, point = model_name(points.labels[model]), self._pixel(model)
             short = metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, rect.width() / 3)
             # Rather across a line than not at all, and rather in part.
-            tries = ((name, taken + lines), (name, taken), (short, taken))
-            rooms = ((text, self._room(text, rect, point, near)) for text, near in tries)
-            text, room = next((each for each in rooms if each[1] is not None), ("", None))
+            tries = ((name, occupied + lines), (name, occupied), (short, occupied))
+            rooms = ((text, self._room(text, rect, point, obstacles)) for text, obstacles in tries)
+            text, room = next((pair for pair in rooms if pair[1] is not None), ("", None))
             if room is None:
                 continue
-            taken.append(room)
+            occupied.append(room)
             painter.fillRect(room, QColor(self._theme.surface))
             on_front = bool(points.front[model])
             painter.setPen(QColor(self._theme.text if on_front else self._theme.muted))
             painter.drawText(room, Qt.AlignmentFlag.AlignCenter, text)
 
     def _room(
-        self, text: str, rect: QRectF, point: tuple[float, float], taken: list[QRectF]
+        self, text: str, rect: QRectF, point: tuple[float, float], occupied: list[QRectF]
     ) -> QRectF | None:
         metrics = QFontMetricsF(self.font())
         width, height = metrics.horizontalAdvance(text) + 2, metrics.height()
         x, y = point
-        gap, near = _LABEL_GAP_PX, _LABEL_GAP_PX / 2
+        gap, small_gap_px = _LABEL_GAP_PX, _LABEL_GAP_PX / 2
         for left, top in (
             (x + gap, y - height / 2),
-            (x + near, y + near),
-            (x + near, y - near - height),
+            (x + small_gap_px, y + small_gap_px),
+            (x + small_gap_px, y - small_gap_px - height),
             (x - gap - width, y - height / 2),
             (x - width / 2, y + gap),
             (x - width / 2, y - gap - height),
         ):
             room = QRectF(left, top, width, height)
-            if rect.contains(room) and not any(room.intersects(other) for other in taken):
+            if rect.contains(room) and not any(room.intersects(other) for other in occupied):
                 return room
         return None
 

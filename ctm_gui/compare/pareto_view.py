@@ -53,8 +53,8 @@ class ParetoView(QWidget):
         self._matrix: VariantMatrix | None = None
         self._scaled = False
         self._model = ScoresModel(parent=self)
-        least_px = {"model": _MODEL_PX, SCORE: _SCORE_PX}
-        self.table = GridView(self._model, "Scores of the models", least_px)
+        min_width_px = {"model": _MODEL_PX, SCORE: _SCORE_PX}
+        self.table = GridView(self._model, "Scores of the models", min_width_px)
         self.table.setEditTriggers(_TRIGGERS)
         self.plot = ParetoPlot(options)
         self._make_controls()
@@ -143,7 +143,7 @@ class ParetoView(QWidget):
             return  # what is typed would be lost; it follows when the editor closes
         if matrix is None or not 0 <= target < len(matrix.targets):
             return
-        shown = trade_off(
+        points = trade_off(
             matrix,
             target,
             self._scores.of_all(matrix.models),
@@ -152,12 +152,12 @@ class ParetoView(QWidget):
             unit=self._options.unit,
             budget_ms=self._options.budget_ms,
         )
-        self.table.show_grid(ScoresGrid(shown))
-        self.summary.setText(trade_off_sentence(shown))
-        if not self._scaled and shown.is_placed.sum() > 1:
+        self.table.show_grid(ScoresGrid(points))
+        self.summary.setText(trade_off_sentence(points))
+        if not self._scaled and points.is_placed.sum() > 1:
             self._scaled = True  # from then on the scale is the user's
-            self.log_box.setChecked(prefers_log_axis(shown))
-        self.plot.show_trade_off(shown)
+            self.log_box.setChecked(prefers_log_axis(points))
+        self.plot.show_trade_off(points)
 
     def _edit(self, model: int) -> None:
         """Type the score of a model."""

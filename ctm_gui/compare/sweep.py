@@ -52,7 +52,7 @@ class SweepPresenter(PairFollower):
         if compared.problem:
             self._show((), compared.problem)
             return
-        devices = {each.device.id: each.device for each in comparison.targets}
+        devices = {variant.device.id: variant.device for variant in comparison.targets}
         self._show((), _WORKING)
         self._submit(
             lambda _: sweeps(

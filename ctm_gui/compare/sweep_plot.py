@@ -90,11 +90,11 @@ class SweepPlot(PointPlot):
         self._item.refresh()
 
     def choose_at(self, point: QPointF) -> None:
-        self._point_at(self._near(point))
+        self._point_at(self._nearest_dot(point))
 
     def tooltip_at(self, point: QPointF) -> str:
         """Return the tooltip of a point of the canvas, plain text."""
-        place = self._near(point)
+        place = self._nearest_dot(point)
         return "" if place is None or self._sweep is None else self._words(self._sweep, place)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
@@ -118,7 +118,7 @@ class SweepPlot(PointPlot):
         words = "" if place is None or sweep is None else self._words(sweep, place)
         self.pointed.emit(words.replace("\n", ", "))
 
-    def _near(self, point: QPointF) -> int | None:
+    def _nearest_dot(self, point: QPointF) -> int | None:
         """Return the dot near a point of the canvas, None where there is none."""
         if self._sweep is None:
             return None

@@ -67,7 +67,7 @@ class CompareTabs(QWidget):
         self._sweep = sweep
         self._comparison = Comparison()
         self._looked_at = False
-        self._asked = CHART_PAGE
+        self._requested_page = CHART_PAGE
         self.chart = chart
         self.bar = QTabBar()
         self.bar.setAccessibleName("Pages of Compare")
@@ -106,7 +106,7 @@ class CompareTabs(QWidget):
         """The page of two models' operators."""
         page = DifferenceView(self._options)
         page.models_chosen.connect(self._difference.choose)
-        page.exchange_asked.connect(self._difference.exchange)
+        page.exchange_requested.connect(self._difference.exchange)
         self._adopt(page)
         return page
 
@@ -147,9 +147,9 @@ class CompareTabs(QWidget):
 
     def show_page(self, index: int) -> None:
         """Turn to a page; what needs two models is the chart until they are there."""
-        self._asked = index if 0 <= index < len(PAGES) else CHART_PAGE
-        if self.bar.isTabVisible(self._asked):
-            self.bar.setCurrentIndex(self._asked)
+        self._requested_page = index if 0 <= index < len(PAGES) else CHART_PAGE
+        if self.bar.isTabVisible(self._requested_page):
+            self.bar.setCurrentIndex(self._requested_page)
 
     def focus_search(self) -> None:
         """Put the cursor into the search box of the page."""
@@ -158,14 +158,14 @@ class CompareTabs(QWidget):
             page.focus_search()
 
     def _offer_pages(self) -> None:
-        """Offer the pages that there are models for; the one that was asked for comes back."""
+        """Offer the pages that there are models for; the requested one comes back."""
         count = len(self._comparison.models)
         # Hiding the current tab would turn the page, and the turn would be remembered.
         with QSignalBlocker(self.bar):
             for index in _OF_SEVERAL:
                 self.bar.setTabVisible(index, count > 1)
-            is_there = self.bar.isTabVisible(self._asked)
-            self.bar.setCurrentIndex(self._asked if is_there else CHART_PAGE)
+            is_there = self.bar.isTabVisible(self._requested_page)
+            self.bar.setCurrentIndex(self._requested_page if is_there else CHART_PAGE)
         self.bar.setVisible(count > 0)
 
     def _adopt(self, page: QWidget) -> None:
@@ -197,10 +197,10 @@ class CompareTabs(QWidget):
             self.chart.show_predictions(self._comparison.rows)
 
     def _show_matrix(self) -> None:
-        shown, matrix = self.page, self._variants.matrix
+        current, matrix = self.page, self._variants.matrix
         for page in map(self.pages.widget, range(self.pages.count())):
             # A matrix that is gone is let go of by the hidden pages too.
-            if isinstance(page, MatrixView | ParetoView) and (page is shown or matrix is None):
+            if isinstance(page, MatrixView | ParetoView) and (page is current or matrix is None):
                 page.show_matrix(matrix)
 
     def _show_choices(self) -> None:
@@ -208,13 +208,13 @@ class CompareTabs(QWidget):
             self.difference.show_choices(self._difference)
 
     def _show_difference(self) -> None:
-        shown, difference = self.page, self._difference.difference
+        current, difference = self.page, self._difference.difference
         for page in map(self.pages.widget, range(self.pages.count())):
-            if isinstance(page, DifferenceView) and (page is shown or difference is None):
+            if isinstance(page, DifferenceView) and (page is current or difference is None):
                 page.show_difference(difference, self._difference.message)
 
     def _on_page(self, index: int) -> None:
-        self._asked = index
+        self._requested_page = index
         self._show_page()
         self.page_changed.emit(index)
 

@@ -40,7 +40,7 @@ from predictor.core.units import LatencyUnit
 from predictor.presentation.columns import Place, PredictionRow, TableContext
 
 _NOTHING_YET = "Open a model and tick a target to compare latencies here."
-# Names tell the rows apart: they stay readable, and the table scrolls instead.
+# Names distinguish the rows: they stay readable, and the table scrolls instead.
 _NAME_WIDTHS_PX = {"model": 190, "device": 220}
 
 
@@ -94,12 +94,12 @@ class CompareView(QWidget):
         self.table.fit_columns()
 
     def show_activity(self, text: str) -> None:
-        """Tell what the first predictions wait for; empty for nothing. Rows stay in sight."""
+        """Show what the first predictions wait for; empty for nothing. Rows stay in sight."""
         self._activity = text
         self._show_reason()
 
     def show_missing(self, missing: str) -> None:
-        """Tell what the user has to do before there are rows; empty for nothing."""
+        """Show what the user has to do before there are rows; empty for nothing."""
         self._missing = missing
         self._show_reason()
 
@@ -170,14 +170,14 @@ class CompareView(QWidget):
         self._show_chart()
 
     def _refresh_table(self) -> None:
-        self._stack.show_content(shown=len(self._data) > 0)
+        self._stack.show_content(visible=len(self._data) > 0)
         self.summary.show_text(summary(self._data, self._budget_ms, self._options.unit))
         self.summary.setVisible(len(self._data) > 0)
         context = TableContext(Place.COMPARE, self._options.unit, self._budget_ms)
         grid = ComparisonGrid(self._data, context)
         self.table.show_grid(grid)
         for key, is_needed in grid.needed_columns().items():
-            self.table.set_column_shown(key, shown=is_needed)
+            self.table.set_column_visible(key, visible=is_needed)
 
     def _show_chart(self, *_: object) -> None:
         groups = target_groups(self._data, self._data.search_mask(self.table.words))

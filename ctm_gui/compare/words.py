@@ -41,9 +41,9 @@ def details(row: PredictionRow, unit: LatencyUnit, budget_ms: float | None) -> s
         limit = ", of what is counted" if limit_sign(prediction) else ""
         lines.append(f"Latency: {p50_text(prediction, unit)} (P50{limit})")
     if prediction.latency_ms is not None and batch > 1:
-        each = f"{limit_sign(prediction)}{number(prediction.latency_ms / batch)} ms each"
+        per_item = f"{limit_sign(prediction)}{number(prediction.latency_ms / batch)} ms each"
         rate = p50_text(prediction, LatencyUnit.FPS)
-        lines.append(f"{batch} items a call: {each}, {rate}")
+        lines.append(f"{batch} items a call: {per_item}, {rate}")
     if (interval := interval_text(prediction, unit)) != NOTHING:
         lines.append(f"80 % interval: {interval} {unit}")
     if prediction.bound_ms is not None:

@@ -115,7 +115,7 @@ class DeviceLibrary(StoreClient):
 
     def load(self) -> None:
         """Read the user's devices from the store; one that is there already is as it is there."""
-        self._submit(lambda history: history.devices.every(), self._on_loaded)
+        self._submit(lambda history: history.devices.all(), self._on_loaded)
 
     def make(self) -> str:
         """Make a device of the user's of which nothing is known. Returns its key."""

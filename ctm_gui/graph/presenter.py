@@ -22,10 +22,10 @@ from predictor.services.graph.layout import Level, by_depth, lay_out
 from predictor.services.graph.placement import (
     EMPTY,
     Picture,
-    boxes_seen,
     first_opened,
     picture_of,
-    seen_groups,
+    visible_box_count,
+    visible_groups,
 )
 from predictor.services.prediction.explain import OperatorTable
 from predictor.services.prediction.sensitivity import Sensitivity
@@ -244,7 +244,7 @@ class GraphPresenter(QObject):
             self._task.drop()
 
         def work(token: CancelToken) -> tuple[_Drawn, Picture]:
-            laid_out = _laid_out(drawn, seen_groups(drawn.tree, opened), self._command, token)
+            laid_out = _laid_out(drawn, visible_groups(drawn.tree, opened), self._command, token)
             return laid_out, picture_of(laid_out.tree, laid_out.levels, opened)
 
         def show(result: tuple[_Drawn, Picture]) -> None:
@@ -269,11 +269,11 @@ class GraphPresenter(QObject):
             self._opened[group] = None
             needed = {group, *tree.ancestors(group)}
             for oldest in list(self._opened):
-                if boxes_seen(tree, self._opened.keys()) <= MAX_BOXES:
+                if visible_box_count(tree, self._opened.keys()) <= MAX_BOXES:
                     break
                 if oldest not in needed and oldest in self._opened:
                     self._close(oldest)
-            if boxes_seen(tree, self._opened.keys()) > MAX_BOXES:
+            if visible_box_count(tree, self._opened.keys()) > MAX_BOXES:
                 del self._opened[group]
                 return
 

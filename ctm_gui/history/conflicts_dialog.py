@@ -90,7 +90,7 @@ class ConflictsDialog(QDialog):
         table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         table.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
         for row, conflict in enumerate(self._conflicts):
-            words = (conflict.subject.value, conflict.name, conflict.mine, conflict.theirs)
+            words = (conflict.subject.value, conflict.name, conflict.local, conflict.incoming)
             for column, text in enumerate(words):
                 item = QTableWidgetItem(shown(text))
                 item.setToolTip(shown(text))

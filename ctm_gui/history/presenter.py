@@ -26,7 +26,7 @@ from predictor.services.history.past_predictions import (
     NewTruth,
     StoredPrediction,
 )
-from predictor.services.signatures.own import OwnSignatures
+from predictor.services.signatures.user_signatures import UserSignatures
 
 MAX_ROWS = 20_000
 MAX_COMPARED = 500
@@ -183,7 +183,7 @@ class HistoryPresenter(StoreClient):
             self.done.emit(f"The first {MAX_COMPARED} of {len(rows)} are compared")
         names = [s.prediction.fingerprint for s in stored]
         self._submit(
-            lambda history: (history.past.graphs(names), history.own_signatures()),
+            lambda history: (history.past.graphs(names), history.user_signatures()),
             partial(self._predict_again, stored),
         )
 
@@ -228,7 +228,7 @@ class HistoryPresenter(StoreClient):
         self.done.emit(f"Opened {shown(stored.prediction.model)} again")
 
     def _predict_again(
-        self, stored: Sequence[StoredPrediction], stored_facts: tuple[Graphs, OwnSignatures]
+        self, stored: Sequence[StoredPrediction], stored_facts: tuple[Graphs, UserSignatures]
     ) -> None:
         (graphs, signatures), devices = stored_facts, self._devices()
         self._wait(1)

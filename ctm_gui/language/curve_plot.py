@@ -19,7 +19,7 @@ from ctm_gui.widgets.view_options import ViewOptions
 _REACH_PX = 16.0
 _BAND_ALPHA = 50
 _MARGIN = 0.06
-_LEAST_SPAN = 0.3  # of the upward axis, in powers of ten
+_MIN_SPAN = 0.3  # of the upward axis, in powers of ten
 _LEGEND_PX = 16
 
 
@@ -55,7 +55,7 @@ class CurvePlot(PointPlot):
         self._item.refresh()
 
     def choose_at(self, point: QPointF) -> None:
-        """A point has nothing to choose: hovering tells all."""
+        """A point has nothing to choose: hovering shows all of it."""
 
     def tooltip_at(self, point: QPointF) -> str:
         """Return the tooltip of a point of the canvas, plain text."""
@@ -72,16 +72,16 @@ class CurvePlot(PointPlot):
         up = np.log10(
             np.concatenate([*([c.low, c.high] for c in self._curves), [limits or [1.0]]], axis=None)
             if limits
-            else np.concatenate([each for c in self._curves for each in (c.low, c.high)])
+            else np.concatenate([end for c in self._curves for end in (c.low, c.high)])
         )
         (left, right), (low, high) = (
             (float(values.min()), float(values.max())) for values in (across, up)
         )
-        wide = max(right - left, _LEAST_SPAN) * _MARGIN
-        tall = max(high - low, _LEAST_SPAN) * _MARGIN
+        wide = max(right - left, _MIN_SPAN) * _MARGIN
+        tall = max(high - low, _MIN_SPAN) * _MARGIN
         # Room for the legend above the highest curve.
-        shown_px = max(float(self._box.rect().height()), 100.0)
-        room = tall + (high - low + tall) * _LEGEND_PX * len(self._curves) / shown_px
+        height_px = max(float(self._box.rect().height()), 100.0)
+        room = tall + (high - low + tall) * _LEGEND_PX * len(self._curves) / height_px
         self._box.setRange(
             xRange=(left - wide, right + wide), yRange=(low - tall, high + room), padding=0
         )

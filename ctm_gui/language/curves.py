@@ -24,7 +24,7 @@ from predictor.services.generation.probes import DecodeProbe
 from predictor.services.models.language import LanguageModel
 
 _POINTS: Final = 24
-_MOST_BATCH: Final = 64
+_MAX_BATCH: Final = 64
 
 Floats = npt.NDArray[np.float64]
 
@@ -95,34 +95,36 @@ def curve_of(
     at = np.array(counts, np.float64)
     name = shown(device.name)
     if along is Along.MEMORY:
-        held = np.array([point.memory.total / GIB for point in points])
+        memory_gib = np.array([point.memory.total / GIB for point in points])
         usable = points[0].usable
-        return Curve(name, along, at, held, held, held, now, usable and usable.bytes / GIB)
+        return Curve(
+            name, along, at, memory_gib, memory_gib, memory_gib, now, usable and usable.bytes / GIB
+        )
     numbers = [_numbers(point, along) for point in points]
-    if any(each is None for each in numbers):
+    if any(row is None for row in numbers):
         return None
     low, median, high = np.array(numbers, np.float64).T
     return Curve(name, along, at, median, low, high, now)
 
 
 def _runs(
-    most: int, request: GenerationRequest, along: Along
+    longest: int, request: GenerationRequest, along: Along
 ) -> tuple[list[int], list[GenerationRequest], int]:
     """Return the counts of a curve, the run at each, and the count of the present run."""
     if along is Along.BATCH:
-        counts = [n for n in range(1, _MOST_BATCH + 1) if n & (n - 1) == 0]
+        counts = [n for n in range(1, _MAX_BATCH + 1) if n & (n - 1) == 0]
         return counts, [replace(request, batch=n) for n in counts], request.batch
     if along is Along.PROMPT:
-        counts = _steps(most - request.new)
+        counts = _steps(longest - request.new)
         return counts, [replace(request, prompt=n, context=0) for n in counts], request.prompt
-    counts = _steps(most)
+    counts = _steps(longest)
     now = request.longest if along is Along.MEMORY else request.depth
     return counts, [replace(request, context=n, prompt=1, new=0) for n in counts], now
 
 
-def _steps(most: int) -> list[int]:
-    """Return counts up to ``most``, each some larger than the one before."""
-    counts = np.geomspace(min(16, max(most, 1)), max(most, 1), _POINTS).round().astype(int)
+def _steps(highest: int) -> list[int]:
+    """Return counts up to ``highest``, each some larger than the one before."""
+    counts = np.geomspace(min(16, max(highest, 1)), max(highest, 1), _POINTS).round().astype(int)
     return sorted(set(counts.tolist()))
 
 

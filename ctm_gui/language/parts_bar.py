@@ -52,8 +52,8 @@ class PartsBar:
     @property
     def lines(self) -> list[str]:
         """Each part in words."""
-        whole = sum(part.length for part in self.parts)
-        return [f"{part.name} {percent(part.length / whole, 2)}" for part in self.parts]
+        total = sum(part.length for part in self.parts)
+        return [f"{part.name} {percent(part.length / total, 2)}" for part in self.parts]
 
     @property
     def words(self) -> str:
@@ -61,28 +61,34 @@ class PartsBar:
         return "\n".join([self.title, *self.lines])
 
 
-def parts_bars(each: Generation) -> list[PartsBar]:
+def parts_bars(result: Generation) -> list[PartsBar]:
     """Return the bars of a device: first token and token where it has numbers, memory."""
     bars = []
-    for title, interval in (("First token", each.first_token), ("Each further token", each.token)):
+    for title, interval in (
+        ("First token", result.first_token),
+        ("Each further token", result.token),
+    ):
         if interval is not None:
             parts = [_part(part.value, share) for part, share in interval.shares.items()]
             bars.append(PartsBar(f"{title}: {number(interval.median)} ms", parts))
-    return [*bars, _memory_bar(each)]
+    return [*bars, _memory_bar(result)]
 
 
-def _memory_bar(each: Generation) -> PartsBar:
-    usable = each.usable.bytes if each.usable else None
-    whole = max(each.memory.total, usable or 0)
+def _memory_bar(result: Generation) -> PartsBar:
+    usable = result.usable.bytes if result.usable else None
+    total = max(result.memory.total, usable or 0)
     names = ("weights", "KV cache", "buffers")
-    parts = [_part(name, held / whole) for name, held in zip(names, each.memory, strict=True)]
-    title = f"Memory: {number(each.memory.total / GIB)} GiB"
+    parts = [
+        _part(name, size_bytes / total)
+        for name, size_bytes in zip(names, result.memory, strict=True)
+    ]
+    title = f"Memory: {number(result.memory.total / GIB)} GiB"
     if usable is None:
         return PartsBar(f"{title}; that of the device is not known", parts)
     title += f" of {number(usable / GIB)} GiB"
-    if each.fits is False:
-        return PartsBar(f"{title}, does not fit", parts, usable / whole, is_over=True)
-    return PartsBar(title, parts, usable / whole)
+    if result.fits is False:
+        return PartsBar(f"{title}, does not fit", parts, usable / total, is_over=True)
+    return PartsBar(title, parts, usable / total)
 
 
 def _part(name: str, length: float) -> BarPart:

@@ -32,7 +32,7 @@ class PartsPlot(QWidget):
         options.theme_changed.connect(self.update)
         self.bars: Sequence[PartsBar] = ()
         self._lines: list[list[list[int]]] = []  # places of each bar's parts, line by line
-        self._shown: list[int] = []  # lines of each bar that there is height for
+        self._visible_lines: list[int] = []  # lines of each bar that there is height for
         self.setAccessibleName("What binds the phases, and memory")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
 
@@ -68,14 +68,17 @@ class PartsPlot(QWidget):
         ]
         if self._lines != before:
             self.updateGeometry()
-        self._shown = [len(lines) for lines in self._lines]
-        while max(self._shown, default=1) > 1 and self._height_px(self._shown) > self.height():
-            self._shown[self._shown.index(max(self._shown))] -= 1
+        self._visible_lines = [len(lines) for lines in self._lines]
+        while (
+            max(self._visible_lines, default=1) > 1
+            and self._height_px(self._visible_lines) > self.height()
+        ):
+            self._visible_lines[self._visible_lines.index(max(self._visible_lines))] -= 1
 
     def _tops(self) -> list[int]:
         """Return the upper end of each bar's title, and the lower end of the last bar."""
         line, tops = self.fontMetrics().height(), [0]
-        for lines in self._shown:
+        for lines in self._visible_lines:
             tops.append(tops[-1] + (1 + lines) * line + _BAR_PX + _GAP_PX)
         return tops
 
@@ -90,7 +93,7 @@ class PartsPlot(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: ARG002 - Qt's signature
         painter = QPainter(self)
-        rows = zip(self._tops(), self.bars, self._lines, self._shown, strict=False)
+        rows = zip(self._tops(), self.bars, self._lines, self._visible_lines, strict=False)
         for top, bar, lines, count in rows:
             room = QRectF(0, top, self.width() - 1, 0)
             self._paint_bar(painter, room, bar)

@@ -57,12 +57,12 @@ class LanguagePresenter(StoreClient):
     ``message`` are, ``curves_changed`` when ``curves`` are.
 
     Attributes:
-        measured: the user's own rates by the device's id, as the store keeps them.
+        measured: the user's rates by the device's id, as the store keeps them.
 
     Args:
         run: runs work with the open store.
         selection: the ticked devices.
-        own: the user's measurements, of which probes count.
+        user_measurements: the user's measurements, of which probes count.
         worker: the thread that predictions are made on.
         undo_stack: gets a step for each choice of the user's.
         parent: owner.
@@ -76,13 +76,17 @@ class LanguagePresenter(StoreClient):
         self,
         run: StoreRunner,
         selection: TargetSelection,
-        own: OwnMeasurements,
+        user_measurements: OwnMeasurements,
         worker: SerialWorker,
         undo_stack: QUndoStack,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(run, parent)
-        self._selection, self._own, self._worker = selection, own, worker
+        self._selection, self._user_measurements, self._worker = (
+            selection,
+            user_measurements,
+            worker,
+        )
         self._undo_stack = undo_stack
         self._task: Task | None = None
         self._curves_task: Task | None = None
@@ -93,7 +97,7 @@ class LanguagePresenter(StoreClient):
         self.message = NOTHING_YET
         self.curves: Sequence[Curve] = ()
         selection.changed.connect(self._refresh)
-        own.changed.connect(self._refresh)
+        user_measurements.changed.connect(self._refresh)
 
     @property
     def settled(self) -> bool:
@@ -140,9 +144,9 @@ class LanguagePresenter(StoreClient):
         self._set(LanguageState(model, request))
 
     def read_measured(self) -> None:
-        """Read the user's own rates again, for the devices that there are now."""
+        """Read the user's rates again, for the devices that there are now."""
         devices = self._selection.catalogue.by_id
-        self._submit(lambda history: history.token_rates.every(devices), self._show_measured)
+        self._submit(lambda history: history.token_rates.all(devices), self._show_measured)
 
     def ask(self, request: GenerationRequest, words: str, *, typed: str = "") -> None:
         """Predict another run.
@@ -163,8 +167,8 @@ class LanguagePresenter(StoreClient):
         rate = None
         words = f"Forget What Was Measured on {shown(device.name)}"
         if tokens_per_s is not None:
-            usual = next((each for each in self.results if each.device.id == device.id), None)
-            # What is usual now may not be what the user asks for later.
+            usual = next((entry for entry in self.results if entry.device.id == device.id), None)
+            # The usual one may differ later.
             request = replace(
                 self.state.request,
                 weights=usual.weights if usual else self.state.request.weights,
@@ -173,7 +177,7 @@ class LanguagePresenter(StoreClient):
             rate = MeasuredRate(device, tokens_per_s, model.architecture, request)
             words = f"Measured {number(tokens_per_s)} Tokens/s on {shown(device.name)}"
         if rate != before:
-            change, back = (partial(self._keep, device.id, each) for each in (rate, before))
+            change, back = (partial(self._keep, device.id, entry) for entry in (rate, before))
             self._undo_stack.push(UndoStep(words, change, back))
 
     def show_curves(self, devices: Sequence[Device], along: Along) -> None:
@@ -203,13 +207,13 @@ class LanguagePresenter(StoreClient):
             self._refresh()
 
     def _push(self, words: str, state: LanguageState, typed: str = "") -> None:
-        change, back = (partial(self._set, each) for each in (state, self.state))
+        change, back = (partial(self._set, entry) for entry in (state, self.state))
         self._undo_stack.push(UndoStep(words, change, back, typed and f"language {typed}"))
 
     def _keep(self, device_id: str, rate: MeasuredRate | None) -> None:
         """Keep the rate of a device, here at once and in the store; None forgets it."""
-        others = {key: each for key, each in self.measured.items() if key != device_id}
-        self._show_measured(others if rate is None else {**others, device_id: rate})
+        further = {key: entry for key, entry in self.measured.items() if key != device_id}
+        self._show_measured(further if rate is None else {**further, device_id: rate})
         devices = self._selection.catalogue.by_id
 
         def work(history: History) -> Mapping[str, MeasuredRate]:
@@ -217,7 +221,7 @@ class LanguagePresenter(StoreClient):
                 history.token_rates.forget(device_id)
             else:
                 history.token_rates.keep(rate)
-            return history.token_rates.every(devices)
+            return history.token_rates.all(devices)
 
         self._submit(work, self._show_measured)
 
@@ -232,11 +236,11 @@ class LanguagePresenter(StoreClient):
         self._refresh()
 
     def _devices(self) -> list[Device]:
-        # A device in several configurations is one here: a language model has its own runtimes.
+        # A device in several configurations is one here: a language model has other runtimes.
         return list({device.id: device for device in self._selection.selected}.values())
 
     def _probes(self, devices: Sequence[Device]) -> list[DecodeProbe]:
-        return decode_probes(self._own.signatures.measured, devices)
+        return decode_probes(self._user_measurements.signatures.measured, devices)
 
     def _work(self, devices: Sequence[Device]) -> Callable[[], list[Generation]]:
         model = self.state.model

@@ -45,8 +45,8 @@ from predictor.services.generation.generate import (
 _DEVICE_PX = 190
 _BOX_PX = 84
 _DEFAULT = "default"
-_MOST = 100_000_000
-_MOST_CURVES = 4
+_MAX_COUNT = 100_000_000
+_MAX_CURVES = 4
 _LETTERS = 10
 _GAP_PX = 6
 
@@ -172,9 +172,9 @@ class LanguageView(QWidget):
     def _ask(self, key: str, value: int | str) -> None:
         request = replace(self._presenter.state.request, **dict[str, Any]({key: value}))
         title = key.replace("_", " ").replace("kv", "KV").title().replace("Kv", "KV")
-        shown_value = f"{value:,}" if isinstance(value, int) else value or _DEFAULT
+        value_text = f"{value:,}" if isinstance(value, int) else value or _DEFAULT
         typed = key if isinstance(value, int) else ""
-        self._presenter.ask(request, f"{title} {shown_value}", typed=typed)
+        self._presenter.ask(request, f"{title} {value_text}", typed=typed)
 
     def _show_state(self) -> None:
         """Show name, size and run of the model."""
@@ -216,12 +216,12 @@ class LanguageView(QWidget):
         current = self._current(chosen)
         self.subject.set_full_text(shown(current.device.name) if current else "")
         self.parts.show_bars(parts_bars(current) if current else [])
-        own = self._presenter.measured.get(current.device.id) if current else None
-        self.evidence.setText(details(current, own) if current else "")
+        rate = self._presenter.measured.get(current.device.id) if current else None
+        self.evidence.setText(details(current, rate) if current else "")
         self.measured_box.setEnabled(current is not None and current.token is not None)
-        self.measured_box.show_budget(own.tokens_per_s if own else None)
+        self.measured_box.show_budget(rate.tokens_per_s if rate else None)
         along = list(Along)[self.along_box.currentIndex()]
-        self._presenter.show_curves([each.device for each in chosen[:_MOST_CURVES]], along)
+        self._presenter.show_curves([result.device for result in chosen[:_MAX_CURVES]], along)
 
     def _current(self, chosen: list[Generation]) -> Generation | None:
         row = self.table.current_row()
@@ -236,12 +236,12 @@ class LanguageView(QWidget):
             self._presenter.set_measured(current.device, tokens_per_s)
 
     def _details(self, position: int) -> str:
-        each = self._presenter.results[self.table.grid_model.grid.source(position)]
-        return details(each, self._presenter.measured.get(each.device.id))
+        result = self._presenter.results[self.table.grid_model.grid.source(position)]
+        return details(result, self._presenter.measured.get(result.device.id))
 
 
-def _count_box(name: str, least: int) -> QSpinBox:
-    made = NumberBox(minimum=least, maximum=_MOST)
+def _count_box(name: str, minimum: int) -> QSpinBox:
+    made = NumberBox(minimum=minimum, maximum=_MAX_COUNT)
     made.setAccessibleName(name)
     made.setGroupSeparatorShown(True)
     # A spin box asks for the width of its largest number.

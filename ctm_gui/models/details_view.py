@@ -17,7 +17,7 @@ from predictor.core.units import format_bytes
 MAX_DIMENSION = 1_000_000
 # Held arrows and typed digits become one reading.
 CHANGE_DELAY_MS = 200
-_SHOWN_INPUTS = 4
+_MAX_INPUTS = 4
 
 
 class DimensionsEditor(QWidget):
@@ -31,17 +31,17 @@ class DimensionsEditor(QWidget):
         self._form.setContentsMargins(0, 0, 0, 0)
         self._form.setSpacing(4)
         self._boxes: dict[str, QSpinBox] = {}
-        self._shown: tuple[int, tuple[str, ...]] = (0, ())
+        self._displayed: tuple[int, tuple[str, ...]] = (0, ())
         self._waiting: dict[str, int] = {}
         self._timer = QTimer(self, singleShot=True, interval=CHANGE_DELAY_MS)
         self._timer.timeout.connect(self._emit_waiting)
 
     def show_dimensions(self, entry_id: int, dimensions: Sequence[DynamicDimension]) -> None:
         """Show the dimensions of a model; the boxes stay as they are while it is the same one."""
-        shown = (entry_id, tuple(dimension.name for dimension in dimensions))
-        if shown != self._shown:
+        displayed = (entry_id, tuple(dimension.name for dimension in dimensions))
+        if displayed != self._displayed:
             self._emit_waiting()
-            self._shown = shown
+            self._displayed = displayed
             self._rebuild(dimensions)
         for dimension in dimensions:
             box = self._boxes[dimension.name]
@@ -145,10 +145,10 @@ def _facts(entry: ModelEntry) -> str:
         return ""
     lines = [
         f"{shortened(info.name, 24)}: {info.dtype} {'×'.join(map(str, info.shape)) or 'scalar'}"
-        for info in model.inputs[:_SHOWN_INPUTS]
+        for info in model.inputs[:_MAX_INPUTS]
     ]
-    if len(model.inputs) > _SHOWN_INPUTS:
-        lines.append(f"and {plural(len(model.inputs) - _SHOWN_INPUTS, 'more input')}")
+    if len(model.inputs) > _MAX_INPUTS:
+        lines.append(f"and {plural(len(model.inputs) - _MAX_INPUTS, 'more input')}")
     opsets = ", ".join(
         f"{shortened(domain, 20)} {version}" if domain else f"opset {version}"
         for domain, version in sorted(model.opsets.items())

@@ -119,8 +119,8 @@ class ModelDelegate(QStyledItemDelegate):
     @staticmethod
     def _draw(painter: QPainter, rect: QRect, text: str, colour: str) -> None:
         painter.setPen(QColor(colour))
-        shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, rect.width())
-        painter.drawText(rect, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, shown)
+        elided = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, rect.width())
+        painter.drawText(rect, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, elided)
 
     def _paint_cross(self, painter: QPainter, rect: QRect, *, selected: bool) -> None:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)

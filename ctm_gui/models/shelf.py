@@ -23,7 +23,7 @@ from predictor.services.models.batches import read_at
 from predictor.services.models.ingestion import IngestionWorker, Model
 
 # Models that were removed, for undo; older ones are read again. Some 10 MB.
-_KEPT_OPERATORS = 5_000
+_MAX_UNDO_OPERATORS = 5_000
 
 
 class ModelState(StrEnum):
@@ -76,7 +76,7 @@ class ModelEntry:
 
     @property
     def dimensions(self) -> tuple[DynamicDimension, ...]:
-        """The dynamic dimensions with the values that the user asked for last."""
+        """The dynamic dimensions with the values that the user set last."""
         if self.model is None:
             return ()
         return tuple(
@@ -152,8 +152,8 @@ class ModelShelf(QObject):
             label = entry.name
             if names[label] > 1:
                 label = f"{printable(Path(entry.path).parent.name)}/{label}"
-            taken = labels.values()
-            labels[entry.id] = f"{label} ({entry.id})" if label in taken else label
+            used_labels = labels.values()
+            labels[entry.id] = f"{label} ({entry.id})" if label in used_labels else label
         return labels
 
     def add(self, paths: Iterable[str]) -> list[int]:
@@ -163,16 +163,16 @@ class ModelShelf(QObject):
             Row of each path.
         """
         rows = {entry.path: row for row, entry in enumerate(self.entries)}
-        asked = list(dict.fromkeys(paths))
-        new = [ModelEntry(next(self._ids), path) for path in asked if path not in rows]
-        for path in asked:
+        distinct = list(dict.fromkeys(paths))
+        new = [ModelEntry(next(self._ids), path) for path in distinct if path not in rows]
+        for path in distinct:
             if path in rows:
                 self.read_again(rows[path])
         if new:
             first = len(self.entries)
             self._insert([(first + i, entry) for i, entry in enumerate(new)])
         rows = {entry.path: row for row, entry in enumerate(self.entries)}
-        return [rows[path] for path in asked]
+        return [rows[path] for path in distinct]
 
     def restore(self, models: Iterable[tuple[str, Mapping[str, int]]]) -> None:
         """Add files, each with values of its dynamic dimensions, and read them."""
@@ -187,11 +187,15 @@ class ModelShelf(QObject):
 
     def remove(self, rows: Iterable[int]) -> None:
         """Remove rows; undo brings them back, large and long removed ones by reading them again."""
-        taken = [(row, self.entries[row]) for row in sorted(set(rows))]
-        if taken:
-            what = taken[0][1].name if len(taken) == 1 else plural(len(taken), "model")
-            take = partial(self._take, [row for row, _ in taken])
-            put_back = partial(self._insert, taken)
+        removed_rows = [(row, self.entries[row]) for row in sorted(set(rows))]
+        if removed_rows:
+            what = (
+                removed_rows[0][1].name
+                if len(removed_rows) == 1
+                else plural(len(removed_rows), "model")
+            )
+            take = partial(self._take, [row for row, _ in removed_rows])
+            put_back = partial(self._insert, removed_rows)
             self._undo_stack.push(UndoStep(f"Remove {what}", take, put_back))
 
     def cancel(self, row: int) -> None:
@@ -240,7 +244,7 @@ class ModelShelf(QObject):
             self._follow_batches(entry)
 
     def try_batch(self, batch: int | None) -> None:
-        """Read every model at one batch that a dialog asks about; None when it is closed."""
+        """Read every model at the batch of a dialog; None when it is closed."""
         self._tried = batch
         for entry in self.entries:
             self._follow_batches(entry)
@@ -285,7 +289,7 @@ class ModelShelf(QObject):
 
     def _forget(self) -> None:
         """Let go of the oldest models that were removed, as far as there are too many operators."""
-        room = _KEPT_OPERATORS
+        room = _MAX_UNDO_OPERATORS
         for place in reversed(range(len(self._removed))):
             entry = self._removed[place]
             room -= len(entry.model.graph.names) if entry.model is not None else 0
@@ -330,7 +334,7 @@ class ModelShelf(QObject):
         self.read.emit(entry)
 
     def _follow_batches(self, entry: ModelEntry) -> None:
-        """Read a model at the batches that it lacks, and let go of those not asked for."""
+        """Read a model at the batches that it lacks, and drop those without a target."""
         wanted = self._further if self._tried is None else self._further | {self._tried}
         if wanted == entry.batches.keys() | entry.batch_tasks.keys():
             return

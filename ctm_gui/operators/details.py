@@ -22,22 +22,22 @@ def operator_details(
         unit: of the time; milliseconds where it is a rate.
         interval: ends of the model's 80 % interval over its latency; None without one.
     """
-    shown_in, latency_ms = operator_unit(unit), float(table.latency_ms[operator])
+    display_unit, latency_ms = operator_unit(unit), float(table.latency_ms[operator])
     kind = shown(table.op_types[operator])
     if table.output_shapes[operator]:
         kind += f", output {shape_text(table.output_shapes[operator])}"
-    macs, moved = int(table.macs[operator]), int(table.bytes_moved[operator])
+    macs, traffic = int(table.macs[operator]), int(table.bytes_moved[operator])
     share = percent(float(table.share[operator]))
     lines = [
         shown(table.names[operator]) or kind,
         kind,
-        f"{format_count(macs)} MACs, {format_bytes(moved)} moved",
-        f"{latency_text(latency_ms, shown_in)}, {share} of the model",
+        f"{format_count(macs)} MACs, {format_bytes(traffic)} moved",
+        f"{latency_text(latency_ms, display_unit)}, {share} of the model",
     ]
     if interval is not None and latency_ms:
-        low, high = (number(shown_in.from_ms(latency_ms * end)) for end in interval)
+        low, high = (number(display_unit.from_ms(latency_ms * end)) for end in interval)
         # Errors of the operators of one model go together; none is known apart.
-        lines.append(f"{low} to {high} {shown_in} by the model's 80 % interval")
+        lines.append(f"{low} to {high} {display_unit} by the model's 80 % interval")
     if table.bound_type[operator] != NOTHING:
         lines.append(f"bound by {table.bound_type[operator]}")
     return lines

@@ -35,7 +35,7 @@ from predictor.services.prediction.attention import operators_peak, token_label
 from predictor.services.prediction.explain import OperatorTable
 
 BOUND_TYPES: tuple[str, ...] = ("compute", "memory", "launch")
-_TYPES_SHOWN = 6
+_MAX_TYPES = 6
 
 
 def operator_unit(unit: LatencyUnit) -> LatencyUnit:
@@ -127,7 +127,7 @@ class OperatorSummary:
         slowest = np.argsort(-times.sum(axis=1), kind="stable")
         timed = int(np.count_nonzero(times.sum(axis=1)))
         # One more type takes no more room than "1 more type" would.
-        top = timed if timed <= _TYPES_SHOWN + 1 else _TYPES_SHOWN
+        top = timed if timed <= _MAX_TYPES + 1 else _MAX_TYPES
         slow = [self._type_time([types[i]], counts[[i]], times[[i]]) for i in slowest[:top]]
         rest = slowest[top:]
         if rest.size:
@@ -170,7 +170,7 @@ def bound_codes(table: OperatorTable) -> IndexArray:
     """
     code = {bound: index for index, bound in enumerate(BOUND_TYPES)}
     bounds = table.bound_type
-    return np.fromiter((code.get(each, 0) for each in bounds), np.intp, len(bounds))
+    return np.fromiter((code.get(entry, 0) for entry in bounds), np.intp, len(bounds))
 
 
 def _is_within(flags: str) -> bool:
@@ -211,19 +211,19 @@ def _sums(table: OperatorTable, rows: IndexArray, unit: LatencyUnit) -> str:
     latency = latency_text(float(table.latency_ms[rows].sum()), operator_unit(unit))
     # No line break between a number and its unit.
     macs = format_count(int(table.macs[rows].sum())).replace(" ", "\N{NO-BREAK SPACE}")
-    moved = format_bytes(int(table.bytes_moved[rows].sum())).replace(" ", "\N{NO-BREAK SPACE}")
-    return f"{latency}, {macs} MACs, {moved} moved"
+    traffic = format_bytes(int(table.bytes_moved[rows].sum())).replace(" ", "\N{NO-BREAK SPACE}")
+    return f"{latency}, {macs} MACs, {traffic} moved"
 
 
 def type_details(time: TypeTime, unit: LatencyUnit) -> str:
     """Return the lines that hovering over a type's bar shows, as plain text."""
-    shown_in = operator_unit(unit)
+    display_unit = operator_unit(unit)
     lines = [
         f"{time.label}: {_operators(time.count)}",
-        f"{latency_text(time.latency_ms, shown_in)}, {percent(time.share)} of the model",
+        f"{latency_text(time.latency_ms, display_unit)}, {percent(time.share)} of the model",
     ]
     lines += [
-        f"bound by {bound}: {latency_text(part, shown_in)}"
+        f"bound by {bound}: {latency_text(part, display_unit)}"
         for bound, part in zip(BOUND_TYPES, time.by_bound_ms, strict=True)
         if part > 0
     ]

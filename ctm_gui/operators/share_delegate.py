@@ -14,7 +14,7 @@ from ctm_gui.widgets.grid_model import GridModel
 from ctm_gui.widgets.view_options import ViewOptions
 
 # Room for a text like 99.99 % to the right of a share's bar, and least width of bar and text.
-SHARE_TEXT_PX, LEAST_SHARE_PX = 66, 116
+SHARE_TEXT_PX, MIN_SHARE_PX = 66, 116
 
 
 class ShareDelegate(CellDelegate):

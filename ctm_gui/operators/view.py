@@ -17,7 +17,7 @@ from ctm_gui.operators.rows import (
     OperatorSummary,
     totals,
 )
-from ctm_gui.operators.share_delegate import LEAST_SHARE_PX, ShareDelegate
+from ctm_gui.operators.share_delegate import MIN_SHARE_PX, ShareDelegate
 from ctm_gui.operators.type_strip import TypeStrip
 from ctm_gui.widgets.basic import (
     ContentOrMessage,
@@ -43,7 +43,7 @@ from predictor.presentation.wording import shown
 from predictor.services.prediction.explain import OperatorTable
 
 # Beside the graph the share stays in view at 1280 pixels.
-_LEAST_PX = {SHARE: LEAST_SHARE_PX, "name": 182}
+_MIN_WIDTH_PX = {SHARE: MIN_SHARE_PX, "name": 182}
 _NOTHING_YET = "Drop an ONNX model and tick a target to see where its time goes."
 
 
@@ -55,7 +55,7 @@ class OperatorsView(QWidget):
         graph_button: whether the user wants the graph there.
 
     Signals:
-        node_data_asked: the user wants the values as node data: the Path to write.
+        node_data_requested: the user wants the values as node data: the Path to write.
         type_chosen: the user chose a type, or all: its label and that of before, empty for all.
 
     Args:
@@ -63,7 +63,7 @@ class OperatorsView(QWidget):
         parent: the parent widget.
     """
 
-    node_data_asked = Signal(object)
+    node_data_requested = Signal(object)
     type_chosen = Signal(str, str)
 
     def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
@@ -73,7 +73,7 @@ class OperatorsView(QWidget):
         self._device: Device | None = None
         self._type: int | None = None
         self._model = GridModel(parent=self)
-        self.table = FilteredTable(self._model, "Operators", least_px=_LEAST_PX)
+        self.table = FilteredTable(self._model, "Operators", min_width_px=_MIN_WIDTH_PX)
         self.table.mask_of = self._mask
         self.table.setTextElideMode(PATH_ELIDE)
         self._make_controls()
@@ -227,4 +227,4 @@ class OperatorsView(QWidget):
         chosen, _ = QFileDialog.getSaveFileName(self, "Save node data", name, "JSON (*.json)")
         if chosen:
             path = Path(chosen)
-            self.node_data_asked.emit(path if path.suffix else path.with_suffix(".json"))
+            self.node_data_requested.emit(path if path.suffix else path.with_suffix(".json"))

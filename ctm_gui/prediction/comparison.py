@@ -18,7 +18,7 @@ from predictor.services.prediction.assumptions import assumptions_of_each
 from predictor.services.prediction.engines import usual_engine_problem
 from predictor.services.prediction.predict import NO_DEVICES, KnownTargets, predict
 from predictor.services.prediction.targets import distinct, resolve_targets
-from predictor.services.signatures.own import NOTHING_MEASURED, OwnSignatures
+from predictor.services.signatures.user_signatures import NOTHING_MEASURED, UserSignatures
 
 _PART_S = 0.2  # how long a part of a comparison may take before what is there is shown
 
@@ -140,7 +140,7 @@ def compare(
     what_if: WhatIf,
     part: Callable[[Comparison], None] = lambda _: None,
     own: Sequence[Measurement] = (),
-    signatures: OwnSignatures = NOTHING_MEASURED,
+    signatures: UserSignatures = NOTHING_MEASURED,
     known: Mapping[str, Device] = NO_DEVICES,
 ) -> Comparison:
     """Predict every model on every device; models with a problem get rows without a number.

@@ -166,7 +166,7 @@ class ProbingPresenter(QObject):
                     self._tick(signature.signature.device_id, signature.signature.configuration)
 
         self._store.run(
-            lambda probing: probing.signatures.every(),
+            lambda probing: probing.signatures.all(),
             on_result=tick,
             on_error=self.shelf.failed.emit,
         )
@@ -198,7 +198,7 @@ def _ended(session_id: str, probing: Probing) -> tuple[ProbeSession, bool]:
     """Return a session, and whether predictions use a signature of it."""
     used = any(
         is_used(stored, probing.signatures.noted_reason(stored))
-        for stored in probing.signatures.every()
+        for stored in probing.signatures.all()
         if stored.session_id == session_id
     )
     return probing.sessions.get(session_id), used

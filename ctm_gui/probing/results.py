@@ -218,7 +218,7 @@ def of_signature(signature_id: str, other_id: str, probing: Probing) -> Result:
     Raises:
         InputError: it was deleted.
     """
-    stored = next((s for s in probing.signatures.every() if s.signature.id == signature_id), None)
+    stored = next((s for s in probing.signatures.all() if s.signature.id == signature_id), None)
     if stored is None:
         raise InputError(f"signature {signature_id}", "it was deleted", "choose another one")
     session = probing.sessions.get(stored.session_id) if stored.session_id else None
@@ -276,7 +276,7 @@ def _of_target(
     return tuple(
         entry
         # The store lists the oldest first.
-        for entry in reversed(probing.signatures.every())
+        for entry in reversed(probing.signatures.all())
         if (entry.signature.device_id, entry.signature.configuration) == target
     )
 

@@ -246,11 +246,11 @@ class SignatureShelf(QObject):
 def _overview(probing: Probing) -> _Overview:
     left = [
         unended
-        for session in probing.sessions.every()
+        for session in probing.sessions.all()
         if session.finished_ns is None
         and (unended := unfinished(session, probing.sessions.measurements(session.id)))
     ]
-    signatures = tuple(reversed(probing.signatures.every()))
+    signatures = tuple(reversed(probing.signatures.all()))
     reasons = {
         stored.signature.id: probing.signatures.noted_reason(stored) for stored in signatures
     }

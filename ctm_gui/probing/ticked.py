@@ -12,7 +12,7 @@ from predictor.core.text import plural
 from predictor.presentation.wording import configuration_text
 from predictor.services.devices.this_machine import THIS_MACHINE_ID
 from predictor.services.probing.plan import probe_target
-from predictor.services.signatures.own import OwnSignatures
+from predictor.services.signatures.user_signatures import UserSignatures
 
 _REACHED = {
     Way.THIS: "here",
@@ -72,7 +72,9 @@ class Ticked:
         )
 
 
-def ticked_targets(targets: Sequence[Target], user_signatures: OwnSignatures) -> tuple[Ticked, ...]:
+def ticked_targets(
+    targets: Sequence[Target], user_signatures: UserSignatures
+) -> tuple[Ticked, ...]:
     """Return the ticked targets: this machine, then what can be reached, then the others.
 
     Args:
@@ -89,7 +91,7 @@ def ticked_targets(targets: Sequence[Target], user_signatures: OwnSignatures) ->
     return tuple(sorted(entries, key=lambda entry: order.index(entry.way)))
 
 
-def _ticked(target: Target, user_signatures: OwnSignatures) -> Ticked:
+def _ticked(target: Target, user_signatures: UserSignatures) -> Ticked:
     way = _way_to(target.device)
     probed = target
     if way is not Way.IMPORT:

@@ -34,8 +34,13 @@ from predictor.services.prediction.sensitivity import sensitivity_of
 from predictor.services.report.build import build_report
 from predictor.services.report.files import save_report
 from predictor.services.report.language import generation_report
-from predictor.services.report.probing import known_signatures
-from predictor.services.report.request import Asked, KnownSignature, ReportedModel, ReportRequest
+from predictor.services.report.probing import measured_signatures
+from predictor.services.report.request import (
+    MeasuredSignature,
+    ReportedModel,
+    ReportRequest,
+    RequestedSettings,
+)
 from predictor.services.report.versions import command_lines
 
 T = TypeVar("T")
@@ -169,7 +174,7 @@ class ReportPresenter(QObject):
             self.failed.emit(error)
             self._begin(turn, ())
 
-    def _begin(self, turn: int, signatures: tuple[KnownSignature, ...]) -> None:
+    def _begin(self, turn: int, signatures: tuple[MeasuredSignature, ...]) -> None:
         if turn != self._turn or self._subject is None:
             return
         self._is_reading = False
@@ -223,16 +228,16 @@ class ReportPresenter(QObject):
         self.changed.emit()
 
 
-def _signatures(subject: ReportSubject, history: History) -> tuple[KnownSignature, ...]:
+def _signatures(subject: ReportSubject, history: History) -> tuple[MeasuredSignature, ...]:
     predictions = [row.prediction for row in subject.comparison.rows]
     used = [p.signature for p in predictions if p.signature is not None]
     devices = [target.device.id for target in subject.comparison.targets]
-    return known_signatures(history.signatures, devices, used)
+    return measured_signatures(history.signatures, devices, used)
 
 
-def _request_of(subject: ReportSubject, signatures: tuple[KnownSignature, ...]) -> ReportRequest:
+def _request_of(subject: ReportSubject, signatures: tuple[MeasuredSignature, ...]) -> ReportRequest:
     comparison, what_if = subject.comparison, subject.what_if
-    requested = Asked(None, what_if.precision, what_if.threads, what_if.batch)
+    requested = RequestedSettings(None, what_if.precision, what_if.threads, what_if.batch)
     models = [compared.model for compared in comparison.models]
     return ReportRequest(
         models=tuple(map(_reported, comparison.models)),
@@ -244,7 +249,7 @@ def _request_of(subject: ReportSubject, signatures: tuple[KnownSignature, ...]) 
         created=datetime.now(UTC).astimezone(),
         budget_ms=subject.budget_ms,
         unit=subject.unit,
-        asked=requested,
+        requested=requested,
         signatures=signatures,
         commands=command_lines(models, comparison.targets, requested, subject.budget_ms),
     )

@@ -119,8 +119,8 @@ class TargetSelection(QObject):
         usual = device.configurations[0]
         chosen = self.configurations.get(device.id, usual)
         # The device may have been edited since, or lack what an earlier session chose.
-        is_known = chosen in device.configurations or supports(device, chosen)
-        return chosen if is_known else usual
+        is_available = chosen in device.configurations or supports(device, chosen)
+        return chosen if is_available else usual
 
     def variants_of(self, device: Device) -> tuple[Configuration, ...]:
         """Return the further configurations of a device that it can run."""
@@ -134,13 +134,13 @@ class TargetSelection(QObject):
     def add_variant(self, device: Device, variant: Configuration) -> None:
         """Predict a device, ticked by it, with a further configuration."""
         present = (self.configuration_of(device), *self.variants_of(device))
-        if not any(are_same(device, variant, each) for each in present):
+        if not any(are_same(device, variant, entry) for entry in present):
             words = f"Add {printable(device.name)}: {target_text(variant)}"
             self._set_variants(device, (*self.variants_of(device), variant), words, checked=True)
 
     def remove_variant(self, device: Device, variant: Configuration) -> None:
         """Predict a device with a configuration less."""
-        left = tuple(each for each in self.variants_of(device) if each != variant)
+        left = tuple(entry for entry in self.variants_of(device) if entry != variant)
         words = f"Remove {printable(device.name)}: {target_text(variant)}"
         self._set_variants(device, left, words, checked=device.id in self._selected)
 
@@ -166,8 +166,8 @@ class TargetSelection(QObject):
     def choices(self, device: Device) -> tuple[Configuration, ...]:
         """Return the configurations of a device, and the one that it is predicted with."""
         chosen = self.configuration_of(device)
-        own = device.configurations
-        return own if chosen in own else (*own, chosen)
+        configurations = device.configurations
+        return configurations if chosen in configurations else (*configurations, chosen)
 
     def show_probed(self, device_id: str, probed: Configuration) -> Configuration:
         """Check a device, predicted as it was measured; return the configuration of that.
@@ -176,16 +176,16 @@ class TargetSelection(QObject):
             device_id: of the device.
             probed: that was measured, threads as a count.
         """
-        device = next((each for each in self.devices if each.id == device_id), None)
-        shown = replace(probed, batch=0)
+        device = next((entry for entry in self.devices if entry.id == device_id), None)
+        configuration = replace(probed, batch=0)
         if device is not None:
             # "All cores" and their number are one target: what the device lists goes first.
-            same = (c for c in device.configurations if are_same(device, c, shown))
-            shown = next(same, shown)
-            self._configure(device, shown)
+            same = (c for c in device.configurations if are_same(device, c, configuration))
+            configuration = next(same, configuration)
+            self._configure(device, configuration)
         # No step: undo after a probing would only hide its result.
         self._check({device_id}, checked=True)
-        return shown
+        return configuration
 
     def set_configuration(self, device: Device, configuration: Configuration) -> None:
         """Predict a device with a configuration; its first one is the usual."""
@@ -223,10 +223,12 @@ class TargetSelection(QObject):
     def select(self, device_ids: Iterable[str], *, selected: bool) -> None:
         """Check or uncheck devices."""
         ids = set(device_ids)
-        others = ids - self._selected if selected else ids & self._selected
-        if others:
-            words = f"{'Tick' if selected else 'Untick'} {self._names(others)}"
-            tick, back = (partial(self._check, others, checked=c) for c in (selected, not selected))
+        changed = ids - self._selected if selected else ids & self._selected
+        if changed:
+            words = f"{'Tick' if selected else 'Untick'} {self._names(changed)}"
+            tick, back = (
+                partial(self._check, changed, checked=c) for c in (selected, not selected)
+            )
             self._undo_stack.push(UndoStep(words, tick, back))
 
     def _check(self, device_ids: set[str], *, checked: bool) -> None:
@@ -254,9 +256,9 @@ class TargetSelection(QObject):
     def set_badges(self, badges: Mapping[str, tuple[str, str]]) -> None:
         """Set the basis of each device's numbers, a word and a sentence by device id."""
         old, self._badges = self._badges, dict(badges)
-        others = frozenset(key for key, _ in old.items() ^ badges.items())
-        if others:
-            self.badges_changed.emit(others)
+        changed = frozenset(key for key, _ in old.items() ^ badges.items())
+        if changed:
+            self.badges_changed.emit(changed)
 
 
 def are_same(device: Device, one: Configuration, other: Configuration) -> bool:
@@ -268,5 +270,5 @@ def _with_first(device: Device, configuration: Configuration) -> Device:
     """Return a device whose first configuration is another: ``resolve_targets`` takes that."""
     if configuration == device.configurations[0]:
         return device
-    others = (c for c in device.configurations if c != configuration)
-    return replace(device, configurations=(configuration, *others))
+    further = (c for c in device.configurations if c != configuration)
+    return replace(device, configurations=(configuration, *further))

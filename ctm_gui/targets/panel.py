@@ -75,14 +75,14 @@ class TargetsPanel(QWidget):
         """Put the cursor into the search box."""
         self.search_box.focus()
 
-    def select_shown(self, *, selected: bool) -> None:
+    def select_visible(self, *, selected: bool) -> None:
         """Check or uncheck every device that the search leaves."""
-        self.selection.select(self._model.shown_device_ids(), selected=selected)
+        self.selection.select(self._model.visible_device_ids(), selected=selected)
 
     def _show_badges(self) -> None:
         """Leave the room to the names where the panel is narrow, or while there is no number."""
-        shown = self.selection.has_badges and self.width() >= _BASIS_FITS_PX
-        self._tree.setColumnHidden(Column.BASIS, not shown)
+        has_room = self.selection.has_badges and self.width() >= _BASIS_FITS_PX
+        self._tree.setColumnHidden(Column.BASIS, not has_room)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -93,8 +93,8 @@ class TargetsPanel(QWidget):
         uncheck = tool_button(
             "None", "Uncheck every device that is shown", "Uncheck all shown targets"
         )
-        check.clicked.connect(lambda _: self.select_shown(selected=True))
-        uncheck.clicked.connect(lambda _: self.select_shown(selected=False))
+        check.clicked.connect(lambda _: self.select_visible(selected=True))
+        uncheck.clicked.connect(lambda _: self.select_visible(selected=False))
         return hbox(self.heading, STRETCH, check, uncheck)
 
     def _build_checked_only(self) -> QToolButton:
@@ -129,7 +129,7 @@ class TargetsPanel(QWidget):
     def _on_filter(self) -> None:
         checked_only = self.checked_only.isChecked()
         self._model.set_filter(self.search_box.text(), checked_only=checked_only)
-        self._nothing.setVisible(not self._model.shown_device_ids())
+        self._nothing.setVisible(not self._model.visible_device_ids())
         self._expand()
 
     def _on_devices(self) -> None:
@@ -224,7 +224,7 @@ def _add_choices(
 ) -> None:
     """Add the configurations of a device, the fastest first once they are predicted."""
     choices = menu.addMenu("Configuration")
-    listed = selection.choices(device)
+    configurations = selection.choices(device)
 
     def show(ranked: Ranked) -> None:
         # Under the pointer nothing moves.
@@ -232,8 +232,8 @@ def _add_choices(
             choices.clear()
             _fill_choices(choices, selection, device, ranked)
 
-    show(ranking.unpredicted(device, listed))
-    task = ranking.submit(device, listed, show)
+    show(ranking.unpredicted(device, configurations))
+    task = ranking.submit(device, configurations, show)
     menu.destroyed.connect(task.cancel)
 
 
@@ -241,12 +241,12 @@ def _fill_choices(
     choices: QMenu, selection: TargetSelection, device: Device, ranked: Ranked
 ) -> None:
     group, chosen = QActionGroup(choices), selection.configuration_of(device)
-    for number, each in enumerate(ranked):
-        if each.needs_quantising and number and not ranked[number - 1].needs_quantising:
+    for number, choice in enumerate(ranked):
+        if choice.needs_quantising and number and not ranked[number - 1].needs_quantising:
             choices.addSeparator()
-        configuration = each.configuration
+        configuration = choice.configuration
         default = " (default)" if configuration == device.configurations[0] else ""
-        action = choices.addAction(f"{each.words}{default}")
+        action = choices.addAction(f"{choice.words}{default}")
         action.setCheckable(True)
         action.setChecked(configuration == chosen)
         group.addAction(action)

@@ -42,9 +42,9 @@ class ConfigurationRanking:
         on_ranked: Callable[[Ranked], None],
     ) -> Task:
         """Rank them by their predictions; the caller cancels what it no longer waits for."""
-        # A batch that was asked for is read apart: all are compared at the models' own.
-        listed = [replace(each, batch=0) for each in configurations]
-        listed = list(dict.fromkeys(listed))
+        # A further batch is read separately: all are compared at the batch of the models.
+        distinct = [replace(configuration, batch=0) for configuration in configurations]
+        distinct = list(dict.fromkeys(distinct))
         models, measurements, signed = (
             self._shelf.models(),
             self._user.measurements,
@@ -52,8 +52,8 @@ class ConfigurationRanking:
         )
 
         def work(_: TaskContext) -> Ranked:
-            signatures = signed.of([Target(device, each) for each in listed])
-            return ranked_configurations(models, device, listed, measurements, signatures)
+            signatures = signed.of([Target(device, configuration) for configuration in distinct])
+            return ranked_configurations(models, device, distinct, measurements, signatures)
 
         return self._worker.submit(work, on_result=on_ranked, on_error=_ignore)
 

@@ -106,7 +106,7 @@ class TargetsTreeModel(QAbstractItemModel):
         self._root = self._build()
         self.endResetModel()
 
-    def shown_device_ids(self) -> list[str]:
+    def visible_device_ids(self) -> list[str]:
         """Return the ids of the devices that the search leaves."""
         return list(dict.fromkeys(device.id for device in self._root.devices()))
 
@@ -213,10 +213,10 @@ class TargetsTreeModel(QAbstractItemModel):
         """Return the configuration of a device where it is not the usual one, and its variants."""
         chosen = self._selection.configuration_of(device)
         is_usual = chosen == device.configurations[0]
-        shown = [] if is_usual else [target_text(chosen)]
+        parts = [] if is_usual else [target_text(chosen)]
         if variants := self._selection.variants_of(device):
-            shown.append(f"+{plural(len(variants), 'variant')}")
-        return "".join(f" · {words}" for words in shown)
+            parts.append(f"+{plural(len(variants), 'variant')}")
+        return "".join(f" · {words}" for words in parts)
 
     def _refresh_names(self) -> None:
         for group in self._groups():
@@ -225,9 +225,9 @@ class TargetsTreeModel(QAbstractItemModel):
     def _refresh_badges(self, device_ids: frozenset[str]) -> None:
         # Each change costs the view a quarter of a millisecond, and few groups have badges.
         for group in self._groups():
-            others = [c for c in group.children if c.device and c.device.id in device_ids]
-            if others:
-                self._announce(others, Column.BASIS)
+            changed = [c for c in group.children if c.device and c.device.id in device_ids]
+            if changed:
+                self._announce(changed, Column.BASIS)
 
     def _groups(self) -> Iterator[_Node]:
         stack = [self._root]

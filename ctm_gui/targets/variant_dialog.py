@@ -29,11 +29,11 @@ from predictor.presentation.wording import shown, target_text
 from predictor.services.models.ingestion import Model
 from predictor.services.prediction.targets import supports
 
-_OWN_BATCH = "model default"
+_MODEL_BATCH = "model default"
 _BATCHES = (1, 2, 4, 8, 16, 32, 64)
 _TYPING_MS = 250
 _LIST_MARGIN_PX = 28
-_MOST_LIST_PX = 520
+_MAX_LIST_PX = 520
 
 
 class VariantDialog(QDialog):
@@ -43,7 +43,7 @@ class VariantDialog(QDialog):
 
     Args:
         selection: gets the variant.
-        shelf: reads the open models at the batch, and tells which of them cannot run at it.
+        shelf: reads the open models at the batch, and reports those that cannot run at it.
         ranking: predicts what the device lists.
         device: that the variant is of.
         parent: owner.
@@ -61,14 +61,14 @@ class VariantDialog(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle("Add a variant")
         self._selection, self._shelf, self._device = selection, shelf, device
-        self._listed: Ranked = ()
+        self._ranked_choices: Ranked = ()
         # Typing a batch of 128 passes through 1 and 12.
         self._try_timer = QTimer(self, singleShot=True, interval=_TYPING_MS)
         self._make_fields()
         self._arrange()
-        listed = selection.choices(device)
-        self._show_ranked(ranking.unpredicted(device, listed))
-        self._ranked = ranking.submit(device, listed, self._show_ranked)
+        configurations = selection.choices(device)
+        self._show_ranked(ranking.unpredicted(device, configurations))
+        self._ranked = ranking.submit(device, configurations, self._show_ranked)
         self.finished.connect(lambda _: self._ranked.cancel())
         self._check()
 
@@ -83,19 +83,19 @@ class VariantDialog(QDialog):
         self.list.setAccessibleName("Configurations, the fastest first")
         self.list.setUniformItemSizes(True)
         chosen = self._selection.configuration_of(device)
-        self._precisions = {str(each.precision): each.precision for each in device.configurations}
+        self._precisions = {str(item.precision): item.precision for item in device.configurations}
         tried = (Configuration(name, chosen.precision) for name in RUNTIMES)
-        able = [each.runtime for each in tried if supports(device, each)]
+        able = [item.runtime for item in tried if supports(device, item)]
         self.runtime_box = combo_box("Runtime", dict.fromkeys([chosen.runtime, *able]))
         self.precision_box = combo_box("Precision", self._precisions)
-        explain_items(self.precision_box, [each.explanation for each in self._precisions.values()])
+        explain_items(self.precision_box, [item.explanation for item in self._precisions.values()])
         self.precision_box.setCurrentText(str(chosen.precision))
         self.threads_box = NumberBox()
         self.threads_box.setAccessibleName("Threads")
         self.threads_box.setRange(0, max(device.core_count or 0, chosen.threads))
         self.threads_box.setSpecialValueText("all threads")
         self.threads_box.setValue(chosen.threads)
-        self.batch_box = combo_box("Batch", [_OWN_BATCH, *map(str, _BATCHES)])
+        self.batch_box = combo_box("Batch", [_MODEL_BATCH, *map(str, _BATCHES)])
         self.batch_box.setEditable(True)
         self.batch_box.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
         self.batch_box.setToolTip("Inputs of one call. Choose a number or type one.")
@@ -129,7 +129,7 @@ class VariantDialog(QDialog):
     def _batch(self) -> int | None:
         """Return the batch, 0 for each model's own; None where what was typed is no batch."""
         text = self.batch_box.currentText().strip()
-        if text == _OWN_BATCH:
+        if text == _MODEL_BATCH:
             return 0
         return int(text) if text.isdecimal() and 1 <= int(text) <= MAX_BATCH else None
 
@@ -144,24 +144,24 @@ class VariantDialog(QDialog):
     def _show_ranked(self, ranked: Ranked) -> None:
         """List configurations; the current one stays so at its new place."""
         row = self.list.currentRow()
-        current = self._listed[row].configuration if row >= 0 else None
-        self._listed = ranked
+        current = self._ranked_choices[row].configuration if row >= 0 else None
+        self._ranked_choices = ranked
         with QSignalBlocker(self.list):
             self.list.clear()
-            self.list.addItems([each.words for each in ranked])
-            places = [each.configuration for each in ranked]
+            self.list.addItems([item.words for item in ranked])
+            places = [item.configuration for item in ranked]
             self.list.setCurrentRow(places.index(current) if current in places else -1)
         widest = self.list.sizeHintForColumn(0) + _LIST_MARGIN_PX
-        self.list.setMinimumWidth(min(widest, _MOST_LIST_PX))
+        self.list.setMinimumWidth(min(widest, _MAX_LIST_PX))
 
     def _on_row(self, row: int) -> None:
         """Fill the fields with a configuration of the list."""
         if row < 0:
             return
-        listed = self._listed[row].configuration
-        self.runtime_box.setCurrentText(listed.runtime)
-        self.precision_box.setCurrentText(str(listed.precision))
-        self.threads_box.setValue(listed.threads)
+        configurations = self._ranked_choices[row].configuration
+        self.runtime_box.setCurrentText(configurations.runtime)
+        self.precision_box.setCurrentText(str(configurations.precision))
+        self.threads_box.setValue(configurations.threads)
 
     def _on_double_click(self) -> None:
         if self.buttons.button(QDialogButtonBox.StandardButton.Ok).isEnabled():
@@ -183,7 +183,7 @@ class VariantDialog(QDialog):
         self.buttons.button(kinds.Ok).setEnabled(is_possible)
 
     def _problem(self) -> tuple[str, bool]:
-        """Return a sentence on what is asked for, and whether it can be added."""
+        """Return a sentence on the variant, and whether it can be added."""
         device, variant = self._device, self._variant()
         if self._batch() is None:
             return f"A batch is a number from 1 to {MAX_BATCH}.", False
@@ -192,10 +192,12 @@ class VariantDialog(QDialog):
         readings = self._shelf.readings_at(variant.batch) if variant.batch else {}
         chosen = self._selection.configuration_of(device)
         present = [chosen, *self._selection.variants_of(device)]
-        own = replace(variant, batch=0)
+        unbatched = replace(variant, batch=0)
         # A batch that is every model's own gives the row that is there.
-        is_own = bool(readings) and set(readings.values()) <= set(self._shelf.models())
-        if any(are_same(device, each, own if is_own else variant) for each in present):
+        is_default_batch = bool(readings) and set(readings.values()) <= set(self._shelf.models())
+        if any(
+            are_same(device, item, unbatched if is_default_batch else variant) for item in present
+        ):
             return f"{target_text(variant)} is predicted already.", False
         return _at_batch(readings, variant.batch)
 
@@ -204,11 +206,11 @@ def _at_batch(readings: Mapping[str, Model | CtmError | None], batch: int) -> tu
     """Return which models cannot run at a batch, and whether one of them can."""
     if None in readings.values():
         return f"Reading {plural(len(readings), 'model')} at batch {batch}…", False
-    refused = [(name, each) for name, each in readings.items() if isinstance(each, CtmError)]
+    refused = [(name, item) for name, item in readings.items() if isinstance(item, CtmError)]
     if not refused:
         return "", True
     name, error = refused[0]
     more = len(refused) - 1
-    others = f" So it is with {plural(more, 'other model')}." if more else ""
-    words = f"{shown(name)}: {error.reason}; {error.action}.{others}"
+    more_models = f" So it is with {plural(more, 'other model')}." if more else ""
+    words = f"{shown(name)}: {error.reason}; {error.action}.{more_models}"
     return words, len(refused) < len(readings)

@@ -53,7 +53,7 @@ class Task:
         self._dropped = False
         self._settled = False
         self._future: Future[object] | None = None
-        self._shown = threading.Event()
+        self._displayed = threading.Event()
 
     @property
     def token(self) -> CancelToken:
@@ -68,7 +68,7 @@ class Task:
     def ignore(self) -> None:
         """Ignore the outcome of work that is to be done all the same."""
         self._dropped = True
-        self._shown.set()
+        self._displayed.set()
 
     def drop(self) -> None:
         """Ignore the outcome; waiting work never starts, running work goes on."""
@@ -84,10 +84,10 @@ class Task:
     def _wait(self, post: Callable[[], None]) -> None:
         """Post a part from the worker's thread and wait until it is shown."""
         # Before the check: cleared after it, the event of a drop in between would be lost.
-        self._shown.clear()
+        self._displayed.clear()
         if not self._dropped:
             post()
-            self._shown.wait()
+            self._displayed.wait()
 
     def _attach(self, future: Future[object]) -> None:
         self._future = future
@@ -240,7 +240,7 @@ class SerialWorker(QObject):
         Parts of the last turn have been painted since, so their work may go on.
         """
         for task in self._showing:
-            task._shown.set()  # noqa: SLF001 - as above
+            task._displayed.set()  # noqa: SLF001 - as above
         self._showing.clear()
         until_s = time.perf_counter() + _TURN_S
         while self._outcomes and time.perf_counter() < until_s:

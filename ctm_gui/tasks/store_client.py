@@ -14,12 +14,12 @@ from predictor.core.errors import CtmError, HostError
 from predictor.core.records import Measurement, Prediction
 from predictor.services.history.history import History, Recorded
 from predictor.services.models.ingestion import Model
-from predictor.services.signatures.own import OwnSignatures
+from predictor.services.signatures.user_signatures import UserSignatures
 
 T = TypeVar("T")
 
 # Keys that are kept. A prediction that was shown before so many others may be stored a second time.
-MOST_SEEN = 200_000
+MAX_RECORDED = 200_000
 # Of what makes a prediction another one than one that is stored already.
 Key = int
 
@@ -46,7 +46,7 @@ class Recorder(QObject):
         self._worker = SerialWorker("store", self)
         self._history: History | None = None
         self._broken = False
-        self._seen: dict[Key, None] = {}
+        self._recorded: dict[Key, None] = {}
 
     def open(self) -> None:
         """Open the store in the background."""
@@ -56,14 +56,14 @@ class Recorder(QObject):
 
     def record(self, models: Sequence[Model], predictions: Sequence[Prediction]) -> None:
         """Store the predictions that this session has not stored yet; returns at once."""
-        new = [p for p in predictions if p.latency_ms is not None and _key(p) not in self._seen]
+        new = [p for p in predictions if p.latency_ms is not None and _key(p) not in self._recorded]
         if self._broken or not new:
             return
         keys = frozenset(map(_key, new))
         # Noted before it is stored: the next comparison may come while the transaction waits.
-        self._seen |= dict.fromkeys(keys)
-        for key in list(islice(self._seen, max(len(self._seen) - MOST_SEEN, 0))):
-            del self._seen[key]
+        self._recorded |= dict.fromkeys(keys)
+        for key in list(islice(self._recorded, max(len(self._recorded) - MAX_RECORDED, 0))):
+            del self._recorded[key]
         fingerprints = {prediction.fingerprint for prediction in new}
         about = [model for model in models if model.graph.fingerprint in fingerprints]
         self._worker.submit(
@@ -127,7 +127,7 @@ class Recorder(QObject):
     def _on_not_stored(self, keys: frozenset[Key], error: CtmError) -> None:
         # The next comparison tries them again.
         for key in keys:
-            self._seen.pop(key, None)
+            self._recorded.pop(key, None)
         self.failed.emit(error)
 
 
@@ -222,7 +222,7 @@ class OwnMeasurements(QObject):
     ) -> None:
         super().__init__(parent)
         self.measurements: tuple[Measurement, ...] = ()
-        self.signatures = OwnSignatures()
+        self.signatures = UserSignatures()
         self._run, self._models = run, models
         self._reading = self._again = False
 
@@ -237,12 +237,12 @@ class OwnMeasurements(QObject):
         self._reading, self._again = True, False
         models = self._models()
         self._run(
-            lambda history: (tuple(history.measured(models)), history.own_signatures()),
+            lambda history: (tuple(history.measured(models)), history.user_signatures()),
             on_result=self._on_read,
             on_error=self._on_error,
         )
 
-    def _on_read(self, stored: tuple[tuple[Measurement, ...], OwnSignatures]) -> None:
+    def _on_read(self, stored: tuple[tuple[Measurement, ...], UserSignatures]) -> None:
         self._go_on()
         if stored != (self.measurements, self.signatures):
             self.measurements, self.signatures = stored

@@ -353,14 +353,14 @@ class ContentOrMessage(QStackedWidget):
         self.addWidget(self.message)
         self.addWidget(content)
 
-    def show_content(self, *, shown: bool = True) -> None:
+    def show_content(self, *, visible: bool = True) -> None:
         """Show the widget, or the last message."""
-        self.setCurrentWidget(self._content if shown else self.message)
+        self.setCurrentWidget(self._content if visible else self.message)
 
     def show_message(self, text: str) -> None:
         """Show a sentence in place of the widget."""
         self.message.setText(text)
-        self.show_content(shown=False)
+        self.show_content(visible=False)
 
 
 def add_keys(widget: QWidget, keys: QKeySequence.StandardKey, act: Callable[[], None]) -> None:

@@ -16,7 +16,7 @@ from ctm_gui.widgets.theme import CELL_PADDING_PX
 
 _SAMPLED_ROWS = 64
 _SAMPLED_CELLS = 1024
-_LEAST_SAMPLED = 4
+_MIN_SAMPLED = 4
 _MEASURED_TEXTS = 12
 _WIDEST_COLUMN_PX = 360.0
 _NARROWEST_TEXT_PX = 140.0
@@ -33,21 +33,23 @@ class ColumnFit(QObject):
     Args:
         table: shows ``model``; owns this.
         model: its grid has the columns.
-        least_px: width under which a column is never fitted, by its key.
+        min_width_px: width under which a column is never fitted, by its key.
     """
 
-    def __init__(self, table: QTableView, model: GridModel, least_px: Mapping[str, int]) -> None:
+    def __init__(
+        self, table: QTableView, model: GridModel, min_width_px: Mapping[str, int]
+    ) -> None:
         super().__init__(table)
         self._table, self._model = table, model
         self._natural_px: list[float] = []
         self._fits = 0
         self._keys: tuple[str, ...] = ()
-        self._least_px = least_px
+        self._min_width_px = min_width_px
         self.at_work = False
         self.is_users = False
 
     @property
-    def last_shown(self) -> int:
+    def last_visible(self) -> int:
         """Number of the last column that is not hidden, which may stretch; -1 where none is."""
         columns = reversed(range(self._model.columnCount()))
         return next((at for at in columns if not self._table.isColumnHidden(at)), -1)
@@ -63,7 +65,7 @@ class ColumnFit(QObject):
         if self.is_users or not columns:
             return
         # A last column of text takes what is left over; numbers stay beside the others.
-        stretches = not columns[self.last_shown].numeric
+        stretches = not columns[self.last_visible].numeric
         self._table.horizontalHeader().setStretchLastSection(stretches)
         self._natural_px = self._measured(columns[:_COLUMNS_A_TURN])
         self.share()
@@ -82,18 +84,18 @@ class ColumnFit(QObject):
         """Set the widths that were measured, in the room that there is."""
         columns, natural = self._model.grid.columns, list(self._natural_px)
         # The last column stretches to the edge unless it holds numbers: it has no width of its own.
-        last = self.last_shown
+        last = self.last_visible
         measured = range(min(len(natural), last + columns[last].numeric))
         texts = [number for number in measured if not columns[number].numeric]
         numbers = sum(natural) - sum(natural[number] for number in texts)
-        least = [self._least_px.get(columns[at].key, _NARROWEST_TEXT_PX) for at in texts]
+        minimum_px = [self._min_width_px.get(columns[at].key, _NARROWEST_TEXT_PX) for at in texts]
         pressed = shared_widths(
             [natural[number] for number in texts],
             self._table.viewport().width() - numbers,
-            least,
+            minimum_px,
         )
         for number, width in zip(texts, pressed, strict=True):
-            natural[number] = max(width, self._least_px.get(columns[number].key, 0))
+            natural[number] = max(width, self._min_width_px.get(columns[number].key, 0))
         self._set(0, natural)
 
     def _fit_rest(self, fit: int) -> Iterator[None]:
@@ -117,7 +119,7 @@ class ColumnFit(QObject):
     def _measured(self, columns: Sequence[Column], first: int = 0) -> list[float]:
         model = self._model
         # Few rows of many columns: a cell takes a while to write.
-        rows = max(_LEAST_SAMPLED, min(_SAMPLED_ROWS, _SAMPLED_CELLS // model.columnCount()))
+        rows = max(_MIN_SAMPLED, min(_SAMPLED_ROWS, _SAMPLED_CELLS // model.columnCount()))
         step = max(1, model.rowCount() // rows)
         sample = [model.grid.source(place) for place in range(0, model.rowCount(), step)]
         return [
@@ -133,5 +135,5 @@ class ColumnFit(QObject):
         widest = max(map(metrics.horizontalAdvance, nlargest(_MEASURED_TEXTS, lines, key=len)))
         margin = 2 * CELL_PADDING_PX + metrics.horizontalAdvance("m")
         return max(
-            min(float(widest + margin), _WIDEST_COLUMN_PX), self._least_px.get(column.key, 0)
+            min(float(widest + margin), _WIDEST_COLUMN_PX), self._min_width_px.get(column.key, 0)
         )

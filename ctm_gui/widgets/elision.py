@@ -1,4 +1,4 @@
-"""Names that are too long: the parts that tell neighbours apart stay."""
+"""Names that are too long: the parts that distinguish neighbours stay."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def elided_path(metrics: QFontMetrics | QFontMetricsF, text: str, width: float) 
             continue
         before = _ELLIPSIS if any(parts[:at]) else separator.join(parts[:at])
         head = f"{before}{part}{separator}"
-        taken = metrics.horizontalAdvance(head)
-        if taken > width / 2:
+        head_px = metrics.horizontalAdvance(head)
+        if head_px > width / 2:
             break
-        return head + _end(metrics, separator.join(parts[at + 1 :]), width - taken)
+        return head + _end(metrics, separator.join(parts[at + 1 :]), width - head_px)
     return _end(metrics, text, width)
 
 
@@ -44,10 +44,10 @@ def _end(metrics: QFontMetrics | QFontMetricsF, text: str, width: float) -> str:
     return metrics.elidedText(text, Qt.TextElideMode.ElideLeft, int(width))
 
 
-def elided_apart(
+def elided_distinct(
     metrics: QFontMetricsF, names: Sequence[str], widths: Sequence[float]
 ) -> list[str]:
-    """Return names in their widths, cut at the end, or in the middle where ends tell them apart.
+    """Return names in their widths, cut at the end, or in the middle where ends distinguish them.
 
     Args:
         metrics: of the font.

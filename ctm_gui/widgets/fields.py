@@ -41,7 +41,7 @@ class ChoiceLineEdit(FormLineEdit):
     """
 
     def offer(self, titles: Mapping[str, str]) -> None:
-        """Offer ids with their titles for people."""
+        """Offer ids with their titles."""
         completer = _IdCompleter(titles, self)
         self.setCompleter(completer)
         # Qt sets the text itself then, which is no edit to it.

@@ -27,7 +27,7 @@ class FilteredTable(GridView):
         model: its grid has the rows.
         name: for screen readers.
         hint: the facts that a search reads, shown in the empty box.
-        least_px: width under which a column is never fitted, by its key.
+        min_width_px: width under which a column is never fitted, by its key.
     """
 
     def __init__(
@@ -35,9 +35,9 @@ class FilteredTable(GridView):
         model: GridModel,
         name: str,
         hint: str = "Search name or type (Ctrl+F)",
-        least_px: Mapping[str, int] | None = None,
+        min_width_px: Mapping[str, int] | None = None,
     ) -> None:
-        super().__init__(model, name, least_px)
+        super().__init__(model, name, min_width_px)
         self.search_box = SearchBox(hint, f"Search {name[0].lower()}{name[1:]}")
         self.matches = label(role="muted", wraps=False)
         self.copy_button = copy_button(self)
@@ -56,8 +56,8 @@ class FilteredTable(GridView):
         self.search_box.focus()
 
     def _count(self) -> None:
-        shown, count = self.grid_model.rowCount(), self.grid_model.grid.count
-        self.matches.setText("" if shown == count else f"{shown} of {count}")
+        visible, count = self.grid_model.rowCount(), self.grid_model.grid.count
+        self.matches.setText("" if visible == count else f"{visible} of {count}")
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint the rows, or why there are none."""

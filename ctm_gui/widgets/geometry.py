@@ -33,11 +33,13 @@ def log_ticks(
     if not high > low or width_px <= 0:
         return [], []
     decade_px = width_px / (high - low)
-    every = max(1, math.ceil(label_px / decade_px))
-    steps = next((each for each in _STEPS if _narrowest(each) * decade_px >= label_px), ())
+    decade_step = max(1, math.ceil(label_px / decade_px))
+    steps = next(
+        (step_set for step_set in _STEPS if _narrowest(step_set) * decade_px >= label_px), ()
+    )
     decades = range(math.floor(low), math.ceil(high) + 1)
     labelled = [
-        decade + step for decade in decades if decade % every == 0 for step in (0.0, *steps)
+        decade + step for decade in decades if decade % decade_step == 0 for step in (0.0, *steps)
     ]
     between = _ALL_STEPS if decade_px >= LABEL_PX else ()
     has_label = set(labelled)
@@ -59,14 +61,14 @@ def _within(ticks: list[float], low: float, high: float) -> list[float]:
     return [tick for tick in ticks if low <= tick <= high]
 
 
-def linear_ticks(high: float, most: int) -> list[float]:
-    """Return round values from 0 to ``high``, at most ``most`` + 1 of them: steps of 1, 2 or 5.
+def linear_ticks(high: float, max_steps: int) -> list[float]:
+    """Return round values from 0 to ``high`` in steps of 1, 2 or 5, at most ``max_steps`` + 1.
 
     Args:
         high: the axis's right end, over 0.
-        most: steps at most.
+        max_steps: steps at most.
     """
-    raw = high / max(most, 1)
+    raw = high / max(max_steps, 1)
     power = 10.0 ** math.floor(math.log10(raw))
     # The margin accepts a step that rounding has put just under ``raw``.
     step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= raw * (1 - 1e-9))
@@ -74,22 +76,22 @@ def linear_ticks(high: float, most: int) -> list[float]:
 
 
 def shared_widths(
-    natural: Sequence[float], room: float, least: float | Sequence[float]
+    natural: Sequence[float], room: float, minimum: float | Sequence[float]
 ) -> list[float]:
-    """Return widths that fit in ``room``: the widest give way first, none under ``least``.
+    """Return widths that fit in ``room``: the widest give way first, none under ``minimum``.
 
     Args:
         natural: the width of each at its full content, in pixels.
         room: the available width, in pixels.
-        least: the width under which none is pressed, unless it is naturally narrower; or that of
+        minimum: the width under which none is pressed, unless it is naturally narrower; or that of
             each.
 
     Returns:
         One width each, none wider than its natural width; their sum is over ``room`` only where
-        ``least`` leaves no choice.
+        ``minimum`` leaves no choice.
     """
     left, widths = room, list(natural)
-    leasts = least if isinstance(least, Sequence) else [least] * len(widths)
+    leasts = minimum if isinstance(minimum, Sequence) else [minimum] * len(widths)
     # From the narrowest on, each takes what it would like or an equal part of what is left.
     by_width = sorted(range(len(natural)), key=lambda index: natural[index])
     for place, index in enumerate(by_width):

@@ -141,7 +141,7 @@ def number_column(
 def share_column(
     key: str, title: str, shares: Callable[[], FloatArray], help_text: str = ""
 ) -> Column:
-    """Return a column of percentages of shares, float64 [N], asked for when they are needed."""
+    """Return a column of percentages of shares, float64 [N], computed on first use."""
     return Column(
         key,
         title,

@@ -269,7 +269,7 @@ class RowPlot(QWidget):
         elif top_px + height_px > value + page:
             self.scroll_bar.setValue(top_px + height_px - page)
 
-    def rows_moved(self, key: int, row_px: int, count: int) -> int | None:
+    def row_step(self, key: int, row_px: int, count: int) -> int | None:
         """Return the number of rows that a key moves the cursor down; None for another key.
 
         Args:
@@ -288,11 +288,11 @@ class RowPlot(QWidget):
         }
         return steps.get(Qt.Key(key))
 
-    def save_rows(self, shown_by: QWidget, height_px: int, path: Path, title: str) -> None:
+    def save_rows(self, frame: QWidget, height_px: int, path: Path, title: str) -> None:
         """Save every row as SVG or PNG, by the path's ending.
 
         Args:
-            shown_by: the widget around it, made for the picture and deleted then.
+            frame: the widget around it, made for the picture and deleted then.
             height_px: of all rows.
             path: the file.
             title: title of the SVG document.
@@ -300,11 +300,11 @@ class RowPlot(QWidget):
         Raises:
             HostError: the file cannot be written.
         """
-        shown_by.grab()  # its axes take their room at the first painting
-        shown_by.resize(shown_by.width(), self.frame_height() + height_px + 2)
-        shown_by.grab()
+        frame.grab()  # its axes take their room at the first painting
+        frame.resize(frame.width(), self.frame_height() + height_px + 2)
+        frame.grab()
         save_plot(self, path, title)
-        shown_by.deleteLater()
+        frame.deleteLater()
 
     def _draw_ground(self) -> None:
         theme = self._options.theme

@@ -62,7 +62,7 @@ class GridView(QTableView):
     Args:
         model: its grid has the rows.
         name: for screen readers.
-        least_px: width under which a column is never fitted, by its key.
+        min_width_px: width under which a column is never fitted, by its key.
 
     Signals:
         row_activated: Enter or a double click on a row; its row in the data.
@@ -74,7 +74,7 @@ class GridView(QTableView):
     rows_selected = Signal(object, object)
 
     def __init__(
-        self, model: GridModel, name: str, least_px: Mapping[str, int] | None = None
+        self, model: GridModel, name: str, min_width_px: Mapping[str, int] | None = None
     ) -> None:
         super().__init__()
         self.grid_model = model
@@ -83,7 +83,7 @@ class GridView(QTableView):
         self._restoring = False
         self._copies = 0
         self._row_actions: dict[QAction, bool] = {}  # and whether each needs a single row
-        self._fit = ColumnFit(self, model, least_px or {})
+        self._fit = ColumnFit(self, model, min_width_px or {})
         self.setModel(model)
         self.setItemDelegate(CellDelegate(self))
         # Qt would paint once before it lays the rows out anew, and once more after.
@@ -128,14 +128,14 @@ class GridView(QTableView):
         else:
             header.setSortIndicator(column, order)
 
-    def set_column_shown(self, key: str, *, shown: bool) -> None:
+    def set_column_visible(self, key: str, *, visible: bool) -> None:
         """Show or hide a column; a copy always holds every column."""
         number = self._column(key)
-        if self.isColumnHidden(number) is shown:
+        if self.isColumnHidden(number) is visible:
             self._fit.at_work = True
             # Qt keeps the width of a column that stretches in the range of the scroll bar.
             self.horizontalHeader().setStretchLastSection(False)
-            self.setColumnHidden(number, not shown)
+            self.setColumnHidden(number, not visible)
             self.fit_columns()
             self._fit.at_work = False
 
@@ -299,7 +299,7 @@ class GridView(QTableView):
         if (
             not self._fit.at_work
             and not self.isColumnHidden(section)
-            and section != self._fit.last_shown
+            and section != self._fit.last_visible
         ):
             self._fit.is_users = True
 

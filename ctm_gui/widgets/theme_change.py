@@ -23,7 +23,7 @@ _LATER_NAME: Final = "theme change"
 
 
 def apply_theme(app: QApplication, theme: Theme) -> None:
-    """Draw the whole application in ``theme``; views with their own painting are told apart.
+    """Draw the application in ``theme``; views with custom painting are notified separately.
 
     Args:
         app: its visible widgets have the theme on return, hidden ones once they are shown or some
@@ -44,7 +44,7 @@ def apply_theme(app: QApplication, theme: Theme) -> None:
     for widget in widgets:
         if widget.isVisible():
             _polish_again(widget)
-    _Later(app, [each for each in widgets if not each.isVisible()])
+    _Later(app, [hidden for hidden in widgets if not hidden.isVisible()])
 
 
 class _Later(QObject):

@@ -64,7 +64,7 @@ class ExplanationTabs(QObject):
             self._last_selected[view] = np.zeros(0, dtype=np.intp)
             view.pair.choice_changed.connect(explanation.choose)
         operators.table.rows_selected.connect(partial(self._on_selected, operators))
-        operators.node_data_asked.connect(explanation.write_node_data)
+        operators.node_data_requested.connect(explanation.write_node_data)
         timeline.trace_requested.connect(explanation.write_trace)
         for picture in (graph, roofline, timeline, attention):
             picture.operators_selected.connect(partial(self._on_selected, picture))

@@ -170,7 +170,7 @@ def _make_choose(views: CentralViews) -> QWidget:
     )
     view = views.choose_view = ChooseView(views.options, presenter)
     view.device_activated.connect(views.show_operators)
-    view.measuring_asked.connect(views.probe)
+    view.measuring_requested.connect(views.probe)
     views.followers.append(presenter)
     views.set_active_on("choose", presenter)
     return view

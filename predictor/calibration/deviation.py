@@ -32,9 +32,9 @@ _SCALES: Final = (0.5, 0.7, 1.0, 1.4, 2.0, 2.8)  # of b and w, times what is usu
 _SCALE_SPREAD: Final = 0.5  # of the logarithm of the scale
 _NOISES: Final = (0.25, 0.5, 0.71, 1.0, 1.41, 2.0, 4.0)  # of the noise, times what is usual
 _NOISE_SPREAD: Final = 0.7
-_LEAST_MS: Final = 1e-300
+_MIN_MS: Final = 1e-300
 # A guard and no more: decision 0012 compares 1.0, 1.5, 2.5 and 4.0.
-_APART: Final = 4.0  # of the tilt of a part from the median of its graph's
+_MAX_TILT: Final = 4.0  # of the tilt of a part from the median of its graph's
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,12 +54,12 @@ class Expectation:
     def shares(self, weights: Vector) -> Vector:
         """Return the shares of the parts, [R, 3], where the target deviates by ``weights`` [F].
 
-        They sum to 1; where no part takes any time all are alike.
+        They sum to 1; where no part takes any time they are uniform.
         """
         stretched = self.parts_ms * np.exp(part_tilts(self.responses, weights))
-        whole = float(stretched.sum())
-        alike = np.full(stretched.shape, 1 / max(1, stretched.size))
-        shares: Vector = stretched / whole if whole > 0 else alike
+        total = float(stretched.sum())
+        uniform = np.full(stretched.shape, 1 / max(1, stretched.size))
+        shares: Vector = stretched / total if total > 0 else uniform
         return shares
 
     @property
@@ -89,7 +89,7 @@ def part_tilts(responses: Vector, weights: Vector) -> Vector:
     """
     tilts: Vector = responses @ weights
     usual = _median(tilts.reshape(-1, *tilts.shape[2:]))
-    return np.clip(tilts, usual - _APART, usual + _APART)
+    return np.clip(tilts, usual - _MAX_TILT, usual + _MAX_TILT)
 
 
 def _median(values: Vector) -> Vector:
@@ -106,8 +106,8 @@ def tilted_ms(parts_ms: Vector, run_ms: Vector, tilts: Vector) -> Vector:
     that is tilted far below the others: a larger batch would be faster. So the latency is the
     highest of all that the graph's launches have with no more arithmetic and traffic than its own;
     that of a larger batch is the highest of more. In each part the latency falls first and rises
-    then, so its highest has each part whole or not at all, and those are whole that are tilted
-    most.
+    then, so at its highest each part is complete or absent, and the complete ones are those with
+    the largest tilts.
 
     Args:
         parts_ms: float64 [R, 3, T], arithmetic, traffic and launches of each operator.
@@ -120,9 +120,11 @@ def tilted_ms(parts_ms: Vector, run_ms: Vector, tilts: Vector) -> Vector:
     amounts = np.take_along_axis(amounts, order, axis=0)
     tilted = amounts * np.take_along_axis(falling, order, axis=0)
     launches = parts_ms[:, 2].sum(axis=0) + run_ms
-    whole = np.cumsum(np.concatenate([launches[None], amounts]), axis=0)
-    moved = np.cumsum(np.concatenate([(parts_ms[:, 2] * tilts[:, 2]).sum(axis=0)[None], tilted]), 0)
-    highest: Vector = (whole * np.exp(moved / np.maximum(whole, _LEAST_MS))).max(axis=0)
+    cumulative = np.cumsum(np.concatenate([launches[None], amounts]), axis=0)
+    weighted = np.cumsum(
+        np.concatenate([(parts_ms[:, 2] * tilts[:, 2]).sum(axis=0)[None], tilted]), 0
+    )
+    highest: Vector = (cumulative * np.exp(weighted / np.maximum(cumulative, _MIN_MS))).max(axis=0)
     return highest
 
 
@@ -191,43 +193,45 @@ class DeviationPrior:
         Args:
             expected: of the k graphs on the target.
             log_latency: float64 [k], ln of the measured latencies in ms.
-            noise: float64 [k], standard deviation of each as far as its samples tell; 0 where None.
+            noise: float64 [k], standard deviation of each by its samples; 0 where None.
 
         Raises:
             InputError: there is no measurement, or one is not finite.
         """
-        own_noise = np.zeros(len(log_latency)) if noise is None else noise
+        sample_noise = np.zeros(len(log_latency)) if noise is None else noise
         if not len(log_latency) or not (
-            np.isfinite(log_latency).all() and np.isfinite(own_noise).all()
+            np.isfinite(log_latency).all() and np.isfinite(sample_noise).all()
         ):
             raise InputError(
                 "measurements of a target",
                 "there is none, or one is not finite",
                 "measure latencies above 0",
             )
-        rows = np.stack([each.response for each in expected])
-        base = np.log([each.expected_ms for each in expected])
-        regression = self._regression(rows, log_latency - base, own_noise)
-        shift = self._shift(expected, log_latency, own_noise, regression)
+        rows = np.stack([expectation.response for expectation in expected])
+        base = np.log([expectation.expected_ms for expectation in expected])
+        regression = self._regression(rows, log_latency - base, sample_noise)
+        shift = self._shift(expected, log_latency, sample_noise, regression)
         return replace(regression, mean=np.concatenate([[shift], regression.weights]))
 
     def _shift(
         self,
         expected: Sequence[Expectation],
         log_latency: Vector,
-        own_noise: Vector,
+        sample_noise: Vector,
         regression: Deviation,
     ) -> float:
         """Return the mean of b once the tilts are bounded."""
         # The regression is linear, the bounded latency is not, so its level is fitted anew.
-        off = log_latency - np.log([each.latency_ms(regression.weights) for each in expected])
-        precision = 1 / (regression.noise**2 + own_noise**2)
+        off = log_latency - np.log(
+            [expectation.latency_ms(regression.weights) for expectation in expected]
+        )
+        precision = 1 / (regression.noise**2 + sample_noise**2)
         return float(precision @ off / (precision.sum() + 1 / self.shift**2))
 
-    def _regression(self, rows: Vector, off: Vector, own_noise: Vector) -> Deviation:
+    def _regression(self, rows: Vector, off: Vector, sample_noise: Vector) -> Deviation:
         """Return the regression of ``off`` [k] on ``rows`` [k, 1 + F], averaged over the scales."""
         parts = [
-            self._part(rows, off, own_noise, scale, noise)
+            self._part(rows, off, sample_noise, scale, noise)
             for scale, noise in product(_SCALES, _NOISES)
         ]
         evidence = np.array([part[0] for part in parts])
@@ -236,27 +240,27 @@ class DeviationPrior:
         chances /= chances.sum()
         means = np.stack([part[1] for part in parts])
         mean = chances @ means
-        apart = means - mean
+        offsets = means - mean
         # Law of total variance: spread between the pairs, then that within each.
-        covariance = np.einsum("p,pf,pg->fg", chances, apart, apart)
+        covariance = np.einsum("p,pf,pg->fg", chances, offsets, offsets)
         for chance, part in zip(chances, parts, strict=True):
             covariance += chance * part[2]
         noise = float(np.sqrt(chances @ np.array([part[3] for part in parts]) ** 2))
         return Deviation(mean, covariance, noise)
 
     def _part(
-        self, rows: Vector, off: Vector, own_noise: Vector, scale: float, noise: float
+        self, rows: Vector, off: Vector, sample_noise: Vector, scale: float, noise: float
     ) -> tuple[float, Vector, Vector, float]:
         """Return log evidence with prior, mean, covariance and noise for one pair of scales."""
         prior = self.unmeasured(rows.shape[1] - 1).covariance * scale**2
-        own = self.noise * noise
+        residual = self.noise * noise
         # In the k x k form: measurements are usually fewer than responses.
         crossed = rows @ prior
-        total = crossed @ rows.T + np.diag(own**2 + own_noise**2)
+        total = crossed @ rows.T + np.diag(residual**2 + sample_noise**2)
         root = np.linalg.cholesky(total)
         white = np.linalg.solve(root, off)
         gain = np.linalg.solve(root, crossed)
         evidence = -0.5 * float(white @ white) - float(np.log(np.diag(root)).sum())
         evidence -= 0.5 * (np.log(scale) / _SCALE_SPREAD) ** 2
         evidence -= 0.5 * (np.log(noise) / _NOISE_SPREAD) ** 2
-        return float(evidence), white @ gain, prior - gain.T @ gain, own
+        return float(evidence), white @ gain, prior - gain.T @ gain, residual

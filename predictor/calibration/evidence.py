@@ -1,12 +1,12 @@
-"""What measured targets tell about others: deviations from the efficiencies of the class.
+"""Evidence of measured targets for others: deviations from the efficiencies of the class.
 
 A target's whole time deviates from the estimate of its class by exp(level). A level is a sum of
 normal effects of its silicon, of its device, of both under one runtime, and of itself. So
-measurements of another configuration, another device with the chip or another runtime tell about a
-target, the more the nearer. Of one device under one runtime, runs of the same precision and of like
-numbers of threads are nearer than others. The posterior has a closed form; targets of different
-silicon tell nothing. The parts of the time deviate from that level by a shape, which the nearest
-target that was measured under the same runtime tells.
+measurements of another configuration, another device with the chip or another runtime inform a
+target, the more so the closer they are. On one device under one runtime, runs of the same precision
+and of similar numbers of threads correlate more. The posterior has a closed form; targets of
+different silicon are independent. The parts of the time deviate from that level by a shape, taken
+from the closest target that was measured under the same runtime.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ ALL_CORES: Final = "all"  # in place of a number of threads
 # From far to near.
 NEARNESS: Final = ("", "chip", "device", "target")
 _CHIP: Final = NEARNESS.index("chip")
-# Part of a neighbour's shape that a target has, and the variance of a shape that is then left.
+# Part of a neighbour's shape that a target shares, and the part of a shape's variance that remains.
 _SHARED_SHAPE: Final = np.array([0.0, 0.7, 0.8, 1.0])
-_UNKNOWN_SHAPE: Final = np.array([1.0, 0.6, 0.5, 0.3])
-_MOST_OF_CHIP: Final = float(np.log(2))
+_SHAPE_VARIANCE: Final = np.array([1.0, 0.6, 0.5, 0.3])
+_CHIP_SHAPE_LIMIT: Final = float(np.log(2))
 
 # Of the effect of a target that another precision of its device shares under the same runtime.
 _OTHER_PRECISION: Final = 0.5
@@ -74,34 +74,34 @@ class Keys:
         silicons = by_run(targets, lambda target: silicon(target.device))
         rows = [
             (
-                own,
+                silicon_name,
                 target.device.id,
                 target.configuration.runtime,
                 target.configuration.precision,
                 threads_key(target),
             )
-            for own, target in zip(silicons, targets, strict=True)
+            for silicon_name, target in zip(silicons, targets, strict=True)
         ]
         return cls(*np.array(rows, np.str_).reshape(-1, 5).T)
 
     def targets(self) -> list[tuple[str, ...]]:
-        """Return what names each target."""
+        """Return the keys of each target but its silicon."""
         names = (self.device, self.runtime, self.precision, self.threads)
-        return list(zip(*(each.tolist() for each in names), strict=True))
+        return list(zip(*(column.tolist() for column in names), strict=True))
 
     def take(self, places: NDArray[np.integer]) -> Keys:
-        """Return some of the targets."""
+        """Return the keys of the targets at ``places``."""
         return Keys(*(getattr(self, field.name)[places] for field in fields(self)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Known:
-    """What is known of the deviations of T targets.
+class Deviations:
+    """Posterior of the deviations of T targets.
 
     Attributes:
         mean, variance: float64 [T], of the level.
         shape: float64 [T, P], mean.
-        unknown: float64 [T], part of the variance of a shape that is left.
+        shape_variance: float64 [T], as a part of the variance before any evidence.
         nearness: int64 [T], index into ``NEARNESS`` of the nearest measured target.
         nearest: int64 [T], its place in the evidence; -1 for none.
     """
@@ -109,7 +109,7 @@ class Known:
     mean: Floats
     variance: Floats
     shape: Floats
-    unknown: Floats
+    shape_variance: Floats
     nearness: NDArray[np.int64]
     nearest: NDArray[np.int64]
 
@@ -142,10 +142,10 @@ class Evidence:
         return cls(keys, none, none, np.empty((0, PARTS)), np.empty(0, np.int64), scales)
 
     def joined(self, other: Evidence) -> Evidence:
-        """Return this evidence with that of further targets."""
+        """Return this evidence joined with that of further targets."""
         pairs = (
-            (getattr(self.keys, each.name), getattr(other.keys, each.name))
-            for each in fields(self.keys)
+            (getattr(self.keys, key.name), getattr(other.keys, key.name))
+            for key in fields(self.keys)
         )
         arrays = {
             name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in _ARRAYS
@@ -154,70 +154,71 @@ class Evidence:
 
     def without(self, target: Target) -> Evidence:
         """Return this evidence but for one target."""
-        keys, own = self.keys, Keys.of([target])
+        keys, excluded = self.keys, Keys.of([target])
         same = np.ones(len(self.networks), np.bool_)
         for name in ("device", "runtime", "precision", "threads"):
-            same &= getattr(keys, name) == getattr(own, name)
+            same &= getattr(keys, name) == getattr(excluded, name)
         if not same.any():
             return self
-        kept = np.flatnonzero(~same)
-        arrays = {name: getattr(self, name)[kept] for name in _ARRAYS}
-        return Evidence(keys.take(kept), scales=self.scales, **arrays)
+        rest = np.flatnonzero(~same)
+        arrays = {name: getattr(self, name)[rest] for name in _ARRAYS}
+        return Evidence(keys.take(rest), scales=self.scales, **arrays)
 
-    def networks_of(self, asked: Keys) -> list[int]:
+    def networks_of(self, keys: Keys) -> list[int]:
         """Return of how many networks each of T targets was measured; 0 where it was not."""
         networks = dict(zip(self.keys.targets(), self.networks.tolist(), strict=True))
-        return [networks.get(target, 0) for target in asked.targets()]
+        return [networks.get(target, 0) for target in keys.targets()]
 
-    def have(self, asked: Keys) -> list[bool]:
+    def have(self, keys: Keys) -> list[bool]:
         """Return whether each of T targets was measured."""
-        return [networks > 0 for networks in self.networks_of(asked)]
+        return [networks > 0 for networks in self.networks_of(keys)]
 
-    def twins(self, asked: Keys) -> NDArray[np.int64]:
-        """Return places of measured targets that are like others, int64 [T]; -1 for none.
+    def twins(self, keys: Keys) -> NDArray[np.int64]:
+        """Return places of measured targets with the same silicon and run, int64 [T]; -1 for none.
 
-        They have the chip, the runtime, the precision and the threads. A target that was measured
-        itself needs none.
+        The run is runtime, precision and threads. A target that was measured itself has none.
 
         Args:
-            asked: of T targets.
+            keys: of T targets.
         """
-        same = np.ones((len(asked.silicon), len(self.networks)), np.bool_)
+        same = np.ones((len(keys.silicon), len(self.networks)), np.bool_)
         for name in ("silicon", "runtime", "precision", "threads"):
-            same &= getattr(asked, name)[:, None] == getattr(self.keys, name)
-        itself = same & (asked.device[:, None] == self.keys.device)
+            same &= getattr(keys, name)[:, None] == getattr(self.keys, name)
+        itself = same & (keys.device[:, None] == self.keys.device)
         is_twin = same.any(axis=1) & ~itself.any(axis=1)
         return np.where(is_twin, _nearest(same.astype(np.int64), self.networks), -1)
 
-    def about(self, asked: Keys) -> Known:
-        """Return the posterior of the deviations of other targets, or of these."""
-        count = len(asked.silicon)
+    def about(self, keys: Keys) -> Deviations:
+        """Return the posterior of the deviations of T targets, measured ones or others."""
+        count = len(keys.silicon)
         mean, variance = np.zeros(count), np.full(count, self.scales.level**2)
-        shape, unknown = np.zeros((count, PARTS)), np.ones(count)
+        shape, shape_variance = np.zeros((count, PARTS)), np.ones(count)
         nearness, nearest = np.zeros(count, np.int64), np.full(count, -1, np.int64)
-        shared = np.intersect1d(asked.silicon, self.keys.silicon)
-        for name in shared.tolist():
-            here = np.flatnonzero(asked.silicon == name)
-            there = np.flatnonzero(self.keys.silicon == name)
-            mine, theirs = asked.take(here), self.keys.take(there)
-            crossed, near = _shared(mine, theirs, self.scales)
-            own, _ = _shared(theirs, theirs, self.scales)
-            own += np.diag(self.variance[there])
-            gain = np.linalg.solve(own, crossed.T)  # [M', T']
-            mean[here] = gain.T @ self.level[there]
-            variance[here] -= (gain * crossed.T).sum(axis=0)
-            networks, same = self.networks[there], mine.runtime[:, None] == theirs.runtime
-            best = _nearest(near + 0.5 * same, networks)
-            nearness[here], nearest[here] = near.max(axis=1), there[best]
-            # Another runtime has other kernels: it tells nothing of a shape.
-            like = np.where(same, near, 0).max(axis=1)
-            best = _nearest(np.where(same, near + _likeness(mine, theirs) / 2, 0), networks)
-            shared = _SHARED_SHAPE[like][:, None] * self.shape[there[best]]
-            # Another device has another memory: of one part it tells no more than a factor of two.
-            most = np.where(like == _CHIP, _MOST_OF_CHIP, np.inf)[:, None]
-            shape[here] = np.clip(shared, -most, most)
-            unknown[here] = _UNKNOWN_SHAPE[like]
-        return Known(mean, np.maximum(variance, 0.0), shape, unknown, nearness, nearest)
+        for name in np.intersect1d(keys.silicon, self.keys.silicon).tolist():
+            targets = np.flatnonzero(keys.silicon == name)  # [T']
+            sources = np.flatnonzero(self.keys.silicon == name)  # [M']
+            target_keys, source_keys = keys.take(targets), self.keys.take(sources)
+            cross, closeness = _covariance(target_keys, source_keys, self.scales)
+            covariance, _ = _covariance(source_keys, source_keys, self.scales)
+            covariance += np.diag(self.variance[sources])
+            gain = np.linalg.solve(covariance, cross.T)  # [M', T']
+            mean[targets] = gain.T @ self.level[sources]
+            variance[targets] -= (gain * cross.T).sum(axis=0)
+            networks = self.networks[sources]
+            same_runtime = target_keys.runtime[:, None] == source_keys.runtime
+            source = _nearest(closeness + 0.5 * same_runtime, networks)
+            nearness[targets], nearest[targets] = closeness.max(axis=1), sources[source]
+            # Kernels of another runtime differ: it is no evidence of a shape.
+            shape_nearness = np.where(same_runtime, closeness, 0).max(axis=1)
+            similarity = closeness + _likeness(target_keys, source_keys) / 2
+            source = _nearest(np.where(same_runtime, similarity, 0), networks)
+            means = _SHARED_SHAPE[shape_nearness][:, None] * self.shape[sources[source]]
+            # The memory of another device differs: it moves a part by a factor of two at most.
+            limit = np.where(shape_nearness == _CHIP, _CHIP_SHAPE_LIMIT, np.inf)[:, None]
+            shape[targets] = np.clip(means, -limit, limit)
+            shape_variance[targets] = _SHAPE_VARIANCE[shape_nearness]
+        variance = np.maximum(variance, 0.0)
+        return Deviations(mean, variance, shape, shape_variance, nearness, nearest)
 
 
 def threads_key(target: Target) -> str:
@@ -229,27 +230,29 @@ def threads_key(target: Target) -> str:
     return ALL_CORES if 0 < threads == target.device.core_count else str(threads)
 
 
-def _nearest(near: NDArray[np.number], networks: NDArray[np.int64]) -> NDArray[np.int64]:
+def _nearest(nearness: NDArray[np.number], networks: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the place of the nearest of [A, B], with the most networks among equals, [A]."""
     if not len(networks):
-        return np.full(len(near), -1, np.int64)
-    nearest: NDArray[np.int64] = (near * 1e6 + networks).argmax(axis=1)
+        return np.full(len(nearness), -1, np.int64)
+    nearest: NDArray[np.int64] = (nearness * 1e6 + networks).argmax(axis=1)
     return nearest
 
 
 def _likeness(a: Keys, b: Keys) -> Floats:
-    """Return how alike the runs of targets are by precision and threads, [A, B], 1 of equal."""
-    # Not the number of cores of the device: a fact that grows would change what is known.
+    """Return the similarity of runs by precision and threads, [A, B], 1 for equal runs."""
+    # Not the number of cores of the device: a fact that grows would change the evidence.
     ours, theirs = (
-        np.log(np.maximum(np.where(each == ALL_CORES, _USUAL_CORES, each).astype(np.float64), 1))
-        for each in (a.threads, b.threads)
+        np.log(
+            np.maximum(np.where(threads == ALL_CORES, _USUAL_CORES, threads).astype(np.float64), 1)
+        )
+        for threads in (a.threads, b.threads)
     )
     alike = np.exp(-np.abs(ours[:, None] - theirs) / _LIKE_THREADS)
     likeness: Floats = alike * np.where(a.precision[:, None] == b.precision, 1.0, _OTHER_PRECISION)
     return likeness
 
 
-def _shared(a: Keys, b: Keys, scales: Scales) -> tuple[Floats, NDArray[np.int64]]:
+def _covariance(a: Keys, b: Keys, scales: Scales) -> tuple[Floats, NDArray[np.int64]]:
     """Return covariance and nearness of targets of one silicon, [A, B] each."""
     runtime, device, precision, threads = (
         getattr(a, name)[:, None] == getattr(b, name)

@@ -1,12 +1,12 @@
-"""What a latency measured on one device tells of the same graph on other devices.
+"""Corrections of one graph's latency on some devices by those measured on others.
 
 ln(measured / predicted) on a target is a sum of deviations of the graph itself, of the device and
 of the silicon. Each is normal, and those of two targets are correlated, the more alike these are.
 So one measured latency moves the predictions of others by the Gaussian gain cov / var, and takes
 cov^2 / var from their variance. Several are conditioned on together.
 
-The variance of an interval is shared out from the nearest part to the farthest: where a device is
-known, its silicon has nothing left to tell.
+The variance of an interval is split among the graph, then the device, then the silicon: where a
+device was measured, its silicon adds nothing.
 
 All numbers are moments over pairs of targets with the same graph that the estimate had not seen:
 ``benchmarks/scaling.py``, docs/results/scaling.md.
@@ -55,8 +55,8 @@ OF_GRAPH: Final = Alike(0.0, 0.35, 0.10, 0.25)
 OF_DEVICE: Final = Alike(0.37, 0.0, 0.0, 0.0)
 OF_SILICON: Final = Alike(0.0, 0.35, 0.30, 0.20)
 # Correlation of a graph's part on devices of different silicon under one runtime and precision, by
-# kind of device and runtime. Other classes gained nothing, or have under four kinds of silicon to
-# tell by: there nothing is moved.
+# kind of device and runtime. Other classes gained nothing, or have under four kinds of silicon,
+# too few to judge: they are not corrected.
 OF_CLASS: Final[Mapping[tuple[str, str], float]] = {
     ("arm", "pytorch-mobile"): 0.56,
     ("npu", "qnn"): 0.59,
@@ -66,7 +66,7 @@ REPEAT_VARIANCE: Final = 0.02**2
 
 
 def corrections(
-    targets: Sequence[Target], deviation: Floats, measured: Places, apart: Floats
+    targets: Sequence[Target], deviation: Floats, measured: Places, log_ratio: Floats
 ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     """Return how the predictions of one graph change once it was measured on some targets.
 
@@ -74,34 +74,36 @@ def corrections(
         targets: N targets.
         deviation: float64 [N], standard deviation of ln(latency); NaN where it is not known.
         measured: int [M], places of the targets that were measured.
-        apart: float64 [M], ln(measured / predicted) there.
+        log_ratio: float64 [M], ln(measured / predicted) there.
 
     Returns:
         What is added to ln(latency), float64 [N], factors of at most 1 on the standard deviations,
-        float64 [N], and whether a measurement tells of a target, bool [N, M]. Targets that are told
-        nothing have 0 and 1.
+        float64 [N], and whether a measurement informs a target, bool [N, M]. Targets that none
+        informs have 0 and 1.
     """
-    known = np.nan_to_num(deviation)
-    shared, tells = covariance(targets, known, measured)
-    tells &= (shared > 0) & (known > 0)[:, None]
-    among = shared[measured] + REPEAT_VARIANCE * np.eye(len(measured))
+    deviations = np.nan_to_num(deviation)
+    shared, informs = covariance(targets, deviations, measured)
+    informs &= (shared > 0) & (deviations > 0)[:, None]
+    between = shared[measured] + REPEAT_VARIANCE * np.eye(len(measured))
     shift, narrowing = np.zeros(len(targets)), np.ones(len(targets))
-    # Targets that are told by the same measurements are corrected together.
-    patterns, pattern = np.unique(tells, axis=0, return_inverse=True)
+    # Targets that the same measurements inform are corrected together.
+    patterns, pattern = np.unique(informs, axis=0, return_inverse=True)
     for number, used in enumerate(patterns):
-        told = pattern.ravel() == number
-        both = shared[np.ix_(told, used)]
-        gain = np.linalg.solve(among[np.ix_(used, used)], both.T).T
-        shift[told] = gain @ apart[used]
-        part = (gain * both).sum(axis=1) / np.where(known[told] > 0, known[told] ** 2, 1.0)
-        narrowing[told] = np.sqrt(np.clip(1.0 - part, 0.0, 1.0))
-    return shift, narrowing, tells
+        informed = pattern.ravel() == number
+        cross = shared[np.ix_(informed, used)]
+        gain = np.linalg.solve(between[np.ix_(used, used)], cross.T).T
+        shift[informed] = gain @ log_ratio[used]
+        part = (gain * cross).sum(axis=1) / np.where(
+            deviations[informed] > 0, deviations[informed] ** 2, 1.0
+        )
+        narrowing[informed] = np.sqrt(np.clip(1.0 - part, 0.0, 1.0))
+    return shift, narrowing, informs
 
 
 def covariance(
     targets: Sequence[Target], deviation: Floats, measured: Places
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return what the errors of one graph share with those on some of the targets.
+    """Return the covariance of one graph's errors with those on some of the targets.
 
     Args:
         targets: N targets.
@@ -109,7 +111,7 @@ def covariance(
         measured: int [M], places of some of them.
 
     Returns:
-        The covariance, float64 [N, M], and whether a target's error falls by what the other tells.
+        The covariance, float64 [N, M], and whether the other target's error lowers a target's.
     """
     keys = [_keys(target) for target in targets]
     same = {
@@ -122,14 +124,14 @@ def covariance(
     rest = np.sqrt((1.0 - of_class)[:, None] * (1.0 - of_class)[measured])
     itself = np.arange(len(targets))[:, None] == measured
     total: Floats = np.zeros(itself.shape)
-    for own, alike in zip(parts(deviation), (OF_GRAPH, OF_DEVICE, OF_SILICON), strict=True):
+    for variance, alike in zip(parts(deviation), (OF_GRAPH, OF_DEVICE, OF_SILICON), strict=True):
         correlation = _correlation(alike, same)
         if alike is OF_GRAPH:
             correlation = in_class + rest * correlation
-        # No more is shared than the one of both that is better known has left.
-        smaller = np.minimum(own[:, None], own[measured])
+        # The covariance cannot exceed the smaller of the two variances.
+        smaller = np.minimum(variance[:, None], variance[measured])
         total += smaller * np.where(itself, 1.0, correlation)
-    # Under another runtime or precision another device of the silicon told nothing.
+    # Under another runtime or precision another device of the silicon was no evidence.
     return total, same["device"] | (same["silicon"] & run) | (in_class > 0)
 
 

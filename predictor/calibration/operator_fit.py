@@ -33,14 +33,14 @@ Integers = NDArray[np.int64]
 _ROUNDS: Final = 16
 _STEP: Final = 0.5  # whole steps go past the best where a part becomes all of a sum, and back
 _SETTLED: Final = 1e-3  # of the logarithm of a factor
-_FARTHEST: Final = 8.0  # of the logarithm of a factor from the shift
-_LEAST_MS: Final = 1e-9
+_MAX_LOG_FACTOR: Final = 8.0  # of the logarithm of a factor from the shift
+_MIN_MS: Final = 1e-9
 _DIGITS: Final = 3  # of traits and of ln(ms): operators that agree in them are one
 _CLOCK_MS: Final = 1e-3  # a profile counts whole microseconds
 # A fit takes the time of the cube of these, and a prediction the memory of their product.
-_MOST_NETWORKS: Final = 200  # those that were measured last
-_MOST_TIMES: Final = 600  # of networks and entries of profiles
-_MOST_OPERATORS: Final = 500  # that differ
+_MAX_NETWORKS: Final = 200  # those that were measured last
+_MAX_TIMES: Final = 600  # of networks and entries of profiles
+_MAX_OPERATORS: Final = 500  # that differ
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,7 +68,7 @@ class TimedWork:
 
     def distinct(self) -> tuple[Integers, Integers]:
         """Return rows of operators that differ, [U], and the place of each operator there, [R]."""
-        sizes = np.log(np.maximum(self.parts_ms, _LEAST_MS))
+        sizes = np.log(np.maximum(self.parts_ms, _MIN_MS))
         columns = [self.traits, sizes, self.kind[:, None], self.code[:, None]]
         table = np.concatenate(columns, axis=1).round(_DIGITS)
         _, first, which = np.unique(table, axis=0, return_index=True, return_inverse=True)
@@ -93,7 +93,7 @@ class Timed:
         latency_ms: of the whole.
         groups: operators that ran together, as rows of ``work``.
         group_ms: float64 [n], time of each group.
-        noise: standard deviation of ln(latency), as far as its samples tell.
+        noise: standard deviation of ln(latency) by the spread of its samples.
     """
 
     work: TimedWork
@@ -112,7 +112,7 @@ class FactorPrior:
         part: of the factor of each part.
         kind: of the factor that operators of a kind share.
         code: of the factor that operators of a type share.
-        near: of the function of traits, for operators of a type.
+        similarity: of the function of traits, for operators of a type.
         length: length scale of that function, in units of a logarithm.
         entry: of the time of one entry of a profile.
         network: of the latency of a whole network beside its operators.
@@ -124,7 +124,7 @@ class FactorPrior:
     part: float = 0.5
     kind: float = 0.4
     code: float = 0.4
-    near: float = 0.7
+    similarity: float = 0.7
     length: float = 1.5
     entry: float = 0.5
     network: float = 0.03
@@ -132,18 +132,18 @@ class FactorPrior:
     misfit: float = 0.17
 
     def covariance(self, one: TimedWork, other: TimedWork) -> Floats:
-        """Return the covariance of the operators' own factors, [R, Q], of each part."""
-        apart = (
+        """Return the covariance of the operators' factors but the shift, [R, Q], of each part."""
+        distances = (
             # |a - b|^2 = a.a + b.b - 2 a.b: the differences themselves would be [R, Q, S].
             (one.traits**2).sum(axis=1)[:, None]
             + (other.traits**2).sum(axis=1)[None]
             - 2 * one.traits @ other.traits.T
         )
-        like = self.near**2 * np.exp(-np.maximum(apart, 0.0) / (2 * self.length**2))
+        kernel = self.similarity**2 * np.exp(-np.maximum(distances, 0.0) / (2 * self.length**2))
         same_kind = one.kind[:, None] == other.kind[None]
         same_code = one.code[:, None] == other.code[None]
         common = self.part**2 + self.kind**2 * same_kind
-        covariance: Floats = common + same_code * (self.code**2 + like)
+        covariance: Floats = common + same_code * (self.code**2 + kernel)
         return covariance
 
 
@@ -173,46 +173,46 @@ class _Observed:
 class OperatorFit:
     """Posterior of the factors of a target's operators, after some networks were timed on it.
 
-    Of very many networks the last are kept, of very many operators those that the networks spend
-    most of their time in: a graph's other operators take as much longer than they do here.
+    Beyond the limits above the latest networks and the operators with the most time are used: the
+    other operators of a graph take as much longer in proportion.
     """
 
     def __init__(self, timed: Sequence[Timed], prior: FactorPrior | None = None) -> None:
         """Condition on the times of at least one network."""
         self._prior = prior or FactorPrior()
-        last = timed[-_MOST_NETWORKS:]
-        works = [each.work for each in last]
-        self._work, places = largest_operators(works, _MOST_OPERATORS)
+        last = timed[-_MAX_NETWORKS:]
+        works = [timing.work for timing in last]
+        self._work, places = largest_operators(works, _MAX_OPERATORS)
         self._condition(_observed(last, places, self._work, self._prior))
 
     def _condition(self, observed: _Observed) -> None:
         prior, parts = self._prior, self._work.parts_ms
         between = prior.covariance(self._work, self._work)
         # The shift's prior stands around the usual ratio of time to work, not around 1.
-        plain = np.log(np.maximum(observed.members @ parts.sum(axis=1), _LEAST_MS))
+        plain = np.log(np.maximum(observed.members @ parts.sum(axis=1), _MIN_MS))
         usual = shift = float(np.median(observed.log_ms - plain))
-        own, weights = np.zeros(parts.shape), np.zeros(parts.shape)
+        log_factors, weights = np.zeros(parts.shape), np.zeros(parts.shape)
         common = prior.shift**2 + prior.state**2 * (
             observed.network[:, None] == observed.network[None]
         )
         for _ in range(_ROUNDS):
-            times = parts * np.exp(own + shift)
+            times = parts * np.exp(log_factors + shift)
             total = observed.members @ times.sum(axis=1)
             # The shares are the derivatives of ln(sum) by the log factors: the linearisation.
             shares = observed.members[:, :, None] * times / total[:, None, None]  # [n, U, P]
             crossed = [between @ part.T for part in shares.transpose(2, 0, 1)]
             covariance = common + np.diag(observed.noise**2)
-            covariance += sum(shares[:, :, part] @ each for part, each in enumerate(crossed))
+            covariance += sum(shares[:, :, part] @ product for part, product in enumerate(crossed))
             off = observed.log_ms - np.log(total) + (shift - usual)
-            off += (shares * own).sum(axis=(1, 2))
+            off += (shares * log_factors).sum(axis=(1, 2))
             root = np.linalg.cholesky(covariance)
             solved = np.linalg.solve(root.T, np.linalg.solve(root, off))
-            before = own + shift
+            before = log_factors + shift
             shift += _STEP * (usual + prior.shift**2 * float(solved.sum()) - shift)
             weights += _STEP * (np.einsum("nup,n->up", shares, solved) - weights)
             # From U x P weights, so that new operators need only their covariance with these.
-            own = np.clip(between @ weights, -_FARTHEST, _FARTHEST)
-            if np.abs(own + shift - before).max() < _SETTLED:
+            log_factors = np.clip(between @ weights, -_MAX_LOG_FACTOR, _MAX_LOG_FACTOR)
+            if np.abs(log_factors + shift - before).max() < _SETTLED:
                 break
         self._shift, self._root, self._shares, self._weights = shift, root, shares, weights
 
@@ -223,53 +223,53 @@ class OperatorFit:
         parts_ms = np.concatenate(
             [
                 self._parts_ms(one.take(rows))
-                for rows in np.array_split(np.arange(len(one)), len(one) // _MOST_OPERATORS + 1)
+                for rows in np.array_split(np.arange(len(one)), len(one) // _MAX_OPERATORS + 1)
             ]
         )
         often = np.bincount(which, minlength=len(one))
         return GraphTimes(parts_ms[which], self._deviation(one, parts_ms * often[:, None]))
 
     def _parts_ms(self, work: TimedWork) -> Floats:
-        own = self._prior.covariance(work, self._work) @ self._weights
-        factors = np.exp(np.clip(own, -_FARTHEST, _FARTHEST) + self._shift)
+        logs = self._prior.covariance(work, self._work) @ self._weights
+        factors = np.exp(np.clip(logs, -_MAX_LOG_FACTOR, _MAX_LOG_FACTOR) + self._shift)
         times: Floats = work.parts_ms * factors
         return times
 
     def _deviation(self, work: TimedWork, times_ms: Floats) -> float:
         """Return the deviation of a graph whose distinct operators take so long, [U, P]."""
-        largest = np.argsort(-times_ms.sum(axis=1), kind="stable")[:_MOST_OPERATORS]
+        largest = np.argsort(-times_ms.sum(axis=1), kind="stable")[:_MAX_OPERATORS]
         work, times_ms = work.take(largest), times_ms[largest]
         prior = self._prior
-        shares = times_ms / max(float(times_ms.sum()), _LEAST_MS)
+        shares = times_ms / max(float(times_ms.sum()), _MIN_MS)
         inside = prior.covariance(work, work)
         across = prior.covariance(self._work, work)
         variance, crossed = prior.shift**2, np.full(len(self._root), prior.shift**2)
-        for part, each in enumerate(shares.T):
-            variance += float(each @ inside @ each)
-            crossed = crossed + self._shares[:, :, part] @ (across @ each)
+        for part, share in enumerate(shares.T):
+            variance += float(share @ inside @ share)
+            crossed = crossed + self._shares[:, :, part] @ (across @ share)
         white = np.linalg.solve(self._root, crossed)
         left = max(variance - float(white @ white), 0.0)
         return float(np.sqrt(left + prior.misfit**2))
 
 
-def largest_operators(works: Sequence[TimedWork], most: int) -> tuple[TimedWork, list[Integers]]:
+def largest_operators(works: Sequence[TimedWork], limit: int) -> tuple[TimedWork, list[Integers]]:
     """Return distinct operators that graphs spend most time in, and the index of each, or -1.
 
     The time is that at the target's rates, as parts of each graph's.
 
     Args:
         works: of graphs, each with an operator at least.
-        most: largest number of distinct operators returned.
+        limit: largest number of distinct operators returned.
     """
     work = _joined(works)
     first, which = work.distinct()
-    ends = np.cumsum([len(each) for each in works])
+    ends = np.cumsum([len(operators) for operators in works])
     size = work.parts_ms.sum(axis=1)
-    share = np.concatenate([each / each.sum() for each in np.split(size, ends[:-1])])
-    kept = np.argsort(-np.bincount(which, share), kind="stable")[:most]
+    share = np.concatenate([part / part.sum() for part in np.split(size, ends[:-1])])
+    largest = np.argsort(-np.bincount(which, share), kind="stable")[:limit]
     place = np.full(len(first), -1)
-    place[kept] = np.arange(len(kept))
-    return work.take(first[kept]), np.split(place[which], ends[:-1])
+    place[largest] = np.arange(len(largest))
+    return work.take(first[largest]), np.split(place[which], ends[:-1])
 
 
 def _observed(
@@ -278,23 +278,23 @@ def _observed(
     """Return the observations: all networks, and the entries of profiles that took longest."""
     size = work.parts_ms.sum(axis=1)
     totals, entries = [], []
-    for network, (each, where) in enumerate(zip(timed, places, strict=True)):
+    for network, (timing, where) in enumerate(zip(timed, places, strict=True)):
         run = where[where >= 0]
         if not len(run):
             continue
         often = np.bincount(run, minlength=len(work))
-        whole = each.work.parts_ms.sum() / (often @ size)
-        noise = np.hypot(prior.network, each.noise)
-        # Kept operators stand for the left-out ones in proportion to the work.
-        totals.append((often * whole, np.log(each.latency_ms), noise, network))
-        for key, usual_ms, total_ms in _entries(each, where):
+        scale = timing.work.parts_ms.sum() / (often @ size)
+        noise = np.hypot(prior.network, timing.noise)
+        # The largest operators stand for the left-out ones in proportion to the work.
+        totals.append((often * scale, np.log(timing.latency_ms), noise, network))
+        for key, usual_ms, total_ms in _entries(timing, where):
             # The profiler's clock counts whole microseconds: short operators are mostly rounding.
             off = np.hypot(prior.entry, min(1.0, _CLOCK_MS / usual_ms))
             row = (np.bincount(key, minlength=len(work)), np.log(usual_ms), off, network)
-            entries.append((total_ms / each.latency_ms, row))
+            entries.append((total_ms / timing.latency_ms, row))
     entries.sort(key=lambda entry: -entry[0])
-    rows = totals + [row for _, row in entries[: max(_MOST_TIMES - len(totals), 0)]]
-    members, log_ms, noise, networks = (np.array(each) for each in zip(*rows, strict=True))
+    rows = totals + [row for _, row in entries[: max(_MAX_TIMES - len(totals), 0)]]
+    members, log_ms, noise, networks = (np.array(column) for column in zip(*rows, strict=True))
     return _Observed(members.astype(np.float64), log_ms, noise, networks)
 
 
@@ -304,6 +304,6 @@ def _entries(timed: Timed, where: Integers) -> Iterator[tuple[list[int], float, 
     for group, time_ms in zip(timed.groups, timed.group_ms.tolist(), strict=True):
         key = tuple(sorted(where[list(group)].tolist()))
         if key[0] >= 0:
-            logs.setdefault(key, []).append(np.log(max(time_ms, _LEAST_MS)))
-    for key, each in logs.items():
-        yield list(key), float(np.exp(np.mean(each))), float(np.exp(each).sum())
+            logs.setdefault(key, []).append(np.log(max(time_ms, _MIN_MS)))
+    for key, times in logs.items():
+        yield list(key), float(np.exp(np.mean(times))), float(np.exp(times).sum())

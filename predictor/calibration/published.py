@@ -83,9 +83,9 @@ class Published:
     Attributes:
         columns: the numbers.
         targets: T of them.
-        sources: names for people.
+        sources: their names.
         statistics: names.
-        packed_provenances: compressed JSON list, unpacked where one is asked for.
+        packed_provenances: compressed JSON list, unpacked on first use.
     """
 
     columns: Columns

@@ -38,7 +38,7 @@ class Answers:
         return self.measured_ms.size
 
     def take(self, rows: NDArray[np.bool_] | NDArray[np.integer]) -> Answers:
-        """Return some of the answers."""
+        """Return the answers of ``rows``."""
         return Answers(*(getattr(self, field.name)[rows] for field in fields(self)))
 
     @classmethod
@@ -51,7 +51,7 @@ class Answers:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Figures of N answers; every one but the counts is None where no answer tells it.
+    """Figures of N answers; every one but the counts is None where no answer has it.
 
     Attributes:
         rows: N.
@@ -111,7 +111,7 @@ def bootstrap(
 
     Returns:
         Low and high of each figure of :class:`Scores` in percent; nothing with fewer than two
-        groups, where no spread can be told.
+        groups, which have no spread.
 
     Reference:
         B. Efron and R. Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 13
@@ -138,7 +138,7 @@ class _Table:
     """The contribution of each answer to each figure.
 
     Attributes:
-        means: values that a figure averages, NaN where the answer tells none.
+        means: values that a figure averages, NaN where the answer has none.
         medians: the same of medians, with the order of the values.
     """
 
@@ -168,7 +168,7 @@ class _Table:
         return cls(means, {n: (v, np.argsort(v, kind="stable")) for n, v in medians.items()})
 
     def figures(self, times: NDArray[np.integer], member: NDArray[np.integer]) -> dict[str, Floats]:
-        """Return R values of each figure in percent, NaN where no answer tells it.
+        """Return R values of each figure in percent, NaN where no answer has it.
 
         Args:
             times: [R, G], number of times that each of G groups counts.

@@ -78,23 +78,23 @@ class TargetFit:
         level: float = 0.0,
         variance: float = _UNKNOWN_LEVEL**2,
         shape: Floats | None = None,
-        unknown: float = 1.0,
+        shape_variance: float = 1.0,
         *,
         ahead: bool = False,
     ) -> TargetFit:
-        """Return what is supposed before anything is measured.
+        """Return the prior of a target without measurements.
 
         Args:
             level: mean of the level.
             variance: of the level.
             shape: mean of the shape, [P].
-            unknown: part of the variance of a shape that is left.
+            shape_variance: part of the variance of a shape that is left.
             ahead: whether starts run ahead on the target.
         """
         mean = np.concatenate([[level], np.zeros(PARTS) if shape is None else shape])
         covariance = np.zeros((1 + PARTS, 1 + PARTS))
         covariance[0, 0] = variance
-        covariance[1:, 1:] = unknown * SHAPE.covariance()
+        covariance[1:, 1:] = shape_variance * SHAPE.covariance()
         return cls(mean, covariance, ahead)
 
     def measured(self, parts_ms: Floats, latency_ms: Floats) -> TargetFit:
@@ -108,13 +108,15 @@ class TargetFit:
         mean, covariance, logs = self.mean, self.covariance, np.log(latency_ms)
         for step in range(_STEPS):
             slope, expected = self._linear(parts_ms, mean)
-            apart = logs - expected
-            # At first all count the same: what is far off from a wrong prior is no outlier.
-            odd = apart**2 if step else SHAPE.network**2
-            weight = (_TAILS + 1) / (_TAILS * SHAPE.network**2 + odd) * np.ones(len(apart))  # [k]
+            residual = logs - expected
+            # At first all weigh the same: a value far from a wrong prior is no outlier.
+            squared = residual**2 if step else SHAPE.network**2
+            weight = (
+                (_TAILS + 1) / (_TAILS * SHAPE.network**2 + squared) * np.ones(len(residual))
+            )  # [k]
             weighted = slope.T * weight
             covariance = np.asarray(np.linalg.inv(precision + weighted @ slope), np.float64)
-            ahead = apart + slope @ (mean - self.mean)
+            ahead = residual + slope @ (mean - self.mean)
             mean = self.mean + covariance @ (weighted @ ahead)
         return replace(self, mean=mean, covariance=covariance)
 
@@ -134,6 +136,6 @@ class TargetFit:
 
     def _linear(self, parts_ms: Floats, mean: Floats) -> tuple[Floats, Floats]:
         """Return the derivative of ln(time) by level and shape, [k, 1 + P], and ln(time), [k]."""
-        whole, shares = overlapped(parts_ms * np.exp(mean[1:]), self.ahead)
+        total, shares = overlapped(parts_ms * np.exp(mean[1:]), self.ahead)
         slope = np.concatenate([np.ones((len(shares), 1)), shares], axis=1)
-        return slope, np.log(whole) + mean[0]
+        return slope, np.log(total) + mean[0]

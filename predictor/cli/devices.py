@@ -31,7 +31,7 @@ from predictor.services.models.inspection import (
 )
 from predictor.services.prediction.defaults import DefaultsOfKind, count_defaults
 from predictor.services.prediction.engines import measured_configurations
-from predictor.services.signatures.own import NOTHING_MEASURED, stored_signatures
+from predictor.services.signatures.user_signatures import NOTHING_MEASURED, stored_signatures
 
 _T = TypeVar("_T")
 _POINT_HEADERS = (

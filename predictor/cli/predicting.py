@@ -146,7 +146,7 @@ class PredictionStore:
 
     def signatures(self, targets: Sequence[Target]) -> KnownTargets:
         """Return the user's measurements on targets; none where the store fails."""
-        return self.ask(lambda history: history.own_signatures().of(targets), {})
+        return self.ask(lambda history: history.user_signatures().of(targets), {})
 
     def record(self, models: Sequence[Model], predictions: Sequence[Prediction]) -> None:
         """Store the predictions."""

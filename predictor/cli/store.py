@@ -95,7 +95,8 @@ def _print(plan: Plan, options: argparse.Namespace, console: Console, *, importe
 def _conflicts(conflicts: Sequence[Conflict]) -> str:
     heads = ("Conflict", "Of", "Mine", "Theirs")
     rows = [
-        tuple(printable(text) for text in (c.subject, c.name, c.mine, c.theirs)) for c in conflicts
+        tuple(printable(text) for text in (c.subject, c.name, c.local, c.incoming))
+        for c in conflicts
     ]
     return render_table(heads, rows)
 
@@ -105,8 +106,8 @@ def _conflict(conflict: Conflict) -> dict[str, object]:
         "subject": conflict.subject,
         "id": conflict.id,
         "name": conflict.name,
-        "mine": conflict.mine,
-        "theirs": conflict.theirs,
+        "mine": conflict.local,
+        "theirs": conflict.incoming,
         "choices": list(conflict.choices),
     }
 
@@ -200,7 +201,7 @@ def _back_up(options: argparse.Namespace, console: Console) -> int:
 
 def _restore(options: argparse.Namespace, console: Console) -> int:
     restored = restore(Path(options.file), options.store)
-    backup = None if restored.kept is None else str(restored.kept)
+    backup = None if restored.backup is None else str(restored.backup)
     if options.json:
         console.document({"store": str(restored.path), "kept": backup})
         return 0

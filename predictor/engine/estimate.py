@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predictor.calibration.efficiencies import Efficiencies, groups_of
-from predictor.calibration.evidence import NEARNESS, Evidence, Keys, Known
+from predictor.calibration.evidence import NEARNESS, Deviations, Evidence, Keys
 from predictor.calibration.target_fit import PARTS, SHAPE, TargetFit
 from predictor.core.caching import IdentityCache
 from predictor.core.records import FEW_CHIPS, Device, Precision, Target, by_run
@@ -225,7 +225,7 @@ class Estimate:
             context=context,
             contexts=contexts,
             variance=known.variance,
-            unknown=known.unknown,
+            unknown=known.shape_variance,
             fits={place: each.fit for place, each in mine.items()},
             wide=np.array([(track.wide80, track.wide95) for track in widths]).reshape(-1, 2).T,
             evidence=[f"{source}; {track_words(*record)}" for source, record in words],
@@ -310,7 +310,7 @@ class Estimate:
             known.mean[0],
             known.variance[0] + _AGAIN**2,
             known.shape[0],
-            known.unknown[0],
+            known.shape_variance[0],
             ahead=bool(runs_ahead([target])[0]),
         )
         # Of a measured target the factors of operators count in full.
@@ -337,7 +337,7 @@ class Estimate:
 
     def _known(
         self, evidence: Evidence, targets: Sequence[Target]
-    ) -> tuple[Known, NDArray[np.int64]]:
+    ) -> tuple[Deviations, NDArray[np.int64]]:
         """Return what evidence tells of targets, and the places of those that another stands for.
 
         An accelerator of which nothing was measured deviates as another one of its chip. Processors
@@ -423,7 +423,7 @@ class Estimate:
         return ""
 
 
-def _cases(evidence: Evidence, known: Known, own: Mapping[int, UserFit]) -> list[str]:
+def _cases(evidence: Evidence, known: Deviations, own: Mapping[int, UserFit]) -> list[str]:
     """Return the case of each target, whose record its number has."""
     cases = []
     for place, near in enumerate(known.nearness.tolist()):
@@ -436,7 +436,7 @@ def _cases(evidence: Evidence, known: Known, own: Mapping[int, UserFit]) -> list
     return cases
 
 
-def _evidence_words(evidence: Evidence, known: Known, own: Mapping[int, UserFit]) -> list[str]:
+def _evidence_words(evidence: Evidence, known: Deviations, own: Mapping[int, UserFit]) -> list[str]:
     """Return in words which measurements tell of each target."""
     words = evidence_words(evidence, known)
     for place, fit in own.items():
@@ -444,7 +444,7 @@ def _evidence_words(evidence: Evidence, known: Known, own: Mapping[int, UserFit]
     return words
 
 
-def _published_case(evidence: Evidence, known: Known, place: int) -> str:
+def _published_case(evidence: Evidence, known: Deviations, place: int) -> str:
     """Return the case of a target that the nearest measured one stands for."""
     return published_case(int(evidence.networks[known.nearest[place]]))
 

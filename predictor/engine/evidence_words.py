@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from predictor.calibration.evidence import ALL_CORES, NEARNESS, Evidence, Known
+from predictor.calibration.evidence import ALL_CORES, NEARNESS, Deviations, Evidence
 from predictor.core.runtimes import UNKNOWN
 from predictor.core.text import plural
 from predictor.devices.catalogue import device_name
@@ -14,7 +14,7 @@ NOT_MEASURED: Final = "not measured here"  # begins the evidence where nothing i
 _CORES_OF_DEVICE: Final = "-cluster-"
 
 
-def evidence_words(evidence: Evidence, known: Known) -> list[str]:
+def evidence_words(evidence: Evidence, known: Deviations) -> list[str]:
     """Return from where the estimates of targets come."""
     return [
         _whence(evidence, NEARNESS[near], source) if near else NOT_MEASURED

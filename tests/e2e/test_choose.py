@@ -88,7 +88,7 @@ def test_a_measurement_of_ones_own_settles_the_choice(ctm: Run, mobilenet: Path)
         (("--max-ms", "9", "--chance", "100"), "'100' is not a number between 0 and 100"),
         (("--max-ms", "9", "--device", "rpi5", "--family", "npu"), "none of 0 devices supports"),
         (("--max-ms", "9", "--device", "nothing-like-it"), "is no device of the catalogue"),
-        (("--max-ms", "9", "--mode", "16W"), "no device that is asked about has a mode"),
+        (("--max-ms", "9", "--mode", "16W"), "none of the devices has a mode"),
     ],
 )
 def test_wrong_input_is_one_sentence(

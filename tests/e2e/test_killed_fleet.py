@@ -72,7 +72,7 @@ def test_a_killed_run_goes_on_and_measures_nothing_twice(server: Server, tmp_pat
     killed.kill()
     killed.communicate()
     with open_probing(store) as probing:
-        (before,) = probing.sessions.every()  # the boards are one machine: they take turns
+        (before,) = probing.sessions.all()  # the boards are one machine: they take turns
     measured = [p.measurement_id for p in before.probes if p.state is ProbeState.MEASURED]
     assert measured
 
@@ -85,7 +85,7 @@ def test_a_killed_run_goes_on_and_measures_nothing_twice(server: Server, tmp_pat
     assert [(host["state"], host["measured"]) for host in hosts] == [("finished", NETWORKS)] * 2
     assert before.id in {host["session"] for host in hosts}
     with open_probing(store) as probing:
-        sessions = probing.sessions.every()
+        sessions = probing.sessions.all()
         kept = [each.measurement_id for each in sessions[0].probes]
         assert len(sessions) == 2
         assert kept[: len(measured)] == measured

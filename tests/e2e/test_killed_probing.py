@@ -139,7 +139,7 @@ def committed(store: Path) -> dict[str, tuple[str, bytes]]:
 def rest_measured(store: Path) -> int:
     """Go on with the only session to its end; return how many networks were measured."""
     with open_probing(store) as probing:
-        (session,) = probing.sessions.every()
+        (session,) = probing.sessions.all()
         assert session.state is SessionState.RUNNING
         events = list(measure(probing.sessions, session.id, LocalRunner()))
         assert probing.sessions.get(session.id).state is SessionState.FINISHED
@@ -172,7 +172,7 @@ def test_a_probing_that_is_killed_again_and_again_measures_each_network_once(
         session = probing.sessions.get(session_id)
         assert session.state is SessionState.FINISHED
         assert {probe.name for probe in session.probes} == set(done)
-        (stored,) = probing.signatures.every()
+        (stored,) = probing.signatures.all()
         assert set(stored.signature.measurement_ids) == {identity for identity, _ in done.values()}
     assert {path.name for path in store.parent.iterdir()} == {store.name}
     assert list(temporary.iterdir()) == []

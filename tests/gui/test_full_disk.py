@@ -194,7 +194,7 @@ def test_files_of_the_explained_pair_that_find_no_room_are_told_and_leave_nothin
     qtbot.waitUntil(lambda: bool(central.graph_view.presenter.picture.nodes.size))
     writes = {
         "net.json": central.timeline_view.trace_requested.emit,
-        "nodes.json": central.operators_view.node_data_asked.emit,
+        "nodes.json": central.operators_view.node_data_requested.emit,
     }
     warned: list[str] = []
     monkeypatch.setattr(QMessageBox, "warning", lambda *words: warned.append(words[2]))

@@ -47,7 +47,7 @@ def test_no_view_keeps_a_model_that_is_closed(
     settle: Settle,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(shelf, "_KEPT_OPERATORS", 0)
+    monkeypatch.setattr(shelf, "_MAX_UNDO_OPERATORS", 0)
     window, workspace = application.window, application.workspace
     central = window.central
     looks: list[tuple[str, int]] = [("compare", page) for page in range(len(PAGES))]
@@ -85,7 +85,7 @@ def test_undo_keeps_some_models_and_reads_the_others_again(
     settle: Settle,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(shelf, "_KEPT_OPERATORS", 10)
+    monkeypatch.setattr(shelf, "_MAX_UNDO_OPERATORS", 10)
     workspace = application.workspace
     paths = [str(make_model(f"m{layers}.onnx", layers=layers)) for layers in (11, 4, 5, 6)]
     workspace.open_paths(paths)

@@ -58,8 +58,8 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
             models,
             choices,
             budget,
-            least=options.chance,
-            own=measurements,
+            min_chance=options.chance,
+            measurements=measurements,
             signatures=signatures,
             devices=devices,
         )
@@ -101,8 +101,8 @@ def _text(choice: Choice, names: Sequence[str], places: Sequence[int]) -> str:
     headers = ("Device", "Configuration", "Mode", "Chance", "P50 ms", "80 % interval", *tail)
     headers += ("W", "MB", "")
     parts = [choice.sentence, render_table(headers, rows, "   " + "r" * (len(headers) - 4))]
-    if choice.untold:
-        parts.append(choice.untold)
+    if choice.without_tail:
+        parts.append(choice.without_tail)
     if len(names) > 1:
         parts.append("Latencies are those of the model that is least likely to keep the budget.")
     rest = len(choice.of_devices) - len(places)
@@ -136,7 +136,7 @@ def _document(choice: Choice, names: Sequence[str], places: Sequence[int]) -> di
         "schema": _SCHEMA,
         "models": list(names),
         "budget": asdict(choice.budget),
-        "least_chance": choice.least,
+        "least_chance": choice.min_chance,
         "met": choice.is_met,
         "sentence": choice.sentence,
         "considered": {"devices": len(choice.of_devices), "options": len(choice.order)},

@@ -29,7 +29,7 @@ from predictor.services.models.language import read_language_model
 from predictor.services.report.files import check_report_path, save_report
 from predictor.services.report.language import generation_report
 from predictor.services.report.pdf import report_pdf
-from predictor.services.signatures.own import stored_signatures
+from predictor.services.signatures.user_signatures import stored_signatures
 
 _TOO_SLOW = 1  # exit code
 _MEASURED = "--measured"

@@ -45,9 +45,9 @@ def add_show(parser: Parser) -> None:
 
 
 def _list(options: argparse.Namespace, console: Console, probing: Probing) -> int:
-    sessions = probing.sessions.every()
+    sessions = probing.sessions.all()
     store = probing.signatures
-    signatures = [(stored, store.noted_reason(stored)) for stored in store.every()]
+    signatures = [(stored, store.noted_reason(stored)) for stored in store.all()]
     if options.json:
         console.document(
             {

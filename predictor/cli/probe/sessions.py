@@ -59,7 +59,7 @@ def print_session(
 def signature_of(probing: Probing, session: ProbeSession) -> StoredSignature | None:
     """Return the newest signature that came of a session."""
     # Excluding a network or adapting makes a new signature of the same session.
-    stored = [s for s in probing.signatures.every() if s.session_id == session.id]
+    stored = [s for s in probing.signatures.all() if s.session_id == session.id]
     return stored[-1] if stored else None
 
 

@@ -112,14 +112,14 @@ def _add_id(parser: Parser) -> None:
 
 
 def _exclude(options: argparse.Namespace, console: Console, probing: Probing) -> int:
-    signature_id = _entry(probing.signatures.every(), options.id).signature.id
+    signature_id = _entry(probing.signatures.all(), options.id).signature.id
     measurement = _named(probing.signatures.measurements(signature_id), options.network)
     made = probing.signatures.exclude(signature_id, measurement.id, options.reason)
     return _print_done(options, console, made, f"takes its place, without {options.network}")
 
 
 def _include(options: argparse.Namespace, console: Console, probing: Probing) -> int:
-    signature_id = _entry(probing.signatures.every(), options.id).signature.id
+    signature_id = _entry(probing.signatures.all(), options.id).signature.id
     measurement = _named(probing.signatures.excluded(signature_id), options.network)
     made = probing.signatures.include(signature_id, measurement.id)
     return _print_done(options, console, made, f"takes its place, with {options.network} again")
@@ -127,7 +127,7 @@ def _include(options: argparse.Namespace, console: Console, probing: Probing) ->
 
 def _adapt(options: argparse.Namespace, console: Console, probing: Probing) -> int:
     """Let predictions use FiLM fine-tuned to a signature where that is better, or as is asked."""
-    stored = _entry(probing.signatures.every(), options.id)
+    stored = _entry(probing.signatures.all(), options.id)
     signature_id, by = stored.signature.id, options.by
     errors: dict[str, float] = {}
     film = None
@@ -154,14 +154,14 @@ def _adapt(options: argparse.Namespace, console: Console, probing: Probing) -> i
 
 
 def _use(options: argparse.Namespace, console: Console, probing: Probing) -> int:
-    signature_id = _entry(probing.signatures.every(), options.id).signature.id
+    signature_id = _entry(probing.signatures.all(), options.id).signature.id
     reason = probing.signatures.activate(signature_id)
     unstable = f", and its numbers are marked {UNSTABLE}: {reason}" if reason else ""
     return _print_done(options, console, signature_id, f"is in use now{unstable}")
 
 
 def _delete(options: argparse.Namespace, console: Console, probing: Probing) -> int:
-    signature_id = _entry(probing.signatures.every(), options.id).signature.id
+    signature_id = _entry(probing.signatures.all(), options.id).signature.id
     probing.signatures.delete(signature_id)
     return _print_done(options, console, signature_id, "is deleted; `ctm probe restore` undoes it")
 
@@ -212,7 +212,7 @@ def _named(measurements: Sequence[Measurement], name: str) -> Measurement:
 
 def show_signature(options: argparse.Namespace, console: Console, probing: Probing) -> bool:
     """Print the signature of an id; return whether there is one."""
-    signatures = probing.signatures.every()
+    signatures = probing.signatures.all()
     if not _entries(signatures, options.id):
         return False
     stored = _entry(signatures, options.id)

@@ -30,10 +30,10 @@ from predictor.services.prediction.sensitivity import sensitivity_of
 from predictor.services.report.build import build_report
 from predictor.services.report.files import save_report
 from predictor.services.report.pdf import report_pdf
-from predictor.services.report.probing import known_signatures
+from predictor.services.report.probing import measured_signatures
 from predictor.services.report.request import (
-    Asked,
     ReportRequest,
+    RequestedSettings,
     labelled,
 )
 from predictor.services.report.versions import command_line
@@ -91,7 +91,7 @@ def _request(
     measurements: Sequence[Measurement],
 ) -> ReportRequest:
     precision = Precision(options.precision) if options.precision else None
-    requested = Asked(options.runtime, precision, options.threads, options.batch)
+    requested = RequestedSettings(options.runtime, precision, options.threads, options.batch)
     devices = [target.device.id for target in targets]
     used = [p.signature for p in predictions if p.signature is not None]
     return ReportRequest(
@@ -104,15 +104,17 @@ def _request(
         ),
         created=datetime.now(UTC).astimezone(),
         budget_ms=options.budget_ms,
-        asked=requested,
-        signatures=store.ask(lambda h: known_signatures(h.signatures, devices, used), ()),
+        requested=requested,
+        signatures=store.ask(lambda h: measured_signatures(h.signatures, devices, used), ()),
         commands=(_command(options, targets, requested),),
         title=options.title,
         operators=options.top,
     )
 
 
-def _command(options: argparse.Namespace, targets: Sequence[Target], requested: Asked) -> str:
+def _command(
+    options: argparse.Namespace, targets: Sequence[Target], requested: RequestedSettings
+) -> str:
     """Return the command that makes the report again, with every device named by its id."""
     files = [text for text in options.device if text.casefold().endswith(".json")]
     ids = [target.device.id for target in targets]

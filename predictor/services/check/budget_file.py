@@ -1,6 +1,6 @@
 """The file ``ctm-budget.toml``: models, targets and their limits.
 
-A table ``[[check]]`` holds each of its models on each of its targets against its limits.
+A table ``[[check]]`` checks each of its models on each of its targets against its limits.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Check:
         max_ms: of the P50, or of the latency at ``chance``; None for no limit.
         max_memory_mb: of weights and activations, in 1e6 bytes; None for no limit.
         max_growth_percent: of the P50 over that of the base; None for no limit.
-        chance: least chance in percent that the latency is within ``max_ms``.
+        chance: minimum chance in percent that the latency is within ``max_ms``.
         batch: that the models are bound to; None for their own.
         dims: values of dimensions that the files leave open, by name.
         shapes: shapes of inputs, by name.

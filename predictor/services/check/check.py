@@ -1,4 +1,4 @@
-"""Models held against the limits of a budget file, and against the numbers of a base commit."""
+"""Models checked against the limits of a budget file and the numbers of a base commit."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from predictor.services.check.budget_file import Check
 from predictor.services.prediction.predict import predict
 
 SCHEMA: Final = "ctm-check/1"  # scripts depend on it
-_MOST_BYTES: Final = 100_000_000
+_MAX_BYTES: Final = 100_000_000
 _MB: Final = 1e6
 _EVEN: Final = 50.0  # percent: the P50 decides
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """One model on one target, held against its limits.
+    """One model on one target, checked against its limits.
 
     Attributes:
         model: its file, relative to the budget's.
@@ -70,9 +70,9 @@ Base = Mapping[tuple[str, str, int], tuple[str, float]]
 def check_models(
     check: Check, models: Sequence[tuple[str, Model]], targets: Sequence[Target], base: Base
 ) -> Iterator[Checked]:
-    """Yield each model on each target of a table, held against its limits.
+    """Yield each model on each target of a table, checked against its limits.
 
-    The user's own measurements do not count: a check gives the same on every machine.
+    The user's measurements are left out: a check gives the same on every machine.
 
     Args:
         check: the table.
@@ -83,10 +83,10 @@ def check_models(
     predictions = iter(predict([model for _, model in models], targets))
     for name, _ in models:
         for target in targets:
-            yield _held(check, name, str(target.id), next(predictions), base)
+            yield _checked(check, name, str(target.id), next(predictions), base)
 
 
-def _held(check: Check, name: str, target: str, prediction: Prediction, base: Base) -> Checked:
+def _checked(check: Check, name: str, target: str, prediction: Prediction, base: Base) -> Checked:
     batch = prediction.configuration.batch
     engine, base_ms = base.get((name, target, batch), ("", None))
     memory = prediction.memory
@@ -128,15 +128,15 @@ def _with_limits(checked: Checked, check: Check, prediction: Prediction) -> Chec
             )
     if check.max_memory_mb is not None and memory is not None and memory > check.max_memory_mb:
         over.append(f"{number(memory)} MB is over {check.max_memory_mb:g} MB")
-    most = check.max_growth_percent
-    if most is not None and growth is not None and growth * 100 > most:
-        over.append(f"it grew by {percent(growth)}, over {most:g} %")
+    max_growth = check.max_growth_percent
+    if max_growth is not None and growth is not None and growth * 100 > max_growth:
+        over.append(f"it grew by {percent(growth)}, over {max_growth:g} %")
     return replace(checked, over=tuple(over))
 
 
 def unreadable(name: str, error: InputError) -> Checked:
     """Return the row of a model that cannot be read."""
-    nothing = dict.fromkeys(each.name for each in fields(Checked))
+    nothing = dict.fromkeys(column.name for column in fields(Checked))
     texts = {"model": name, "target": "", "engine": "", "over": (), "batch": 0}
     return Checked(**nothing | texts | {"problem": error.reason})  # type: ignore[arg-type]
 
@@ -147,7 +147,7 @@ def document(rows: Sequence[Checked]) -> dict[str, object]:
 
 
 def exit_code(rows: Sequence[Checked]) -> int:
-    """Return 0 where every limit is kept, 1 where one is not, 2 where a row has no number."""
+    """Return 0 where all limits are met, 1 where one is exceeded, 2 where a row has no number."""
     if any(row.problem for row in rows):
         return InputError.exit_code
     return int(any(row.over for row in rows))
@@ -159,7 +159,7 @@ def read_base(path: Path) -> Base:
     Raises:
         InputError: it cannot be read, or is no such document.
     """
-    data = read_bytes(path, _MOST_BYTES)
+    data = read_bytes(path, _MAX_BYTES)
     try:
         content = json.loads(data)
         rows = {SCHEMA: content["checks"]}[content["schema"]]

@@ -1,7 +1,7 @@
 """Chances of latencies within limits, also of several models together.
 
 ln(latency) of a model on a target is normal. The errors of several models on one target have a
-shared part, v_i . v_j (``PredictionTable.shared_error``); the rest is each model's own. Given the
+shared part, v_i . v_j (``PredictionTable.shared_error``); the rest is independent. Given the
 shared part the models are independent, so the chance that all keep their limits is the mean of a
 product of normal distribution functions over the shared part.
 
@@ -24,9 +24,9 @@ Floats = NDArray[np.float64]
 
 _POINTS: Final = 512
 _CELLS_AT_A_TIME: Final = 256  # x points x models
-_FARTHEST: Final = 8.0  # standard deviations; beyond it a chance is 0 or 1 to 15 digits
+_MAX_Z: Final = 8.0  # standard deviations; beyond it a chance is 0 or 1 to 15 digits
 _STEPS: Final = 8192
-_LEAST_OWN: Final = 1e-3  # standard deviation that is a model's own at least
+_MIN_RESIDUAL: Final = 1e-3  # standard deviation that models do not share, at least
 
 
 def normal_cdf(z: Floats) -> Floats:
@@ -42,16 +42,16 @@ def joint_chance(z: Floats, shared: Floats) -> Floats:
         z: float64 [M, N], limits in standard deviations.
         shared: float64 [M, N, S], shared part of each error.
     """
-    each: Floats = normal_cdf(z)
+    single: Floats = normal_cdf(z)
     if len(z) == 1:
-        return np.asarray(each[0])
+        return np.asarray(single[0])
     together = np.empty(z.shape[1])
     for start in range(0, z.shape[1], _CELLS_AT_A_TIME):
         cells = slice(start, start + _CELLS_AT_A_TIME)
         together[cells] = _all_under(z[:, cells], shared[:, cells])
-    # The points stand for a distribution, so their mean may be over the least chance of a model.
-    least: Floats = np.minimum(together, each.min(axis=0))
-    return least
+    # The points approximate a distribution: their mean may exceed the smallest chance of a model.
+    bounded: Floats = np.minimum(together, single.min(axis=0))
+    return bounded
 
 
 def _all_under(z: Floats, shared: Floats) -> Floats:
@@ -59,9 +59,11 @@ def _all_under(z: Floats, shared: Floats) -> Floats:
     values, vectors = np.linalg.eigh(common)
     # root @ root.T is the covariance of the shared parts; rounding may take a value below 0.
     root = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
-    own = np.sqrt(np.maximum(1.0 - np.einsum("nii->ni", common), _LEAST_OWN**2))
+    residual = np.sqrt(np.maximum(1.0 - np.einsum("nii->ni", common), _MIN_RESIDUAL**2))
     errors = np.einsum("nij,pj->npi", root, _points(len(z)))
-    chances: Floats = normal_cdf((z.T[:, None] - errors) / own[:, None]).prod(axis=2).mean(axis=1)
+    chances: Floats = (
+        normal_cdf((z.T[:, None] - errors) / residual[:, None]).prod(axis=2).mean(axis=1)
+    )
     return chances
 
 
@@ -85,7 +87,7 @@ def _points(count: int) -> Floats:
 
 @cache
 def _table() -> tuple[Floats, Floats]:
-    grid = np.linspace(-_FARTHEST, _FARTHEST, _STEPS + 1)
+    grid = np.linspace(-_MAX_Z, _MAX_Z, _STEPS + 1)
     values = np.array([0.5 * math.erfc(-z / math.sqrt(2)) for z in grid.tolist()])
     values[[0, -1]] = 0.0, 1.0
     return grid, values

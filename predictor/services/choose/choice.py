@@ -39,21 +39,21 @@ Places = NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One target and batch, held against the budget.
+    """One target and batch, judged by the budget.
 
     Attributes:
         target: the target.
         mode: operating point that it runs at; None for the usual clocks.
         batch: of each run.
-        chance: that all models keep all limits, 0 to 1.
+        chance: that all models meet all limits, 0 to 1.
         predictions: of the models.
-        slowest: index of the model with the least chance.
+        slowest: index of the model with the smallest chance.
         watts: that the device, or the mode, is stated to draw; None where nothing is stated.
         memory_mb: of the largest model; None where it is not known.
-        percentile: of the runs, that the latency is held against: 50, 90 or 99.
+        percentile: of the runs, which the limit is compared with: 50, 90 or 99.
         on_front: whether no other option is better in latency, watts and memory at once.
         needs_quantising: whether a model is to be quantised for it.
-        broken: limits other than of time that it does not keep, in words.
+        broken: limits other than of time that it exceeds, in words.
     """
 
     target: Target
@@ -81,25 +81,25 @@ class Option:
 
     @property
     def chance_text(self) -> str:
-        """The chance for people; of a lower limit it is not known unless there is none."""
+        """The chance as text; unknown for a lower limit unless it is hopeless."""
         if self.is_lower_limit and self.chance >= _HOPELESS:
             return Verdict.OPEN.value
         return likelihood(self.chance)
 
     @property
     def runs(self) -> str:
-        """The configuration for people, and that it takes a quantised model."""
+        """The configuration as text, and whether it needs a quantised model."""
         words = configuration_text(self.prediction.configuration)
         return f"{words}, {QUANTISED}" if self.needs_quantising else words
 
     @property
     def prediction(self) -> Prediction:
-        """Prediction of the model with the least chance."""
+        """Prediction of the model with the smallest chance."""
         return self.predictions[self.slowest]
 
     @property
     def tail_ms(self) -> float | None:
-        """The percentile of ``prediction``; None where nothing tells it."""
+        """The percentile of ``prediction``; None where no spread is known."""
         return self.prediction.tail_ms(self.percentile)
 
     @property
@@ -117,7 +117,7 @@ class Option:
 
     @property
     def name(self) -> str:
-        """Device, configuration, batch and mode, for people."""
+        """Device, configuration, batch and mode, as text."""
         words = [run_text(self.prediction.configuration, self.mode)]
         words += [QUANTISED] if self.needs_quantising else []
         return f"{shown(self.target.device.name)} ({', '.join(words)})"
@@ -125,25 +125,25 @@ class Option:
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """N options for M models, held against a budget.
+    """N options for M models, judged by a budget.
 
     Attributes:
         budget: that all models have to keep.
-        least: chance from which an option meets it.
+        min_chance: chance from which an option meets it.
         options: N of them.
         rows: of each model, M.
         z: float64 [M, N], limit of ln(latency) in standard deviations from its P50.
         deviation: float64 [M, N], standard deviation of ln(latency) towards the limit.
         chance: float64 [N], of all limits.
-        slowest: int [N], the model with the least chance.
+        slowest: int [N], the model with the smallest chance.
         watts, memory_mb: float64 [N], NaN where not known.
-        broken: limits other than of time that are not kept, by place.
+        broken: limits other than of time that are exceeded, by place.
         order: int [K], places of the options with a number, the best first.
         settling: the measurement that would change the choice most; None where nothing would.
     """
 
     budget: Budget
-    least: float
+    min_chance: float
     options: Options
     rows: Sequence[Row]
     z: Floats
@@ -195,7 +195,7 @@ class Choice:
         return is_limit
 
     def _meets(self, place: int) -> bool:
-        return bool(self.chance[place] >= self.least) and not self.is_limit[place]
+        return bool(self.chance[place] >= self.min_chance) and not self.is_limit[place]
 
     @property
     def is_met(self) -> bool:
@@ -220,16 +220,16 @@ class Choice:
         but of time. An option whose watts or memory are not known is not on it.
         """
         chance = self.chance[self.order]
-        may = chance >= self.least if self.is_met else self._keeps(self.order)
+        may = chance >= self.min_chance if self.is_met else self._keeps(self.order)
         may &= ~self.is_limit[self.order]
         places = self.order[may]
         goods = np.stack([self.latency_ms[places], self.watts[places], self.memory_mb[places]], 1)
-        is_known = np.isfinite(goods).all(axis=1)
-        return frozenset(places[is_known][_front(goods[is_known])].tolist())
+        is_complete = np.isfinite(goods).all(axis=1)
+        return frozenset(places[is_complete][_front(goods[is_complete])].tolist())
 
     @cached_property
     def latency_ms(self) -> Floats:
-        """P50 of the model with the least chance, float64 [N]; NaN without a number."""
+        """P50 of the model with the smallest chance, float64 [N]; NaN without a number."""
         latency_ms = np.stack([row.times_ms[0] for row in self.rows])
         slowest: Floats = np.take_along_axis(latency_ms, self.slowest[None], axis=0)[0]
         return slowest
@@ -240,13 +240,13 @@ class Choice:
         return sum(map(self._meets, self.of_devices))
 
     @cached_property
-    def untold(self) -> str:
-        """Number of devices judged by P50 in place of a tail, for people; empty for none."""
+    def without_tail(self) -> str:
+        """A sentence on the devices judged by P50 in place of a tail; empty for none."""
         percentile = self.budget.percentile
         if percentile == MEDIAN:
             return ""
-        is_told = np.isfinite(tails_of(self.options, percentile, self.rows[0].batch)[0])
-        count = sum(not is_told[place] for place in self.of_devices)
+        has_tail = np.isfinite(tails_of(self.options, percentile, self.rows[0].batch)[0])
+        count = sum(not has_tail[place] for place in self.of_devices)
         if not count:
             return ""
         return (
@@ -256,7 +256,7 @@ class Choice:
 
     @cached_property
     def sentence(self) -> str:
-        """The answer, for people."""
+        """The answer in a sentence."""
         best, budget = self.best, self.budget.words
         devices, models = plural(len(self.of_devices), "device"), len(self.best.predictions)
         budget += f" with all {models} models" if models > 1 else ""

@@ -1,4 +1,4 @@
-"""Models on every option of hardware, held against a budget."""
+"""Models on every option of hardware, judged by a budget."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Places = NDArray[np.intp]
 
 EVEN: Final = 0.5  # an option meets a budget from this chance on, unless the user says otherwise
 # Chances beyond these are equal: no prediction is that certain.
-_LEAST, _MOST = 0.01, 0.99
+_MIN_CHANCE, _MAX_CHANCE = 0.01, 0.99
 _MB: Final = 1e6
 
 
@@ -35,29 +35,29 @@ def choose(
     options: Options,
     budget: Budget,
     *,
-    least: float = EVEN,
-    own: Iterable[Measurement] = (),
+    min_chance: float = EVEN,
+    measurements: Iterable[Measurement] = (),
     signatures: KnownTargets | None = None,
     devices: Mapping[str, Device] = NO_DEVICES,
 ) -> Choice:
-    """Hold models on every option against a budget.
+    """Judge models on every option of hardware by a budget.
 
     Args:
         models: M of them, which all have to keep the budget.
         options: N of them.
         budget: the limits.
-        least: chance from which an option meets the budget.
-        own: the user's measurements, the oldest first.
+        min_chance: chance from which an option meets the budget.
+        measurements: the user's measurements, the oldest first.
         signatures: measurements of targets, by target.
-        devices: that ``own`` may be of beside those of the targets, by id.
+        devices: that ``measurements`` may be of beside those of the targets, by id.
 
     Raises:
         InputError: no option has a number with an interval.
     """
-    kept = tuple(own)
-    rows = [row_of(model, options, kept, signatures or {}, devices) for model in models]
+    measured = tuple(measurements)
+    rows = [row_of(model, options, measured, signatures or {}, devices) for model in models]
     limits = budget.limits_ms(rows[0].batch)
-    z, deviation = _held_by_tails(rows, options, budget, *_held(rows, limits))
+    z, deviation = _with_tails(rows, options, budget, *_limits_in_deviations(rows, limits))
     watts = _watts(options)
     memory_mb = np.max([row.memory_bytes for row in rows], axis=0) / _MB
     broken = _broken(budget, rows, watts, memory_mb)
@@ -65,7 +65,7 @@ def choose(
     chance[list(broken)] = 0.0
     choice = Choice(
         budget,
-        least,
+        min_chance,
         options,
         rows,
         z,
@@ -94,7 +94,7 @@ def _watts(options: Options) -> Floats:
     return np.tile(np.array([*usual, *modes], np.float64), len(options.batches))
 
 
-def _held(rows: Sequence[Row], limits: Floats) -> tuple[Floats, Floats]:
+def _limits_in_deviations(rows: Sequence[Row], limits: Floats) -> tuple[Floats, Floats]:
     """Return limits in standard deviations and standard deviations of ln(latency), [M, N] each.
 
     The side of the interval counts on which the limit is: the bound may cut the lower end.
@@ -111,30 +111,30 @@ def _held(rows: Sequence[Row], limits: Floats) -> tuple[Floats, Floats]:
     return np.where(limits < bound, np.where(np.isnan(z), z, -np.inf), z), deviation
 
 
-def _held_by_tails(
+def _with_tails(
     rows: Sequence[Row], options: Options, budget: Budget, z: Floats, deviation: Floats
 ) -> tuple[Floats, Floats]:
-    """Return what :func:`_held` does, with the latency held against the tail where it is known.
+    """Return limits and deviations as above, those of the latency by its tail where it is known.
 
-    A tail is a factor on P50 with a deviation of its own. It is never likelier to keep the limit
-    than the median is, or a lower tail, which may be surer.
+    A tail is a factor on P50 with an additional deviation. Its chance is never over that of the
+    median or of a lower tail, whose deviation may be smaller.
     """
-    own, _ = _held(rows, budget.latency_limits(rows[0].batch))
+    median_z, _ = _limits_in_deviations(rows, budget.latency_limits(rows[0].batch))
     reach = deviation
     for percentile in PERCENTILES[1 : PERCENTILES.index(budget.percentile) + 1]:
-        ratio, apart = tails_of(options, percentile, rows[0].batch)
-        reach = np.hypot(deviation, np.nan_to_num(apart))
+        ratio, tail_deviation = tails_of(options, percentile, rows[0].batch)
+        reach = np.hypot(deviation, np.nan_to_num(tail_deviation))
         with np.errstate(divide="ignore", invalid="ignore"):
-            held = own * deviation / reach - np.log(ratio) / reach
-        # Impossible stays so; NaN where nothing tells of a tail.
-        z = np.where(np.isnan(ratio), z, np.fmin(z, np.where(np.isinf(own), own, held)))
+            tail_z = median_z * deviation / reach - np.log(ratio) / reach
+        # Impossible stays so; NaN where no tail is known.
+        z = np.where(np.isnan(ratio), z, np.fmin(z, np.where(np.isinf(median_z), median_z, tail_z)))
     return z, reach
 
 
 def _broken(
     budget: Budget, rows: Sequence[Row], watts: Floats, memory_mb: Floats
 ) -> dict[int, tuple[str, ...]]:
-    """Return the limits other than of time that options do not keep, by place."""
+    """Return the limits other than of time that options exceed, by place."""
     too_large = np.any([row.is_too_large for row in rows], axis=0)
     checks = [(too_large, "does not fit the device's memory")]
     if budget.max_watts is not None:
@@ -162,42 +162,42 @@ def _distinct(models: Sequence[Model], rows: Sequence[Row], z: Floats) -> tuple[
     Equal graphs run alike.
     """
     first = {model.graph.fingerprint: index for index, model in enumerate(models)}
-    kept = sorted(first.values())
-    if len(kept) == 1:
-        return z[kept], np.zeros((1, z.shape[1], 0))
-    return z[kept], np.stack([rows[index].shared_error for index in kept]).astype(np.float64)
+    places = sorted(first.values())
+    if len(places) == 1:
+        return z[places], np.zeros((1, z.shape[1], 0))
+    return z[places], np.stack([rows[index].shared_error for index in places]).astype(np.float64)
 
 
 def _ranked(choice: Choice, limits: Floats) -> Places:
     """Return the places of options with a number, the best first.
 
-    Lower limits last, which tell nothing of a budget that they keep.
+    Lower limits come last: whether they meet a budget is unknown.
 
     Fewest broken limits, then the chance; where chances are equal for all that is known the lower
     power, then the shorter time. Hopeless ones by how far they are over the limit.
     """
     places = choice.order
     broken = np.array([len(choice.broken.get(place, ())) for place in places.tolist()])
-    each = choice.z[:, places].min(axis=0)
-    chance = np.where(broken, (each >= 0) * EVEN, choice.chance[places])
+    margin = choice.z[:, places].min(axis=0)
+    chance = np.where(broken, (margin >= 0) * EVEN, choice.chance[places])
     latency = choice.latency_ms[places]
-    over = np.where(chance < _LEAST, latency / limits[places], 0.0)
+    over = np.where(chance < _MIN_CHANCE, latency / limits[places], 0.0)
     watts = np.nan_to_num(choice.watts[places], nan=np.inf)
     # The last key counts first.
-    level = -np.clip(chance, _LEAST, max(_MOST, choice.least))
+    level = -np.clip(chance, _MIN_CHANCE, max(_MAX_CHANCE, choice.min_chance))
     keys = (latency, watts, over, level, broken, choice.is_limit[places])
     return places[np.lexsort(keys)]
 
 
 def _settling(choice: Choice) -> NextMeasurement | None:
     """Return the measurement that would change the choice most."""
-    # The best option of each target, that of the first number of each.
+    # The best option of each target.
     allowed = np.array([p for p in choice.order.tolist() if p not in choice.broken], np.intp)
-    # More precise it would still be a limit.
+    # A measurement leaves a lower limit what it is.
     allowed = allowed[~choice.is_limit[allowed]]
     _, first = np.unique(choice.options.target_places[allowed], return_index=True)
     places = allowed[np.sort(first)]
-    if not len(places) or choice.chance[places[0]] >= max(_MOST, choice.least):
+    if not len(places) or choice.chance[places[0]] >= max(_MAX_CHANCE, choice.min_chance):
         return None
     places = places[:CONSIDERED]
     models = choice.slowest[places]
@@ -208,5 +208,5 @@ def _settling(choice: Choice) -> NextMeasurement | None:
         choice.deviation[models, places],
         choice.chance[places],
         choice.latency_ms[places],
-        choice.least,
+        choice.min_chance,
     )

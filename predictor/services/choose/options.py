@@ -1,4 +1,4 @@
-"""Budgets, and the options that are held against them: targets and batches."""
+"""Budgets, and the options that are judged by them: targets and batches."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from predictor.core.text import printable
 from predictor.devices.operating import is_clocked, power_modes
 from predictor.services.prediction.targets import supports
 
-POWER: Final = "tdp_w"  # the metric that a power budget is held against
-BATCHES: Final = (1, 2, 4, 8, 16)  # multiples of a model's batch, where throughput is asked for
+POWER: Final = "tdp_w"  # the metric that a power budget limits
+BATCHES: Final = (1, 2, 4, 8, 16)  # multiples of a model's batch, where throughput is limited
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Limits that each of several models has to keep on its own; None for no limit.
+    """Limits that each of several models has to meet by itself; None for no limit.
 
     Attributes:
         max_ms: of the latency of one run over its batch.
         min_fps: of the throughput: images of a batch over the time of its run.
         max_watts: of the power that the device is stated to draw.
         max_memory_mb: of weights and activations, in 1e6 bytes.
-        percentile: of the runs that have to keep the latency: 50, 90 or 99.
+        percentile: of the runs that have to meet the latency: 50, 90 or 99.
     """
 
     max_ms: float | None = None
@@ -44,7 +44,7 @@ class Budget:
     percentile: int = MEDIAN
 
     def __post_init__(self) -> None:
-        limits = {each.name: getattr(self, each.name) for each in fields(self)}
+        limits = {item.name: getattr(self, item.name) for item in fields(self)}
         del limits["percentile"]
         if self.percentile != MEDIAN and self.max_ms is None:
             raise InputError(
@@ -68,7 +68,7 @@ class Budget:
 
     @property
     def words(self) -> str:
-        """The limits, for people."""
+        """The limits as text."""
         at = "" if self.percentile == MEDIAN else f" at P{self.percentile}"
         limits = (
             (self.max_ms, "{:g} ms" + at),
@@ -154,14 +154,18 @@ def options_of(devices: Iterable[Device], wanted: Wanted, batches: Sequence[int]
     Raises:
         InputError: there is none.
     """
-    chosen = [each for each in devices if not wanted.families or each.family in wanted.families]
+    chosen = [
+        candidate
+        for candidate in devices
+        if not wanted.families or candidate.family in wanted.families
+    ]
     names = {name.strip().casefold() for name in wanted.modes}
     if names:
-        chosen = [each for each in chosen if any(_points(each, names))]
+        chosen = [candidate for candidate in chosen if any(_points(candidate, names))]
         if not chosen:
             raise InputError(
                 f"--mode {printable(', '.join(wanted.modes))}",
-                "no device that is asked about has a mode of this name",
+                "none of the devices has a mode of this name",
                 "ctm devices show ID lists the modes of a device",
             )
     targets = [target for device in chosen for target in _of_device(device, wanted)]
@@ -185,7 +189,7 @@ def tails_of(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return a percentile of runs over their P50, and the deviation of its ln, float64 [N] each.
 
-    NaN where nothing tells it.
+    NaN where it is unknown.
 
     Args:
         options: N of them.
@@ -207,23 +211,27 @@ def tails_of(
 
 
 def _points(device: Device, names: Collection[str]) -> list[OperatingPoint]:
-    """Return the operating points of some names, of all named modes without any."""
+    """Return the operating points with one of the names, all named modes without any."""
     if not device.operating_points or not is_clocked(device):
         return []
     if not names:
         return power_modes(device)
-    return [each for each in device.operating_points if each.name.casefold() in names]
+    return [point for point in device.operating_points if point.name.casefold() in names]
 
 
 def _of_device(device: Device, wanted: Wanted) -> Iterator[Target]:
     configurations = [
-        each
-        for each in device.configurations
-        if (not wanted.precisions or each.precision in wanted.precisions)
-        and (each.runtime in wanted.runtimes if wanted.runtimes else each.runtime != UNKNOWN)
+        configuration
+        for configuration in device.configurations
+        if (not wanted.precisions or configuration.precision in wanted.precisions)
+        and (
+            configuration.runtime in wanted.runtimes
+            if wanted.runtimes
+            else configuration.runtime != UNKNOWN
+        )
     ]
     # A runtime that every device of the family can install stands in no file.
-    stated = {(each.runtime, each.precision) for each in configurations}
+    stated = {(configuration.runtime, configuration.precision) for configuration in configurations}
     more = [
         replace(usual, runtime=runtime, precision=precision)
         for usual in device.configurations[:1]
@@ -232,8 +240,10 @@ def _of_device(device: Device, wanted: Wanted) -> Iterator[Target]:
         or dict.fromkeys(c.precision for c in device.configurations)
         if (runtime, precision) not in stated
     ]
-    configurations += [each for each in more if supports(device, each)]
-    runs = dict.fromkeys((each.runtime, each.precision) for each in configurations)
+    configurations += [configuration for configuration in more if supports(device, configuration)]
+    runs = dict.fromkeys(
+        (configuration.runtime, configuration.precision) for configuration in configurations
+    )
     for runtime, precision in runs:
         for threads in _thread_counts(device, wanted):
             yield Target(device, Configuration(runtime, precision, threads))
@@ -244,8 +254,8 @@ def _thread_counts(device: Device, wanted: Wanted) -> Sequence[int]:
     if not device.is_threaded:
         return (0,)
     # One a core is the usual; the others follow.
-    asked = wanted.threads or (0, *range(1, device.core_count or 1))
+    counts = wanted.threads or (0, *range(1, device.core_count or 1))
     first: dict[int, int] = {}
-    for threads in asked:
+    for threads in counts:
         first.setdefault(device.threads_in_use(threads), threads)
     return list(first.values())

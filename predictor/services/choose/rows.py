@@ -1,4 +1,4 @@
-"""Latencies of one model on all options, as arrays; records of those that are looked at."""
+"""Latencies of one model on all options, as arrays; records of single ones on demand."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from predictor.services.prediction.predict import (
 Floats = NDArray[np.float64]
 
 TIMES: Final = ("latency_ms", "low80_ms", "high80_ms", "bound_ms")
-_MOST_FOLLOWED: Final = 4  # targets whose modes are looked at one after the other
+_MAX_CLOCK_MODELS: Final = 4  # targets whose modes are read one after the other
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ class Row:
 def row_of(
     model: Model,
     options: Options,
-    own: Sequence[Measurement],
+    measurements: Sequence[Measurement],
     signatures: KnownTargets,
     devices: Mapping[str, Device],
 ) -> Row:
@@ -75,15 +75,15 @@ def row_of(
     Args:
         model: at its own batch.
         options: N of them.
-        own: the user's measurements, the oldest first.
+        measurements: the user's measurements, the oldest first.
         signatures: measurements of targets, by target.
-        devices: that ``own`` may be of beside those of the targets, by id.
+        devices: that ``measurements`` may be of beside those of the targets, by id.
     """
-    others = without(signatures, model.graph.fingerprint)
-    table = open_engine().predict([model.graph], options.targets, others)
-    held = _measured(model, options, table, own, signatures, devices)
-    factors = {place: _moved_by(each) for place, each in held.items()}
-    blocks = [_block(model, options, table, others, held, {})]
+    further = without(signatures, model.graph.fingerprint)
+    table = open_engine().predict([model.graph], options.targets, further)
+    overrides = _measured(model, options, table, measurements, signatures, devices)
+    factors = {place: _measured_factor(override) for place, override in overrides.items()}
+    blocks = [_block(model, options, table, further, overrides, {})]
     for factor in options.batches[1:]:
         larger = replace(model, graph=at_batch(model.graph, factor))
         table = open_engine().predict([larger.graph], options.targets, signatures)
@@ -98,12 +98,12 @@ def row_of(
         return replace(record, configuration=configuration, spread=spread)
 
     return Row(
-        np.concatenate([each.times_ms for each in blocks], axis=1),
-        np.concatenate([each.memory_bytes for each in blocks]),
-        np.concatenate([each.is_too_large for each in blocks]),
-        np.concatenate([each.shared_error for each in blocks]),
-        np.concatenate([each.is_limit for each in blocks]),
-        np.concatenate([each.needs_quantising for each in blocks]),
+        np.concatenate([part.times_ms for part in blocks], axis=1),
+        np.concatenate([part.memory_bytes for part in blocks]),
+        np.concatenate([part.is_too_large for part in blocks]),
+        np.concatenate([part.shared_error for part in blocks]),
+        np.concatenate([part.is_limit for part in blocks]),
+        np.concatenate([part.needs_quantising for part in blocks]),
         batch,
         prediction,
     )
@@ -113,20 +113,20 @@ def _measured(
     model: Model,
     options: Options,
     table: PredictionTable,
-    own: Sequence[Measurement],
+    measurements: Sequence[Measurement],
     signatures: KnownTargets,
     devices: Mapping[str, Device],
 ) -> dict[int, Prediction]:
-    """Return predictions that measurements of the model have a part in, by place of the target."""
+    """Return predictions that measurements of the model changed, by place of the target."""
     targets, fingerprint = options.targets, model.graph.fingerprint
-    if fingerprint in fingerprints(own, signatures):
-        return dict(enumerate(predict([model], targets, "", own, signatures, devices)))
+    if fingerprint in fingerprints(measurements, signatures):
+        return dict(enumerate(predict([model], targets, "", measurements, signatures, devices)))
     published = published_targets(fingerprint)
-    known = {each.device_id for each in published}
+    devices_measured = {target_id.device_id for target_id in published}
     places = [
         place
         for place, target in enumerate(targets)
-        if target.device.id in known and target.id in published
+        if target.device.id in devices_measured and target.id in published
     ]
     predicted = of_table(table, 0, model, targets, places)
     return dict(zip(places, with_measured(list(predicted)), strict=True))
@@ -137,8 +137,8 @@ def _block(
     options: Options,
     table: PredictionTable,
     signatures: KnownTargets,
-    held: Mapping[int, Prediction],
-    moved_by: Mapping[int, float],
+    overrides: Mapping[int, Prediction],
+    factors: Mapping[int, float],
 ) -> Row:
     """Return the options of one batch.
 
@@ -147,37 +147,37 @@ def _block(
         options: the options.
         table: the engine's, of the model on all targets.
         signatures: measurements of targets.
-        held: predictions in place of the engine's, by place of the target.
-        moved_by: factors on the engine's, by place of the target.
+        overrides: predictions in place of the engine's, by place of the target.
+        factors: factors on the engine's, by place of the target.
     """
     targets = options.targets
     times = np.array([getattr(table, name)[0] for name in TIMES])
-    if moved_by:
-        factor = np.array([moved_by.get(place, 1.0) for place in range(len(targets))])
+    if factors:
+        factor = np.array([factors.get(place, 1.0) for place in range(len(targets))])
         times[:3] = np.maximum(times[:3] * factor, np.nan_to_num(times[3]))
     assert table.shared_error is not None  # noqa: S101 - the usual engine has intervals
     shared = table.shared_error[0]
     is_limit = np.full(len(targets), bool(uncounted(model.graph)))
     is_int8 = [target.configuration.precision is Precision.INT8 for target in targets]
     in_int8 = np.array(is_int8, np.bool_) & (not is_quantised(model))
-    for place, each in held.items():
-        times[:, place] = [getattr(each, name) for name in TIMES]
-        # Of a measured latency nothing is shared.
-        is_measured = each.basis is Basis.MEASURED
-        is_limit[place] = each.is_lower_limit
+    for place, override in overrides.items():
+        times[:, place] = [getattr(override, name) for name in TIMES]
+        # The error of a measured latency is independent.
+        is_measured = override.basis is Basis.MEASURED
+        is_limit[place] = override.is_lower_limit
         in_int8[place] &= not is_measured
-        shared[place] = 0.0 if is_measured else np.frombuffer(each.shared_error, np.float32)
+        shared[place] = 0.0 if is_measured else np.frombuffer(override.shared_error, np.float32)
 
     def usual(place: int) -> Prediction:
-        if place in held:
-            return held[place]
-        (each,) = of_table(table, 0, model, targets, [place])
-        return _moved(each, moved_by.get(place, 1.0))
+        if place in overrides:
+            return overrides[place]
+        (predicted,) = of_table(table, 0, model, targets, [place])
+        return _scaled(predicted, factors.get(place, 1.0))
 
     def followed(places: Sequence[int]) -> Iterator[ClockModel | None]:
         return clock_models(model, targets, table.latency_ms[0], places, signatures)
 
-    @lru_cache(maxsize=_MOST_FOLLOWED)  # a model has numbers for each operator
+    @lru_cache(maxsize=_MAX_CLOCK_MODELS)  # a model has numbers for each operator
     def followed_at(place: int) -> ClockModel | None:
         return next(followed([place]))
 
@@ -215,7 +215,7 @@ def _in_modes(
     Args:
         times: float64 [4, T], at the usual clocks.
         options: the options; the modes of a target stand side by side.
-        followed: yields how the model follows the clocks of targets, by their places.
+        followed: yields the model's latency over the clocks of targets, by their places.
     """
     parts = [np.empty((4, 0))]
     places = list(dict.fromkeys(mode.target for mode in options.modes))
@@ -231,27 +231,27 @@ def _in_modes(
     return np.concatenate(parts, axis=1)
 
 
-def _moved_by(held: Prediction) -> float:
-    """Return the factor by which measurements moved a prediction."""
-    if held.basis is Basis.MEASURED and held.predicted_ms and held.latency_ms:
-        return held.latency_ms / held.predicted_ms
-    return held.scale
+def _measured_factor(measured: Prediction) -> float:
+    """Return the ratio of a prediction with measurements to one without."""
+    if measured.basis is Basis.MEASURED and measured.predicted_ms and measured.latency_ms:
+        return measured.latency_ms / measured.predicted_ms
+    return measured.scale
 
 
-def _moved(larger: Prediction, factor: float) -> Prediction:
-    """Return the prediction of a larger batch, moved as a measurement moved that of the usual."""
+def _scaled(larger: Prediction, factor: float) -> Prediction:
+    """Return the prediction of a larger batch, scaled as a measurement scaled the usual one."""
     if factor == 1.0:
         return larger
     bound_ms = larger.bound_ms or 0.0
 
-    def moved(time_ms: float | None) -> float | None:
+    def scaled(time_ms: float | None) -> float | None:
         return None if time_ms is None else max(time_ms * factor, bound_ms)
 
     return replace(
         larger,
-        latency_ms=moved(larger.latency_ms),
-        low80_ms=moved(larger.low80_ms),
-        high80_ms=moved(larger.high80_ms),
-        low95_ms=moved(larger.low95_ms),
-        high95_ms=moved(larger.high95_ms),
+        latency_ms=scaled(larger.latency_ms),
+        low80_ms=scaled(larger.low80_ms),
+        high80_ms=scaled(larger.high80_ms),
+        low95_ms=scaled(larger.low95_ms),
+        high95_ms=scaled(larger.high95_ms),
     )

@@ -1,10 +1,9 @@
 """The one measurement that would change a choice most: its value of information.
 
 A measured latency moves the other predictions of the same model by a Gaussian gain
-(:mod:`predictor.calibration.graph_deviation`). Whoever chooses the option with the highest chance
-gains by a measurement what that highest chance rises by on average over what it may turn out to be.
-An option whose chance is under the least that the user asks for is not taken: that choice counts as
-the least itself.
+(:mod:`predictor.calibration.graph_deviation`). The value of a measurement is the mean rise of the
+highest chance over its possible results. An option under the chance that the user requires is not
+chosen: the required chance counts in its place.
 
 Reference:
     P. Frazier, W. Powell and S. Dayanik, "The Knowledge-Gradient Policy for Correlated Normal
@@ -33,10 +32,10 @@ from predictor.services.choose.chances import normal_cdf
 
 Floats = NDArray[np.float64]
 
-CONSIDERED: Final = 64  # the best ones, which a measurement may turn round
+CONSIDERED: Final = 64  # the best ones, whose order a measurement may reverse
 _OUTCOMES: Final = 64  # equally likely results of a measurement
-_LEAST_GAIN: Final = 0.005  # under half a percent nothing is settled
-_LEAST_DEVIATION: Final = 1e-3
+_MIN_GAIN: Final = 0.005  # under half a percent nothing is settled
+_MIN_DEVIATION: Final = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +57,7 @@ class NextMeasurement:
     minutes: float
 
     def words(self, names: Sequence[str]) -> str:
-        """Return the advice, for people; ``names`` are those of the models."""
+        """Return the advice in a sentence; ``names`` are those of the models."""
         run = run_text(self.target.configuration, self.point)
         where = f"{shown(self.target.device.name)} ({run})"
         minutes = plural(math.ceil(self.minutes), "minute")
@@ -75,29 +74,29 @@ def next_measurement(
     deviation: Floats,
     chance: Floats,
     latency_ms: Floats,
-    least: float,
+    min_chance: float,
 ) -> NextMeasurement | None:
     """Return the most valuable measurement; None where none changes the choice.
 
     Args:
         runs: N different targets with their operating points, the best option first.
-        models: int [N], the model that decides about each; others count as they stand.
+        models: int [N], the model that decides about each; the chances of others stay.
         z: float64 [N], its limit in standard deviations from its P50.
         deviation: float64 [N], of its ln(latency).
         chance: float64 [N], of all models and limits.
         latency_ms: float64 [N], its P50.
-        least: chance under which an option is not taken.
+        min_chance: chance under which an option is not chosen.
     """
     alone = normal_cdf(z)
     # Chance that the other models keep their limits where this one does.
-    others = np.divide(chance, alone, out=np.zeros_like(chance), where=alone > 0)
+    other_models = np.divide(chance, alone, out=np.zeros_like(chance), where=alone > 0)
     targets = [target for target, _ in runs]
-    after = others[:, None, None] * _chances_after(targets, models, z, deviation)
+    after = other_models[:, None, None] * _chances_after(targets, models, z, deviation)
     # Of the outcomes' own mean, so that a measurement never seems to do harm.
-    without = np.maximum(after.mean(axis=2).max(axis=0), least)
-    gains = np.maximum(after.max(axis=0), least).mean(axis=1) - without
+    without = np.maximum(after.mean(axis=2).max(axis=0), min_chance)
+    gains = np.maximum(after.max(axis=0), min_chance).mean(axis=1) - without
     best = int(gains.argmax())
-    if gains[best] < _LEAST_GAIN:
+    if gains[best] < _MIN_GAIN:
         return None
     return NextMeasurement(
         *runs[best],
@@ -112,15 +111,15 @@ def _chances_after(
 ) -> Floats:
     """Return chances after measurements by outcome, [options, measurements, outcomes]."""
     count = len(targets)
-    shared, tells = covariance(targets, deviation, np.arange(count))
+    shared, informs = covariance(targets, deviation, np.arange(count))
     # Of another model on another target nothing is known to be shared.
-    shared = np.where(tells & (models[:, None] == models), shared, 0.0)
+    shared = np.where(informs & (models[:, None] == models), shared, 0.0)
     np.fill_diagonal(shared, deviation**2)
     # Change of ln(latency) with a result one standard deviation off.
-    moved = shared / np.sqrt(deviation**2 + REPEAT_VARIANCE)
-    left = np.sqrt(np.maximum(deviation[:, None] ** 2 - moved**2, _LEAST_DEVIATION**2))
+    shift = shared / np.sqrt(deviation**2 + REPEAT_VARIANCE)
+    left = np.sqrt(np.maximum(deviation[:, None] ** 2 - shift**2, _MIN_DEVIATION**2))
     reach = np.where(np.isfinite(z), z * deviation, z)
-    ahead = reach[:, None, None] - moved[:, :, None] * _outcomes()
+    ahead = reach[:, None, None] - shift[:, :, None] * _outcomes()
     return normal_cdf(ahead / left[:, :, None])
 
 

@@ -36,7 +36,7 @@ __all__ = [
     "means_this_machine",
 ]
 
-_LISTED = 8
+_MAX_NAMES = 8
 _SUGGESTED = 3
 # difflib's own default refuses "a100x" for "a100-pcie-40gb"; a suggestion costs nothing.
 _NEARNESS = 0.4
@@ -45,10 +45,10 @@ _CHOOSE = "name one device, or run `ctm devices list`"
 ThisMachine = Callable[[Device | None], Device]
 
 
-def _as_kept(own: Device | None) -> Device:
-    """Return this machine as the user keeps it, else as its system states it."""
-    if own is not None:
-        return own
+def _stored_or_detected(stored: Device | None) -> Device:
+    """Return this machine as the user stored it, else as its system states it."""
+    if stored is not None:
+        return stored
     from predictor.services.devices.this_machine import (  # noqa: PLC0415 - most starts need none
         describe_this_machine,
     )
@@ -61,18 +61,18 @@ class Catalogue:
 
     Args:
         devices: devices with unique ids.
-        own: reads the user's devices; called by ``find`` where no id of ``devices`` is named, so
-            that the store is not opened for shipped ones.
-        this_machine: gets this machine as the user keeps it, or None, and returns it.
+        user_devices: reads the user's devices; called by ``find`` where no id of ``devices`` is
+            named, so that the store is not opened for shipped ones.
+        this_machine: gets this machine as the user stored it, or None, and returns it.
     """
 
     def __init__(
         self,
         devices: Iterable[Device],
-        own: Callable[[], Iterable[Device]] = tuple,
-        this_machine: ThisMachine = _as_kept,
+        user_devices: Callable[[], Iterable[Device]] = tuple,
+        this_machine: ThisMachine = _stored_or_detected,
     ) -> None:
-        self._own, self._this_machine = own, this_machine
+        self._user_devices, self._this_machine = user_devices, this_machine
         self.devices: tuple[Device, ...] = tuple(sorted(devices, key=lambda device: device.id))
         self.by_id: Mapping[str, Device] = MappingProxyType({d.id: d for d in self.devices})
         if len(self.by_id) != len(self.devices):
@@ -92,7 +92,7 @@ class Catalogue:
 
     @property
     def cross_section(self) -> tuple[Device, ...]:
-        """The devices where nobody names any, as far as they are here."""
+        """The default devices of a comparison, as far as they are in the catalogue."""
         return tuple(self.by_id[name] for name in DEFAULT_DEVICE_IDS if name in self.by_id)
 
     def find(self, text: str) -> Device:
@@ -110,29 +110,33 @@ class Catalogue:
         if text in self.by_id:
             return self.by_id[text]
         if means_this_machine(text):
-            return self._this_machine(self._own_machine())
+            return self._this_machine(self._stored_machine())
         # Only a path with a separator: a file that is called rpi5 by chance hides no device.
         if text.casefold().endswith(".json") or (os.sep in text and is_there(text)):
             return read_device(text).device
         try:
-            own = tuple(self._own())
+            user_devices = tuple(self._user_devices())
         except CtmError as unreadable:
             # A shipped device is found also where the store is damaged or locked.
             try:
                 return self._find_by_part(text)
-            except InputError as not_found:
-                raise unreadable from not_found
-        device = self.with_devices(own).find(text) if own else self._find_by_part(text)
+            except InputError as no_match:
+                raise unreadable from no_match
+        device = (
+            self.with_devices(user_devices).find(text) if user_devices else self._find_by_part(text)
+        )
         return self._this_machine(device) if device.id == THIS_MACHINE_ID else device
 
-    def _own_machine(self) -> Device | None:
+    def _stored_machine(self) -> Device | None:
         try:
-            return next((device for device in self._own() if device.id == THIS_MACHINE_ID), None)
+            return next(
+                (device for device in self._user_devices() if device.id == THIS_MACHINE_ID), None
+            )
         except CtmError:  # what this machine is does not depend on the store
             return None
 
     def with_devices(self, more: Iterable[Device]) -> Catalogue:
-        """Return a catalogue with further devices; one whose id is taken gets a number to it.
+        """Return a catalogue with further devices; one whose id is in use gets a number added.
 
         That happens when a later version ships a device under the id of one of the user's.
         """
@@ -161,7 +165,7 @@ class Catalogue:
         if not wanted:
             raise InputError(text or "device", "names no device", _CHOOSE)
         pairs = tuple(zip(self.devices, self._keys, strict=True))
-        # From the strictest to the loosest meaning; the plus of a "Model B+" counts in the first.
+        # From the strictest match to the loosest; the plus of a "Model B+" counts in the first.
         fitting = (
             [device for device in self.devices if device.name.casefold() == text.casefold()]
             or [device for device, keys in pairs if wanted in keys]
@@ -171,7 +175,7 @@ class Catalogue:
         if len(fitting) == 1:
             return fitting[0]
         if fitting:
-            raise InputError(text, f"fits {len(fitting)} devices: {_listed(fitting)}", _CHOOSE)
+            raise InputError(text, f"fits {len(fitting)} devices: {_names_text(fitting)}", _CHOOSE)
         nearest = self._nearest(wanted)
         hint = f"did you mean {' or '.join(nearest)}? {_CHOOSE}" if nearest else _CHOOSE
         raise InputError(text, "is no device of the catalogue", hint)
@@ -193,18 +197,19 @@ class Catalogue:
 
 
 def load_catalogue(
-    own: Callable[[], Iterable[Device]] = tuple, this_machine: ThisMachine = _as_kept
+    user_devices: Callable[[], Iterable[Device]] = tuple,
+    this_machine: ThisMachine = _stored_or_detected,
 ) -> Catalogue:
     """Load the shipped devices.
 
     Args:
-        own: reads the user's devices, which ``Catalogue.find`` finds too.
+        user_devices: reads the user's devices, which ``Catalogue.find`` finds too.
         this_machine: as ``Catalogue`` takes it.
 
     Raises:
         InputError: when a shipped file is damaged.
     """
-    return Catalogue(shipped_devices(), own, this_machine)
+    return Catalogue(shipped_devices(), user_devices, this_machine)
 
 
 def means_this_machine(text: str) -> bool:
@@ -217,7 +222,7 @@ def _squash(text: str) -> str:
     return "".join(character for character in text.casefold() if character.isalnum())
 
 
-def _listed(devices: list[Device]) -> str:
-    names = [device.id for device in devices[:_LISTED]]
+def _names_text(devices: list[Device]) -> str:
+    names = [device.id for device in devices[:_MAX_NAMES]]
     rest = len(devices) - len(names)
     return ", ".join(names) + (f" and {rest} more" if rest else "")

@@ -10,7 +10,7 @@ from predictor.presentation.wording import shown
 
 
 def architecture_titles() -> dict[str, str]:
-    """Return the names for people of all architectures, by id."""
+    """Return the titles of all architectures, by id."""
     return {row.id: row.title for row in architectures().values()}
 
 

@@ -1,6 +1,6 @@
 """The form of a device for the window: its fields as typed, and their checks.
 
-Cheap enough to be asked at every keystroke.
+Cheap enough to run at every keystroke.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ class MachineRates:
         return rates if counts else None
 
     def keep(self, machine: Device, rates: SustainedRates) -> None:
-        """Keep the rates of a machine as detected, in place of earlier ones.
+        """Store the rates of a machine as detected, in place of earlier ones.
 
         Raises:
             HostError: the file cannot be written.
@@ -86,38 +86,38 @@ class MachineRates:
 
 
 def this_machine(
-    own: Device | None,
-    kept: MachineRates,
+    stored: Device | None,
+    rates_file: MachineRates,
     measure: Callable[[Device], SustainedRates | None] = lambda _: None,
 ) -> Device:
-    """Return this machine with its rates, as far as they are stated, kept or can be measured.
+    """Return this machine with its rates, as far as they are stated, stored or can be measured.
 
     Args:
-        own: it as the user keeps it; None where it is no device of the user's.
-        kept: rates of earlier runs.
+        stored: the user's description of it; None where there is none.
+        rates_file: rates of earlier runs.
         measure: gets the machine as detected where it has no rates; returns None to leave it so.
     """
     machine = describe_this_machine()
-    device = own if own is not None and is_this_machine(own, machine) else machine
+    device = stored if stored is not None and is_this_machine(stored, machine) else machine
     if not lacks_rates(device):
         return device
-    rates = kept.of(machine) or measure(machine)
+    rates = rates_file.of(machine) or measure(machine)
     return device if rates is None else with_measured_rates(device, rates)
 
 
 def measure_rates(
     machine: Device,
-    kept: MachineRates,
-    on_not_kept: Callable[[HostError], None],
+    rates_file: MachineRates,
+    on_write_error: Callable[[HostError], None],
     cancel: CancelToken | None = None,
     progress: ProgressCallback = no_progress,
 ) -> SustainedRates:
-    """Measure the two rates of this machine, about three seconds, and keep them.
+    """Measure the two rates of this machine, about three seconds, and store them.
 
     Args:
         machine: it as detected.
-        kept: gets the rates once both are measured.
-        on_not_kept: gets the error where they cannot be written.
+        rates_file: gets the rates once both are measured.
+        on_write_error: gets the error where they cannot be written.
         cancel: ends the measurement within a tenth of a second.
         progress: gets the seconds that went by.
 
@@ -129,9 +129,9 @@ def measure_rates(
 
     rates = run_self_test(cancel=cancel, progress=progress)
     try:
-        kept.keep(machine, rates)
+        rates_file.keep(machine, rates)
     except HostError as error:
-        on_not_kept(error)
+        on_write_error(error)
     return rates
 
 
@@ -143,19 +143,19 @@ def describe_this_machine() -> Device:
     return detect_this_machine()
 
 
-def is_this_machine(own: Device, machine: Device) -> bool:
+def is_this_machine(stored: Device, machine: Device) -> bool:
     """Whether a device that was detected once was so on this hardware.
 
     Fields that the user has changed since do not count.
 
     Args:
-        own: the device as the user keeps it.
+        stored: the user's description of the machine.
         machine: this machine as detected.
     """
-    if own.name.startswith(_DETECTED_NAME) and own.name != machine.name:
+    if stored.name.startswith(_DETECTED_NAME) and stored.name != machine.name:
         return False
-    is_detected = own.sources.get("core_count", "").startswith(_DETECTED_SOURCE)
-    return not is_detected or own.metric("core_count") == machine.metric("core_count")
+    is_detected = stored.sources.get("core_count", "").startswith(_DETECTED_SOURCE)
+    return not is_detected or stored.metric("core_count") == machine.metric("core_count")
 
 
 def lacks_rates(device: Device) -> bool:

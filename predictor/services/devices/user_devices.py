@@ -1,4 +1,4 @@
-"""The devices that the user describes: kept in the store, read from files and written to them."""
+"""The devices that the user describes: stored, imported from files and exported to them."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ class UserDevices:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def every(self) -> tuple[DeviceFile, ...]:
+    def all(self) -> tuple[DeviceFile, ...]:
         """Return all of them, by id."""
-        kept = device_records.unknown_metrics(self._database)
+        unknown = device_records.unknown_metrics(self._database)
         return tuple(
-            DeviceFile(with_implied(device), kept.get(device.id, {}))
+            DeviceFile(with_implied(device), unknown.get(device.id, {}))
             for device in device_records.load_all(self._database)
         )
 
@@ -77,7 +77,7 @@ class UserDevices:
 
     def keep(self, device: Device) -> bool:
         """Make a device the user's, unless it is; return whether it was made."""
-        if any(entry.device.id == device.id for entry in self.every()):
+        if any(entry.device.id == device.id for entry in self.all()):
             return False
         self.save(DeviceFile(device))
         return True
@@ -112,18 +112,18 @@ def user_devices_of(path: str | Path | None) -> Callable[[], Sequence[Device]]:
     return lambda: stored_devices(Path(path) if path else None)
 
 
-def import_device(path: str | os.PathLike[str], taken: Container[str]) -> DeviceFile:
-    """Read a device file, ours or NeuSight's, under an id that is not taken.
+def import_device(path: str | os.PathLike[str], used_ids: Container[str]) -> DeviceFile:
+    """Read a device file, ours or NeuSight's, under an unused id.
 
     Args:
         path: the file.
-        taken: ids of the devices that are there already.
+        used_ids: of the existing devices.
 
     Raises:
         InputError: the file is damaged or a field of it is wrong.
     """
     entry = read_device(path)
-    return replace(entry, device=replace(entry.device, id=unused_id(entry.device.id, taken)))
+    return replace(entry, device=replace(entry.device, id=unused_id(entry.device.id, used_ids)))
 
 
 def export_device(entry: DeviceFile, path: str | os.PathLike[str]) -> None:
@@ -136,7 +136,7 @@ def export_device(entry: DeviceFile, path: str | os.PathLike[str]) -> None:
     write_text(path, content, "the device file")
 
 
-def copy_of(entry: DeviceFile, taken: Container[str]) -> DeviceFile:
+def copy_of(entry: DeviceFile, used_ids: Container[str]) -> DeviceFile:
     """Return a duplicate of a device under an id of its own, its name marked as a copy."""
     device = entry.device
     return replace(
@@ -144,7 +144,7 @@ def copy_of(entry: DeviceFile, taken: Container[str]) -> DeviceFile:
         device=replace(
             device,
             # Cut so that "-copy" and a number still fit into the longest id.
-            id=unused_id(f"{device.id[: MAX_ID - 10].rstrip('-_.')}-copy", taken),
+            id=unused_id(f"{device.id[: MAX_ID - 10].rstrip('-_.')}-copy", used_ids),
             name=f"{device.name[:100]} (copy)",
         ),
     )
@@ -158,21 +158,21 @@ def slug(name: str) -> str:
     return "-".join(words)[:MAX_ID].strip("-") or "device"
 
 
-def unused_id(wanted: str, taken: Container[str]) -> str:
+def unused_id(wanted: str, used_ids: Container[str]) -> str:
     """Return ``wanted``, or with the first number behind it that no device has: ``board-2``."""
-    if wanted not in taken:
+    if wanted not in used_ids:
         return wanted
-    # Where board-2 is taken, the next is board-3, not board-2-2.
+    # After board-2 comes board-3, not board-2-2.
     stem = _REPEAT.sub("", wanted)
     number = 2
-    while (candidate := f"{stem[: MAX_ID - 8].rstrip('-_.')}-{number}") in taken:
+    while (candidate := f"{stem[: MAX_ID - 8].rstrip('-_.')}-{number}") in used_ids:
         number += 1
     return candidate
 
 
-def with_unused_ids(devices: Iterable[Device], taken: Iterable[str]) -> Iterator[Device]:
-    """Yield ``devices``, those whose id is taken, by another or by one before, under another id."""
-    used = set(taken)
+def with_unused_ids(devices: Iterable[Device], used_ids: Iterable[str]) -> Iterator[Device]:
+    """Yield ``devices``; one whose id is in use, also by one before it, gets another id."""
+    used = set(used_ids)
     for device in devices:
         identity = unused_id(device.id, used)
         used.add(identity)

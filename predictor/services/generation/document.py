@@ -22,16 +22,16 @@ def size_of(model: DecoderArchitecture) -> str:
 
 def generation_document(results: Sequence[Generation]) -> dict[str, object]:
     """Return the document: every key is always there, null where there is no number."""
-    return {"schema": SCHEMA, "results": [_entry(each) for each in results]}
+    return {"schema": SCHEMA, "results": [_entry(result) for result in results]}
 
 
-def _entry(each: Generation) -> dict[str, object]:
-    request, first, token = each.request, each.first_token, each.token
+def _entry(result: Generation) -> dict[str, object]:
+    request, first, token = result.request, result.first_token, result.token
     return {
-        "model": each.model,
-        "device": each.device.id,
-        "runtime": each.runtime or None,
-        "weights": each.weights,
+        "model": result.model,
+        "device": result.device.id,
+        "runtime": result.runtime or None,
+        "weights": result.weights,
         "prompt_tokens": request.prompt,
         "new_tokens": request.new,
         "context_tokens": request.depth,
@@ -41,25 +41,25 @@ def _entry(each: Generation) -> dict[str, object]:
         "ttft_low80_ms": first and first.low,
         "ttft_high80_ms": first and first.high,
         "ttft_bound_ms": first and first.bound,
-        "prefill_tokens_per_s": each.prefill_tokens_per_s,
+        "prefill_tokens_per_s": result.prefill_tokens_per_s,
         "ms_per_token": token and token.median,
-        "decode_tokens_per_s": each.decode_tokens_per_s,
+        "decode_tokens_per_s": result.decode_tokens_per_s,
         "decode_low80_tokens_per_s": _rate(token, request.batch, "high"),
         "decode_high80_tokens_per_s": _rate(token, request.batch, "low"),
         "decode_bound_tokens_per_s": _rate(token, request.batch, "bound"),
         "prefill_bound_by": first and first.binds.value,
         "decode_bound_by": token and token.binds.value,
-        "memory_mb": each.memory.total / _MB,
-        "weights_mb": each.memory.weights / _MB,
-        "kv_cache_mb": each.memory.cache / _MB,
-        "working_mb": each.memory.working / _MB,
-        "usable_mb": each.usable and each.usable.bytes / _MB,
-        "memory_assumption": each.usable and each.usable.assumption,
-        "fits": each.fits,
-        "longest_context": each.longest_context,
-        "basis": each.basis and each.basis.value,
-        "evidence": each.evidence,
-        "problem": each.problem or None,
+        "memory_mb": result.memory.total / _MB,
+        "weights_mb": result.memory.weights / _MB,
+        "kv_cache_mb": result.memory.cache / _MB,
+        "working_mb": result.memory.working / _MB,
+        "usable_mb": result.usable and result.usable.bytes / _MB,
+        "memory_assumption": result.usable and result.usable.assumption,
+        "fits": result.fits,
+        "longest_context": result.longest_context,
+        "basis": result.basis and result.basis.value,
+        "evidence": result.evidence,
+        "problem": result.problem or None,
     }
 
 

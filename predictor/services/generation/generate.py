@@ -98,11 +98,11 @@ class GenerationRequest:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A time with its 80 % interval and the least that physics allows, in ms.
+    """A time with its 80 % interval and its lower bound by physics, in ms.
 
     Attributes:
         median, low, high: of the distribution.
-        bound: the least.
+        bound: that no run can be under.
         shares: of each part, the largest first; those that take nothing are left out.
     """
 
@@ -216,8 +216,8 @@ def generate(
         model: the decoder.
         devices: targets.
         request: the run.
-        measured: rates; they calibrate the device that they are of and those near it, for other
-            models and runs too.
+        measured: rates; they calibrate their device and similar ones, for other models and runs
+            too.
         probes: of some devices; they calibrate as well, with the noise of another runtime.
 
     Returns:
@@ -230,14 +230,16 @@ def generate(
     check(model, request)
     work = _Work(model, request)
     planned = [_planned(device, request) for device in devices]
-    own = _own(request, measured, probes)
+    user_deviations = _user_deviations(request, measured, probes)
     of_backend: dict[str, list[_Plan]] = defaultdict(list)
     for plan in planned:
         if isinstance(plan, _Plan):
             of_backend[plan.backend].append(plan)
     predicted: dict[int, Generation] = {}
     for name, plans in of_backend.items():
-        for plan, generation in zip(plans, _predict(work, name, plans, own), strict=True):
+        for plan, generation in zip(
+            plans, _predict(work, name, plans, user_deviations), strict=True
+        ):
             predicted[id(plan)] = generation
     return [
         predicted[id(plan)]
@@ -328,31 +330,31 @@ class _Work:
         )
 
 
-def _own(
+def _user_deviations(
     request: GenerationRequest,
     measured: Sequence[MeasuredRate],
     probes: Sequence[DecodeProbe],
 ) -> dict[str, list[Observed]]:
     """Return the deviations of the user's measurements and probes by backend."""
-    own: dict[str, list[Observed]] = defaultdict(list)
-    for each in measured:
-        plan = _planned(each.device, each.request)
+    deviations: dict[str, list[Observed]] = defaultdict(list)
+    for rate in measured:
+        plan = _planned(rate.device, rate.request)
         if isinstance(plan, InputError):
             raise plan
-        passes = _Work(each.model, each.request).decode(plan.form.name)
-        seconds = each.request.batch / each.tokens_per_s
-        own[plan.backend].append(
+        passes = _Work(rate.model, rate.request).decode(plan.form.name)
+        seconds = rate.request.batch / rate.tokens_per_s
+        deviations[plan.backend].append(
             _observed(plan, [(passes, seconds)], group_of(plan.form), Origin.MEASURED)
         )
     of_device: dict[str, list[DecodeProbe]] = defaultdict(list)
     for probe in probes:
         of_device[probe.device.id].append(probe)
-    for each_device in of_device.values():
-        plan = _planned(each_device[0].device, request)
+    for device_probes in of_device.values():
+        plan = _planned(device_probes[0].device, request)
         if isinstance(plan, _Plan):
-            runs = [(probe.passes, probe.seconds) for probe in each_device]
-            own[plan.backend].append(_observed(plan, runs, Group.HALF, Origin.PROBED))
-    return own
+            runs = [(probe.passes, probe.seconds) for probe in device_probes]
+            deviations[plan.backend].append(_observed(plan, runs, Group.HALF, Origin.PROBED))
+    return deviations
 
 
 def _observed(
@@ -370,17 +372,20 @@ def _observed(
 
 
 def _predict(
-    work: _Work, name: str, plans: Sequence[_Plan], own: Mapping[str, Sequence[Observed]]
+    work: _Work,
+    name: str,
+    plans: Sequence[_Plan],
+    user_deviations: Mapping[str, Sequence[Observed]],
 ) -> list[Generation]:
     """Predict the devices of one backend."""
     backend = shipped_rates()[name]
-    mine = own.get(name, ())
+    observations = user_deviations.get(name, ())
     targets = [target_of(plan.device, group_of(plan.form)) for plan in plans]
     deviations = {
         Phase.PREFILL: backend.deviations[Phase.PREFILL],
-        Phase.DECODE: backend.deviations[Phase.DECODE].with_own(mine),
+        Phase.DECODE: backend.deviations[Phase.DECODE].with_own(observations),
     }
-    of_phase = {phase: each.of(targets) for phase, each in deviations.items()}
+    of_phase = {phase: deviation.of(targets) for phase, deviation in deviations.items()}
     generations = []
     for at, (plan, target) in enumerate(zip(plans, targets, strict=True)):
         (prompt_mean, prompt_spread), (mean, spread) = (
@@ -428,14 +433,14 @@ def _token(work: _Work, plan: _Plan, backend: Backend, mean: float, spread: floa
 def _interval(
     parts: Mapping[Part, np.ndarray], passes: Passes, machine: Machine, mean: float, spread: float
 ) -> Interval:
-    totals = {part: float(each.sum()) for part, each in parts.items()}
-    whole = sum(totals.values())
-    least = 1000 * float(bound(passes, machine).sum())
-    median = max(1000 * whole * math.exp(mean), least)
+    totals = {part: float(seconds.sum()) for part, seconds in parts.items()}
+    total_s = sum(totals.values())
+    bound_ms = 1000 * float(bound(passes, machine).sum())
+    median = max(1000 * total_s * math.exp(mean), bound_ms)
     width = math.exp(Z80 * spread)
-    largest = sorted(totals.items(), key=lambda each: -each[1])
-    shares = {part: seconds / whole for part, seconds in largest if seconds > 0}
-    return Interval(median, max(median / width, least), median * width, least, shares)
+    largest = sorted(totals.items(), key=lambda item: -item[1])
+    shares = {part: seconds / total_s for part, seconds in largest if seconds > 0}
+    return Interval(median, max(median / width, bound_ms), median * width, bound_ms, shares)
 
 
 def _evidence(

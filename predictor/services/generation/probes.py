@@ -1,4 +1,4 @@
-"""Probes in the shape of a token: what they tell of reading weights on a device.
+"""Probes in the shape of a token, which measure how fast a device reads weights.
 
 The pool's networks of the space ``decode`` read weights that fill no cache, once a run. Their time
 over that of physics is a measurement of the device, under another runtime than the model's.
@@ -43,31 +43,33 @@ def decode_probes(
     """Return the probes in the shape of a token that were measured on some devices.
 
     A processor counts with the threads that a language model takes, those of its fastest cores at
-    least. What its caches hold tells nothing of its memory.
+    least. Networks that fit into its caches do not count: they do not measure its memory.
 
     Args:
         measured: the user's measurements by target.
         devices: targets of a language model.
     """
-    known = {device.id: device for device in devices}
+    by_id = {device.id: device for device in devices}
     probes = []
-    for target, each in measured.items():
-        device = known.get(target.device_id)
-        if device is None or not _is_whole(device, target.threads):
+    for target, measurements in measured.items():
+        device = by_id.get(target.device_id)
+        if device is None or not _has_usual_threads(device, target.threads):
             continue
         width = WEIGHT_BYTES[target.configuration.precision]
-        for graph, latency_ms in zip(each.graphs, each.latency_ms.tolist(), strict=True):
+        for graph, latency_ms in zip(
+            measurements.graphs, measurements.latency_ms.tolist(), strict=True
+        ):
             network = _networks().get(graph.fingerprint)
             if network and width * network.parameters > np.nan_to_num(on_chip_bytes(device)):
                 probes.append(DecodeProbe(device, _passes(network, width), latency_ms / 1e3))
     return probes
 
 
-def _is_whole(device: Device, threads: int) -> bool:
+def _has_usual_threads(device: Device, threads: int) -> bool:
     if not device.is_threaded:
         return True
-    least = device.clusters[0].cores if device.clusters else device.core_count or 1
-    return device.threads_in_use(threads) >= least
+    fast_cores = device.clusters[0].cores if device.clusters else device.core_count or 1
+    return device.threads_in_use(threads) >= fast_cores
 
 
 def _passes(network: PoolNetwork, width: float) -> Passes:

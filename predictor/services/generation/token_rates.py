@@ -1,7 +1,7 @@
-"""Tokens a second that the user measured, kept from one session to the next: the last of a device.
+"""The last tokens a second that the user measured on each device, stored across sessions.
 
-The store keeps model and run as numbers, not the time that physics gives to them: a rate calibrates
-a later version of the program too.
+The store has model and run as numbers, without the time by physics: a rate calibrates a later
+version of the program too.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class TokenRates:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def every(self, devices: Mapping[str, Device]) -> dict[str, MeasuredRate]:
+    def all(self, devices: Mapping[str, Device]) -> dict[str, MeasuredRate]:
         """Return the rates by device; one whose device is gone, or cannot run it now, is left out.
 
         Args:
@@ -99,7 +99,7 @@ def stored_token_rates(
     if not has_store(path):
         return {}
     with closing(open_database(path)) as database:
-        return TokenRates(database).every(devices)
+        return TokenRates(database).all(devices)
 
 
 def run_of(run: Document) -> tuple[DecoderArchitecture, GenerationRequest]:
@@ -143,18 +143,18 @@ def _object(content: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return value
 
 
-def _counts(kind: type[_Counts], content: Mapping[str, Any], **given: object) -> _Counts:
+def _counts(kind: type[_Counts], content: Mapping[str, Any], **parts: object) -> _Counts:
     """Return a record of plain fields, each of its type and its counts within bounds."""
-    values: dict[str, Any] = dict(given)
+    values: dict[str, Any] = dict(parts)
     for field in fields(kind):
-        if field.name in given:
+        if field.name in parts:
             continue
         value = content.get(field.name, field.default)
         if value is MISSING or type(value) is not _TYPES[str(field.type)]:
             raise ValueError(f"its {field.name} is missing or of another type")
         if type(value) is int:
-            least = 1 if field.name in _AT_LEAST_ONE else 0
-            if not least <= value <= MOST.get(field.name, MOST["context"]):
+            minimum = 1 if field.name in _AT_LEAST_ONE else 0
+            if not minimum <= value <= MOST.get(field.name, MOST["context"]):
                 raise ValueError(f"its {field.name} is out of range")
         values[field.name] = value
     return kind(**values)

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 LARGEST_LEVEL = 60
-"""Members of a group: more make a picture that nobody reads."""
+"""Members of a group: a picture of more is unreadable."""
 
 _SHORTEST_BLOCK, _LONGEST_BLOCK = 3, 400  # members of what repeats
-_LEAST_BLOCKS = 2
+_MIN_BLOCKS = 2
 Indices = NDArray[np.intp]
 
 
@@ -43,7 +43,7 @@ class Member:
 def folded(
     members: list[Member], op_types: Sequence[str], edges: NDArray[np.int32]
 ) -> list[Member]:
-    """Return at most ``LARGEST_LEVEL`` members that hold the given ones, in their order.
+    """Return at most ``LARGEST_LEVEL`` members that contain the given ones, in their order.
 
     Args:
         members: M of them, by their first operator.
@@ -74,7 +74,7 @@ def _group(members: list[Member]) -> Member:
 def _kinds(members: list[Member], op_types: Sequence[str]) -> Indices:
     """Return a number for each member, equal for those of equal operators, intp [M]."""
     numbers: dict[tuple[str, ...], int] = {}
-    kinds = (tuple(op_types[each] for each in member.operators()) for member in members)
+    kinds = (tuple(op_types[operator] for operator in member.operators()) for member in members)
     return np.array([numbers.setdefault(kind, len(numbers)) for kind in kinds], dtype=np.intp)
 
 
@@ -103,7 +103,7 @@ def _blocks(kinds: Indices, alive: Indices) -> Iterator[tuple[int, int, int]]:
             continue
         begin, length, period = start + run[0], run[1], run[2]
         # Of the phases that a block may begin at, the one that cuts fewest tensors.
-        phases = range(min(period, length - _LEAST_BLOCKS * period + 1))
+        phases = range(min(period, length - _MIN_BLOCKS * period + 1))
         cut = [int(alive[begin + phase : begin + length : period].sum()) for phase in phases]
         begin, length = begin + int(np.argmin(cut)), length - int(np.argmin(cut))
         count = length // period
@@ -117,7 +117,7 @@ def _longest_run(kinds: Indices) -> tuple[int, int, int] | None:
     Members that are all alike are no blocks.
     """
     best = None
-    for period in range(_SHORTEST_BLOCK, min(kinds.size // _LEAST_BLOCKS, _LONGEST_BLOCK) + 1):
+    for period in range(_SHORTEST_BLOCK, min(kinds.size // _MIN_BLOCKS, _LONGEST_BLOCK) + 1):
         equal = np.concatenate([[False], kinds[period:] == kinds[:-period], [False]])
         ends = np.flatnonzero(equal[1:] != equal[:-1])
         if not ends.size:
@@ -127,7 +127,7 @@ def _longest_run(kinds: Indices) -> tuple[int, int, int] | None:
         start, length = int(ends[2 * at]), int(lengths[at]) + period
         is_longer = best is None or length > best[1]
         block = kinds[start : start + period]
-        if is_longer and length >= _LEAST_BLOCKS * period and (block != block[0]).any():
+        if is_longer and length >= _MIN_BLOCKS * period and (block != block[0]).any():
             best = start, length, period
     return best
 

@@ -104,11 +104,11 @@ class GroupTree:
     def level_edges(self) -> dict[int, LevelEdges]:
         """Edges by the group between whose members they run; a group without any is left out."""
         lower, upper = self.edges[0].astype(np.intp), self.edges[1].astype(np.intp)
-        while (apart := self.parent[lower] != self.parent[upper]).any():
+        while (differ := self.parent[lower] != self.parent[upper]).any():
             # The deeper end goes up; where both are as deep, both do.
             first, second = self.depth[lower], self.depth[upper]
-            lower = np.where(apart & (first >= second), self.parent[lower], lower)
-            upper = np.where(apart & (second >= first), self.parent[upper], upper)
+            lower = np.where(differ & (first >= second), self.parent[lower], lower)
+            upper = np.where(differ & (second >= first), self.parent[upper], upper)
         pairs = np.unique(np.stack([self.parent[lower], lower, upper]), axis=1)
         groups, starts = np.unique(pairs[0], return_index=True)
         # Without an edge there is one part more than groups: an empty one.
@@ -154,7 +154,7 @@ def group_operators(
     """Group the N operators of a graph.
 
     Args:
-        names: of the operators; need be neither distinct nor telling.
+        names: of the operators; need be neither distinct nor descriptive.
         op_types: their types.
         edges: int32 [2, E], producer and consumer, the operators in topological order.
 
@@ -173,7 +173,7 @@ def group_operators(
 
 
 def module_path(name: str, op_type: str) -> tuple[str, ...]:
-    """Return the modules that an operator's name tells, and its own name last.
+    """Return the modules in an operator's name, and its own name last.
 
     ``/layer1/layer1.0/conv1/Conv`` is (layer1, layer1.0, conv1), for a module's only operator needs
     no further name; that is put right where there are several.
@@ -210,7 +210,7 @@ def _by_modules(paths: Sequence[tuple[str, ...]]) -> Member:
 
 def _member(module: _Module, label: str, paths: Sequence[tuple[str, ...]]) -> Member:
     # As deep as a name has levels: recursion ends.
-    members = [Member(paths[each][-1], each) for each in module.operators]
+    members = [Member(paths[operator][-1], operator) for operator in module.operators]
     members += [_member(inner, name, paths) for name, inner in module.modules.items()]
     if label and len(members) == 1:
         only = members[0]
@@ -219,7 +219,7 @@ def _member(module: _Module, label: str, paths: Sequence[tuple[str, ...]]) -> Me
         return only
     members.sort(key=lambda member: member.first)
     if not label and len(members) == 1 and members[0].members:
-        members = members[0].members  # a module around all says nothing
+        members = members[0].members  # a module around all adds nothing
     return Member(label, members[0].first if members else 0, members)
 
 

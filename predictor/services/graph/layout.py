@@ -64,7 +64,7 @@ def lay_out(
 
     Raises:
         HostError: the child could not be started, ended or took too long.
-        CancelledError: a stop was asked for.
+        CancelledError: it was cancelled.
     """
     edges = [downward_edges(tree, group) for group in groups]
     request = []

@@ -73,11 +73,11 @@ def _layers_of(members: int, edges: list[list[int]]) -> list[int]:
         after[producer].append(consumer)
     layer_of = [0] * members
     for item in range(members):
-        layer_of[item] = max((layer_of[each] + 1 for each in before[item]), default=0)
+        layer_of[item] = max((layer_of[neighbour] + 1 for neighbour in before[item]), default=0)
     for item in reversed(range(members)):
         # Lower down, more edges get shorter than longer.
         if len(before[item]) < len(after[item]):
-            layer_of[item] = min(layer_of[each] for each in after[item]) - 1
+            layer_of[item] = min(layer_of[neighbour] for neighbour in after[item]) - 1
     return layer_of
 
 

@@ -2,7 +2,7 @@
 
 The layout knows members and layers, not sizes: an opened group is as large as what is in it. So
 each level is placed from the inside out. Within a layer the order stays; places across are those
-that keep edges straight, found by sweeps of weighted least squares under least distances.
+that keep edges straight, found by sweeps of weighted least squares under minimum distances.
 
 Reference:
     Gansner, Koutsofios, North and Vo, "A Technique for Drawing Directed Graphs" (1993), section 4,
@@ -110,11 +110,11 @@ def picture_of(tree: GroupTree, levels: Mapping[int, Level], opened: AbstractSet
 
     Args:
         tree: the groups.
-        levels: layers of the root and of each opened group that is seen.
-        opened: groups whose members are seen; the root's always are.
+        levels: layers of the root and of each visible opened group.
+        opened: groups whose members are visible; the root's always are.
     """
     placed: dict[int, _Placed] = {}
-    for group in reversed(seen_groups(tree, opened)):
+    for group in reversed(visible_groups(tree, opened)):
         sizes = {
             node: (placed[node].width + 2 * _PADDING, placed[node].height + TITLE_HEIGHT + _PADDING)
             for node in tree.members_of(group)
@@ -143,7 +143,7 @@ def picture_of(tree: GroupTree, levels: Mapping[int, Level], opened: AbstractSet
     )
 
 
-def seen_groups(tree: GroupTree, opened: AbstractSet[int]) -> list[int]:
+def visible_groups(tree: GroupTree, opened: AbstractSet[int]) -> list[int]:
     """Return the root and the opened groups that no closed one hides, each before those in it."""
     groups = [tree.root]
     for group in groups:
@@ -151,21 +151,21 @@ def seen_groups(tree: GroupTree, opened: AbstractSet[int]) -> list[int]:
     return groups
 
 
-def first_opened(tree: GroupTree, most: int) -> list[int]:
-    """Return the groups to open first: level by level, while at most ``most`` boxes are seen."""
+def first_opened(tree: GroupTree, limit: int) -> list[int]:
+    """Return the groups to open first: level by level, while at most ``limit`` boxes are seen."""
     opened: list[int] = []
     level = [tree.root]
     while level:
         level = [node for group in level for node in tree.members_of(group) if tree.is_group(node)]
-        if boxes_seen(tree, {*opened, *level}) > most:
+        if visible_box_count(tree, {*opened, *level}) > limit:
             break
         opened += level
     return opened
 
 
-def boxes_seen(tree: GroupTree, opened: AbstractSet[int]) -> int:
+def visible_box_count(tree: GroupTree, opened: AbstractSet[int]) -> int:
     """Return the number of boxes that are no frames."""
-    groups = seen_groups(tree, opened)
+    groups = visible_groups(tree, opened)
     return sum(len(tree.members_of(group)) for group in groups) - len(groups) + 1
 
 
@@ -185,8 +185,13 @@ def _place(level: Level, sizes: Mapping[int, tuple[float, float]]) -> _Placed:
         for item in layer:
             spans[item] = top, top + height
             if item >= 0:
-                width, own = size[item]
-                rects[item] = across[item] - width / 2, top + (height - own) / 2, width, own
+                width, own_height = size[item]
+                rects[item] = (
+                    across[item] - width / 2,
+                    top + (height - own_height) / 2,
+                    width,
+                    own_height,
+                )
         top += height + _GAP_DOWN
     edges = [
         Edge(producer, consumer, _points(rects, across, spans, producer, route, consumer))
@@ -216,8 +221,8 @@ def _points(
 
 def _across(level: Level, widths: Mapping[int, float]) -> dict[int, float]:
     """Return the middle of each item, the leftmost edge at 0."""
-    near: dict[int, tuple[list[tuple[int, float]], list[tuple[int, float]]]]
-    near = defaultdict(lambda: ([], []))
+    neighbours: dict[int, tuple[list[tuple[int, float]], list[tuple[int, float]]]]
+    neighbours = defaultdict(lambda: ([], []))
     steps = {
         step
         for (producer, consumer), route in level.routes.items()
@@ -225,44 +230,50 @@ def _across(level: Level, widths: Mapping[int, float]) -> dict[int, float]:
     }
     for upper, lower in sorted(steps):
         weight = _WEIGHTS[(upper < 0) + (lower < 0)]
-        near[lower][0].append((upper, weight))
-        near[upper][1].append((lower, weight))
+        neighbours[lower][0].append((upper, weight))
+        neighbours[upper][1].append((lower, weight))
     x: dict[int, float] = {}
     offsets = []
     for layer in level.layers:
-        apart = [
+        distances = [
             (widths[left] + widths[right]) / 2 + _GAP_ACROSS
             for left, right in itertools.pairwise(layer)
         ]
-        starts = np.concatenate([[0.0], np.cumsum(apart)]) if layer else np.zeros(0)
+        starts = np.concatenate([[0.0], np.cumsum(distances)]) if layer else np.zeros(0)
         offsets.append(starts)
         x.update(zip(layer, (starts - starts.mean()).tolist() if layer else [], strict=True))
-    both = list(zip(level.layers, offsets, strict=True))
+    layers = list(zip(level.layers, offsets, strict=True))
     for sweep in range(_SWEEPS):
         is_last = sweep >= _SWEEPS - 2
-        for layer, starts in both if sweep % 2 == 0 else reversed(both):
+        for layer, starts in layers if sweep % 2 == 0 else reversed(layers):
             sides = (0, 1) if is_last else (sweep % 2,)
-            _settle(layer, starts, x, [[*(p for s in sides for p in near[i][s])] for i in layer])
-    least = min((x[item] - widths[item] / 2 for item in x), default=0.0)
-    return {item: middle - least for item, middle in x.items()}
+            _settle(
+                layer, starts, x, [[*(p for s in sides for p in neighbours[i][s])] for i in layer]
+            )
+    left_edge = min((x[item] - widths[item] / 2 for item in x), default=0.0)
+    return {item: middle - left_edge for item, middle in x.items()}
 
 
 def _settle(
     layer: Sequence[int],
     starts: NDArray[np.float64],
     x: dict[int, float],
-    near: Sequence[Sequence[tuple[int, float]]],
+    neighbours: Sequence[Sequence[tuple[int, float]]],
 ) -> None:
-    """Move the items of a layer to the mean of their neighbours, no nearer than they may be.
+    """Move the items of a layer to the mean of their neighbours, at least their distances apart.
 
-    Least squares under least distances: isotonic regression of places less ``starts``, by pooling
+    Least squares under minimum distances: isotonic regression of places less ``starts``, by pooling
     adjacent violators.
     """
     pools: list[list[float]] = []  # weight, mean, items
-    for item, start, others in zip(layer, starts.tolist(), near, strict=True):
-        weight = sum(each for _, each in others)
+    for item, start, linked in zip(layer, starts.tolist(), neighbours, strict=True):
+        weight = sum(edge_weight for _, edge_weight in linked)
         # An item without neighbours there stays, and gives way to those that have some.
-        wanted = sum(x[other] * each for other, each in others) / weight if weight else x[item]
+        wanted = (
+            sum(x[other] * edge_weight for other, edge_weight in linked) / weight
+            if weight
+            else x[item]
+        )
         pools.append([weight or 0.05, wanted - start, 1])
         while len(pools) > 1 and pools[-2][1] > pools[-1][1]:
             one, two = pools.pop(), pools.pop()

@@ -11,7 +11,7 @@ from predictor.graph.operator_graph import OperatorGraph
 from predictor.presentation.wording import adaptation_name
 from predictor.services.history.truth import engine_ms
 from predictor.services.prediction.predict import predict
-from predictor.services.signatures.own import NOTHING_MEASURED, OwnSignatures
+from predictor.services.signatures.user_signatures import NOTHING_MEASURED, UserSignatures
 from predictor.store.predictions import StoredPrediction
 
 __all__ = ["Change", "Graphs", "predict_again"]
@@ -21,7 +21,7 @@ Graphs = Mapping[str, OperatorGraph]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A stored prediction and today's.
+    """A stored prediction and its repetition today.
 
     Attributes:
         stored: the record.
@@ -66,7 +66,7 @@ def predict_again(
     graphs: Graphs,
     devices: Mapping[str, Device],
     engine: str = "",
-    signatures: OwnSignatures = NOTHING_MEASURED,
+    signatures: UserSignatures = NOTHING_MEASURED,
 ) -> tuple[Change, ...]:
     """Repeat stored predictions with the present engine, devices and signatures.
 
@@ -83,9 +83,9 @@ def predict_again(
     problems = {s.id: _problem(s, graphs, devices) for s in stored}
     # By model, so that each graph goes through the engine once for all its targets.
     by_model: dict[str, list[StoredPrediction]] = {}
-    for each in stored:
-        if not problems[each.id]:
-            by_model.setdefault(each.prediction.fingerprint, []).append(each)
+    for entry in stored:
+        if not problems[entry.id]:
+            by_model.setdefault(entry.prediction.fingerprint, []).append(entry)
     today: dict[str, Prediction] = {}
     for fingerprint, group in by_model.items():
         # Of a stored model only name and graph are known.
@@ -97,10 +97,10 @@ def predict_again(
             for p in (s.prediction for s in group)
         ]
         again = predict([model], targets, engine, signatures=signatures.of(targets))
-        for each, new in zip(group, again, strict=True):
-            before = each.prediction
+        for entry, new in zip(group, again, strict=True):
+            before = entry.prediction
             # Name and configuration as stored: the graph alone has neither the file nor the batch.
-            today[each.id] = replace(new, model=before.model, configuration=before.configuration)
+            today[entry.id] = replace(new, model=before.model, configuration=before.configuration)
     return tuple(_change(s, today.get(s.id), problems[s.id]) for s in stored)
 
 

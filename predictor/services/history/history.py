@@ -33,15 +33,15 @@ if TYPE_CHECKING:  # a command that stores predictions waits for none of them
     from predictor.services.generation.token_rates import TokenRates
     from predictor.services.history.past_predictions import PastPredictions
     from predictor.services.project.projects import Projects
-    from predictor.services.signatures.own import OwnSignatures
     from predictor.services.signatures.stored import Signatures
+    from predictor.services.signatures.user_signatures import UserSignatures
 
 __all__ = ["History", "Recorded", "StoredPrediction", "open_history"]
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """Ids of the predictions that were stored, in order, and an error for each that was not."""
+    """Ids of the stored predictions, in order, and an error for each refused one."""
 
     ids: tuple[str, ...]
     refused: tuple[CtmError, ...] = ()
@@ -98,7 +98,7 @@ class History:
     def record(self, models: Sequence[Model], predictions: Sequence[Prediction]) -> Recorded:
         """Store predictions and the models that they are about.
 
-        One that the store refuses costs none of the others.
+        A refused one does not keep the others from being stored.
 
         Args:
             models: every model that a prediction is about and that the store may not know.
@@ -113,7 +113,7 @@ class History:
         except REFUSALS:
             if not predictions:
                 raise
-        # One by one, which takes longer, tells which it was.
+        # One by one, which takes longer, to find the refused ones.
         ids: list[str] = []
         refused: list[CtmError] = []
         with self._database.transaction() as db:
@@ -162,11 +162,11 @@ class History:
         """Return whether the user measured a graph."""
         return bool(measurement_records.of_fingerprints(self._database, [fingerprint]))
 
-    def own_signatures(self) -> OwnSignatures:
+    def user_signatures(self) -> UserSignatures:
         """Return the user's measurements of targets, as engines take them."""
-        from predictor.services.signatures.own import read_own_signatures
+        from predictor.services.signatures.user_signatures import read_user_signatures
 
-        return read_own_signatures(self._database)
+        return read_user_signatures(self._database)
 
     def close(self) -> None:
         """Close the store; the history can't be used any more."""

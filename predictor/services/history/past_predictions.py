@@ -41,7 +41,7 @@ __all__ = [
 PROTOCOL = "typed-by-hand/1"
 STATISTICS: tuple[Statistic, ...] = tuple(Statistic)
 MAX_LATENCY_MS = 3_600_000.0  # an hour: a larger number is in another unit
-KEPT_DELETED_NS = 30 * 24 * 3600 * 10**9
+DELETED_RETENTION_NS = 30 * 24 * 3600 * 10**9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,10 +49,10 @@ class PastContent:
     """Stored predictions and measurements, read in one go.
 
     Attributes:
-        predictions: the newest first, as many as were asked for.
+        predictions: the newest first, at most the limit of the reading.
         count: number of predictions in the store.
         measurements: of graphs that have a prediction, the oldest first.
-        pairs: each measurement with the predictions that it is held against.
+        pairs: each measurement with the predictions that it is compared with.
     """
 
     predictions: tuple[StoredPrediction, ...] = ()
@@ -125,7 +125,7 @@ class PastPredictions:
 
     def purge(self) -> None:
         """Remove for good the predictions that were deleted over 30 days ago."""
-        records.purge(self._database, time.time_ns() - KEPT_DELETED_NS)
+        records.purge(self._database, time.time_ns() - DELETED_RETENTION_NS)
 
     def add_truth(
         self, stored: StoredPrediction, truth: NewTruth, identity: str | None = None
@@ -188,7 +188,7 @@ def latency_in_ms(value: str, unit: LatencyUnit, batch: int = 1) -> float:
     """
     text = value.strip()
     subject = f"the latency {shortened(text, 30)}" if text else "the latency"
-    # Before float(): 1,234 is a thousand to some and one and a bit to others.
+    # Before float(): the comma of 1,234 groups thousands in one country and is a point in another.
     if "," in text:
         raise InputError(subject, "it has a comma", "write decimals with a point, as 23.4")
     try:

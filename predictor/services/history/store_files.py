@@ -26,10 +26,10 @@ __all__ = ["Restored", "back_up", "restore", "store_info", "store_problems"]
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """A store that was put back, and where the one before it is kept; None where there was none."""
+    """A restored store, and the backup of the one before it; None where there was none."""
 
     path: Path
-    kept: Path | None
+    backup: Path | None
 
 
 def store_info(path: Path | None = None) -> dict[str, object]:
@@ -66,7 +66,7 @@ def store_problems(path: Path | None = None) -> list[str]:
 
 
 def back_up(target: Path, path: Path | None = None, *, replacing: bool = False) -> int:
-    """Copy the store as it stands between two commits, whoever else has it open.
+    """Copy the store as it stands between two commits, also while other programs have it open.
 
     Args:
         target: the file to write; it is there whole or not at all.
@@ -92,7 +92,7 @@ def back_up(target: Path, path: Path | None = None, *, replacing: bool = False) 
 
 
 def restore(source: Path, path: Path | None = None) -> Restored:
-    """Put a backup in the store's place; the store that is there is kept beside it.
+    """Put a backup in the store's place; the present store is renamed beside it.
 
     Killed at any time, the store is the old one or the new one. Windows and commands that have it
     open go on with its new content.
@@ -117,11 +117,11 @@ def restore(source: Path, path: Path | None = None) -> Restored:
     with noted(staged):
         try:
             _stage(source, staged)
-            kept = _keep(location)
+            backup = _keep(location)
             put_back(staged, location)
         finally:
             staged.unlink(missing_ok=True)
-    return Restored(location, kept)
+    return Restored(location, backup)
 
 
 def _same(one: Path, other: Path) -> bool:
@@ -195,9 +195,9 @@ def _keep(location: Path) -> Path | None:
         return None
     time = datetime.now().astimezone()
     # Microseconds, so that two restores within a second keep both.
-    kept = location.with_name(f"{location.name}.before-restore-{time:%Y%m%d-%H%M%S-%f}.backup")
-    keep_aside(location, kept)
-    return kept
+    backup = location.with_name(f"{location.name}.before-restore-{time:%Y%m%d-%H%M%S-%f}.backup")
+    keep_aside(location, backup)
+    return backup
 
 
 def _is_graph_of(fingerprint: str, data: bytes) -> bool:

@@ -1,6 +1,6 @@
 """Predicted against measured: the pairs of both, and the errors of engines by target.
 
-A measurement is held against one prediction of each engine and basis for the same graph on the
+A measurement is compared with one prediction of each engine and basis for the same graph on the
 same target: the one that it was recorded for, else the last one made before it, else the first
 one after. Predictions made from the measurement itself prove nothing and are left out: those
 whose signature holds it, and later ones that state the measured latency.
@@ -41,7 +41,7 @@ _GraphOnTarget = tuple[str, TargetId]  # fingerprint of the graph
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A measured latency and the prediction that it is held against."""
+    """A measured latency and the prediction that it is compared with."""
 
     predicted: StoredPrediction
     measured: StoredMeasurement
@@ -133,7 +133,7 @@ def pairs(
     measurements: Iterable[StoredMeasurement],
     members: Mapping[str, Container[str]] | None = None,
 ) -> list[Pair]:
-    """Hold each measurement against predictions, chosen by the module's rule.
+    """Pair each measurement with predictions, chosen by the module's rule.
 
     Args:
         predictions: in any order.
@@ -193,19 +193,19 @@ def surprise(recent: Sequence[Pair]) -> Surprise | None:
     Args:
         recent: pairs of one target, the oldest first; those without an interval do not count.
     """
-    # Filtered before the last are taken, so that pairs without an interval take no place.
+    # Filtered before the last are selected: pairs without an interval do not count.
     inside = [pair.inside80 for pair in recent if pair.inside80 is not None][-RECENT:]
     outside = inside.count(False)
     probability = binomial_tail(outside, len(inside), _OUTSIDE_80)
     return Surprise(outside, len(inside), probability) if probability <= CHANCE else None
 
 
-def binomial_tail(least: int, count: int, probability: float) -> float:
-    """Return the probability of ``least`` or more of ``count``, each with ``probability``."""
+def binomial_tail(minimum: int, count: int, probability: float) -> float:
+    """Return the probability of ``minimum`` or more of ``count``, each with ``probability``."""
     # At most RECENT terms: no need for scipy, which is no dependency.
     return math.fsum(
         math.comb(count, k) * probability**k * (1 - probability) ** (count - k)
-        for k in range(least, count + 1)
+        for k in range(minimum, count + 1)
     )
 
 
@@ -214,7 +214,7 @@ def _chosen(
     measured: StoredMeasurement,
     members: Mapping[str, Container[str]],
 ) -> StoredPrediction | None:
-    """Return the one of an engine's predictions that a measurement is held against."""
+    """Return the one of an engine's predictions that a measurement is compared with."""
     identity = measured.measurement.id
     # Not by a signature that holds this very measurement: such a prediction was given the answer.
     free = [

@@ -58,16 +58,16 @@ def _targets(table: MeasuredTable, outcome: Outcome) -> list[Entry]:
     reference = reference_answers(outcome)
     entries = []
     for number in np.unique(outcome.target).tolist():
-        mine = outcome.target == number
+        of_target = outcome.target == number
         measured = table.targets[number]
         entries.append(
             {
                 "target": table.rows[int(measured.rows[0])].target,
                 "label": measured.label,
                 "device": measured.target.device.id,
-                "probes": int(outcome.probes[mine][0]),
-                **asdict(Scores.of(outcome.answers.take(mine))),
-                "reference": asdict(Scores.of(reference.take(mine))),
+                "probes": int(outcome.probes[of_target][0]),
+                **asdict(Scores.of(outcome.answers.take(of_target))),
+                "reference": asdict(Scores.of(reference.take(of_target))),
             }
         )
     return entries

@@ -104,7 +104,8 @@ class Drawer:
         plan: selector and number of probes.
         latency_ms: float64 [rows], measured; a selector reads those that it chooses, no others.
         graphs: of each row.
-        known_ms: returns the estimates of graphs on known targets, float64 [N, T]; DBSel's.
+        catalogue_ms: returns estimates of graphs on the catalogue's targets, float64 [N, T]; for
+            DBSel.
     """
 
     def __init__(
@@ -112,12 +113,12 @@ class Drawer:
         plan: Plan,
         latency_ms: NDArray[np.float64],
         graphs: Sequence[OperatorGraph],
-        known_ms: Callable[[Sequence[OperatorGraph]], NDArray[np.float64]],
+        catalogue_ms: Callable[[Sequence[OperatorGraph]], NDArray[np.float64]],
     ) -> None:
         self._plan = plan
         self._latency_ms = latency_ms
         self._graphs = graphs
-        self._known_ms = known_ms
+        self._catalogue_ms = catalogue_ms
 
     def draw(self, candidates: Candidates, seed: int, target: int) -> Draw:
         """Choose the probes of the target of this number."""
@@ -140,7 +141,7 @@ class Drawer:
         graphs = [self._graphs[row] for row in rows.tolist()]
         match self._plan.selector:
             case "dbsel":
-                return Pool(train_latency_ms=self._known_ms(graphs))
+                return Pool(train_latency_ms=self._catalogue_ms(graphs))
             case "dopt":
                 return Pool(features=graph_features([_network(graph) for graph in graphs]))
             case _:
@@ -153,6 +154,6 @@ def _network(graph: OperatorGraph) -> PoolNetwork:
 
 
 def _mixed(seed: int, target: int) -> int:
-    """Return a seed of its own for each target."""
+    """Return a seed that differs by target."""
     # seed + target would give neighbouring targets the draws of neighbouring seeds.
     return int(np.random.SeedSequence([seed, target]).generate_state(1)[0])

@@ -29,15 +29,15 @@ UNDER_BOUND: Final = 20.0
 """A latency this many times under its bound is no latency in ms. No published one is 6 times under
 its estimate, which is above the bound."""
 
-APART: Final = 200.0
+MAX_DEVIATION: Final = 200.0
 """A latency this many times further from its estimate than its target's median is in another unit.
 Published ones are at most 43 times; a wrong unit makes 1000."""
 
-_LEAST_ROWS = 3  # a median of fewer tells no odd one
+_MIN_ROWS = 3  # a median of fewer identifies no outlier
 
 
 class Analytic:
-    """The roofline of all rows on their own targets, and of graphs on known targets.
+    """The roofline of all rows on their targets, and of graphs on the catalogue's targets.
 
     Args:
         table: the rows.
@@ -50,7 +50,7 @@ class Analytic:
     def __init__(self, table: MeasuredTable) -> None:
         self._engine = RooflineEngine()
         self._references = table.reference_targets
-        self._known_ms: IdentityCache[Floats] = IdentityCache(len(table.graphs))
+        self._catalogue_ms: IdentityCache[Floats] = IdentityCache(len(table.graphs))
         self.estimate_ms = np.full(len(table.rows), np.nan)
         self.bound_ms = np.full(len(table.rows), np.nan)
         for measured in table.targets:
@@ -59,10 +59,12 @@ class Analytic:
             self.estimate_ms[measured.rows] = prediction.latency_ms[:, 0]
             self.bound_ms[measured.rows] = prediction.bound_ms[:, 0]
 
-    def known_ms(self, graphs: Sequence[OperatorGraph]) -> Floats:
-        """Return the estimates on the known targets that have one, float64 [N, T]."""
-        table = np.stack([self._known_ms.get((g,), partial(self._estimates, g)) for g in graphs])
-        # DBSel compares whole columns: a target without some estimate cannot take part.
+    def catalogue_ms(self, graphs: Sequence[OperatorGraph]) -> Floats:
+        """Return the estimates on the catalogue's targets that have one, float64 [N, T]."""
+        table = np.stack(
+            [self._catalogue_ms.get((g,), partial(self._estimates, g)) for g in graphs]
+        )
+        # DBSel compares complete columns: a target that lacks an estimate is left out.
         return table[:, np.isfinite(table).all(axis=0)]
 
     def _estimates(self, graph: OperatorGraph) -> Floats:
@@ -97,12 +99,12 @@ def check_units(table: MeasuredTable, analytic: Analytic) -> None:
     # Logarithm: 10 times too long and 10 times too short are equally far.
     ratio = np.log(latency_ms / analytic.estimate_ms)
     for measured in table.targets:
-        mine = ratio[measured.rows]
-        if np.isfinite(mine).sum() < _LEAST_ROWS:
+        ratios = ratio[measured.rows]
+        if np.isfinite(ratios).sum() < _MIN_ROWS:
             continue
-        apart = np.exp(np.abs(mine - np.nanmedian(mine)))
-        for row, factor in zip(measured.rows.tolist(), apart.tolist(), strict=True):
-            if factor > APART and table.rows[row].line not in noted:
+        factors = np.exp(np.abs(ratios - np.nanmedian(ratios)))
+        for row, factor in zip(measured.rows.tolist(), factors.tolist(), strict=True):
+            if factor > MAX_DEVIATION and table.rows[row].line not in noted:
                 problems.add(
                     table.rows[row].line,
                     f"latency_ms is {significant(latency_ms[row])}, {significant(factor)} times "
@@ -165,7 +167,7 @@ def run_experiment(
     candidates, left_out = _candidates(table, plan)
     analytic = Analytic(table)
     check_units(table, analytic)
-    drawer = Drawer(plan, table.latency_ms, table.graphs, analytic.known_ms)
+    drawer = Drawer(plan, table.latency_ms, table.graphs, analytic.catalogue_ms)
     seeds = plan.seeds if _is_random(candidates, plan) else 1
     groups = _groups(table, list(candidates))
     parts = []
@@ -216,7 +218,7 @@ def _groups(table: MeasuredTable, numbers: Sequence[int]) -> list[list[int]]:
     ids: list[set[TargetId]] = []
     for number in numbers:
         target_id = table.targets[number].target.id
-        place = next((i for i, taken in enumerate(ids) if target_id not in taken), len(groups))
+        place = next((i for i, used in enumerate(ids) if target_id not in used), len(groups))
         if place == len(groups):
             groups.append([])
             ids.append(set())

@@ -23,7 +23,7 @@ from predictor.services.prediction.predict import model_batch
 from predictor.services.prediction.targets import resolve_targets
 
 SUFFIX: Final = "@"
-"""The rest of a target's name tells apart targets on one device: ``rpi5@driver-2``."""
+"""The rest of a target's name distinguishes targets on one device: ``rpi5@driver-2``."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,7 +86,7 @@ def open_measured_table(
     Raises:
         InputError: the table, a graph or a device file is wrong or not there; each line is named.
         HostError: the reader of graphs cannot be started.
-        CancelledError: a stop was asked for.
+        CancelledError: it was cancelled.
     """
     rows = read_table(path)
     for folder in (graphs, devices):
@@ -227,12 +227,12 @@ class GraphsAtBatch:
         try:
             return self._ingested(model, batch, cancel)[0]
         except InputError:
-            # The file pins the batch, for example in a Reshape: counts are scaled from its own.
-            graph, own = self._ingested(model, None, cancel)
+            # The file pins the batch, for example in a Reshape: the counts at it are scaled.
+            graph, default_batch = self._ingested(model, None, cancel)
             # Counts can be scaled only by whole images.
-            if batch % own:
+            if batch % default_batch:
                 raise
-            return at_batch(graph, batch // own)
+            return at_batch(graph, batch // default_batch)
 
     def _ingested(
         self, model: str, batch: int | None, cancel: CancelToken

@@ -47,7 +47,7 @@ def environment_of(command: str, commit: str | None = None, engine: str = "") ->
 def engine_facts(engine: str) -> dict[str, str]:
     """Return name and version of the engine that ships, and the SHA-256 of its estimate.
 
-    The version alone does not tell two trainings apart: the estimate has been trained anew under
+    The version alone does not distinguish two trainings: the estimate has been trained anew under
     one name. An engine without a checkpoint has no estimate.
 
     Args:

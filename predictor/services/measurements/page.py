@@ -33,7 +33,7 @@ def page(document: Mapping[str, Any], origin: str) -> str:
 
 
 def _method(document: Mapping[str, Any]) -> str:
-    plan, whole = document["plan"], document["summary"]["all"]
+    plan, totals = document["plan"], document["summary"]["all"]
     probes = sorted({entry["probes"] for entry in document["summary"]["targets"]})
     counts = f"{probes[0]}" if len(probes) == 1 else f"{probes[0]} to {probes[-1]}"
     if probes == [0]:
@@ -46,7 +46,7 @@ def _method(document: Mapping[str, Any]) -> str:
         )
     draws = f" {plan['seeds']} draws." if plan["seeds"] > 1 else ""
     return (
-        f"{how}{draws} {whole['rows']} predictions on {whole['targets']} targets.\n\n"
+        f"{how}{draws} {totals['rows']} predictions on {totals['targets']} targets.\n\n"
         "RAE is the mean of |predicted - measured| / measured. The reference is "
         f"{document['reference']}. FLAT, which the paper compares with, reads the codes of one "
         "search space and no other network, so it cannot stand here: see the pages of "
@@ -64,9 +64,9 @@ def _errors(document: Mapping[str, Any]) -> str:
         *(f"reference {name}" for name in _HEADER),
     )
     rows = [_error_row(entry["label"], entry) for entry in document["summary"]["targets"]]
-    whole = document["summary"]["all"]
-    rows.append(_error_row("all", {"probes": None, **whole}))
-    rows.append(_spread_row(whole))
+    totals = document["summary"]["all"]
+    rows.append(_error_row("all", {"probes": None, **totals}))
+    rows.append(_spread_row(totals))
     return table(header, rows)
 
 
@@ -81,9 +81,9 @@ def _error_row(label: str, entry: Mapping[str, Any]) -> list[object]:
     ]
 
 
-def _spread_row(whole: Mapping[str, Any]) -> list[object]:
+def _spread_row(totals: Mapping[str, Any]) -> list[object]:
     """Return the 95 % intervals of the figures in all."""
-    ends = whole["bootstrap95"]
+    ends = totals["bootstrap95"]
     figures = [_ends(ends.get(name)) for name in (*_FIGURES, "median_ape_percent")]
     return ["95 % interval", None, None, *figures, *[None] * len(_FIGURES)]
 
@@ -98,16 +98,16 @@ def _count(entry: Mapping[str, Any]) -> str:
 
 
 def _intervals(document: Mapping[str, Any]) -> str:
-    whole = document["summary"]["all"]
-    if whole["coverage80_percent"] is None:
+    totals = document["summary"]["all"]
+    if totals["coverage80_percent"] is None:
         return "The engine gives no intervals."
     rows = [
         [
             f"{level} %",
-            whole[f"coverage{level}_percent"],
-            _ends(whole["bootstrap95"].get(f"coverage{level}_percent")),
-            whole[f"width{level}_percent"],
-            whole[f"score{level}_percent"],
+            totals[f"coverage{level}_percent"],
+            _ends(totals["bootstrap95"].get(f"coverage{level}_percent")),
+            totals[f"width{level}_percent"],
+            totals[f"score{level}_percent"],
         ]
         for level in (80, 95)
     ]

@@ -1,4 +1,4 @@
-"""The table of measured latencies that a user gives: read whole or refused with its lines."""
+"""The table of measured latencies of a user: read completely, or refused with its wrong lines."""
 
 from __future__ import annotations
 
@@ -213,13 +213,13 @@ def _role(cells: dict[str, str]) -> Role | None:
     return Role(text) if text else None
 
 
-def _count(cells: dict[str, str], column: str, least: int) -> int | None:
+def _count(cells: dict[str, str], column: str, minimum: int) -> int | None:
     text = cells.get(column, "")
     if not text:
         return None
     # isdigit() alone accepts digits of other scripts and superscripts, on which int() fails.
-    if not (text.isascii() and text.isdigit() and least <= int(text) < 2**31):
-        raise ValueError(f"{column} is {text!r}, not a whole number from {least}")
+    if not (text.isascii() and text.isdigit() and minimum <= int(text) < 2**31):
+        raise ValueError(f"{column} is {text!r}, not a whole number from {minimum}")
     return int(text)
 
 

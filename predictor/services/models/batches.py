@@ -1,4 +1,4 @@
-"""A model that is read a second time, at another batch than its own."""
+"""A model that is read again at another batch."""
 
 from __future__ import annotations
 
@@ -34,9 +34,11 @@ def read_at(
         InputError: an operator pins the batch, or the file cannot be read; said in one sentence.
         HostError, CancelledError: as of ``IngestionWorker.ingest``.
     """
-    given = {name: value for name, value in bindings.items() if name not in _batch_names(model)}
+    other_bindings = {
+        name: value for name, value in bindings.items() if name not in _batch_names(model)
+    }
     try:
-        read = ingestion.ingest(model.path, given, batch, cancel=cancel)
+        read = ingestion.ingest(model.path, other_bindings, batch, cancel=cancel)
     except InputError as error:
         place = error.subject.removeprefix(model.path).removeprefix(", ")
         reason = f"{place}: {error.reason}" if place else error.reason

@@ -19,7 +19,7 @@ MAX_ENTRIES = 200_000
 
 @dataclass(frozen=True, slots=True)
 class FoundFiles:
-    """Model files in the order of their names, and the errors of the rest."""
+    """Model files in the order of their names, and the errors of other paths."""
 
     paths: tuple[str, ...]
     problems: tuple[CtmError, ...]
@@ -30,12 +30,12 @@ def find_model_files(
     token: CancelToken,
     *,
     any_name: bool = False,
-    most: int = MAX_MODELS,
+    limit: int = MAX_MODELS,
 ) -> FoundFiles:
     """Return the model files among ``paths``, and in the folders among them at any depth.
 
     A folder that is met again through a symbolic link is not searched again. At most
-    ``most`` files of folders are returned and ``MAX_ENTRIES`` directory entries looked at. A
+    ``limit`` files of folders are returned and ``MAX_ENTRIES`` directory entries looked at. A
     pattern (``models/*.onnx``, ``**`` for any depth) stands for the .onnx files that it matches. A
     file is returned once, as it was first named.
 
@@ -43,7 +43,7 @@ def find_model_files(
         paths: files, folders and patterns.
         token: stops the search.
         any_name: take a file that is named itself whatever its ending.
-        most: files of folders.
+        limit: files of folders.
 
     Raises:
         CancelledError: the token was set.
@@ -52,7 +52,7 @@ def find_model_files(
     problems: list[CtmError] = []
     for path in paths:
         if is_folder(path):
-            named += _in_folder(path, most - len(named), token, problems)
+            named += _in_folder(path, limit - len(named), token, problems)
         # A file may have a bracket in its name: what is there is no pattern.
         elif glob.has_magic(path) and not is_there(path):
             named += _matching(path, problems)
@@ -63,7 +63,7 @@ def find_model_files(
             problems.append(
                 InputError(path, "it is not an .onnx file", "export the model to ONNX first")
             )
-    # By the absolute path: a file named directly and found in its folder is one model.
+    # By the absolute path: a file named directly and through its folder is one model.
     once: dict[str, str] = {}
     for path in named:
         once.setdefault(absolute(path), path)

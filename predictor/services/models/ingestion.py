@@ -25,8 +25,8 @@ from predictor.graph.model import Model
 from predictor.graph.worker import main as worker_main
 from predictor.graph.worker import out_of_memory
 from predictor.services.models.reader import (
-    MOST_BYTES,
-    MOST_SECONDS,
+    MAX_BYTES,
+    MAX_SECONDS,
     WORKER_FLAG,
     reader_command,
     take_ahead,
@@ -47,16 +47,15 @@ class IngestionLimits:
         memory_bytes: address space of the child on Linux, and its resident memory on every system.
     """
 
-    seconds: float = MOST_SECONDS
-    memory_bytes: int = MOST_BYTES
+    seconds: float = MAX_SECONDS
+    memory_bytes: int = MAX_BYTES
 
 
 class IngestionWorker:
     """A warm child process that turns model files into models.
 
-    One request runs at a time; threads that ask meanwhile wait for their turn. A child that
-    crashes, takes too long or too much memory is replaced, and so is one whose request is
-    cancelled.
+    One request runs at a time; further threads wait for their turn. A child that crashes, takes
+    too long or too much memory is replaced, and so is one whose request is cancelled.
 
     Args:
         limits: of time and memory for one file.
@@ -132,29 +131,29 @@ class IngestionWorker:
             HostError: the child cannot be started.
             CancelledError: the request was cancelled.
         """
-        given = os.fspath(path)
+        written_path = os.fspath(path)
         # The child keeps the folder it was started in, which may be another by now.
-        absolute = _absolute(given)
+        absolute = _absolute(written_path)
         request = {
             "path": absolute,
             "bindings": dict(bindings or {}),
             "batch": batch,
             "shapes": {name: list(dims) for name, dims in (shapes or {}).items()},
         }
-        with self._own_turn(cancel):
+        with self._exclusive(cancel):
             child = self._running_child()
             try:
-                answer = self._answer(child, given, request, cancel)
+                answer = self._answer(child, written_path, request, cancel)
             except BaseException:
                 # The child may still be reading: its answer would come to the next request.
                 self._replace(child)
                 raise
         if answer["kind"] == "error":
-            raise _naming_file(error_from_dict(answer["payload"]), absolute, given)
+            raise _naming_file(error_from_dict(answer["payload"]), absolute, written_path)
         return Model.from_payload(answer["payload"])
 
     @contextmanager
-    def _own_turn(self, cancel: CancelToken | None) -> Iterator[None]:
+    def _exclusive(self, cancel: CancelToken | None) -> Iterator[None]:
         # Not an endless wait: a request must be cancellable while another has the child.
         while not self._turn.acquire(timeout=_POLL_S):
             self._check_cancelled(cancel)
@@ -261,7 +260,7 @@ def _death(child: ChildProcess, path: str, limits: IngestionLimits) -> CtmError:
     )
 
 
-def _naming_file(error: CtmError, absolute: str, given: str) -> CtmError:
+def _naming_file(error: CtmError, absolute: str, written: str) -> CtmError:
     """Return a child's error with the file in its subject, as the user wrote it."""
-    subject = given if error.subject == absolute else f"{given}, {error.subject}"
+    subject = written if error.subject == absolute else f"{written}, {error.subject}"
     return type(error)(subject, error.reason, error.action)

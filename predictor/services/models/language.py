@@ -27,12 +27,12 @@ _WEIGHTS = (".safetensors", ".gguf", ".safetensors.index.json")
 
 @dataclass(frozen=True, slots=True)
 class LanguageModel:
-    """A language model as its files tell it.
+    """A language model as its files describe it.
 
     Attributes:
         path: as the user gave it.
         architecture: of the decoder.
-        recognised: what its ONNX file tells of formats; None for a configuration, which tells none.
+        recognised: formats in its ONNX file; None for a configuration, which states none.
     """
 
     path: str
@@ -57,7 +57,7 @@ def read_language_model(
 ) -> LanguageModel:
     """Read a language model; neither weights nor external data are read.
 
-    A configuration beside an ONNX file gives its name and what operators do not tell: norms, biases
+    A configuration beside an ONNX file gives its name and what operators do not show: norms, biases
     and the longest context; that of onnxruntime-genai gives the context.
 
     Args:
@@ -69,22 +69,22 @@ def read_language_model(
         InputError: the file is wrong, or no language model that is known.
         CancelledError: it was cancelled.
     """
-    given = os.fspath(path)
-    if is_folder(given):
-        return LanguageModel(given, read_config(Path(given) / CONFIG))
-    if not given.lower().endswith(MODEL_SUFFIX):
-        return LanguageModel(given, read_config(given))
+    file_path = os.fspath(path)
+    if is_folder(file_path):
+        return LanguageModel(file_path, read_config(Path(file_path) / CONFIG))
+    if not file_path.lower().endswith(MODEL_SUFFIX):
+        return LanguageModel(file_path, read_config(file_path))
     if worker is None:
-        with IngestionWorker() as own:
-            return read_language_model(given, own, cancel)
-    model = language_model_of(worker.ingest(given, cancel=cancel))
+        with IngestionWorker() as new_worker:
+            return read_language_model(file_path, new_worker, cancel)
+    model = language_model_of(worker.ingest(file_path, cancel=cancel))
     if model is None:
         raise InputError(
-            given,
+            file_path,
             "it is no language model: no decoder from token ids to logits",
             "predict it with 'ctm predict'",
         )
-    return replace(model, path=given)
+    return replace(model, path=file_path)
 
 
 def language_model_of(model: Model) -> LanguageModel | None:
@@ -110,13 +110,13 @@ def is_language_file(path: str) -> bool:
     try:
         return name.endswith(".json") and "model_type" in read_object(Path(path))
     except InputError:
-        return False  # whoever takes other JSON files says what is wrong with it
+        return False  # the reader of other JSON files reports what is wrong with it
 
 
 def _completed(path: Path, recognised: RecognisedDecoder) -> DecoderArchitecture:
-    """Return the architecture with what the files beside it tell."""
+    """Return the architecture, completed by the configuration files in its folder."""
     model = recognised.architecture
-    stated = _config_beside(path)
+    stated = _stated_config(path)
     if stated is not None:
         same = (model.layers, model.hidden, model.vocabulary)
         if (stated.layers, stated.hidden, stated.vocabulary) == same:
@@ -125,10 +125,10 @@ def _completed(path: Path, recognised: RecognisedDecoder) -> DecoderArchitecture
     return replace(model, max_context=context) if context else model
 
 
-def _config_beside(path: Path) -> DecoderArchitecture | None:
-    beside = path.with_name(CONFIG)
+def _stated_config(path: Path) -> DecoderArchitecture | None:
+    config = path.with_name(CONFIG)
     try:
-        return read_config(beside) if is_file(beside) else None
+        return read_config(config) if is_file(config) else None
     except InputError:
         return None  # of something else; the ONNX file itself is sound
 

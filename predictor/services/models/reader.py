@@ -1,7 +1,7 @@
 """The process that reads model files: its command line, and one started ahead of its use.
 
-To import onnx takes it as long as a command takes for all of its own, so a command that will read a
-model starts it first of all. This module imports next to nothing for the same reason.
+It imports onnx, which takes as long as the rest of a command, so a command that will read a model
+starts it first. This module imports next to nothing for the same reason.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from predictor.core.child_start import started
 
 WORKER_FLAG = "--ingestion-worker"
 """First argument of a frozen program that is to be the worker: see ``serve_if_worker``."""
-MOST_SECONDS = 60.0
+MAX_SECONDS = 60.0
 """That reading one file may take."""
-MOST_BYTES = 4 * 2**30
+MAX_BYTES = 4 * 2**30
 """Of the process, while it reads one."""
 
 _ahead: list[subprocess.Popen[bytes]] = []
 
 
-def reader_command(memory_bytes: int = MOST_BYTES, seconds: float = MOST_SECONDS) -> list[str]:
+def reader_command(memory_bytes: int = MAX_BYTES, seconds: float = MAX_SECONDS) -> list[str]:
     """Return the command line of the process, also in a frozen program."""
     numbers = [str(memory_bytes), str(math.ceil(seconds))]
     if getattr(sys, "frozen", False):
@@ -40,12 +40,12 @@ def start_ahead() -> None:
 
 
 def take_ahead() -> subprocess.Popen[bytes] | None:
-    """Return the process that was started, to the first who asks; None without one."""
+    """Return the started process, to the first caller; None without one."""
     return _ahead.pop() if _ahead else None
 
 
 def end_ahead() -> None:
-    """End the process that was started where nobody took it."""
+    """End the started process where nothing took it over."""
     process = take_ahead()
     if process is not None:
         with process:  # closes its pipes and waits for its end

@@ -19,12 +19,12 @@ from predictor.probing.networks.pool import load_pool
 from predictor.probing.selection.belief import Belief
 from predictor.probing.selection.interface import Floats
 from predictor.services.prediction.engines import open_engine
-from predictor.services.signatures.own import LEAST_NOISE
+from predictor.services.signatures.user_signatures import MIN_NOISE
 
 _DRAWS: Final = 4
-_LEAST_OPERATORS: Final = 10  # of a network: nobody asks about fewer, though they may tell much
-_OF_A_KIND: Final = 6  # networks of each search space and family that stand for what is asked about
-_TYPICAL: Final = 25  # networks of the pool that stand for all
+_MIN_OPERATORS: Final = 10  # of a network: users' models have more
+_OF_A_KIND: Final = 6  # networks of each search space and family that stand for users' models
+_TYPICAL: Final = 25  # networks that represent the pool
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,27 +45,27 @@ def interval_words(interval: ExpectedInterval, models: int = 0) -> str:
 
     Args:
         interval: now and afterwards.
-        models: number of the user's models that it is about; 0 for networks of the pool.
+        models: number of the user's models among the graphs; 0 for networks of the pool.
     """
     of = "a typical network" if not models else "the open model" if models == 1 else "an open model"
     now = f"Error of {of} now up to {percent(interval.now, signed=True)}"
     if interval.after >= interval.now:
-        # Few networks may tell less than the published measurements that an estimate rests on.
+        # Few networks may be weaker evidence than the published measurements behind an estimate.
         return f"{now}; this plan is not expected to lower it."
     return f"{now}; expected after probing: {percent(interval.after, signed=True)}."
 
 
 def beliefs_of(
     target: Target,
-    asked: Sequence[OperatorGraph] = (),
+    to_predict: Sequence[OperatorGraph] = (),
     measured: TargetMeasurements | None = None,
 ) -> Beliefs | None:
-    """Return the engine's beliefs on a target; None where it looks at no operators.
+    """Return the engine's beliefs on a target; None for an engine without operators.
 
     Args:
         target: that is probed.
-        asked: graphs that are to be predicted; none for as many of each kind in the pool.
-        measured: measurements of the session so far; None where nobody stops by intervals.
+        to_predict: graphs of the user's models; none for a sample of each kind in the pool.
+        measured: measurements of the session so far; None where no interval ends it.
     """
     engine = open_engine()
     if not isinstance(engine, CloserToMeEngine):
@@ -73,16 +73,16 @@ def beliefs_of(
     graphs = _graphs([network.fingerprint for network in load_pool()])
     belief = None
     if measured is not None:
-        table = engine.predict(list(asked) or graphs, [target], {target.id: measured})
+        table = engine.predict(list(to_predict) or graphs, [target], {target.id: measured})
         belief = Belief.of(table)
-    meant = list(asked) or _of_each_kind()
+    represented = list(to_predict) or _sample_of_kinds()
     return Beliefs(
-        engine.operator_work(graphs, target), engine.operator_work(meant, target), belief
+        engine.operator_work(graphs, target), engine.operator_work(represented, target), belief
     )
 
 
 def expected_interval(
-    target: Target, fingerprints: Sequence[str], asked: Sequence[OperatorGraph] = ()
+    target: Target, fingerprints: Sequence[str], to_predict: Sequence[OperatorGraph] = ()
 ) -> ExpectedInterval | None:
     """Return the interval of a typical network, before and after a plan is carried out.
 
@@ -92,24 +92,27 @@ def expected_interval(
     Args:
         target: that is probed.
         fingerprints: of the networks of the pool that are planned.
-        asked: graphs that are to be predicted; none for networks of the pool.
+        to_predict: graphs of the user's models; none for networks of the pool.
 
     Returns:
         None where the engine gives no intervals for the target.
     """
     engine, probes = open_engine(), _graphs(fingerprints)
     # Not the planned ones themselves: measured networks would make the interval look narrower.
-    meant = list(asked) or _typical(set(fingerprints))
-    before = engine.predict([*meant, *probes], [target], {})
+    represented = list(to_predict) or _typical(set(fingerprints))
+    before = engine.predict([*represented, *probes], [target], {})
     # Models and probes in one call, so that their beliefs share the errors of the target.
     belief = Belief.of(before)
     if belief is None or not probes:
         return None
-    of_probes = belief.take(range(len(meant), len(meant) + len(probes)))
+    of_probes = belief.take(range(len(represented), len(represented) + len(probes)))
     shares = [_shares(engine, graph, target) for graph in probes]
     drawn = (_drawn(probes, of_probes.drawn(seed), shares) for seed in range(_DRAWS))
-    widths = [_width(engine.predict(meant, [target], {target.id: each})) for each in drawn]
-    return ExpectedInterval(_width(before, len(meant)), float(np.mean(widths)))
+    widths = [
+        _width(engine.predict(represented, [target], {target.id: drawn_measurements}))
+        for drawn_measurements in drawn
+    ]
+    return ExpectedInterval(_width(before, len(represented)), float(np.mean(widths)))
 
 
 def _width(table: PredictionTable, count: int | None = None) -> float:
@@ -122,11 +125,11 @@ def _drawn(
     graphs: Sequence[OperatorGraph], latency_ms: Floats, shares: Sequence[Floats]
 ) -> TargetMeasurements:
     operators = [
-        OperatorTimes([(int(place),) for place in np.flatnonzero(each)], each[each > 0] * ms)
-        for each, ms in zip(shares, latency_ms, strict=True)
+        OperatorTimes([(int(place),) for place in np.flatnonzero(share)], share[share > 0] * ms)
+        for share, ms in zip(shares, latency_ms, strict=True)
     ]
-    # The least noise of a real measurement, so that the drawn ones promise no more than that.
-    noise = np.full(len(latency_ms), LEAST_NOISE)
+    # The smallest noise of a real measurement, so that the drawn ones are not more precise.
+    noise = np.full(len(latency_ms), MIN_NOISE)
     return TargetMeasurements("", tuple(graphs), latency_ms, noise, operators=tuple(operators))
 
 
@@ -144,15 +147,15 @@ def _graphs(fingerprints: Sequence[str]) -> list[OperatorGraph]:
     return [graph for graph in graphs if graph is not None]
 
 
-def _of_each_kind() -> list[OperatorGraph]:
+def _sample_of_kinds() -> list[OperatorGraph]:
     """Return as many networks of each kind: a user's model may be of any."""
     kinds: dict[str, list[OperatorGraph]] = {}
     for network in load_pool():
         graph = pool_graph(network.fingerprint)
-        some = kinds.setdefault(network.space, [])
-        if graph is not None and len(graph) >= _LEAST_OPERATORS and len(some) < _OF_A_KIND:
-            some.append(graph)
-    return [graph for some in kinds.values() for graph in some]
+        graphs = kinds.setdefault(network.space, [])
+        if graph is not None and len(graph) >= _MIN_OPERATORS and len(graphs) < _OF_A_KIND:
+            graphs.append(graph)
+    return [graph for graphs in kinds.values() for graph in graphs]
 
 
 def _typical(planned: set[str]) -> list[OperatorGraph]:

@@ -23,8 +23,8 @@ from predictor.services.probing.sessions import ProbeSession, SessionState
 
 _FACT: Final = "fleet"  # of a session: the board and the plan that it is of
 
-Tell = Callable[[Host, ProbeSession, SessionEvent | None], None]
-"""Told that a session begins or goes on (None), and its events; called in several threads."""
+OnEvent = Callable[[Host, ProbeSession, SessionEvent | None], None]
+"""Gets a session that begins or goes on (None), and its events; called in several threads."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,7 +65,7 @@ class BoardDone:
     """A board that needs nothing more in this run.
 
     Attributes:
-        board: as it was asked for.
+        board: as requested.
         session_id: of its session; empty where none was begun.
         earlier: whether an earlier run had finished it.
         seconds: taken by this run.
@@ -88,14 +88,14 @@ class FleetRun:
         jobs: number of boards probed at once.
         again: whether boards that an earlier run finished are probed again.
         use_anyway: whether signatures are active though they fail their checks.
-        tell: see ``Tell``.
+        on_event: see ``OnEvent``.
         cancel: ends the run within a second; it can go on later.
     """
 
     store: Path | None
     jobs: int
     again: bool
-    tell: Tell
+    on_event: OnEvent
     cancel: CancelToken
     use_anyway: bool = False
 
@@ -114,13 +114,13 @@ def probe_fleet(probing: Probing, boards: Sequence[Board], run: FleetRun) -> Gen
     Raises:
         CtmError: the store cannot be read.
     """
-    begun = {} if run.again else _latest(probing)
+    sessions = {} if run.again else _latest(probing)
     waiting: list[tuple[Board, str]] = []
     for board in boards:
         if board.problem is not None:
             yield BoardDone(board, problem=board.problem)
             continue
-        session = begun.get(_key(board.fact))
+        session = sessions.get(_key(board.fact))
         if session is not None and session.state is not SessionState.RUNNING:
             yield BoardDone(board, session.id, earlier=True)
         else:
@@ -142,9 +142,9 @@ def probe_fleet(probing: Probing, boards: Sequence[Board], run: FleetRun) -> Gen
 
 def _latest(probing: Probing) -> dict[str, ProbeSession]:
     """Return the newest session of each board and plan that can go on or has a signature."""
-    of_signatures = {stored.session_id for stored in probing.signatures.every()}
+    of_signatures = {stored.session_id for stored in probing.signatures.all()}
     sessions: dict[str, ProbeSession] = {}
-    for session in probing.sessions.every():
+    for session in probing.sessions.all():
         fact = session.facts.content.get(_FACT)
         alive = session.state is SessionState.RUNNING and not session.problem
         if isinstance(fact, dict) and (alive or session.id in of_signatures):
@@ -197,9 +197,9 @@ def _measure(probing: Probing, board: Board, session: ProbeSession, run: FleetRu
         lambda key: key.fingerprint == host.host_key,
         python=host.python,
     )
-    run.tell(host, session, None)
+    run.on_event(host, session, None)
     events = measure(
         probing.sessions, session.id, runner, run.cancel, "ssh", use_anyway=run.use_anyway
     )
     for event in events:
-        run.tell(host, session, event)
+        run.on_event(host, session, event)

@@ -56,8 +56,8 @@ class ImportedMeasurements:
 
 def candidates(models: Sequence[Model] = ()) -> tuple[str, ...]:
     """Return the names that a latency can belong to: the models', then the reference networks'."""
-    own = tuple(dict.fromkeys(stem(Path(model.path).name) for model in models))
-    return (*own, *(name for name in _candidates(()) if name not in own))
+    model_names = tuple(dict.fromkeys(stem(Path(model.path).name) for model in models))
+    return (*model_names, *(name for name in _candidates(()) if name not in model_names))
 
 
 def matches(file: ImportedFile, models: Sequence[Model] = ()) -> tuple[NameMatch, ...]:
@@ -90,19 +90,19 @@ def take_over(
     fingerprints = _candidates(models)
     choices = resolve_names(file, list(fingerprints), confirmed or {})
     now = datetime.now(UTC)
-    taken = [
+    measurements = [
         to_measurement(file, latency, fingerprints[choice], device_id, configuration, now)
         for latency in file.latencies
         if (choice := choices[latency.network]) is not None
     ]
-    if not taken:
+    if not measurements:
         raise InputError(file.name, "every network in it was left out", "choose at least one")
     database = open_database(store)
     with closing(database):
         # Graphs first: a measurement is of use only where its graph can be looked up.
         History(database).record(models, [])
-        signatures = _store(database, taken)
-    return ImportedMeasurements(tuple(taken), signatures, file.notes)
+        signatures = _store(database, measurements)
+    return ImportedMeasurements(tuple(measurements), signatures, file.notes)
 
 
 def _candidates(models: Sequence[Model]) -> dict[str, str]:
@@ -114,14 +114,14 @@ def _candidates(models: Sequence[Model]) -> dict[str, str]:
     return fingerprints
 
 
-def _store(database: Database, taken: Sequence[Measurement]) -> tuple[str, ...]:
+def _store(database: Database, imported: Sequence[Measurement]) -> tuple[str, ...]:
     """Store measurements; each target's active signature is followed by one that has them too."""
     # A signature is of one configuration, and a file may hold several.
     by_configuration: dict[Configuration, list[Measurement]] = {}
-    for measurement in taken:
+    for measurement in imported:
         measurement_records.add(database, measurement)
         by_configuration.setdefault(measurement.configuration, []).append(measurement)
-    return tuple(_extend(database, measurements) for measurements in by_configuration.values())
+    return tuple(_extend(database, group) for group in by_configuration.values())
 
 
 def _extend(database: Database, measurements: Sequence[Measurement]) -> str:
@@ -130,7 +130,7 @@ def _extend(database: Database, measurements: Sequence[Measurement]) -> str:
     target = (first.device_id, first.configuration)
     before: list[str] = []
     facts = NO_FACTS
-    for stored in signatures.every():
+    for stored in signatures.all():
         former = stored.signature
         if not former.active or (former.device_id, former.configuration) != target:
             continue

@@ -1,6 +1,6 @@
 """The inventory of a fleet: a TOML file of boards, a table ``[[host]]`` each.
 
-``[defaults]`` holds what a host does not say itself.
+``[defaults]`` has values for keys that a host lacks.
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ def read_inventory(path: Path) -> tuple[Host, ...]:
     """
     file = TomlTables.read(path, _FIX)
     tables = file.named("host", frozenset({"defaults"}))
-    given, line = file.content.get("defaults", {}), file.line_of("defaults", 1)
-    if not isinstance(given, dict):
+    default_table, line = file.content.get("defaults", {}), file.line_of("defaults", 1)
+    if not isinstance(default_table, dict):
         raise file.wrong(line, "defaults", "it is not a table")
-    defaults = file.values(line, given, _DEFAULTS)
+    defaults = file.values(line, default_table, _DEFAULTS)
     hosts: list[Host] = []
     named: dict[str, int] = {}
     for start, table in tables:

@@ -50,7 +50,7 @@ def import_results(
             not make, or was taken over before.
     """
     results = read_results(path)
-    session = _session_of_kit(sessions.every(), results, str(path))
+    session = _session_of_kit(sessions.all(), results, str(path))
     # Results of an earlier stage of the same kit may be stored already.
     waiting = {p.name for p in session.probes if p.state is not ProbeState.MEASURED}
     origin = {"source": "kit", "host": dict(results.host)}

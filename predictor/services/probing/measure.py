@@ -30,10 +30,10 @@ from predictor.services.probing.build import build_plan
 from predictor.services.probing.events import ProbesChosen, SessionEvent
 from predictor.services.probing.expectation import beliefs_of
 from predictor.services.probing.sessions import ProbeSession, ProbeSessions
-from predictor.services.signatures.own import measurements_of
+from predictor.services.signatures.user_signatures import measurements_of
 from predictor.store import probe_sessions as records
 
-_MOST_REPEATS: Final = 2  # of one network
+_MAX_REPEATS: Final = 2  # of one network
 _LONGER: Final = 2.0  # what is repeated needs a third block, and a sentinel stands beside it
 
 
@@ -43,7 +43,7 @@ def measure(
     runner: ProbeRunner,
     cancel: CancelToken | None = None,
     source: str = "local",
-    asked: Sequence[OperatorGraph] = (),
+    to_predict: Sequence[OperatorGraph] = (),
     *,
     use_anyway: bool = False,
 ) -> Iterator[SessionEvent]:
@@ -63,7 +63,8 @@ def measure(
         runner: of the machine that is measured.
         cancel: ends the run within a second; the session can go on later.
         source: kind of the runner, for the provenance: local or ssh.
-        asked: graphs to be predicted, for the adaptive selector; none for networks of the pool.
+        to_predict: graphs of the user's models, for the adaptive selector; none for networks of the
+            pool.
         use_anyway: whether the signature is active though it fails its checks.
 
     Raises:
@@ -88,8 +89,8 @@ def measure(
                 sessions.note(session.id, drift=drift.drift)
                 yield drift
             medians_ms = drift.medians_ms if drift else ()
-            chosen = _choose_more(sessions, sessions.get(session.id), asked, pace)
-            # New networks come first: they tell more than another try at an inconclusive one.
+            chosen = _choose_more(sessions, sessions.get(session.id), to_predict, pace)
+            # New networks come first: they add more than a repeat of an inconclusive one.
             again = () if chosen else pace.repeats()
             if again:
                 records.repeat(sessions.database, session.id, again)
@@ -146,19 +147,19 @@ def _record(
 
 
 def _choose_more(
-    sessions: ProbeSessions, session: ProbeSession, asked: Sequence[OperatorGraph], pace: Pace
+    sessions: ProbeSessions, session: ProbeSession, to_predict: Sequence[OperatorGraph], pace: Pace
 ) -> tuple[str, ...]:
     """Add the next networks of a live session; return their names, none once it is enough."""
     if not session.plan.to_come:
         return ()
-    chosen = _next_probes(sessions, session, asked, pace)
+    chosen = _next_probes(sessions, session, to_predict, pace)
     if chosen:
         sessions.extend(session, chosen)
     return tuple(probe.network.name for probe in chosen)
 
 
 def _next_probes(
-    sessions: ProbeSessions, session: ProbeSession, asked: Sequence[OperatorGraph], pace: Pace
+    sessions: ProbeSessions, session: ProbeSession, to_predict: Sequence[OperatorGraph], pace: Pace
 ) -> list[PlannedProbe]:
     plan, live = session.plan, session.plan.live
     assert live is not None, "there is something to come"  # noqa: S101
@@ -185,10 +186,10 @@ def _next_probes(
         measured = None
         if plan.selector == ADAPTIVE:
             measured, _ = measurements_of(sessions.database, "", measurements.values())
-        beliefs = beliefs_of(request.target, asked, measured)
-    most = None if live.sure is None else pace.more(plan.protocol)
+        beliefs = beliefs_of(request.target, to_predict, measured)
+    limit = None if live.sure is None else pace.more(plan.protocol)
     return more_probes(
-        request, load_pool(), load_pool_latencies().latency_ms, latency_ms, beliefs, most
+        request, load_pool(), load_pool_latencies().latency_ms, latency_ms, beliefs, limit
     )
 
 
@@ -221,26 +222,26 @@ class Pace:
         latest.
         """
         spent_s = self._clock() - self._start_s
-        left_s, each_s = self._budget_s - spent_s, spent_s / max(1, self._measured)
-        if not 0 < each_s <= left_s:
+        left_s, pace_s = self._budget_s - spent_s, spent_s / max(1, self._measured)
+        if not 0 < pace_s <= left_s:
             return 0
         sentinel_s = longest_seconds(settings, 0)
         longest_s = longest_seconds(settings, 1) - sentinel_s  # of a network
         sure = max(1.0, 1 + (left_s - sentinel_s) / longest_s)
-        return int(min(left_s / each_s, sure))
+        return int(min(left_s / pace_s, sure))
 
     def repeats(self) -> tuple[str, ...]:
         """Names of the networks to measure again, as they were inconclusive, if time is left."""
         names = [
             name
             for name, inconclusive in self._inconclusive.items()
-            if inconclusive and self._repeats.get(name, 0) < _MOST_REPEATS
+            if inconclusive and self._repeats.get(name, 0) < _MAX_REPEATS
         ]
         spent_s = self._clock() - self._start_s
         left_s = self._budget_s - spent_s
         # From the pace of this run: estimates of the plan may be far off on a new target.
-        each_s = _LONGER * spent_s / max(1, self._measured)
-        affordable = int(left_s / each_s) if 0 < each_s <= left_s else 0
+        pace_s = _LONGER * spent_s / max(1, self._measured)
+        affordable = int(left_s / pace_s) if 0 < pace_s <= left_s else 0
         for name in names[:affordable]:
             self._repeats[name] = self._repeats.get(name, 0) + 1
         return tuple(names[:affordable])

@@ -19,7 +19,7 @@ class Probing(AbstractContextManager["Probing"]):
 
     Attributes:
         sessions: of probing.
-        signatures: that came of them, and of imports.
+        signatures: of sessions and imports.
         devices: of the user.
     """
 

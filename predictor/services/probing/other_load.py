@@ -1,4 +1,4 @@
-"""Work of other programs on this machine, which a probing should not meet."""
+"""Work of other programs on this machine, which disturbs a probing."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from predictor.core.units import significant
 from predictor.presentation.wording import shown
 
 BUSY_SHARE: Final = 0.1
-"""Share of the processors that others use on a machine that is too busy to be measured."""
+"""Share of the processors in use by other programs from which a machine is too busy."""
 LOOK_S: Final = 1.0
-"""Seconds over which others are looked at before a start."""
+"""Seconds over which other programs are observed before a start."""
 _NAMED: Final = 2  # programs
-_LEAST_CORES: Final = 0.05  # of a program that is named
+_MIN_CORES: Final = 0.05  # of a program that is named
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class OtherLoad:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a probing is better begun later."""
+        """Whether a probing should wait."""
         return self.cores > BUSY_SHARE * self.processors
 
     @property
@@ -47,14 +47,14 @@ class OtherLoad:
         named = ", ".join(
             f"{shown(name)} {significant(cores, 2)}"
             for name, cores in list(self.programs.items())[:_NAMED]
-            if cores >= _LEAST_CORES
+            if cores >= _MIN_CORES
         )
         used = f"{significant(max(self.cores, 0.0), 2)} of {self.processors} cores"
         return f"Other programs use {used}{f' ({named})' if named else ''}."
 
 
 def busy_words(load: OtherLoad) -> str:
-    """Return what a load means for a probing, in a sentence or two."""
+    """Return the effect of a load on a probing, in a sentence or two."""
     if not load.is_busy:
         return f"{load.words} That is quiet enough to measure."
     return f"{load.words} A probing that meets them is slower and often fails its checks: wait."
@@ -67,13 +67,13 @@ class _Counters:
     Attributes:
         time_s: of the clock.
         busy_s: of all processors.
-        own_s: of this process and all that it started.
+        self_s: of this process and its children.
         programs_s: of each other process that can be seen, by its id and name.
     """
 
     time_s: float
     busy_s: float
-    own_s: float
+    self_s: float
     programs_s: Mapping[tuple[int, str], float]
 
 
@@ -81,7 +81,7 @@ class OtherPrograms:
     """Follows the work of other programs; this process and what it started do not count.
 
     Args:
-        named: whether programs are told apart, which takes some milliseconds a look.
+        named: whether the load is split by program, which takes some milliseconds a call.
     """
 
     def __init__(self, *, named: bool = True) -> None:
@@ -93,7 +93,7 @@ class OtherPrograms:
         before, now = self._before, self._counters()
         self._before = now
         seconds = max(now.time_s - before.time_s, 1e-9)
-        used_s = now.busy_s - before.busy_s - (now.own_s - before.own_s)
+        used_s = now.busy_s - before.busy_s - (now.self_s - before.self_s)
         programs: Counter[str] = Counter()
         for (process, name), spent_s in now.programs_s.items():
             earlier_s = before.programs_s.get((process, name), spent_s)
@@ -103,17 +103,17 @@ class OtherPrograms:
         )
 
     def _counters(self) -> _Counters:
-        own = _own_processes()
+        children = _this_and_children()
         return _Counters(
             time.monotonic(),
             _busy_s(),
-            sum(map(_spent_s, own.values())),
-            _others_s(set(own)) if self._named else {},
+            sum(map(_spent_s, children.values())),
+            _other_programs_s(set(children)) if self._named else {},
         )
 
 
 def other_load(seconds: float = LOOK_S, sleep: Callable[[float], object] = time.sleep) -> OtherLoad:
-    """Look at the work of other programs for a while.
+    """Observe the work of other programs for a while.
 
     Args:
         seconds: how long.
@@ -131,9 +131,9 @@ def _busy_s() -> float:
     return float(sum(getattr(times, name, 0.0) for name in names))
 
 
-def _own_processes() -> dict[int, psutil.Process]:
+def _this_and_children() -> dict[int, psutil.Process]:
     this = psutil.Process()
-    return {each.pid: each for each in (this, *this.children(recursive=True))}
+    return {process.pid: process for process in (this, *this.children(recursive=True))}
 
 
 def _spent_s(process: psutil.Process) -> float:
@@ -146,10 +146,10 @@ def _spent_s(process: psutil.Process) -> float:
     return float(times.user + times.system + ended_s)
 
 
-def _others_s(own: set[int]) -> dict[tuple[int, str], float]:
-    others: dict[tuple[int, str], float] = {}
+def _other_programs_s(excluded: set[int]) -> dict[tuple[int, str], float]:
+    times_s: dict[tuple[int, str], float] = {}
     for process in psutil.process_iter(["name", "cpu_times"]):
         name, times = process.info["name"], process.info["cpu_times"]
-        if process.pid not in own and name and times is not None:
-            others[process.pid, name] = times.user + times.system
-    return others
+        if process.pid not in excluded and name and times is not None:
+            times_s[process.pid, name] = times.user + times.system
+    return times_s

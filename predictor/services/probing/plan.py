@@ -57,23 +57,23 @@ def probe_target(device: Device, threads: int) -> Target:
     return Target(device, Configuration(MEASURED, threads=resolved, batch=1))
 
 
-def plan_probes(request: PlanRequest, asked: Sequence[OperatorGraph] = ()) -> ProbePlan:
+def plan_probes(request: PlanRequest, to_predict: Sequence[OperatorGraph] = ()) -> ProbePlan:
     """Choose reference networks for a target; nothing is measured or stored.
 
     The catalogue's devices stand in for training devices: DBSel gets the predictions for them.
 
     Args:
         request: target, selector, number of probes and budget.
-        asked: graphs to be predicted, for the selectors that choose by operators; none for
-            networks as in the pool.
+        to_predict: graphs of the user's models, for the selectors that choose by operators; none
+            for networks as in the pool.
 
     Raises:
         InputError: the number of probes, the selector or the time budget does not fit.
     """
-    beliefs = beliefs_of(request.target, asked) if request.selector in BY_OPERATORS else None
+    beliefs = beliefs_of(request.target, to_predict) if request.selector in BY_OPERATORS else None
     # Read only for DBSel: the other selectors need no table of the catalogue.
-    known_ms = load_pool_latencies().latency_ms if request.selector == DBSEL else None
-    return make_plan(request, load_pool(), known_ms, beliefs)
+    catalogue_ms = load_pool_latencies().latency_ms if request.selector == DBSEL else None
+    return make_plan(request, load_pool(), catalogue_ms, beliefs)
 
 
 def probes_in_time(request: PlanRequest) -> PlanRequest:
@@ -87,9 +87,9 @@ def probes_in_time(request: PlanRequest) -> PlanRequest:
     return replace(request, sure=sure) if request.live else replace(request, probes=sure)
 
 
-def planned_once(request: PlanRequest, asked: Sequence[OperatorGraph] = ()) -> ProbePlan:
+def planned_once(request: PlanRequest, to_predict: Sequence[OperatorGraph] = ()) -> ProbePlan:
     """Return the plan of a kit: all networks chosen before anything is measured."""
-    return plan_probes(replace(request, live=False, probes=request.planned, sure=None), asked)
+    return plan_probes(replace(request, live=False, probes=request.planned, sure=None), to_predict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,4 +1,4 @@
-"""Runners of this machine and of boards; the library of SSH is loaded where one is asked for."""
+"""Runners of this machine and of boards; the library of SSH is loaded with the first board."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def board_runner(
 
     Args:
         address: ``user@host:port``; user and port may be left out.
-        store: the store's file, beside which accepted host keys are kept.
+        store: the store's file, beside which accepted host keys are stored.
         keys: files of private keys; empty for the agent and the usual files.
-        accept: asked about a host key that is not known; None accepts none.
+        accept: decides on an unknown host key; None accepts none.
         progress: of the copying.
         python: program that runs Python 3 there, with numpy and onnxruntime.
 

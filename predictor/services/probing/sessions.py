@@ -20,7 +20,7 @@ from predictor.probing.protocol import CheckedNetwork, measurement_of
 from predictor.probing.runner.settings import PROTOCOL
 from predictor.services.probing.session_plan import SessionPlan
 from predictor.services.signatures.checks import CHECKS, USED_ANYWAY, work_out
-from predictor.services.signatures.own import measurements_of
+from predictor.services.signatures.user_signatures import measurements_of
 from predictor.store import measurements as measurement_records
 from predictor.store import probe_sessions as records
 from predictor.store.database import Database
@@ -118,7 +118,7 @@ class ProbeSessions:
             raise InputError(f"session {session.id}", f"it is {session.state}", "start another one")
         return session
 
-    def every(self) -> list[ProbeSession]:
+    def all(self) -> list[ProbeSession]:
         """Return all sessions, the oldest first."""
         return [ProbeSession(**vars(stored)) for stored in records.load_all(self.database)]
 
@@ -171,13 +171,13 @@ class ProbeSessions:
             origin: runner and machine, for the provenance.
         """
         if network.median_ms is None:
-            # No measurement, as there is no median, but its samples are kept to be looked at.
+            # No measurement, as there is no median, but its samples stay available.
             state, words = ProbeState.INCONCLUSIVE, network.words
             outcome = ProbeOutcome({**origin, **network.facts(with_samples=True)})
             records.record(self.database, session.id, network.name, state, outcome, words)
             return
         plan = session.plan.facts()
-        # The boundary tells these latencies from others that include the preparation of inputs.
+        # The boundary distinguishes these latencies from others that include preparing the inputs.
         provenance = {
             "tool": f"closertome {__version__}",
             "boundary": "session.run, inputs prepared before",
@@ -209,7 +209,7 @@ class ProbeSessions:
         *,
         use_anyway: bool = False,
     ) -> None:
-        """End a session; its measurements become a signature, active where it is believed.
+        """End a session; its measurements become a signature, active where it passes its checks.
 
         Args:
             session_id: of the session.

@@ -80,7 +80,7 @@ def check_digits(value: object, place: Place, count: int) -> str:
     return value
 
 
-def check_each(
+def check_items(
     value: object, place: Place, limit: int, check: Callable[[object, Place], _Value]
 ) -> tuple[_Value, ...]:
     """Check a list of at most ``limit`` entries."""
@@ -88,7 +88,7 @@ def check_each(
     return tuple(check(item, place.item(index)) for index, item in enumerate(items))
 
 
-def check_whole(value: object, place: Place) -> int:
+def check_integer(value: object, place: Place) -> int:
     """Check a whole number that is not negative and that SQLite can hold."""
     # bool is a subclass of int: true would pass for 1.
     if isinstance(value, bool) or not isinstance(value, int):

@@ -16,7 +16,7 @@ from predictor.store.predictions import StoredPrediction
 from predictor.store.signatures import StoredSignature
 from predictor.store.token_rates import TokenRate
 
-_SHOWN = 80
+_MAX_TEXT = 80
 
 
 class Subject(StrEnum):
@@ -32,7 +32,7 @@ class Subject(StrEnum):
 
 
 class Choice(StrEnum):
-    """Answer to a conflict: mine stays, theirs takes its place, or both are there."""
+    """Answer to a conflict: the local record stays, the incoming one replaces it, or both stay."""
 
     KEEP = "keep"
     TAKE = "take"
@@ -46,17 +46,17 @@ class Conflict:
     Attributes:
         subject: kind of the thing.
         id: of the device, record or target.
-        name: for people.
-        mine: the store's version, in words.
-        theirs: the project's.
+        name: title of the thing.
+        local: the store's version, in words.
+        incoming: the project's.
         choices: answers that make sense for it.
     """
 
     subject: Subject
     id: str
     name: str
-    mine: str
-    theirs: str
+    local: str
+    incoming: str
     choices: tuple[Choice, ...]
 
 
@@ -66,7 +66,8 @@ Chooser = Callable[[Conflict], Choice | None]
 def always(choice: Choice) -> Chooser:
     """Return a chooser that answers every conflict alike.
 
-    Where theirs cannot take mine's place it is kept beside it; where both cannot be, mine stays.
+    Where the incoming record cannot replace the local one both are stored; where that is impossible
+    the local one stays.
     """
     order = {
         Choice.KEEP: (Choice.KEEP,),
@@ -76,71 +77,71 @@ def always(choice: Choice) -> Chooser:
     return lambda conflict: next(c for c in order if c in conflict.choices)
 
 
-def of_device(mine: Device, theirs: Device, *, shipped: bool) -> Conflict:
+def of_device(local: Device, incoming: Device, *, shipped: bool) -> Conflict:
     """Return the conflict of two descriptions under one id; a shipped one is never replaced."""
-    # The catalogue is of the program, not of the store, so theirs cannot take a place in it.
+    # The catalogue belongs to the program, not to the store: it is never changed.
     choices = (Choice.KEEP, Choice.BOTH) if shipped else tuple(Choice)
-    name = f"{theirs.name} ({theirs.id})"
+    name = f"{incoming.name} ({incoming.id})"
     return Conflict(
-        Subject.DEVICE, theirs.id, name, _facts(mine, theirs), _facts(theirs, mine), choices
+        Subject.DEVICE, incoming.id, name, _facts(local, incoming), _facts(incoming, local), choices
     )
 
 
-def of_measurement(mine: StoredMeasurement, theirs: StoredMeasurement) -> Conflict:
+def of_measurement(local: StoredMeasurement, incoming: StoredMeasurement) -> Conflict:
     """Return the conflict of two measurements under one id."""
     words = [
         f"{significant(m.measurement.value_ms, 6)} ms, {m.measurement.statistic}, "
         f"{len(m.measurement.samples_ns)} samples, {_day(m.created_ns)}"
-        for m in (mine, theirs)
+        for m in (local, incoming)
     ]
-    return _of_record(Subject.MEASUREMENT, mine.measurement.id, mine.measurement.device_id, words)
+    return _of_record(Subject.MEASUREMENT, local.measurement.id, local.measurement.device_id, words)
 
 
-def of_signature(mine: StoredSignature, theirs: StoredSignature) -> Conflict:
+def of_signature(local: StoredSignature, incoming: StoredSignature) -> Conflict:
     """Return the conflict of two signatures under one id."""
     words = [
         f"{len(s.signature.measurement_ids)} measurements, {_day(s.created_ns)}"
-        for s in (mine, theirs)
+        for s in (local, incoming)
     ]
-    return _of_record(Subject.SIGNATURE, mine.signature.id, mine.signature.device_id, words)
+    return _of_record(Subject.SIGNATURE, local.signature.id, local.signature.device_id, words)
 
 
-def of_prediction(mine: StoredPrediction, theirs: StoredPrediction) -> Conflict:
+def of_prediction(local: StoredPrediction, incoming: StoredPrediction) -> Conflict:
     """Return the conflict of two predictions under one id."""
-    words = [_prediction(stored) for stored in (mine, theirs)]
-    name = f"{mine.prediction.model} on {mine.prediction.device_id}"
-    return _of_record(Subject.PREDICTION, mine.id, name, words)
+    words = [_prediction(stored) for stored in (local, incoming)]
+    name = f"{local.prediction.model} on {local.prediction.device_id}"
+    return _of_record(Subject.PREDICTION, local.id, name, words)
 
 
-def of_marks(mine: StoredPrediction, theirs: StoredPrediction) -> Conflict:
+def of_marks(local: StoredPrediction, incoming: StoredPrediction) -> Conflict:
     """Return the conflict of two sets of tags and notes of one prediction."""
-    words = [f"{', '.join(s.tags) or 'no tag'}; {s.note or 'no note'}" for s in (mine, theirs)]
-    name = f"{mine.prediction.model} on {mine.prediction.device_id}"
-    return _conflict(Subject.MARKS, mine.id, name, words, tuple(Choice))
+    words = [f"{', '.join(s.tags) or 'no tag'}; {s.note or 'no note'}" for s in (local, incoming)]
+    name = f"{local.prediction.model} on {local.prediction.device_id}"
+    return _conflict(Subject.MARKS, local.id, name, words, tuple(Choice))
 
 
-def of_active(mine: StoredSignature, theirs: StoredSignature) -> Conflict:
+def of_active(local: StoredSignature, incoming: StoredSignature) -> Conflict:
     """Return the conflict of two signatures, each in use for one target."""
-    signature = theirs.signature
+    signature = incoming.signature
     c = signature.configuration
     words = [
         f"{s.signature.id[:8]}, {len(s.signature.measurement_ids)} measurements, "
         f"{_day(s.created_ns)}"
-        for s in (mine, theirs)
+        for s in (local, incoming)
     ]
     name = f"{signature.device_id}, {c.runtime}, {c.precision}, {c.threads} threads"
     return _conflict(Subject.ACTIVE, signature.id, name, words, (Choice.KEEP, Choice.TAKE))
 
 
-def of_token_rate(mine: TokenRate, theirs: TokenRate) -> Conflict:
+def of_token_rate(local: TokenRate, incoming: TokenRate) -> Conflict:
     """Return the conflict of two rates of language models, each the last of one device."""
     words = []
-    for rate in (mine, theirs):
+    for rate in (local, incoming):
         model = rate.run.content.get("model")
         name = model.get("name") if isinstance(model, dict) else "a model"
         words.append(f"{significant(rate.tokens_per_s, 6)} tokens/s of {name}")
     choices = (Choice.KEEP, Choice.TAKE)
-    return _conflict(Subject.RATE, mine.device_id, mine.device_id, words, choices)
+    return _conflict(Subject.RATE, local.device_id, local.device_id, words, choices)
 
 
 def _of_record(subject: Subject, identity: str, name: str, words: list[str]) -> Conflict:
@@ -150,13 +151,13 @@ def _of_record(subject: Subject, identity: str, name: str, words: list[str]) -> 
 def _conflict(
     subject: Subject, identity: str, name: str, words: list[str], choices: tuple[Choice, ...]
 ) -> Conflict:
-    mine, theirs = (shortened(text, _SHOWN) for text in words)
-    return Conflict(subject, identity, shortened(name, _SHOWN), mine, theirs, choices)
+    local, incoming = (shortened(text, _MAX_TEXT) for text in words)
+    return Conflict(subject, identity, shortened(name, _MAX_TEXT), local, incoming, choices)
 
 
 def _facts(device: Device, other: Device) -> str:
     """Return the facts of one description that the other lacks, metrics by name."""
-    own, others = device_to_object(device), device_to_object(other)
+    fields_of_device, other_fields = device_to_object(device), device_to_object(other)
     words = [
         f"{name} {significant(value, 6)}"
         for name, value in device.metrics.items()
@@ -165,9 +166,10 @@ def _facts(device: Device, other: Device) -> str:
     words += [
         name
         for name in FIELDS
-        if name not in {"schema", "id", "system", "metrics"} and own.get(name) != others.get(name)
+        if name not in {"schema", "id", "system", "metrics"}
+        and fields_of_device.get(name) != other_fields.get(name)
     ]
-    return shortened(", ".join(words), _SHOWN) or "less"
+    return shortened(", ".join(words), _MAX_TEXT) or "less"
 
 
 def _prediction(stored: StoredPrediction) -> str:
@@ -179,6 +181,6 @@ def _prediction(stored: StoredPrediction) -> str:
 def _day(time_ns: int) -> str:
     try:
         return f"{datetime.fromtimestamp(time_ns / 1e9, UTC):%Y-%m-%d}"
-    # The time is as a stranger wrote it; fromtimestamp has these three ways to refuse one.
+    # The time is of an untrusted file; fromtimestamp has these three ways to refuse one.
     except (OverflowError, ValueError, OSError):
         return "a day out of range"

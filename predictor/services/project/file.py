@@ -1,4 +1,4 @@
-"""A project as one file: a ZIP archive of JSON lines with a manifest that vouches for each part.
+"""A project as one file: a ZIP archive of JSON lines with a manifest of checksums.
 
 The manifest names format, version and program, and of each part the number of lines, the bytes
 and the SHA-256. A file that differs from its manifest is refused before anything of it is

@@ -1,9 +1,9 @@
-"""Planning to take a project over: new records, the same, those back again, and conflicts.
+"""Plans of importing a project: new records, equal ones, restored ones, and conflicts.
 
 Nothing of the store is overwritten unless the user chooses so for that conflict. Measurements,
-signatures and predictions are records: mine stays whatever is chosen, and theirs, where it is
-another under the same id, is kept beside it under an id of its own. Records that were deleted here
-and are in the project come back.
+signatures and predictions are records: the local one always stays, and an incoming one that differs
+under the same id is stored beside it under a new id. Records that were deleted in the store and are
+in the project are restored.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ class Planner:
         return Plan(self._counts, tuple(self._conflicts), tuple(self._open), self._changes)
 
     def _ask(self, conflict: Conflict, kind: str = "") -> Choice:
-        """Return the answer to a conflict; without one mine stays, and the conflict is open."""
+        """Return the answer to a conflict; without one the local record stays and it is open."""
         self._conflicts.append(conflict)
         if kind:
             self._counts[kind].conflicts += 1
@@ -151,60 +151,62 @@ class Planner:
         self,
         kind: str,
         identity: str,
-        theirs: _Record,
+        incoming: _Record,
         find: Callable[[str], _Record | None],
         conflict: Callable[[_Record, _Record], Conflict],
     ) -> tuple[str, _Record | None] | None:
-        """Compare a record with mine of its id.
+        """Compare an incoming record with the local one of its id.
 
         Returns:
-            The id that theirs has in the store, and mine of that id or None where theirs is to be
-            stored; or None where mine stays and theirs does not come in.
+            The id of the incoming record in the store, and the local record of that id, None where
+            the incoming one is to be stored; or None where the local one stays alone.
         """
-        mine = find(identity)
-        if mine is None or _comparable(mine) == _comparable(theirs):
-            self._count(kind, same=mine is not None)
-        elif self._ask(conflict(mine, theirs), kind) is Choice.KEEP:
+        local = find(identity)
+        if local is None or _comparable(local) == _comparable(incoming):
+            self._count(kind, same=local is not None)
+        elif self._ask(conflict(local, incoming), kind) is Choice.KEEP:
             return None
         else:
-            identity = self._another_id(identity, theirs)
-            mine = find(identity)
-        return identity, mine
+            identity = self._another_id(identity, incoming)
+            local = find(identity)
+        return identity, local
 
     def _plan_devices(self) -> None:
-        mine = {entry.device.id: entry for entry in UserDevices(self._database).every()}
-        # All three: an id made for theirs must be new here, in the catalogue and in the project.
-        taken = {*mine, *self._catalogue.by_id, *(d.device.id for d in self._project.devices)}
-        for theirs in self._project.devices:
-            identity = theirs.device.id
+        local = {entry.device.id: entry for entry in UserDevices(self._database).all()}
+        # All three: a new id must be unused in the store, in the catalogue and in the project.
+        used_ids = {*local, *self._catalogue.by_id, *(d.device.id for d in self._project.devices)}
+        for incoming in self._project.devices:
+            identity = incoming.device.id
             shipped = self._catalogue.by_id.get(identity)
-            own = mine[identity].device if identity in mine else shipped
-            twin = _twin(theirs, mine)
-            if own is not None and device_to_object(own) == device_to_object(theirs.device):
+            present = local[identity].device if identity in local else shipped
+            twin = _twin(incoming, local)
+            if present is not None and device_to_object(present) == device_to_object(
+                incoming.device
+            ):
                 self._count("devices", same=True)
-            elif own is not None and twin is not None:
+            elif present is not None and twin is not None:
                 self._count("devices", same=True)
                 self._device_ids[identity] = twin
-            elif own is None:
+            elif present is None:
                 self._count("devices", same=False)
-                self._changes.devices.append(theirs)
+                self._changes.devices.append(incoming)
             else:
-                self._settle_device(own, theirs, taken, shipped=identity not in mine)
+                self._settle_device(present, incoming, used_ids, shipped=identity not in local)
 
     def _settle_device(
-        self, mine: Device, theirs: DeviceFile, taken: set[str], *, shipped: bool
+        self, local: Device, incoming: DeviceFile, used_ids: set[str], *, shipped: bool
     ) -> None:
-        conflict = conflicts.of_device(mine, theirs.device, shipped=shipped)
+        conflict = conflicts.of_device(local, incoming.device, shipped=shipped)
         answer = self._ask(conflict, "devices")
         if answer is Choice.TAKE:
-            self._changes.devices.append(theirs)
+            self._changes.devices.append(incoming)
         elif answer is Choice.BOTH:
-            identity = unused_id(theirs.device.id, taken)
-            taken.add(identity)
-            self._device_ids[theirs.device.id] = identity
-            name = f"{theirs.device.name[:100]} (theirs)"
-            beside = replace(theirs, device=replace(theirs.device, id=identity, name=name))
-            self._changes.devices.append(beside)
+            identity = unused_id(incoming.device.id, used_ids)
+            used_ids.add(identity)
+            self._device_ids[incoming.device.id] = identity
+            name = f"{incoming.device.name[:100]} (theirs)"
+            renamed = replace(incoming, device=replace(incoming.device, id=identity, name=name))
+            self._changes.devices.append(renamed)
 
     def _plan_models(self) -> None:
         for fingerprint, graph in self._project.graphs.items():
@@ -215,15 +217,15 @@ class Planner:
 
     def _plan_measurement(self, stored: StoredMeasurement) -> None:
         record = replace(stored.measurement, device_id=self._device(stored.measurement.device_id))
-        theirs = replace(stored, measurement=record)
+        incoming = replace(stored, measurement=record)
         db = self._database.tables
         find = partial(measurement_records.by_id, db)
-        match = self._match("measurements", record.id, theirs, find, conflicts.of_measurement)
+        match = self._match("measurements", record.id, incoming, find, conflicts.of_measurement)
         if match is None:
             return
-        identity, mine = match
-        if mine is None:
-            made = replace(theirs, measurement=replace(record, id=identity))
+        identity, local = match
+        if local is None:
+            made = replace(incoming, measurement=replace(record, id=identity))
             self._changes.measurements.append(made)
         elif measurement_records.is_withdrawn(db, identity):
             self._counts["measurements"].back += 1
@@ -237,16 +239,16 @@ class Planner:
                 self._ids.get(name, name) for name in stored.signature.measurement_ids
             ),
         )
-        theirs, find = replace(stored, signature=record), self._signatures.get
-        match = self._match("signatures", record.id, theirs, find, conflicts.of_signature)
+        incoming, find = replace(stored, signature=record), self._signatures.get
+        match = self._match("signatures", record.id, incoming, find, conflicts.of_signature)
         if match is None:
             return
-        identity, mine = match
-        if mine is None:
+        identity, local = match
+        if local is None:
             # Which one is in use is settled when all are there.
-            made = replace(theirs, signature=replace(record, id=identity, active=False))
+            made = replace(incoming, signature=replace(record, id=identity, active=False))
             self._changes.signatures.append(made)
-        elif mine.deleted and not stored.deleted:
+        elif local.deleted and not stored.deleted:
             self._counts["signatures"].back += 1
             self._changes.undeleted.append(identity)
 
@@ -256,56 +258,56 @@ class Planner:
             device_id=self._device(stored.prediction.device_id),
             signature=self._renamed(stored.prediction.signature),
         )
-        theirs = replace(stored, prediction=prediction)
+        incoming = replace(stored, prediction=prediction)
         db = self._database.tables
         find = partial(prediction_records.by_id, db)
-        match = self._match("predictions", theirs.id, theirs, find, conflicts.of_prediction)
+        match = self._match("predictions", incoming.id, incoming, find, conflicts.of_prediction)
         if match is None:
             return
-        identity, mine = match
-        if mine is None:
-            self._changes.predictions.append(replace(theirs, id=identity))
+        identity, local = match
+        if local is None:
+            self._changes.predictions.append(replace(incoming, id=identity))
             return
-        self._plan_marks(mine, theirs)
+        self._plan_marks(local, incoming)
         if prediction_records.is_deleted(db, identity):
             self._counts["predictions"].back += 1
             self._changes.restored.append(identity)
 
-    def _plan_marks(self, mine: StoredPrediction, theirs: StoredPrediction) -> None:
-        own, other = (mine.tags, mine.note), (theirs.tags, theirs.note)
-        if own == other or not any(other):
+    def _plan_marks(self, local: StoredPrediction, incoming: StoredPrediction) -> None:
+        present, other = (local.tags, local.note), (incoming.tags, incoming.note)
+        if present == other or not any(other):
             return
-        answer = Choice.TAKE if not any(own) else self._ask(conflicts.of_marks(mine, theirs))
+        answer = Choice.TAKE if not any(present) else self._ask(conflicts.of_marks(local, incoming))
         if answer is Choice.TAKE:
-            self._changes.marks[mine.id] = other
+            self._changes.marks[local.id] = other
         elif answer is Choice.BOTH:
             # Both, without repeats, within the limits that a typed note has.
-            tags = tuple(dict.fromkeys((*mine.tags, *theirs.tags)))[:MAX_TAGS]
-            notes = dict.fromkeys(text for text in (mine.note, theirs.note) if text)
-            self._changes.marks[mine.id] = tags, " / ".join(notes)[:MAX_NOTE]
+            tags = tuple(dict.fromkeys((*local.tags, *incoming.tags)))[:MAX_TAGS]
+            notes = dict.fromkeys(text for text in (local.note, incoming.note) if text)
+            self._changes.marks[local.id] = tags, " / ".join(notes)[:MAX_NOTE]
 
     def _plan_active(self, stored: StoredSignature) -> None:
         signature = stored.signature
         identity = self._ids.get(signature.id, signature.id)
         target = (self._device(signature.device_id), signature.configuration)
-        # Only one is in use on a target: to take theirs means to put mine out of use.
-        mine = next((s for s in self._signatures.values() if _active_target(s) == target), None)
-        if mine is not None and mine.signature.id == identity:
+        # Only one is in use on a target: the incoming one takes the place of the local one.
+        local = next((s for s in self._signatures.values() if _active_target(s) == target), None)
+        if local is not None and local.signature.id == identity:
             return
-        if mine is None or self._ask(conflicts.of_active(mine, stored)) is Choice.TAKE:
+        if local is None or self._ask(conflicts.of_active(local, stored)) is Choice.TAKE:
             self._changes.active.append(identity)
 
     def _plan_token_rates(self) -> None:
         rates = {rate.device_id: rate for rate in token_rate_records.load_all(self._database)}
         for stored in self._project.rates:
-            theirs = replace(stored, device_id=self._device(stored.device_id))
-            mine = rates.get(theirs.device_id)
-            if mine is None or mine == theirs:
-                self._count("rates", same=mine is not None)
-            elif self._ask(conflicts.of_token_rate(mine, theirs), "rates") is Choice.KEEP:
+            incoming = replace(stored, device_id=self._device(stored.device_id))
+            local = rates.get(incoming.device_id)
+            if local is None or local == incoming:
+                self._count("rates", same=local is not None)
+            elif self._ask(conflicts.of_token_rate(local, incoming), "rates") is Choice.KEEP:
                 continue
-            if mine != theirs:
-                self._changes.token_rates.append(theirs)
+            if local != incoming:
+                self._changes.token_rates.append(incoming)
 
     def _count(self, kind: str, *, same: bool) -> None:
         if same:
@@ -320,7 +322,7 @@ class Planner:
         return None if identity is None else self._ids.get(identity, identity)
 
     def _another_id(self, identity: str, record: _Record) -> str:
-        """Return the id under which a record is kept beside mine: the same each time."""
+        """Return the id under which a record is stored beside the local one: always the same."""
         # From its content, so that a second import finds it again instead of adding another.
         text = f"{identity} {_comparable(record)!r}".encode("utf-8", "surrogatepass")
         self._ids[identity] = hashlib.sha256(text).hexdigest()[:32]
@@ -333,30 +335,30 @@ def _active_target(stored: StoredSignature) -> tuple[str, Configuration] | None:
 
 
 def _comparable(record: StoredMeasurement | StoredSignature | StoredPrediction) -> object:
-    """Return the parts that are equal in two records of one id that are the same."""
+    """Return the parts by which two records of one id are compared."""
     match record:
         case StoredMeasurement():
             return record.measurement, record.created_ns
         case StoredSignature():
-            # Being in use is a conflict of its own kind, asked about once all are there.
+            # Being in use is a conflict of its own kind, resolved once all are there.
             return replace(record.signature, active=False), record.created_ns, record.facts
         case StoredPrediction():
             return record.prediction, record.created_ns, record.settings_hash, record.settings
 
 
-def _twin(theirs: DeviceFile, mine: Mapping[str, DeviceFile]) -> str | None:
-    """Return the id of a device of mine that is theirs under another id: kept both before."""
+def _twin(incoming: DeviceFile, devices: Mapping[str, DeviceFile]) -> str | None:
+    """Return the id of a local device equal to an incoming one, from an import that stored both."""
 
     def facts(device: Device) -> dict[str, object]:
         return {**device_to_object(device), "id": "", "name": ""}
 
-    description = facts(theirs.device)
-    # Kept beside mine it was called "... (theirs)", see ``_settle_device``.
-    stem = theirs.device.name[:100]
+    description = facts(incoming.device)
+    # A device that was stored beside it is called "... (theirs)", see ``_settle_device``.
+    stem = incoming.device.name[:100]
     return next(
         (
             identity
-            for identity, entry in mine.items()
+            for identity, entry in devices.items()
             if entry.device.name.startswith(stem) and facts(entry.device) == description
         ),
         None,

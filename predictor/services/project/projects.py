@@ -1,4 +1,4 @@
-"""Projects of an open store: written to a file, compared with one, taken over from one."""
+"""Projects of an open store: exported to a file, compared with one, imported from one."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def collect(database: Database, tags: Collection[str] = ()) -> Exported:
     measurements = _measurements(database, predictions, signatures, everything=not chosen)
     graphs |= _graphs(database, (m.measurement.fingerprint for m in measurements))
     named = {target.device_id for target in targets} | {s.signature.device_id for s in signatures}
-    devices = UserDevices(database).every()
+    devices = UserDevices(database).all()
     return Exported(
         Project(
             tuple(entry for entry in devices if not chosen or entry.device.id in named),
@@ -62,7 +62,7 @@ def collect(database: Database, tags: Collection[str] = ()) -> Exported:
             measurements,
             signatures,
             predictions,
-            # They are of no prediction, so no tag asks for them.
+            # They belong to no prediction, so no tag selects them.
             () if chosen else tuple(token_rate_records.load_all(database)),
         ),
         len(candidates) - len(predictions),
@@ -92,16 +92,18 @@ def _measurements(
     used = {name for stored in signatures for name in stored.signature.measurement_ids}
     predicted = {p.prediction.fingerprint for p in predictions}
     ids = {p.id for p in predictions}
-    every = {stored.measurement.id: stored for stored in measurement_records.load_all(database)}
+    measurements = {
+        stored.measurement.id: stored for stored in measurement_records.load_all(database)
+    }
     with database.reading() as db:
         # A deleted signature may use one that was withdrawn.
-        for name in used - every.keys():
+        for name in used - measurements.keys():
             if (withdrawn := measurement_records.by_id(db, name)) is not None:
-                every[name] = withdrawn
+                measurements[name] = withdrawn
     return tuple(
         # A reference to a prediction that stays behind would be refused by the reader.
         replace(stored, prediction_id=stored.prediction_id if stored.prediction_id in ids else None)
-        for name, stored in every.items()
+        for name, stored in measurements.items()
         if everything or name in used or stored.measurement.fingerprint in predicted
     )
 
@@ -179,7 +181,7 @@ class Projects:
         return Planner(self._database, project, catalogue, choose).plan()
 
     def apply(self, project: Project, catalogue: Catalogue, choose: Chooser) -> Plan:
-        """Take a project over, all of it or nothing.
+        """Import a project, all of it or nothing.
 
         Raises:
             InputError: a conflict is not answered.

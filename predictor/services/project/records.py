@@ -29,11 +29,11 @@ from predictor.services.project.checked_fields import (
     check_configuration,
     check_digits,
     check_document,
-    check_each,
     check_flag,
+    check_integer,
+    check_items,
     check_latency,
     check_names,
-    check_whole,
 )
 from predictor.store.measurements import StoredMeasurement
 from predictor.store.predictions import StoredPrediction
@@ -56,7 +56,7 @@ _INTERVALS = (("low80_ms", "high80_ms"), ("low95_ms", "high95_ms"))
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """Records that one store gives another.
+    """Records that are exchanged between stores.
 
     Attributes:
         devices: the user's own that the records are about.
@@ -114,12 +114,12 @@ def check_references(project: Project, subject: str) -> None:
 
 
 def _distinct(ids: list[str], kind: str, place: Place) -> set[str]:
-    seen: set[str] = set()
+    distinct: set[str] = set()
     for identity in ids:
-        if identity in seen:
+        if identity in distinct:
             raise place.wrong(f"has the {kind} {identity} twice", _AGAIN)
-        seen.add(identity)
-    return seen
+        distinct.add(identity)
+    return distinct
 
 
 def _require(identity: str, ids: Container[str], kind: str, place: Place) -> None:
@@ -158,19 +158,19 @@ def _identity(value: object, place: Place) -> str:
 
 
 def _identities(value: object, place: Place) -> tuple[str, ...]:
-    ids = check_each(value, place, MAX_MEMBERS, _identity)
+    ids = check_items(value, place, MAX_MEMBERS, _identity)
     if len(set(ids)) < len(ids):
         raise place.wrong("names one twice")
     return ids
 
 
 def _names(value: object, place: Place) -> tuple[str, ...]:
-    return check_each(value, place, MAX_FLAGGED, lambda v, p: check_any_text(v, p, MAX_TEXT))
+    return check_items(value, place, MAX_FLAGGED, lambda v, p: check_any_text(v, p, MAX_TEXT))
 
 
 def _tags(value: object, place: Place) -> tuple[str, ...]:
     return clean_tags(
-        check_each(value, place, MAX_TAGS, lambda v, p: check_any_text(v, p, MAX_TAG))
+        check_items(value, place, MAX_TAGS, lambda v, p: check_any_text(v, p, MAX_TAG))
     )
 
 
@@ -199,8 +199,8 @@ _CHECKED: Final[Mapping[Kind, Callable[[object, Place, Field], object]]] = {
     Kind.NAMES: lambda v, p, _: _names(v, p),
     Kind.BASIS: lambda v, p, _: check_basis(v, p),
     Kind.LATENCY: lambda v, p, f: check_latency(v, p, over_zero=f.required),
-    Kind.SAMPLES: lambda v, p, _: check_each(v, p, MAX_SAMPLES, check_whole),
-    Kind.TIME: lambda v, p, _: check_whole(v, p),
+    Kind.SAMPLES: lambda v, p, _: check_items(v, p, MAX_SAMPLES, check_integer),
+    Kind.TIME: lambda v, p, _: check_integer(v, p),
     Kind.FLAG: lambda v, p, _: check_flag(v, p),
     Kind.DOCUMENT: _document,
 }

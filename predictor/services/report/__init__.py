@@ -1,1 +1,1 @@
-"""Reports: predictions, explanations, uncertainty and sources, for people who were not there."""
+"""Reports: predictions, explanations, uncertainty and sources, readable without the window."""

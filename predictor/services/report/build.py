@@ -1,4 +1,4 @@
-"""The whole report from a request."""
+"""The report of a request."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from predictor.services.report.versions import PROGRAM, versions_section
 from predictor.services.report.why import why_section
 from predictor.services.report.words import brief
 
-EVERY_SECTION = tuple(SectionId)
+ALL_SECTIONS = tuple(SectionId)
 
 _PLAIN: dict[SectionId, Callable[[ReportRequest], Section]] = {
     SectionId.COMPARISON: comparison_section,
@@ -55,17 +55,17 @@ _EXPLAINED: dict[SectionId, Callable[[ReportRequest, Sequence[Explained]], Secti
     SectionId.TIMELINE: timelines_section,
     SectionId.GRAPH: graphs_section,
 }
-# Of every pair; what else is explained are the models on their fastest targets.
-_EVERY_PAIR = frozenset({SectionId.OPERATORS, SectionId.ATTENTION})
+# Sections of all pairs; the others explain the models on their fastest targets.
+_PAIR_SECTIONS = frozenset({SectionId.OPERATORS, SectionId.ATTENTION})
 
 
 def build_report(
     request: ReportRequest,
-    sections: Collection[SectionId] = EVERY_SECTION,
+    sections: Collection[SectionId] = ALL_SECTIONS,
     cancel: CancelToken | None = None,
     report: ProgressCallback = no_progress,
 ) -> Report:
-    """Make a report; a section with nothing to say is left out.
+    """Make a report; an empty section is left out.
 
     Args:
         request: models, targets and predictions.
@@ -75,12 +75,12 @@ def build_report(
 
     Raises:
         InputError: a pair that has a number cannot be explained.
-        CancelledError: a stop was asked for.
+        CancelledError: it was cancelled.
     """
     token = cancel or CancelToken()
     explained: Sequence[Explained] = ()
-    # Explaining takes most of the time: only what a section needs.
-    if _EVERY_PAIR & set(sections):
+    # Explaining takes most of the time: only the pairs that a section needs.
+    if _PAIR_SECTIONS & set(sections):
         explained = explained_pairs(request, token, report)
     elif _EXPLAINED.keys() & set(sections):
         explained = explained_pairs(request, token, report, fastest_only=True)
@@ -97,7 +97,7 @@ def _sections(
     explained: Sequence[Explained],
     token: CancelToken,
 ) -> Iterator[Section]:
-    for identity in EVERY_SECTION:
+    for identity in ALL_SECTIONS:
         token.check()
         if identity not in wanted:
             continue

@@ -112,26 +112,26 @@ def _common_origins(request: ReportRequest) -> dict[str, str]:
 
 
 def _table(pairs: Sequence[Pair], request: ReportRequest, origins: Collection[str]) -> Table:
-    """Return a row a pair in the registry's columns; those with nothing to say are left out.
+    """Return a row a pair in the registry's columns; empty ones are left out.
 
     Args:
         pairs: one a row.
         request: the report's.
-        origins: targets whose measurements are told elsewhere.
+        origins: targets whose measurements stand elsewhere in the report.
     """
     context = TableContext(Place.REPORT, request.unit, request.budget_ms)
     # Over all models, so that the tables of one report have the same columns.
-    every = [_row_of(pair) for pair in request.pairs()]
-    columns = [c for c in columns_of(Place.REPORT) if c.is_needed(every, context)]
-    rows = [_row_of(p, is_told=request.target_name(p.target) in origins) for p in pairs]
+    all_rows = [_row_of(pair) for pair in request.pairs()]
+    columns = [c for c in columns_of(Place.REPORT) if c.is_needed(all_rows, context)]
+    rows = [_row_of(p, without_evidence=request.target_name(p.target) in origins) for p in pairs]
     return Table(
         tuple(Column(c.id, c.title(context), c.is_number) for c in columns),
         tuple(_row(row, columns, context) for row in rows),
     )
 
 
-def _row_of(pair: Pair, *, is_told: bool = False) -> PredictionRow:
-    prediction = replace(pair.prediction, evidence="") if is_told else pair.prediction
+def _row_of(pair: Pair, *, without_evidence: bool = False) -> PredictionRow:
+    prediction = replace(pair.prediction, evidence="") if without_evidence else pair.prediction
     return PredictionRow(prediction, pair.target.device.name, pair.model.label)
 
 

@@ -13,11 +13,11 @@ from predictor.presentation.report import Block, Cell, Facts, Heading, Paragraph
 from predictor.presentation.wording import NOTHING, runs_text, shown
 from predictor.services.devices.design import design_facts
 from predictor.services.report.request import ReportRequest
-from predictor.services.report.words import Field, figures, table_of, whole, words
+from predictor.services.report.words import Field, figures, integer, table_of, words
 
 _CLUSTERS: tuple[Field[Cluster], ...] = (
     words("cores_of", "Cores of one kind", lambda cluster: shown(cluster.name)),
-    figures("cores", "Cores", lambda cluster: whole(cluster.cores)),
+    figures("cores", "Cores", lambda cluster: integer(cluster.cores)),
     figures("clock_mhz", "Clock MHz", lambda cluster: _figure(cluster.clock_mhz)),
     figures("fp32_au_per_core", "FP32 lanes per core", lambda c: _figure(c.fp32_au_per_core)),
 )
@@ -41,8 +41,8 @@ def devices_section(request: ReportRequest) -> Section:
     """Return a sheet a device, in the order of the targets."""
     devices = {target.device.id: target.device for target in request.targets}
     about = (
-        "The Hardware Capability Vector of each device. A fact that nobody states is absent, not "
-        "zero; what needs it has no number."
+        "The Hardware Capability Vector of each device. A fact that no source states is absent, "
+        "not zero; what needs it has no number."
     )
     blocks: list[Block] = [Paragraph(about)]
     for device in devices.values():

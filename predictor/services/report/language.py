@@ -52,7 +52,7 @@ def language_section(runs: Sequence[LanguageRun]) -> Section:
 
 
 def _blocks(run: LanguageRun) -> list[Block]:
-    rows = sorted(run.results, key=lambda each: -(each.decode_tokens_per_s or 0))
+    rows = sorted(run.results, key=lambda result: -(result.decode_tokens_per_s or 0))
     request = run.request
     words = (
         f"{size_of(run.model)}; {request.prompt:,} prompt tokens, {request.new:,} new ones, "
@@ -60,26 +60,26 @@ def _blocks(run: LanguageRun) -> list[Block]:
         "the cache."
     )
     blocks: list[Block] = [Heading(brief(shown(run.model.name))), Paragraph(words)]
-    if any(each.token for each in rows):
-        bars = tuple(_bar(each) for each in rows)
+    if any(result.token for result in rows):
+        bars = tuple(_bar(result) for result in rows)
         note = "Lines show the 80 % interval."
         blocks.append(BarChart("Tokens a second", ("Tokens a second",), bars, note=note))
     blocks += [table_of(_COLUMNS, rows), Heading("What binds, and what it rests on")]
-    return [*blocks, Bullets(tuple(_behind(each) for each in rows))]
+    return [*blocks, Bullets(tuple(_behind(result) for result in rows))]
 
 
-def _bar(each: Generation) -> Bar:
-    token, rate = each.token, each.decode_tokens_per_s
-    label = brief(shown(each.device.name))
+def _bar(result: Generation) -> Bar:
+    token, rate = result.token, result.decode_tokens_per_s
+    label = brief(shown(result.device.name))
     if token is None:
-        return Bar(label, each.runtime, 0, None, "no number")
+        return Bar(label, result.runtime, 0, None, "no number")
     # The axis ends with the longest interval, and the bound lies beyond it.
-    low, high = _rate(each, token.high), _rate(each, token.low)
-    return Bar(label, each.runtime, 0, rate, number(rate), low80=low, high80=high)
+    low, high = _rate(result, token.high), _rate(result, token.low)
+    return Bar(label, result.runtime, 0, rate, number(rate), low80=low, high80=high)
 
 
-def _rate(each: Generation, token_ms: float) -> float:
-    return 1000 * each.request.batch / token_ms
+def _rate(result: Generation, token_ms: float) -> float:
+    return 1000 * result.request.batch / token_ms
 
 
 def _figure(value: float | None) -> Cell:
@@ -90,8 +90,8 @@ def _between(low: float, high: float) -> str:
     return f"{number(low)} to {number(high)}"
 
 
-def _longest(each: Generation) -> Cell:
-    return Cell(NOTHING) if each.longest_context is None else count(each.longest_context)
+def _longest(result: Generation) -> Cell:
+    return Cell(NOTHING) if result.longest_context is None else count(result.longest_context)
 
 
 def _median(time: Interval | None) -> Cell:
@@ -102,44 +102,44 @@ def _first(time: Interval | None) -> str:
     return _between(time.low, time.high) if time else NOTHING
 
 
-def _bound(each: Generation) -> Cell:
-    return _figure(_rate(each, each.token.bound) if each.token else None)
+def _bound(result: Generation) -> Cell:
+    return _figure(_rate(result, result.token.bound) if result.token else None)
 
 
-def _tokens(each: Generation) -> str:
-    time = each.token
-    return _between(_rate(each, time.high), _rate(each, time.low)) if time else NOTHING
+def _tokens(result: Generation) -> str:
+    time = result.token
+    return _between(_rate(result, time.high), _rate(result, time.low)) if time else NOTHING
 
 
 _COLUMNS: tuple[Field[Generation], ...] = (
-    words("device", "Device", lambda each: brief(shown(each.device.name))),
-    words("runtime", "Runtime", lambda each: each.runtime or NOTHING),
-    words("weights", "Weights", lambda each: each.weights),
-    figures("first", "First token ms", lambda each: _median(each.first_token)),
-    words("first80", "80 % interval", lambda each: _first(each.first_token)),
-    figures("tokens", "Tokens/s", lambda each: _figure(each.decode_tokens_per_s)),
+    words("device", "Device", lambda result: brief(shown(result.device.name))),
+    words("runtime", "Runtime", lambda result: result.runtime or NOTHING),
+    words("weights", "Weights", lambda result: result.weights),
+    figures("first", "First token ms", lambda result: _median(result.first_token)),
+    words("first80", "80 % interval", lambda result: _first(result.first_token)),
+    figures("tokens", "Tokens/s", lambda result: _figure(result.decode_tokens_per_s)),
     words("tokens80", "80 % interval", _tokens),
     figures("bound", "At most", _bound),
-    figures("memory", "Memory GiB", lambda each: _figure(each.memory.total / GIB)),
-    words("fits", "Memory", lambda each: memory_text(each.fits)),
+    figures("memory", "Memory GiB", lambda result: _figure(result.memory.total / GIB)),
+    words("fits", "Memory", lambda result: memory_text(result.fits)),
     figures("context", "Longest context", _longest),
 )
 
 
-def _behind(each: Generation) -> Cell:
+def _behind(result: Generation) -> Cell:
     """Return what binds the phases of a device and what its numbers rest on, in a sentence."""
-    device = brief(shown(each.device.name))
-    if each.token is None or each.first_token is None:
-        return Cell(f"{device}: {shown(each.problem)}.", tone=Tone.WARN)
-    binds = f"prompt bound by {each.first_token.binds}, tokens bound by {each.token.binds}"
+    device = brief(shown(result.device.name))
+    if result.token is None or result.first_token is None:
+        return Cell(f"{device}: {shown(result.problem)}.", tone=Tone.WARN)
+    binds = f"prompt bound by {result.first_token.binds}, tokens bound by {result.token.binds}"
     parts = ", ".join(
-        f"{number(held / GIB)} GiB of {name}"
-        for name, held in zip(("weights", "cache", "buffers"), each.memory, strict=True)
+        f"{number(size_bytes / GIB)} GiB of {name}"
+        for name, size_bytes in zip(("weights", "cache", "buffers"), result.memory, strict=True)
     )
-    memory = f"; {parts}" + (f"; memory: {each.usable.assumption}" if each.usable else "")
+    memory = f"; {parts}" + (f"; memory: {result.usable.assumption}" if result.usable else "")
     unfit = "; it does not fit, the rates are those that it would have if it did"
     return Cell(
-        f"{device}: {binds}; {each.basis}, {each.evidence}{memory}"
-        f"{unfit if each.fits is False else ''}.",
-        tone=Tone.WARN if each.fits is False else Tone.PLAIN,
+        f"{device}: {binds}; {result.basis}, {result.evidence}{memory}"
+        f"{unfit if result.fits is False else ''}.",
+        tone=Tone.WARN if result.fits is False else Tone.PLAIN,
     )

@@ -38,9 +38,9 @@ _ESTIMATED = (
     "near it, the number is an estimate instead: for each operator arithmetic, the part of it "
     "that one core or unit does alone, traffic and starts, each as work over a rate, times "
     "efficiencies that were fitted to published measurements of the runtime and the kind of "
-    "device, times what measurements of the same chip, cores or device tell. Its intervals are as "
-    "wide as they had to be on hardware that was left out; the remark says how far off it was "
-    "there."
+    "device, times the deviation of the same chip, cores or device where measured. Its "
+    "intervals are as wide as they had to be on hardware that was left out; the remark says how "
+    "far off it was there."
 )
 _SCALED = (
     "Where a number is scaled, the user measured this model on another target. The error of the "
@@ -48,9 +48,9 @@ _SCALED = (
     "correlated on hardware that was left out, and narrows its intervals likewise."
 )
 _BY_OPERATORS = (
-    "Where the part on probing says so, a profile told how long each operator of the signature's "
-    "networks took on the target. A Gaussian process over operators, by their type, sizes and "
-    "kind of work, foretells those of other models; a prediction is their sum."
+    "Where the part on probing says so, a profile measured how long each operator of the "
+    "signature's networks took on the target. A Gaussian process over operators, by their type, "
+    "sizes and kind of work, predicts those of other models; a prediction is their sum."
 )
 _FINE_TUNED = (
     "Where the part on probing says so, the network itself was fine-tuned to a target before that: "
@@ -79,7 +79,7 @@ _LIMITS = (
     ),
     (
         "Operators that are unknown or lie in a loop of unknown length are counted as far as the "
-        "file tells."
+        "file states them."
     ),
 )
 _LIMITS_OF_PEAKS = (
@@ -99,14 +99,14 @@ def methods_section(request: ReportRequest) -> Section:
     """Return the methods of the engines and bases that occur, and the limits."""
     bases = {prediction.basis for prediction in request.predictions}
     engines = " ".join(prediction.engine for prediction in request.predictions)
-    ways = {prediction.adaptation for prediction in request.predictions}
+    adaptations = {prediction.adaptation for prediction in request.predictions}
     is_scaled = any(prediction.scaled_from for prediction in request.predictions)
-    blocks = tuple(_blocks(bases, engines, ways, is_scaled=is_scaled))
+    blocks = tuple(_blocks(bases, engines, adaptations, is_scaled=is_scaled))
     return Section(SectionId.METHODS, "Methods and limits", blocks)
 
 
 def _blocks(
-    bases: set[Basis | None], engines: str, ways: set[str | None], *, is_scaled: bool
+    bases: set[Basis | None], engines: str, adaptations: set[str | None], *, is_scaled: bool
 ) -> Iterator[Block]:
     if Basis.MEASURED in bases:
         yield Heading("Measured latencies")
@@ -118,9 +118,9 @@ def _blocks(
             yield Paragraph(_ESTIMATED)
         if is_scaled:
             yield Paragraph(_SCALED)
-        if "operators" in ways:
+        if "operators" in adaptations:
             yield Paragraph(_BY_OPERATORS)
-        if "film" in ways:
+        if "film" in adaptations:
             yield Paragraph(_FINE_TUNED)
     if "roofline" in engines:
         yield Heading("The analytic estimate")

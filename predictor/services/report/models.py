@@ -28,8 +28,8 @@ from predictor.services.report.words import (
     words,
 )
 
-_TYPES_LISTED = 12
-_TENSORS_LISTED = 24
+_MAX_TYPES = 12
+_MAX_TENSORS = 24
 _TENSORS: tuple[Field[tuple[str, ...]], ...] = (
     words("tensor", "Tensor", itemgetter(0)),
     words("name", "Name", itemgetter(1)),
@@ -105,11 +105,11 @@ def _at_batches(reported: ReportedModel) -> Iterator[tuple[str, Cell]]:
 
 
 def _tensors(model: Model) -> Iterator[tuple[str, ...]]:
-    every = [("input", tensor) for tensor in model.inputs]
-    every += [("output", tensor) for tensor in model.outputs]
-    for kind, tensor in every[:_TENSORS_LISTED]:
+    tensors = [("input", tensor) for tensor in model.inputs]
+    tensors += [("output", tensor) for tensor in model.outputs]
+    for kind, tensor in tensors[:_MAX_TENSORS]:
         yield kind, *_tensor(tensor)
-    rest = len(every) - _TENSORS_LISTED
+    rest = len(tensors) - _MAX_TENSORS
     if rest > 0:
         yield f"and {plural(rest, 'more tensor')}", "", "", "", ""
 
@@ -133,14 +133,14 @@ def _types(model: Model) -> Iterator[_Sums]:
     )
     # The last key of lexsort is the first to be compared.
     order = np.lexsort((-sums[0], -sums[2], -sums[1]))
-    every = sums.sum(axis=1).tolist()
-    for place in order[:_TYPES_LISTED].tolist():
-        yield shown(str(types[place])), sums[:, place].tolist(), every
-    rest = order[_TYPES_LISTED:]
+    totals_of_model = sums.sum(axis=1).tolist()
+    for place in order[:_MAX_TYPES].tolist():
+        yield shown(str(types[place])), sums[:, place].tolist(), totals_of_model
+    rest = order[_MAX_TYPES:]
     if rest.size:
-        yield plural(rest.size, "other type"), sums[:, rest].sum(axis=1).tolist(), every
+        yield plural(rest.size, "other type"), sums[:, rest].sum(axis=1).tolist(), totals_of_model
 
 
 def _part(row: _Sums, place: int) -> Cell:
-    _, of_type, every = row
-    return share(of_type[place] / every[place] if every[place] else 0.0)
+    _, of_type, of_model = row
+    return share(of_type[place] / of_model[place] if of_model[place] else 0.0)

@@ -36,8 +36,8 @@ from predictor.services.report.words import (
     words,
 )
 
-_ATTENDING_SHOWN = 18
-_METRICS_SHOWN = 14
+_MAX_OPERATORS = 18
+_MAX_METRICS = 14
 _BOUNDS = ("compute", "memory", "launch")
 _READ_BY_OPERATORS = (
     "What each operator reads of the device: an operator's row sums to 100 % over all facts"
@@ -99,7 +99,7 @@ def _leading_first(pairs: Sequence[Pair]) -> list[Pair]:
     return [first, *(pair for pair in numbers if pair is not first)]
 
 
-def fastest_of_each(explained: Sequence[Explained]) -> list[Explained]:
+def fastest_per_model(explained: Sequence[Explained]) -> list[Explained]:
     """Return each model's explanation on its fastest target, in the order of the models."""
     fastest: dict[str, Explained] = {}
     for one in explained:  # a model's fastest target comes first
@@ -121,13 +121,13 @@ def pair_heading(pair: Pair, request: ReportRequest) -> Heading:
     return Heading(f"{model}{brief(pair.target.device.name)}", f"{detail} · {figure}")
 
 
-def slowest(table: OperatorTable, most: int) -> list[int]:
+def slowest(table: OperatorTable, limit: int) -> list[int]:
     """Return the operators that take time, the slowest first, at most so many."""
     # Stable and to five digits: equal operators keep the order of the graph in every run, though
     # the last digits of their times depend on the order of sums.
     times = np.array([float(f"{time:.5g}") for time in table.latency_ms.tolist()])
     order = np.argsort(-times, kind="stable")
-    return [int(index) for index in order[:most].tolist() if table.latency_ms[index] > 0]
+    return [int(index) for index in order[:limit].tolist() if table.latency_ms[index] > 0]
 
 
 def _blocks(explained: Explained, request: ReportRequest) -> Iterator[Block]:
@@ -142,19 +142,22 @@ def _blocks(explained: Explained, request: ReportRequest) -> Iterator[Block]:
 
 
 def time_sentence(table: OperatorTable, chosen: Sequence[int]) -> str:
-    """Return a sentence on the time of the listed operators, and on the bounds of the whole."""
-    every = plural(len(table.names), "operator")
+    """Return a sentence on the time of the chosen operators, and on the bounds of all."""
+    operators = plural(len(table.names), "operator")
     if not chosen:
-        return f"None of {every} takes time."
-    taken = float(table.share[list(chosen)].sum())
+        return f"None of {operators} takes time."
+    chosen_share = float(table.share[list(chosen)].sum())
     bound_type = np.array(table.bound_type)
     parts = [(float(table.share[bound_type == kind].sum()), kind) for kind in _BOUNDS]
-    held = ", ".join(
+    bounds = ", ".join(
         f"{percent(part)} by {kind}" for part, kind in sorted(parts, reverse=True) if part
     )
     count = "The slowest operator" if len(chosen) == 1 else f"The {len(chosen)} slowest"
     verb = "takes" if len(chosen) == 1 else "take"
-    return f"{count} of {every} {verb} {percent(taken)} of the time. The whole time is held {held}."
+    return (
+        f"{count} of {operators} {verb} {percent(chosen_share)} of the time. "
+        f"The whole time is held {bounds}."
+    )
 
 
 def _of_prediction(pair: Pair) -> str:
@@ -204,8 +207,8 @@ def attention_section(request: ReportRequest, explained: Sequence[Explained]) ->
 
 def _maps(explained: Explained, attention: AttentionMaps) -> Iterator[Block]:
     table, device = explained.table, explained.pair.target.device
-    operators = slowest(table, _ATTENDING_SHOWN)
-    metrics = _most_attended(attention, table)
+    operators = slowest(table, _MAX_OPERATORS)
+    metrics = _top_metrics(attention, table)
     labels = tuple(token_label(attention.metrics[metric], device) for metric in metrics)
     names = tuple(shown(table.names[index]) for index in operators)
     meaning = (
@@ -214,8 +217,8 @@ def _maps(explained: Explained, attention: AttentionMaps) -> Iterator[Block]:
         if attention.is_time
         else f"What operators heard from facts weighs {significant(attention.blend)} beside what "
         f"facts heard from operators; attention weighs {significant(attention.residual)} beside "
-        "an operator's own state. Attention tells what the network looked at; it does not prove "
-        "what takes the time."
+        "an operator's own state. Attention shows what the network read; it does not prove what "
+        "takes the time."
     )
     yield Paragraph(
         f"Shown are the {plural(len(operators), 'slowest operator')} of {len(table.names)} and "
@@ -230,8 +233,8 @@ def _maps(explained: Explained, attention: AttentionMaps) -> Iterator[Block]:
         yield HeatMap(title, "Operator", names, labels, tuple(map(tuple, shares)))
 
 
-def _most_attended(attention: AttentionMaps, table: OperatorTable) -> list[int]:
+def _top_metrics(attention: AttentionMaps, table: OperatorTable) -> list[int]:
     """Return the facts that weigh most, operators counted by their share of the time."""
     weight = table.share @ attention.operator_to_metric
-    order = np.argsort(-weight, kind="stable")[:_METRICS_SHOWN]
+    order = np.argsort(-weight, kind="stable")[:_MAX_METRICS]
     return [int(metric) for metric in order.tolist()]

@@ -41,16 +41,16 @@ def report_pdf(
 
     Raises:
         HostError: there is no writer, or it fails, for example for lack of a library.
-        CancelledError: a stop was asked for.
+        CancelledError: it was cancelled.
     """
     child = ChildProcess(_command(), _WHAT, "install the program again, or write report.md")
     request = {"id": 1, "report": report_document(report), "page": page}
 
-    def tell(step: Mapping[str, Any]) -> None:
+    def on_step(step: Mapping[str, Any]) -> None:
         progress(Progress(step["done"], step["total"], step["message"]))
 
     # The protocol is lines of JSON, which has no bytes.
-    return base64.b64decode(result_of(child, request, cancel, tell)["pdf"])
+    return base64.b64decode(result_of(child, request, cancel, on_step)["pdf"])
 
 
 def _command() -> list[str]:

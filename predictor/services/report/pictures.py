@@ -25,18 +25,18 @@ from predictor.presentation.report import (
 from predictor.presentation.wording import batch_of, in_unit, latency_text, number, percent, shown
 from predictor.services.graph.grouping import GroupTree, group_operators
 from predictor.services.graph.layout import by_depth, lay_out
-from predictor.services.graph.placement import first_opened, picture_of, seen_groups
+from predictor.services.graph.placement import first_opened, picture_of, visible_groups
 from predictor.services.prediction.explain import OperatorTable
 from predictor.services.prediction.timeline import LANES, timeline_of
-from predictor.services.report.operators import Explained, fastest_of_each, pair_heading
+from predictor.services.report.operators import Explained, fastest_per_model, pair_heading
 from predictor.services.report.request import ReportRequest
 from predictor.services.report.why import BOUNDS, roofline_chart
 from predictor.services.report.words import brief
 
-_LEAST_SPAN = 1 / 1500  # of the latency: a hair on paper
+_MIN_SPAN = 1 / 1500  # of the latency: a hair on paper
 _MODULE_LANES = 2
 _BOUND_OF = tuple(map(BOUNDS.index, ("launch", "compute", "memory")))  # of each of LANES
-_MOST_BOXES = 60  # of a graph: a page or two
+_MAX_BOXES = 60  # of a graph: a page or two
 _MATRIX_ROWS = 400
 _Spans = tuple[Span, ...]
 
@@ -71,12 +71,12 @@ def _figure(prediction: Prediction, unit: LatencyUnit) -> str:
 
 
 def _heat(latency_ms: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return 0 for the least latency and 1 for the most, by their logarithm; 0 without one."""
+    """Return 0 for the shortest latency and 1 for the longest, by logarithm; 0 without one."""
     logs = np.log(np.maximum(latency_ms, np.finfo(np.float64).tiny))
-    known = logs[~np.isnan(logs)]
-    if not known.size:
+    finite = logs[~np.isnan(logs)]
+    if not finite.size:
         return np.zeros_like(logs)
-    low, high = known.min(), known.max()
+    low, high = finite.min(), finite.max()
     heat: NDArray[np.float64] = np.nan_to_num((logs - low) / max(high - low, 1e-9))
     return heat
 
@@ -84,7 +84,7 @@ def _heat(latency_ms: NDArray[np.float64]) -> NDArray[np.float64]:
 def rooflines_section(request: ReportRequest, explained: Sequence[Explained]) -> Section:
     """Return the roofline of each model on its fastest target."""
     blocks: list[Block] = []
-    for one in fastest_of_each(explained):
+    for one in fastest_per_model(explained):
         chart = roofline_chart(one)
         if chart.points:
             blocks += [pair_heading(one.pair, request), chart]
@@ -94,7 +94,7 @@ def rooflines_section(request: ReportRequest, explained: Sequence[Explained]) ->
 def timelines_section(request: ReportRequest, explained: Sequence[Explained]) -> Section:
     """Return the operators of each model over time, on its fastest target."""
     blocks: list[Block] = []
-    for one in fastest_of_each(explained):
+    for one in fastest_per_model(explained):
         if one.table.latency_ms.sum() > 0:
             blocks += [pair_heading(one.pair, request), _timeline(one.table)]
     return Section(SectionId.TIMELINE, "Timelines", tuple(blocks))
@@ -102,7 +102,7 @@ def timelines_section(request: ReportRequest, explained: Sequence[Explained]) ->
 
 def _timeline(table: OperatorTable) -> Timeline:
     timeline = timeline_of(table)
-    ends, least = timeline.ends_ms, timeline.total_ms * _LEAST_SPAN
+    ends, min_ms = timeline.ends_ms, timeline.total_ms * _MIN_SPAN
     lanes = []
     for depth in range(min(timeline.depth, _MODULE_LANES)):
         spans = (
@@ -113,16 +113,16 @@ def _timeline(table: OperatorTable) -> Timeline:
         lanes.append(Lane("Modules" if depth == 0 else "", tuple(spans)))
     # An operator that takes no time is bound by nothing, and is not drawn.
     bounds = [BOUNDS.index(kind) if kind in BOUNDS else 0 for kind in table.bound_type]
-    lanes.append(Lane("Operators", _runs(ends[:-1], table.latency_ms, bounds, least)))
+    lanes.append(Lane("Operators", _runs(ends[:-1], table.latency_ms, bounds, min_ms)))
     for place, name in enumerate(LANES):
         starts, lengths = timeline.lane_start_ms[place], timeline.lane_ms[place]
-        lanes.append(Lane(name, _runs(starts, lengths, [_BOUND_OF[place]] * len(bounds), least)))
+        lanes.append(Lane(name, _runs(starts, lengths, [_BOUND_OF[place]] * len(bounds), min_ms)))
     colours = tuple(f"bound by {kind}" for kind in BOUNDS)
     return Timeline(colours, tuple(lanes), timeline.total_ms, "ms")
 
 
 def _runs(
-    starts: NDArray[np.float64], lengths: NDArray[np.float64], series: Sequence[int], least: float
+    starts: NDArray[np.float64], lengths: NDArray[np.float64], series: Sequence[int], min_ms: float
 ) -> _Spans:
     """Return a span an operator; neighbours of one colour are one where each would be a hair."""
     spans: list[Span] = []
@@ -130,8 +130,8 @@ def _runs(
         if length <= 0:
             continue
         last = spans[-1] if spans else None
-        is_short = last is not None and (length < least or last.end - last.start < least)
-        if last is not None and is_short and last.series == place and start - last.end < least:
+        is_short = last is not None and (length < min_ms or last.end - last.start < min_ms)
+        if last is not None and is_short and last.series == place and start - last.end < min_ms:
             spans[-1] = Span(last.start, start + length, "", place)
         else:
             spans.append(Span(start, start + length, "", place))
@@ -141,7 +141,7 @@ def _runs(
 def graphs_section(request: ReportRequest, explained: Sequence[Explained]) -> Section:
     """Return the modules of each model as boxes, with their time on its fastest target."""
     blocks: list[Block] = []
-    for one in fastest_of_each(explained):
+    for one in fastest_per_model(explained):
         blocks += [pair_heading(one.pair, request), _graph(one.table, request.unit)]
     return Section(SectionId.GRAPH, "Graphs", tuple(blocks))
 
@@ -149,11 +149,11 @@ def graphs_section(request: ReportRequest, explained: Sequence[Explained]) -> Se
 def _graph(table: OperatorTable, unit: LatencyUnit) -> Graph:
     """Return the picture that the window shows first, its groups open as far as a page holds."""
     tree = group_operators(table.names, table.op_types, table.edges)
-    opened = frozenset(first_opened(tree, _MOST_BOXES))
-    groups = seen_groups(tree, opened)
+    opened = frozenset(first_opened(tree, _MAX_BOXES))
+    groups = visible_groups(tree, opened)
     try:
         levels = lay_out(tree, groups)
-    except HostError:  # a plain order says the same
+    except HostError:  # without the library, a plain order
         levels = {group: by_depth(tree, group) for group in groups}
     picture = picture_of(tree, levels, opened)
     times, shares = tree.sums(table.latency_ms), tree.sums(table.share)

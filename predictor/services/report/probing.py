@@ -13,14 +13,14 @@ from predictor.core.text import plural
 from predictor.core.units import significant
 from predictor.presentation.report import Block, Cell, Facts, Heading, Paragraph, Section, SectionId
 from predictor.presentation.wording import NOTHING, configuration_text, number, percent, shown
-from predictor.services.report.request import KnownSignature, ReportRequest
+from predictor.services.report.request import MeasuredSignature, ReportRequest
 from predictor.services.report.words import (
     Field,
     brief,
     figures,
-    listed,
+    integer,
+    joined,
     table_of,
-    whole,
     words,
 )
 from predictor.services.signatures.adaptation import ADAPTATIONS, adaptation_of
@@ -34,14 +34,14 @@ def _network(measurement: Measurement) -> str:
 _COLUMNS: tuple[Field[Measurement], ...] = (
     words("network", "Reference network", _network),
     figures("latency_ms", "Median ms", lambda measurement: _milliseconds(measurement.value_ms)),
-    figures("least_ms", "Least ms", lambda measurement: _least(measurement.samples_ns)),
+    figures("least_ms", "Least ms", lambda measurement: _shortest_run(measurement.samples_ns)),
     figures("variation", "Variation", lambda measurement: _variation(measurement.samples_ns)),
-    figures("runs", "Runs", lambda measurement: whole(len(measurement.samples_ns))),
+    figures("runs", "Runs", lambda measurement: integer(len(measurement.samples_ns))),
     words("statistic", "Statistic", lambda measurement: shown(measurement.statistic)),
 )
 _SHIPPED = (
-    "Other networks were measured on {names} and published. What they tell of these targets ships "
-    "with the engine, and the predictions rest on it: adapted by {adaptation}."
+    "Other networks were measured on {names} and published. The deviations of these targets ship "
+    "with the engine, and the predictions rest on them: adapted by {adaptation}."
 )
 _POSTERIOR = ADAPTATIONS["posterior"]
 _HOST_FACTS = (
@@ -52,17 +52,17 @@ _HOST_FACTS = (
 )
 
 
-def known_signatures(
+def measured_signatures(
     signatures: Signatures, device_ids: Sequence[str], used: Sequence[str]
-) -> tuple[KnownSignature, ...]:
+) -> tuple[MeasuredSignature, ...]:
     """Return the signatures that are in use for devices, and those that predictions used.
 
     Raises:
         HostError: the store cannot be read.
     """
     return tuple(
-        KnownSignature(stored, tuple(signatures.measurements(stored.signature.id)))
-        for stored in signatures.every()
+        MeasuredSignature(stored, tuple(signatures.measurements(stored.signature.id)))
+        for stored in signatures.all()
         if stored.signature.id in used
         or (stored.signature.active and stored.signature.device_id in device_ids)
     )
@@ -76,7 +76,7 @@ def probing_section(request: ReportRequest) -> Section:
         name = names.get(signature.stored.signature.device_id)
         if name is not None:
             identity = signature.stored.signature.id
-            used = [each for each in request.predictions if each.signature == identity]
+            used = [entry for entry in request.predictions if entry.signature == identity]
             blocks += _part(signature, shown(name), used)
     probed = {signature.stored.signature.device_id for signature in request.signatures}
     # Probed without a signature of the store: the measurements came with the engine.
@@ -87,14 +87,14 @@ def probing_section(request: ReportRequest) -> Section:
     } - probed
     if shipped:
         rest = [brief(name) for identity, name in names.items() if identity in shipped]
-        blocks.append(Paragraph(_SHIPPED.format(names=listed(rest, 20), adaptation=_POSTERIOR)))
+        blocks.append(Paragraph(_SHIPPED.format(names=joined(rest, 20), adaptation=_POSTERIOR)))
     none = [brief(name) for key, name in names.items() if key not in probed | shipped]
     if none:
-        blocks.append(Paragraph(f"Nothing was measured on {listed(none, 20)}."))
+        blocks.append(Paragraph(f"Nothing was measured on {joined(none, 20)}."))
     return Section(SectionId.PROBING, "Probing", tuple(blocks))
 
 
-def _part(signature: KnownSignature, name: str, used: Sequence[Prediction]) -> Iterator[Block]:
+def _part(signature: MeasuredSignature, name: str, used: Sequence[Prediction]) -> Iterator[Block]:
     yield Heading(name, configuration_text(signature.stored.signature.configuration))
     if not used:
         yield Paragraph("The numbers in this report do not rest on this signature.")
@@ -103,7 +103,7 @@ def _part(signature: KnownSignature, name: str, used: Sequence[Prediction]) -> I
         yield table_of(_COLUMNS, signature.measurements)
 
 
-def _facts(signature: KnownSignature) -> Iterator[tuple[str, Cell]]:
+def _facts(signature: MeasuredSignature) -> Iterator[tuple[str, Cell]]:
     facts = signature.stored.facts
     yield "Signature", Cell(signature.stored.signature.id)
     day = datetime.fromtimestamp(signature.stored.created_ns / 1e9, UTC).date().isoformat()
@@ -122,11 +122,11 @@ def _facts(signature: KnownSignature) -> Iterator[tuple[str, Cell]]:
         yield "Drift of the machine", Cell(percent(facts.drift), facts.drift)
 
 
-def _adaptation(signature: KnownSignature, used: Sequence[Prediction]) -> Cell:
+def _adaptation(signature: MeasuredSignature, used: Sequence[Prediction]) -> Cell:
     """Return the adaptations of the report's numbers; that of the signature where none has one."""
-    ways = {each.adaptation for each in used if each.adaptation}
-    ways = ways or {adaptation_of(signature.stored)}
-    return Cell(listed([ADAPTATIONS[key] for key in sorted(ways)]))
+    adaptations = {prediction.adaptation for prediction in used if prediction.adaptation}
+    adaptations = adaptations or {adaptation_of(signature.stored)}
+    return Cell(joined([ADAPTATIONS[key] for key in sorted(adaptations)]))
 
 
 def _how(settings: Mapping[str, Any]) -> str:
@@ -145,10 +145,10 @@ def _how(settings: Mapping[str, Any]) -> str:
 
 
 def _only(values: set[str]) -> str:
-    return listed(sorted(values), 4)
+    return joined(sorted(values), 4)
 
 
-def _least(samples_ns: Sequence[int]) -> Cell:
+def _shortest_run(samples_ns: Sequence[int]) -> Cell:
     return _milliseconds(min(samples_ns) / 1e6 if samples_ns else None)
 
 

@@ -18,7 +18,7 @@ from predictor.services.prediction.sensitivity import Sensitivity
 from predictor.services.report.words import brief
 from predictor.services.signatures.adaptation import StoredSignature
 
-OPERATORS_LISTED = 15
+MAX_OPERATORS = 15
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,8 +49,8 @@ def labelled(models: Sequence[Model]) -> tuple[ReportedModel, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """Settings that were asked for; None stands for the usual one."""
+class RequestedSettings:
+    """Requested settings; None stands for the usual one."""
 
     runtime: str | None = None
     precision: Precision | None = None
@@ -59,7 +59,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class KnownSignature:
+class MeasuredSignature:
     """A signature in the store with its measurements, the oldest first."""
 
     stored: StoredSignature
@@ -87,11 +87,11 @@ class ReportRequest:
         created: now, with its zone.
         budget_ms: the latency that the user allows, None without one.
         unit: of the latencies in tables and charts; a budget is always in ms.
-        asked: the what-ifs.
+        requested: the what-ifs.
         signatures: those of the targets' devices in the store.
         commands: command lines that make this report again.
         title: the user's own, empty for one made of models and targets.
-        operators: number of each pair's slowest operators that are listed.
+        operators: number of each pair's slowest operators in its table.
         sensitivity: returns that of one model's prediction on one target; None leaves it out.
         language: runs of language models.
     """
@@ -103,11 +103,11 @@ class ReportRequest:
     created: datetime
     budget_ms: float | None = None
     unit: LatencyUnit = LatencyUnit.MS
-    asked: Asked = Asked()
-    signatures: tuple[KnownSignature, ...] = ()
+    requested: RequestedSettings = RequestedSettings()
+    signatures: tuple[MeasuredSignature, ...] = ()
     commands: tuple[str, ...] = ()
     title: str = ""
-    operators: int = OPERATORS_LISTED
+    operators: int = MAX_OPERATORS
     sensitivity: Callable[[Model, Target], Sensitivity] | None = None
     language: tuple[LanguageRun, ...] = ()
 

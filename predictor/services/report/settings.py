@@ -1,4 +1,4 @@
-"""Settings that were asked for, and assumptions of the numbers."""
+"""Requested settings, and assumptions of the numbers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from predictor.presentation.wording import NOTHING, number, shown, threads_text
 from predictor.services.prediction.assumptions import assumptions_of_each
 from predictor.services.prediction.targets import resolve_targets
 from predictor.services.report.request import ReportRequest
-from predictor.services.report.words import Field, by_sentence, figures, table_of, whole, words
+from predictor.services.report.words import Field, by_sentence, figures, integer, table_of, words
 
 _COLUMNS: tuple[Field[tuple[Target, Configuration, Configuration]], ...] = (
     words("target", "Target", lambda row: shown(row[0].device.name)),
@@ -29,7 +29,7 @@ _COLUMNS: tuple[Field[tuple[Target, Configuration, Configuration]], ...] = (
 def settings_section(request: ReportRequest) -> Section:
     """Return the what-ifs, the configuration of each target, and assumptions."""
     blocks: list[Block] = [
-        Facts(tuple(_asked(request))),
+        Facts(tuple(_requested(request))),
         table_of(_COLUMNS, _targets(request), "Execution configurations"),
     ]
     sentences = dict.fromkeys(assumed(request))
@@ -38,16 +38,22 @@ def settings_section(request: ReportRequest) -> Section:
     return Section(SectionId.SETTINGS, "Settings and what-ifs", tuple(blocks))
 
 
-def _asked(request: ReportRequest) -> Iterator[tuple[str, Cell]]:
-    asked, budget_ms = request.asked, request.budget_ms
+def _requested(request: ReportRequest) -> Iterator[tuple[str, Cell]]:
+    requested, budget_ms = request.requested, request.budget_ms
     yield "Budget", Cell("none" if budget_ms is None else f"{number(budget_ms)} ms", budget_ms)
-    yield "Runtime", Cell(asked.runtime or "the usual one of each device")
-    precision = "the usual one of each device" if asked.precision is None else asked.precision.value
+    yield "Runtime", Cell(requested.runtime or "the usual one of each device")
+    precision = (
+        "the usual one of each device" if requested.precision is None else requested.precision.value
+    )
     yield "Precision", Cell(precision)
-    threads = "the usual count of each device" if asked.threads is None else _threads(asked.threads)
+    threads = (
+        "the usual count of each device"
+        if requested.threads is None
+        else _threads(requested.threads)
+    )
     yield "Threads", Cell(threads)
-    if asked.batch is not None:
-        yield "Batch", whole(asked.batch)
+    if requested.batch is not None:
+        yield "Batch", integer(requested.batch)
     else:
         yield "Batch", Cell("model default")
 
@@ -73,7 +79,7 @@ def _threads_cell(threads: int) -> Cell:
 
 
 def _batch(target: Target) -> str:
-    """Write the batch that a target asks for."""
+    """Write the batch of a target's configuration."""
     batch = target.configuration.batch
     return str(batch) if batch else "model default"
 

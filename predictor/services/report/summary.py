@@ -1,4 +1,4 @@
-"""The answer: who meets the budget, how sure that is, what to measure, what would change it."""
+"""The answer: what meets the budget, how certainly, what to measure, what would change it."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ from predictor.presentation.wording import (
 from predictor.services.prediction.assumptions import needs_quantising
 from predictor.services.prediction.fastest import is_rankable
 from predictor.services.report.comparison import has_several_batches, latency_chart
-from predictor.services.report.operators import Explained, fastest_of_each
+from predictor.services.report.operators import Explained, fastest_per_model
 from predictor.services.report.request import Pair, ReportedModel, ReportRequest, leading
 from predictor.services.report.settings import assumed
-from predictor.services.report.words import brief, by_sentence, latency_words, listed
+from predictor.services.report.words import brief, by_sentence, joined, latency_words
 
 _MODELS_NAMED = 12
 _TARGETS_NAMED = 3
@@ -77,38 +77,38 @@ def _answer(model: ReportedModel, pairs: Sequence[Pair], request: ReportRequest)
         return Cell(f"{name} has no number on any of {targets}.", tone=Tone.WARN)
     fastest = leading(numbers)
     if fastest.prediction.is_lower_limit:
-        least = _named([fastest], request)
-        limit = f"{name} has lower limits only: at least that of {least}"
+        lowest = _named([fastest], request)
+        limit = f"{name} has lower limits only: at least that of {lowest}"
         return Cell(f"{limit}; operators of unknown cost are not in it.", tone=Tone.WARN)
     if request.budget_ms is None:
         sure = f"; {_MEASURE_IT}" if fastest.prediction.basis is not Basis.MEASURED else ""
-        most = _most_a_second(numbers, request)
-        if most:
+        best_rate = _best_rate(numbers, request)
+        if best_rate:
             runs = f"has its shortest call on {targets} on"
         else:
             is_fastest = len(pairs) > 1 and is_rankable(fastest.prediction)
             runs = f"is fastest of {targets} on" if is_fastest else "is predicted on"
         less = _less(fastest, numbers, request)
-        return Cell(f"{name} {runs} {_named([fastest], request)}{less}{sure}{most}.")
+        return Cell(f"{name} {runs} {_named([fastest], request)}{less}{sure}{best_rate}.")
     within = [p for p in numbers if meets(p.prediction, request.budget_ms)]
     named = min(len(within) or 1, _TARGETS_NAMED)
     sentence = (
         f"{name} {_met(len(within), pairs, request.budget_ms)}"
         f"{_named(within or [fastest], request)}"
-        f"{_doubt(numbers, named, request, request.budget_ms)}{_most_a_second(within, request)}."
+        f"{_doubt(numbers, named, request, request.budget_ms)}{_best_rate(within, request)}."
     )
     return Cell(sentence, tone=VERDICT_TONES[verdict(fastest.prediction, request.budget_ms)])
 
 
 def _less(fastest: Pair, numbers: Sequence[Pair], request: ReportRequest) -> str:
     """Return the pairs with less than the one that is named the fastest, with the reasons."""
-    most_ms = fastest.prediction.latency_ms or 0.0
-    less = [pair for pair in numbers if (pair.prediction.latency_ms or most_ms) < most_ms]
+    fastest_ms = fastest.prediction.latency_ms or 0.0
+    less = [pair for pair in numbers if (pair.prediction.latency_ms or fastest_ms) < fastest_ms]
     return f"; a shorter time on {_named(less, request)}" if less else ""
 
 
-def _most_a_second(numbers: Sequence[Pair], request: ReportRequest) -> str:
-    """Return who does most items a second, where batches differ: calls then are not alike."""
+def _best_rate(numbers: Sequence[Pair], request: ReportRequest) -> str:
+    """Return the target with the most items a second, where batches differ."""
     if not has_several_batches(numbers):
         return ""
     best = max(numbers, key=lambda pair: _items_a_second(pair.prediction))
@@ -126,14 +126,14 @@ def _met(within: int, pairs: Sequence[Pair], budget_ms: float) -> str:
     budget, targets = f"the budget of {number(budget_ms)} ms{call} on", len(pairs)
     if targets == 1:
         return f"{'meets' if within else 'misses'} {budget} its target: "
-    every = plural(targets, "target")
+    total = plural(targets, "target")
     if not within:
-        return f"meets {budget} none of {every}: the nearest is "
-    return f"meets {budget} {f'all {every}' if within == targets else f'{within} of {every}'}: "
+        return f"meets {budget} none of {total}: the nearest is "
+    return f"meets {budget} {f'all {total}' if within == targets else f'{within} of {total}'}: "
 
 
 def _named(pairs: Sequence[Pair], request: ReportRequest) -> str:
-    return listed([_with_latency(pair, request) for pair in pairs], _TARGETS_NAMED)
+    return joined([_with_latency(pair, request) for pair in pairs], _TARGETS_NAMED)
 
 
 def _doubt(numbers: Sequence[Pair], named: int, request: ReportRequest, budget_ms: float) -> str:
@@ -164,7 +164,7 @@ def _doubt(numbers: Sequence[Pair], named: int, request: ReportRequest, budget_m
 
 def _with_latency(pair: Pair, request: ReportRequest) -> str:
     """Name a target with its latency and, where there is an interval, its odds of meeting."""
-    # A rate does not tell how long a call takes where each holds another batch.
+    # A rate does not show how long a call takes where batches differ.
     is_alike = request.unit is not LatencyUnit.FPS or not has_several_batches([*request.pairs()])
     unit = request.unit if is_alike else LatencyUnit.MS
     words = [latency_words(pair.prediction, unit)]
@@ -186,7 +186,7 @@ def _with_latency(pair: Pair, request: ReportRequest) -> str:
 def _advice(request: ReportRequest, explained: Sequence[Explained]) -> Iterator[Cell]:
     """Yield what changes each model's fastest prediction, warnings, and assumptions."""
     models = request.models[:_MODELS_NAMED]
-    for one in fastest_of_each(explained)[:_MODELS_NAMED]:
+    for one in fastest_per_model(explained)[:_MODELS_NAMED]:
         if one.sensitivity and one.sensitivity.sentence:
             target = request.target_name(one.pair.target)
             yield Cell(f"{brief(one.pair.model.label)} on {target}. {one.sensitivity.sentence}")
@@ -200,7 +200,7 @@ def _warnings(model: ReportedModel, request: ReportRequest) -> Iterator[str]:
     for sentence, applies in _WARNINGS:
         names = [request.target_name(p.target) for p in pairs if applies(p.prediction)]
         if names:
-            yield sentence.format(listed(names, _TARGETS_NAMED))
+            yield sentence.format(joined(names, _TARGETS_NAMED))
     flagged = max((len(p.prediction.flagged_operators) for p in pairs), default=0)
     if flagged:
         yield f"{plural(flagged, 'operator')} could not be counted in full."

@@ -23,7 +23,7 @@ from predictor.presentation.report import (
 )
 from predictor.presentation.wording import shown
 from predictor.services.prediction.targets import resolve_targets
-from predictor.services.report.request import Asked, ReportedModel, ReportRequest
+from predictor.services.report.request import ReportedModel, ReportRequest, RequestedSettings
 from predictor.services.report.words import Field, table_of, words
 
 PROGRAM = f"CloserToMe {__version__}"
@@ -53,7 +53,7 @@ def _readings(request: ReportRequest) -> Iterator[ReportedModel]:
 def command_line(
     models: Sequence[str],
     devices: Sequence[str],
-    asked: Asked,
+    requested: RequestedSettings,
     *,
     budget_ms: float | None = None,
     dimensions: Sequence[tuple[str, int]] = (),
@@ -66,7 +66,7 @@ def command_line(
     Args:
         models: paths or names of the files.
         devices: ids, or paths of device files.
-        asked: the what-ifs.
+        requested: the what-ifs.
         budget_ms: the budget.
         dimensions: open dimensions that were set.
         shapes: inputs whose shape was set.
@@ -77,10 +77,10 @@ def command_line(
     options += [("--dim", f"{name}={value}") for name, value in dimensions]
     options += [("--shape", f"{name}={','.join(map(str, dims))}") for name, dims in shapes]
     single = {
-        "--batch": asked.batch,
-        "--runtime": asked.runtime,
-        "--precision": asked.precision,
-        "--threads": asked.threads,
+        "--batch": requested.batch,
+        "--runtime": requested.runtime,
+        "--precision": requested.precision,
+        "--threads": requested.threads,
         "--budget-ms": None if budget_ms is None else f"{budget_ms:g}",
     }
     options += [(name, str(value)) for name, value in single.items() if value is not None]
@@ -92,20 +92,27 @@ def command_line(
 def command_lines(
     models: Sequence[Model],
     targets: Sequence[Target],
-    asked: Asked,
+    requested: RequestedSettings,
     budget_ms: float | None,
 ) -> tuple[str, ...]:
     """Return lines that make the report again: one for all targets that one set of options fits.
 
-    Targets whose configuration is neither the usual one nor the one asked for of all share a line
+    Targets whose configuration is neither the usual nor the requested one share a line
     with those of the same configuration.
     """
     usual = resolve_targets(
-        [target.device for target in targets], asked.runtime, asked.precision, asked.threads
+        [target.device for target in targets],
+        requested.runtime,
+        requested.precision,
+        requested.threads,
     )
-    groups: dict[Asked, list[str]] = {}
+    groups: dict[RequestedSettings, list[str]] = {}
     for target, common in zip(targets, usual, strict=True):
-        options = asked if target.configuration == common.configuration else _own(target, asked)
+        options = (
+            requested
+            if target.configuration == common.configuration
+            else _of_target(target, requested)
+        )
         groups.setdefault(options, []).append(target.device.id)
     names = [os.path.basename(model.path.replace("\\", "/")) for model in models]  # noqa: PTH119
     return tuple(
@@ -120,18 +127,23 @@ def command_lines(
     )
 
 
-def _own(target: Target, asked: Asked) -> Asked:
-    own = target.configuration
-    runtime = None if own.runtime == UNKNOWN else own.runtime
-    return Asked(runtime, own.precision, own.threads, own.batch or asked.batch)
+def _of_target(target: Target, requested: RequestedSettings) -> RequestedSettings:
+    configuration = target.configuration
+    runtime = None if configuration.runtime == UNKNOWN else configuration.runtime
+    return RequestedSettings(
+        runtime,
+        configuration.precision,
+        configuration.threads,
+        configuration.batch or requested.batch,
+    )
 
 
 def _set_dimensions(models: Sequence[Model], *, with_batch: bool) -> tuple[tuple[str, int], ...]:
-    """Return the open dimensions that the user has set; a batch that is asked for sets its own."""
+    """Return the open dimensions that the user has set, but for those that a set batch sets."""
     left_out = () if with_batch else (NAMED_BATCH, LEADING_BATCH)
-    every = (dimension for model in models for dimension in model.dynamic)
-    own = (d for d in every if d.value != d.default and d.reason not in left_out)
-    return tuple(dict.fromkeys((d.name, d.value) for d in own))
+    dimensions = (dimension for model in models for dimension in model.dynamic)
+    changed = (d for d in dimensions if d.value != d.default and d.reason not in left_out)
+    return tuple(dict.fromkeys((d.name, d.value) for d in changed))
 
 
 def _facts(request: ReportRequest) -> Iterator[tuple[str, Cell]]:

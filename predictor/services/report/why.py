@@ -26,7 +26,7 @@ from predictor.services.prediction.roofline import BOUND, MEASURED, Roof, roofli
 from predictor.services.prediction.sensitivity import Sensitivity, change_words
 from predictor.services.report.operators import (
     Explained,
-    fastest_of_each,
+    fastest_per_model,
     pair_heading,
     slowest,
     time_sentence,
@@ -37,7 +37,7 @@ BOUNDS = ("compute", "memory", "launch")
 _POINTS = 300
 _TYPES = 5
 _FACTS = 3
-_LEAST = 1e-3  # of the latency
+_MIN_CHANGE = 1e-3  # of the latency
 _ROOFLINE_NOTE = (
     "Each mark is an operator, as large as its share of the time; those that multiply nothing are "
     "not shown. On a roof it reaches that rate; dashed is the highest rate of any kernel."
@@ -47,11 +47,11 @@ _ROOFLINE_NOTE = (
 def why_section(request: ReportRequest, explained: Sequence[Explained]) -> Section:
     """Return the pictures of the model that takes longest, on its fastest target.
 
-    A sentence tells of each other model on its own fastest target.
+    Of each other model a sentence states the same on its fastest target.
     """
-    fastest = fastest_of_each(explained)
+    fastest = fastest_per_model(explained)
     order = sorted(fastest, key=lambda one: one.pair.prediction.latency_ms or 0.0, reverse=True)
-    blocks = [*_pictures(order[0], request), *_others(order[1:], request)] if order else []
+    blocks = [*_pictures(order[0], request), *_other_models(order[1:], request)] if order else []
     return Section(SectionId.WHY, "Where the time goes, and what would change it", tuple(blocks))
 
 
@@ -67,8 +67,8 @@ def _pictures(one: Explained, request: ReportRequest) -> Iterator[Block]:
         yield _changes(one, one.sensitivity, request.budget_ms)
 
 
-def _others(others: Sequence[Explained], request: ReportRequest) -> Iterator[Block]:
-    for one in others:
+def _other_models(further: Sequence[Explained], request: ReportRequest) -> Iterator[Block]:
+    for one in further:
         table, changes = one.table, one.sensitivity.sentence if one.sensitivity else ""
         yield pair_heading(one.pair, request)
         change = f" {changes}" if changes else ""
@@ -124,9 +124,9 @@ def _types(table: OperatorTable) -> BarChart:
         places = of_type[name]
         bound = np.array([table.bound_type[place] for place in places])
         times = table.latency_ms[places]
-        most = max(BOUNDS, key=lambda kind: float(times[bound == kind].sum()))
+        main_bound = max(BOUNDS, key=lambda kind: float(times[bound == kind].sum()))
         text = f"{number(float(times.sum()))} ms, {percent(float(table.share[places].sum()))}"
-        detail = f"{plural(len(places), 'operator')}, most by {most}"
+        detail = f"{plural(len(places), 'operator')}, most by {main_bound}"
         bars.append(Bar(shown(name), detail, 0, float(times.sum()), text))
     more = len(ordered) - _TYPES
     note = f"{plural(more, 'more type')} take the rest." if more > 0 else ""
@@ -140,9 +140,10 @@ def _changes(one: Explained, sensitivity: Sensitivity, budget_ms: float | None) 
     budget = None if budget_ms is None else budget_ms / batch_of(prediction.configuration)
     changes = [(f"{fact.label} +10 %", fact.more) for fact in sensitivity.facts[:_FACTS]]
     # A tenth of a percent is no advice.
-    changes = [(words, factor) for words, factor in changes if abs(factor - 1) > _LEAST]
+    changes = [(words, factor) for words, factor in changes if abs(factor - 1) > _MIN_CHANGE]
     changes += [
-        (capitalised(each.words), 1 / each.throughput_factor) for each in sensitivity.alternatives
+        (capitalised(alternative.words), 1 / alternative.throughput_factor)
+        for alternative in sensitivity.alternatives
     ]
     bars = [Bar("As it is", "", 0, now_ms, f"{number(now_ms)} ms", _is_over(now_ms, budget))]
     bars += [_changed(words, factor, now_ms, budget) for words, factor in changes]

@@ -42,13 +42,13 @@ def table_of(fields: Sequence[Field[T]], things: Iterable[T], title: str = "") -
     return Table(tuple(field.column for field in fields), tuple(rows), title)
 
 
-def whole(value: int) -> Cell:
-    """Return a cell of a small whole number."""
+def integer(value: int) -> Cell:
+    """Return a cell of a small integer."""
     return Cell(str(value), float(value))
 
 
 def count(value: int) -> Cell:
-    """Return a cell of a whole number with every digit."""
+    """Return a cell of an integer with every digit."""
     return Cell(f"{value:,}".replace(",", " "), float(value))
 
 
@@ -77,25 +77,27 @@ def brief(name: str) -> str:
     return shortened(name, _BRIEF)
 
 
-def by_sentence(said: Sequence[tuple[str, Sequence[str]]]) -> Iterator[str]:
-    """Yield each sentence once, after the models that it is said of; one model is not named.
+def by_sentence(remarks: Sequence[tuple[str, Sequence[str]]]) -> Iterator[str]:
+    """Yield each sentence once, after the models that it is about; one model is not named.
 
     Args:
-        said: each model's name with its sentences.
+        remarks: each model's name with its sentences.
     """
     names: dict[str, dict[str, None]] = {}
-    for name, sentences in said:
+    for name, sentences in remarks:
         for sentence in sentences:
             names.setdefault(sentence, {})[name] = None
     for sentence, of in names.items():
-        if len(said) == 1:
+        if len(remarks) == 1:
             yield sentence
         else:
-            whom = f"All {len(said)} models" if len(of) == len(said) else listed([*of], _MODELS)
-            yield f"{whom}: {sentence}"
+            subject = (
+                f"All {len(remarks)} models" if len(of) == len(remarks) else joined([*of], _MODELS)
+            )
+            yield f"{subject}: {sentence}"
 
 
-def listed(names: Sequence[str], most: int = 8) -> str:
-    """Join names by commas; those beyond ``most`` are counted."""
-    rest = len(names) - most
-    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
+def joined(names: Sequence[str], limit: int = 8) -> str:
+    """Join names by commas; those beyond ``limit`` are counted."""
+    rest = len(names) - limit
+    return ", ".join(names[:limit]) + (f" and {rest} more" if rest > 0 else "")

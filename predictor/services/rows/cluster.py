@@ -1,4 +1,4 @@
-"""Rows of many models by the workers of a Dask cluster: each reads and predicts whole files.
+"""Rows of many models by the workers of a Dask cluster: each reads and predicts files.
 
 Nothing is sent but to the scheduler that the user names, over TLS: what the predictions need, and
 of each model its path or, where a worker does not see that very file, its content.
@@ -84,7 +84,7 @@ def rows_by_cluster(
 ) -> Generator[tuple[str, Answer]]:
     """Yield each file's rows as they come, or why it has none.
 
-    A worker that dies costs nothing: Dask gives its files to others.
+    Dask gives the files of a worker that dies to others.
 
     Args:
         cluster: that has workers with this very version of the program.
@@ -279,7 +279,7 @@ class _Queue:
         self._request = client.submit(pickle.loads, content, key=name)
         self._waiting: dict[Future[Answer | None], str] = {}  # and the path as it was given
         self._sends = False  # a worker did not see a file: others are sent at once
-        self._seen_s = time.monotonic()
+        self._last_worker_s = time.monotonic()
 
     def run(self, paths: Sequence[str]) -> Iterator[tuple[str, Answer]]:
         """Yield the answer of each file as it comes; see ``rows_by_cluster``."""
@@ -298,7 +298,7 @@ class _Queue:
 
     def _submit(self, path: str) -> InputError | None:
         """Send a file, or return why that cannot be."""
-        # A worker has another folder of its own.
+        # A worker runs in another folder.
         file = _stated(os.path.abspath(path))  # noqa: PTH100 - Path.absolute keeps ``..``
         if file is None:
             return InputError(path, "there is no such file", "check the path")
@@ -322,8 +322,8 @@ class _Queue:
         from distributed import wait  # noqa: PLC0415
 
         if threads:
-            self._seen_s = time.monotonic()
-        elif time.monotonic() - self._seen_s > _LONGEST_WAIT_S:
+            self._last_worker_s = time.monotonic()
+        elif time.monotonic() - self._last_worker_s > _LONGEST_WAIT_S:
             raise _no_worker(self._cluster)
         try:
             return list(wait(list(self._waiting), _POLL_S, "FIRST_COMPLETED").done)

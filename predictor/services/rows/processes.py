@@ -1,4 +1,4 @@
-"""Rows of many models by child processes of this machine: each reads and predicts whole files."""
+"""Rows of many models by child processes of this machine: each reads and predicts files."""
 
 from __future__ import annotations
 
@@ -104,17 +104,17 @@ def rows_by_processes(
         for _ in range(count):
             idle.put(processes.enter_context(closing(RowsProcess(request))))
         if request.engine:
-            open_engine(request.engine)  # one that is damaged is said once, not of every file
+            open_engine(request.engine)  # a damaged one is reported once, not for every file
         left = iter(paths)
         # No more than these are in memory at once.
-        asked: set[Future[tuple[str, Answer]]] = {
+        pending: set[Future[tuple[str, Answer]]] = {
             pool.submit(ask, path) for path in islice(left, 2 * count)
         }
-        while asked:
-            done, asked = wait(asked, return_when=FIRST_COMPLETED)
-            asked |= {pool.submit(ask, path) for path in islice(left, len(done))}
-            for each in done:
-                yield each.result()
+        while pending:
+            done, pending = wait(pending, return_when=FIRST_COMPLETED)
+            pending |= {pool.submit(ask, path) for path in islice(left, len(done))}
+            for future in done:
+                yield future.result()
 
 
 def _command() -> list[str]:

@@ -1,4 +1,4 @@
-"""A question to many model files, and the answer of one: the text of its rows."""
+"""A request for the rows of many model files, and the answer of one: the text of its rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ copyreg.pickle(MappingProxyType, lambda mapping: (_read_only, (dict(mapping),)))
 
 @dataclass(frozen=True, slots=True)
 class RowsRequest:
-    """A question to every file.
+    """A request for the rows of each file.
 
     Attributes:
         targets: to predict for.
@@ -35,7 +35,7 @@ class RowsRequest:
         batch: of the models; None for their own.
         shapes: shapes of inputs by name.
         form: of the text.
-        version: of the program that asks; a worker of another one refuses.
+        version: of the program that requests; a worker of another one refuses.
     """
 
     targets: tuple[Target, ...]
@@ -65,7 +65,7 @@ Answer: TypeAlias = "ModelRows | CtmError"
 
 
 def read(request: RowsRequest, reader: IngestionWorker, path: str) -> Model:
-    """Read the model of a file with the dimensions that were asked for.
+    """Read the model of a file with the requested dimensions.
 
     Raises:
         InputError: the file is wrong.
@@ -78,7 +78,7 @@ def rows_of(
     request: RowsRequest,
     path: str,
     model: Model,
-    own: Iterable[Measurement] = (),
+    measurements: Iterable[Measurement] = (),
     devices: Mapping[str, Device] = NO_DEVICES,
 ) -> ModelRows:
     """Predict a model on all targets.
@@ -87,11 +87,11 @@ def rows_of(
         request: of every file.
         path: of its file, as the user gave it.
         model: the model.
-        own: the user's measurements of it, the oldest first.
+        measurements: the user's of it, the oldest first.
         devices: that they may be of, by id.
     """
     predictions = predict(
-        [model], request.targets, request.engine, own, request.signatures, devices
+        [model], request.targets, request.engine, measurements, request.signatures, devices
     )
     text = predictions_text(path, predictions, request.form)
     return ModelRows(model.graph.fingerprint, text)

@@ -41,7 +41,7 @@ def predictions_text(path: str, predictions: Iterable[Prediction], form: RowForm
         predictions: one a target.
         form: of the text.
     """
-    return rows_text([_row(path, each) for each in predictions], form)
+    return rows_text([_row(path, prediction) for prediction in predictions], form)
 
 
 def rows_text(rows: Sequence[Row], form: RowForm) -> bytes:

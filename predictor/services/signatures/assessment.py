@@ -76,7 +76,7 @@ def left_out(
         # A prediction leaves out what was measured of its own graph.
         predictions += predict([model], [target], signatures={target.id: measured})
     return tuple(
-        # Where a measured latency is shown, the engine's own is the one to judge.
+        # Where a measured latency replaces the engine's, the engine's is the one to judge.
         LeftOut(m.id, m.value_ms, p.predicted_ms or p.latency_ms, p.low95_ms, p.high95_ms)
         for m, p in zip(measurements, predictions, strict=True)
         if p.latency_ms is not None

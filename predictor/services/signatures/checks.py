@@ -1,7 +1,7 @@
-"""Whether a probing is believed: what its own networks, sentinel and blocks tell of it.
+"""Checks of a probing by its own networks, sentinel and blocks.
 
-A probing that fails is kept, and predictions use it only where the user says so. What the limits do
-with probings under load and at rest is in docs/results/probe-checks.md.
+A probing that fails stays stored, and predictions use it only where the user says so. The effect of
+the limits on probings under load and at rest is in docs/results/probe-checks.md.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class Limits:
     """Limits of a probing's checks; shares but for the first.
 
     Attributes:
-        networks: least number with a number, or as many as were chosen where these are fewer.
-        measured: least part with a number among those that were measured to the end.
-        disturbed: most that other programs disturbed.
-        drift: most change of the sentinel's latency.
-        error: most median error of the networks, each predicted from the others.
+        networks: minimum number with a number, or as many as were chosen where these are fewer.
+        measured: minimum share with a number among those that were measured to the end.
+        disturbed: maximum share that other programs disturbed.
+        drift: maximum change of the sentinel's latency.
+        error: maximum median error of the networks, each predicted from the others.
     """
 
     networks: int
@@ -50,7 +50,7 @@ class Limits:
 LIMITS: Final = Limits(networks=3, measured=0.7, disturbed=0.5, drift=0.2, error=0.5)
 
 CHECKS: Final = "checks"
-"""The fact of a signature that its checks have run: what they found."""
+"""The fact of a signature with the figures of its checks."""
 USED_ANYWAY: Final = "used_anyway"
 """The fact of a signature that the user lets predictions use it though it failed them."""
 
@@ -59,7 +59,7 @@ Measured = tuple[TargetMeasurements, tuple[Measurement, ...]]
 
 @dataclass(frozen=True, slots=True)
 class ProbingChecks:
-    """What a probing tells of itself.
+    """Figures of a probing by which it is judged.
 
     Attributes:
         chosen: networks that were to be measured; failed, skipped and excluded ones do not count.
@@ -99,19 +99,19 @@ class ProbingChecks:
         Args:
             limits: of the checks.
         """
-        found = []
+        failures = []
         few = self.measured < min(limits.networks, self.chosen)
         if few or self.measured < limits.measured * self.tried:
             of = max(self.tried, self.measured)
-            found.append(f"only {self.measured} of {plural(of, 'network')} gave a number")
+            failures.append(f"only {self.measured} of {plural(of, 'network')} gave a number")
         if self.disturbed > limits.disturbed:
             count = f"{round(self.disturbed * self.tried)} of {plural(self.tried, 'network')}"
-            found.append(f"other programs disturbed {count}")
+            failures.append(f"other programs disturbed {count}")
         if self.drift is not None and self.drift > limits.drift:
-            found.append(f"the machine's speed changed by {percent(self.drift)}")
+            failures.append(f"the machine's speed changed by {percent(self.drift)}")
         if self.error is not None and self.error > limits.error:
-            found.append(f"its networks predict each other {percent(self.error)} off")
-        return tuple(found)
+            failures.append(f"its networks predict each other {percent(self.error)} off")
+        return tuple(failures)
 
     @property
     def reason(self) -> str:
@@ -125,7 +125,7 @@ class ProbingChecks:
 def checks_of(
     database: Database, stored: StoredSignature, measured: Callable[[], Measured]
 ) -> ProbingChecks | None:
-    """Return what a stored probing tells of itself; None for a signature that came of none.
+    """Return the figures of a stored probing; None for a signature without a probing.
 
     Probings of earlier versions, and signatures that lost a network or got one back, have nothing
     noted: then it is worked out, which takes up to some seconds, and noted.
@@ -154,7 +154,7 @@ def checks_of(
 def reason_against(
     database: Database, stored: StoredSignature, measured: Callable[[], Measured]
 ) -> str:
-    """Return why a signature is not believed, without a full stop; empty where it is.
+    """Return why a signature failed its checks, without a full stop; empty where it passed.
 
     This decides for all: whether a new probing becomes active, whether a stored one that is
     active is used, and whether a number that rests on it is called unstable.
@@ -189,7 +189,7 @@ def work_out(
     measured: TargetMeasurements,
     measurements: Sequence[Measurement],
 ) -> ProbingChecks:
-    """Work out what a probing tells of itself.
+    """Compute the figures of a probing.
 
     Args:
         database: of its device.
@@ -227,11 +227,11 @@ def _is_disturbed(document: Mapping[str, Any]) -> bool:
     blocks = document.get("blocks")
     if not isinstance(blocks, list) or not blocks:
         return False
-    contended = [isinstance(each, dict) and each.get("contended") is True for each in blocks]
+    contended = [isinstance(block, dict) and block.get("contended") is True for block in blocks]
     return 2 * sum(contended) >= len(blocks)
 
 
 def _device(database: Database, device_id: str) -> Device | None:
     """Return a device of the user's or a shipped one; None where there is none any more."""
-    own = (e.device for e in UserDevices(database).every() if e.device.id == device_id)
-    return next(own, None) or load_catalogue().by_id.get(device_id)
+    described = (e.device for e in UserDevices(database).all() if e.device.id == device_id)
+    return next(described, None) or load_catalogue().by_id.get(device_id)

@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 _SUBJECT: Final = "FiLM fine-tuning"
-_LEAST: Final = 3  # networks: what is fitted to fewer is told by them alone
+_MIN_NETWORKS: Final = 3  # networks: fewer determine the fit alone
 _MODULE: Final = "predictor.network.film_tuning.child"
 
 
@@ -85,8 +85,11 @@ def adaptations(
     plain = replace(measured, film=None)
     film = fine_tune(target, plain, progress, cancel)
     tuned = replace(plain, film=film)
-    both = [left_out(target, each, measurements, cancel) for each in (plain, tuned)]
-    return Adaptations(film, *both)
+    fits = [
+        left_out(target, measurements_used, measurements, cancel)
+        for measurements_used in (plain, tuned)
+    ]
+    return Adaptations(film, *fits)
 
 
 def can_fine_tune() -> bool:
@@ -105,8 +108,8 @@ def obstacle(networks: int) -> InputError | None:
     if not can_fine_tune():
         install = "install CloserToMe by pip with its train extra, closertome[train]"
         return InputError(_SUBJECT, "torch is not installed", install)
-    if networks < _LEAST:
-        reason = f"the signature has {plural(networks, 'network')}, fewer than {_LEAST}"
+    if networks < _MIN_NETWORKS:
+        reason = f"the signature has {plural(networks, 'network')}, fewer than {_MIN_NETWORKS}"
         return InputError(_SUBJECT, reason, "probe more networks")
     return None
 
@@ -136,8 +139,8 @@ def fine_tune(
         inputs = Path(folder) / "inputs.npz"
         arrays: dict[str, Any] = {
             f"{name}/{place}": array
-            for place, each in enumerate(engine.head_inputs(measured.graphs, target))
-            for name, array in each.items()
+            for place, head_inputs in enumerate(engine.head_inputs(measured.graphs, target))
+            for name, array in head_inputs.items()
         }
         # By file: as JSON the arrays would be many times as large.
         np.savez(inputs, **arrays)
@@ -148,8 +151,8 @@ def fine_tune(
         }
         fitted = _fitted(request, progress, cancel)
     # The fit to all comes first, then one without each graph, for predictions of that graph.
-    whole, *apart = [FilmBiases.from_json(each) for each in fitted]
-    return FilmTuning(engine.network, whole, dict(zip(graphs, apart, strict=True)))
+    full_fit, *partial_fits = [FilmBiases.from_json(entry) for entry in fitted]
+    return FilmTuning(engine.network, full_fit, dict(zip(graphs, partial_fits, strict=True)))
 
 
 def _tunable(measured: TargetMeasurements) -> CloserToMeEngine:

@@ -12,7 +12,7 @@ from predictor.core.records import Measurement
 from predictor.cost.engine import FilmTuning, TargetMeasurements
 from predictor.services.signatures.adaptation import FILM, StoredSignature
 from predictor.services.signatures.checks import CHECKS, USED_ANYWAY, reason_against
-from predictor.services.signatures.own import measurements_of
+from predictor.services.signatures.user_signatures import measurements_of
 from predictor.store import measurements as measurement_records
 from predictor.store import signatures as records
 from predictor.store.database import Database
@@ -28,7 +28,7 @@ class Signatures:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def every(self) -> list[StoredSignature]:
+    def all(self) -> list[StoredSignature]:
         """Return the signatures that were not deleted, the oldest first."""
         return [entry for entry in records.stored(self._database) if not entry.deleted]
 
@@ -180,7 +180,7 @@ class Signatures:
         return records.give_back(self._database, signature_id, before_id)
 
     def _entry(self, signature_id: str) -> StoredSignature:
-        for entry in self.every():
+        for entry in self.all():
             if entry.signature.id == signature_id:
                 return entry
         raise InputError(

@@ -63,7 +63,7 @@ def type_over(qtbot: QtBot, field: QLineEdit, text: str) -> None:
 
 def stored(tmp_path: Path) -> dict[str, Device]:
     with open_history(tmp_path / "store" / "store.db") as history:
-        return {entry.device.id: entry.device for entry in history.devices.every()}
+        return {entry.device.id: entry.device for entry in history.devices.all()}
 
 
 def row_of(

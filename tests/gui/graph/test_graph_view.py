@@ -27,7 +27,7 @@ from ctm_gui.widgets.theme import DARK, LIGHT
 from ctm_gui.widgets.theme_change import apply_theme
 from predictor.core.errors import HostError
 from predictor.services.graph.layout import lay_out
-from predictor.services.graph.placement import boxes_seen
+from predictor.services.graph.placement import visible_box_count
 from predictor.services.prediction.explain import OperatorTable
 from tests.unit.gui.explained import explained_pair
 from tests.unit.gui.graphs import chain_of, network, table_with
@@ -293,7 +293,7 @@ def test_never_more_boxes_than_are_drawn(qtbot, show: Show) -> None:
             groups = [n for n in presenter.picture.nodes[boxes].tolist() if tree.is_group(n)]
             presenter.toggle(groups[place])
         settle(qtbot, view)
-        assert closed_boxes(view) == boxes_seen(tree, presenter._opened.keys()) <= MAX_BOXES
+        assert closed_boxes(view) == visible_box_count(tree, presenter._opened.keys()) <= MAX_BOXES
 
 
 def test_colours_follow_the_choice_and_the_theme(show: Show, options) -> None:

@@ -193,7 +193,7 @@ def test_a_cancel_ends_the_child_and_changes_nothing(
 
     assert presenter.undo_stack.count() == 0
     with open_probing(store) as probing:
-        assert len(probing.signatures.every()) == 1
+        assert len(probing.signatures.all()) == 1
 
 
 def test_why_it_is_not_offered_is_said(

@@ -174,7 +174,7 @@ def test_from_a_device_to_its_signature_and_back(
     qtbot.waitUntil(lambda: "median error" in wizard.result_page.fit.text(), timeout=WAIT_MS)
     assert "From the others (ms)" in titles(table)
     assert "Protocol: ctm-probe/1" in wizard.result_page.facts.text()
-    (stored,) = on_store(store, lambda probing: probing.signatures.every())  # type: ignore[misc]
+    (stored,) = on_store(store, lambda probing: probing.signatures.all())  # type: ignore[misc]
     assert stored.signature.active
     assert stored.signature.device_id == "rpi5"
     assert stored.facts.content["host"]["processor"]
@@ -182,7 +182,7 @@ def test_from_a_device_to_its_signature_and_back(
     qtbot.waitUntil(lambda: cells(wizard.result_page.signatures, 4) == ["active"], timeout=WAIT_MS)
     click(qtbot, wizard.result_page.delete_button)
     qtbot.waitUntil(lambda: cells(wizard.result_page.signatures, 0) == [], timeout=WAIT_MS)
-    assert on_store(store, lambda probing: probing.signatures.every()) == []
+    assert on_store(store, lambda probing: probing.signatures.all()) == []
     qtbot.keyClick(wizard, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
     qtbot.waitUntil(lambda: cells(wizard.result_page.signatures, 4) == ["active"], timeout=WAIT_MS)
 
@@ -228,7 +228,7 @@ def test_a_stopped_session_can_end_with_what_it_has(
     qtbot.waitUntil(wizard.target_page.end_button.isVisible, timeout=WAIT_MS)
     click(qtbot, wizard.target_page.end_button)
     qtbot.waitUntil(lambda: not wizard.target_page.sessions.isVisible(), timeout=WAIT_MS)
-    (session,) = on_store(store, lambda probing: probing.sessions.every())  # type: ignore[misc]
+    (session,) = on_store(store, lambda probing: probing.sessions.all())  # type: ignore[misc]
     assert session.finished_ns is not None
 
 

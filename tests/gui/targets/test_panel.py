@@ -159,7 +159,7 @@ def test_all_and_none_act_on_what_is_shown(panel: TargetsPanel) -> None:
 
 def test_the_heading_counts(panel: TargetsPanel) -> None:
     assert panel.heading.text() == "Targets (1 of 4)"
-    panel.select_shown(selected=True)
+    panel.select_visible(selected=True)
     assert panel.heading.text() == "Targets (4 of 4)"
 
 
@@ -178,7 +178,7 @@ def test_every_family_has_a_name() -> None:
 
 def test_the_whole_catalogue_is_in_the_tree(qtbot: QtBot, catalogue: Catalogue) -> None:
     model = TargetsTreeModel(TargetSelection(catalogue, None))
-    assert sorted(model.shown_device_ids()) == sorted(catalogue.by_id)
+    assert sorted(model.visible_device_ids()) == sorted(catalogue.by_id)
 
 
 def test_the_first_selection_is_the_default_comparison(catalogue: Catalogue) -> None:

@@ -50,7 +50,7 @@ def test_a_refused_prediction_is_said_once_and_the_others_are_stored(
 def test_what_was_shown_long_ago_is_forgotten(
     qtbot: QtBot, recorder: Recorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store_client, "MOST_SEEN", 3)
+    monkeypatch.setattr(store_client, "MAX_RECORDED", 3)
     model = small_model()
     (good, _), times = predictions_of(model), [1.0, 2.0, 3.0, 4.0, 3.0, 4.0, 1.0]
     for latency_ms in times:

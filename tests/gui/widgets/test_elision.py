@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ctm_gui.widgets.elision import elided_apart, elided_path
+from ctm_gui.widgets.elision import elided_distinct, elided_path
 
 _PX = 10
 
@@ -59,9 +59,9 @@ def test_blocks_of_a_network_stay_apart() -> None:
 
 def test_names_are_cut_at_their_ends_unless_that_makes_them_alike() -> None:
     widths = [8.0 * _PX] * 2
-    assert elided_apart(METRICS, ["resnet50_224", "mobilenet_224"], widths) == [
+    assert elided_distinct(METRICS, ["resnet50_224", "mobilenet_224"], widths) == [
         "resnet5…",
         "mobilen…",
     ]
-    alike = elided_apart(METRICS, ["resnet50_fp32", "resnet50_int8"], widths)
+    alike = elided_distinct(METRICS, ["resnet50_fp32", "resnet50_int8"], widths)
     assert [text[-4:] for text in alike] == ["fp32", "int8"]

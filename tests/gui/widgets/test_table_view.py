@@ -137,9 +137,9 @@ def test_a_hidden_column_gives_its_room_to_the_others_and_takes_it_back(qtbot):
     with qtbot.waitExposed(view):
         view.show()
     before = [view.columnWidth(i) for i in range(3)]
-    view.set_column_shown("c1", shown=False)
+    view.set_column_visible("c1", visible=False)
     assert view.columnWidth(1) == 0
-    view.set_column_shown("c1", shown=True)
+    view.set_column_visible("c1", visible=True)
     assert [view.columnWidth(i) for i in range(3)] == before
 
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from predictor.calibration.evidence import (
     NEARNESS,
+    Deviations,
     Evidence,
     Keys,
-    Known,
     Scales,
     threads_key,
 )
@@ -60,7 +60,7 @@ def board(device: str = "board", **changes: object) -> Target:
     return Target(of_device, replace(run, **changes))  # type: ignore[arg-type]
 
 
-def near(known: Known) -> list[str]:
+def near(known: Deviations) -> list[str]:
     return [NEARNESS[number] for number in known.nearness.tolist()]
 
 
@@ -70,7 +70,7 @@ def test_nothing_measured_leaves_the_prior() -> None:
     assert known.mean.tolist() == [0.0, 0.0]
     assert known.variance == pytest.approx([LEVEL, LEVEL])
     assert known.shape.tolist() == [[0.0] * PARTS] * 2
-    assert known.unknown.tolist() == [1.0, 1.0]
+    assert known.shape_variance.tolist() == [1.0, 1.0]
     assert near(known) == ["", ""]
     assert known.nearest.tolist() == [-1, -1]
     assert SCALES.level == pytest.approx(np.sqrt(LEVEL))
@@ -91,7 +91,7 @@ def test_nothing_asked_is_nothing_answered() -> None:
     known = evidence_of((ASKED, 0.5, 3)).about(keys_of())
 
     assert (len(known.mean), len(known.variance), len(known.nearness)) == (0, 0, 0)
-    assert (known.shape.shape, known.unknown.shape) == ((0, PARTS), (0,))
+    assert (known.shape.shape, known.shape_variance.shape) == ((0, PARTS), (0,))
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_a_shape_is_that_of_a_neighbour_under_the_runtime(
     known = evidence_of((measured, 0.9, 5)).about(keys_of(ASKED))
 
     assert known.shape == pytest.approx(np.full((1, PARTS), shared))
-    assert known.unknown.tolist() == [unknown]
+    assert known.shape_variance.tolist() == [unknown]
 
 
 def test_the_nearest_level_and_the_nearest_shape_may_be_of_two_targets() -> None:
@@ -218,7 +218,7 @@ def test_the_nearest_level_and_the_nearest_shape_may_be_of_two_targets() -> None
     assert known.nearest.tolist() == [0]
     # Of two devices with the chip, that of more networks: the third, whose shape is 3, cut at ln 2.
     assert known.shape == pytest.approx(np.full((1, PARTS), np.log(2)))
-    assert known.unknown.tolist() == [0.6]
+    assert known.shape_variance.tolist() == [0.6]
 
 
 def test_a_small_shape_of_another_device_is_shared_in_part() -> None:
@@ -238,7 +238,7 @@ def test_a_shape_is_that_of_the_likest_run(nearer: str) -> None:
     known = evidence.about(keys_of(ASKED))
 
     assert known.shape == pytest.approx(np.full((1, PARTS), 0.8 * 2))
-    assert known.unknown.tolist() == [0.5]
+    assert known.shape_variance.tolist() == [0.5]
 
 
 def test_two_threads_are_between_one_and_four() -> None:
@@ -268,7 +268,7 @@ def test_each_asked_target_has_its_own_shape() -> None:
     known = evidence.about(asked)
 
     assert known.shape[:, 0] == pytest.approx([2.0, np.log(2), 0.0])
-    assert known.unknown.tolist() == [0.3, 0.6, 1.0]
+    assert known.shape_variance.tolist() == [0.3, 0.6, 1.0]
 
 
 def test_many_networks_of_the_target_leave_nothing_open() -> None:
@@ -416,7 +416,7 @@ def test_variance_is_between_nothing_and_the_prior(
     assert ((known.variance < LEVEL - 1e-9) == is_known).all()
     under = {(row[0], row[2]) for row, _, _ in measured}
     has_shape = np.array([(row[0], row[2]) in under for row in asked])
-    assert ((known.unknown < 1) == has_shape).all()
+    assert ((known.shape_variance < 1) == has_shape).all()
     assert ((known.shape > 0).all(axis=1) == has_shape).all()
 
 

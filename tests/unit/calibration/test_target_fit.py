@@ -117,7 +117,7 @@ def test_without_measurements_the_prior_stays() -> None:
 
 def test_one_network_as_predicted_moves_nothing_and_makes_sure() -> None:
     """Its weight is (4 + 1) / (4 x 0.15^2) = 500 / 9, and 1 / (1 / 9 + 500 / 9) is 9 / 501."""
-    prior = TargetFit.prior(unknown=KNOWN_SHAPE)
+    prior = TargetFit.prior(shape_variance=KNOWN_SHAPE)
 
     after = prior.measured(times({part(3, 2): 7.0}), np.array([7.0]))
 
@@ -130,7 +130,7 @@ def test_one_network_moves_the_level_to_it() -> None:
 
     Of a variance of 0.08 that is a gain of 4 / 5: 0.4 of 0.5, with 0.08 / 5 left.
     """
-    prior = TargetFit.prior(0.0, 0.08, unknown=KNOWN_SHAPE)
+    prior = TargetFit.prior(0.0, 0.08, shape_variance=KNOWN_SHAPE)
 
     after = prior.measured(times({0: 2.0}), np.array([2.0 * np.exp(0.5)]))
 
@@ -140,7 +140,7 @@ def test_one_network_moves_the_level_to_it() -> None:
 
 
 def test_many_networks_leave_the_level_at_their_mean() -> None:
-    prior = TargetFit.prior(unknown=KNOWN_SHAPE)
+    prior = TargetFit.prior(shape_variance=KNOWN_SHAPE)
     logs = np.tile([0.25, 0.35], 500)
 
     after = prior.measured(np.tile(times({0: 1.0}), (1000, 1)), np.exp(logs))
@@ -177,7 +177,7 @@ def test_two_networks_of_different_parts_tell_the_shape() -> None:
 
 
 def test_a_network_far_off_counts_little_and_less_the_further_it_is() -> None:
-    prior = TargetFit.prior(unknown=KNOWN_SHAPE)
+    prior = TargetFit.prior(shape_variance=KNOWN_SHAPE)
     parts = np.tile(times({0: 1.0}), (6, 1))
 
     moved = [

@@ -676,7 +676,7 @@ def test_the_fit_to_own_measurements_starts_from_what_is_known() -> None:
     graph = make_graph([Op(read=10**10)])
     level = 0.9 * 0.31 / 0.36
     plain = latency_ms(small_estimate(), graph, [TARGET])
-    prior = TargetFit.prior(level, 0.31 - 0.31**2 / 0.36 + 0.15**2, unknown=0.3)
+    prior = TargetFit.prior(level, 0.31 - 0.31**2 / 0.36 + 0.15**2, shape_variance=0.3)
     parts = np.zeros((1, PARTS))
     place = KIND["other"] * len(TERMS) + TERMS.index("memory")
     parts[0, [place, place + 1]] = [plain[0] - 0.004, 0.004]

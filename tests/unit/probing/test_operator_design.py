@@ -79,7 +79,7 @@ def variance_left(works: list[TimedWork], chosen: list[int]) -> float:
     kind = np.array([each.kind[row] for each, row in every])
     apart = 10.0 * (kind[:, None] - kind[None])
     same = kind[:, None] == kind[None]
-    near = PRIOR.near**2 * np.exp(-(apart**2) / (2 * PRIOR.length**2))
+    near = PRIOR.similarity**2 * np.exp(-(apart**2) / (2 * PRIOR.length**2))
     covariance = PRIOR.shift**2 + PRIOR.part**2 + (PRIOR.kind**2 + PRIOR.code**2 + near) * same
     starts = np.cumsum([0, *map(len, works)])
     sums = np.zeros((len(works), len(every)))

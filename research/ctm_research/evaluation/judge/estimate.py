@@ -163,7 +163,7 @@ class FittedEstimate:
                 known.mean[place],
                 known.variance[place],
                 known.shape[place],
-                known.unknown[place],
+                known.shape_variance[place],
                 ahead=bool(self.ahead[targets[place]]),
             )
             own = measured.get(int(targets[place]))

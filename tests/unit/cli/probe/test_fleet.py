@@ -195,7 +195,7 @@ def test_ten_hosts_one_out_of_reach_and_one_killed_midway(
     assert again["board4"]["measured"] == 2
     assert again["board0"]["signature"] == hosts["board0"]["signature"]
     with open_probing(own_store) as probing:
-        assert len(probing.signatures.every()) == HOSTS - 1
+        assert len(probing.signatures.all()) == HOSTS - 1
 
 
 def test_hosts_that_cannot_be_are_rows_and_the_others_go_on(

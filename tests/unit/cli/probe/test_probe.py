@@ -66,7 +66,7 @@ def measured(own_store: Path) -> Iterator[tuple[str, str]]:
         )
         for _ in measure(probing.sessions, session.id, Script(*outcomes)):
             pass
-        yield session.id, probing.signatures.every()[0].signature.id
+        yield session.id, probing.signatures.all()[0].signature.id
 
 
 def test_a_plan_in_json(capsys: pytest.CaptureFixture[str]) -> None:

@@ -122,5 +122,5 @@ def test_a_run_says_that_it_failed(
     assert "only 1 of 4 networks gave a number" in out
     assert ("It is used anyway" in out, "It is kept, but" in out) == (anyway, not anyway)
     with open_probing(own_store) as probing:
-        (stored,) = probing.signatures.every()
+        (stored,) = probing.signatures.all()
         assert stored.signature.active == anyway == stored.facts.used_anyway

@@ -170,18 +170,18 @@ def test_the_gap_and_the_outside_hold_no_cell() -> None:
 def test_the_cursor_steps_from_one_map_into_the_other_and_stops_at_the_edges() -> None:
     layout = layout_of([2, 0])
 
-    assert layout.moved(None, 1, 0) == Cell(2, 0, backward=False)
-    assert layout.moved(Cell(2, 1, backward=False), 0, 1) == Cell(2, 0, backward=True)
-    assert layout.moved(Cell(0, 1, backward=True), 5, 5) == Cell(0, 1, backward=True)
-    assert layout_of([]).moved(None, 0, 1) is None
+    assert layout.stepped(None, 1, 0) == Cell(2, 0, backward=False)
+    assert layout.stepped(Cell(2, 1, backward=False), 0, 1) == Cell(2, 0, backward=True)
+    assert layout.stepped(Cell(0, 1, backward=True), 5, 5) == Cell(0, 1, backward=True)
+    assert layout_of([]).stepped(None, 0, 1) is None
 
 
 def test_a_filter_changes_no_colour_and_a_tall_map_gets_thin_rows() -> None:
     assert layout_of([1]).scale(backward=False) == layout_of([0, 1, 2]).scale(backward=False)
     assert layout_of([1]).scale(backward=False) == (0.0, 0.875)
-    assert layout_of([0, 1, 2]).whole().row_px == ROW_PX
+    assert layout_of([0, 1, 2]).full().row_px == ROW_PX
     tall = MapLayout(layout_of([]).summary, layout_of([]).rows, np.arange(10_000))
-    assert tall.whole().row_px == 1
+    assert tall.full().row_px == 1
 
 
 def test_shares_that_are_about_equal_are_said_to_be_and_fill_the_scale() -> None:

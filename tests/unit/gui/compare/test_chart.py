@@ -13,7 +13,7 @@ from ctm_gui.compare.chart import (
     SINGLE_ROW_PX,
     bars_share,
     budget_in_ms,
-    budget_shown,
+    is_budget_visible,
     lay_out,
     prefers_log,
     value_range,
@@ -145,10 +145,10 @@ def test_the_axis_holds_bars_intervals_and_a_budget_in_reach(make_row):
     assert value_range(laid_out(rows), log=False) == (0.0, 40.0)
     near = laid_out(rows, budget_ms=100.0)
     assert value_range(near, log=False) == (0.0, 100.0)
-    assert budget_shown(near, log=False)
+    assert is_budget_visible(near, log=False)
     far = laid_out(rows, budget_ms=500.0)
     assert value_range(far, log=False) == (0.0, 40.0)
-    assert not budget_shown(far, log=False)
+    assert not is_budget_visible(far, log=False)
 
 
 def test_a_logarithmic_axis_is_near_the_data_whatever_the_bound(make_row):
@@ -165,7 +165,7 @@ def test_a_linear_axis_starts_at_zero_unless_all_is_far_from_it(make_row):
     assert value_range(laid_out([*near, make_row("b", 9.0)]), log=False) == (0.0, 68.0)
     below = laid_out(near, budget_ms=30.0)
     assert value_range(below, log=False)[0] < 30.0
-    assert budget_shown(below, log=False)
+    assert is_budget_visible(below, log=False)
 
 
 def test_an_empty_chart_has_an_axis(make_row):

@@ -98,7 +98,7 @@ class Bench:
         return self.made[-1]
 
     def stored(self) -> dict[str, Device]:
-        return {entry.device.id: entry.device for entry in self.history.devices.every()}
+        return {entry.device.id: entry.device for entry in self.history.devices.all()}
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from predictor.probing.networks.graphs import pool_graph
 from predictor.probing.networks.pool import load_pool
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.devices.this_machine import THIS_MACHINE_ID
-from predictor.services.signatures.own import NOTHING_MEASURED, OwnSignatures
+from predictor.services.signatures.user_signatures import NOTHING_MEASURED, UserSignatures
 
 CATALOGUE = load_catalogue()
 HERE = Device(
@@ -71,7 +71,7 @@ def test_what_was_measured_is_counted_and_waits_no_more() -> None:
     assert graph is not None
     measured = TargetMeasurements("", (graph,), np.ones(1), np.ones(1))
     as_probed = usual(BOARD, runtime="onnxruntime", precision=Precision.FP32)
-    own = OwnSignatures({}, {as_probed.id: measured})
+    own = UserSignatures({}, {as_probed.id: measured})
 
     (board,) = ticked_targets([usual(BOARD)], own)
 

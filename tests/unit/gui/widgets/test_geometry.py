@@ -58,19 +58,19 @@ def test_labels_never_touch_and_ticks_are_on_the_axis_once(low, span, width):
 
 
 def test_the_widest_give_way_first():
-    assert shared_widths([50, 300, 100], room=300, least=20) == [50, 150, 100]
+    assert shared_widths([50, 300, 100], room=300, minimum=20) == [50, 150, 100]
 
 
 def test_none_goes_under_the_least_unless_it_is_narrower_by_nature():
-    assert shared_widths([10, 300, 300], room=50, least=40) == [10, 40, 40]
+    assert shared_widths([10, 300, 300], room=50, minimum=40) == [10, 40, 40]
 
 
 def test_each_may_have_a_least_of_its_own():
-    assert shared_widths([200, 300], room=100, least=[90, 120]) == [90, 120]
+    assert shared_widths([200, 300], room=100, minimum=[90, 120]) == [90, 120]
 
 
 def test_with_room_enough_all_get_what_they_would_like():
-    assert shared_widths([10, 20], room=100, least=5) == [10, 20]
+    assert shared_widths([10, 20], room=100, minimum=5) == [10, 20]
 
 
 @given(st.lists(st.floats(0, 500), max_size=8), st.floats(0, 2000), st.floats(0, 50))

@@ -127,7 +127,7 @@ def test_a_least_chance_over_99_percent_goes_before_power() -> None:
     # 2.4 standard deviations above the P50 of the best run of the small device: 99.2 %.
     budget = Budget(max_ms=p.latency_ms * (p.high80_ms / p.latency_ms) ** (2.4 / Z80))
     assert chosen(budget).best.target.device is SMALL
-    strict = chosen(budget, least=0.995)
+    strict = chosen(budget, min_chance=0.995)
     assert strict.best.target.device is LARGE
     assert strict.is_met
 
@@ -206,7 +206,7 @@ def test_making_the_measurement_settles_what_it_was_asked_for() -> None:
     fast, slow = (
         chosen(
             Budget(max_ms=p50),
-            own=[_measured(settling.target.device.id, identity.configuration, ms)],
+            measurements=[_measured(settling.target.device.id, identity.configuration, ms)],
         )
         for ms in (p50 / 2, p50 * 2)
     )
@@ -291,7 +291,7 @@ def test_a_mode_asked_for_by_name_leaves_out_the_usual_clocks() -> None:
     listed = [choice.option(place) for place in choice.order.tolist()]
     assert {option.mode and option.mode.name for option in listed} == {"15W"}
     assert {option.watts for option in listed} == {15.0}
-    with pytest.raises(InputError, match="no device that is asked about has a mode"):
+    with pytest.raises(InputError, match="none of the devices has a mode"):
         options_of(BOARDS, Wanted(modes=("16W",)))
 
 
@@ -322,9 +322,9 @@ def test_a_tail_that_is_known_is_held_against_the_limit_and_another_is_said_not_
             assert p.latency_ms is not None
             assert p.p90_ms is not None
             assert p.latency_ms < p.p90_ms < (option.tail_ms or 0.0)
-    assert by_99.untold.startswith("P99 is not known of the best options of ")
+    assert by_99.without_tail.startswith("P99 is not known of the best options of ")
     assert "ms at P99 " in f"{by_99.budget.words} "
-    assert by_median.untold == ""
+    assert by_median.without_tail == ""
 
 
 @settings(max_examples=20, deadline=None)
@@ -391,7 +391,7 @@ def test_a_lower_limit_meets_no_budget_and_ranks_behind_what_was_measured() -> N
         "ctm-probe/1",
         Provenance({}),
     )
-    choice = choose((unknown,), OPTIONS, Budget(max_ms=1e6), own=[slow])
+    choice = choose((unknown,), OPTIONS, Budget(max_ms=1e6), measurements=[slow])
     assert choice.is_met
     assert choice.best.prediction.latency_ms == 1e5
     assert choice.best.target.id == target.id

@@ -66,7 +66,7 @@ def test_what_is_saved_comes_back_equal_from_another_opening(tmp_path: Path) -> 
     with open_history(tmp_path / "store.db") as history:
         history.devices.save(entry)
     with open_history(tmp_path / "store.db") as history:
-        (back,) = history.devices.every()
+        (back,) = history.devices.all()
     assert back.device == BOARD
     assert dict(back.unknown_metrics) == {"cache_lines": 12.0}
     assert any("core_count has no source" in warning for warning in back.warnings)
@@ -82,7 +82,7 @@ def test_a_device_of_which_nobody_said_what_it_runs_runs_what_its_facts_imply(
     (kept,) = stored_devices(path)
     assert kept.configurations == implied_configurations(gpu)
     with open_history(path) as history:
-        (entry,) = history.devices.every()
+        (entry,) = history.devices.all()
         saved = history.devices.save(DeviceFile(gpu))
     assert entry.device == saved.device == kept
 
@@ -91,21 +91,21 @@ def test_a_wrong_device_is_refused_and_nothing_is_stored(history: History) -> No
     wrong = replace(BOARD, metrics={"clock_mhz": 1e9})
     with pytest.raises(InputError, match=r"clock_mhz is 1000000000, outside of 1 to 10000 MHz"):
         history.devices.save(DeviceFile(wrong))
-    assert history.devices.every() == ()
+    assert history.devices.all() == ()
 
 
 def test_a_new_id_takes_the_place_of_the_old_one(history: History) -> None:
     history.devices.save(DeviceFile(BOARD))
     history.devices.save(DeviceFile(replace(BOARD, id="board-b")), replacing="my-board")
-    assert [entry.device.id for entry in history.devices.every()] == ["board-b"]
+    assert [entry.device.id for entry in history.devices.all()] == ["board-b"]
 
 
 def test_deleting_and_restoring(history: History) -> None:
     saved = history.devices.save(DeviceFile(BOARD))
     history.devices.delete("my-board")
-    assert history.devices.every() == ()
+    assert history.devices.all() == ()
     history.devices.save(saved)
-    assert [entry.device for entry in history.devices.every()] == [BOARD]
+    assert [entry.device for entry in history.devices.all()] == [BOARD]
 
 
 def test_export_and_import_give_the_same_device(tmp_path: Path) -> None:

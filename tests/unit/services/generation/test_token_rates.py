@@ -32,10 +32,10 @@ def test_the_last_rate_of_a_device_comes_back_equal(history: History, path: Path
     history.token_rates.keep(other)
     history.token_rates.keep(replace(RATE, tokens_per_s=3.5))
     kept = {"rpi5": replace(RATE, tokens_per_s=3.5), "rtx3060": other}
-    assert history.token_rates.every(DEVICES) == kept
+    assert history.token_rates.all(DEVICES) == kept
     assert stored_token_rates(DEVICES, path) == kept
     history.token_rates.forget("rpi5")
-    assert history.token_rates.every(DEVICES) == {"rtx3060": other}
+    assert history.token_rates.all(DEVICES) == {"rtx3060": other}
 
 
 def test_no_store_is_made_to_look_for_rates(path: Path) -> None:
@@ -46,8 +46,8 @@ def test_no_store_is_made_to_look_for_rates(path: Path) -> None:
 def test_rates_of_devices_that_are_gone_or_cannot_run_it_are_left_out(history: History) -> None:
     history.token_rates.keep(RATE)
     unknown = replace(RATE.device, metrics={})  # as the user may have edited it since
-    assert history.token_rates.every({}) == {}
-    assert history.token_rates.every({"rpi5": unknown}) == {}
+    assert history.token_rates.all({}) == {}
+    assert history.token_rates.all({"rpi5": unknown}) == {}
 
 
 def test_a_rate_of_another_version_is_left_out(path: Path) -> None:

@@ -11,10 +11,10 @@ from predictor.services.graph.placement import (
     BOX_HEIGHT,
     BOX_WIDTH,
     Picture,
-    boxes_seen,
     first_opened,
     picture_of,
-    seen_groups,
+    visible_box_count,
+    visible_groups,
 )
 from tests.unit.gui.graphs import chain_of, network
 
@@ -38,7 +38,7 @@ def opened_trees(draw: st.DrawFn) -> tuple[GroupTree, frozenset[int]]:
 
 
 def plain_picture(tree: GroupTree, opened: frozenset[int]) -> Picture:
-    levels = {group: by_depth(tree, group) for group in seen_groups(tree, opened)}
+    levels = {group: by_depth(tree, group) for group in visible_groups(tree, opened)}
     return picture_of(tree, levels, opened)
 
 
@@ -49,7 +49,7 @@ def test_each_operator_is_in_one_closed_box(drawn: tuple[GroupTree, frozenset[in
     closed = picture.nodes[~picture.is_open]
     inside = np.concatenate([tree.operators_of(int(node)) for node in closed])
     assert sorted(inside) == list(range(tree.operators))
-    assert closed.size == boxes_seen(tree, opened)
+    assert closed.size == visible_box_count(tree, opened)
 
 
 @given(opened_trees())
@@ -128,11 +128,11 @@ def test_a_model_opens_with_as_many_boxes_as_are_read() -> None:
     for table in (network(), chain_of(4000)):
         tree = group_operators(table.names, table.op_types, table.edges)
         opened = frozenset(first_opened(tree, 60))
-        assert boxes_seen(tree, opened) <= 60
+        assert visible_box_count(tree, opened) <= 60
     assert not opened
 
 
 def test_a_small_model_opens_whole() -> None:
     table = network()
     tree = group_operators(table.names, table.op_types, table.edges)
-    assert boxes_seen(tree, frozenset(first_opened(tree, 60))) == tree.operators
+    assert visible_box_count(tree, frozenset(first_opened(tree, 60))) == tree.operators

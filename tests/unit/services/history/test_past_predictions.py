@@ -106,7 +106,7 @@ def test_what_was_deleted_goes_for_good_after_a_month_with_its_graph(
     past.delete(gone)
     past.purge()
     assert set(past.graphs([other.graph.fingerprint])) == {other.graph.fingerprint}
-    monkeypatch.setattr(past_predictions, "KEPT_DELETED_NS", -1)
+    monkeypatch.setattr(past_predictions, "DELETED_RETENTION_NS", -1)
     past.purge()
     past.restore(gone)
     assert past.read(10).count == 2
@@ -121,7 +121,7 @@ def test_a_measured_graph_outlives_its_predictions(
     stored = past.read(10).predictions
     past.add_truth(stored[0], NewTruth("2.5"))
     past.delete([p.id for p in stored])
-    monkeypatch.setattr(past_predictions, "KEPT_DELETED_NS", -1)
+    monkeypatch.setattr(past_predictions, "DELETED_RETENTION_NS", -1)
     past.purge()
     assert past.graphs([NET.graph.fingerprint])
 

@@ -119,9 +119,9 @@ def test_restoring_brings_the_backup_and_keeps_the_store_aside(store: Path, back
     restored = restore(backup, store)
     assert says(store) == "new"
     assert restored.path == store
-    assert restored.kept is not None
-    assert says(restored.kept) == "old"
-    assert names(store.parent) == {"store.sqlite", "elsewhere", restored.kept.name}
+    assert restored.backup is not None
+    assert says(restored.backup) == "old"
+    assert names(store.parent) == {"store.sqlite", "elsewhere", restored.backup.name}
     assert backup.read_bytes() == content
 
 
@@ -136,7 +136,7 @@ def test_paths_may_be_relative(
 
 def test_restoring_where_there_is_no_store_makes_one(backup: Path, tmp_path: Path) -> None:
     restored = restore(backup, tmp_path / "new folder" / "store.sqlite")
-    assert restored.kept is None
+    assert restored.backup is None
     assert says(tmp_path / "new folder" / "store.sqlite") == "new"
 
 
@@ -240,13 +240,13 @@ def test_a_damaged_store_is_replaced_and_kept_as_it_was(
     restored = restore(backup, store)
     assert says(store) == "new"
     assert store_problems(store) == []
-    assert restored.kept is not None
-    assert restored.kept.read_bytes()[4096:] == broken[4096:]
+    assert restored.backup is not None
+    assert restored.backup.read_bytes()[4096:] == broken[4096:]
 
 
 def test_a_newer_store_gives_way_to_a_backup_of_this_version(store: Path, backup: Path) -> None:
     changed("PRAGMA user_version = 99")(store)
-    kept = restore(backup, store).kept
+    kept = restore(backup, store).backup
     assert says(store) == "new"
     assert kept is not None
     with closing(sqlite3.connect(kept)) as connection:

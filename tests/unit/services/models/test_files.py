@@ -44,7 +44,7 @@ def test_a_path_that_is_gone_is_passed_on_for_its_error(tmp_path: Path) -> None:
 def test_the_limit_of_a_folder_is_stated(tmp_path: Path) -> None:
     for number in range(5):
         (tmp_path / f"{number}.onnx").write_bytes(b"")
-    found = find_model_files([str(tmp_path)], CancelToken(), most=3)
+    found = find_model_files([str(tmp_path)], CancelToken(), limit=3)
     assert [Path(path).name for path in found.paths] == ["0.onnx", "1.onnx", "2.onnx"]
     assert "more than 3" in found.problems[0].reason
 

@@ -38,7 +38,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_each_node_has_its_time(store: Path) -> None:
     with open_probing(store) as probing:
-        (session,) = probing.sessions.every()
+        (session,) = probing.sessions.all()
         (measurement,) = probing.sessions.measurements(session.id).values()
     times = operator_times(measurement.provenance)
     assert sum(entry.op_type == "Conv" for entry in times) > 40
@@ -49,7 +49,7 @@ def test_each_node_has_its_time(store: Path) -> None:
 
 def test_json_tells_the_nodes_and_text_does_not(store: Path) -> None:
     with open_probing(store) as probing:
-        (session,) = probing.sessions.every()
+        (session,) = probing.sessions.all()
         known = probing.sessions.measurements(session.id)
     (measurement,) = known.values()
     (probe,) = session_document(session, known, None)["probes"]
@@ -60,7 +60,7 @@ def test_json_tells_the_nodes_and_text_does_not(store: Path) -> None:
 def test_a_project_carries_the_nodes_of_a_large_network(store: Path, tmp_path: Path) -> None:
     """20 000 nodes with names of 500 characters, more than a document may have otherwise."""
     with open_probing(store) as probing:
-        (session,) = probing.sessions.every()
+        (session,) = probing.sessions.all()
         (measurement,) = probing.sessions.measurements(session.id).values()
     large = Provenance({"operators": [["\u1234" * 500, "Conv", 1]] * MAX_OPERATORS})
     with open_history(tmp_path / "store.sqlite") as history:

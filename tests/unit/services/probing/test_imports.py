@@ -32,7 +32,7 @@ def test_probes_are_known_by_their_names(store: Path) -> None:
     assert [m.fingerprint for m in taken.measurements] == [FIRST.fingerprint, SECOND.fingerprint]
     assert [m.value_ms for m in taken.measurements] == [23.4, 7.1]
     with open_probing(store) as probing:
-        (signature,) = probing.signatures.every()
+        (signature,) = probing.signatures.all()
         assert (signature.signature.id,) == taken.signatures
         assert signature.signature.active
         assert signature.signature.configuration == BOARD
@@ -43,7 +43,7 @@ def test_a_second_import_extends_the_signature_and_keeps_the_old_one(store: Path
     for network in (FIRST, SECOND):
         take_over(import_typed(f"{network.name} 5 ms"), "board", BOARD, store=store)
     with open_probing(store) as probing:
-        old, new = probing.signatures.every()
+        old, new = probing.signatures.all()
         assert (old.signature.active, new.signature.active) == (False, True)
         assert new.signature.measurement_ids[:1] == old.signature.measurement_ids
         assert len(new.signature.measurement_ids) == 2

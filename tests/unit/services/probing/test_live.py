@@ -59,7 +59,7 @@ def test_a_session_chooses_the_rest_by_what_the_first_showed(probing: Probing) -
     assert [len(plan.networks) for plan in script.plans] == [3, 3]
     # Two runs of 1.0 and 1.1 ms each are one row of medians.
     assert [e.medians_ms for e in events if isinstance(e, Drift)] == [(1.0, 1.1), (1.0, 1.1) * 2]
-    (signature,) = probing.signatures.every()
+    (signature,) = probing.signatures.all()
     assert len(signature.signature.measurement_ids) == 6
 
 

@@ -54,7 +54,7 @@ def _own_s(child: int) -> float:
 
 def test_the_rest_of_the_busy_time_is_that_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
     counters(monkeypatch, 100.0, 100.6)
-    monkeypatch.setattr(subject, "_own_processes", dict)
+    monkeypatch.setattr(subject, "_this_and_children", dict)
     times = iter((10.0, 11.0))
     monkeypatch.setattr(subject.time, "monotonic", lambda: next(times))
     assert OtherPrograms(named=False).since().cores == pytest.approx(0.6)
@@ -78,7 +78,7 @@ def test_the_busiest_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
             {(7, "editor"): 1.01, (8, "browser"): 5.9, (9, "browser"): 9.0},
         ]
     )
-    monkeypatch.setattr(subject, "_others_s", lambda _: next(looks))
+    monkeypatch.setattr(subject, "_other_programs_s", lambda _: next(looks))
     times = iter((10.0, 11.0))
     monkeypatch.setattr(subject.time, "monotonic", lambda: next(times))
     load = OtherPrograms().since()

@@ -133,7 +133,7 @@ def test_a_session_becomes_the_active_signature_of_its_target(probing: Probing) 
     run(probing, session, (1000, 1000), (2000, 2000), (3000, 3000))
 
     done = probing.sessions.get(session.id)
-    (stored,) = probing.signatures.every()
+    (stored,) = probing.signatures.all()
     assert (done.state, states(done)) == (SessionState.FINISHED, [ProbeState.MEASURED] * 3)
     assert stored.session_id == session.id
     assert stored.signature.active
@@ -163,11 +163,11 @@ def test_a_clock_that_goes_back_changes_neither_order_nor_end(
     for session in (first, second):
         run(probing, session, (1000, 1000), (2000, 2000), (3000, 3000))
 
-    done = probing.sessions.every()
+    done = probing.sessions.all()
     assert [session.id for session in done] == [first.id, second.id]
     assert all(session.finished_ns >= session.created_ns for session in done)  # type: ignore[operator]
-    assert [s.session_id for s in probing.signatures.every()] == [first.id, second.id]
-    for stored in probing.signatures.every():
+    assert [s.session_id for s in probing.signatures.all()] == [first.id, second.id]
+    for stored in probing.signatures.all():
         measured = probing.signatures.measurements(stored.signature.id)
         assert [measurement.value_ms for measurement in measured] == [0.001, 0.002, 0.003]
 
@@ -194,7 +194,7 @@ def test_a_network_that_fails_is_kept_with_its_reason(probing: Probing) -> None:
     assert states(done) == [ProbeState.MEASURED, ProbeState.FAILED, ProbeState.SKIPPED]
     assert done.probes[1].reason == "missing-operator: the reason"
     assert done.state is SessionState.FINISHED
-    assert len(probing.signatures.every()[0].signature.measurement_ids) == 1
+    assert len(probing.signatures.all()[0].signature.measurement_ids) == 1
 
 
 def test_an_inconclusive_network_is_no_measurement_and_loses_no_sample(probing: Probing) -> None:
@@ -222,7 +222,7 @@ def test_an_inconclusive_network_is_measured_again_while_there_is_time(probing: 
     first = probing.sessions.get(session.id).probes[0].name
     assert ProbesChosen((first,), again=True) in events
     assert states(probing.sessions.get(session.id)) == [ProbeState.MEASURED] * 2
-    (stored,) = probing.signatures.every()
+    (stored,) = probing.signatures.all()
     assert len(stored.signature.measurement_ids) == 2
 
 
@@ -230,7 +230,7 @@ def test_a_session_without_any_number_has_failed_and_gives_no_signature(probing:
     session = probing.sessions.start(small_plan(2))
     run(probing, session, Failure.CRASHED, Failure.TIME_OUT)
     assert probing.sessions.get(session.id).state is SessionState.FAILED
-    assert probing.signatures.every() == []
+    assert probing.signatures.all() == []
 
 
 def test_a_cancelled_session_goes_on_with_what_is_left(probing: Probing) -> None:
@@ -244,7 +244,7 @@ def test_a_cancelled_session_goes_on_with_what_is_left(probing: Probing) -> None
     script = run(probing, session, (2000, 2000), (3000, 3000))
 
     assert [n.name for n in script.plans[0].networks] == [p.name for p in paused.probes[1:]]
-    assert len(probing.signatures.every()[0].signature.measurement_ids) == 3
+    assert len(probing.signatures.all()[0].signature.measurement_ids) == 3
 
 
 def test_what_a_board_tells_of_networks_that_are_not_awaited_is_not_stored(
@@ -292,7 +292,7 @@ def test_a_session_that_is_given_up_keeps_what_it_has(probing: Probing) -> None:
         run(probing, session, (1000, 1000), None)
     probing.sessions.give_up(session.id)
     assert probing.sessions.get(session.id).state is SessionState.CANCELLED
-    assert len(probing.signatures.every()[0].signature.measurement_ids) == 1
+    assert len(probing.signatures.all()[0].signature.measurement_ids) == 1
     with pytest.raises(InputError, match="it is cancelled; start another one"):
         run(probing, session)
 
@@ -305,7 +305,7 @@ def test_a_repeated_network_gives_a_new_signature_beside_the_old_one(probing: Pr
     probing.sessions.repeat(session.id, [name])
     run(probing, session, (2500, 2500))
 
-    old, new = probing.signatures.every()
+    old, new = probing.signatures.all()
     assert (old.signature.active, new.signature.active) == (False, True)
     values = [m.value_ms for m in probing.signatures.measurements(new.signature.id)]
     assert values == [0.001, 0.0025]
@@ -327,24 +327,24 @@ def test_a_session_is_found_by_the_beginning_of_its_id(probing: Probing) -> None
 def test_signatures_are_chosen_deleted_and_brought_back(probing: Probing) -> None:
     for _ in range(2):
         run(probing, probing.sessions.start(small_plan(1)), (1000, 1000))
-    first, second = (stored.signature.id for stored in probing.signatures.every())
+    first, second = (stored.signature.id for stored in probing.signatures.all())
     probing.signatures.activate(first)
-    assert [stored.signature.active for stored in probing.signatures.every()] == [True, False]
+    assert [stored.signature.active for stored in probing.signatures.all()] == [True, False]
     was_active = probing.signatures.delete(first)
-    assert [stored.signature.id for stored in probing.signatures.every()] == [second]
+    assert [stored.signature.id for stored in probing.signatures.all()] == [second]
     assert [stored.signature.id for stored in probing.signatures.deleted()] == [first]
     probing.signatures.restore(first, active=was_active)
-    assert [stored.signature.active for stored in probing.signatures.every()] == [True, False]
+    assert [stored.signature.active for stored in probing.signatures.all()] == [True, False]
 
 
 def test_a_measurement_is_excluded_with_a_reason_that_is_kept(probing: Probing) -> None:
     run(probing, probing.sessions.start(small_plan(2)), (1000, 1000), (2000, 2000))
-    (old,) = probing.signatures.every()
+    (old,) = probing.signatures.all()
     odd, kept = old.signature.measurement_ids
 
     made = probing.signatures.exclude(old.signature.id, odd, "the fan had stopped")
 
-    before, after = probing.signatures.every()
+    before, after = probing.signatures.all()
     assert before.signature.measurement_ids == (odd, kept)
     assert (after.signature.id, after.signature.measurement_ids) == (made, (kept,))
     assert [s.signature.active for s in (before, after)] == [False, True]
@@ -357,14 +357,14 @@ def test_a_measurement_is_excluded_with_a_reason_that_is_kept(probing: Probing) 
 
 def test_what_was_excluded_is_taken_in_again_and_its_reason_is_kept(probing: Probing) -> None:
     run(probing, probing.sessions.start(small_plan(2)), (1000, 1000), (2000, 2000))
-    (first,) = probing.signatures.every()
+    (first,) = probing.signatures.all()
     odd, kept = first.signature.measurement_ids
     without = probing.signatures.exclude(first.signature.id, odd, "the fan had stopped")
     assert [m.id for m in probing.signatures.excluded(without)] == [odd]
 
     again = probing.signatures.include(without, odd)
 
-    *_, before, after = probing.signatures.every()
+    *_, before, after = probing.signatures.all()
     assert (after.signature.id, set(after.signature.measurement_ids)) == (again, {odd, kept})
     assert [s.signature.active for s in (before, after)] == [False, True]
     assert before.facts.content["excluded"] == {odd: "the fan had stopped"}
@@ -378,24 +378,24 @@ def test_what_was_excluded_is_taken_in_again_and_its_reason_is_kept(probing: Pro
             probing.signatures.include(again, name)
 
     third = probing.signatures.exclude(again, odd, "a backup ran")
-    facts = probing.signatures.every()[-1].facts
+    facts = probing.signatures.all()[-1].facts
     assert (facts.excluded, facts.included_again_words()) == ({odd: "a backup ran"}, [once])
     assert probing.signatures.include(third, odd)
-    assert len(probing.signatures.every()[-1].facts.included_again_words()) == 2
+    assert len(probing.signatures.all()[-1].facts.included_again_words()) == 2
 
 
 def test_a_signature_that_took_a_place_gives_it_back_or_nothing_changes(probing: Probing) -> None:
     run(probing, probing.sessions.start(small_plan(2)), (1000, 1000), (2000, 2000))
-    (old,) = probing.signatures.every()
+    (old,) = probing.signatures.all()
     made = probing.signatures.exclude(old.signature.id, old.signature.measurement_ids[0], "odd")
     assert probing.signatures.give_back(made, old.signature.id)
-    assert probing.signatures.every() == [old]
+    assert probing.signatures.all() == [old]
     probing.signatures.restore(made, active=True)
 
     probing.signatures.delete(old.signature.id)
     with pytest.raises(InputError, match="there is none of this id"):
         probing.signatures.give_back(made, old.signature.id)
-    (left,) = probing.signatures.every()
+    (left,) = probing.signatures.all()
     assert (left.signature.id, left.signature.active) == (made, True)
 
 
@@ -434,7 +434,7 @@ def test_a_kit_comes_back_as_a_signature_once(bench: tuple[Path, Path], tmp_path
         session = import_results(probing.sessions, results)
         assert session.state is SessionState.FINISHED
         assert states(session) == [ProbeState.MEASURED] * 2
-        (stored,) = probing.signatures.every()
+        (stored,) = probing.signatures.all()
         (first, *_) = probing.signatures.measurements(stored.signature.id)
         provenance = first.provenance.content
         assert provenance["source"] == "kit"
@@ -442,7 +442,7 @@ def test_a_kit_comes_back_as_a_signature_once(bench: tuple[Path, Path], tmp_path
         assert len(first.samples_ns) == sum(part["runs"] for part in provenance["blocks"])
         with pytest.raises(InputError, match="its results were taken over before"):
             import_results(probing.sessions, results)
-        assert len(probing.signatures.every()) == 1
+        assert len(probing.signatures.all()) == 1
 
 
 def test_results_of_another_kit_are_refused(bench: tuple[Path, Path], tmp_path: Path) -> None:
@@ -485,7 +485,7 @@ def test_results_that_do_not_fit_the_kit_are_refused(
             edit(bench[1], results, **changes)
             with pytest.raises(InputError, match=words):
                 import_results(probing.sessions, results)
-        assert probing.signatures.every() == []
+        assert probing.signatures.all() == []
 
 
 def test_the_results_of_a_kit_that_was_stopped_leave_the_session_open(
@@ -496,7 +496,7 @@ def test_the_results_of_a_kit_that_was_stopped_leave_the_session_open(
     with probing:
         edit(bench[1], results, networks=networks[:1], finished=False)
         assert import_results(probing.sessions, results).state is SessionState.RUNNING
-        assert probing.signatures.every() == []
+        assert probing.signatures.all() == []
         done = import_results(probing.sessions, bench[1])
         assert done.state is SessionState.FINISHED
         assert len(probing.sessions.measurements(done.id)) == 2

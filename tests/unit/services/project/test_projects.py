@@ -123,7 +123,7 @@ def test_the_facts_beside_the_metrics_go_with_a_project(mine: History, tmp_path:
     mine.projects.export(tmp_path / "own.ctmproject")
     with open_history(tmp_path / "other.sqlite") as other:
         take(other, read_project(tmp_path / "own.ctmproject"))
-        assert [entry.device for entry in other.devices.every()] == [device]
+        assert [entry.device for entry in other.devices.all()] == [device]
 
 
 def counted(plan: Plan, what: str) -> dict[str, int]:
@@ -218,7 +218,7 @@ def changed_device(project: Project) -> Project:
 
 
 def devices(history: History) -> dict[str, float | None]:
-    return {e.device.id: e.device.metric("clock_mhz") for e in history.devices.every()}
+    return {e.device.id: e.device.metric("clock_mhz") for e in history.devices.all()}
 
 
 def test_without_an_answer_nothing_is_written(
@@ -228,7 +228,7 @@ def test_without_an_answer_nothing_is_written(
     plan = full.projects.plan(changed_device(project), NO_CATALOGUE)
     (conflict,) = plan.open
     assert conflict.subject is Subject.DEVICE
-    assert (conflict.mine, conflict.theirs) == ("clock_mhz 1800", "clock_mhz 2400")
+    assert (conflict.local, conflict.incoming) == ("clock_mhz 1800", "clock_mhz 2400")
     assert conflict.choices == tuple(Choice)
     with pytest.raises(InputError, match="nothing was imported"):
         take(full, changed_device(project))
@@ -271,9 +271,9 @@ def test_tokens_a_second_go_with_a_project_and_are_kept_or_taken(
     mine.token_rates.keep(own)
     for answer, kept in ((Choice.KEEP, own), (Choice.TAKE, rate)):
         plan = take(mine, theirs, always(answer))
-        assert mine.token_rates.every({card.id: card}) == {card.id: kept}
+        assert mine.token_rates.all({card.id: card}) == {card.id: kept}
     (conflict,) = plan.conflicts
-    assert (conflict.subject, conflict.mine) == (Subject.RATE, "40 tokens/s of tiny")
+    assert (conflict.subject, conflict.local) == (Subject.RATE, "40 tokens/s of tiny")
     with pytest.raises(InputError, match="no run of a language model"):
         read_project(rewritten(path, tmp_path / "bad", edited("rates", run="{}")))
     with pytest.raises(InputError, match="tokens_per_s is not over 0"):

@@ -22,7 +22,7 @@ from predictor.graph.model import Model
 from predictor.services.prediction.attention import AttentionMaps
 from predictor.services.prediction.explain import OperatorTable, explain
 from predictor.services.prediction.predict import predict
-from predictor.services.report.request import KnownSignature, ReportedModel, ReportRequest
+from predictor.services.report.request import MeasuredSignature, ReportedModel, ReportRequest
 from predictor.services.signatures.adaptation import StoredSignature
 from tests.unit.cost.graphs import Op, make_target
 from tests.unit.services.prediction.test_predict import make_model
@@ -104,7 +104,7 @@ def fine_tuned_request() -> ReportRequest:
     return replace(request, predictions=predictions)
 
 
-def make_signature(device: Device, *, active: bool = True) -> KnownSignature:
+def make_signature(device: Device, *, active: bool = True) -> MeasuredSignature:
     configuration = Configuration("onnxruntime", Precision.FP32, 1, 1)
     measurement = Measurement(
         id="m" * 32,
@@ -133,4 +133,4 @@ def make_signature(device: Device, *, active: bool = True) -> KnownSignature:
         "drift": 0.012,
     }
     stored = StoredSignature(signature, 1_700_000_000_000_000_000, ProbingFacts(facts))
-    return KnownSignature(stored, (measurement,))
+    return MeasuredSignature(stored, (measurement,))

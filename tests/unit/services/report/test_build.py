@@ -40,7 +40,12 @@ from predictor.services.report import pictures
 from predictor.services.report.build import build_report
 from predictor.services.report.files import report_markdown
 from predictor.services.report.operators import slowest
-from predictor.services.report.request import Asked, ReportedModel, ReportRequest, labelled
+from predictor.services.report.request import (
+    ReportedModel,
+    ReportRequest,
+    RequestedSettings,
+    labelled,
+)
 from predictor.services.signatures.adaptation import ADAPTATIONS
 from tests.unit.cost.graphs import Op
 from tests.unit.services.prediction.test_predict import make_model
@@ -315,7 +320,7 @@ def test_numbers_by_operator_times_are_told_as_such() -> None:
     facts = of_kind(report, SectionId.PROBING, Facts)[0].rows
     assert dict(facts)["Predictions adapted by"].text == ADAPTATIONS["operators"]
     methods = of_kind(report, SectionId.METHODS, Paragraph)
-    assert any("a profile told how long each operator" in each.text for each in methods)
+    assert any("a profile measured how long each operator" in each.text for each in methods)
 
 
 def test_what_ships_of_a_target_is_told_from_what_was_measured_here() -> None:
@@ -330,11 +335,11 @@ def test_what_ships_of_a_target_is_told_from_what_was_measured_here() -> None:
 
 
 def test_what_ifs_and_what_int8_takes_for_granted_are_said() -> None:
-    asked = Asked(precision=Precision.INT8, threads=0)
+    asked = RequestedSettings(precision=Precision.INT8, threads=0)
     eager = make_device("Eager", metrics={**FAST.device.metrics, "int8_tops": 8.0})
     int8 = replace(eager, configuration=replace(eager.configuration, precision=Precision.INT8))
     listed = replace(int8.device, configurations=(int8.configuration,))
-    report = build_report(make_request(targets=(replace(int8, device=listed),), asked=asked))
+    report = build_report(make_request(targets=(replace(int8, device=listed),), requested=asked))
 
     facts = dict(of_kind(report, SectionId.SETTINGS, Facts)[0].rows)
     assert (facts["Precision"].text, facts["Threads"].text) == ("int8", "all cores")

@@ -23,7 +23,7 @@ from predictor.services.report.files import (
     report_of,
     save_report,
 )
-from predictor.services.report.request import Asked
+from predictor.services.report.request import RequestedSettings
 from predictor.services.report.versions import command_line, command_lines
 from predictor.services.signatures.adaptation import ADAPTATIONS
 from tests.unit.services.report.requests import (
@@ -142,7 +142,9 @@ def test_a_file_that_cannot_be_written_stays_as_it_was(report: Report, tmp_path:
 
 
 def test_the_command_is_safe_to_paste() -> None:
-    line = command_line(["my net.onnx", "$(rm -rf).onnx"], ["rpi5"], Asked(batch=2), budget_ms=30)
+    line = command_line(
+        ["my net.onnx", "$(rm -rf).onnx"], ["rpi5"], RequestedSettings(batch=2), budget_ms=30
+    )
 
     assert line == (
         "ctm report 'my net.onnx' '$(rm -rf).onnx' --device rpi5 --batch 2 --budget-ms 30"
@@ -156,9 +158,9 @@ def test_targets_of_another_configuration_have_a_line_of_their_own() -> None:
     other = SLOW.configuration.__class__("onnxruntime", SLOW.configuration.precision, 2)
     unusual = SLOW.__class__(SLOW.device, other)
 
-    (one,) = command_lines(models, [SLOW, FAST], Asked(), None)
+    (one,) = command_lines(models, [SLOW, FAST], RequestedSettings(), None)
     assert "--device slow --device fast" in one
-    usual, own = command_lines(models, [FAST, unusual], Asked(), None)
+    usual, own = command_lines(models, [FAST, unusual], RequestedSettings(), None)
     assert "--device fast -o" in usual
     assert "--runtime onnxruntime" in own
     assert "--threads 2" in own
@@ -173,7 +175,7 @@ def test_a_batch_of_a_target_is_an_option_and_takes_the_place_of_its_dimension()
     model = replace(make_request().models[0].model, dynamic=dynamic)
     at_eight = replace(FAST, configuration=replace(FAST.configuration, batch=8))
 
-    own, eight = command_lines([model], [FAST, at_eight], Asked(), None)
+    own, eight = command_lines([model], [FAST, at_eight], RequestedSettings(), None)
     assert "--dim n=4 --dim length=7" in own
     assert "--batch 8" in eight
     assert "--dim length=7" in eight

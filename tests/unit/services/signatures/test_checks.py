@@ -16,13 +16,13 @@ from predictor.presentation.wording import basis_text
 from predictor.services.prediction.predict import predict
 from predictor.services.probing.imports import import_typed, take_over
 from predictor.services.signatures.checks import LIMITS, ProbingChecks
-from predictor.services.signatures.own import read_own_signatures
 from predictor.services.signatures.stored import Signatures
+from predictor.services.signatures.user_signatures import read_user_signatures
 from predictor.store import devices as device_records
 from predictor.store import measurements as measurement_records
 from predictor.store import signatures as records
 from predictor.store.database import Database, open_database
-from tests.unit.services.signatures.test_own import (
+from tests.unit.services.signatures.test_user_signatures import (
     BOARD,
     CONFIGURATION,
     MODELS,
@@ -76,7 +76,7 @@ def store(
 
 
 def asked(database: Database, target: Target = TARGET) -> Prediction:
-    known = read_own_signatures(database).of([target])
+    known = read_user_signatures(database).of([target])
     return predict([ASKED], [target], signatures=known)[0]
 
 
@@ -160,7 +160,7 @@ def test_other_configurations_of_its_device_are_unstable_too(database: Database)
     store(database, checks=FAILING["drift"].to_json(), used_anyway=True)
     other = Target(BOARD, replace(CONFIGURATION, runtime="ncnn"))
     elsewhere = replace(other, device=replace(BOARD, id="another"))
-    known = read_own_signatures(database).of([other, elsewhere])
+    known = read_user_signatures(database).of([other, elsewhere])
     near, far = predict([ASKED], [other, elsewhere], signatures=known)
     assert near.unstable == FAILING["drift"].reason
     assert far.unstable == ""
@@ -169,7 +169,7 @@ def test_other_configurations_of_its_device_are_unstable_too(database: Database)
 def test_a_measured_number_is_not_unstable(database: Database) -> None:
     store(database, checks=FAILING["drift"].to_json(), used_anyway=True)
     own = [measured(len(PROBES), 9.0, "own")]
-    known = read_own_signatures(database).of([TARGET])
+    known = read_user_signatures(database).of([TARGET])
     (now,) = predict([ASKED], [TARGET], own=own, signatures=known)
     assert (now.basis, now.unstable) == (Basis.MEASURED, "")
 

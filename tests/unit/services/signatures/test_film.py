@@ -36,7 +36,7 @@ from predictor.services.signatures.adaptation import (
 )
 from predictor.services.signatures.assessment import left_out
 from predictor.services.signatures.film import Adaptations, adaptations, median_error
-from predictor.services.signatures.own import stored_signatures
+from predictor.services.signatures.user_signatures import stored_signatures
 from predictor.store import measurements, signatures
 from predictor.store.database import open_database
 from tests.arch.test_processes import modules_after
@@ -85,7 +85,7 @@ def probing(store: Path) -> Iterator[Probing]:
 
 
 def active(probing: Probing) -> StoredSignature:
-    (found,) = [stored for stored in probing.signatures.every() if stored.signature.active]
+    (found,) = [stored for stored in probing.signatures.all() if stored.signature.active]
     return found
 
 

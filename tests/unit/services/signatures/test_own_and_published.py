@@ -20,7 +20,7 @@ from predictor.probing.networks.pool import load_pool
 from predictor.probing.networks.spaces import write_network
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.prediction.predict import predict
-from predictor.services.signatures.own import OwnSignatures, stored_signatures
+from predictor.services.signatures.user_signatures import UserSignatures, stored_signatures
 
 BOARD = load_catalogue().find("rpi5")  # it ships with published measurements, of ncnn
 LISTED = Target(BOARD, BOARD.configurations[0])
@@ -79,7 +79,7 @@ def test_measurements_are_those_of_the_device_in_every_configuration() -> None:
     other = Target(BOARD, Configuration("onnxruntime", Precision.FP32, 1))
     elsewhere = Target(replace(BOARD, id="other"), other.configuration)
     none = TargetMeasurements("", (), np.empty(0), np.empty(0))
-    own = OwnSignatures({}, {other.id: none, elsewhere.id: none})
+    own = UserSignatures({}, {other.id: none, elsewhere.id: none})
     assert set(own.of([LISTED])) == {other.id}
     assert own.of([]) == {}
 

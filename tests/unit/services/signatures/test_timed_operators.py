@@ -8,7 +8,7 @@ import pytest
 from predictor.probing.networks.graphs import pool_graph
 from predictor.probing.networks.pool import load_pool
 from predictor.probing.operator_times import OperatorTime
-from predictor.services.signatures.own import times_of_operators
+from predictor.services.signatures.user_signatures import times_of_operators
 from tests.unit.cost.graphs import Op, make_graph
 
 GRAPH = make_graph([Op(macs=10**6, read=9, written=9)] * 3)

@@ -22,12 +22,12 @@ from predictor.services.prediction.explain import explain
 from predictor.services.prediction.predict import predict
 from predictor.services.signatures.adaptation import adaptation_of
 from predictor.services.signatures.assessment import LeftOut, errors_in_words, left_out
-from predictor.services.signatures.own import (
-    LEAST_NOISE,
-    UNTOLD_NOISE,
+from predictor.services.signatures.user_signatures import (
+    DEFAULT_NOISE,
+    MIN_NOISE,
     measurements_of,
     noise_of,
-    read_own_signatures,
+    read_user_signatures,
 )
 from predictor.store import measurements as measurement_records
 from predictor.store import signatures as signature_records
@@ -117,7 +117,7 @@ def test_a_signature_whose_operators_were_timed_corrects_each_kind_of_operator_a
     signature_records.add(database, Signature(SIGNATURE, BOARD.id, CONFIGURATION, ids, active=True))
 
     (stored,) = signature_records.stored(database)
-    known = read_own_signatures(database).of([TARGET])
+    known = read_user_signatures(database).of([TARGET])
     asked = MODELS[len(PROBES) :]
     predictions = predict(asked, [TARGET], signatures=known)
 
@@ -134,7 +134,7 @@ def test_a_signature_corrects_predictions_and_narrows_their_intervals(
     database: Database, zero_shot: list[float]
 ) -> None:
     store_signature(database, [SLOWER * ms for ms in zero_shot[: len(PROBES)]])
-    known = read_own_signatures(database).of([TARGET])
+    known = read_user_signatures(database).of([TARGET])
     others = MODELS[len(PROBES) :]
     before, after = predict(others, [TARGET]), predict(others, [TARGET], signatures=known)
     off: list[float] = []
@@ -155,7 +155,7 @@ def width(prediction: object) -> float:
 
 def test_other_threads_are_another_target(database: Database, zero_shot: list[float]) -> None:
     store_signature(database, zero_shot[: len(PROBES)])
-    own = read_own_signatures(database)
+    own = read_user_signatures(database)
     alone = Target(BOARD, replace(CONFIGURATION, threads=1))
     assert set(own.of([TARGET, alone])) == {TARGET.id}
     assert own.has_device("board")
@@ -166,7 +166,7 @@ def test_a_signature_that_is_not_active_tells_nothing(
     database: Database, zero_shot: list[float]
 ) -> None:
     store_signature(database, zero_shot[: len(PROBES)], active=False)
-    assert read_own_signatures(database).of([TARGET]) == {}
+    assert read_user_signatures(database).of([TARGET]) == {}
 
 
 def test_own_models_join_the_signature(database: Database, zero_shot: list[float]) -> None:
@@ -174,14 +174,14 @@ def test_own_models_join_the_signature(database: Database, zero_shot: list[float
     place = len(PROBES)
     measurement_records.add(database, measured(place, 9.0, "old"))
     measurement_records.add(database, measured(place, 8.0, "new"))
-    (known,) = read_own_signatures(database).of([TARGET]).values()
+    (known,) = read_user_signatures(database).of([TARGET]).values()
     assert known.signature_id == SIGNATURE
     assert known.latency_ms == pytest.approx([*zero_shot[:4], 8.0])
 
 
 def test_own_models_alone_correct_predictions(database: Database, zero_shot: list[float]) -> None:
     measurement_records.add(database, measured(0, SLOWER * zero_shot[0]))
-    own = read_own_signatures(database)
+    own = read_user_signatures(database)
     (now,) = predict([MODELS[1]], [TARGET], signatures=own.of([TARGET]))
     assert now.basis is Basis.PROBED
     assert now.signature is None
@@ -193,10 +193,10 @@ def test_what_was_measured_of_a_model_does_not_tell_its_prediction(
 ) -> None:
     values = [SLOWER * ms for ms in zero_shot[:4]]
     store_signature(database, values)
-    honest = read_own_signatures(database).of([TARGET])
+    honest = read_user_signatures(database).of([TARGET])
     with database.transaction() as connection:
         connection.execute("UPDATE measurements SET value_ms = value_ms * 3 WHERE id LIKE '%m2'")
-    changed = read_own_signatures(database).of([TARGET])
+    changed = read_user_signatures(database).of([TARGET])
     (one,) = predict([MODELS[2]], [TARGET], signatures=honest)
     (other,) = predict([MODELS[2]], [TARGET], signatures=changed)
     assert one.latency_ms == other.latency_ms
@@ -204,10 +204,10 @@ def test_what_was_measured_of_a_model_does_not_tell_its_prediction(
 
 def test_the_same_measurements_are_equal(database: Database, zero_shot: list[float]) -> None:
     store_signature(database, zero_shot[:2])
-    first = read_own_signatures(database)
-    assert read_own_signatures(database) == first
+    first = read_user_signatures(database)
+    assert read_user_signatures(database) == first
     measurement_records.add(database, measured(5, 8.0))
-    assert read_own_signatures(database) != first
+    assert read_user_signatures(database) != first
 
 
 def fits(database: Database, signature: Signature) -> tuple[LeftOut, ...]:
@@ -244,15 +244,15 @@ def test_noise_is_what_the_samples_say() -> None:
     noisy = replace(measured(0, 1.0), samples_ns=(1_000_000, 1_300_000, 800_000, 1_100_000))
     logs = np.log([1.0, 1.3, 0.8, 1.1])
     assert noise_of(noisy) == pytest.approx(float(logs.std()) / 2)
-    assert noise_of(replace(noisy, samples_ns=(1_000_000,) * 50)) == LEAST_NOISE
-    assert noise_of(replace(noisy, samples_ns=())) == UNTOLD_NOISE
+    assert noise_of(replace(noisy, samples_ns=(1_000_000,) * 50)) == MIN_NOISE
+    assert noise_of(replace(noisy, samples_ns=())) == DEFAULT_NOISE
 
 
 def test_what_was_predicted_before_is_predicted_again_with_the_signature(
     database: Database, zero_shot: list[float]
 ) -> None:
     store_signature(database, [SLOWER * ms for ms in zero_shot[: len(PROBES)]])
-    own, (model, *_) = read_own_signatures(database), MODELS[len(PROBES) :]
+    own, (model, *_) = read_user_signatures(database), MODELS[len(PROBES) :]
     (before,) = predict([model], [TARGET])
     then = StoredPrediction("p", 0, "", "0" * 64, before)
     (entry,) = predict_again(

@@ -31,8 +31,8 @@ from predictor.store import models as model_records
 from predictor.store import signatures as signature_records
 from predictor.store.database import Database, has_store, open_database
 
-_MOST_MS: Final = 0.01  # that a profiler may add to an entry
-_LEAST_SHARE: Final = 0.2  # of an entry that is not the profiler's
+_MAX_ADDED_MS: Final = 0.01  # that a profiler may add to an entry
+_MIN_SHARE: Final = 0.2  # of an entry that is not the profiler's
 _FOR_THE_NEXT: Final = "ReorderInput"  # onnxruntime's, before a convolution
 
 
@@ -54,9 +54,9 @@ def times_of_operators(
     if not len(time_ms) or time_ms.sum() <= 0:
         return None
     # At most 10 us and four fifths of an entry: decision record 0014.
-    added = np.clip((time_ms.sum() - latency_ms) / len(time_ms), 0.0, _MOST_MS)
-    own = np.maximum(time_ms - added, _LEAST_SHARE * time_ms)
-    own *= latency_ms / own.sum()
+    added = np.clip((time_ms.sum() - latency_ms) / len(time_ms), 0.0, _MAX_ADDED_MS)
+    net_ms = np.maximum(time_ms - added, _MIN_SHARE * time_ms)
+    net_ms *= latency_ms / net_ms.sum()
     groups = match_entries(entries, _names(graph))
     matched = np.array([place for place, group in enumerate(groups) if group])
     if not len(matched):
@@ -67,10 +67,10 @@ def times_of_operators(
     # A reorder before a convolution belongs to the next operator; all others to the one before.
     first = np.array([entry.op_type == _FOR_THE_NEXT for entry in entries]) | (before < 0)
     first[matched] = False
-    whole = np.zeros(len(matched))
+    sums_ms = np.zeros(len(matched))
     # Not ``whole[...] +=``, which counts repeated indices once.
-    np.add.at(whole, np.where(first, after, before), own)
-    return OperatorTimes([groups[place] for place in matched], whole)
+    np.add.at(sums_ms, np.where(first, after, before), net_ms)
+    return OperatorTimes([groups[place] for place in matched], sums_ms)
 
 
 def _names(graph: OperatorGraph) -> list[OperatorNames]:
@@ -83,15 +83,15 @@ def _names(graph: OperatorGraph) -> list[OperatorNames]:
     ]
 
 
-LEAST_NOISE: Final = 0.01
+MIN_NOISE: Final = 0.01
 """Of ln(latency): medians of one machine differ by as much from one minute to the next."""
-UNTOLD_NOISE: Final = 0.03
-"""Of ln(latency) where one number is all that is known."""
+DEFAULT_NOISE: Final = 0.03
+"""Of ln(latency) of a measurement without samples."""
 
 
 @dataclass(frozen=True, slots=True)
-class OwnSignatures:
-    """The user's measurements by target; equal where the same ones are in it.
+class UserSignatures:
+    """The user's measurements by target; equal where they have the same measurements.
 
     Attributes:
         ids: of each target's signature (empty for none) and measurements.
@@ -104,20 +104,24 @@ class OwnSignatures:
     def of(self, targets: Sequence[Target]) -> dict[TargetId, TargetMeasurements]:
         """Return the measurements of the devices of some targets, in whatever configuration.
 
-        Those of one configuration tell about the others of its device.
+        Those of one configuration are evidence for the others of its device.
         """
         devices = {target.device.id for target in targets}
-        return {key: each for key, each in self.measured.items() if key.device_id in devices}
+        return {
+            key: measurements
+            for key, measurements in self.measured.items()
+            if key.device_id in devices
+        }
 
     def has_device(self, device_id: str) -> bool:
         """Return whether something was measured on a device in any configuration."""
         return any(target.device_id == device_id for target in self.measured)
 
 
-NOTHING_MEASURED: Final = OwnSignatures()
+NOTHING_MEASURED: Final = UserSignatures()
 
 
-def read_own_signatures(database: Database) -> OwnSignatures:
+def read_user_signatures(database: Database) -> UserSignatures:
     """Read the user's measurements of all targets.
 
     Raises:
@@ -141,16 +145,16 @@ def read_own_signatures(database: Database) -> OwnSignatures:
     for measurement in measurement_records.of_no_signature(database):
         stored.setdefault(TargetId.of(measurement), []).append(measurement)
     measured = {
-        name: replace(each, unstable=unstable.get(name, ""))
-        for name, every in stored.items()
-        if (each := _measurements(database, ids.get(name, ""), every)) is not None
+        name: replace(for_engine, unstable=unstable.get(name, ""))
+        for name, of_target in stored.items()
+        if (for_engine := _measurements(database, ids.get(name, ""), of_target)) is not None
     }
-    return OwnSignatures(
+    return UserSignatures(
         {name: (ids.get(name, ""), *(m.id for m in stored[name])) for name in measured}, measured
     )
 
 
-def stored_signatures(path: Path | None = None) -> OwnSignatures:
+def stored_signatures(path: Path | None = None) -> UserSignatures:
     """Read the user's measurements from the store at ``path``; a store is not made for it.
 
     Args:
@@ -163,15 +167,15 @@ def stored_signatures(path: Path | None = None) -> OwnSignatures:
     if not has_store(path):
         return NOTHING_MEASURED
     with closing(open_database(path)) as database:
-        return read_own_signatures(database)
+        return read_user_signatures(database)
 
 
 def noise_of(measurement: Measurement) -> float:
-    """Return the standard deviation of ln(value) as far as the samples show it."""
+    """Return the standard deviation of ln(value) by its samples."""
     samples = np.array(measurement.samples_ns, np.float64)
     if samples.size < 2 or samples.min() <= 0:
-        return UNTOLD_NOISE
-    return max(LEAST_NOISE, float(np.log(samples).std()) / math.sqrt(samples.size))
+        return DEFAULT_NOISE
+    return max(MIN_NOISE, float(np.log(samples).std()) / math.sqrt(samples.size))
 
 
 def measurements_of(
