@@ -337,5 +337,5 @@ class Engine(Protocol):
 
 def no_number(target: Target, problem: str) -> InputError:
     """Return the error of a target without a number, from the words of its problem."""
-    reason, _, action = problem.partition("; ")
+    reason, _, action = problem.rpartition("; ")
     return InputError(target.device.id, reason, action)

@@ -41,6 +41,11 @@ class Computed(Generic[T]):
     def __iter__(self) -> Iterator[T]:
         return map(self._value, range(self._length))
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Computed | list) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
 
 Facts = Mapping[str, Sequence[Row[Any]]]
 """Values of fields of ``Prediction`` by name, G rows of T."""
