@@ -136,7 +136,8 @@ class Assistance(QObject):
 
     def _page_of_focus(self) -> str:
         parts = (type(part).__name__ for part in self._focused_parts())
-        return page_of(parts) or self._pages[self._tabs.currentIndex()].help
+        page = self._pages[self._tabs.currentIndex()]
+        return page_of(parts) or page.help or page.id
 
     def _focused_parts(self) -> Iterator[QWidget]:
         """Yield the focused widget and its ancestors, without the window."""

@@ -31,10 +31,10 @@ class Page:
         title: of its tab.
         text: of its action, with the mnemonic marked.
         keys: shortcut of its action.
-        help: name of its page of help.
         modules: loaded after the first frame, one a turn of the event loop, before it is made.
         make: builds it, and connects it with the rest of the window.
         tip: one sentence, or empty.
+        help: name of its page of help; empty for its id.
         needs_panels: whether the ticks at the left change it; otherwise the panels give way to it
             in a narrow window.
     """
@@ -43,10 +43,10 @@ class Page:
     title: str
     text: str
     keys: str
-    help: str
     modules: tuple[str, ...]
     make: Callable[[CentralViews], QWidget]
     tip: str = ""
+    help: str = ""
     needs_panels: bool = True
 
 
@@ -206,129 +206,40 @@ def _make_language(views: CentralViews) -> QWidget:
     return view
 
 
+def _room(name: str, *modules: str) -> tuple[str, ...]:
+    return tuple(f"ctm_gui.{name}.{module}" for module in modules)
+
+
 PAGES: tuple[Page, ...] = (
-    Page(
-        id="compare",
-        title="Compare",
-        text="&Compare",
-        keys="Ctrl+1",
-        help="compare",
-        modules=(
-            "ctm_gui.compare.chart_view",
-            "ctm_gui.compare.matrix",
-            "ctm_gui.compare.view",
-            "ctm_gui.compare.difference",
-            "ctm_gui.compare.matrix_view",
-            "ctm_gui.compare.pareto_view",
-            "ctm_gui.compare.difference_view",
-            "ctm_gui.compare.tabs",
-        ),
-        make=_make_compare,
-    ),
-    Page(
-        id="operators",
-        title="Operators",
-        text="&Operators",
-        keys="Ctrl+2",
-        help="operators",
-        modules=("ctm_gui.prediction.explained", "ctm_gui.operators.view"),
-        make=_make_operators,
-    ),
-    Page(
-        id="graph",
-        title="Graph",
-        text="&Graph",
-        keys="Ctrl+3",
-        help="graph",
-        modules=("ctm_gui.graph.presenter", "ctm_gui.graph.canvas_view", "ctm_gui.graph.view"),
-        make=_make_graph,
-        tip="The operators and what flows between them, with the time of each",
-    ),
-    Page(
-        id="roofline",
-        title="Roofline",
-        text="Roo&fline",
-        keys="Ctrl+4",
-        help="roofline",
-        modules=("ctm_gui.roofline.view",),
-        make=_make_roofline,
-        tip="How close each operator gets to the limits of the hardware",
-    ),
-    Page(
-        id="timeline",
-        title="Timeline",
-        text="&Timeline",
-        keys="Ctrl+5",
-        help="timeline",
-        modules=("ctm_gui.timeline.view",),
-        make=_make_timeline,
-        tip="The operators one after another, with their modules",
-    ),
-    Page(
-        id="attention",
-        title="Attention",
-        text="&Attention",
-        keys="Ctrl+6",
-        help="attention",
-        modules=("ctm_gui.attention.map_view", "ctm_gui.attention.view"),
-        make=_make_attention,
-        tip="What each operator is most sensitive to",
-    ),
-    Page(
-        id="devices",
-        title="Devices",
-        text="&Devices",
-        keys="Ctrl+7",
-        help="devices",
-        modules=("ctm_gui.devices.form_view", "ctm_gui.devices.view"),
-        make=_make_devices,
-        tip="All devices, and the form of your own",
-        needs_panels=False,
-    ),
-    Page(
-        id="history",
-        title="History",
-        text="H&istory",
-        keys="Ctrl+8",
-        help="history",
-        modules=(
-            "ctm_gui.history.past_tables",
-            "ctm_gui.history.truth_plot",
-            "ctm_gui.history.view",
-        ),
-        make=_make_history,
-        tip="What was predicted before, and how right it was",
-        needs_panels=False,
-    ),
-    Page(
-        id="choose",
-        title="Choose",
-        text="Choose by B&udget",
-        keys="Ctrl+9",
-        help="choose",
-        modules=("ctm_gui.choose.presenter", "ctm_gui.choose.view"),
-        make=_make_choose,
-        tip="Which hardware keeps a budget, by its chance",
-        needs_panels=False,
-    ),
-    Page(
-        id="clocks",
-        title="Clocks",
-        text="Clock Fre&quencies",
-        keys="Ctrl+0",
-        help="clocks",
-        modules=("ctm_gui.clocks.view",),
-        make=_make_clocks,
-        tip="Latency over power modes and clocks of a device",
-    ),
-    Page(
-        id="language",
-        title="LLM",
-        text="La&nguage Model",
-        keys="Ctrl+Shift+L",
-        help="language",
-        modules=("ctm_gui.language.view",),
-        make=_make_language,
-        tip="Tokens a second and memory of a language model",
-    ),
-)
+    Page(id="compare", title="Compare", text="&Compare", keys="Ctrl+1", make=_make_compare,
+         modules=_room("compare", "chart_view", "matrix", "item_models", "view", "difference",
+                       "matrix_view", "pareto_view", "difference_view", "tabs")),
+    Page(id="operators", title="Operators", text="&Operators", keys="Ctrl+2", make=_make_operators,
+         modules=(*_room("prediction", "explained"), *_room("operators", "view"))),
+    Page(id="graph", title="Graph", text="&Graph", keys="Ctrl+3", make=_make_graph,
+         modules=_room("graph", "presenter", "canvas_view", "view"),
+         tip="The operators and what flows between them, with the time of each"),
+    Page(id="roofline", title="Roofline", text="Roo&fline", keys="Ctrl+4", make=_make_roofline,
+         modules=_room("roofline", "view"),
+         tip="How close each operator gets to the limits of the hardware"),
+    Page(id="timeline", title="Timeline", text="&Timeline", keys="Ctrl+5", make=_make_timeline,
+         modules=_room("timeline", "view"),
+         tip="The operators one after another, with their modules"),
+    Page(id="attention", title="Attention", text="&Attention", keys="Ctrl+6", make=_make_attention,
+         modules=_room("attention", "map_view", "view"),
+         tip="What each operator is most sensitive to"),
+    Page(id="devices", title="Devices", text="&Devices", keys="Ctrl+7", make=_make_devices,
+         modules=_room("devices", "form_view", "view"), needs_panels=False,
+         tip="All devices, and the form of your own"),
+    Page(id="history", title="History", text="H&istory", keys="Ctrl+8", make=_make_history,
+         modules=_room("history", "past_tables", "truth_plot", "view"), needs_panels=False,
+         tip="What was predicted before, and how right it was"),
+    Page(id="choose", title="Choose", text="Choose by B&udget", keys="Ctrl+9", make=_make_choose,
+         modules=_room("choose", "presenter", "view"), needs_panels=False,
+         tip="Which hardware keeps a budget, by its chance"),
+    Page(id="clocks", title="Clocks", text="Clock Fre&quencies", keys="Ctrl+0", make=_make_clocks,
+         modules=_room("clocks", "view"), tip="Latency over power modes and clocks of a device"),
+    Page(id="language", title="LLM", text="La&nguage Model", keys="Ctrl+Shift+L",
+         make=_make_language, modules=_room("language", "view"),
+         tip="Tokens a second and memory of a language model"),
+)  # fmt: skip

@@ -45,8 +45,8 @@ NOTE = Page(
 
 
 @pytest.fixture
-def make_window(qtbot: QtBot, workspace: Workspace, tmp_path: Path) -> MainWindow:
-    """A window with one more page."""
+def bare_window(qtbot: QtBot, workspace: Workspace, tmp_path: Path) -> MainWindow:
+    """A window with one more page, none of them made yet."""
     settings = Settings(tmp_path / "window.ini")
     window = MainWindow(workspace, settings, remembered_options(settings), (*PAGES, NOTE))
     qtbot.addWidget(window)
@@ -56,10 +56,10 @@ def make_window(qtbot: QtBot, workspace: Workspace, tmp_path: Path) -> MainWindo
 
 
 @pytest.fixture
-def window(make_window: MainWindow) -> MainWindow:
-    for _ in make_window.build_views():
+def window(bare_window: MainWindow) -> MainWindow:
+    for _ in bare_window.build_views():
         pass
-    return make_window
+    return bare_window
 
 
 def test_a_page_is_in_the_menu_and_its_keys_show_it(window: MainWindow) -> None:
@@ -122,9 +122,9 @@ def test_a_session_has_the_page_by_its_id(
 
 
 def test_a_page_is_loaded_and_made_after_the_first_frame(
-    qtbot: QtBot, make_window: MainWindow, monkeypatch: pytest.MonkeyPatch
+    qtbot: QtBot, bare_window: MainWindow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    window = make_window
+    window = bare_window
     monkeypatch.delitem(sys.modules, MODULE, raising=False)
     place = len(PAGES)
     assert not isinstance(window.tabs.widget(place), QLabel)
@@ -136,17 +136,15 @@ def test_a_page_is_loaded_and_made_after_the_first_frame(
     later.close()
 
 
-def test_no_page_has_the_names_or_keys_of_another() -> None:
-    for names in (
-        [page.id for page in PAGES] + [page.title.lower() for page in PAGES if page.title != "LLM"],
-    ):
-        assert sorted(set(names)) == sorted(page.id for page in PAGES)
+def test_no_page_has_the_name_or_the_keys_of_another() -> None:
+    names = [name for page in PAGES for name in {page.id, page.title.lower()}]
+    assert len(set(names)) == len(names)
     assert len({page.keys for page in PAGES}) == len(PAGES)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.id)
 def test_the_help_of_a_page_is_there(page: Page) -> None:
-    assert has_page(page.help)
+    assert has_page(page.help or page.id)
 
 
 def test_a_window_has_no_page_that_is_not_in_its_table(window: MainWindow) -> None:
