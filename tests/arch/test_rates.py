@@ -50,7 +50,7 @@ def modules() -> Iterator[tuple[str, ast.Module]]:
 def reads(tree: ast.AST) -> set[str]:
     """Return the metrics that a piece of code reads by name from a device."""
     return {
-        node.args[0].value
+        str(node.args[0].value)
         for node in ast.walk(tree)
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)

@@ -46,7 +46,7 @@ def _figure(rows: Sequence[Row], start: Coefficients, energy: float) -> dict[str
             errors[row.cell].append(abs(predicted_seconds(row, c) / row.rate.seconds - 1))
     cells = np.array([np.median(of) for of in errors.values()])
     return {
-        "picojoules": energy * 1e12,
+        "picojoules": round(energy * 1e12, 3),
         "devices": len({device for device, _ in errors}),
         "median_error_percent": round(100 * float(np.median(cells)), 1),
         "mean_error_percent": round(100 * float(cells.mean()), 1),
