@@ -10,7 +10,7 @@ from pathlib import Path
 
 import onnx
 
-from tests.networks.convolution import convolution, write_graph
+from tests.support.networks.convolution import convolution, write_graph
 
 # Of the convolution.
 MACS = 64 * 64 * 32 * 32

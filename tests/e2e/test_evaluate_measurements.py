@@ -13,7 +13,7 @@ from subprocess import CompletedProcess, Popen
 import psutil
 import pytest
 
-from tests.networks.convolution import write_graph
+from tests.support.networks.convolution import write_graph
 
 Run = Callable[..., CompletedProcess[str]]
 Start = Callable[..., Popen[str]]

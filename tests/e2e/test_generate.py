@@ -13,8 +13,8 @@ from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.generation.generate import GenerationRequest, MeasuredRate
 from predictor.services.history.history import open_history
 from predictor.services.models.language import read_language_model
-from tests.networks import decoders
-from tests.networks.decoders import Size
+from tests.support.networks import decoders
+from tests.support.networks.decoders import Size
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 

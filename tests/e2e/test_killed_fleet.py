@@ -14,7 +14,7 @@ import pytest
 from predictor.services.probing.open import open_probing
 from predictor.services.probing.sessions import ProbeState
 from tests.e2e.conftest import ROOT
-from tests.unit.probing.ssh.serving import PROGRAM, Server
+from tests.support.ssh_server import PROGRAM, Server
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="needs sshd (openssh-server)")
 

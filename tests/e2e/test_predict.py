@@ -17,7 +17,7 @@ import onnx
 import psutil
 import pytest
 
-from tests.networks.vision import resnet50
+from tests.support.networks.vision import resnet50
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 Start = Callable[..., subprocess.Popen[str]]

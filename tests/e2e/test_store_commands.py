@@ -12,7 +12,7 @@ from subprocess import CompletedProcess
 import pytest
 
 from predictor.services.history.history import open_history
-from tests.unit.services.history.past import predictions_of, small_model
+from tests.support.past_predictions import predictions_of, small_model
 
 Run = Callable[..., CompletedProcess[str]]
 

@@ -15,9 +15,9 @@ from pathlib import Path
 import onnx
 
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
-from tests.networks.ingesting import ingest_proto
-from tests.networks.transformers import bert_base, vit_b16
-from tests.networks.vision import mobilenet_v2, resnet18, resnet50, vgg16
+from tests.support.networks.ingesting import ingest_proto
+from tests.support.networks.transformers import bert_base, vit_b16
+from tests.support.networks.vision import mobilenet_v2, resnet18, resnet50, vgg16
 
 FOLDER = Path(__file__).parent / "operators"
 NETWORKS: dict[str, Callable[[], onnx.ModelProto]] = {

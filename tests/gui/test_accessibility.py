@@ -27,7 +27,7 @@ from ctm_gui.window.crash import CrashDialog
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace
 from predictor.core.resources import resources_dir
-from tests.gui.accessible import (
+from tests.support.accessible import (
     controls,
     faint,
     nameless,

@@ -27,8 +27,8 @@ from ctm_gui.window.workspace import Workspace
 from predictor.core.units import LatencyUnit
 from predictor.services.history.past_predictions import StoredPrediction
 from predictor.services.project.conflicts import Choice, Conflict, Subject
-from tests.gui.accessible import controls, faint, nameless, out_of_order, same_keys
-from tests.unit.services.history.past import predictions_of, small_model
+from tests.support.accessible import controls, faint, nameless, out_of_order, same_keys
+from tests.support.past_predictions import predictions_of, small_model
 
 THEMES = pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
 

@@ -33,8 +33,10 @@ from ctm_gui.window.workspace import Workspace
 from predictor.core.resources import resources_dir
 from predictor.core.units import LatencyUnit
 from predictor.services.prediction.explain import OperatorTable
-from tests.gui.attended import BOARD, attended
-from tests.gui.heartbeat import (
+from tests.gui.operators.test_view import make_table
+from tests.support.attended import BOARD, attended
+from tests.support.explained import explained_pair
+from tests.support.heartbeat import (
     ATTEMPTS,
     LIMIT_MS,
     REFERENCE_MS,
@@ -42,8 +44,6 @@ from tests.gui.heartbeat import (
     longest_turn_ms,
     reference_work,
 )
-from tests.gui.operators.test_view import make_table
-from tests.unit.gui.explained import explained_pair
 
 LARGE = 10_000
 

@@ -23,7 +23,7 @@ from research.tests.data_folder import (
     write_graph_set,
     write_table,
 )
-from tests.networks.builder import Builder
+from tests.support.networks.builder import Builder
 
 SIZES = Sizes(architectures=3, operators=4, seed=0)
 

@@ -25,7 +25,7 @@ from research.tests.corpus.small_corpus import (
     small_corpus,
     write_data,
 )
-from tests.networks.ingesting import ingest_proto
+from tests.support.networks.ingesting import ingest_proto
 
 
 def graph_number(name: str, batch: int) -> int:

@@ -16,9 +16,9 @@ from predictor.core.errors import HostError, InputError
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.graph.scaling import at_batch
 from research.tests.data_folder import MACS, convolution, write_graph
-from tests.networks.builder import Builder
-from tests.networks.ingesting import ingest_proto
-from tests.networks.vision import mobilenet_v2
+from tests.support.networks.builder import Builder
+from tests.support.networks.ingesting import ingest_proto
+from tests.support.networks.vision import mobilenet_v2
 
 # What belongs to the file and not to the batch.
 _OF_THE_FILE = {"shape_dims", "fingerprint", "attributes"}

@@ -11,7 +11,7 @@ import pytest
 from ctm_research.corpus.resizing import main
 from ctm_research.sources import SOURCES, timm
 from research.tests.data_folder import write_timm
-from tests.networks.builder import Builder
+from tests.support.networks.builder import Builder
 
 
 def sliced() -> onnx.ModelProto:

@@ -11,7 +11,7 @@ from ctm_research.evaluation import aihub_memory
 from ctm_research.evaluation.aihub_memory import memory_check, memory_page
 from predictor.core.errors import InputError
 from predictor.core.progress import no_progress
-from tests.unit.cost.graphs import Op, make_graph
+from tests.support.graphs import Op, make_graph
 
 MIB = 2**20
 HEADER = ",".join(aihub_memory._COLUMNS)

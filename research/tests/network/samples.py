@@ -12,7 +12,7 @@ from ctm_research.network.config import NetworkConfig
 from ctm_research.network.graph_table import GraphTable
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.network.features import FEATURE_NAMES
-from tests.unit.cost.graphs import Op, make_graph
+from tests.support.graphs import Op, make_graph
 
 METRICS = ("clock_mhz", "core_count", "dram_bw_gbps")
 

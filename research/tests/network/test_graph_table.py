@@ -14,7 +14,7 @@ from predictor.core.errors import InputError
 from predictor.network.features import FEATURE_NAMES, node_features
 from predictor.probing.networks.spaces import operator_graph_of
 from research.tests.network.samples import chain, random_table
-from tests.unit.cost.graphs import FUSED, QUANTISED, WINOGRAD, Op, make_graph
+from tests.support.graphs import FUSED, QUANTISED, WINOGRAD, Op, make_graph
 
 FBNET = operator_graph_of("fbnet-cifar100", [0, 1, 5, 8] + [3] * 18)
 

@@ -17,7 +17,7 @@ from predictor.network.features import (
     kind_of_operators,
     scale_free,
 )
-from tests.unit.cost.graphs import Op, make_graph
+from tests.support.graphs import Op, make_graph
 
 WORK = {"macs": 10**6, "read": 10**4, "weights": 10**3, "written": 10**4}
 NAMES = ("Conv", "Conv", "Conv", "Conv", "MatMul", "Softmax", "MaxPool", "Add")

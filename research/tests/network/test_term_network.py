@@ -19,8 +19,8 @@ from predictor.network.reference_rates import ReferenceRates
 from predictor.network.scaling import Scaling
 from predictor.network.target_facts import CHOICE_KINDS, OF_KIND, TargetFacts, target_facts
 from predictor.network.work_terms import KINDS, TERMS, Operators, off_chip_share, work_terms
-from tests.unit.cost.graphs import VIEW, Op, make_graph
-from tests.unit.engine.tiny import FACTS, TARGETS, TYPICAL, tiny_network
+from tests.support.graphs import VIEW, Op, make_graph
+from tests.support.tiny_engine import FACTS, TARGETS, TYPICAL, tiny_network
 
 RATES = ReferenceRates.of(TARGETS, TYPICAL)
 GRAPH = make_graph(

@@ -16,7 +16,7 @@ from predictor.core.errors import InputError
 from predictor.devices.catalogue import load_device_files
 from predictor.graph.ingest import ingest
 from research.tests.data_folder import write_ncnn, write_timm
-from tests.networks.builder import Builder
+from tests.support.networks.builder import Builder
 
 DEVICES = {entry.device.id: entry.device for entry in load_device_files()}
 

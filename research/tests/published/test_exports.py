@@ -16,7 +16,7 @@ from ctm_research.sources import GraphFile
 from predictor.graph.ingest import build_model
 from predictor.graph.reader import read_model
 from research.tests.data_folder import write_table
-from tests.networks.builder import Builder
+from tests.support.networks.builder import Builder
 
 IMAGE = (1, 3, 16, 16)
 

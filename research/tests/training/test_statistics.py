@@ -13,7 +13,7 @@ from predictor.core.errors import InputError
 from predictor.core.metrics import Family
 from predictor.core.records import Device, Precision
 from predictor.network.reference_rates import ReferenceRates, Typical
-from tests.unit.cost.graphs import make_target
+from tests.support.graphs import make_target
 
 
 def gpu(metrics: Mapping[str, float], device_id: str = "made-up") -> Device:

@@ -27,7 +27,7 @@ from predictor.engine.estimate_file import write_estimate
 from predictor.network.film_tuning.fit import TorchGraph
 from predictor.network.term_runtime import FILM_BETA, FILM_GAMMA
 from research.tests.corpus.small_corpus import catalogue, small_corpus
-from tests.unit.engine.estimates import small_estimate
+from tests.support.estimates import small_estimate
 
 RECIPE = Recipe(steps=4, width=8, layers=1, responses=2, summary=3)
 PRIOR = DeviationPrior(0.3, 1.0, 0.1)

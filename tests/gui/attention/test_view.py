@@ -26,8 +26,8 @@ from ctm_gui.window.workspace import Workspace
 from predictor.core.records import Target
 from predictor.services.models.ingestion import Model
 from predictor.services.prediction.explain import OperatorTable, explain
-from tests.gui.attended import BOARD, attended
 from tests.gui.operators.test_view import make_table
+from tests.support.attended import BOARD, attended
 
 MakeModel = Callable[..., Path]
 Settle = Callable[[Workspace], None]

@@ -30,9 +30,9 @@ from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace
 from predictor.core.records import Precision
 from predictor.core.units import LatencyUnit
-from tests.gui.accessible import LEAST_CONTRAST, contrast
 from tests.gui.conftest import MakeModel
 from tests.gui.test_accessibility import nameless, same_keys
+from tests.support.accessible import LEAST_CONTRAST, contrast
 
 
 @pytest.fixture

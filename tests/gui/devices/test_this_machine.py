@@ -22,7 +22,7 @@ from predictor.services.devices.this_machine import (
     lacks_rates,
 )
 from predictor.services.devices.user_devices import DeviceFile
-from tests.gui.heartbeat import LIMIT_MS, Heartbeat
+from tests.support.heartbeat import LIMIT_MS, Heartbeat
 
 WAIT_MS = 30_000
 

@@ -29,8 +29,8 @@ from predictor.core.errors import HostError
 from predictor.services.graph.layout import lay_out
 from predictor.services.graph.placement import visible_box_count
 from predictor.services.prediction.explain import OperatorTable
-from tests.unit.gui.explained import explained_pair
-from tests.unit.gui.graphs import chain_of, network, table_with
+from tests.support.explained import explained_pair
+from tests.support.pictured_graphs import chain_of, network, table_with
 
 Show = Callable[[OperatorTable], GraphView]
 KILLED = [sys.executable, "-c", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"]

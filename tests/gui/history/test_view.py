@@ -25,7 +25,7 @@ from predictor.services.devices.catalogue import Catalogue
 from predictor.services.history.history import open_history
 from predictor.services.history.past_predictions import NewTruth
 from predictor.services.models.ingestion import IngestionWorker
-from tests.unit.services.history.past import DEVICES, predictions_of, small_model
+from tests.support.past_predictions import DEVICES, predictions_of, small_model
 
 LEFT = Qt.MouseButton.LeftButton
 WAIT_MS = 30_000

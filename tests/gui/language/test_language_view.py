@@ -23,10 +23,10 @@ from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace
 from predictor.core.units import LatencyUnit
 from predictor.presentation.report import SectionId
-from tests.gui.accessible import faint, nameless, out_of_order, same_keys
 from tests.gui.conftest import SETTLE_MS
-from tests.networks import decoders
-from tests.networks.decoders import Size
+from tests.support.accessible import faint, nameless, out_of_order, same_keys
+from tests.support.networks import decoders
+from tests.support.networks.decoders import Size
 
 LLAMA = {
     "model_type": "llama",

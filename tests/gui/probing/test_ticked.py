@@ -25,7 +25,7 @@ from predictor.services.probing.plan import (
     plan_probes,
     probe_target,
 )
-from tests.unit.probing.plans import QUICK
+from tests.support.probe_plans import QUICK
 
 WAIT_MS = 120_000
 

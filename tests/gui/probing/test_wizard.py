@@ -49,7 +49,7 @@ from predictor.services.probing.sessions import ProbeState
 from predictor.store import measurements, signatures
 from predictor.store.database import open_database
 from tests.gui.probing.conftest import PASSED
-from tests.unit.probing.plans import QUICK
+from tests.support.probe_plans import QUICK
 
 WAIT_MS = 120_000  # planning computes for some seconds, a minute where others have the processors
 LEFT = Qt.MouseButton.LeftButton

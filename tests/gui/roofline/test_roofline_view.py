@@ -16,7 +16,7 @@ from ctm_gui.roofline.view import RooflineView
 from ctm_gui.widgets.theme import DARK, LIGHT
 from ctm_gui.widgets.theme_change import apply_theme
 from predictor.core.errors import HostError
-from tests.unit.gui.explained import explained_pair
+from tests.support.explained import explained_pair
 
 
 @pytest.fixture

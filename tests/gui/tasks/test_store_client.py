@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 from ctm_gui.tasks import store_client
 from ctm_gui.tasks.store_client import Recorder
 from predictor.services.history.history import open_history
-from tests.unit.services.history.past import predictions_of, small_model
+from tests.support.past_predictions import predictions_of, small_model
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from ctm_gui.timeline.view import TimelineView
 from ctm_gui.widgets.theme import LIGHT
 from ctm_gui.widgets.theme_change import apply_theme
 from predictor.core.units import LatencyUnit
-from tests.unit.gui.explained import explained_pair
+from tests.support.explained import explained_pair
 
 # Operators of 1, 2, 3, 0, 5, 6, 7 and 0 ms.
 TOTAL_MS = 24.0

@@ -17,7 +17,7 @@ from ctm_gui.widgets.theme import (
 )
 from ctm_gui.widgets.theme_change import apply_theme
 from predictor.core.resources import resources_dir
-from tests.gui.accessible import contrast
+from tests.support.accessible import contrast
 
 
 def test_the_formula_knows_black_on_white() -> None:

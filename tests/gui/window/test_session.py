@@ -19,8 +19,8 @@ from ctm_gui.window.session import read_models, remembered_models
 from ctm_gui.window.workspace import Workspace
 from predictor.core.resources import resources_dir
 from predictor.services.generation.generate import GenerationRequest
-from tests.networks import decoders
-from tests.networks.decoders import Size
+from tests.support.networks import decoders
+from tests.support.networks.decoders import Size
 
 DISTILBERT = resources_dir() / "samples" / "distilbert-base.onnx"
 

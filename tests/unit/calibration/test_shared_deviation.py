@@ -10,8 +10,8 @@ from predictor.core.records import Prediction
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.prediction.predict import predict
 from predictor.services.prediction.targets import resolve_targets
-from tests.unit.graph.operator_graphs import Named
-from tests.unit.gui.compare.matrices import model_named
+from tests.support.matrices import model_named
+from tests.support.operator_graphs import Named
 
 PRIOR = DeviationPrior(shift=0.5, scale=0.3, noise=0.1)
 

@@ -13,7 +13,7 @@ from predictor.core.records import Configuration, Device, Precision, Target
 from predictor.core.resources import resources_dir
 from predictor.core.runtimes import RUNTIMES
 from predictor.services.prediction.predict import predict
-from tests.unit.cost.graphs import Op
+from tests.support.graphs import Op
 from tests.unit.services.prediction.test_predict import make_model
 
 MODEL = make_model(Op(macs=10**9, read=10**7))

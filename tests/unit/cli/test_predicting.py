@@ -15,7 +15,7 @@ from predictor.core.metrics import Family
 from predictor.core.records import Configuration, Device, Precision
 from predictor.services.devices.catalogue import Catalogue
 from predictor.services.history.history import open_history
-from tests.unit.services.history.past import predictions_of, small_model
+from tests.support.past_predictions import predictions_of, small_model
 
 
 @pytest.fixture

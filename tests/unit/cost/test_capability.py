@@ -13,7 +13,7 @@ from predictor.core.metrics import Family
 from predictor.core.records import Cluster, Configuration, Device, Precision, Target
 from predictor.cost.capability import capability
 from predictor.cost.rates.facts import missing
-from tests.unit.cost.graphs import GPU_METRICS, make_target
+from tests.support.graphs import GPU_METRICS, make_target
 
 BIG = Cluster("Big", 4, 2000.0, 8.0)
 LITTLE = Cluster("Little", 4, 1000.0, 4.0)

@@ -12,7 +12,7 @@ from predictor.presentation.columns import COLUMN_BY_ID, Place, PredictionRow, T
 from predictor.presentation.wording import memory_details, memory_text
 from predictor.services.prediction.engines import ROOFLINE
 from predictor.services.prediction.predict import predict
-from tests.unit.cost.graphs import GPU_METRICS, Op, make_graph, make_target
+from tests.support.graphs import GPU_METRICS, Op, make_graph, make_target
 from tests.unit.services.prediction.test_predict import make_model
 
 # 8 MB of FP32 weights, 3 MB of live activations.

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from predictor.core.metrics import Family
 from predictor.cost.overlap import overlapped, runs_ahead
 from predictor.cost.physics import TERMS
-from tests.unit.cost.graphs import make_target
+from tests.support.graphs import make_target
 
 # Arithmetic, block, memory and launch of two kinds of operators: 3 ms of work, 4 ms of starts.
 PARTS = np.array([1.0, 0.5, 0.5, 3.0, 0.25, 0.25, 0.5, 1.0])

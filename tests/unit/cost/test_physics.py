@@ -17,7 +17,7 @@ from predictor.cost.physics import TERMS, Rates, Work, likenesses, rates_of, ter
 from predictor.cost.typical_rates import TypicalRates
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.graph.scaling import at_batch
-from tests.unit.cost.graphs import FUSED, VIEW, Op, make_graph, make_target
+from tests.support.graphs import FUSED, VIEW, Op, make_graph, make_target
 from tests.unit.cost.test_roofline_invariants import METRICS, graphs
 
 GPU = {"fp32_tflops": 2.0, "dram_bw_gbps": 100.0, "boost_clock_mhz": 1000.0, "core_count": 8}

@@ -14,7 +14,7 @@ from predictor.cost.engine import BoundType, PredictionTable
 from predictor.cost.roofline import RooflineEngine
 from predictor.graph.operator_graph import OperatorGraph
 from tests.support.explanations import explanation_of
-from tests.unit.cost.graphs import (
+from tests.support.graphs import (
     FUSED,
     GPU_METRICS,
     QUANTISED,

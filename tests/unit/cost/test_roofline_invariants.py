@@ -15,7 +15,7 @@ from predictor.core.records import Cluster, Precision, Target
 from predictor.cost.roofline import RooflineEngine
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
 from tests.support.explanations import explanation_of
-from tests.unit.cost.graphs import QUANTISED, UNKNOWN, Op, make_graph, make_target
+from tests.support.graphs import QUANTISED, UNKNOWN, Op, make_graph, make_target
 
 unhurried = settings(deadline=None)  # a busy machine is no failure
 

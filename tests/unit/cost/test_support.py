@@ -15,7 +15,7 @@ from predictor.presentation.columns import Place, PredictionRow, TableContext, r
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.prediction.engines import ROOFLINE
 from predictor.services.prediction.predict import predict
-from tests.unit.cost.graphs import FUSED, VIEW, Op, make_graph, make_target
+from tests.support.graphs import FUSED, VIEW, Op, make_graph, make_target
 from tests.unit.services.prediction.test_predict import make_model
 
 

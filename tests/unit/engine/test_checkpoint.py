@@ -13,8 +13,8 @@ import pytest
 from predictor.core.errors import InputError
 from predictor.engine.checkpoint import CARD, ENCODER, ESTIMATE, HEAD, read_card, read_checkpoint
 from predictor.engine.estimate_file import write_estimate
-from tests.unit.engine.estimates import small_estimate
-from tests.unit.engine.tiny import tiny_card, tiny_checkpoint, tiny_estimate, tiny_network
+from tests.support.estimates import small_estimate
+from tests.support.tiny_engine import tiny_card, tiny_checkpoint, tiny_estimate, tiny_network
 
 
 @pytest.fixture

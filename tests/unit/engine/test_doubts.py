@@ -9,7 +9,7 @@ import numpy as np
 from predictor.engine.checkpoint import Experience
 from predictor.engine.doubts import graph_doubts, rare_operators
 from predictor.graph.operator_graph import OperatorGraph
-from tests.unit.cost.graphs import UNKNOWN, Op, make_graph
+from tests.support.graphs import UNKNOWN, Op, make_graph
 
 EXPERIENCE = Experience(
     {"Conv": 9, "Gemm": 4, "Einsum": 1},

@@ -26,11 +26,7 @@ from predictor.engine.estimate import RATES, Estimate, TargetEstimates
 from predictor.engine.estimate_file import read_estimate
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.network.features import exact_features, scale_free
-from tests.support.explanations import explanation_of
-from tests.unit.calibration.small_operators import random_factors
-from tests.unit.cost.graphs import VIEW, Op, make_graph, make_target
-from tests.unit.cost.test_roofline_invariants import graphs
-from tests.unit.engine.estimates import (
+from tests.support.estimates import (
     CLASS,
     LEVEL,
     MEASURED,
@@ -45,7 +41,11 @@ from tests.unit.engine.estimates import (
     shipped_engine,
     small_estimate,
 )
-from tests.unit.engine.tiny import tiny_engine
+from tests.support.explanations import explanation_of
+from tests.support.graphs import VIEW, Op, make_graph, make_target
+from tests.support.operator_factors import random_factors
+from tests.support.tiny_engine import tiny_engine
+from tests.unit.cost.test_roofline_invariants import graphs
 
 unhurried = settings(deadline=None, max_examples=25)
 # 10^12 multiply-accumulates and 10^11 bytes a second: a millisecond of each, one of a launch in us.

@@ -18,9 +18,7 @@ from predictor.engine.checkpoint import ESTIMATE, read_checkpoint
 from predictor.engine.estimate import Estimate
 from predictor.engine.estimate_file import read_estimate, write_estimate
 from predictor.engine.track import CASES
-from tests.unit.calibration.small_operators import random_factors
-from tests.unit.cost.graphs import make_target
-from tests.unit.engine.estimates import (
+from tests.support.estimates import (
     SHIPPED,
     every_target,
     evidence_of,
@@ -28,7 +26,9 @@ from tests.unit.engine.estimates import (
     samples,
     small_estimate,
 )
-from tests.unit.engine.tiny import tiny_card, tiny_checkpoint, tiny_network
+from tests.support.graphs import make_target
+from tests.support.operator_factors import random_factors
+from tests.support.tiny_engine import tiny_card, tiny_checkpoint, tiny_network
 
 TARGET = make_target()
 

@@ -14,7 +14,7 @@ from predictor.engine.estimate import Estimate
 from predictor.services.devices.catalogue import Catalogue, load_catalogue
 from predictor.services.prediction.engines import checkpoint_folder
 from predictor.services.prediction.targets import resolve_targets
-from tests.unit.cost.graphs import Op, make_graph
+from tests.support.graphs import Op, make_graph
 
 
 @pytest.fixture(scope="module")

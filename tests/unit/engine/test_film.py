@@ -14,8 +14,8 @@ from predictor.cost.engine import FilmBiases, FilmTuning, PredictionTable, Targe
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.network.film_tuning.fit import FilmOfTarget, Steps, TorchGraph
 from tests.support.explanations import explanation_of
-from tests.unit.cost.graphs import Op, make_graph
-from tests.unit.engine.tiny import GRAPHS, TARGETS, moved, shipped_biases, tiny_engine, tuned_to
+from tests.support.graphs import Op, make_graph
+from tests.support.tiny_engine import GRAPHS, TARGETS, moved, shipped_biases, tiny_engine, tuned_to
 
 TARGET, *OTHERS = TARGETS
 ASKED = make_graph([Op(macs=10**8, read=10**6, weights=10**5, written=10**6)])

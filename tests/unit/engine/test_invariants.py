@@ -19,9 +19,9 @@ from predictor.cost.engine import PredictionTable, TargetMeasurements
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.graph.scaling import at_batch
 from tests.support.explanations import explanation_of
-from tests.unit.cost.graphs import VIEW, Op, make_graph
+from tests.support.graphs import VIEW, Op, make_graph
+from tests.support.tiny_engine import PROBED, TARGETS, tiny_engine, tuned_to
 from tests.unit.cost.test_roofline_invariants import graphs
-from tests.unit.engine.tiny import PROBED, TARGETS, tiny_engine, tuned_to
 
 EVERY = [*TARGETS, PROBED]
 TUNED = 1  # its place in EVERY

@@ -25,15 +25,15 @@ from predictor.cost.engine import PredictionTable
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.graph.scaling import at_batch
 from predictor.services.devices.catalogue import load_catalogue
-from tests.support.explanations import explanation_of
-from tests.unit.cost.graphs import make_graph
-from tests.unit.cost.test_roofline_invariants import graphs, operators
-from tests.unit.engine.estimates import (
+from tests.support.estimates import (
     blind_engine,
     every_target,
     samples,
     shipped_engine,
 )
+from tests.support.explanations import explanation_of
+from tests.support.graphs import make_graph
+from tests.unit.cost.test_roofline_invariants import graphs, operators
 
 unhurried = settings(deadline=None, max_examples=25)
 EXACT = 1e-9

@@ -19,8 +19,8 @@ from predictor.engine.operator_factors import BOUND, GROUPS, Contexts, OperatorF
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.graph.scaling import at_batch
 from predictor.network.features import SCALE_FREE_NAMES, exact_features, scale_free
-from tests.unit.calibration.small_operators import NAMES, no_factors, random_factors
-from tests.unit.cost.graphs import Op, make_graph, make_target
+from tests.support.graphs import Op, make_graph, make_target
+from tests.support.operator_factors import NAMES, no_factors, random_factors
 from tests.unit.cost.test_roofline_invariants import graphs
 
 unhurried = settings(deadline=None, max_examples=40)

@@ -30,8 +30,8 @@ from predictor.engine.targets.prepared import (
 )
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.prediction.targets import resolve_targets
-from tests.unit.cost.graphs import make_target
-from tests.unit.engine.estimates import SHIPPED, samples
+from tests.support.estimates import SHIPPED, samples
+from tests.support.graphs import make_target
 
 MOST_BYTES = 1_500_000
 ANEW = "write it anew: ctm train --targets-only --out resources/checkpoints/closertome"

@@ -17,9 +17,9 @@ from predictor.network.film_tuning.fit import TorchGraph
 from predictor.network.term_runtime import FILM_BETA, FILM_GAMMA
 from predictor.services.prediction.predict import taken
 from tests.support.explanations import explanation_of
-from tests.unit.cost.graphs import VIEW, Op, make_graph
+from tests.support.graphs import VIEW, Op, make_graph
+from tests.support.tiny_engine import TARGETS, tiny_engine
 from tests.unit.cost.test_roofline_invariants import graphs
-from tests.unit.engine.tiny import TARGETS, tiny_engine
 
 TARGET = TARGETS[0]
 HEAVY = Op(macs=10**9, read=10**5, weights=10**5, written=10**5, columns=64)

@@ -13,8 +13,8 @@ from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
 from predictor.network.reference_rates import ReferenceRates
 from predictor.probing.networks.spaces import operator_graph_of
 from tests.support.explanations import explanation_of
-from tests.unit.cost.graphs import VIEW, Op, make_graph
-from tests.unit.engine.tiny import TARGETS, TYPICAL, tiny_engine
+from tests.support.graphs import VIEW, Op, make_graph
+from tests.support.tiny_engine import TARGETS, TYPICAL, tiny_engine
 
 GATED = operator_graph_of("gated", (1, 24, 14, 5))
 WINDOWS = operator_graph_of("windows", (1, 3, 24, 2, 6))

@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from predictor.core.errors import InputError
-from tests.networks.builder import Builder
-from tests.networks.ingesting import ingest_proto
-from tests.networks.transformers import vit_tiny
-from tests.networks.vision import resnet18
+from tests.support.networks.builder import Builder
+from tests.support.networks.ingesting import ingest_proto
+from tests.support.networks.transformers import vit_tiny
+from tests.support.networks.vision import resnet18
 
 
 def test_a_fixed_batch_is_replaced_and_everything_inferred_anew():

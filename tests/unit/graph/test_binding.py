@@ -4,8 +4,8 @@ import pytest
 from onnx import TensorProto
 
 from predictor.core.errors import InputError
-from tests.networks.builder import Builder
-from tests.networks.ingesting import ingest_proto
+from tests.support.networks.builder import Builder
+from tests.support.networks.ingesting import ingest_proto
 
 
 def relu_model(dims, dtype=TensorProto.FLOAT, name="x"):

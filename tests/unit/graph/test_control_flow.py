@@ -5,8 +5,8 @@ import pytest
 from onnx import TensorProto, helper
 
 from predictor.graph.operator_graph import OperatorFlag
-from tests.networks.builder import Builder
-from tests.networks.ingesting import ingest_proto
+from tests.support.networks.builder import Builder
+from tests.support.networks.ingesting import ingest_proto
 
 _FLOAT, _INT64, _BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
 

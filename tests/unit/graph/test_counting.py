@@ -4,8 +4,8 @@ import pytest
 from onnx import TensorProto
 
 from predictor.graph.operators import DTYPE_BITS, DTYPE_CODE, DTYPES, OPERATORS, tensor_bytes
-from tests.networks.builder import Builder
-from tests.networks.ingesting import ingest_proto
+from tests.support.networks.builder import Builder
+from tests.support.networks.ingesting import ingest_proto
 
 
 def graph_of(b):

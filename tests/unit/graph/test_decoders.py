@@ -6,9 +6,9 @@ import pytest
 
 from predictor.graph.model import Model
 from predictor.graph.operator_graph import OperatorFlag
-from tests.networks import decoders
-from tests.networks.decoders import Size
-from tests.networks.ingesting import ingest_proto
+from tests.support.networks import decoders
+from tests.support.networks.decoders import Size
+from tests.support.networks.ingesting import ingest_proto
 
 SIZE = Size()
 BUILT = {

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import helper
 
-from tests.networks.builder import Builder
-from tests.networks.ingesting import ingest_proto
-from tests.networks.vision import resnet18
+from tests.support.networks.builder import Builder
+from tests.support.networks.ingesting import ingest_proto
+from tests.support.networks.vision import resnet18
 
 
 def fingerprint(proto):

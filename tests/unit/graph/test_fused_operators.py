@@ -5,8 +5,8 @@ from onnx import TensorProto
 
 from predictor.core.errors import InputError
 from predictor.graph.operator_graph import OperatorFlag
-from tests.networks.builder import Builder
-from tests.networks.ingesting import ingest_proto
+from tests.support.networks.builder import Builder
+from tests.support.networks.ingesting import ingest_proto
 
 U8, I8, I32, I64 = TensorProto.UINT8, TensorProto.INT8, TensorProto.INT32, TensorProto.INT64
 SCALE: list[int] = []

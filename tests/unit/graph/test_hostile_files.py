@@ -18,7 +18,7 @@ from onnx import TensorProto, helper
 
 from predictor.core.errors import InputError
 from predictor.graph.reader import READ_LIMITS, read_model
-from tests.unit.graph.model_files import (
+from tests.support.model_files import (
     field,
     float_info,
     head_of_model,

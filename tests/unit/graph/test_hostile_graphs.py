@@ -12,9 +12,9 @@ from predictor.graph.reader import read_model
 from predictor.services.prediction.engines import ENGINES
 from predictor.services.prediction.predict import predict
 from predictor.services.prediction.targets import resolve_targets
-from tests.networks.builder import Builder
-from tests.networks.ingesting import ingest_proto
-from tests.unit.graph.model_files import field, model_of, relu_node, saved, varint
+from tests.support.model_files import field, model_of, relu_node, saved, varint
+from tests.support.networks.builder import Builder
+from tests.support.networks.ingesting import ingest_proto
 from tests.unit.graph.test_control_flow import loop_model
 
 resource = pytest.importorskip("resource")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from predictor.graph import matching
 from predictor.graph.matching import common_subsequence, kind, match_operators
-from tests.unit.graph.operator_graphs import Named, graph_of
+from tests.support.operator_graphs import Named, graph_of
 
 unhurried = settings(deadline=None)
 WORDS = st.lists(st.integers(0, 3), max_size=14)

@@ -6,10 +6,10 @@ import onnx
 import pytest
 
 from tests.golden.operator_tables import FOLDER, NETWORKS, table_text, totals
-from tests.networks.detectors import yolov8m, yolov8n, yolov8s
-from tests.networks.ingesting import ingest_proto
-from tests.networks.transformers import vit_tiny
-from tests.networks.vision import efficientnet_b0, resnet8
+from tests.support.networks.detectors import yolov8m, yolov8n, yolov8s
+from tests.support.networks.ingesting import ingest_proto
+from tests.support.networks.transformers import vit_tiny
+from tests.support.networks.vision import efficientnet_b0, resnet8
 
 # Multiply-accumulates and parameters: torchvision's table of weights (ResNet, VGG, MobileNet),
 # ViT's with both attention products counted, BERT's at 128 tokens likewise.

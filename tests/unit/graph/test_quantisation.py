@@ -5,8 +5,8 @@ from onnx import TensorProto
 
 from predictor.graph.operator_graph import OperatorFlag
 from predictor.graph.operators import DTYPES
-from tests.networks.builder import Builder
-from tests.networks.ingesting import ingest_proto
+from tests.support.networks.builder import Builder
+from tests.support.networks.ingesting import ingest_proto
 
 _INT8, _UINT8 = TensorProto.INT8, TensorProto.UINT8
 

@@ -18,7 +18,7 @@ from predictor.graph.reader import WALK_BYTES, read_model
 from predictor.graph.tensor_data import LEFT_OUT
 from predictor.graph.values import stored_value
 from predictor.graph.wire_format import LARGE_BYTES, Source, Walk, WalkLimits
-from tests.unit.graph.model_files import (
+from tests.support.model_files import (
     external,
     field,
     float_info,

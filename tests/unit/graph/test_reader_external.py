@@ -11,7 +11,7 @@ from predictor.core.errors import InputError
 from predictor.graph.reader import read_model
 from predictor.graph.tensor_data import TensorCheck
 from predictor.graph.values import stored_value
-from tests.unit.graph.model_files import external, with_tensor
+from tests.support.model_files import external, with_tensor
 
 LARGE = 20_000  # float32 elements: 80 000 bytes
 

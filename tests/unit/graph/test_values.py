@@ -7,8 +7,8 @@ from onnx import TensorProto
 
 from predictor.core.errors import InputError
 from predictor.graph.values import LARGEST_VALUE
-from tests.networks.builder import Builder
-from tests.networks.ingesting import ingest_proto
+from tests.support.networks.builder import Builder
+from tests.support.networks.ingesting import ingest_proto
 
 
 def reshaped(make_target, dims=(2, 3, 4)):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from predictor.core.tensors import DynamicDimension, TensorInfo
 from predictor.graph.model import Model
 from predictor.graph.operator_graph import ARRAYS
-from tests.unit.cost.graphs import Op, make_graph
+from tests.support.graphs import Op, make_graph
 
 GRAPH = make_graph([Op(macs=8, read=4, weights=2, written=4), Op(read=4, written=4, fused_into=0)])
 

@@ -18,7 +18,7 @@ from predictor.graph.wire_format import (
     length_field,
     scan,
 )
-from tests.unit.graph.model_files import field, varint
+from tests.support.model_files import field, varint
 
 
 def source_of(data):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.graph.model_files import model_of, relu_node, saved
+from tests.support.model_files import model_of, relu_node, saved
 
 ROOT = Path(__file__).resolve().parents[3]
 COMMAND = [sys.executable, "-P", "-m", "predictor.graph.worker", str(4 * 2**30), "60"]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from predictor.core.errors import InputError
 from predictor.language.config import MAX_BYTES, architecture_of, read_config
 from predictor.language.families import FAMILIES
-from tests.unit.language.public_models import CONFIGS
+from tests.support.public_models import CONFIGS
 
 LLAMA = CONFIGS["Llama-2-7b"][0]
 LLAMA_COUNTS = {key: value for key, value in LLAMA.items() if key != "model_type"}

@@ -11,7 +11,7 @@ from predictor.core.records import Device, MeasuredRate
 from predictor.devices.catalogue import shipped_devices
 from predictor.language.machine import machine_of
 from predictor.language.runtimes import runtime_for
-from tests.unit.language.decoders import gpu
+from tests.support.decoder_architectures import gpu
 
 SHIPPED = shipped_devices()
 CATALOGUE = {device.id: device for device in SHIPPED}

@@ -17,7 +17,7 @@ from predictor.language.memory import (
     working_bytes,
 )
 from predictor.language.weights import FORMATS
-from tests.unit.language.public_models import CONFIGS
+from tests.support.public_models import CONFIGS
 
 MIB, GIB = 2**20, 2**30
 NAMES = sorted(CONFIGS)

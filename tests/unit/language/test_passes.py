@@ -4,7 +4,7 @@ import pytest
 
 from predictor.language.passes import decode_pass, prefill_passes
 from predictor.language.weights import weight_format
-from tests.unit.language.decoders import EXPERTS, HEAD, LAYER, TINY
+from tests.support.decoder_architectures import EXPERTS, HEAD, LAYER, TINY
 
 F16 = weight_format("fp16")
 

@@ -25,7 +25,7 @@ from predictor.language.rates import (
 )
 from predictor.language.rates_file import shipped_rates
 from predictor.language.weights import weight_format
-from tests.unit.language.decoders import EXPERTS, HEAD, LAYER, MACHINE, SIMPLE, TINY
+from tests.support.decoder_architectures import EXPERTS, HEAD, LAYER, MACHINE, SIMPLE, TINY
 
 F16 = weight_format("fp16")
 BACKENDS = sorted(shipped_rates())

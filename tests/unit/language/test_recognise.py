@@ -14,10 +14,10 @@ from predictor.language.inputs import input_roles
 from predictor.language.passes import prefill_passes
 from predictor.language.recognise import RecognisedDecoder, recognise
 from predictor.language.weights import FORMATS, KV_BITS
-from tests.networks import decoders
-from tests.networks.builder import Builder
-from tests.networks.decoders import Size
-from tests.networks.ingesting import ingest_proto
+from tests.support.networks import decoders
+from tests.support.networks.builder import Builder
+from tests.support.networks.decoders import Size
+from tests.support.networks.ingesting import ingest_proto
 
 SIZE = Size()
 GPT2 = Size(kv_heads=4, vocabulary=4000)

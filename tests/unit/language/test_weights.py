@@ -8,7 +8,7 @@ from predictor.core.errors import InputError
 from predictor.language.architecture import DecoderArchitecture, Kind
 from predictor.language.config import architecture_of
 from predictor.language.weights import BITS, FORMATS, KV_BITS, weight_format
-from tests.unit.language.public_models import CONFIGS
+from tests.support.public_models import CONFIGS
 
 GIB = 2**30
 

@@ -9,7 +9,7 @@ from predictor.core.metrics import Family
 from predictor.core.records import Cluster, Precision, Target
 from predictor.cost.columns import MATRIX, SINGLE, WIDTHS
 from predictor.network.reference_rates import ReferenceRates, Typical
-from tests.unit.cost.graphs import make_target
+from tests.support.graphs import make_target
 
 TYPICAL = Typical(
     {"any": 8.0, "cpu": 4.0}, {"any": 1e12, "gpu": 5e12}, {"any": (np.log(2e10), 0.0)}

@@ -9,7 +9,7 @@ from predictor.core.records import Precision, Target
 from predictor.network.reference_rates import ReferenceRates, Typical
 from predictor.network.scaling import Scaling
 from predictor.network.target_facts import CHOICES, TargetFacts, target_facts
-from tests.unit.cost.graphs import make_target
+from tests.support.graphs import make_target
 
 TYPICAL = Typical({"any": 8.0}, {"any": 1e12}, {"any": (np.log(1e11), 0.0)})
 KNOWN = make_target({"fp32_tflops": 2.0, "dram_bw_gbps": 100.0, "l2_kb": 1000.0})

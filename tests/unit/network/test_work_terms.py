@@ -16,7 +16,7 @@ from predictor.graph.operator_graph import OperatorGraph
 from predictor.graph.scaling import at_batch
 from predictor.network.reference_rates import ReferenceRates, Typical
 from predictor.network.work_terms import KINDS, TERMS, Operators, off_chip_share, work_terms
-from tests.unit.cost.graphs import FUSED, VIEW, Op, make_graph, make_target
+from tests.support.graphs import FUSED, VIEW, Op, make_graph, make_target
 from tests.unit.cost.test_roofline_invariants import graphs
 
 TYPICAL = Typical({"any": 8.0}, {"any": 1e12}, {"any": (np.log(1e11), 0.0)})

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.probing.networks.writer import NetworkWriter, Value, model_bytes
-from tests.networks.ingesting import ingest_proto
+from tests.support.networks.ingesting import ingest_proto
 
 
 def run(model: onnx.ModelProto, image: NDArray[np.float32] | None = None) -> NDArray[np.float32]:

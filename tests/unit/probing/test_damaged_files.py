@@ -9,7 +9,7 @@ import pytest
 
 from predictor.probing.importers.source import LONGEST_LINE
 from tests.fuzz import documents
-from tests.unit.probing.importers.importing import refusal
+from tests.support.importing import refusal
 from tests.unit.probing.importers.test_registry import SAMPLES
 
 

@@ -11,7 +11,7 @@ from predictor.core.errors import InputError
 from predictor.probing.networks.families import FAMILIES, OPERATORS
 from predictor.probing.networks.spaces import BUILDERS, operator_graph_of
 from predictor.probing.networks.writer import model_bytes
-from tests.networks.ingesting import ingest_proto
+from tests.support.networks.ingesting import ingest_proto
 from tests.unit.probing.running import operators, run
 
 SMALL = {

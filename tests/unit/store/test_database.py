@@ -28,7 +28,7 @@ from predictor.store.database import (
 )
 from predictor.store.migrations import MIGRATIONS
 from predictor.store.values import next_time
-from tests.unit.store import settings
+from tests.support import store_settings as settings
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "store"
 
@@ -375,7 +375,7 @@ DROPPED = """
 import os, pathlib, sys
 import sqlite_utils  # before root is dropped: its folder may not be readable for others
 from predictor.core.errors import CtmError
-from tests.unit.store import settings
+from tests.support import store_settings as settings
 from predictor.store.database import open_database
 if os.geteuid() == 0:
     os.setgroups([]); os.setgid(65534); os.setuid(65534)

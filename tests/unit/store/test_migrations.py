@@ -40,7 +40,7 @@ from predictor.store.database import Database, backup_path, open_database
 from predictor.store.migrations import Migration
 from predictor.store.probe_sessions import ProbeState, SessionProbe, SessionState
 from predictor.store.token_rates import TokenRate
-from tests.unit.store import settings
+from tests.support import store_settings as settings
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "store"
 SAMPLES = sorted(GOLDEN.glob("*.sqlite"))

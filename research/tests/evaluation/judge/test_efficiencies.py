@@ -19,7 +19,7 @@ from predictor.core.records import Configuration, Device, Target
 from predictor.cost.operator_kinds import KIND, KINDS, kinds_of
 from predictor.cost.physics import TERMS, Work, rates_of, term_times
 from research.tests.evaluation.judge.hand_made import Row, judged
-from tests.unit.cost.graphs import Op, make_graph
+from tests.support.graphs import Op, make_graph
 
 TRUE = {"arithmetic": 3.0, "memory": 0.8, "launch": 2.0}
 

@@ -36,7 +36,7 @@ from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.prediction.targets import resolve_targets
 from research.tests.corpus.small_corpus import write_data
 from research.tests.evaluation.judge.hand_made import Row, judged
-from tests.unit.cost.graphs import Op, make_graph
+from tests.support.graphs import Op, make_graph
 
 GRAPHS = (
     make_graph([Op(macs=10**8, read=10**6, weights=10**5, written=10**6), Op(read=10**6)]),

@@ -28,7 +28,7 @@ from predictor.core.records import (
 from predictor.cost.engine import NOTHING_MEASURED, Explanation, PredictionTable, TargetMeasurements
 from predictor.cost.roofline import RooflineEngine
 from predictor.graph.operator_graph import OperatorGraph
-from tests.unit.cost.graphs import Op, make_graph, make_target
+from tests.support.graphs import Op, make_graph, make_target
 
 OPERATOR = Op(macs=10**7, read=10**5, weights=10**4, written=10**5)
 GRAPHS = {"chain": make_graph([OPERATOR] * 6, output_bytes=10**5)}

@@ -17,7 +17,7 @@ from predictor.engine.operator_factors import BOUND, OperatorFactors
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.network.features import exact_features, scale_free
 from research.tests.evaluation.judge.test_estimate_training import GRAPHS, corpus_of
-from tests.unit.cost.graphs import Op, make_graph
+from tests.support.graphs import Op, make_graph
 
 WIDE, NARROW = (
     Op(macs=10**9, read=10**5, weights=10**4, written=10**5, columns=columns, window=(5, 5))

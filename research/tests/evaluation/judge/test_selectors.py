@@ -24,7 +24,7 @@ from predictor.core.progress import CancelToken
 from predictor.core.resources import resources_dir
 from predictor.engine.closertome import CloserToMeEngine
 from research.tests.evaluation.judge.test_estimate_training import corpus_of
-from tests.unit.cost.graphs import Op, make_graph
+from tests.support.graphs import Op, make_graph
 
 ENGINE = CloserToMeEngine(resources_dir() / "checkpoints" / "closertome")
 GRAPHS = [

@@ -15,7 +15,7 @@ from predictor.core.metrics import Family
 from predictor.core.records import Configuration, Device, Target
 from predictor.graph.operator_graph import OperatorGraph
 from research.tests.evaluation.judge.hand_made import Row, judged
-from tests.unit.cost.graphs import Op, make_graph
+from tests.support.graphs import Op, make_graph
 
 NETWORKS = 12
 SILICON = "abcdef"

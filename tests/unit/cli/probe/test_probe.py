@@ -29,7 +29,7 @@ from predictor.services.probing.measure import measure
 from predictor.services.probing.open import open_probing
 from predictor.services.probing.session_plan import SessionPlan
 from predictor.store import probe_sessions
-from tests.unit.probing.plans import QUICK, relu_network
+from tests.support.probe_plans import QUICK, relu_network
 from tests.unit.services.probing.test_sessions import BOARD as MEASURED
 from tests.unit.services.probing.test_sessions import Script, small_plan
 

@@ -11,7 +11,7 @@ import pytest
 
 from predictor.cli.program import main
 from predictor.services.probing import plan as probing_plan
-from tests.unit.probing.ssh.serving import PROGRAM, Server
+from tests.support.ssh_server import PROGRAM, Server
 from tests.unit.services.probing.test_sessions import small_plan
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="needs sshd (openssh-server)")

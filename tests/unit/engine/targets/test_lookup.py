@@ -15,7 +15,14 @@ from predictor.engine.targets.estimated import EstimatedTargets
 from predictor.engine.targets.fine_tuned import FineTuned
 from predictor.engine.targets.lookup import TargetLookup, TargetModels
 from predictor.engine.targets.timed_operators import TimedOperators
-from tests.unit.engine.tiny import GRAPHS, PROBED, TARGETS, tiny_checkpoint, tiny_engine, tuned_to
+from tests.support.tiny_engine import (
+    GRAPHS,
+    PROBED,
+    TARGETS,
+    tiny_checkpoint,
+    tiny_engine,
+    tuned_to,
+)
 
 FIRST, SECOND, BOARD = TARGETS
 EVERY = [FIRST, SECOND, BOARD, PROBED]

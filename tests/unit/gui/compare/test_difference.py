@@ -18,8 +18,8 @@ from ctm_gui.compare.difference import (
 from ctm_gui.tasks.serial import SerialWorker
 from predictor.core.units import LatencyUnit
 from predictor.services.prediction.operator_difference import Change
-from tests.unit.graph.operator_graphs import Named
-from tests.unit.gui.compare.matrices import comparison_of, model_named
+from tests.support.matrices import comparison_of, model_named
+from tests.support.operator_graphs import Named
 
 OPERATORS = {
     "first": [Named(name="/a/x"), Named("Relu", name="/b/x"), Named("Add", name="/c/x")],

@@ -19,7 +19,7 @@ from ctm_gui.compare.matrix import (
     variant_matrix,
 )
 from predictor.core.units import LatencyUnit
-from tests.unit.gui.compare.matrices import comparison_of
+from tests.support.matrices import comparison_of
 
 LATENCIES = {"fp32": [10.0, 4.0], "int8": [5.0, 5.0], "npu": [None, 4.0]}
 

@@ -23,7 +23,7 @@ from ctm_gui.compare.scores_grid import ScoresGrid
 from ctm_gui.prediction.comparison import ComparedModel
 from ctm_gui.settings import Settings
 from predictor.core.units import LatencyUnit
-from tests.unit.gui.compare.matrices import comparison_of, model_named
+from tests.support.matrices import comparison_of, model_named
 
 NUMBERS = st.lists(st.tuples(st.integers(1, 5), st.integers(0, 5)), max_size=12)
 LATENCIES = {"small": [1.0], "middle": [2.0], "poor": [3.0], "large": [4.0], "bare": [5.0]}

@@ -10,7 +10,7 @@ from predictor.core.units import LatencyUnit
 from predictor.services.graph.grouping import GroupTree, group_operators
 from predictor.services.prediction.explain import OperatorTable
 from predictor.services.prediction.sensitivity import FactSensitivity, Sensitivity
-from tests.unit.gui.graphs import network, table_with
+from tests.support.pictured_graphs import network, table_with
 
 
 def tree_of(table: OperatorTable) -> GroupTree:

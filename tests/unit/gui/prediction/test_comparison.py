@@ -17,8 +17,8 @@ from predictor.core.metrics import Family
 from predictor.core.records import Configuration, Device, Precision, RunId, TargetId
 from predictor.graph.model import Model
 from predictor.graph.scaling import at_batch
-from tests.unit.cost.graphs import make_target
-from tests.unit.gui.compare.matrices import model_named
+from tests.support.graphs import make_target
+from tests.support.matrices import model_named
 
 DEVICES = [make_target().device]
 MODELS = [ComparedModel(n, f"m{n}", model_named(f"m{n}.onnx")) for n in range(1, 6)]

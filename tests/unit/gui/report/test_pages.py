@@ -43,9 +43,8 @@ from predictor.presentation.report import (
     Table,
 )
 from predictor.services.report.build import build_report
-from tests.unit.cost.graphs import Op
-from tests.unit.services.prediction.test_predict import make_model
-from tests.unit.services.report.requests import (
+from tests.support.graphs import Op
+from tests.support.report_requests import (
     attending,
     fine_tuned_request,
     make_device,
@@ -53,6 +52,7 @@ from tests.unit.services.report.requests import (
     make_signature,
     with_intervals,
 )
+from tests.unit.services.prediction.test_predict import make_model
 from tests.unit.services.report.test_build import hostile_request
 
 MISSING = [name for name in ("pdftotext", "pdffonts", "pdfinfo") if shutil.which(name) is None]

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication
 from ctm_gui.report.marks import ELLIPSIS, Style, Typeface, register_fonts, shortened_to, wrapped
 from ctm_gui.widgets.geometry import linear_ticks
 from predictor.core.text import printable
-from tests.unit.services.report.requests import HOSTILE
+from tests.support.report_requests import HOSTILE
 
 STYLE = Style(80)
 PRINTABLE = st.text(st.characters(codec="utf-8"), max_size=60).map(printable)

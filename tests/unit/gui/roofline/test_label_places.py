@@ -10,7 +10,7 @@ from PySide6.QtCore import QLineF, QPointF, QRectF
 
 from ctm_gui.roofline.label_places import Crowd, label_places
 from ctm_gui.roofline.points import RooflinePoints
-from tests.unit.gui.explained import explained_pair
+from tests.support.explained import explained_pair
 
 ROOM = QRectF(0, 0, 80, 12)
 NO_POINTS = np.zeros((0, 2))

@@ -11,7 +11,7 @@ import pytest
 from ctm_gui.roofline.points import EDGE, SIZES, RooflinePoints, rate_text
 from predictor.core.units import LatencyUnit
 from predictor.services.prediction.roofline import OP, STATED, Roof
-from tests.unit.gui.explained import ROOFS, explained_pair
+from tests.support.explained import ROOFS, explained_pair
 
 
 @pytest.fixture

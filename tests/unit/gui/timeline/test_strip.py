@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ctm_gui.timeline.strip import Strip, module_forms
 from predictor.core.units import LatencyUnit
 from predictor.services.prediction.timeline import Module
-from tests.unit.gui.explained import explained_pair
+from tests.support.explained import explained_pair
 
 # Operators of 1, 2, 3, 0, 5, 6, 7 and 0 ms: 24 ms in all.
 WHOLE = (0.0, 24.0)

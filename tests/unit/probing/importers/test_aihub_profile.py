@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.probing.importers.importing import changed, read, refusal
+from tests.support.importing import changed, read, refusal
 
 SAMPLE = """{
  "execution_summary": {

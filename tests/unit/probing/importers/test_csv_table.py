@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.probing.importers.importing import changed, line_of, read, refusal
+from tests.support.importing import changed, line_of, read, refusal
 
 SAMPLE = """model,latency_ms,device,runtime,precision,threads,batch
 resnet50,23.4,my board,onnxruntime,fp32,4,1

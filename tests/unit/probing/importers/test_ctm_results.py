@@ -7,7 +7,7 @@ import pytest
 
 from predictor.probing.operator_times import OperatorTime
 from predictor.probing.runner.results import digest
-from tests.unit.probing.importers.importing import read, refusal
+from tests.support.importing import read, refusal
 
 
 def block(*samples_ns: int) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from predictor.core.records import Configuration, Precision
 from predictor.probing.importers.measurements import resolve_configuration, to_measurement
 from predictor.probing.importers.records import ImportedFile
 from predictor.probing.operator_times import operator_times
-from tests.unit.probing.importers.importing import read
+from tests.support.importing import read
 from tests.unit.probing.importers.test_aihub_profile import SAMPLE as AIHUB
 from tests.unit.probing.importers.test_onnxruntime_profile import SAMPLE as ONNXRUNTIME
 from tests.unit.probing.importers.test_trtexec import NEW, PROFILE

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.unit.probing.importers.importing import changed, line_of, read, refusal
+from tests.support.importing import changed, line_of, read, refusal
 
 
 def record(key: str, value: object, line: int = 1119) -> str:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.probing.importers.importing import changed, line_of, read, refusal
+from tests.support.importing import changed, line_of, read, refusal
 
 CPU = """0 max freq = 1804800 khz
 7 max freq = 2841600 khz

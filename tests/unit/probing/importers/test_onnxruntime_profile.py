@@ -9,7 +9,7 @@ from onnx import TensorProto, helper, load, save
 
 from predictor.probing.importers.fused_operators import OperatorNames, match_entries
 from predictor.probing.importers.registry import import_file
-from tests.unit.probing.importers.importing import changed, line_of, read, refusal
+from tests.support.importing import changed, line_of, read, refusal
 
 
 def event(category: str, name: str, start: int, duration: int, **arguments: str) -> str:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from predictor.core.errors import InputError
 from predictor.probing.importers import source
 from predictor.probing.importers.registry import FORMATS, import_bytes, import_file
+from tests.support.importing import read, refusal
 from tests.unit.probing.importers import (
     test_aihub_profile,
     test_csv_table,
@@ -20,7 +21,6 @@ from tests.unit.probing.importers import (
     test_tflite_log,
     test_trtexec,
 )
-from tests.unit.probing.importers.importing import read, refusal
 
 SAMPLES = {
     "ctm-results": test_ctm_results.text(test_ctm_results.document()),

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.probing.importers.importing import changed, line_of, read, refusal
+from tests.support.importing import changed, line_of, read, refusal
 
 
 def query(start: float, h2d: float, compute: float, d2h: float, *, end_to_end: bool) -> str:

@@ -20,7 +20,7 @@ from predictor.probing.kit.results import KitResults, read_results
 from predictor.probing.kit.writer import write_kit
 from predictor.probing.runner.results import digest
 from predictor.probing.runner.settings import LATER_SETTINGS, Settings
-from tests.unit.probing.plans import PLAN_ID, QUICK, network, plan
+from tests.support.probe_plans import PLAN_ID, QUICK, network, plan
 
 
 @pytest.fixture(scope="module")

@@ -28,7 +28,7 @@ from predictor.probing.measuring.interface import (
     Samples,
 )
 from predictor.probing.measuring.local import LocalRunner
-from tests.unit.probing.plans import QUICK, endless_network, network, plan
+from tests.support.probe_plans import QUICK, endless_network, network, plan
 
 FOREVER = endless_network(2**40)
 # A block that loads its network is not yet silent; one that hangs is heard no more.
@@ -161,7 +161,7 @@ import json, sys
 from pathlib import Path
 from predictor.probing.measuring.interface import BlockStarted
 from predictor.probing.measuring.local import LocalRunner
-from tests.unit.probing.plans import QUICK, endless_network, network, plan
+from tests.support.probe_plans import QUICK, endless_network, network, plan
 network = network(Path(sys.argv[1]), "long", endless_network(2**40))
 for event in LocalRunner().run(plan([network])):
     if isinstance(event, BlockStarted):

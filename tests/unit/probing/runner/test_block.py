@@ -16,7 +16,7 @@ from predictor.probing.runner.bundle import RUNNER_FILE, runner_bytes
 from predictor.probing.runner.failures import MeasuringError, failure_of
 from predictor.probing.runner.messages import Controls
 from predictor.probing.runner.process import Block
-from tests.unit.probing.plans import (
+from tests.support.probe_plans import (
     QUICK,
     endless_network,
     relu_network,

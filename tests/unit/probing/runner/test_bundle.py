@@ -16,7 +16,7 @@ from predictor.core.errors import HostError
 from predictor.probing.measuring.documents import carried_files, plan_bytes
 from predictor.probing.runner import bundle
 from predictor.probing.runner.bundle import RUNNER_FILE, runner_bytes
-from tests.unit.probing.plans import PLAN_ID, network, plan
+from tests.support.probe_plans import PLAN_ID, network, plan
 
 SOURCES = sorted(Path(bundle.__file__).parent.glob("*.py"))
 PACKED = [path for path in SOURCES if path.name != "bundle.py"]

@@ -31,7 +31,7 @@ from predictor.probing.runner.plan import read_plan
 from predictor.probing.runner.results import Results, digest
 from predictor.probing.runner.run import Run
 from predictor.probing.runner.settings import LATER_SETTINGS, Settings
-from tests.unit.probing.plans import network, plan
+from tests.support.probe_plans import network, plan
 
 # -I and -S: the interpreter of a block starts in some milliseconds.
 WORKER = [sys.executable, "-I", "-S", str(Path(__file__).parent / "worker.py")]

@@ -9,7 +9,7 @@ import pytest
 
 from predictor.probing.ssh.host_keys import KnownHosts
 from predictor.probing.ssh.target import SshTarget
-from tests.unit.probing.ssh.serving import Server
+from tests.support.ssh_server import Server
 
 
 @pytest.fixture(scope="session")

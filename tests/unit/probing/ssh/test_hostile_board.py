@@ -20,7 +20,7 @@ from predictor.probing.ssh import board_run, session
 from predictor.probing.ssh.host_keys import KnownHosts
 from predictor.probing.ssh.runner import SshRunner
 from predictor.probing.ssh.target import SshTarget
-from tests.unit.probing.ssh.scripted import FINISHED, STARTED, Script, plan
+from tests.support.ssh_scripts import FINISHED, STARTED, Script, plan
 
 Process = asyncssh.SSHServerProcess[bytes]
 Mode = Callable[[Process], Awaitable[None]]

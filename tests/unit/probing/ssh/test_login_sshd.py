@@ -19,8 +19,8 @@ from predictor.probing.ssh.connection import connect
 from predictor.probing.ssh.host_keys import HostKey, KnownHosts
 from predictor.probing.ssh.runner import SshRunner
 from predictor.probing.ssh.target import SshTarget
-from tests.unit.probing.ssh.scripted import FINISHED, STARTED, Script, plan
-from tests.unit.probing.ssh.serving import PROGRAM, Server, free_port
+from tests.support.ssh_scripts import FINISHED, STARTED, Script, plan
+from tests.support.ssh_server import PROGRAM, Server, free_port
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="needs sshd (openssh-server)")
 

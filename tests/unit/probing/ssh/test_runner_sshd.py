@@ -29,8 +29,7 @@ from predictor.probing.runner.settings import Settings
 from predictor.probing.ssh.host_keys import KnownHosts
 from predictor.probing.ssh.runner import SshRunner
 from predictor.probing.ssh.target import SshTarget
-from tests.unit.probing.ssh.conftest import target_of
-from tests.unit.probing.ssh.scripted import (
+from tests.support.ssh_scripts import (
     FINISHED,
     PLAN_ID,
     STARTED,
@@ -38,7 +37,8 @@ from tests.unit.probing.ssh.scripted import (
     measured,
     plan,
 )
-from tests.unit.probing.ssh.serving import PROGRAM, Server
+from tests.support.ssh_server import PROGRAM, Server
+from tests.unit.probing.ssh.conftest import target_of
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="needs sshd (openssh-server)")
 

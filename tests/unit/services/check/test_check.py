@@ -23,7 +23,7 @@ from predictor.services.check.check import (
     unreadable,
 )
 from predictor.services.check.outputs import headline, junit, markdown
-from tests.unit.cost.graphs import Op
+from tests.support.graphs import Op
 from tests.unit.services.prediction.test_predict import make_model
 
 BOARD = Device(

@@ -16,7 +16,7 @@ from predictor.probing.networks.pool import load_pool
 from predictor.services.generation.document import generation_document, size_of
 from predictor.services.generation.generate import GenerationRequest, MeasuredRate, generate
 from predictor.services.generation.probes import DecodeProbe, decode_probes
-from tests.unit.language.decoders import EXPERTS, TINY, gpu
+from tests.support.decoder_architectures import EXPERTS, TINY, gpu
 
 LLAMA = dataclasses.replace(
     TINY,

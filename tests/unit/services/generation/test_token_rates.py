@@ -18,7 +18,7 @@ from predictor.services.generation.token_rates import run_of, stored_token_rates
 from predictor.services.history.history import History
 from predictor.store import token_rates
 from predictor.store.database import open_database
-from tests.unit.language.decoders import EXPERTS, TINY
+from tests.support.decoder_architectures import EXPERTS, TINY
 
 DEVICES = load_catalogue().by_id
 RUN = GenerationRequest(prompt=64, weights="q8_0", runtime="llama.cpp")

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from predictor.services.graph.folding import LARGEST_LEVEL
 from predictor.services.graph.grouping import GroupTree, group_operators, module_path
 from predictor.services.graph.layout import downward_edges
-from tests.networks.ingesting import ingest_proto
-from tests.networks.transformers import bert_base
-from tests.networks.vision import resnet50
+from tests.support.networks.ingesting import ingest_proto
+from tests.support.networks.transformers import bert_base
+from tests.support.networks.vision import resnet50
 
 PARTS = st.sampled_from(["", "a", "b", "layer.0", "layer.1", "Conv", "x" * 50])
 NAMES = st.lists(PARTS, max_size=5).map("/".join)

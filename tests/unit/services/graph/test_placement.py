@@ -16,7 +16,7 @@ from predictor.services.graph.placement import (
     visible_box_count,
     visible_groups,
 )
-from tests.unit.gui.graphs import chain_of, network
+from tests.support.pictured_graphs import chain_of, network
 
 MODULES = st.lists(st.sampled_from(["a", "b", "c"]), max_size=4)
 

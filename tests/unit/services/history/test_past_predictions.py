@@ -24,7 +24,7 @@ from predictor.services.history.past_predictions import (
 from predictor.services.history.store_files import store_problems
 from predictor.services.signatures.stored import Signatures
 from predictor.store import models, signatures
-from tests.unit.services.history.past import DEVICES, predictions_of, small_model
+from tests.support.past_predictions import DEVICES, predictions_of, small_model
 
 NET = small_model()
 

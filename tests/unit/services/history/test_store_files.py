@@ -20,7 +20,7 @@ from predictor.services.history.store_files import back_up, restore, store_info,
 from predictor.store import copies, maintenance
 from predictor.store.database import open_database
 from predictor.store.migrations import MIGRATIONS
-from tests.unit.store import settings
+from tests.support import store_settings as settings
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "store"
 

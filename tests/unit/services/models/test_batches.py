@@ -20,8 +20,8 @@ from predictor.graph.model import Model
 from predictor.graph.scaling import at_batch
 from predictor.services.models.batches import read_at
 from predictor.services.models.ingestion import IngestionWorker
-from tests.networks.builder import Builder
-from tests.networks.vision import resnet18
+from tests.support.networks.builder import Builder
+from tests.support.networks.vision import resnet18
 
 
 class Here(IngestionWorker):

@@ -14,7 +14,7 @@ from predictor.core.errors import InputError
 from predictor.graph.ingest import ingest
 from predictor.graph.operator_graph import ARRAYS
 from predictor.services.models.ingestion import WORKER_FLAG, IngestionLimits, IngestionWorker
-from tests.unit.graph.model_files import (
+from tests.support.model_files import (
     external,
     field,
     float_info,

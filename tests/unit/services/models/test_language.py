@@ -14,10 +14,10 @@ from predictor.core.errors import InputError
 from predictor.language.recognise import UNSTATED_CONTEXT
 from predictor.services.models.ingestion import IngestionWorker
 from predictor.services.models.language import read_language_model
-from tests.networks import decoders
-from tests.networks.builder import Builder
-from tests.networks.decoders import Size
-from tests.unit.language.public_models import CONFIGS
+from tests.support.networks import decoders
+from tests.support.networks.builder import Builder
+from tests.support.networks.decoders import Size
+from tests.support.public_models import CONFIGS
 
 LARGE = Size(4, 4096, 32, 8, 128, 14336, 128256)
 CONFIG = {**CONFIGS["Llama-3-8B"][0], "num_hidden_layers": 4}

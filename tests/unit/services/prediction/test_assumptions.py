@@ -14,8 +14,8 @@ from predictor.services.prediction.assumptions import (
     assumptions_of_each,
     quantised_share,
 )
-from tests.unit.cost.graphs import QUANTISED
-from tests.unit.graph.operator_graphs import Named
+from tests.support.graphs import QUANTISED
+from tests.support.operator_graphs import Named
 from tests.unit.services.prediction.test_operator_difference import model_of
 
 INT8 = Prediction(

@@ -11,7 +11,7 @@ from predictor.services.prediction.configurations import (
     RankedConfiguration,
     ranked_configurations,
 )
-from tests.unit.cost.graphs import Op
+from tests.support.graphs import Op
 from tests.unit.services.prediction.test_predict import make_model
 from tests.unit.services.prediction.test_variants import prediction
 

@@ -21,10 +21,7 @@ from predictor.devices.variation import scaled
 from predictor.engine.estimate import Estimate
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.services.prediction.sensitivity import FactSensitivity, fact_sensitivities
-from tests.support.explanations import explanation_of
-from tests.unit.cost.graphs import VIEW, Op, make_graph, make_target
-from tests.unit.cost.test_roofline_invariants import graphs
-from tests.unit.engine.estimates import (
+from tests.support.estimates import (
     blind_engine,
     every_target,
     evidence_of,
@@ -32,6 +29,9 @@ from tests.unit.engine.estimates import (
     shipped_engine,
     small_estimate,
 )
+from tests.support.explanations import explanation_of
+from tests.support.graphs import VIEW, Op, make_graph, make_target
+from tests.unit.cost.test_roofline_invariants import graphs
 
 unhurried = settings(deadline=None, max_examples=25)
 NEAR = 1e-5  # the error of a central difference with this step

@@ -8,7 +8,7 @@ import pytest
 from predictor.core.errors import HostError
 from predictor.services.prediction.explain import OperatorTable, explain
 from predictor.services.prediction.node_data import node_data, write_node_data
-from tests.unit.cost.graphs import Op, make_target
+from tests.support.graphs import Op, make_target
 from tests.unit.services.prediction.test_predict import make_model
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from predictor.graph.model import Model
 from predictor.services.prediction.operator_difference import Change, operator_difference
-from tests.unit.graph.operator_graphs import Named, graph_of
+from tests.support.operator_graphs import Named, graph_of
 from tests.unit.graph.test_matching import OPERATORS
 
 

@@ -27,7 +27,7 @@ from predictor.services.prediction.engines import ENGINES
 from predictor.services.prediction.explain import explain
 from predictor.services.prediction.predict import predict
 from predictor.services.prediction.targets import resolve_targets
-from tests.unit.cost.graphs import FUSED, UNKNOWN, VIEW, Op, make_graph, make_target
+from tests.support.graphs import FUSED, UNKNOWN, VIEW, Op, make_graph, make_target
 
 PHONE = Device(
     id="phone",

@@ -7,7 +7,7 @@ from dataclasses import replace
 from predictor.core.tensors import TensorInfo
 from predictor.graph.model import Model
 from predictor.services.prediction.related import are_related
-from tests.unit.cost.graphs import Op
+from tests.support.graphs import Op
 from tests.unit.services.prediction.test_predict import make_model
 
 

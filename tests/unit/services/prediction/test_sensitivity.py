@@ -19,8 +19,8 @@ from predictor.services.prediction.sensitivity import (
     Sensitivity,
     sensitivity_of,
 )
-from tests.unit.cost.graphs import VIEW, Op, make_graph, make_target
-from tests.unit.engine.estimates import every_target, samples
+from tests.support.estimates import every_target, samples
+from tests.support.graphs import VIEW, Op, make_graph, make_target
 from tests.unit.services.prediction.test_predict import PHONE, make_model
 
 # 2 ms at 1e12 MACs a second, 0.1 ms of weights and 0.1 of activations at 100 GB/s, 6 us of a start.

@@ -11,8 +11,8 @@ from predictor.core.documents import Provenance
 from predictor.core.metrics import Family
 from predictor.core.records import Basis, Configuration, Device, Measurement, Precision, Target
 from predictor.services.prediction.sweep import sweeps
-from tests.unit.cost.graphs import make_target
-from tests.unit.gui.compare.matrices import model_named
+from tests.support.graphs import make_target
+from tests.support.matrices import model_named
 
 MODEL = model_named("m.onnx")
 

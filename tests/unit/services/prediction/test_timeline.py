@@ -23,7 +23,7 @@ from predictor.services.prediction.timeline import (
     trace,
     write_trace,
 )
-from tests.unit.cost.graphs import VIEW, Op, make_target
+from tests.support.graphs import VIEW, Op, make_target
 from tests.unit.services.prediction.test_predict import make_model
 
 OPS = (

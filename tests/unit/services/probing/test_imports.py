@@ -15,7 +15,7 @@ from predictor.services.probing.imports import import_typed, take_over
 from predictor.services.probing.open import open_probing
 from predictor.store import models
 from predictor.store.database import open_database
-from tests.unit.probing.plans import relu_network
+from tests.support.probe_plans import relu_network
 
 BOARD = Configuration("ncnn", Precision.FP32, 4, 1)
 FIRST, SECOND = load_pool()[:2]

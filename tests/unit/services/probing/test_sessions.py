@@ -46,7 +46,7 @@ from predictor.services.probing.plan import (
 )
 from predictor.services.probing.sessions import ProbeSession, ProbeState, SessionState
 from predictor.store import probe_sessions
-from tests.unit.probing.plans import QUICK
+from tests.support.probe_plans import QUICK
 
 BOARD = Device(
     "board",

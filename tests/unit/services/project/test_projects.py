@@ -39,8 +39,8 @@ from predictor.services.project.file import read_project
 from predictor.services.project.imports import Plan
 from predictor.services.project.records import Project
 from predictor.store import measurements, signatures
-from tests.unit.language.decoders import TINY
-from tests.unit.services.history.past import predictions_of, small_model
+from tests.support.decoder_architectures import TINY
+from tests.support.past_predictions import predictions_of, small_model
 
 NET, OTHER = small_model(), small_model("other.onnx", macs=5)
 PI = Configuration("ncnn", Precision.FP16, 4, 1)

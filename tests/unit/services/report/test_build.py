@@ -47,9 +47,8 @@ from predictor.services.report.request import (
     labelled,
 )
 from predictor.services.signatures.adaptation import ADAPTATIONS
-from tests.unit.cost.graphs import Op
-from tests.unit.services.prediction.test_predict import make_model
-from tests.unit.services.report.requests import (
+from tests.support.graphs import Op
+from tests.support.report_requests import (
     FAST,
     HOSTILE,
     SLOW,
@@ -61,6 +60,7 @@ from tests.unit.services.report.requests import (
     make_signature,
     with_intervals,
 )
+from tests.unit.services.prediction.test_predict import make_model
 
 
 def blocks(report: Report, section: SectionId) -> tuple[Block, ...]:

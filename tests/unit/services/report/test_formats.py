@@ -26,7 +26,7 @@ from predictor.services.report.files import (
 from predictor.services.report.request import RequestedSettings
 from predictor.services.report.versions import command_line, command_lines
 from predictor.services.signatures.adaptation import ADAPTATIONS
-from tests.unit.services.report.requests import (
+from tests.support.report_requests import (
     FAST,
     SLOW,
     attending,

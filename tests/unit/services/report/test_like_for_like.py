@@ -12,9 +12,9 @@ from predictor.presentation.wording import runtime_text
 from predictor.services.report.build import build_report
 from predictor.services.report.comparison import latency_chart
 from predictor.services.report.request import ReportRequest
-from tests.unit.cost.graphs import Op
+from tests.support.graphs import Op
+from tests.support.report_requests import FAST, SLOW, make_request
 from tests.unit.services.prediction.test_predict import make_model
-from tests.unit.services.report.requests import FAST, SLOW, make_request
 
 
 def first_answer(request: ReportRequest) -> Cell:

@@ -19,7 +19,7 @@ from predictor.services.report import pdf
 from predictor.services.report.build import build_report
 from predictor.services.report.files import report_document
 from predictor.services.report.pdf import WRITER_FLAG, report_pdf
-from tests.unit.services.report.requests import make_request
+from tests.support.report_requests import make_request
 
 ROOT = Path(__file__).resolve().parents[4]
 

@@ -18,7 +18,7 @@ from predictor.services.rows import processes
 from predictor.services.rows.processes import RowsProcess, rows_by_processes
 from predictor.services.rows.request import ModelRows, RowsRequest
 from predictor.services.rows.text import RowForm
-from tests.unit.probing.plans import relu_network
+from tests.support.probe_plans import relu_network
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from predictor.probing.networks.graphs import pool_graph
 from predictor.probing.networks.pool import load_pool
 from predictor.probing.operator_times import OperatorTime
 from predictor.services.signatures.user_signatures import times_of_operators
-from tests.unit.cost.graphs import Op, make_graph
+from tests.support.graphs import Op, make_graph
 
 GRAPH = make_graph([Op(macs=10**6, read=9, written=9)] * 3)
 

@@ -8,7 +8,7 @@ from predictor.core.records import Device, Prediction
 from predictor.core.tensors import DynamicDimension, TensorInfo
 from predictor.graph.model import Model
 from predictor.services.prediction.predict import predict
-from tests.unit.cost.graphs import Op, make_graph, make_target
+from tests.support.graphs import Op, make_graph, make_target
 
 FAST = dataclasses.replace(
     make_target(), device=dataclasses.replace(make_target().device, id="fast")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import onnx
 
-from tests.networks.builder import Builder
+from tests.support.networks.builder import Builder
 
 
 def _classifier(b: Builder, data: str, width: int, classes: int = 1000) -> None:

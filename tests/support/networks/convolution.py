@@ -6,7 +6,7 @@ from pathlib import Path
 
 import onnx
 
-from tests.networks.builder import Builder
+from tests.support.networks.builder import Builder
 
 
 def convolution() -> onnx.ModelProto:

@@ -9,7 +9,7 @@ import numpy as np
 
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.graph.operators import DTYPES
-from tests.unit.cost.graphs import Op, make_graph
+from tests.support.graphs import Op, make_graph
 
 
 @dataclass(frozen=True)

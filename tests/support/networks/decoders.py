@@ -17,7 +17,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-from tests.networks.builder import Builder
+from tests.support.networks.builder import Builder
 
 F16, F32, I64, U8 = (
     TensorProto.FLOAT16,

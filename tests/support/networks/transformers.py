@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto
 
-from tests.networks.builder import Builder
+from tests.support.networks.builder import Builder
 
 
 def _attention(b: Builder, data: str, width: int, heads: int) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from ctm_gui.prediction.comparison import ComparedModel, Comparison
 from predictor.core.records import Precision, Target
 from predictor.graph.model import Model
-from tests.unit.cost.graphs import make_target
-from tests.unit.graph.operator_graphs import Named, graph_of
+from tests.support.graphs import make_target
+from tests.support.operator_graphs import Named, graph_of
 from tests.unit.gui.conftest import comparison_row
 
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from predictor.services.prediction.explain import OperatorTable
-from tests.unit.gui.explained import table_of
+from tests.support.explained import table_of
 
 BLOCKS = 4
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import onnx
 
-from tests.networks.builder import Builder
+from tests.support.networks.builder import Builder
 
 CLASSES = 80  # of COCO
 _BINS = 16  # of a box's side: distribution focal loss

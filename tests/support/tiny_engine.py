@@ -29,10 +29,10 @@ from predictor.network.reference_rates import ReferenceRates
 from predictor.network.scaling import Scaling
 from predictor.network.target_facts import CHOICES, OF_KIND
 from predictor.network.term_runtime import FILM_BETA, FILM_GAMMA
+from tests.support.estimates import evidence_of, other_device, small_estimate
+from tests.support.graphs import Op, make_graph, make_target
+from tests.support.operator_factors import random_factors
 from tests.support.random_weights import randomise
-from tests.unit.calibration.small_operators import random_factors
-from tests.unit.cost.graphs import Op, make_graph, make_target
-from tests.unit.engine.estimates import evidence_of, other_device, small_estimate
 
 RESPONSES = 2
 TARGETS = [

@@ -24,7 +24,7 @@ from predictor.services.prediction.explain import OperatorTable, explain
 from predictor.services.prediction.predict import predict
 from predictor.services.report.request import MeasuredSignature, ReportedModel, ReportRequest
 from predictor.services.signatures.adaptation import StoredSignature
-from tests.unit.cost.graphs import Op, make_target
+from tests.support.graphs import Op, make_target
 from tests.unit.services.prediction.test_predict import make_model
 
 CREATED = datetime(2026, 5, 4, 12, 30, tzinfo=UTC)

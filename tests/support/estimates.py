@@ -29,8 +29,8 @@ from predictor.engine.track import CHIP, UNSEEN, Track
 from predictor.graph.ingest import ingest
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.services.devices.catalogue import load_catalogue
-from tests.unit.calibration.small_operators import no_factors
-from tests.unit.cost.graphs import make_target
+from tests.support.graphs import make_target
+from tests.support.operator_factors import no_factors
 
 SHIPPED = resources_dir() / "checkpoints" / "closertome"
 # Variances 0.16, 0.09, 0.04, 0.01 and 0.01, 0.31 in all.
