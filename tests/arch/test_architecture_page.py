@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from pathlib import Path
 
 import pytest
 
+from tests.support.sources import definitions
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 STOPS = re.findall(r"^\d+\. `([\w/]+\.py): ([\w.]+)`", PAGE, re.MULTILINE)
 ROOMS = re.findall(r"`((?:predictor|ctm_gui)/[\w/]+(?:\.py)?)`", PAGE)
-
-
-def definitions(path: Path) -> set[str]:
-    """Return the functions and classes of a file, methods as ``Class.method``."""
-    names = set()
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            names.add(node.name)
-        if isinstance(node, ast.ClassDef):
-            methods = (m for m in node.body if isinstance(m, ast.FunctionDef))
-            names |= {f"{node.name}.{method.name}" for method in methods}
-    return names
 
 
 @pytest.mark.parametrize(("file", "name"), STOPS)

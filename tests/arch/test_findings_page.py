@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.arch.test_architecture_page import definitions
+from tests.support.sources import definitions
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "results" / "window-findings.md").read_text(encoding="utf-8")

@@ -17,6 +17,7 @@ from tests.support.import_contracts import (
     contract_names,
     project_imports,
 )
+from tests.support.sources import imported_modules
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIGURATION = api.read_configuration(str(ROOT / "pyproject.toml"))
@@ -116,17 +117,6 @@ def test_a_string_that_names_research_is_found(tmp_path: Path) -> None:
     (folder / "other.py").write_text('"""Research on networks."""\n')
 
     assert names_of_research(tmp_path) == {"a/b/module.py"}
-
-
-def imported_modules(path: Path) -> set[str]:
-    """Return every module that a file imports, at any depth, with the names of from-imports."""
-    found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            found.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            found.update(f"{node.module}.{alias.name}" for alias in node.names)
-    return found
 
 
 def importers_of(name: str, folder: Path) -> set[str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from predictor import __version__
-from tests.unit.core.test_left_over import killed_writer
+from tests.support.killed_writer import killed_writer
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 Start = Callable[..., subprocess.Popen[str]]

@@ -24,7 +24,7 @@ COMMAND = f"""
 import sys
 from predictor.cli.program import main
 from predictor.services.probing import fleet
-from tests.unit.services.probing.test_sessions import small_plan
+from tests.support.probe_sessions import small_plan
 
 fleet.plan_probes = lambda request: small_plan({NETWORKS})
 sys.exit(main(sys.argv[1:]))

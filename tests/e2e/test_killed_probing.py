@@ -20,7 +20,7 @@ from predictor.services.probing.open import open_probing
 from predictor.services.probing.runners import LocalRunner
 from predictor.services.probing.sessions import ProbeState, SessionState
 from tests.e2e.conftest import ROOT, Start
-from tests.unit.services.probing.test_sessions import small_plan
+from tests.support.probe_sessions import small_plan
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals")
 

@@ -28,8 +28,8 @@ from predictor.services.devices.catalogue import Catalogue
 from predictor.services.devices.user_devices import import_device
 from predictor.services.history.history import open_history
 from predictor.services.project.file import read_project
-from tests.unit.probing.importers.test_registry import SAMPLES
-from tests.unit.services.project.test_projects import fill
+from tests.support.filled_stores import fill
+from tests.support.import_samples import SAMPLES
 
 _VALUES: Final[tuple[Any, ...]] = (
     None, True, -1, 0, 2**63, 10**400, -1e308, 1e-320, float("nan"), float("inf"),

@@ -32,7 +32,7 @@ from ctm_gui.window.workspace import Workspace
 from predictor.core.errors import InputError
 from predictor.core.resources import resources_dir
 from predictor.services.devices.catalogue import Catalogue
-from tests.unit.core.test_left_over import killed_writer
+from tests.support.killed_writer import killed_writer
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -17,7 +17,7 @@ from conftest import PATIENCE_MS
 from ctm_gui.application import Application
 from ctm_gui.later import ENGINE, PLOTS, WINDOWS, FirstFrame, Later
 from ctm_gui.window.pages import PAGES, modules_of
-from tests.gui.test_stall import Paints
+from tests.support.paints import Paints
 
 ROOT = Path(__file__).resolve().parents[2]
 VIEWS = modules_of(PAGES)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QEvent, QEventLoop, QObject, Qt, QTimer
+from PySide6.QtCore import QEventLoop, Qt, QTimer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
@@ -33,7 +33,6 @@ from ctm_gui.window.workspace import Workspace
 from predictor.core.resources import resources_dir
 from predictor.core.units import LatencyUnit
 from predictor.services.prediction.explain import OperatorTable
-from tests.gui.operators.test_view import make_table
 from tests.support.attended import BOARD, attended
 from tests.support.explained import explained_pair
 from tests.support.heartbeat import (
@@ -44,6 +43,8 @@ from tests.support.heartbeat import (
     longest_turn_ms,
     reference_work,
 )
+from tests.support.operator_tables import make_table
+from tests.support.paints import Paints
 
 LARGE = 10_000
 
@@ -576,19 +577,6 @@ def attention_steps(view: AttentionView, table: OperatorTable) -> dict[str, Call
         "group": lambda: view.group_box.setChecked(True),
         "ungroup": lambda: view.group_box.setChecked(False),
     }
-
-
-class Paints(QObject):
-    """Tells whether a widget was painted."""
-
-    def __init__(self, widget: QWidget) -> None:
-        super().__init__(widget)
-        self.done = False
-        widget.installEventFilter(self)
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
-        self.done |= event.type() is QEvent.Type.Paint
-        return super().eventFilter(watched, event)
 
 
 def painted(qtbot: QtBot, widget: QWidget) -> None:

@@ -26,7 +26,7 @@ from predictor.graph.model import Model
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.prediction.predict import predict
 from predictor.services.prediction.targets import resolve_targets
-from tests.networks import detectors, transformers, vision
+from tests.support.networks import detectors, transformers, vision
 from tests.support.networks.ingesting import ingest_proto
 
 FILE = Path(__file__).with_name("known_orders.csv")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from predictor.core.metrics import Family
 from predictor.core.records import Device
+from predictor.devices.catalogue import shipped_devices
 from predictor.language.architecture import DecoderArchitecture
 from predictor.language.machine import Machine
 from predictor.language.rates import Coefficients, Group
@@ -65,3 +68,19 @@ def gpu(**metrics: float) -> Device:
     """Return an NVIDIA card with these facts."""
     facts = {"dram_bw_gbps": 500.0, "fp32_tflops": 20.0, "fp16_tflops": 80.0, "dram_gb": 12.0}
     return Device("card", "Card", "NVIDIA", Family.GPU, facts | metrics, architecture="ada")
+
+
+LLAMA = dataclasses.replace(
+    TINY,
+    name="Llama-3-8B",
+    layers=32,
+    hidden=4096,
+    heads=32,
+    kv_heads=8,
+    head_dim=128,
+    feed_forward=14_336,
+    vocabulary=128_256,
+    max_context=8192,
+)
+
+CATALOGUE = {device.id: device for device in shipped_devices()}

@@ -6,6 +6,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from tests.support.networks.builder import Builder
+
 
 def relu_node(source="x", result="y", name="relu"):
     return helper.make_node("Relu", [source], [result], name=name)
@@ -64,3 +66,38 @@ def field(number, body):
 def head_of_model():
     """IR version 8 and opset 17."""
     return b"\x08\x08" + field(8, helper.make_opsetid("", 17).SerializeToString())
+
+
+FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
+
+
+def value(name, dtype=FLOAT, dims=None):
+    return helper.make_tensor_value_info(name, dtype, dims)
+
+
+def loop_body(weights):
+    """Multiply the carried value by ``weights`` of the outer graph; also hand it out."""
+    nodes = [
+        helper.make_node("Identity", ["cond"], ["cond_out"]),
+        helper.make_node("MatMul", ["v", weights], ["product"], name="product"),
+        helper.make_node("Relu", ["product"], ["v_out"], name="act"),
+        helper.make_node("Identity", ["v_out"], ["scanned"]),
+    ]
+    return helper.make_graph(
+        nodes,
+        "body",
+        [value("i", INT64, []), value("cond", BOOL, []), value("v")],
+        [value("cond_out", BOOL, []), value("v_out"), value("scanned")],
+    )
+
+
+def loop_model(trips):
+    b = Builder()
+    x = b.input("x", [4, 8])
+    weights = b.weight(8, 8)
+    count = b.input("count", [], INT64) if trips is None else b.constant(trips)
+    going = b.constant(True, np.bool_)
+    b.node("Loop", [count, going, x], ["last", "all"], body=loop_body(weights))
+    b.output("last")
+    b.output("all")
+    return b.model()

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from hypothesis import strategies as st
 
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.graph.operators import DTYPES
@@ -40,3 +41,15 @@ def graph_of(operators: Sequence[Named], fingerprint: str | None = None) -> Oper
         shape_dims=np.array(dims, np.int64),
         fingerprint=fingerprint or f"{hash(tuple(operators)) & (2**256 - 1):064x}",
     )
+
+
+OPERATORS = st.lists(
+    st.builds(
+        Named,
+        type=st.sampled_from(["Conv", "Relu", "QLinearConv", "Add"]),
+        shape=st.sampled_from([(1, 8, 8, 8), (1, 16, 4, 4), ()]),
+        name=st.sampled_from(["", "Conv_1", "/block.0/conv", "/block.1/conv", "/block.1/relu"]),
+        attributes=st.sampled_from(["{}", '{"kernel_shape":[3,3]}']),
+    ),
+    max_size=10,
+)

@@ -25,7 +25,7 @@ from predictor.services.prediction.predict import predict
 from predictor.services.report.request import MeasuredSignature, ReportedModel, ReportRequest
 from predictor.services.signatures.adaptation import StoredSignature
 from tests.support.graphs import Op, make_target
-from tests.unit.services.prediction.test_predict import make_model
+from tests.support.models import make_model
 
 CREATED = datetime(2026, 5, 4, 12, 30, tzinfo=UTC)
 TWO = (Op(macs=10**9, read=10**6, written=10**6), Op(macs=10**8, read=10**6, written=10**6))
@@ -134,3 +134,15 @@ def make_signature(device: Device, *, active: bool = True) -> MeasuredSignature:
     }
     stored = StoredSignature(signature, 1_700_000_000_000_000_000, ProbingFacts(facts))
     return MeasuredSignature(stored, (measurement,))
+
+
+def hostile_request() -> ReportRequest:
+    targets = tuple(
+        make_device(f"d{place}", speed=place + 1.0, name=name, vendor=name, notes=name, system=name)
+        for place, name in enumerate(HOSTILE)
+    )
+    model = make_model(*[Op(macs=10**8)] * len(HOSTILE))
+    graph = replace(model.graph, names=HOSTILE, op_types=HOSTILE)
+    hostile = replace(model, graph=graph, producer=HOSTILE[0], notes=HOSTILE, path="/" + HOSTILE[2])
+    request = make_request(hostile, targets=targets, budget_ms=1.0, title="")
+    return replace(request, models=(replace(request.models[0], label=HOSTILE[0]),))

@@ -50,7 +50,7 @@ class Recorded:
 class History:
     """The open store.
 
-    Args:
+    Attributes:
         database: opened on this thread; closed with the history.
     """
 
@@ -58,42 +58,42 @@ class History:
     # ruff: noqa: PLC0415
 
     def __init__(self, database: Database) -> None:
-        self._database = database
+        self.database = database
 
     @cached_property
     def devices(self) -> UserDevices:
         """The devices that the user described."""
         from predictor.services.devices.user_devices import UserDevices
 
-        return UserDevices(self._database)
+        return UserDevices(self.database)
 
     @cached_property
     def past(self) -> PastPredictions:
         """The stored predictions, and the user's measurements of them."""
         from predictor.services.history.past_predictions import PastPredictions
 
-        return PastPredictions(self._database)
+        return PastPredictions(self.database)
 
     @cached_property
     def projects(self) -> Projects:
         """Files that take all this to another store."""
         from predictor.services.project.projects import Projects
 
-        return Projects(self._database)
+        return Projects(self.database)
 
     @cached_property
     def signatures(self) -> Signatures:
         """Of targets, with their measurements."""
         from predictor.services.signatures.stored import Signatures
 
-        return Signatures(self._database)
+        return Signatures(self.database)
 
     @cached_property
     def token_rates(self) -> TokenRates:
         """Of language models."""
         from predictor.services.generation.token_rates import TokenRates
 
-        return TokenRates(self._database)
+        return TokenRates(self.database)
 
     def record(self, models: Sequence[Model], predictions: Sequence[Prediction]) -> Recorded:
         """Store predictions and the models that they are about.
@@ -108,7 +108,7 @@ class History:
             HostError: the disk is full, read-only or failing, or another program holds the store.
         """
         try:
-            with self._database.transaction() as db:
+            with self.database.transaction() as db:
                 return Recorded(tuple(_add(db, models, predictions)))
         except REFUSALS:
             if not predictions:
@@ -116,12 +116,12 @@ class History:
         # One by one, which takes longer, to find the refused ones.
         ids: list[str] = []
         refused: list[CtmError] = []
-        with self._database.transaction() as db:
+        with self.database.transaction() as db:
             for prediction in predictions:
                 about = [m for m in models if _fingerprint(m) == prediction.fingerprint]
                 try:
                     # A savepoint: only the rows of a refused prediction are undone.
-                    with self._database.step():
+                    with self.database.step():
                         ids += _add(db, about, [prediction])
                 except REFUSALS as error:
                     refused.append(_not_stored(prediction, error))
@@ -146,31 +146,31 @@ class History:
         """
         # By the hash of the settings: a report of stored predictions must not store them twice.
         ids = report_records.prediction_ids(
-            self._database, [(p, settings_hash(p)) for p in predictions]
+            self.database, [(p, settings_hash(p)) for p in predictions]
         )
         new = [p for p, identity in zip(predictions, ids, strict=True) if identity is None]
         stored = [identity for identity in ids if identity is not None]
         recorded = self.record(models, new).ids if new else ()
-        return report_records.add(self._database, title, str(path), [*stored, *recorded])
+        return report_records.add(self.database, title, str(path), [*stored, *recorded])
 
     def measured(self, models: Sequence[Model]) -> list[Measurement]:
         """Return the user's measurements of models' graphs, the oldest first."""
         fingerprints = [model.graph.fingerprint for model in models]
-        return measurement_records.of_fingerprints(self._database, fingerprints)
+        return measurement_records.of_fingerprints(self.database, fingerprints)
 
     def is_measured(self, fingerprint: str) -> bool:
         """Return whether the user measured a graph."""
-        return bool(measurement_records.of_fingerprints(self._database, [fingerprint]))
+        return bool(measurement_records.of_fingerprints(self.database, [fingerprint]))
 
     def user_signatures(self) -> UserSignatures:
         """Return the user's measurements of targets, as engines take them."""
         from predictor.services.signatures.user_signatures import read_user_signatures
 
-        return read_user_signatures(self._database)
+        return read_user_signatures(self.database)
 
     def close(self) -> None:
         """Close the store; the history can't be used any more."""
-        self._database.close()
+        self.database.close()
 
     def __enter__(self) -> Self:
         return self

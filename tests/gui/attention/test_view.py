@@ -26,8 +26,8 @@ from ctm_gui.window.workspace import Workspace
 from predictor.core.records import Target
 from predictor.services.models.ingestion import Model
 from predictor.services.prediction.explain import OperatorTable, explain
-from tests.gui.operators.test_view import make_table
 from tests.support.attended import BOARD, attended
+from tests.support.operator_tables import make_table
 
 MakeModel = Callable[..., Path]
 Settle = Callable[[Workspace], None]
@@ -207,7 +207,7 @@ def test_operators_and_attention_share_pair_and_selection(
     with qtbot.waitSignal(window.central.explanation.table_changed):
         window.show_page("operators")
     assert "Most sensitive to" in [
-        c.title for c in window.central.operators_view._model.grid.columns
+        c.title for c in window.central.operators_view.table.grid_model.grid.columns
     ]
     window.central.operators_view.table.select_rows([4, 1], 1)
     window.show_page("attention")

@@ -31,8 +31,7 @@ from ctm_gui.window.workspace import Workspace
 from predictor.core.records import Precision
 from predictor.core.units import LatencyUnit
 from tests.gui.conftest import MakeModel
-from tests.gui.test_accessibility import nameless, same_keys
-from tests.support.accessible import LEAST_CONTRAST, contrast
+from tests.support.accessible import LEAST_CONTRAST, contrast, nameless, same_keys
 
 
 @pytest.fixture
@@ -116,7 +115,7 @@ def test_numbers_are_readable_on_every_colour(
     view = compared.central.compare_tabs.matrix
     compared.options.set_theme(theme)
     view.value_box.setCurrentIndex(list(CellValue).index(value))
-    model, index = view._model, cell(view.table, 0, "model 1")
+    model, index = view.table.grid_model, cell(view.table, 0, "model 1")
     for place in np.linspace(-1.0 if value is CellValue.CHANGE else 0.0, 1.0, 41):
         model.grid.heat[1, model.grid.source(0)] = place
         fill, colour = model.fill(index), model.colour(index.row(), index.column())
@@ -153,19 +152,19 @@ def test_a_narrow_matrix_has_every_number_and_the_answer_below(
     view = compared.central.compare_tabs.matrix
     qtbot.waitUntil(view.answer.isVisible)
     qtbot.waitUntil(lambda: view.table.horizontalScrollBar().maximum() == 0)
-    assert view.table.isColumnHidden(view._model.columnCount() - 1)
-    target = view._model.grid.source(1)
+    assert view.table.isColumnHidden(view.table.grid_model.columnCount() - 1)
+    target = view.table.grid_model.grid.source(1)
     view.table.select_rows([target], target)
     device = compared.workspace.comparison.targets[target].device.name
     assert view.answer.text().startswith(f"{device}: ")
-    assert view.answer.text().endswith(view._model.grid.columns[-1].text(target))
+    assert view.answer.text().endswith(view.table.grid_model.grid.columns[-1].text(target))
     view.table.search_box.setText("no such device")
     assert not view.answer.isVisible()
     view.table.search_box.clear()
 
     compared.resize(1700, 700)
     qtbot.waitUntil(lambda: not view.answer.isVisible())
-    assert not view.table.isColumnHidden(view._model.columnCount() - 1)
+    assert not view.table.isColumnHidden(view.table.grid_model.columnCount() - 1)
     compared.resize(1024, 700)
     qtbot.waitUntil(view.answer.isVisible)
     qtbot.waitUntil(lambda: view.table.horizontalScrollBar().maximum() == 0)
@@ -271,7 +270,7 @@ def test_int8_of_float_models_is_said_where_the_numbers_are(
     assert (
         "assumes that the whole model is quantised" in compared.central.compare_view.summary.text()
     )
-    remarks = compared.central.compare_view._model.grid
+    remarks = compared.central.compare_view.table.grid_model.grid
     column = next(column for column in remarks.columns if column.key == "remarks")
     assert any("INT8 assumes" in column.text(row) for row in range(remarks.count))
 

@@ -75,12 +75,12 @@ def settled(view: HistoryView, qtbot: QtBot) -> Callable[[], None]:
 
 
 def cell(view: HistoryView, place: int, key: str) -> str:
-    grid = view._model.grid
+    grid = view.table.grid_model.grid
     return {c.key: c.text(grid.source(place)) for c in grid.columns}[key]
 
 
 def column(view: HistoryView, key: str) -> list[str]:
-    return [cell(view, place, key) for place in range(view._model.rowCount())]
+    return [cell(view, place, key) for place in range(view.table.grid_model.rowCount())]
 
 
 def choose(view: HistoryView, model: str, device: str) -> int:
@@ -111,7 +111,9 @@ def test_every_prediction_is_listed_the_newest_first(view: HistoryView) -> None:
     assert view.summary.text() == "4 predictions; no measurements yet."
     assert not view.truth.isVisible()
     assert not view.warning.isVisible()
-    assert view.table.isColumnHidden([c.key for c in view._model.grid.columns].index("interval"))
+    assert view.table.isColumnHidden(
+        [c.key for c in view.table.grid_model.grid.columns].index("interval")
+    )
 
 
 def test_what_is_predicted_now_joins_the_list(
@@ -136,7 +138,7 @@ def test_filters_leave_rows_out(view: HistoryView, qtbot: QtBot) -> None:
     bar.device_box.activated.emit(bar.device_box.currentIndex())
     assert set(column(view, "device")) == {"fast"}
     bar.measured_box.click()
-    assert view._model.rowCount() == 0
+    assert view.table.grid_model.rowCount() == 0
     assert not view.compare_button.isEnabled()
 
 
@@ -157,7 +159,7 @@ def test_tags_and_notes_are_typed_in_the_table_and_undone(
     qtbot.waitUntil(lambda: column(view, "tags").count("release 2, board") == 1)
     assert column(view, "note").count("came meanwhile") == 1
     assert [view.filter_bar.tag_box.itemText(i) for i in (1, 2)] == ["board", "release 2"]
-    view._model.edited.emit(choose(view, "net.onnx", "fast"), "note", "  warm  ")
+    view.table.grid_model.edited.emit(choose(view, "net.onnx", "fast"), "note", "  warm  ")
     settled()
     assert column(view, "note").count("warm") == 1
     for _ in range(3):
@@ -183,7 +185,7 @@ def test_a_measured_latency_is_recorded_shown_and_undone(
     said = view.presenter.data.rows[row].stored.prediction.latency_ms
     assert said is not None
     record(view, qtbot, f"{said / 1.25:.6f}", settled)
-    assert cell(view, view._model.grid.positions([row])[0], "error") == "+25 %"
+    assert cell(view, view.table.grid_model.grid.positions([row])[0], "error") == "+25 %"
     assert view.truth.isVisible()
     assert view.summary.text().endswith("1 measured latency, median error 25 %.")
     assert view.errors.grid_model.grid.columns[1].text(0) == "1"
@@ -224,7 +226,7 @@ def test_many_surprises_are_warned_about(
 ) -> None:
     with open_history(stored) as history:
         found = [p for p in history.past.read(10).predictions if p.prediction.device_id == "slow"]
-        with history._database.transaction() as connection:
+        with history.database.transaction() as connection:
             connection.execute(
                 "UPDATE predictions SET low80_ms = 0.9 * latency_ms, high80_ms = 1.1 * latency_ms"
             )
@@ -240,7 +242,7 @@ def test_many_surprises_are_warned_about(
         "cases. The device is slower than predicted: probe it again."
     )
     assert not view.table.isColumnHidden(
-        [c.key for c in view._model.grid.columns].index("interval")
+        [c.key for c in view.table.grid_model.grid.columns].index("interval")
     )
 
 
@@ -334,7 +336,7 @@ def test_a_model_is_opened_again_with_its_dimensions(
     )
     workspace.shelf.remove([0])
     place = [t.endswith("batch 3") for t in column(view, "configuration")].index(True)
-    view.presenter.open_again(view._model.grid.source(place))
+    view.presenter.open_again(view.table.grid_model.grid.source(place))
     qtbot.waitUntil(lambda: bool(workspace.shelf.entries), timeout=WAIT_MS)
     settle(workspace)
     (entry,) = workspace.shelf.entries
@@ -453,7 +455,7 @@ def test_an_empty_history_says_what_to_do(view: HistoryView, settled: Callable[[
     settled()
     assert view._stack.currentIndex() == 0
     assert "Drop a model" in view._stack.message.text()
-    assert isinstance(view._model, PastModel)
+    assert isinstance(view.table.grid_model, PastModel)
 
 
 def test_ctrl_f_searches_in_the_history(view: HistoryView, window: MainWindow) -> None:

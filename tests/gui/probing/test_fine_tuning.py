@@ -28,8 +28,8 @@ from predictor.core.records import Configuration
 from predictor.services.probing.open import open_probing
 from predictor.services.probing.plan import probe_target
 from predictor.services.signatures.film import Adaptations
-from tests.gui.probing.test_wizard import WAIT_MS, cells, click, signed, titles
 from tests.support.accessible import faint, nameless, out_of_order, same_keys
+from tests.support.wizard import WAIT_MS, cells, click, signed, titles
 
 ROOT = Path(__file__).parents[3]
 LATENCIES_MS = [2.0, 400.0, 3.0]

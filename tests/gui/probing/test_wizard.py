@@ -27,9 +27,8 @@ from ctm_gui.widgets.theme import DARK
 from ctm_gui.widgets.view_options import ViewOptions
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace
-from predictor.core.documents import Provenance
 from predictor.core.progress import CancelToken
-from predictor.core.records import Basis, Configuration, Measurement, Signature
+from predictor.core.records import Basis
 from predictor.probing.networks.pool import load_pool
 from predictor.services.probing.events import NetworkDone
 from predictor.services.probing.imports import candidates
@@ -46,13 +45,9 @@ from predictor.services.probing.plan import (
 )
 from predictor.services.probing.runners import LocalRunner
 from predictor.services.probing.sessions import ProbeState
-from predictor.store import measurements, signatures
-from predictor.store.database import open_database
 from tests.gui.probing.conftest import PASSED
 from tests.support.probe_plans import QUICK
-
-WAIT_MS = 120_000  # planning computes for some seconds, a minute where others have the processors
-LEFT = Qt.MouseButton.LeftButton
+from tests.support.wizard import WAIT_MS, cells, click, signed, titles
 
 
 @pytest.fixture
@@ -82,24 +77,8 @@ def long_plan(quick_plan: Callable[[int], ProbePlan]) -> ProbePlan:
     return replace(quick_plan(3), settings=replace(QUICK, warm_up_s=20.0))
 
 
-def click(qtbot: QtBot, button: QPushButton) -> None:
-    assert button.isVisible()
-    assert button.isEnabled()
-    qtbot.mouseClick(button, LEFT)
-
-
 def page_is(wizard: ProbingWizard, page: int) -> Callable[[], bool]:
     return lambda: wizard.pages.currentIndex() == page
-
-
-def cells(table: QWidget, column: int) -> list[str]:
-    model = table.model()  # type: ignore[attr-defined]
-    return [str(model.index(row, column).data()) for row in range(model.rowCount())]
-
-
-def titles(table: QWidget) -> list[str]:
-    grid = table.grid_model.grid  # type: ignore[attr-defined]
-    return [column.title for column in grid.columns]
 
 
 def texts(widget: QWidget) -> list[str]:
@@ -510,25 +489,6 @@ def test_measuring_waits_for_an_idle_machine_where_the_user_wishes_it(
     page.follow_load(is_open=False)
     assert watch.load is None
     watch.close()
-
-
-def signed(
-    store: Path, device_id: str, configuration: Configuration, latency_ms: list[float]
-) -> None:
-    """Store an active signature of a target over networks of the pool."""
-    database = open_database(store)
-    made = [
-        Measurement(
-            f"{number:032}", network.fingerprint, device_id, configuration, (), value, "median",
-            "typed-by-hand/1", Provenance({"network": f"net{number}"}),
-        )
-        for number, (network, value) in enumerate(zip(load_pool(), latency_ms, strict=False))
-    ]  # fmt: skip
-    for measurement in made:
-        measurements.add(database, measurement)
-    ids = tuple(measurement.id for measurement in made)
-    signatures.add(database, Signature("5" * 32, device_id, configuration, ids, active=True))
-    database.close()
 
 
 def test_the_adaptive_selector_has_a_width_at_which_it_stops(

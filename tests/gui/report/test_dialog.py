@@ -161,7 +161,7 @@ def test_a_report_is_saved_and_noted_in_the_store(
     rows: list = []
     read = "SELECT path FROM reports JOIN report_predictions ON report_id = reports.id"
     compared.recorder.run(
-        lambda h: list(h._database.tables.query(read)), on_result=rows.extend, on_error=print
+        lambda h: list(h.database.tables.query(read)), on_result=rows.extend, on_error=print
     )
     qtbot.waitUntil(lambda: bool(rows), timeout=SETTLE_MS)
     assert {row["path"] for row in rows} == {str(path)}

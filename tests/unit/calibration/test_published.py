@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import zlib
 from pathlib import Path
 
 import numpy as np
@@ -13,41 +11,12 @@ from hypothesis import strategies as st
 
 from ctm_research.published.collect import write_published
 from predictor.calibration.published import (
-    Columns,
-    Published,
     PublishedLatency,
     published_path,
     read_published,
 )
 from predictor.core.errors import HostError
-from predictor.core.records import TargetId
-
-RPI5 = TargetId("rpi5", "ncnn", "fp16", 4)
-NPU = TargetId("rk3588-npu", "rknn", "int8", 0)
-LOW, HIGH = "00" * 32, "ff" * 32
-
-
-def published(*entries: tuple[str, int, float]) -> Published:
-    """Entries of fingerprint, number of the target and latency."""
-    ordered = sorted((int(name[:16], 16), target, ms) for name, target, ms in entries)
-    prefix, target, latency_ms = zip(*ordered, strict=True)
-    count = len(ordered)
-    return Published(
-        Columns(
-            np.array(prefix, np.uint64),
-            np.array(target, np.uint16),
-            np.array(latency_ms, np.float32),
-            np.full(count, 0.125, np.float32),
-            np.full(count, 3, np.uint16),
-            np.zeros(count, np.uint8),
-            np.ones(count, np.uint8),
-            np.full(count, 1, np.uint16),
-        ),
-        [RPI5, NPU],
-        ["a publisher"],
-        ["minimum", "median"],
-        zlib.compress(json.dumps(["line 1", "line 2"]).encode()),
-    )
+from tests.support.published_latencies import HIGH, LOW, NPU, RPI5, published
 
 
 def test_what_is_written_is_found_again(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from predictor.core.resources import resources_dir
 from predictor.core.runtimes import RUNTIMES
 from predictor.services.prediction.predict import predict
 from tests.support.graphs import Op
-from tests.unit.services.prediction.test_predict import make_model
+from tests.support.models import make_model
 
 MODEL = make_model(Op(macs=10**9, read=10**7))
 FACTS = {"fp32_tflops": 1.0, "fp16_tflops": 2.0, "dram_bw_gbps": 60.0}

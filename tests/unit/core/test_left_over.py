@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -14,32 +12,16 @@ import pytest
 
 from predictor.core.files import replaced, write_bytes
 from predictor.core.left_over import noted, remove_noted, remove_partials
+from tests.support.killed_writer import killed_writer
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="SIGKILL, folders by XDG")
 
 NOBODY = 999_999_999
-WRITER = """
-import os, sys
-from pathlib import Path
-from predictor.core.files import replaced
-with replaced(Path(sys.argv[1])) as partial:
-    partial.write_bytes(b"half")
-    os.kill(os.getpid(), 9)
-"""
 
 
 @pytest.fixture
 def notes() -> Path:
     return Path(os.environ["XDG_STATE_HOME"], "closertome", "unfinished")
-
-
-def killed_writer(path: Path) -> Path:
-    """Return the partial file of a writer of ``path`` that was killed."""
-    before = set(path.parent.iterdir())
-    ended = subprocess.run([sys.executable, "-c", WRITER, path], check=False)
-    assert ended.returncode == -signal.SIGKILL
-    (left,) = set(path.parent.iterdir()) - before
-    return left
 
 
 def names(folder: Path) -> set[str]:

@@ -13,7 +13,7 @@ from predictor.presentation.wording import memory_details, memory_text
 from predictor.services.prediction.engines import ROOFLINE
 from predictor.services.prediction.predict import predict
 from tests.support.graphs import GPU_METRICS, Op, make_graph, make_target
-from tests.unit.services.prediction.test_predict import make_model
+from tests.support.models import make_model
 
 # 8 MB of FP32 weights, 3 MB of live activations.
 GRAPH = make_graph(

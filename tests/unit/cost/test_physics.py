@@ -18,7 +18,7 @@ from predictor.cost.typical_rates import TypicalRates
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.graph.scaling import at_batch
 from tests.support.graphs import FUSED, VIEW, Op, make_graph, make_target
-from tests.unit.cost.test_roofline_invariants import METRICS, graphs
+from tests.support.random_graphs import METRICS, graphs
 
 GPU = {"fp32_tflops": 2.0, "dram_bw_gbps": 100.0, "boost_clock_mhz": 1000.0, "core_count": 8}
 

@@ -16,7 +16,7 @@ from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.prediction.engines import ROOFLINE
 from predictor.services.prediction.predict import predict
 from tests.support.graphs import FUSED, VIEW, Op, make_graph, make_target
-from tests.unit.services.prediction.test_predict import make_model
+from tests.support.models import make_model
 
 
 def graph_of(*types: str, flags: int = 0) -> OperatorGraph:

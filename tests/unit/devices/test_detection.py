@@ -12,9 +12,9 @@ from predictor.devices.detection import detect_this_machine
 from predictor.devices.peaks import derived_fp32_tflops
 from predictor.devices.schema import device_to_json
 from tests.unit.devices.device_files import parse_device
+from tests.unit.devices.host_texts import KABY_LAKE, M1
 from tests.unit.devices.machines import add_cpu, board, laptop, write
 from tests.unit.devices.processor_texts import AMX, AVX2, intel, text_of
-from tests.unit.devices.test_host_fields import KABY_LAKE, M1
 
 
 def test_a_laptop_is_described_by_its_system(tmp_path: Path):

@@ -10,14 +10,8 @@ import pytest
 from predictor.devices import host_fields
 from predictor.devices.host_fields import host_cores, mac_cores, windows_cores
 from predictor.devices.processors import design_of
+from tests.unit.devices.host_texts import KABY_LAKE, M1
 
-# HKEY_LOCAL_MACHINE\HARDWARE\DESCRIPTION\System\CentralProcessor\0
-KABY_LAKE = {
-    "Identifier": "Intel64 Family 6 Model 158 Stepping 9",
-    "ProcessorNameString": "Intel(R) Core(TM) i7-7700K CPU @ 4.20GHz",
-    "VendorIdentifier": "GenuineIntel",
-    "~MHz": 4200,
-}
 RYZEN = {
     "Identifier": "AMD64 Family 25 Model 97 Stepping 2",
     "ProcessorNameString": "AMD Ryzen 9 7950X 16-Core Processor            ",
@@ -29,24 +23,6 @@ SNAPDRAGON_X = {
     "VendorIdentifier": "Qualcomm Technologies Inc",
     "CP 4000": 0x512F0011,
 }
-M1 = """\
-hw.ncpu: 8
-hw.physicalcpu: 8
-hw.cpufamily: 458787763
-hw.nperflevels: 2
-hw.perflevel0.physicalcpu: 4
-hw.perflevel0.l1dcachesize: 131072
-hw.perflevel0.l2cachesize: 12582912
-hw.perflevel1.physicalcpu: 4
-hw.perflevel1.l1dcachesize: 65536
-hw.perflevel1.l2cachesize: 4194304
-hw.optional.AdvSIMD: 1
-hw.optional.arm.FEAT_FP16: 1
-hw.optional.arm.FEAT_DotProd: 1
-hw.optional.arm.FEAT_I8MM: 0
-hw.optional.arm.FEAT_BF16: 0
-machdep.cpu.brand_string: Apple M1
-"""
 INTEL_MAC = """\
 hw.cpufamily: 260141638
 machdep.cpu.brand_string: Intel(R) Core(TM) i7-9750H CPU @ 2.60GHz

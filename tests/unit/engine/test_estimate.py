@@ -44,8 +44,8 @@ from tests.support.estimates import (
 from tests.support.explanations import explanation_of
 from tests.support.graphs import VIEW, Op, make_graph, make_target
 from tests.support.operator_factors import random_factors
+from tests.support.random_graphs import graphs
 from tests.support.tiny_engine import tiny_engine
-from tests.unit.cost.test_roofline_invariants import graphs
 
 unhurried = settings(deadline=None, max_examples=25)
 # 10^12 multiply-accumulates and 10^11 bytes a second: a millisecond of each, one of a launch in us.

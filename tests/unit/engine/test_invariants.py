@@ -20,8 +20,8 @@ from predictor.graph.operator_graph import OperatorGraph
 from predictor.graph.scaling import at_batch
 from tests.support.explanations import explanation_of
 from tests.support.graphs import VIEW, Op, make_graph
+from tests.support.random_graphs import graphs
 from tests.support.tiny_engine import PROBED, TARGETS, tiny_engine, tuned_to
-from tests.unit.cost.test_roofline_invariants import graphs
 
 EVERY = [*TARGETS, PROBED]
 TUNED = 1  # its place in EVERY

@@ -33,7 +33,7 @@ from tests.support.estimates import (
 )
 from tests.support.explanations import explanation_of
 from tests.support.graphs import make_graph
-from tests.unit.cost.test_roofline_invariants import graphs, operators
+from tests.support.random_graphs import graphs, operators
 
 unhurried = settings(deadline=None, max_examples=25)
 EXACT = 1e-9

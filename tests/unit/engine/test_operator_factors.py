@@ -21,7 +21,7 @@ from predictor.graph.scaling import at_batch
 from predictor.network.features import SCALE_FREE_NAMES, exact_features, scale_free
 from tests.support.graphs import Op, make_graph, make_target
 from tests.support.operator_factors import NAMES, no_factors, random_factors
-from tests.unit.cost.test_roofline_invariants import graphs
+from tests.support.random_graphs import graphs
 
 unhurried = settings(deadline=None, max_examples=40)
 

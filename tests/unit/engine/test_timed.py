@@ -18,8 +18,8 @@ from predictor.network.term_runtime import FILM_BETA, FILM_GAMMA
 from predictor.services.prediction.predict import taken
 from tests.support.explanations import explanation_of
 from tests.support.graphs import VIEW, Op, make_graph
+from tests.support.random_graphs import graphs
 from tests.support.tiny_engine import TARGETS, tiny_engine
-from tests.unit.cost.test_roofline_invariants import graphs
 
 TARGET = TARGETS[0]
 HEAVY = Op(macs=10**9, read=10**5, weights=10**5, written=10**5, columns=64)

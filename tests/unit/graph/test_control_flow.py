@@ -5,42 +5,9 @@ import pytest
 from onnx import TensorProto, helper
 
 from predictor.graph.operator_graph import OperatorFlag
+from tests.support.model_files import BOOL, FLOAT, INT64, loop_body, loop_model, value
 from tests.support.networks.builder import Builder
 from tests.support.networks.ingesting import ingest_proto
-
-_FLOAT, _INT64, _BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
-
-
-def value(name, dtype=_FLOAT, dims=None):
-    return helper.make_tensor_value_info(name, dtype, dims)
-
-
-def loop_body(weights):
-    """Multiply the carried value by ``weights`` of the outer graph; also hand it out."""
-    nodes = [
-        helper.make_node("Identity", ["cond"], ["cond_out"]),
-        helper.make_node("MatMul", ["v", weights], ["product"], name="product"),
-        helper.make_node("Relu", ["product"], ["v_out"], name="act"),
-        helper.make_node("Identity", ["v_out"], ["scanned"]),
-    ]
-    return helper.make_graph(
-        nodes,
-        "body",
-        [value("i", _INT64, []), value("cond", _BOOL, []), value("v")],
-        [value("cond_out", _BOOL, []), value("v_out"), value("scanned")],
-    )
-
-
-def loop_model(trips):
-    b = Builder()
-    x = b.input("x", [4, 8])
-    weights = b.weight(8, 8)
-    count = b.input("count", [], _INT64) if trips is None else b.constant(trips)
-    going = b.constant(True, np.bool_)
-    b.node("Loop", [count, going, x], ["last", "all"], body=loop_body(weights))
-    b.output("last")
-    b.output("all")
-    return b.model()
 
 
 def rows(graph):
@@ -96,7 +63,7 @@ def scan_model():
     )
     b = Builder()
     state, xs = b.input("state0", [2, 8]), b.input("xs", [7, 2, 8])
-    b.initializers.append(TensorProto(name="w", dims=[8, 3], data_type=_FLOAT))
+    b.initializers.append(TensorProto(name="w", dims=[8, 3], data_type=FLOAT))
     b.node("Scan", [state, xs], ["last", "outs"], body=body, num_scan_inputs=1)
     b.output("outs")
     b.output("last")
@@ -113,14 +80,14 @@ def test_a_scan_runs_over_its_first_axis():
 
 def branch(name, width, weights):
     node = helper.make_node("MatMul", ["x", weights], ["out"], name=f"{name}_product")
-    return helper.make_graph([node], name, [], [value("out", _FLOAT, [4, width])])
+    return helper.make_graph([node], name, [], [value("out", FLOAT, [4, width])])
 
 
 def if_model(condition):
     b = Builder()
     b.input("x", [4, 8])
     wide, narrow = b.weight(8, 32), b.weight(8, 16)
-    given = b.input("c", [], _BOOL) if condition is None else b.constant(condition, np.bool_)
+    given = b.input("c", [], BOOL) if condition is None else b.constant(condition, np.bool_)
     out = b.node(
         "If",
         [given],
@@ -154,14 +121,14 @@ def test_a_loop_in_a_loop_multiplies_the_trips():
     outer = helper.make_graph(
         outer_nodes,
         "outer",
-        [value("j", _INT64, []), value("c", _BOOL, []), value("u")],
-        [value("c_out", _BOOL, []), value("u_out")],
+        [value("j", INT64, []), value("c", BOOL, []), value("u")],
+        [value("c_out", BOOL, []), value("u_out")],
     )
     b = Builder()
     x = b.input("x", [4, 8])
     b.initializers += [
-        helper.make_tensor("three", _INT64, [], [3]),
-        TensorProto(name="w", dims=[8, 8], data_type=_FLOAT),
+        helper.make_tensor("three", INT64, [], [3]),
+        TensorProto(name="w", dims=[8, 8], data_type=FLOAT),
     ]
     b.node("Loop", [b.constant(2), b.constant(True, np.bool_), x], ["y"], body=outer)
     b.output("y")

@@ -12,10 +12,9 @@ from predictor.graph.reader import read_model
 from predictor.services.prediction.engines import ENGINES
 from predictor.services.prediction.predict import predict
 from predictor.services.prediction.targets import resolve_targets
-from tests.support.model_files import field, model_of, relu_node, saved, varint
+from tests.support.model_files import field, loop_model, model_of, relu_node, saved, varint
 from tests.support.networks.builder import Builder
 from tests.support.networks.ingesting import ingest_proto
-from tests.unit.graph.test_control_flow import loop_model
 
 resource = pytest.importorskip("resource")
 _MOST_MIB = 200

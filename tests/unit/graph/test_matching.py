@@ -8,20 +8,10 @@ from hypothesis import strategies as st
 
 from predictor.graph import matching
 from predictor.graph.matching import common_subsequence, kind, match_operators
-from tests.support.operator_graphs import Named, graph_of
+from tests.support.operator_graphs import OPERATORS, Named, graph_of
 
 unhurried = settings(deadline=None)
 WORDS = st.lists(st.integers(0, 3), max_size=14)
-OPERATORS = st.lists(
-    st.builds(
-        Named,
-        type=st.sampled_from(["Conv", "Relu", "QLinearConv", "Add"]),
-        shape=st.sampled_from([(1, 8, 8, 8), (1, 16, 4, 4), ()]),
-        name=st.sampled_from(["", "Conv_1", "/block.0/conv", "/block.1/conv", "/block.1/relu"]),
-        attributes=st.sampled_from(["{}", '{"kernel_shape":[3,3]}']),
-    ),
-    max_size=10,
-)
 
 
 def longest(first: list[int], second: list[int]) -> int:

@@ -12,7 +12,7 @@ from predictor.graph.operator_graph import OperatorGraph
 from predictor.graph.scaling import at_batch
 from predictor.network.features import SCALE_FREE_NAMES, exact_features, node_features, scale_free
 from tests.support.graphs import Op, make_graph
-from tests.unit.cost.test_roofline_invariants import graphs
+from tests.support.random_graphs import graphs
 
 CONVOLUTION = Op(macs=600, read=300, weights=70, written=100, columns=6, window=(3, 5))
 

@@ -17,7 +17,7 @@ from predictor.graph.scaling import at_batch
 from predictor.network.reference_rates import ReferenceRates, Typical
 from predictor.network.work_terms import KINDS, TERMS, Operators, off_chip_share, work_terms
 from tests.support.graphs import FUSED, VIEW, Op, make_graph, make_target
-from tests.unit.cost.test_roofline_invariants import graphs
+from tests.support.random_graphs import graphs
 
 TYPICAL = Typical({"any": 8.0}, {"any": 1e12}, {"any": (np.log(1e11), 0.0)})
 GPU = make_target()  # 1e12 MACs and 100e9 bytes a second

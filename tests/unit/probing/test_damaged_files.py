@@ -9,8 +9,8 @@ import pytest
 
 from predictor.probing.importers.source import LONGEST_LINE
 from tests.fuzz import documents
+from tests.support.import_samples import SAMPLES
 from tests.support.importing import refusal
-from tests.unit.probing.importers.test_registry import SAMPLES
 
 
 @pytest.mark.parametrize("name", SAMPLES)

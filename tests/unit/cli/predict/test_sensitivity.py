@@ -18,7 +18,7 @@ from predictor.cli.predict.text import model_text
 from predictor.core.records import Basis, Configuration, Precision
 from predictor.graph.model import Model
 from predictor.services.prediction.sensitivity import Alternative, FactSensitivity, Sensitivity
-from tests.unit.cli.predict.test_text import empty_graph, pair
+from tests.support.printed_pairs import empty_graph, pair
 
 OPTIONS = Namespace(budget_ms=None, operators=False, sensitivity=True, engine="roofline")
 MODEL = Model("net.onnx", 1, 1, 8, {"": 17}, "", (), (), (), (), empty_graph())

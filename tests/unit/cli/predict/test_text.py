@@ -4,71 +4,21 @@ from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from predictor.cli.predict.command import prediction_document
 from predictor.cli.predict.text import model_text
-from predictor.core.metrics import Family
-from predictor.core.records import Basis, Configuration, Device, Precision, Prediction, Target
+from predictor.core.records import Basis, Prediction, Target
 from predictor.graph.model import Model
-from predictor.graph.operator_graph import OperatorGraph
+from tests.support.printed_pairs import empty_graph, pair
 
 QUIET = Namespace(budget_ms=None, operators=False, sensitivity=False, engine="roofline")
-
-
-def empty_graph() -> OperatorGraph:
-    def none(dtype: type, *shape: int) -> np.ndarray:
-        return np.zeros(shape, dtype)
-
-    return OperatorGraph(
-        op_code=none(np.int16, 0),
-        dtype=none(np.int8, 0),
-        flags=none(np.uint16, 0),
-        repeats=none(np.int64, 0),
-        macs=none(np.int64, 0),
-        bytes_read=none(np.int64, 0),
-        weight_bytes=none(np.int64, 0),
-        bytes_written=none(np.int64, 0),
-        gemm=none(np.int64, 0, 4),
-        window=none(np.int32, 0, 2),
-        stride=none(np.int32, 0, 2),
-        fused_into=none(np.int32, 0),
-        edges=none(np.int32, 2, 0),
-        shape_offsets=none(np.int32, 1),
-        shape_dims=none(np.int64, 0),
-        names=(),
-        op_types=(),
-        attributes=(),
-        parameters=0,
-        weights_total_bytes=0,
-        input_bytes=0,
-        output_bytes=0,
-        peak_activation_bytes=0,
-        fingerprint="f" * 64,
-    )
 
 
 @pytest.fixture
 def model() -> Model:
     path = str(Path("folder") / "net\u202e.onnx")
     return Model(path, 1, 1, 8, {"": 17}, "", (), (), (), ("A note.",), empty_graph())
-
-
-def pair(name: str, latency_ms: float | None, **facts: object) -> tuple[Target, Prediction]:
-    configuration = Configuration("ncnn", Precision.FP16, 4, 2)
-    device = Device(name.lower(), name, "Maker", Family.CPU, {})
-    prediction = Prediction(
-        model="net.onnx",
-        fingerprint="f" * 64,
-        device_id=device.id,
-        configuration=configuration,
-        engine="roofline/1",
-        basis=None if latency_ms is None else Basis.ANALYTIC,
-        latency_ms=latency_ms,
-        **facts,  # type: ignore[arg-type]
-    )
-    return Target(device, configuration), prediction
 
 
 def table(model: Model, options: Namespace, *pairs: tuple[Target, Prediction]) -> list[str]:

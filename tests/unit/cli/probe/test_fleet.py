@@ -27,9 +27,9 @@ from predictor.probing.ssh.runner import SshRunner
 from predictor.services.probing import fleet
 from predictor.services.probing.open import open_probing
 from predictor.services.probing.runners import board_runner
+from tests.support.probe_sessions import block, small_plan
 from tests.support.ssh_scripts import FINISHED, STARTED, Script, message
 from tests.support.ssh_server import PROGRAM, Server, free_port
-from tests.unit.services.probing.test_sessions import block, small_plan
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="needs sshd (openssh-server)")
 

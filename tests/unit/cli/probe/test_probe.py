@@ -30,8 +30,8 @@ from predictor.services.probing.open import open_probing
 from predictor.services.probing.session_plan import SessionPlan
 from predictor.store import probe_sessions
 from tests.support.probe_plans import QUICK, relu_network
-from tests.unit.services.probing.test_sessions import BOARD as MEASURED
-from tests.unit.services.probing.test_sessions import Script, small_plan
+from tests.support.probe_sessions import BOARD as MEASURED
+from tests.support.probe_sessions import Script, small_plan
 
 # A shipped board: nothing of this machine is measured for the estimates.
 BOARD = ["--device", "rpi5"]

@@ -11,8 +11,8 @@ import pytest
 
 from predictor.cli.program import main
 from predictor.services.probing import plan as probing_plan
+from tests.support.probe_sessions import small_plan
 from tests.support.ssh_server import PROGRAM, Server
-from tests.unit.services.probing.test_sessions import small_plan
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="needs sshd (openssh-server)")
 

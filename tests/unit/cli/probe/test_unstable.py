@@ -18,7 +18,7 @@ from predictor.services.probing.open import open_probing
 from predictor.services.signatures.checks import LIMITS, ProbingChecks
 from predictor.store import measurements, signatures
 from predictor.store.database import open_database
-from tests.unit.services.probing.test_sessions import Script, small_plan
+from tests.support.probe_sessions import Script, small_plan
 
 MODEL = str(resources_dir() / "samples" / "mobilenetv2-1.0-224.onnx")
 ON_BOARD = ("--device", "rpi5", "--runtime", "onnxruntime", "--precision", "fp32")

@@ -44,16 +44,16 @@ from predictor.presentation.report import (
 )
 from predictor.services.report.build import build_report
 from tests.support.graphs import Op
+from tests.support.models import make_model
 from tests.support.report_requests import (
     attending,
     fine_tuned_request,
+    hostile_request,
     make_device,
     make_request,
     make_signature,
     with_intervals,
 )
-from tests.unit.services.prediction.test_predict import make_model
-from tests.unit.services.report.test_build import hostile_request
 
 MISSING = [name for name in ("pdftotext", "pdffonts", "pdfinfo") if shutil.which(name) is None]
 needs_poppler = pytest.mark.skipif(bool(MISSING), reason=f"{MISSING} of poppler-utils missing")

@@ -2,30 +2,14 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.import_samples import AIHUB_PROFILE
 from tests.support.importing import changed, read, refusal
 
-SAMPLE = """{
- "execution_summary": {
-  "estimated_inference_time": 1650,
-  "estimated_inference_peak_memory": 22786048,
-  "first_load_time": 1374293,
-  "warm_load_time": 277823,
-  "inference_memory_peak_range": [2654208, 39406752],
-  "all_inference_times": [4205, 1650, 1701, 1699, 1688]
- },
- "execution_detail": [
-  {"name": "model/div", "type": "MUL", "compute_unit": "CPU", "execution_time": 23},
-  {"name": "model/conv", "type": "CONV_2D", "compute_unit": "NPU", "execution_time": 1210,
-   "execution_cycles": 180315},
-  {"name": "model/transpose", "type": "TRANSPOSE", "compute_unit": "NPU", "execution_time": 0}
- ]
-}
-"""
 RUNS = ',\n  "all_inference_times": [4205, 1650, 1701, 1699, 1688]'
 
 
 def test_the_median_of_all_runs_is_the_headline() -> None:
-    (latency,) = read(SAMPLE).latencies
+    (latency,) = read(AIHUB_PROFILE).latencies
 
     assert latency.samples_ns == (4_205_000, 1_650_000, 1_701_000, 1_699_000, 1_688_000)
     assert latency.value_ms == pytest.approx(1.699)
@@ -35,7 +19,7 @@ def test_the_median_of_all_runs_is_the_headline() -> None:
 
 
 def test_layers_keep_their_unit() -> None:
-    (latency,) = read(SAMPLE).latencies
+    (latency,) = read(AIHUB_PROFILE).latencies
 
     assert [(o.name, o.op_type, o.unit, o.time_ms) for o in latency.operators] == [
         ("model/div", "MUL", "CPU", 0.023),
@@ -45,7 +29,7 @@ def test_layers_keep_their_unit() -> None:
 
 
 def test_without_runs_the_summary_is_kept_as_stated() -> None:
-    (latency,) = read(changed(SAMPLE, RUNS, "")).latencies
+    (latency,) = read(changed(AIHUB_PROFILE, RUNS, "")).latencies
 
     assert latency.value_ms == pytest.approx(1.65)
     assert latency.statistic == "as stated, statistic unknown"
@@ -73,4 +57,4 @@ def test_without_runs_the_summary_is_kept_as_stated() -> None:
     ],
 )
 def test_a_broken_profile_is_refused(old: str, new: str, said: str) -> None:
-    assert said in refusal(changed(SAMPLE, old, new))
+    assert said in refusal(changed(AIHUB_PROFILE, old, new))

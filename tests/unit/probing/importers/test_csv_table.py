@@ -2,17 +2,12 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.import_samples import CSV_TABLE
 from tests.support.importing import changed, line_of, read, refusal
-
-SAMPLE = """model,latency_ms,device,runtime,precision,threads,batch
-resnet50,23.4,my board,onnxruntime,fp32,4,1
-"net, quantised",1.5e1,,,int8,,
-mobilenetv2,7,my board,ncnn,fp16,0,0
-"""
 
 
 def test_every_column_is_read() -> None:
-    first, second, third = read(SAMPLE).latencies
+    first, second, third = read(CSV_TABLE).latencies
 
     assert (first.network, first.value_ms, first.statistic) == ("resnet50", 23.4, "median")
     assert (first.runtime, first.precision, first.threads) == ("onnxruntime", "fp32", 4)
@@ -63,13 +58,13 @@ def test_columns_that_are_not_read_are_said() -> None:
         ('"net, quantised"', '"net, quantised', "no CSV"),
         ("mobilenetv2,7,my board,ncnn,fp16,0,0", "resnet50,9,my board,onnxruntime,fp32,4,1",
          "it repeats line 2"),
-        (SAMPLE.split("\n", 1)[1], "", "a header and no row"),
-        (SAMPLE, SAMPLE.replace(",", ";"), "not separated by commas"),
+        (CSV_TABLE.split("\n", 1)[1], "", "a header and no row"),
+        (CSV_TABLE, CSV_TABLE.replace(",", ";"), "not separated by commas"),
     ],
 )  # fmt: skip
 def test_a_broken_table_is_refused_whole(old: str, new: str, said: str) -> None:
-    assert said in refusal(changed(SAMPLE, old, new))
+    assert said in refusal(changed(CSV_TABLE, old, new))
 
 
 def test_the_error_names_the_line() -> None:
-    assert line_of(refusal(changed(SAMPLE, "1.5e1", "x"))) == 3
+    assert line_of(refusal(changed(CSV_TABLE, "1.5e1", "x"))) == 3

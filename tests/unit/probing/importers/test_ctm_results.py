@@ -1,58 +1,16 @@
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
 from predictor.probing.operator_times import OperatorTime
-from predictor.probing.runner.results import digest
+from tests.support.import_samples import results_document, results_text
 from tests.support.importing import read, refusal
 
 
-def block(*samples_ns: int) -> dict[str, Any]:
-    return {"samples_ns": list(samples_ns), "median_ns": sorted(samples_ns)[len(samples_ns) // 2]}
-
-
-def document() -> dict[str, Any]:
-    return {
-        "schema": "ctm-results/1",
-        "protocol": "ctm-probe/1",
-        "plan": "0" * 32,
-        "configuration": {
-            "provider": "CPUExecutionProvider",
-            "threads": 1,
-            "precision": "fp32",
-        },
-        "host": {"node": "board"},
-        "finished": True,
-        "networks": [
-            {
-                "name": "fbnet-7",
-                "fingerprint": "f" * 64,
-                "verdict": "steady",
-                "median_ms": 2.0,
-                "agreeing": [0, 2],
-                "blocks": [
-                    block(2_000_000, 1_000_000, 3_000_000),
-                    block(9_000_000),
-                    block(2_000_000, 2_000_000),
-                ],
-            },
-            {"name": "ofa-3", "verdict": "inconclusive", "median_ms": None, "blocks": []},
-            {"name": "vit", "failure": "out-of-memory", "reason": "its process was killed"},
-        ],
-    }
-
-
-def text(found: dict[str, Any], *, signed: bool = True) -> str:
-    if signed:
-        found["digest"] = digest(found)
-    return json.dumps(found)
-
-
 def test_agreeing_blocks_give_the_samples() -> None:
-    file = read(text(document()))
+    file = read(results_text(results_document()))
     (latency,) = file.latencies
 
     assert latency.samples_ns == (2_000_000, 1_000_000, 3_000_000, 2_000_000, 2_000_000)
@@ -64,19 +22,19 @@ def test_agreeing_blocks_give_the_samples() -> None:
 
 def test_times_of_nodes_are_read_where_there_are_any() -> None:
     told = change(("networks", 0, "operators"), [["stem", "Conv", 1_500_000]])
-    assert read(text(told)).latencies[0].operators == (OperatorTime("stem", "Conv", 1.5),)
-    assert read(text(document())).latencies[0].operators == ()
+    assert read(results_text(told)).latencies[0].operators == (OperatorTime("stem", "Conv", 1.5),)
+    assert read(results_text(results_document())).latencies[0].operators == ()
 
 
 def test_networks_without_a_number_are_said() -> None:
-    assert read(text(document())).notes == (
+    assert read(results_text(results_document())).notes == (
         "ofa-3 has no latency: it is inconclusive",
         "vit has no latency: its process was killed",
     )
 
 
 def change(path: tuple[str | int, ...], value: Any) -> dict[str, Any]:
-    found = document()
+    found = results_document()
     inner: Any = found
     for key in path[:-1]:
         inner = inner[key]
@@ -97,7 +55,7 @@ def change(path: tuple[str | int, ...], value: Any) -> dict[str, Any]:
         (("networks", 0, "agreeing"), [0, 7], "block 7 is not there"),
         (("networks", 0, "blocks", 0, "samples_ns", 1), 0, "not a time above 0"),
         (("networks", 0, "blocks", 0, "samples_ns"), None, "not a JSON array"),
-        (("networks", 1), {**document()["networks"][0]}, "fbnet-7 stands twice"),
+        (("networks", 1), {**results_document()["networks"][0]}, "fbnet-7 stands twice"),
         (("networks", 0, "operators"), [["stem", "Conv"]], "no list of name, type and time"),
         (("networks", 0, "operators"), {}, "operators is no list"),
         (("configuration",), None, "configuration is None"),
@@ -106,12 +64,12 @@ def change(path: tuple[str | int, ...], value: Any) -> dict[str, Any]:
     ],
 )
 def test_a_broken_document_is_refused(path: tuple[str | int, ...], value: Any, said: str) -> None:
-    assert said in refusal(text(change(path, value)))
+    assert said in refusal(results_text(change(path, value)))
 
 
 def test_a_changed_number_does_not_fit_the_digest() -> None:
-    signed = text(document())
+    signed = results_text(results_document())
 
     assert "digest" in refusal(signed.replace("3000000", "2999999"))
-    assert "digest" in refusal(text(document(), signed=False))
+    assert "digest" in refusal(results_text(results_document(), signed=False))
     assert "cut short" in refusal(signed[:-9])

@@ -9,10 +9,10 @@ from predictor.core.records import Configuration, Precision
 from predictor.probing.importers.measurements import resolve_configuration, to_measurement
 from predictor.probing.importers.records import ImportedFile
 from predictor.probing.operator_times import operator_times
+from tests.support.import_samples import AIHUB_PROFILE as AIHUB
+from tests.support.import_samples import ONNXRUNTIME_PROFILE as ONNXRUNTIME
+from tests.support.import_samples import TRTEXEC_PROFILE, TRTEXEC_TIMES
 from tests.support.importing import read
-from tests.unit.probing.importers.test_aihub_profile import SAMPLE as AIHUB
-from tests.unit.probing.importers.test_onnxruntime_profile import SAMPLE as ONNXRUNTIME
-from tests.unit.probing.importers.test_trtexec import NEW, PROFILE
 
 NOW = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 TABLE = "model,latency_ms,runtime,precision,threads,batch\nnet,5,ncnn,fp16,4,1\n"
@@ -23,7 +23,7 @@ def table() -> ImportedFile:
 
 
 def test_a_record_keeps_value_samples_and_where_they_come_from() -> None:
-    file = read(NEW, "times.json")
+    file = read(TRTEXEC_TIMES, "times.json")
     configuration = Configuration("tensorrt", Precision.FP16, 1, 1)
 
     record = to_measurement(file, file.latencies[0], "f" * 64, "rtx3090", configuration, NOW)
@@ -102,7 +102,7 @@ def test_a_file_of_another_configuration_is_refused(chosen: Configuration, said:
 
 
 def test_times_of_layers_are_no_latency() -> None:
-    file = read(PROFILE, "layers.json")
+    file = read(TRTEXEC_PROFILE, "layers.json")
 
     with pytest.raises(InputError) as caught:
         to_measurement(file, file.latencies[0], "f", "d", Configuration("tensorrt"), NOW)

@@ -1,55 +1,16 @@
 from __future__ import annotations
 
-import json
-
 import pytest
 
+from tests.support.import_samples import MLPERF_LOG, mlperf_record
 from tests.support.importing import changed, line_of, read, refusal
 
-
-def record(key: str, value: object, line: int = 1119) -> str:
-    facts = {
-        "key": key,
-        "value": value,
-        "time_ms": 273.005400,
-        "namespace": "mlperf::logging",
-        "event_type": "POINT_IN_TIME",
-        "metadata": {
-            "is_error": False,
-            "is_warning": False,
-            "file": "loadgen.cc",
-            "line_no": line,
-            "pid": 38760,
-            "tid": 37352,
-        },
-    }
-    return f":::MLLOG {json.dumps(facts)}\n"
-
-
-SAMPLE = "".join(
-    record(key, value)
-    for key, value in [
-        ("loadgen_version", "5.0"),
-        ("requested_scenario", "SingleStream"),
-        ("requested_test_mode", "PerformanceOnly"),
-        ("effective_scenario", "SingleStream"),
-        ("effective_test_mode", "PerformanceOnly"),
-        ("result_validity", "VALID"),
-        ("result_query_count", 2048),
-        ("result_min_latency_ns", 24_100_000),
-        ("result_max_latency_ns", 41_013_900),
-        ("result_mean_latency_ns", 25_000_000),
-        ("result_50.00_percentile_latency_ns", 24_900_000),
-        ("result_90.00_percentile_latency_ns", 25_218_600),
-        ("result_99.90_percentile_latency_ns", 40_000_000),
-    ]
-)
-MEDIAN = record("result_50.00_percentile_latency_ns", 24_900_000)
-MEAN = record("result_mean_latency_ns", 25_000_000)
+MEDIAN = mlperf_record("result_50.00_percentile_latency_ns", 24_900_000)
+MEAN = mlperf_record("result_mean_latency_ns", 25_000_000)
 
 
 def test_the_median_of_a_single_stream_run() -> None:
-    (latency,) = read(SAMPLE).latencies
+    (latency,) = read(MLPERF_LOG).latencies
 
     assert latency.value_ms == pytest.approx(24.9)
     assert (latency.statistic, latency.runs, latency.batch) == ("median", 2048, 1)
@@ -58,14 +19,14 @@ def test_the_median_of_a_single_stream_run() -> None:
 
 
 def test_without_a_median_the_mean_is_taken_then_the_minimum() -> None:
-    without = changed(SAMPLE, MEDIAN, "")
+    without = changed(MLPERF_LOG, MEDIAN, "")
 
     assert read(without).latencies[0].statistic == "mean"
     assert read(changed(without, MEAN, "")).latencies[0].statistic == "minimum"
 
 
 def test_an_invalid_run_is_read_and_says_so() -> None:
-    invalid = changed(SAMPLE, '"VALID"', '"INVALID"') + record(
+    invalid = changed(MLPERF_LOG, '"VALID"', '"INVALID"') + mlperf_record(
         "result_invalid_reason", "The test exited early. "
     )
 
@@ -73,7 +34,7 @@ def test_an_invalid_run_is_read_and_says_so() -> None:
 
 
 def test_other_lines_of_the_log_are_passed_over() -> None:
-    assert read("Detected a warning\n" + SAMPLE).latencies[0].place == "line 12"
+    assert read("Detected a warning\n" + MLPERF_LOG).latencies[0].place == "line 12"
 
 
 @pytest.mark.parametrize(
@@ -93,27 +54,27 @@ def test_other_lines_of_the_log_are_passed_over() -> None:
         (MEDIAN, MEDIAN + MEDIAN, "stands twice, first on line 11"),
         (MEDIAN, MEDIAN[:60] + "\n", "cut short"),
         (MEDIAN, ":::MLLOG 3\n", "the record is 3, not a JSON object"),
-        (SAMPLE[SAMPLE.index(":::MLLOG " + '{"key": "result_min') :], "", "holds no result"),
+        (MLPERF_LOG[MLPERF_LOG.index(':::MLLOG {"key": "result_min') :], "", "holds no result"),
     ],
 )  # fmt: skip
 def test_a_broken_log_is_refused(old: str, new: str, said: str) -> None:
-    assert said in refusal(changed(SAMPLE, old, new))
+    assert said in refusal(changed(MLPERF_LOG, old, new))
 
 
 @pytest.mark.parametrize("last", ["result_min_latency", "result_max_latency", "result_mean"])
 def test_a_log_that_ends_too_soon_is_refused(last: str) -> None:
-    lines = SAMPLE.splitlines(keepends=True)
+    lines = MLPERF_LOG.splitlines(keepends=True)
     end = next(i for i, line in enumerate(lines) if last in line)
 
     assert "ends before the percentiles" in refusal("".join(lines[: end + 1]))
 
 
 def test_percentiles_alone_are_no_headline() -> None:
-    kept = [line for line in SAMPLE.splitlines(keepends=True) if "min_" not in line]
+    kept = [line for line in MLPERF_LOG.splitlines(keepends=True) if "min_" not in line]
     bare = "".join(kept).replace(MEDIAN, "").replace(MEAN, "")
 
     assert "neither result_50.00_percentile_latency_ns nor a mean" in refusal(bare)
 
 
 def test_the_error_names_the_line() -> None:
-    assert line_of(refusal(changed(SAMPLE, "25218600", "false"))) == 12
+    assert line_of(refusal(changed(MLPERF_LOG, "25218600", "false"))) == 12

@@ -2,19 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.import_samples import NCNN_LOG
 from tests.support.importing import changed, line_of, read, refusal
 
-CPU = """0 max freq = 1804800 khz
-7 max freq = 2841600 khz
-loop_count = 8
-num_threads = 4
-powersave = 2
-gpu_device = -1
-cooling_down = 0
-          squeezenet  min =    4.21  max =    4.36  avg =    4.27
-     squeezenet_int8  min =    4.92  max =    5.23  avg =    5.04
-               vgg16  min = 1891.69  max = 1912.86  avg = 1901.20
-"""
 GPU = """[0 Adreno (TM) 630]  queueC=0[1]  queueG=0[1]  queueT=0[1]
 [0 Adreno (TM) 630]  fp16-p/s/a=1/1/1  int8-p/s/a=1/1/1
 loop_count = 4
@@ -27,7 +17,7 @@ cooling_down = 1
 
 
 def test_the_minimum_is_the_headline() -> None:
-    first, second, third = read(CPU).latencies
+    first, second, third = read(NCNN_LOG).latencies
 
     assert (first.network, first.value_ms, first.statistic) == ("squeezenet", 4.21, "minimum")
     assert (first.runtime, first.threads, first.runs, first.batch) == ("ncnn", 4, 8, 1)
@@ -44,7 +34,7 @@ def test_a_gpu_run_is_another_runtime() -> None:
 
 
 def test_a_new_header_starts_a_new_run() -> None:
-    file = read(CPU + GPU)
+    file = read(NCNN_LOG + GPU)
 
     assert [one.runtime for one in file.latencies] == ["ncnn"] * 3 + ["ncnn-vulkan"]
     assert file.notes == ()
@@ -77,12 +67,12 @@ def test_rows_without_a_header_are_read_with_a_note() -> None:
     ],
 )
 def test_a_broken_log_is_refused_whole(old: str, new: str, said: str) -> None:
-    assert said in refusal(changed(CPU, old, new))
+    assert said in refusal(changed(NCNN_LOG, old, new))
 
 
 def test_a_header_alone_is_no_measurement() -> None:
-    assert "no line of a network" in refusal(CPU[: CPU.index("          squeezenet")])
+    assert "no line of a network" in refusal(NCNN_LOG[: NCNN_LOG.index("          squeezenet")])
 
 
 def test_the_error_names_the_line() -> None:
-    assert line_of(refusal(changed(CPU, "4.92", "x"))) == 9
+    assert line_of(refusal(changed(NCNN_LOG, "4.92", "x"))) == 9

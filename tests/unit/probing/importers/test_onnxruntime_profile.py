@@ -9,50 +9,14 @@ from onnx import TensorProto, helper, load, save
 
 from predictor.probing.importers.fused_operators import OperatorNames, match_entries
 from predictor.probing.importers.registry import import_file
+from tests.support.import_samples import ONNXRUNTIME_PROFILE, profile_run
 from tests.support.importing import changed, line_of, read, refusal
 
-
-def event(category: str, name: str, start: int, duration: int, **arguments: str) -> str:
-    told = ",".join(f'"{key}" : "{value}"' for key, value in arguments.items())
-    return (
-        f'{{"cat" : "{category}","pid" :77,"tid" :77,"dur" :{duration},"ts" :{start},'
-        f'"ph" : "X","name" :"{name}","args" : {{{told}}}}}'
-    )
-
-
-def node(name: str, start: int, duration: int, kind: str) -> str:
-    facts = {"provider": "CPUExecutionProvider", "op_name": kind, "node_index": "3"}
-    return event("Node", f"{name}_kernel_time", start, duration, **facts)
-
-
-def run(start: int, conv: int, relu: int) -> list[str]:
-    return [
-        event("Session", "model_run", start, conv + relu + 20),
-        event("Session", "SequentialExecutor::Execute", start + 5, conv + relu + 10),
-        node("/stem/Conv", start + 6, conv, "Conv"),
-        node("/stem/Relu", start + 7 + conv, relu, "Relu"),
-    ]
-
-
-SAMPLE = (
-    "[\n"
-    + ",\n".join(
-        [
-            event("Session", "model_loading_uri", 15, 682),
-            event("Session", "session_initialization", 753, 4826),
-            *run(10_000, 900, 80),  # the warm-up: left out
-            *run(20_000, 300, 20),
-            *run(30_000, 310, 30),
-            *run(40_000, 400, 10),
-        ]
-    )
-    + "\n]\n"
-)
 THIRD_RUN = 12
 
 
 def test_runs_after_the_first_are_the_samples() -> None:
-    (latency,) = read(SAMPLE).latencies
+    (latency,) = read(ONNXRUNTIME_PROFILE).latencies
 
     assert latency.samples_ns == (340_000, 360_000, 430_000)
     assert latency.value_ms == pytest.approx(0.360)
@@ -62,7 +26,7 @@ def test_runs_after_the_first_are_the_samples() -> None:
 
 
 def test_times_of_nodes_are_means_over_the_same_runs() -> None:
-    (latency,) = read(SAMPLE).latencies
+    (latency,) = read(ONNXRUNTIME_PROFILE).latencies
 
     assert [(o.name, o.op_type) for o in latency.operators] == [
         ("/stem/Conv", "Conv"),
@@ -73,11 +37,13 @@ def test_times_of_nodes_are_means_over_the_same_runs() -> None:
 
 
 def test_the_note_says_that_the_profiler_slows() -> None:
-    assert "profiler" in read(SAMPLE).notes[0]
+    assert "profiler" in read(ONNXRUNTIME_PROFILE).notes[0]
 
 
 def test_events_and_arguments_of_other_versions_are_passed_over() -> None:
-    other = changed(SAMPLE, '"ph" : "X","name" :"model_loading_uri"', '"ph" : "M","name" :"x"')
+    other = changed(
+        ONNXRUNTIME_PROFILE, '"ph" : "X","name" :"model_loading_uri"', '"ph" : "M","name" :"x"'
+    )
     old_name = other.replace("/stem/Conv_kernel_time", "_kernel_time")
 
     assert read(old_name).latencies[0].operators[0].name == ""
@@ -102,27 +68,27 @@ def test_events_and_arguments_of_other_versions_are_passed_over() -> None:
     ],
 )
 def test_a_broken_profile_is_refused_whole(old: str, new: str, said: str) -> None:
-    assert said in refusal(changed(SAMPLE, old, new))
+    assert said in refusal(changed(ONNXRUNTIME_PROFILE, old, new))
 
 
 def test_a_profile_without_runs_is_refused() -> None:
-    assert "no event model_run" in refusal(SAMPLE.replace("model_run", "model_walk"))
+    assert "no event model_run" in refusal(ONNXRUNTIME_PROFILE.replace("model_run", "model_walk"))
 
 
 def test_the_error_names_the_line() -> None:
-    broken = changed(SAMPLE, '"dur" :360,"ts" :30000', '"dur" :-1,"ts" :30000')
+    broken = changed(ONNXRUNTIME_PROFILE, '"dur" :360,"ts" :30000', '"dur" :-1,"ts" :30000')
 
     assert line_of(refusal(broken)) == THIRD_RUN
 
 
 def test_one_run_is_a_warm_up_only() -> None:
-    first = "[\n" + ",\n".join(run(1000, 300, 20)) + "\n]\n"
+    first = "[\n" + ",\n".join(profile_run(1000, 300, 20)) + "\n]\n"
 
     assert "one run, the warm-up" in refusal(first)
 
 
 def test_deep_nesting_is_refused() -> None:
-    deep = changed(SAMPLE, '"args" : {}', f'"args" : {"[" * 100_000}')
+    deep = changed(ONNXRUNTIME_PROFILE, '"args" : {}', f'"args" : {"[" * 100_000}')
 
     assert "nests too deeply" in refusal(deep)
 

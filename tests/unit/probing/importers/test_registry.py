@@ -10,29 +10,8 @@ from hypothesis import strategies as st
 from predictor.core.errors import InputError
 from predictor.probing.importers import source
 from predictor.probing.importers.registry import FORMATS, import_bytes, import_file
+from tests.support.import_samples import SAMPLES
 from tests.support.importing import read, refusal
-from tests.unit.probing.importers import (
-    test_aihub_profile,
-    test_csv_table,
-    test_ctm_results,
-    test_mlperf_log,
-    test_ncnn_log,
-    test_onnxruntime_profile,
-    test_tflite_log,
-    test_trtexec,
-)
-
-SAMPLES = {
-    "ctm-results": test_ctm_results.text(test_ctm_results.document()),
-    "onnxruntime-profile": test_onnxruntime_profile.SAMPLE,
-    "trtexec-times": test_trtexec.OLD,
-    "trtexec-profile": test_trtexec.PROFILE,
-    "tflite-benchmark": test_tflite_log.OLD,
-    "ncnn-benchmark": test_ncnn_log.CPU,
-    "aihub-profile": test_aihub_profile.SAMPLE,
-    "mlperf-log": test_mlperf_log.SAMPLE,
-    "csv": test_csv_table.SAMPLE,
-}
 
 
 def test_each_format_has_a_sample() -> None:

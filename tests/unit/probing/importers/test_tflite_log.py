@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.import_samples import TFLITE_LOG
 from tests.support.importing import changed, line_of, read, refusal
 
 # A phone, the current tool.
@@ -25,37 +26,6 @@ INFO: count=50 first=9700 curr=9500 min=9100 max=9900 avg=9550.5 std=120 p5=9200
 INFO: Inference timings in us: Init: 1361240, First inference: 125113, Warmup (avg): 115344, Inference (avg): 9550.5
 INFO: Note: as the benchmark tool itself affects memory footprint, the following is only APPROXIMATE to the actual memory footprint of the model at runtime. Take the information at your discretion.
 """  # noqa: E501  # as the tool writes it
-# An older tool with profiling on.
-OLD = """STARTING!
-Num threads: [1]
-Graph: [/data/local/tmp/model.tflite]
-Running benchmark for at least 1 iterations and at least 0.5 seconds
-count=1 curr=751932
-
-Running benchmark for at least 50 iterations and at least 1 seconds
-count=50 first=747738 curr=747428 min=747331 max=748577 avg=747733 std=293
-
-Average inference timings in us: Warmup: 751932, Init: 21039, no stats: 747733
-Profiling Info for Benchmark Initialization:
-============================== Run Order ==============================
-\t             [node type]\t          [start]\t  [first]\t [avg ms]\t     [%]\t  [cdf%]\t  [mem KB]\t[times called]\t[Name]
-\t         AllocateTensors\t            0.000\t    0.147\t    0.147\t100.000%\t100.000%\t     0.000\t        1\tAllocateTensors/0
-
-Timings (microseconds): count=1 curr=147
-Operator-wise Profiling Info for Regular Benchmark Runs:
-============================== Run Order ==============================
-\t             [node type]\t          [start]\t  [first]\t [avg ms]\t     [%]\t  [cdf%]\t  [mem KB]\t[times called]\t[Name]
-\t                 CONV_2D\t            0.066\t  700.754\t  690.957\t 92.406%\t 92.406%\t     0.000\t        1\t[net/Conv2d_0/Relu6]:0
-\t Fully Connected (NC, F32)\t          691.0\t    5.328\t    5.100\t  7.594%\t100.000%\t     0.000\t        1\tDelegate/Fully Connected (NC, F32):0
-
-============================== Top by Computation Time ==============================
-\t             [node type]\t          [start]\t  [first]\t [avg ms]\t     [%]\t  [cdf%]\t  [mem KB]\t[times called]\t[Name]
-\t                 CONV_2D\t            0.066\t  700.754\t  690.957\t 92.406%\t 92.406%\t     0.000\t        1\t[net/Conv2d_0/Relu6]:0
-
-Number of nodes executed: 2
-Timings (microseconds): count=50 first=749000 curr=749000 min=748000 max=750000 avg=749000 std=293
-Memory (bytes): count=0
-"""  # noqa: E501  # as the tool writes it
 TIMED = "INFO: count=50 first=9700 curr=9500 min=9100 max=9900 avg=9550.5 std=120"
 
 
@@ -72,7 +42,7 @@ def test_a_current_log_gives_its_median() -> None:
 
 
 def test_an_older_log_gives_the_mean_of_the_timed_runs() -> None:
-    (latency,) = read(OLD).latencies
+    (latency,) = read(TFLITE_LOG).latencies
 
     assert latency.value_ms == pytest.approx(747.733)
     assert (latency.statistic, latency.threads) == ("mean", 1)
@@ -80,7 +50,7 @@ def test_an_older_log_gives_the_mean_of_the_timed_runs() -> None:
 
 
 def test_operators_come_from_the_runs_in_their_order() -> None:
-    (latency,) = read(OLD).latencies
+    (latency,) = read(TFLITE_LOG).latencies
 
     assert [(o.name, o.op_type, o.time_ms) for o in latency.operators] == [
         ("[net/Conv2d_0/Relu6]:0", "CONV_2D", 690.957),
@@ -168,7 +138,9 @@ def test_a_broken_log_is_refused_whole(old: str, new: str, said: str) -> None:
 
 
 def test_a_damaged_table_of_operators_is_refused() -> None:
-    cut = changed(OLD, "690.957\t 92.406%\t 92.406%\t     0.000\t        1\t[net", "690.957\t[net")
+    cut = changed(
+        TFLITE_LOG, "690.957\t 92.406%\t 92.406%\t     0.000\t        1\t[net", "690.957\t[net"
+    )
 
     assert "cells, the header has 9" in refusal(cut)
     assert line_of(refusal(cut)) == 20

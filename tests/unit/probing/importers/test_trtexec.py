@@ -2,61 +2,12 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.import_samples import TRTEXEC_OLD, TRTEXEC_PROFILE, TRTEXEC_TIMES, trtexec_query
 from tests.support.importing import changed, line_of, read, refusal
 
 
-def query(start: float, h2d: float, compute: float, d2h: float, *, end_to_end: bool) -> str:
-    values = {
-        "startEnqMs": start - 0.05,
-        "endEnqMs": start,
-        "startH2dMs": start,
-        "endH2dMs": start + h2d,
-        "startComputeMs": start + h2d,
-        "endComputeMs": start + h2d + compute,
-        "startD2hMs": start + h2d + compute,
-        "endD2hMs": start + h2d + compute + d2h,
-        "h2dMs": h2d,
-        "computeMs": compute,
-        "d2hMs": d2h,
-        "latencyMs": h2d + compute + d2h,
-    }
-    if end_to_end:  # before 8.6
-        values["endToEndMs"] = h2d + compute + d2h
-    return "{ " + ", ".join(f'"{key}" : {value:g}' for key, value in values.items()) + " }"
-
-
-OLD = (
-    "[\n  "
-    + "\n, ".join(
-        query(*numbers, end_to_end=True)
-        for numbers in [
-            (1.0, 0.25, 9.0, 0.5),  # a warm-up: older versions export them
-            (300.0, 0.25, 2.0, 0.5),
-            (304.0, 0.25, 2.5, 0.5),
-            (308.0, 0.25, 2.25, 0.5),
-        ]
-    )
-    + "\n]\n"
-)
-NEW = (
-    "[\n  "
-    + "\n, ".join(
-        query(300.0 + 4 * i, 0.25, compute, 0.5, end_to_end=False)
-        for i, compute in enumerate([1.0, 4.0, 2.0, 3.0])
-    )
-    + "\n]\n"
-)
-PROFILE = """[
-  { "count" : 50 }
-, { "name" : "conv1/7x7_s2 + conv1/relu_7x7", "timeMs" : 60, "averageMs" : 1.2, "medianMs" : 1.1, "percentage" : 60 }
-, { "name" : "Reformatting CopyNode for Input Tensor 0", "timeMs" : 0, "averageMs" : 0, "medianMs" : 0, "percentage" : 0 }
-, { "name" : "pool1/3x3_s2", "timeMs" : 40, "averageMs" : 0.8, "medianMs" : 0.7, "percentage" : 40 }
-]
-"""  # noqa: E501  # as the tool writes it
-
-
 def test_older_exports_are_read_without_their_warm_up() -> None:
-    (latency,) = read(OLD).latencies
+    (latency,) = read(TRTEXEC_OLD).latencies
 
     assert latency.samples_ns == (2_750_000, 3_250_000, 3_000_000)
     assert latency.value_ms == pytest.approx(3.0)
@@ -66,7 +17,7 @@ def test_older_exports_are_read_without_their_warm_up() -> None:
 
 
 def test_newer_exports_hold_no_warm_up_and_no_end_to_end() -> None:
-    (latency,) = read(NEW).latencies
+    (latency,) = read(TRTEXEC_TIMES).latencies
 
     # sorted: 1.75 2.75 3.75 4.75; sorted[4 // 2]
     assert latency.value_ms == pytest.approx(3.75)
@@ -91,21 +42,21 @@ def test_newer_exports_hold_no_warm_up_and_no_end_to_end() -> None:
     ],
 )
 def test_broken_times_are_refused(old: str, new: str, said: str) -> None:
-    assert said in refusal(changed(OLD, old, new))
+    assert said in refusal(changed(TRTEXEC_OLD, old, new))
 
 
 def test_the_error_names_the_line() -> None:
-    assert line_of(refusal(changed(OLD, '"latencyMs" : 3.25', '"latencyMs" : true'))) == 4
+    assert line_of(refusal(changed(TRTEXEC_OLD, '"latencyMs" : 3.25', '"latencyMs" : true'))) == 4
 
 
 def test_warm_ups_alone_are_no_measurement() -> None:
-    early = "[\n  " + query(3.0, 0.25, 2.0, 0.5, end_to_end=True) + "\n]\n"
+    early = "[\n  " + trtexec_query(3.0, 0.25, 2.0, 0.5, end_to_end=True) + "\n]\n"
 
     assert "belong to the warm-up" in refusal(early)
 
 
 def test_a_profile_tells_layers_and_no_latency() -> None:
-    file = read(PROFILE)
+    file = read(TRTEXEC_PROFILE)
     (latency,) = file.latencies
 
     assert latency.value_ms is None
@@ -120,7 +71,7 @@ def test_a_profile_tells_layers_and_no_latency() -> None:
 
 
 def test_older_profiles_have_means_alone() -> None:
-    old = PROFILE.replace('"medianMs" : 1.1, ', "").replace('"medianMs" : 0.7, ', "")
+    old = TRTEXEC_PROFILE.replace('"medianMs" : 1.1, ', "").replace('"medianMs" : 0.7, ', "")
 
     assert [o.time_ms for o in read(old).latencies[0].operators] == [1.2, 0.0, 0.8]
 
@@ -142,4 +93,4 @@ def test_older_profiles_have_means_alone() -> None:
     ],
 )
 def test_a_broken_profile_is_refused(old: str, new: str, said: str) -> None:
-    assert said in refusal(changed(PROFILE, old, new))
+    assert said in refusal(changed(TRTEXEC_PROFILE, old, new))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from tests.support.probe_plans import (
     relu_network,
     too_large_network,
 )
+from tests.unit.probing.runner.jobs import job
 
 
 @pytest.fixture(scope="module")
@@ -29,25 +29,6 @@ def runner(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("runner") / RUNNER_FILE
     path.write_bytes(runner_bytes())
     return path
-
-
-def job(path: Path, **changes: Any) -> dict[str, Any]:
-    configuration = {
-        "provider": "CPUExecutionProvider",
-        "provider_options": {},
-        "threads": 1,
-        "affinity": [],
-        "graph_optimisation": "all",
-        **changes.pop("configuration", {}),
-    }
-    settings = {**asdict(QUICK), **changes.pop("settings", {})}
-    return {
-        "path": str(path),
-        "inputs": {},
-        "configuration": configuration,
-        "settings": settings,
-        **changes,
-    }
 
 
 def measure(runner: Path, job: dict[str, Any]) -> list[dict[str, Any]]:

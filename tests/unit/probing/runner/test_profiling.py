@@ -16,7 +16,7 @@ from predictor.probing.runner.process import Block
 from predictor.probing.runner.profiling import node_times, profiled_pass
 from predictor.probing.runner.settings import LONGEST_NAME, MAX_OPERATORS
 from tests.support.probe_plans import QUICK, endless_network, model_bytes, relu_network
-from tests.unit.probing.runner.test_block import job
+from tests.unit.probing.runner.jobs import job
 
 
 def node(name: str, ts: int, dur: int, op_type: str, index: str = "0") -> dict[str, Any]:

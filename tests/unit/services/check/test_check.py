@@ -24,7 +24,7 @@ from predictor.services.check.check import (
 )
 from predictor.services.check.outputs import headline, junit, markdown
 from tests.support.graphs import Op
-from tests.unit.services.prediction.test_predict import make_model
+from tests.support.models import make_model
 
 BOARD = Device(
     "board", "Board", "Me", Family.GPU,

@@ -24,7 +24,7 @@ from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.prediction.clocks import at_clocks, clock_model, clocks_of
 from predictor.services.prediction.predict import predict
 from tests.support.graphs import Op
-from tests.unit.services.prediction.test_predict import make_model
+from tests.support.models import make_model
 
 FP32, FP16 = Precision.FP32, Precision.FP16
 RUNS = (Configuration("onnxruntime", FP32), Configuration("tensorrt", FP16))

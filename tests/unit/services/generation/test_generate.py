@@ -10,27 +10,13 @@ from predictor.core.errors import InputError
 from predictor.core.metrics import Family
 from predictor.core.records import Basis, Device, TargetId
 from predictor.cost.engine import TargetMeasurements
-from predictor.devices.catalogue import shipped_devices
 from predictor.probing.networks.graphs import pool_graph
 from predictor.probing.networks.pool import load_pool
 from predictor.services.generation.document import generation_document, size_of
 from predictor.services.generation.generate import GenerationRequest, MeasuredRate, generate
 from predictor.services.generation.probes import DecodeProbe, decode_probes
-from tests.support.decoder_architectures import EXPERTS, TINY, gpu
+from tests.support.decoder_architectures import CATALOGUE, EXPERTS, LLAMA, TINY, gpu
 
-LLAMA = dataclasses.replace(
-    TINY,
-    name="Llama-3-8B",
-    layers=32,
-    hidden=4096,
-    heads=32,
-    kv_heads=8,
-    head_dim=128,
-    feed_forward=14_336,
-    vocabulary=128_256,
-    max_context=8192,
-)
-CATALOGUE = {device.id: device for device in shipped_devices()}
 SHIPPED = tuple(CATALOGUE.values())
 FACTS = ("dram_bw_gbps", "fp32_tflops", "fp16_tflops", "int8_tops", "boost_clock_mhz", "clock_mhz")
 

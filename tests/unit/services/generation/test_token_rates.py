@@ -87,7 +87,7 @@ def test_a_run_of_a_stranger_is_checked(
     history: History, change: Callable[[dict[str, Any]], None], words: str
 ) -> None:
     history.token_rates.keep(RATE)
-    (stored,) = token_rates.load_all(history._database)
+    (stored,) = token_rates.load_all(history.database)
     assert run_of(stored.run) == (TINY, RUN)
     content = json.loads(stored.run.to_json())
     change(content)

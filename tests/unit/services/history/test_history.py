@@ -69,7 +69,7 @@ def test_recorded_predictions_are_there_after_reopening(path: Path) -> None:
 def test_the_same_prediction_twice_is_two_records_of_one_model(history: History) -> None:
     history.record([RESNET], [PI])
     history.record([RESNET], [PI])
-    records = store_info(history._database.path)["records"]
+    records = store_info(history.database.path)["records"]
     assert isinstance(records, dict)
     assert {k: n for k, n in records.items() if n} == {
         "targets": 1,
@@ -106,7 +106,7 @@ def test_a_prediction_that_the_store_refuses_costs_only_itself(
     assert str(error).startswith(
         f"{PI.model} on {PI.device_id}: the prediction could not be stored"
     )
-    assert store_problems(history._database.path) == []
+    assert store_problems(history.database.path) == []
 
 
 def test_a_known_model_need_not_be_given_again(history: History) -> None:
@@ -139,7 +139,7 @@ def test_the_settings_hash_tells_how_a_prediction_was_made(
 
 def test_a_sound_store_has_no_problem(history: History) -> None:
     history.record([RESNET, VIT], [PI, VIT_ON_PI])
-    assert store_problems(history._database.path) == []
+    assert store_problems(history.database.path) == []
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_check_finds_a_graph_that_is_not_the_models(path: Path, graph: bytes) ->
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE models SET graph = ? WHERE fingerprint = ?", (graph, "a" * 64))
     with open_history(path) as history:
-        assert store_problems(history._database.path) == [
+        assert store_problems(history.database.path) == [
             f"The operator graph of model {'a' * 64} cannot be read."
         ]
 
@@ -171,10 +171,10 @@ def test_a_report_refers_to_the_predictions_that_it_shows(history: History) -> N
     new = dataclasses.replace(PI, device_id="rtx3090", latency_ms=0.5)
     history.record_report("Latency", Path("/reports/report.pdf"), [RESNET], [PI, new])
 
-    (report,) = history._database.tables.table("reports").rows
+    (report,) = history.database.tables.table("reports").rows
     assert (report["title"], report["path"]) == ("Latency", "/reports/report.pdf")
     shown = [
-        row["prediction_id"] for row in history._database.tables.table("report_predictions").rows
+        row["prediction_id"] for row in history.database.tables.table("report_predictions").rows
     ]
     assert shown[0] == known
     stored = {s.id: s.prediction for s in history.past.read(100).predictions}

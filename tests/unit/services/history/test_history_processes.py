@@ -87,7 +87,7 @@ def answer(child: subprocess.Popen[str]) -> str:
 def stored_rounds(path: Path) -> tuple[set[str], Counter[str]]:
     """The ids in a store, and how many predictions there are of each round."""
     with open_history(path) as history:
-        assert store_problems(history._database.path) == []
+        assert store_problems(history.database.path) == []
         stored = history.past.read(10**6).predictions
     return {s.id for s in stored}, Counter(s.prediction.fingerprint for s in stored)
 

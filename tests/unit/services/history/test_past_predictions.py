@@ -162,12 +162,12 @@ def test_a_latency_that_a_signature_uses_is_not_withdrawn(
     identity = past.add_truth(stored, NewTruth("12.5"))
     p = stored.prediction
     signature = Signature("5" * 32, p.device_id, p.configuration, (identity,), active=True)
-    signatures.add(history._database, signature)
+    signatures.add(history.database, signature)
     with pytest.raises(InputError, match=f"signature {'5' * 32} uses it"):
         past.withdraw_truth(identity)
-    Signatures(history._database).delete("5" * 32)
+    Signatures(history.database).delete("5" * 32)
     past.withdraw_truth(identity)
-    assert store_problems(history._database.path) == []
+    assert store_problems(history.database.path) == []
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def test_what_is_no_latency_is_refused(value: str, sentence: str) -> None:
 
 
 def test_a_damaged_graph_is_left_out(history: History, past: PastPredictions) -> None:
-    with history._database.transaction() as connection:
+    with history.database.transaction() as connection:
         models.put_graph(connection, "e" * 64, b"nonsense")
     assert past.graphs(["e" * 64, "f" * 64]) == {}
 

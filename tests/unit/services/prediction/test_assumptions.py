@@ -15,8 +15,8 @@ from predictor.services.prediction.assumptions import (
     quantised_share,
 )
 from tests.support.graphs import QUANTISED
+from tests.support.models import model_of
 from tests.support.operator_graphs import Named
-from tests.unit.services.prediction.test_operator_difference import model_of
 
 INT8 = Prediction(
     "net.onnx",

@@ -22,7 +22,7 @@ from predictor.services.prediction.clocks import (
 )
 from predictor.services.prediction.predict import predict
 from tests.support.graphs import Op
-from tests.unit.services.prediction.test_predict import make_model
+from tests.support.models import make_model
 
 MODEL = make_model(*[Op(macs=2 * 10**8, weights=10**6, read=2 * 10**6)] * 8)
 XAVIER = Target(

@@ -12,8 +12,8 @@ from predictor.services.prediction.configurations import (
     ranked_configurations,
 )
 from tests.support.graphs import Op
-from tests.unit.services.prediction.test_predict import make_model
-from tests.unit.services.prediction.test_variants import prediction
+from tests.support.models import make_model
+from tests.support.predictions import prediction
 
 SLOW = Configuration("pytorch", Precision.FP32)
 HALF = Configuration("tensorrt", Precision.FP16)

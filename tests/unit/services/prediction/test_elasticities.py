@@ -31,7 +31,7 @@ from tests.support.estimates import (
 )
 from tests.support.explanations import explanation_of
 from tests.support.graphs import VIEW, Op, make_graph, make_target
-from tests.unit.cost.test_roofline_invariants import graphs
+from tests.support.random_graphs import graphs
 
 unhurried = settings(deadline=None, max_examples=25)
 NEAR = 1e-5  # the error of a central difference with this step

@@ -11,7 +11,7 @@ from predictor.services.prediction.fastest import (
     is_rankable,
     rank,
 )
-from tests.unit.services.prediction.test_variants import prediction
+from tests.support.predictions import prediction
 
 SLOW, FAST, NONE = prediction(30.0), prediction(20.0, name="b"), prediction(None, name="c")
 NAMES = ["slow.onnx", "fast.onnx", "none.onnx"]

@@ -13,7 +13,7 @@ from predictor.core.errors import HostError
 from predictor.core.records import Basis, Configuration, Measurement, Precision, Prediction
 from predictor.services.prediction import measured
 from predictor.services.prediction.measured import with_measured
-from tests.unit.calibration.test_published import HIGH, LOW, published
+from tests.support.published_latencies import HIGH, LOW, published
 
 FP16_4 = Configuration("ncnn", Precision.FP16, 4, 1)
 Z80 = 1.2815515655446004

@@ -9,7 +9,7 @@ from predictor.core.errors import HostError
 from predictor.services.prediction.explain import OperatorTable, explain
 from predictor.services.prediction.node_data import node_data, write_node_data
 from tests.support.graphs import Op, make_target
-from tests.unit.services.prediction.test_predict import make_model
+from tests.support.models import make_model
 
 
 @pytest.fixture

@@ -7,26 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from predictor.graph.model import Model
 from predictor.services.prediction.operator_difference import Change, operator_difference
-from tests.support.operator_graphs import Named, graph_of
-from tests.unit.graph.test_matching import OPERATORS
-
-
-def model_of(operators: list[Named]) -> Model:
-    return Model(
-        path="/models/net.onnx",
-        size_bytes=1,
-        modified_ns=1,
-        ir_version=9,
-        opsets={"": 17},
-        producer="",
-        inputs=(),
-        outputs=(),
-        dynamic=(),
-        notes=(),
-        graph=graph_of(operators),
-    )
+from tests.support.models import model_of
+from tests.support.operator_graphs import OPERATORS, Named
 
 
 @settings(deadline=None)

@@ -8,18 +8,13 @@ import numpy as np
 import pytest
 
 from predictor.core.errors import InputError
-from predictor.core.metrics import Family
 from predictor.core.records import (
     Basis,
-    Cluster,
     Configuration,
-    Device,
     Precision,
     Prediction,
     Target,
 )
-from predictor.core.tensors import TensorInfo
-from predictor.graph.model import Model
 from predictor.graph.operator_graph import OperatorFlag
 from predictor.presentation.verdict import budget_probability
 from predictor.services.models.operator_facts import operator_facts
@@ -27,40 +22,8 @@ from predictor.services.prediction.engines import ENGINES
 from predictor.services.prediction.explain import explain
 from predictor.services.prediction.predict import predict
 from predictor.services.prediction.targets import resolve_targets
-from tests.support.graphs import FUSED, UNKNOWN, VIEW, Op, make_graph, make_target
-
-PHONE = Device(
-    id="phone",
-    name="Phone",
-    vendor="",
-    family=Family.MOBILE_CPU,
-    metrics={"dram_bw_gbps": 30.0},
-    configurations=(
-        Configuration("onnxruntime", Precision.FP32, threads=4),
-        Configuration("ncnn", Precision.FP32),
-        Configuration("ncnn", Precision.FP16),
-    ),
-    clusters=(Cluster("Big", 2, 2000.0, 8.0), Cluster("Little", 6, 1000.0, 4.0)),
-)
-
-
-def make_model(*ops: Op, path: str = "/models/net.onnx", batch: int = 1) -> Model:
-    return Model(
-        path=path,
-        size_bytes=0,
-        modified_ns=0,
-        ir_version=8,
-        opsets={"": 17},
-        producer="",
-        inputs=(
-            TensorInfo("scale", "float32", (), ()),
-            TensorInfo("x", "float32", (batch, 3), (batch, 3)),
-        ),
-        outputs=(),
-        dynamic=(),
-        notes=(),
-        graph=make_graph(ops or [Op(macs=10**9, read=10**6, written=10**6)]),
-    )
+from tests.support.graphs import FUSED, UNKNOWN, VIEW, Op, make_target
+from tests.support.models import PHONE, make_model
 
 
 def test_predictions_come_model_by_model_with_the_configuration_resolved() -> None:

@@ -21,7 +21,7 @@ from predictor.services.probing.plan import PlannedProbe
 from predictor.services.probing.runners import LocalRunner
 from predictor.services.project.file import read_project
 from predictor.store import measurements, signatures
-from tests.unit.services.probing.test_sessions import small_plan
+from tests.support.probe_sessions import small_plan
 
 
 @pytest.fixture(scope="module")
@@ -65,9 +65,9 @@ def test_a_project_carries_the_nodes_of_a_large_network(store: Path, tmp_path: P
     large = Provenance({"operators": [["\u1234" * 500, "Conv", 1]] * MAX_OPERATORS})
     with open_history(tmp_path / "store.sqlite") as history:
         kept = replace(measurement, provenance=large)
-        measurements.add(history._database, kept)
+        measurements.add(history.database, kept)
         signature = Signature("2" * 32, kept.device_id, kept.configuration, (kept.id,), active=True)
-        signatures.add(history._database, signature)
+        signatures.add(history.database, signature)
         history.projects.export(tmp_path / "team.ctmproject")
     (read,) = read_project(tmp_path / "team.ctmproject").measurements
     assert read.measurement.provenance == large

@@ -8,7 +8,7 @@ from predictor.core.tensors import TensorInfo
 from predictor.graph.model import Model
 from predictor.services.prediction.related import are_related
 from tests.support.graphs import Op
-from tests.unit.services.prediction.test_predict import make_model
+from tests.support.models import make_model
 
 
 def network(

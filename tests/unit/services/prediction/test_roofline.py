@@ -24,7 +24,7 @@ from predictor.services.prediction.roofline import (
     roofs_of,
 )
 from tests.support.graphs import FUSED, QUANTISED, VIEW, WINOGRAD, Op, make_target
-from tests.unit.services.prediction.test_predict import make_model
+from tests.support.models import make_model
 
 MODEL = make_model(Op(macs=10**9, read=4 * 10**6, weights=6 * 10**6, written=10**7))
 

@@ -24,7 +24,7 @@ from predictor.core.records import (
 from predictor.services.prediction.predict import predict
 from predictor.services.prediction.scaling import check_plausible, doubt_of, scaled
 from tests.support.graphs import Op
-from tests.unit.services.prediction.test_predict import make_model
+from tests.support.models import make_model
 
 FACTS = {"core_count": 8, "clock_mhz": 2000, "fp32_au_per_core": 8, "dram_bw_gbps": 20}
 BOARD = Device("board", "Board", "Me", Family.CPU, FACTS, chip="one")

@@ -21,7 +21,7 @@ from predictor.services.prediction.sensitivity import (
 )
 from tests.support.estimates import every_target, samples
 from tests.support.graphs import VIEW, Op, make_graph, make_target
-from tests.unit.services.prediction.test_predict import PHONE, make_model
+from tests.support.models import PHONE, make_model
 
 # 2 ms at 1e12 MACs a second, 0.1 ms of weights and 0.1 of activations at 100 GB/s, 6 us of a start.
 MODEL = make_model(Op(macs=2 * 10**9, weights=10**7, read=2 * 10**7))

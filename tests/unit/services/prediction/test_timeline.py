@@ -24,7 +24,7 @@ from predictor.services.prediction.timeline import (
     write_trace,
 )
 from tests.support.graphs import VIEW, Op, make_target
-from tests.unit.services.prediction.test_predict import make_model
+from tests.support.models import make_model
 
 OPS = (
     Op(macs=10**9, read=10**6, written=10**6),

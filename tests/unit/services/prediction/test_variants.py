@@ -11,22 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from predictor.core.percentiles import Z80
-from predictor.core.records import Basis, Configuration, Prediction
+from predictor.core.records import Basis
 from predictor.services.prediction.variants import ERROR_CORRELATION, differences
+from tests.support.predictions import prediction
 
 SPREADS = st.floats(0.01, 0.8)
 LATENCIES = st.floats(0.01, 1000.0)
-
-
-def prediction(
-    p50_ms: float | None, spread: float | None = None, name: str = "a", basis: Basis = Basis.PROBED
-) -> Prediction:
-    """A log-normal latency; the name is the fingerprint too."""
-    plain = Prediction(name, name, "rpi5", Configuration(), "engine/1", basis, p50_ms)
-    if p50_ms is None or spread is None:
-        return plain
-    reach = math.exp(Z80 * spread)
-    return replace(plain, low80_ms=p50_ms / reach, high80_ms=p50_ms * reach)
 
 
 def test_without_intervals_there_is_a_difference_and_no_interval() -> None:

@@ -26,7 +26,7 @@ from predictor.services.probing.plan import (
     probes_in_time,
 )
 from predictor.services.probing.sessions import SessionState
-from tests.unit.services.probing.test_sessions import Script
+from tests.support.probe_sessions import Script
 
 PI = probe_target(load_catalogue().find("rpi5"), 1)
 NS = 2_000_000

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.arch.test_processes import NO_NETWORK, modules_after
+from tests.support.child_modules import NO_NETWORK, modules_after
 
 ROOT = Path(__file__).resolve().parents[4]
 
@@ -18,7 +18,7 @@ from pathlib import Path
 from predictor.services.probing.measure import measure
 from predictor.services.probing.open import open_probing
 from predictor.services.probing.runners import LocalRunner
-from tests.unit.services.probing.test_sessions import small_plan
+from tests.support.probe_sessions import small_plan
 with open_probing(Path({store!r})) as probing:
     session = probing.sessions.start(small_plan(1))
     events = list(measure(probing.sessions, session.id, LocalRunner()))

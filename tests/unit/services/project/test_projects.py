@@ -15,24 +15,18 @@ from typing import Any
 
 import pytest
 
-from predictor.core.documents import ProbingFacts, Provenance
+from predictor.core.documents import ProbingFacts
 from predictor.core.errors import CancelledError, InputError
-from predictor.core.metrics import Family
 from predictor.core.progress import CancelToken
 from predictor.core.records import (
-    Configuration,
-    Device,
     MeasuredRate,
-    Measurement,
     OperatingPoint,
-    Precision,
     Signature,
 )
 from predictor.services.devices.catalogue import Catalogue, load_catalogue
 from predictor.services.devices.user_devices import DeviceFile
 from predictor.services.generation import generate
 from predictor.services.history.history import History, open_history
-from predictor.services.history.past_predictions import NewTruth
 from predictor.services.history.store_files import store_info, store_problems
 from predictor.services.project.conflicts import Choice, Chooser, Subject, always
 from predictor.services.project.file import read_project
@@ -40,43 +34,10 @@ from predictor.services.project.imports import Plan
 from predictor.services.project.records import Project
 from predictor.store import measurements, signatures
 from tests.support.decoder_architectures import TINY
+from tests.support.filled_stores import BOARD, NET, OTHER, PI, SIGNED, fill, measurement
 from tests.support.past_predictions import predictions_of, small_model
 
-NET, OTHER = small_model(), small_model("other.onnx", macs=5)
-PI = Configuration("ncnn", Precision.FP16, 4, 1)
-BOARD = Device("board", "My board", "Maker", Family.MOBILE_CPU, {"clock_mhz": 1800.0}, {}, (PI,))
 NO_CATALOGUE = Catalogue(())
-MEASURED, SIGNED = "1" * 32, "2" * 32
-
-
-def measurement(identity: str = MEASURED, value_ms: float = 5.0) -> Measurement:
-    samples = (5_000_000, 5_100_000)
-    return Measurement(
-        identity,
-        NET.graph.fingerprint,
-        "board",
-        PI,
-        samples,
-        value_ms,
-        "median",
-        "ctm/1",
-        Provenance(),
-    )
-
-
-def fill(history: History) -> None:
-    """A device, a signature with its measurement, two models on two targets, one answered."""
-    history.devices.save(DeviceFile(BOARD))
-    database = history._database
-    measurements.add(database, measurement())
-    signature = Signature(SIGNED, "board", PI, (MEASURED,), active=True)
-    signatures.add(database, signature, ProbingFacts({"a": 1}))
-    made = predictions_of(NET, OTHER)
-    made[0] = dataclasses.replace(made[0], signature=SIGNED, fine_tuned=True)
-    history.record([NET, OTHER], made)
-    newest = history.past.read(1).predictions[0]
-    history.past.mark(newest.id, ["release 2"], "for the customer")
-    history.past.add_truth(newest, NewTruth("3.25"))
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +97,7 @@ def test_an_empty_store_gets_everything(mine: History, project: Project, tmp_pat
         "devices": 1, "models": 2, "measurements": 2, "signatures": 1, "predictions": 4, "rates": 0,
     }  # fmt: skip
     assert plan.conflicts == ()
-    assert store_problems(mine._database.path) == []
+    assert store_problems(mine.database.path) == []
     content = mine.past.read(10)
     assert content.predictions[0].tags == ("release 2",)
     assert content.predictions[0].note == "for the customer"
@@ -145,7 +106,7 @@ def test_an_empty_store_gets_everything(mine: History, project: Project, tmp_pat
     # What comes out again is what went in.
     again = mine.projects.export(tmp_path / "again.ctmproject").project
     assert again == project
-    assert signatures.load_all(mine._database)[0].active
+    assert signatures.load_all(mine.database)[0].active
 
 
 def test_a_model_at_two_batches_comes_through_as_two(mine: History, tmp_path: Path) -> None:
@@ -176,15 +137,15 @@ def test_importing_again_changes_nothing(full: History, project: Project, tmp_pa
 def test_what_was_deleted_here_comes_back(full: History, project: Project) -> None:
     ids = [p.id for p in full.past.read(10).predictions]
     full.past.delete(ids[:2])
-    (truth,) = [m for m in measurements.load_all(full._database) if m.measurement.value_ms == 3.25]
+    (truth,) = [m for m in measurements.load_all(full.database) if m.measurement.value_ms == 3.25]
     full.past.withdraw_truth(truth.measurement.id)
-    signatures.delete(full._database, SIGNED)
+    signatures.delete(full.database, SIGNED)
     plan = take(full, project)
     assert counted(plan, "back")["predictions"] == 2
     assert counted(plan, "back")["signatures"] == 1
     assert full.past.read(10).count == 4
     assert len(full.past.read(10).pairs) == 1
-    assert [s.active for s in signatures.load_all(full._database)] == [True]
+    assert [s.active for s in signatures.load_all(full.database)] == [True]
 
 
 def test_only_what_has_a_tag_is_written_with_what_it_rests_on(
@@ -203,7 +164,7 @@ def test_only_what_has_a_tag_is_written_with_what_it_rests_on(
 
 def test_a_prediction_whose_graph_cannot_be_read_is_left_out(mine: History, tmp_path: Path) -> None:
     fill(mine)
-    with mine._database.transaction() as connection:
+    with mine.database.transaction() as connection:
         connection.execute(
             "UPDATE models SET graph = x'00' WHERE fingerprint = ?", (OTHER.graph.fingerprint,)
         )
@@ -250,9 +211,9 @@ def test_a_device_is_kept_taken_or_there_twice(
     for _ in range(2):
         take(mine, changed_device(project), always(choice))
         assert devices(mine) == clocks
-    measured_on = {s.device_id for s in signatures.load_all(mine._database)}
+    measured_on = {s.device_id for s in signatures.load_all(mine.database)}
     assert measured_on == {"board-2" if choice is Choice.BOTH else "board"}
-    assert store_problems(mine._database.path) == []
+    assert store_problems(mine.database.path) == []
 
 
 def test_tokens_a_second_go_with_a_project_and_are_kept_or_taken(
@@ -326,7 +287,7 @@ def test_my_records_stay_and_theirs_stand_beside_them(
         after = records(name)
         assert before.keys() < after.keys()
         assert len(after) == len(before) + 1
-    assert store_problems(full._database.path) == []
+    assert store_problems(full.database.path) == []
 
 
 @pytest.mark.parametrize(
@@ -359,13 +320,13 @@ def test_marks_are_added_where_there_are_none(full: History, project: Project) -
 def test_one_signature_of_a_target_is_in_use_afterwards(
     mine: History, project: Project, choice: Choice, active: str
 ) -> None:
-    measurements.add(mine._database, measurement("4" * 32))
+    measurements.add(mine.database, measurement("4" * 32))
     own = Signature("3" * 32, "board", PI, ("4" * 32,), active=True)
-    signatures.add(mine._database, own)
+    signatures.add(mine.database, own)
     plan = mine.projects.plan(project, NO_CATALOGUE)
     assert [c.subject for c in plan.open] == [Subject.ACTIVE]
     take(mine, project, always(choice))
-    found = {s.id: s.active for s in signatures.load_all(mine._database)}
+    found = {s.id: s.active for s in signatures.load_all(mine.database)}
     assert found == {"3" * 32: active == "3" * 32, SIGNED: active == SIGNED}
 
 
@@ -609,7 +570,7 @@ with open_history(Path(sys.argv[2])) as history:
             left -= 1
             if left == 0:
                 os.kill(os.getpid(), signal.SIGKILL)
-    history._database.connection.set_trace_callback(watch)
+    history.database.connection.set_trace_callback(watch)
     history.projects.apply(read_project(Path(sys.argv[1])), Catalogue(()), lambda _: None)
 """
 
@@ -626,7 +587,7 @@ def test_an_import_that_is_killed_leaves_the_store_as_it_was(
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (-signal.SIGKILL, "")
     with open_history(path) as history:
-        assert store_problems(history._database.path) == []
-        records = store_info(history._database.path)["records"]
+        assert store_problems(history.database.path) == []
+        records = store_info(history.database.path)["records"]
         assert isinstance(records, dict)
         assert set(records.values()) == {0}

@@ -48,19 +48,19 @@ from predictor.services.report.request import (
 )
 from predictor.services.signatures.adaptation import ADAPTATIONS
 from tests.support.graphs import Op
+from tests.support.models import make_model
 from tests.support.report_requests import (
     FAST,
-    HOSTILE,
     SLOW,
     TWO,
     attending,
     fine_tuned_request,
+    hostile_request,
     make_device,
     make_request,
     make_signature,
     with_intervals,
 )
-from tests.unit.services.prediction.test_predict import make_model
 
 
 def blocks(report: Report, section: SectionId) -> tuple[Block, ...]:
@@ -381,18 +381,6 @@ def test_models_of_one_name_are_told_apart() -> None:
     ]
 
     assert [one.label for one in labelled(models)] == ["net.onnx (1)", "net.onnx (2)", "c.onnx"]
-
-
-def hostile_request() -> ReportRequest:
-    targets = tuple(
-        make_device(f"d{place}", speed=place + 1.0, name=name, vendor=name, notes=name, system=name)
-        for place, name in enumerate(HOSTILE)
-    )
-    model = make_model(*[Op(macs=10**8)] * len(HOSTILE))
-    graph = replace(model.graph, names=HOSTILE, op_types=HOSTILE)
-    hostile = replace(model, graph=graph, producer=HOSTILE[0], notes=HOSTILE, path="/" + HOSTILE[2])
-    request = make_request(hostile, targets=targets, budget_ms=1.0, title="")
-    return replace(request, models=(replace(request.models[0], label=HOSTILE[0]),))
 
 
 def test_no_text_of_a_report_has_a_character_that_is_not_printable() -> None:

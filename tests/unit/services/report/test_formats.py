@@ -31,11 +31,11 @@ from tests.support.report_requests import (
     SLOW,
     attending,
     fine_tuned_request,
+    hostile_request,
     make_request,
     make_signature,
     with_intervals,
 )
-from tests.unit.services.report.test_build import hostile_request
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from predictor.presentation.report import BarChart, Bullets, Table
 from predictor.services.generation.generate import GenerationRequest, LanguageRun, generate
 from predictor.services.report.files import report_document, report_of
 from predictor.services.report.language import generation_report
-from tests.unit.services.generation.test_generate import CATALOGUE, LLAMA
+from tests.support.decoder_architectures import CATALOGUE, LLAMA
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
 

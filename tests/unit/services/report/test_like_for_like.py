@@ -13,8 +13,8 @@ from predictor.services.report.build import build_report
 from predictor.services.report.comparison import latency_chart
 from predictor.services.report.request import ReportRequest
 from tests.support.graphs import Op
+from tests.support.models import make_model
 from tests.support.report_requests import FAST, SLOW, make_request
-from tests.unit.services.prediction.test_predict import make_model
 
 
 def first_answer(request: ReportRequest) -> Cell:

@@ -22,7 +22,7 @@ from predictor.store import devices as device_records
 from predictor.store import measurements as measurement_records
 from predictor.store import signatures as records
 from predictor.store.database import Database, open_database
-from tests.unit.services.signatures.test_user_signatures import (
+from tests.support.own_signatures import (
     BOARD,
     CONFIGURATION,
     MODELS,

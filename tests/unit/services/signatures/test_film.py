@@ -39,8 +39,8 @@ from predictor.services.signatures.film import Adaptations, adaptations, median_
 from predictor.services.signatures.user_signatures import stored_signatures
 from predictor.store import measurements, signatures
 from predictor.store.database import open_database
-from tests.arch.test_processes import modules_after
-from tests.unit.services.probing.test_sessions import BOARD
+from tests.support.child_modules import modules_after
+from tests.support.probe_sessions import BOARD
 
 CONFIGURATION = Configuration("onnxruntime", Precision.FP32, 1, 1)
 NETWORKS = sorted(load_pool(), key=lambda network: network.macs)[5:40:10]

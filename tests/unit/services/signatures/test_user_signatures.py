@@ -10,13 +10,9 @@ import numpy as np
 import pytest
 
 from predictor.core.documents import Provenance
-from predictor.core.records import Basis, Configuration, Device, Measurement, Signature, Target
-from predictor.graph.model import Model
+from predictor.core.records import Basis, Signature, Target
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
 from predictor.presentation.wording import percent
-from predictor.probing.networks.graphs import pool_graph
-from predictor.probing.networks.pool import load_pool
-from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.history.changes import predict_again
 from predictor.services.prediction.explain import explain
 from predictor.services.prediction.predict import predict
@@ -33,24 +29,16 @@ from predictor.store import measurements as measurement_records
 from predictor.store import signatures as signature_records
 from predictor.store.database import Database, open_database
 from predictor.store.predictions import StoredPrediction
-
-SLOWER = 1.7  # than what is expected without a measurement
-SIGNATURE = "5" * 32
-POOL = load_pool()
-PROBES, OTHERS = POOL[0:160:20], POOL[7:160:40]
-CONFIGURATION = Configuration("onnxruntime", threads=4, batch=1)
-BOARD: Device = replace(load_catalogue().by_id["rpi5"], id="board")
-# 0 threads are all four cores, and the batch is in the shapes: the same target.
-TARGET = Target(BOARD, replace(CONFIGURATION, threads=0, batch=0))
-
-
-def model_of(fingerprint: str) -> Model:
-    graph = pool_graph(fingerprint)
-    assert graph is not None
-    return Model(f"{fingerprint[:6]}.onnx", 10, 20, 8, {"": 17}, "test", (), (), (), (), graph)
-
-
-MODELS = [model_of(network.fingerprint) for network in (*PROBES, *OTHERS)]
+from tests.support.own_signatures import (
+    BOARD,
+    CONFIGURATION,
+    MODELS,
+    PROBES,
+    SIGNATURE,
+    SLOWER,
+    TARGET,
+    measured,
+)
 
 
 @pytest.fixture(scope="module")
@@ -63,20 +51,6 @@ def database(tmp_path: Path) -> Iterator[Database]:
     opened = open_database(tmp_path / "ctm.db")
     yield opened
     opened.close()
-
-
-def measured(place: int, value_ms: float, identity: str = "") -> Measurement:
-    return Measurement(
-        (identity or f"m{place}").rjust(32, "0"),
-        MODELS[place].graph.fingerprint,
-        BOARD.id,
-        CONFIGURATION,
-        tuple(int(value_ms * 1e6 * factor) for factor in (0.98, 1.0, 1.02)),
-        value_ms,
-        "median",
-        "test/1",
-        Provenance(),
-    )
 
 
 def store_signature(database: Database, values_ms: Sequence[float], *, active: bool = True) -> None:

@@ -1,0 +1,64 @@
+"""Test modules stand alone: helpers are in tests/support, and tests look from outside."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.support.sources import imported_modules
+
+TESTS = Path(__file__).resolve().parents[1]
+# Tests of what leaves for a package of its own.
+LEAVING = ("tests.unit.research.", "tests.unit.network.test_term_network.")
+# Public by their documentation: of ``os`` and of named tuples.
+PUBLIC = {"_exit", "_replace"}
+# Reads of private attributes in all tests. It may fall and never grow.
+PRIVATE_READS = 138
+
+
+def test_no_test_module_is_imported() -> None:
+    imports = {
+        (path.relative_to(TESTS).as_posix(), module)
+        for path in TESTS.rglob("*.py")
+        for module in imported_modules(path)
+        if names_a_test_module(module) and not module.startswith(LEAVING)
+    }
+
+    assert imports == set()
+
+
+def names_a_test_module(module: str) -> bool:
+    return module.startswith("tests.") and any(
+        part.startswith("test_") for part in module.split(".")
+    )
+
+
+def test_an_import_of_a_test_module_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "test_b.py"
+    path.write_text("def f():\n    from tests.unit.test_a import helper\n", encoding="utf-8")
+
+    assert [m for m in imported_modules(path) if names_a_test_module(m)] == [
+        "tests.unit.test_a.helper"
+    ]
+
+
+def private_reads(tree: ast.AST) -> Iterator[ast.Attribute]:
+    """Yield each use of an attribute with one leading underscore of something but ``self``."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr.startswith("_"):
+            of_itself = isinstance(node.value, ast.Name) and node.value.id in {"self", "cls"}
+            if not of_itself and not node.attr.startswith("__") and node.attr not in PUBLIC:
+                yield node
+
+
+def test_private_attributes_are_read_no_more_often() -> None:
+    trees = (ast.parse(path.read_text(encoding="utf-8")) for path in TESTS.rglob("*.py"))
+
+    assert sum(1 for tree in trees for _ in private_reads(tree)) <= PRIVATE_READS
+
+
+def test_a_private_attribute_is_found() -> None:
+    tree = ast.parse("view._stack.message\nself._own\nnode.__doc__\nview.public\n")
+
+    assert [node.attr for node in private_reads(tree)] == ["_stack"]
