@@ -158,7 +158,9 @@ def probe(
     if known is not None:
         return float(known["seconds"])
     begun = time.monotonic()
-    plan = plan_probes(PlanRequest(target, probes, selector, budget_s=limit_s, live=True))
+    plan = plan_probes(
+        PlanRequest(target=target, probes=probes, selector=selector, budget_s=limit_s, live=True)
+    )
     with open_probing(kept.folder / f"{selector}.db") as probing:
         session = probing.sessions.start(plan)
         for _ in measure(probing.sessions, session.id, LocalRunner()):
@@ -226,7 +228,9 @@ def beside(
     known: dict[str, Any] | None = kept.document(f"{selector}-beside")
     if known is not None:
         return known
-    plan = plan_probes(PlanRequest(target, PROBES, selector, budget_s=LIMIT_S, live=True))
+    plan = plan_probes(
+        PlanRequest(target=target, probes=PROBES, selector=selector, budget_s=LIMIT_S, live=True)
+    )
     visits = [
         replace(file, name=_visit_name(file.name, visit))
         for file in files
@@ -249,7 +253,9 @@ def _visit_name(name: str, visit: int) -> str:
 
 def _file(path: Path, model: Model) -> NetworkFile:
     sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
-    return NetworkFile(path.stem, path, sha256, model.graph.fingerprint)
+    return NetworkFile(
+        name=path.stem, path=path, sha256=sha256, fingerprint=model.graph.fingerprint
+    )
 
 
 def _real(name: str, model: Model, entries: Mapping[str, Any]) -> Real | None:

@@ -193,7 +193,7 @@ def runs_of(kept: Kept) -> list[Run]:
 def measure_missing(kept: Kept, counts: dict[str, int], limit_s: float) -> None:
     """Measure runs until there are as many of each label as wanted, or the time is over."""
     target = probe_target(this_device(kept), THREADS)
-    plan = plan_probes(PlanRequest(target, PROBES, budget_s=LIMIT_S, live=True))
+    plan = plan_probes(PlanRequest(target=target, probes=PROBES, budget_s=LIMIT_S, live=True))
     end_s = time.monotonic() + limit_s
     numbers = itertools.count(max((run.number for run in runs_of(kept)), default=0) + 1)
     for number in numbers:

@@ -238,7 +238,7 @@ def tries(network: PoolNetwork, folder: Path, repeats: int) -> list[Try]:
     """Compare a network until so many tries told something, or twice as many were made."""
     path = folder / f"{network.name}.onnx"
     sha256 = write_network(path, network.space, network.code)
-    file = NetworkFile(network.name, path, sha256, network.fingerprint)
+    file = NetworkFile(name=network.name, path=path, sha256=sha256, fingerprint=network.fingerprint)
     made: list[Try] = []
     while sum(not one.disturbed for one in made) < repeats and len(made) < 2 * repeats:
         made.append(compare(file))

@@ -173,7 +173,9 @@ def _prediction(device: str, model: str, latency_ms: float) -> PredictionRow:
         latency_ms=latency_ms,
         bound_ms=latency_ms / 2,
     )
-    return PredictionRow(prediction, device, model, "Maker", "gpu")
+    return PredictionRow(
+        prediction=prediction, device_name=device, model_label=model, vendor="Maker", family="gpu"
+    )
 
 
 def _operators(count: int) -> OperatorTable:

@@ -92,7 +92,17 @@ def networks() -> Iterator[tuple[PoolNetwork, OperatorGraph]]:
             name, fingerprint = f"{space}-{len(graphs):02}", graph.fingerprint
             graphs.add(fingerprint)
             cost = cost_by_kind(graph)
-            yield PoolNetwork(name, space, code, fingerprint, cost, graph.parameters), graph
+            yield (
+                PoolNetwork(
+                    name=name,
+                    space=space,
+                    code=code,
+                    fingerprint=fingerprint,
+                    cost=cost,
+                    parameters=graph.parameters,
+                ),
+                graph,
+            )
             if len(graphs) == count:
                 break
 

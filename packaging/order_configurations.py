@@ -34,7 +34,14 @@ def write_ordered(folder: Path) -> list[str]:
         if configurations != device.configurations:
             path = folder / f"{device.id}.json"
             content = json.loads(path.read_bytes())
-            listed = Device(device.id, "", "", device.family, {}, configurations=configurations)
+            listed = Device(
+                id=device.id,
+                name="",
+                vendor="",
+                family=device.family,
+                metrics={},
+                configurations=configurations,
+            )
             content["configurations"] = device_to_object(listed)["configurations"]
             path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
             written.append(device.id)

@@ -37,7 +37,7 @@ _PAIRS_NAMED = 3
 _EVEN = 1.5
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class AttentionRows:
     """R rows of the maps: operators, or the types of operators.
 
@@ -303,8 +303,8 @@ class AttentionGrid(Grid):
 def _metric(key: str, title: str, looks: AttentionPeak, labels: Sequence[str]) -> Column:
     ranks = text_ranks(labels)
     return Column(
-        key,
-        title,
+        key=key,
+        title=title,
         text=lambda row: looked_at(looks, row, labels),
         sort_keys=lambda: ranks[looks.at],
     )

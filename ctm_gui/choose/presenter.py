@@ -25,7 +25,7 @@ NO_MODEL = "Open a model, and state a budget: the devices that keep it are liste
 NO_BUDGET = "State a budget: a latency, a throughput, a power or a memory."
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """A budget as it is typed, and what may be chosen; None and empty parts limit nothing."""
 

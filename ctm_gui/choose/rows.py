@@ -99,8 +99,8 @@ class OptionsModel(GridModel):
 
 def _chance_column(options: Sequence[Option]) -> Column:
     return Column(
-        CHANCE,
-        "Chance",
+        key=CHANCE,
+        title="Chance",
         text=lambda row: options[row].chance_text,
         numeric=True,
         sort_keys=lambda: np.array([option.chance for option in options], np.float64),

@@ -169,13 +169,13 @@ class ChooseView(QWidget):
     def _take_limits(self, *_: object) -> None:
         self._presenter.set_limits(
             Limits(
-                self.latency_box.value() or None,
-                self.rate_box.value() or None,
-                self.power_box.value() or None,
-                self.memory_box.value() or None,
-                int(self.percentile_box.currentData()),
-                self.chance_box.value() / 100,
-                Wanted(
+                max_ms=self.latency_box.value() or None,
+                min_fps=self.rate_box.value() or None,
+                max_watts=self.power_box.value() or None,
+                max_memory_mb=self.memory_box.value() or None,
+                percentile=int(self.percentile_box.currentData()),
+                chance=self.chance_box.value() / 100,
+                wanted=Wanted(
                     tuple(_chosen(self.runtime_box)),
                     tuple(map(Precision, _chosen(self.precision_box))),
                     tuple(map(Family, _chosen(self.family_box))),

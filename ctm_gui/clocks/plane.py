@@ -37,7 +37,7 @@ _NO_CLOCK: Final = "This device states no clock that its latency could follow."
 _STEPS: Final = 24  # of each axis; a map of 600 cells takes some milliseconds
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Plane:
     """Latency of one pair over two clocks, the others as chosen.
 
@@ -164,7 +164,14 @@ class ClocksPresenter(ComparisonFollower):
             (across, columns), (up, rows) = axes.items()
             up = up if up in clocks.stated else ""
             clocked = at_clocks(prediction, followed, target, clocks, mode)
-            return Plane(across, up, columns, rows, latency_ms, clocked)
+            return Plane(
+                across=across,
+                up=up,
+                columns=columns,
+                rows=rows,
+                latency_ms=latency_ms,
+                clocked=clocked,
+            )
 
         self._submit(lambda _: plane(), lambda made: self._show(made, ""), self._on_error)
 

@@ -34,7 +34,7 @@ _MEASURED = 48
 _NAMES_MEASURED = 48
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Bar:
     """The row of one latency, or the reason why there is none.
 
@@ -80,7 +80,7 @@ class GroupBox:
     height_px: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChartLayout:
     """Everything that the latency chart paints; bars and groups are made as they come into view.
 

@@ -67,7 +67,7 @@ PADDING_PX = 8.0
 _MIN_DOUBT_PX = 150.0
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class ChartState:
     """State that the parts of the chart paint; the chart changes it and asks for a repaint.
 

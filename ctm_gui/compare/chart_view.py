@@ -185,7 +185,7 @@ class LatencyChart(QWidget):
         super().__init__(parent)
         self._options = options
         empty = lay_out(target_groups(ComparisonColumns(())), LatencyUnit.MS, None)
-        self._state = ChartState(empty, options, self.font())
+        self._state = ChartState(layout=empty, options=options, font=self.font())
         self._budget_ms: float | None = None
         self._names = NameAxis(self._state)
         self._legend = LegendAxis(self._state)

@@ -286,8 +286,8 @@ def _column(
         return [plain_number(value(rows[place], context)) for place in places] if value else []
 
     return Column(
-        column.id,
-        column.title(context),
+        key=column.id,
+        title=column.title(context),
         numeric=column.is_number,
         text=lambda row: column.text(rows[row], context),
         sort_keys=keys if key else None,

@@ -39,7 +39,7 @@ from predictor.services.prediction.related import are_related
 from predictor.services.prediction.variants import Variants, compare_variants
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class VariantMatrix(Variants):
     """M models on T targets against one of the models.
 
@@ -102,12 +102,12 @@ def variant_matrix(comparison: Comparison, baseline: int) -> VariantMatrix:
         baseline,
     )
     matrix = VariantMatrix(
-        variants.labels,
-        variants.targets,
-        variants.predictions,
-        variants.baseline,
-        variants.differences,
-        comparison,
+        labels=variants.labels,
+        targets=variants.targets,
+        predictions=variants.predictions,
+        baseline=variants.baseline,
+        differences=variants.differences,
+        comparison=comparison,
     )
     # What looks at every prediction is worked out here, off the window's thread.
     _ = matrix.latency_ms, matrix.ranked_ms, matrix.has_intervals, matrix.notes
@@ -299,7 +299,7 @@ class MatrixGrid(Grid):
             text_column("device", "Device", [name for name, _ in titles]),
             text_column("configuration", "Configuration", [words for _, words in titles]),
             *(self._of_model(model) for model in range(len(matrix.models))),
-            Column("fastest", within, text=sentence),
+            Column(key="fastest", title=within, text=sentence),
         ]
         super().__init__(len(titles), columns)
 
@@ -359,8 +359,8 @@ class MatrixGrid(Grid):
         )
         mark = BASELINE_MARK if model == matrix.baseline else ""
         return Column(
-            f"model {model}",
-            f"{mark}{title}",
+            key=f"model {model}",
+            title=f"{mark}{title}",
             numeric=True,
             text=lambda target: self._cell(model, target),
             sort_keys=lambda: matrix.sort_keys_ms(model),

@@ -28,7 +28,7 @@ _LOG_SPAN = 8.0
 Range = tuple[float, float]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class TradeOff:
     """M models on one target: latency against score; NaN where there is none.
 

@@ -38,7 +38,7 @@ _LISTS = {
     MEASURED: "measured rates",
     OPERATING_POINTS: "operating points",
 }
-_NOTHING = FormFields("", "", "", Family.CPU)
+_NOTHING = FormFields(id="", name="", vendor="", family=Family.CPU)
 
 
 class DeviceForm(QObject):

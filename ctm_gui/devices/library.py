@@ -120,7 +120,14 @@ class DeviceLibrary(StoreClient):
     def make(self) -> str:
         """Make a device of the user's of which nothing is known. Returns its key."""
         runs = (Configuration("onnxruntime", Precision.FP32),)
-        device = Device("my-device", "My device", "own", Family.CPU, {}, configurations=runs)
+        device = Device(
+            id="my-device",
+            name="My device",
+            vendor="own",
+            family=Family.CPU,
+            metrics={},
+            configurations=runs,
+        )
         return self.add(DeviceFile(device))
 
     def duplicate(self, key: str, file: DeviceFile | None = None) -> None:

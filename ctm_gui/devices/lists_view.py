@@ -141,7 +141,7 @@ class ConfigurationsEditor(QWidget):
         self.remove_button.setEnabled(row >= 0 and len(self._configurations) > 1)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CellKind:
     """A column of a list.
 
@@ -315,14 +315,14 @@ def list_editors(
         RowsEditor(
             CLUSTERS,
             (
-                CellKind("name", "Core", 104),
-                CellKind("cores", "Cores", 42),
-                CellKind("clock_mhz", "Clock, MHz", 72),
-                CellKind("fp32_au_per_core", "FP32 lanes", 72),
-                CellKind("architecture", "Architecture", 110, offered=titles),
+                CellKind(key="name", title="Core", width=104),
+                CellKind(key="cores", title="Cores", width=42),
+                CellKind(key="clock_mhz", title="Clock, MHz", width=72),
+                CellKind(key="fp32_au_per_core", title="FP32 lanes", width=72),
+                CellKind(key="architecture", title="Architecture", width=110, offered=titles),
                 CellKind(
-                    "instruction_sets",
-                    "Instructions",
+                    key="instruction_sets",
+                    title="Instructions",
                     hint=lambda row: implied_sets(row.architecture),
                 ),
             ),
@@ -337,10 +337,15 @@ def list_editors(
         RowsEditor(
             MEASURED,
             (
-                CellKind("metric", "Rate", 176, choices=rates),
-                CellKind("value", "Measured", 70),
-                CellKind("stated", "Stated", 60, said=lambda row: form.stated_text(row.metric)),
-                CellKind("source", "Source"),
+                CellKind(key="metric", title="Rate", width=176, choices=rates),
+                CellKind(key="value", title="Measured", width=70),
+                CellKind(
+                    key="stated",
+                    title="Stated",
+                    width=60,
+                    said=lambda row: form.stated_text(row.metric),
+                ),
+                CellKind(key="source", title="Source"),
             ),
             MeasuredFields(),
             "Add a measured rate",
@@ -352,14 +357,14 @@ def list_editors(
         RowsEditor(
             OPERATING_POINTS,
             (
-                CellKind("name", "Name", 92),
-                CellKind("power_w", "Power, W", 56),
-                CellKind("cpu_mhz", "CPU MHz", 56),
-                CellKind("gpu_mhz", "GPU MHz", 56),
-                CellKind("memory_mhz", "Memory MHz", 76),
-                CellKind("cores", "Cores", 42),
-                CellKind("gpu_cores", "GPU cores", 66),
-                CellKind("source", "Source"),
+                CellKind(key="name", title="Name", width=92),
+                CellKind(key="power_w", title="Power, W", width=56),
+                CellKind(key="cpu_mhz", title="CPU MHz", width=56),
+                CellKind(key="gpu_mhz", title="GPU MHz", width=56),
+                CellKind(key="memory_mhz", title="Memory MHz", width=76),
+                CellKind(key="cores", title="Cores", width=42),
+                CellKind(key="gpu_cores", title="GPU cores", width=66),
+                CellKind(key="source", title="Source"),
             ),
             PointFields(),
             "Add an operating point",

@@ -118,7 +118,7 @@ def _searched(entry: DeviceEntry) -> str:
 MIN_PEERS = 4
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileRow:
     """One metric of a device among the devices of its family.
 
@@ -161,12 +161,12 @@ def profile(device: Device, devices: Sequence[Device]) -> tuple[ProfileRow, ...]
             continue
         rows.append(
             ProfileRow(
-                metric.name,
-                metric_label(metric.name, device.family),
-                metric_text(metric.name, value),
-                _percentile(value, peer_values),
-                int(peer_values.size),
-                _range_text(peer_values, metric.unit),
+                metric=metric.name,
+                label=metric_label(metric.name, device.family),
+                value=metric_text(metric.name, value),
+                percentile=_percentile(value, peer_values),
+                peers=int(peer_values.size),
+                range_text=_range_text(peer_values, metric.unit),
             )
         )
     return tuple(rows)

@@ -37,7 +37,7 @@ class Colouring(StrEnum):
     BOUND = "what binds"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BoxLook:
     """Colours and words of one box.
 

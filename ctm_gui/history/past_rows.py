@@ -66,7 +66,7 @@ class PastRow:
         return self.predicted_ms / self.measured_ms - 1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PastFilter:
     """Choice of rows to show; an empty field leaves nothing out.
 

@@ -49,7 +49,11 @@ class PastGrid(Grid):
     def __init__(self, data: PastRows, unit: LatencyUnit) -> None:
         self.data = data
         rows = [
-            PredictionRow(row.stored.prediction, row.device_name, row.stored.prediction.model)
+            PredictionRow(
+                prediction=row.stored.prediction,
+                device_name=row.device_name,
+                model_label=row.stored.prediction.model,
+            )
             for row in data.rows
         ]
         columns = prediction_columns(rows, TableContext(Place.HISTORY, unit))
@@ -120,8 +124,8 @@ class ChangeGrid(Grid):
 
 def _created(data: PastRows) -> Column:
     return Column(
-        "created",
-        "When",
+        key="created",
+        title="When",
         text=lambda row: local_time(data.rows[row].stored.created_ns),
         sort_keys=lambda: data.created_ns.astype(np.float64),
     )
@@ -131,8 +135,8 @@ def _figures(data: PastRows, unit: LatencyUnit) -> list[Column]:
     """Return the engine's prediction and the measurement."""
     rows = data.rows
     interval = Column(
-        "interval",
-        f"80 % interval ({unit})",
+        key="interval",
+        title=f"80 % interval ({unit})",
         text=lambda row: _interval(rows[row], unit),
         help="Of what was predicted; a measured latency has its own.",
     )
@@ -149,8 +153,8 @@ def _marks(data: PastRows) -> list[Column]:
     """Return what the user typed."""
     stored = [row.stored for row in data.rows]
     return [
-        Column(TAGS, "Tags", text=lambda row: labels(stored[row].tags), help=_EDIT),
-        Column(NOTE, "Note", text=lambda row: shown(stored[row].note), help=_EDIT),
+        Column(key=TAGS, title="Tags", text=lambda row: labels(stored[row].tags), help=_EDIT),
+        Column(key=NOTE, title="Note", text=lambda row: shown(stored[row].note), help=_EDIT),
     ]
 
 

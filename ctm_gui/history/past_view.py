@@ -112,13 +112,13 @@ class PastFilterBar(QWidget):
     def wanted(self) -> PastFilter:
         """Return the chosen filter."""
         return PastFilter(
-            self._table.words,
-            self.model_box.currentData() or "",
-            self.device_box.currentData() or "",
-            self.basis_box.currentData() or "",
-            self.tag_box.currentData() or "",
-            self.period_box.currentData(),
-            self.measured_box.isChecked(),
+            search=self._table.words,
+            model=self.model_box.currentData() or "",
+            device_id=self.device_box.currentData() or "",
+            basis=self.basis_box.currentData() or "",
+            tag=self.tag_box.currentData() or "",
+            days=self.period_box.currentData(),
+            measured=self.measured_box.isChecked(),
             newest=not self.all_runs_box.isChecked(),
         )
 

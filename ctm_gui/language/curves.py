@@ -47,7 +47,7 @@ TITLES: Final = {
 """Titles of the axes: across, up."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Curve:
     """Numbers of one device along one count.
 
@@ -98,13 +98,20 @@ def curve_of(
         memory_gib = np.array([point.memory.total / GIB for point in points])
         usable = points[0].usable
         return Curve(
-            name, along, at, memory_gib, memory_gib, memory_gib, now, usable and usable.bytes / GIB
+            name=name,
+            along=along,
+            at=at,
+            median=memory_gib,
+            low=memory_gib,
+            high=memory_gib,
+            now=now,
+            limit=usable and usable.bytes / GIB,
         )
     numbers = [_numbers(point, along) for point in points]
     if any(row is None for row in numbers):
         return None
     low, median, high = np.array(numbers, np.float64).T
-    return Curve(name, along, at, median, low, high, now)
+    return Curve(name=name, along=along, at=at, median=median, low=low, high=high, now=now)
 
 
 def _runs(

@@ -35,7 +35,7 @@ class ModelState(StrEnum):
     FAILED = "failed"
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, kw_only=True)
 class ModelEntry:
     """One model of the window.
 
@@ -164,7 +164,7 @@ class ModelShelf(QObject):
         """
         rows = {entry.path: row for row, entry in enumerate(self.entries)}
         distinct = list(dict.fromkeys(paths))
-        new = [ModelEntry(next(self._ids), path) for path in distinct if path not in rows]
+        new = [ModelEntry(id=next(self._ids), path=path) for path in distinct if path not in rows]
         for path in distinct:
             if path in rows:
                 self.read_again(rows[path])
@@ -178,7 +178,7 @@ class ModelShelf(QObject):
         """Add files, each with values of its dynamic dimensions, and read them."""
         open_paths = {entry.path for entry in self.entries}
         new = [
-            ModelEntry(next(self._ids), path, dict(bindings))
+            ModelEntry(id=next(self._ids), path=path, bindings=dict(bindings))
             for path, bindings in models
             if path not in open_paths
         ]

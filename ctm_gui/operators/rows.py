@@ -58,7 +58,7 @@ class OperatorFilter:
     hide_free: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TypeTime:
     """The time that the operators of one type, or of all the rest, take together.
 
@@ -316,8 +316,8 @@ class OperatorsGrid(Grid):
 
         return [
             Column(
-                "looks",
-                "Most sensitive to",
+                key="looks",
+                title="Most sensitive to",
                 text=text,
                 # Metric by metric, the strongest first.
                 sort_keys=lambda: ranks[peak.at] - peak.share / 2,
@@ -334,8 +334,8 @@ class OperatorsGrid(Grid):
             )
 
         return Column(
-            "shape",
-            "Output shape",
+            key="shape",
+            title="Output shape",
             text=lambda row: shape_text(shapes[row]),
             sort_keys=elements,
             help="Of the first output. Sorted by the number of elements.",

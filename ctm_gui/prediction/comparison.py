@@ -59,7 +59,7 @@ def why(error: CtmError) -> str:
     return "; ".join(filter(None, (error.reason, error.action)))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Comparison:
     """The predictions of one run: ``rows`` are model-major, ``len(models) * len(targets)`` of them.
 
@@ -180,12 +180,28 @@ def compare(
         # Each run tells the pace of the next: as many models as fit in the time of a part.
         count = max(1, int(len(some) * _PART_S / (now - begun)))
         if done < len(models) and now - shown_at > _PART_S:
-            so_far = tuple(models[:done]), targets, tuple(rows), predicted
-            part(Comparison(*so_far, signatures=measured, engine_problem=problem, own=own))
+            part(
+                Comparison(
+                    models=tuple(models[:done]),
+                    targets=targets,
+                    rows=tuple(rows),
+                    predicted=predicted,
+                    signatures=measured,
+                    engine_problem=problem,
+                    own=own,
+                )
+            )
             shown_at = time.perf_counter()
-    seconds = time.perf_counter() - started
-    every = tuple(models), targets, tuple(rows)
-    return Comparison(*every, predicted, seconds, measured, problem, own)
+    return Comparison(
+        models=tuple(models),
+        targets=targets,
+        rows=tuple(rows),
+        predicted=predicted,
+        seconds=time.perf_counter() - started,
+        signatures=measured,
+        engine_problem=problem,
+        own=own,
+    )
 
 
 def _as_listed(target: Target, known: Mapping[str, Device]) -> Target:

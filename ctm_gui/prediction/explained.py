@@ -43,7 +43,7 @@ class Costs:
     left_out: int = 0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Explained:
     """Where the time of one model goes on one target.
 
@@ -92,13 +92,13 @@ def explain_pair(
     with suppress(InputError):
         roofline = roofline_of(model, target, table)
     return Explained(
-        pair_title(prediction.model, target),
-        name,
-        table,
-        timeline_of(table),
-        roofline,
-        tuple(islice(_other_roofs(model, others, other_names), _MOST_OTHERS)),
-        _interval(prediction),
+        title=pair_title(prediction.model, target),
+        target=name,
+        table=table,
+        timeline=timeline_of(table),
+        roofline=roofline,
+        others=tuple(islice(_other_roofs(model, others, other_names), _MOST_OTHERS)),
+        interval=_interval(prediction),
     )
 
 

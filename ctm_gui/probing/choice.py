@@ -27,7 +27,7 @@ class Source(StrEnum):
     TYPED = "typed"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TargetChoice:
     """Choice of the first page.
 

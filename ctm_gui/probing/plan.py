@@ -218,9 +218,9 @@ def _plan(
     context.token.check()
     target = probe_target(device, choice.threads)
     request = PlanRequest(
-        target,
-        fields.probes,
-        fields.selector,
+        target=target,
+        probes=fields.probes,
+        selector=fields.selector,
         budget_s=fields.minutes * 60.0,
         configuration=RunConfiguration(threads=target.configuration.threads),
         live=choice.way is not Way.KIT,

@@ -212,7 +212,7 @@ def resumed_choice(choice: TargetChoice, way: Way | None) -> TargetChoice:
     if way is None or way is choice.way:
         return choice
     return TargetChoice(
-        way,
+        way=way,
         address=choice.address,
         key_file=choice.key_file,
         python=choice.python,

@@ -36,7 +36,7 @@ class StoredEvent:
     probe: SessionProbe | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkRow:
     """One network of a session.
 
@@ -253,7 +253,14 @@ def network_row(
         words = probe.outcome.words or "measured"
     elif probe.reason:
         words = probe.reason
-    return NetworkRow(probe.name, why, expected, probe.state, median_ms, shown(words))
+    return NetworkRow(
+        name=probe.name,
+        why=why,
+        expected_ms=expected,
+        state=probe.state,
+        median_ms=median_ms,
+        words=shown(words),
+    )
 
 
 def duration(seconds: float) -> str:

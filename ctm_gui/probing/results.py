@@ -26,7 +26,7 @@ from predictor.services.signatures.assessment import BeforeAfter, LeftOut, error
 from predictor.services.signatures.checks import belief_words, is_used
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ResultRow:
     """One network of a signature or session.
 
@@ -69,7 +69,7 @@ class ResultRow:
         return self.median_ms / self.other_ms - 1.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
     """Content of the result page.
 
@@ -159,7 +159,10 @@ def result_rows(
     rows = [_row(measurement) for measurement in measurements]
     missing = [
         ResultRow(
-            probe.name, probe.fingerprint, None, words=shown(probe.reason or str(probe.state))
+            name=probe.name,
+            fingerprint=probe.fingerprint,
+            median_ms=None,
+            words=shown(probe.reason or str(probe.state)),
         )
         for probe in probes
         if probe.measurement_id is None
@@ -203,9 +206,9 @@ def of_session(session_id: str, probing: Probing) -> Result:
         return of_signature(signature.signature.id, "", probing)
     measured = probing.sessions.measurements(session.id)
     return Result(
-        session.device_id,
-        session.configuration,
-        result_rows(list(measured.values()), session.probes),
+        device_id=session.device_id,
+        configuration=session.configuration,
+        rows=result_rows(list(measured.values()), session.probes),
         session=session,
         signatures=signatures,
         way=way_of(session, measured),
@@ -231,14 +234,14 @@ def of_signature(signature_id: str, other_id: str, probing: Probing) -> Result:
         rows = compared(rows, probing.signatures.measurements(other_id))
     signature = stored.signature
     return Result(
-        signature.device_id,
-        signature.configuration,
-        rows,
-        stored,
-        session,
-        _of_target(probing, signature.device_id, signature.configuration),
-        other_id,
-        way_of(session, {m.id: m for m in measured}) if session else None,
+        device_id=signature.device_id,
+        configuration=signature.configuration,
+        rows=rows,
+        signature=stored,
+        session=session,
+        signatures=_of_target(probing, signature.device_id, signature.configuration),
+        other_id=other_id,
+        way=way_of(session, {m.id: m for m in measured}) if session else None,
         reason=probing.signatures.reason_against(stored),
     )
 
@@ -249,7 +252,7 @@ def after_deletion(deleted: StoredSignature, probing: Probing) -> Result:
     left = _of_target(probing, device_id, configuration)
     chosen = next((s for s in left if s.signature.active), left[0] if left else None)
     if chosen is None:
-        return Result(device_id, configuration, ())
+        return Result(device_id=device_id, configuration=configuration, rows=())
     return of_signature(chosen.signature.id, "", probing)
 
 
@@ -258,13 +261,13 @@ def _row(measurement: Measurement) -> ResultRow:
     samples_ns = measurement.samples_ns
     words = provenance.words or f"imported: {measurement.statistic}"
     return ResultRow(
-        shown(provenance.network or measurement.fingerprint[:12]),
-        measurement.fingerprint,
-        measurement.value_ms,
-        min(samples_ns) / 1e6 if samples_ns else None,
-        coefficient_of_variation(samples_ns) if samples_ns else None,
-        len(samples_ns),
-        shown(words),
+        name=shown(provenance.network or measurement.fingerprint[:12]),
+        fingerprint=measurement.fingerprint,
+        median_ms=measurement.value_ms,
+        least_ms=min(samples_ns) / 1e6 if samples_ns else None,
+        variation=coefficient_of_variation(samples_ns) if samples_ns else None,
+        runs=len(samples_ns),
+        words=shown(words),
         measurement_id=measurement.id,
     )
 

@@ -165,16 +165,16 @@ class TargetForm(QWidget):
         if self.way is Way.THIS and device is None:
             device = user_machine
         return TargetChoice(
-            self.way,
-            device,
-            self.threads_box.value(),
-            self.address_edit.text().strip(),
-            self.key_field.edit.text().strip(),
-            self.python_edit.text().strip() or "python3",
-            list(_SOURCES)[self.source_box.currentIndex()],
-            self.file_field.edit.text().strip(),
-            self.typed_edit.toPlainText(),
-            Configuration(
+            way=self.way,
+            device=device,
+            threads=self.threads_box.value(),
+            address=self.address_edit.text().strip(),
+            key_file=self.key_field.edit.text().strip(),
+            python=self.python_edit.text().strip() or "python3",
+            source=list(_SOURCES)[self.source_box.currentIndex()],
+            path=self.file_field.edit.text().strip(),
+            typed=self.typed_edit.toPlainText(),
+            configuration=Configuration(
                 self.runtime_box.currentText(),
                 Precision(self.precision_box.currentText()),
                 self.threads_box.value(),

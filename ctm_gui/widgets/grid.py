@@ -28,7 +28,7 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
     """One column.
 
@@ -68,14 +68,14 @@ class Column:
 
 def text_column(key: str, title: str, texts: Sequence[str], help_text: str = "") -> Column:
     """Return a column of texts; a dash sorts last."""
-    return Column(key, title, texts.__getitem__, help=help_text)
+    return Column(key=key, title=title, text=texts.__getitem__, help=help_text)
 
 
 def name_column(key: str, title: str, names: Sequence[str]) -> Column:
     """Return a column of names from a file; a copy holds long ones in full."""
     return Column(
-        key,
-        title,
+        key=key,
+        title=title,
         text=lambda row: shown(names[row]),
         sort_keys=lambda: text_ranks(["" if name == NOTHING else name for name in names]),
         copied=lambda rows: [
@@ -93,8 +93,8 @@ def count_column(
 ) -> Column:
     """Return a column of counts, by default with decimal prefixes; a copy holds them in full."""
     return Column(
-        key,
-        title,
+        key=key,
+        title=title,
         numeric=True,
         text=lambda row: write(int(counts[row])),
         sort_keys=lambda: np.array(counts, dtype=np.float64),
@@ -128,8 +128,8 @@ def number_column(
         return np.abs(numbers) if by_size else numbers
 
     return Column(
-        key,
-        title,
+        key=key,
+        title=title,
         numeric=True,
         text=lambda row: write(values[row]),
         sort_keys=keys,
@@ -143,8 +143,8 @@ def share_column(
 ) -> Column:
     """Return a column of percentages of shares, float64 [N], computed on first use."""
     return Column(
-        key,
-        title,
+        key=key,
+        title=title,
         numeric=True,
         text=lambda row: percent(float(shares()[row])),
         sort_keys=shares,
@@ -156,8 +156,8 @@ def share_column(
 def place_column(count: int) -> Column:
     """Return the column of the N operators' places in their model."""
     return Column(
-        "number",
-        "#",
+        key="number",
+        title="#",
         numeric=True,
         text=lambda row: str(row + 1),
         sort_keys=lambda: np.arange(count, dtype=np.float64),

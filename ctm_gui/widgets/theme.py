@@ -22,7 +22,7 @@ class ThemeChoice(StrEnum):
     DARK = "dark"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Theme:
     """Colours as ``#rrggbb``.
 

@@ -64,7 +64,7 @@ def page_of(class_names: Iterable[str]) -> str:
     return next(filter(has_page, names), "")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
     """One action of the window.
 

@@ -94,7 +94,7 @@ class Keys:
         return Keys(*(getattr(self, field.name)[places] for field in fields(self)))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Deviations:
     """Posterior of the deviations of T targets.
 
@@ -114,7 +114,7 @@ class Deviations:
     nearest: NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Evidence:
     """Deviations of M measured targets.
 
@@ -139,7 +139,14 @@ class Evidence:
         """Return the evidence of no target."""
         none, no_names = np.empty(0), np.empty(0, np.str_)
         keys = Keys(*(no_names for _ in fields(Keys)))
-        return cls(keys, none, none, np.empty((0, PARTS)), np.empty(0, np.int64), scales)
+        return cls(
+            keys=keys,
+            level=none,
+            variance=none,
+            shape=np.empty((0, PARTS)),
+            networks=np.empty(0, np.int64),
+            scales=scales,
+        )
 
     def joined(self, other: Evidence) -> Evidence:
         """Return this evidence joined with that of further targets."""
@@ -150,7 +157,7 @@ class Evidence:
         arrays = {
             name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in _ARRAYS
         }
-        return Evidence(Keys(*map(np.concatenate, pairs)), scales=self.scales, **arrays)
+        return Evidence(keys=Keys(*map(np.concatenate, pairs)), scales=self.scales, **arrays)
 
     def without(self, target: Target) -> Evidence:
         """Return this evidence but for one target."""
@@ -162,7 +169,7 @@ class Evidence:
             return self
         rest = np.flatnonzero(~same)
         arrays = {name: getattr(self, name)[rest] for name in _ARRAYS}
-        return Evidence(keys.take(rest), scales=self.scales, **arrays)
+        return Evidence(keys=keys.take(rest), scales=self.scales, **arrays)
 
     def networks_of(self, keys: Keys) -> list[int]:
         """Return of how many networks each of T targets was measured; 0 where it was not."""
@@ -218,7 +225,14 @@ class Evidence:
             shape[targets] = np.clip(means, -limit, limit)
             shape_variance[targets] = _SHAPE_VARIANCE[shape_nearness]
         variance = np.maximum(variance, 0.0)
-        return Deviations(mean, variance, shape, shape_variance, nearness, nearest)
+        return Deviations(
+            mean=mean,
+            variance=variance,
+            shape=shape,
+            shape_variance=shape_variance,
+            nearness=nearness,
+            nearest=nearest,
+        )
 
 
 def threads_key(target: Target) -> str:

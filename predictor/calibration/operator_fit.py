@@ -103,7 +103,7 @@ class Timed:
     noise: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FactorPrior:
     """Standard deviations, each of the logarithm of a time.
 

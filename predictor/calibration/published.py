@@ -30,7 +30,7 @@ WORDS = "words"
 PROVENANCES = "provenances"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedLatency:
     """One network on one target, as published.
 
@@ -51,7 +51,7 @@ class PublishedLatency:
     provenance: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Columns:
     """The numbers of N networks on targets, sorted by fingerprint and target.
 

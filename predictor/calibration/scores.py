@@ -17,7 +17,7 @@ _CELLS_AT_A_TIME = 1 << 20
 _MISSED = {80: 0.2, 95: 0.05}  # what an interval may miss, by its level in percent
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Answers:
     """N answers of an engine beside the measured latencies.
 
@@ -39,17 +39,17 @@ class Answers:
 
     def take(self, rows: NDArray[np.bool_] | NDArray[np.integer]) -> Answers:
         """Return the answers of ``rows``."""
-        return Answers(*(getattr(self, field.name)[rows] for field in fields(self)))
+        return Answers(**{f.name: getattr(self, f.name)[rows] for f in fields(self)})
 
     @classmethod
     def joined(cls, parts: list[Answers]) -> Answers:
         """Return the answers of several parts, one after the other."""
         names = [field.name for field in fields(cls)]
         empty = np.empty(0)
-        return cls(*(np.concatenate([empty, *(getattr(p, n) for p in parts)]) for n in names))
+        return cls(**{n: np.concatenate([empty, *(getattr(p, n) for p in parts)]) for n in names})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Scores:
     """Figures of N answers; every one but the counts is None where no answer has it.
 
@@ -93,8 +93,8 @@ class Scores:
         figures = table.figures(np.ones((1, 1), np.int64), np.zeros(len(answers), np.int64))
         answered = int(np.isfinite(answers.predicted_ms).sum())
         return cls(
-            len(answers),
-            len(answers) - answered,
+            rows=len(answers),
+            without_number=len(answers) - answered,
             **{name: None if np.isnan(v[0]) else float(v[0]) for name, v in figures.items()},
         )
 

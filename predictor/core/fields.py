@@ -34,7 +34,7 @@ class Kind(Enum):
     DOCUMENT = auto()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
     """A field of a record.
 
@@ -79,62 +79,62 @@ class Field:
 _ABSENT: Final[dict[Kind, object]] = {Kind.FLAG: False, Kind.REMARK: "", Kind.NAMES: []}
 
 _TARGET: Final = (
-    Field("device_id", Kind.DEVICE, key="device", place=2),
-    Field("configuration", Kind.CONFIGURATION, place=3),
+    Field(name="device_id", kind=Kind.DEVICE, key="device", place=2),
+    Field(name="configuration", kind=Kind.CONFIGURATION, place=3),
 )
-_CREATED: Final = Field("created_ns", Kind.TIME)
+_CREATED: Final = Field(name="created_ns", kind=Kind.TIME)
 
 PREDICTION: Final[tuple[Field, ...]] = (
-    Field("model", Kind.NAME, place=1),
-    Field("fingerprint", Kind.DIGEST, place=18),
+    Field(name="model", kind=Kind.NAME, place=1),
+    Field(name="fingerprint", kind=Kind.DIGEST, place=18),
     *_TARGET,
-    Field("engine", Kind.NAME, required=True, place=15),
-    Field("basis", Kind.BASIS, optional=True, place=11),
-    Field("latency_ms", Kind.LATENCY, optional=True, place=4),
-    Field("low80_ms", Kind.LATENCY, optional=True, place=5),
-    Field("high80_ms", Kind.LATENCY, optional=True, place=6),
-    Field("low95_ms", Kind.LATENCY, optional=True, place=7),
-    Field("high95_ms", Kind.LATENCY, optional=True, place=8),
-    Field("bound_ms", Kind.LATENCY, optional=True, place=14),
-    Field("predicted_ms", Kind.LATENCY, optional=True, place=12),
-    Field("fits_memory", Kind.FLAG, optional=True, place=20),
-    Field("problem", Kind.REMARK, place=21),
-    Field("out_of_distribution", Kind.REMARK, place=19),
-    Field("signature", Kind.IDENTITY, optional=True, column="signature_id", place=16),
-    Field("flagged_operators", Kind.NAMES, place=22),
-    Field("provenance", Kind.REMARK, place=13),
-    Field("fine_tuned", Kind.FLAG, later=True),
-    Field("by_operators", Kind.FLAG, later=True),
-    Field("evidence", Kind.REMARK, later=True, place=23),
-    Field("unstable", Kind.REMARK, later=True, place=24),
+    Field(name="engine", kind=Kind.NAME, required=True, place=15),
+    Field(name="basis", kind=Kind.BASIS, optional=True, place=11),
+    Field(name="latency_ms", kind=Kind.LATENCY, optional=True, place=4),
+    Field(name="low80_ms", kind=Kind.LATENCY, optional=True, place=5),
+    Field(name="high80_ms", kind=Kind.LATENCY, optional=True, place=6),
+    Field(name="low95_ms", kind=Kind.LATENCY, optional=True, place=7),
+    Field(name="high95_ms", kind=Kind.LATENCY, optional=True, place=8),
+    Field(name="bound_ms", kind=Kind.LATENCY, optional=True, place=14),
+    Field(name="predicted_ms", kind=Kind.LATENCY, optional=True, place=12),
+    Field(name="fits_memory", kind=Kind.FLAG, optional=True, place=20),
+    Field(name="problem", kind=Kind.REMARK, place=21),
+    Field(name="out_of_distribution", kind=Kind.REMARK, place=19),
+    Field(name="signature", kind=Kind.IDENTITY, optional=True, column="signature_id", place=16),
+    Field(name="flagged_operators", kind=Kind.NAMES, place=22),
+    Field(name="provenance", kind=Kind.REMARK, place=13),
+    Field(name="fine_tuned", kind=Kind.FLAG, later=True),
+    Field(name="by_operators", kind=Kind.FLAG, later=True),
+    Field(name="evidence", kind=Kind.REMARK, later=True, place=23),
+    Field(name="unstable", kind=Kind.REMARK, later=True, place=24),
 )
 # How a number was adapted is one word; tails follow from the target.
 PREDICTION_DOCUMENT: Final[tuple[Field, ...]] = tuple(
     sorted(
         (
             *(field for field in PREDICTION if field.place),
-            Field("p90_ms", Kind.LATENCY, optional=True, place=9),
-            Field("p99_ms", Kind.LATENCY, optional=True, place=10),
-            Field("adaptation", Kind.NAME, optional=True, place=17),
+            Field(name="p90_ms", kind=Kind.LATENCY, optional=True, place=9),
+            Field(name="p99_ms", kind=Kind.LATENCY, optional=True, place=10),
+            Field(name="adaptation", kind=Kind.NAME, optional=True, place=17),
         ),
         key=lambda field: field.place,
     )
 )
 MEASUREMENT: Final[tuple[Field, ...]] = (
-    Field("id", Kind.IDENTITY),
-    Field("fingerprint", Kind.DIGEST),
+    Field(name="id", kind=Kind.IDENTITY),
+    Field(name="fingerprint", kind=Kind.DIGEST),
     *_TARGET,
-    Field("samples_ns", Kind.SAMPLES),
-    Field("value_ms", Kind.LATENCY, required=True),
-    Field("statistic", Kind.NAME, required=True),
-    Field("protocol", Kind.NAME),
-    Field("provenance", Kind.DOCUMENT, document=Provenance),
+    Field(name="samples_ns", kind=Kind.SAMPLES),
+    Field(name="value_ms", kind=Kind.LATENCY, required=True),
+    Field(name="statistic", kind=Kind.NAME, required=True),
+    Field(name="protocol", kind=Kind.NAME),
+    Field(name="provenance", kind=Kind.DOCUMENT, document=Provenance),
 )
 SIGNATURE: Final[tuple[Field, ...]] = (
-    Field("id", Kind.IDENTITY),
+    Field(name="id", kind=Kind.IDENTITY),
     *_TARGET,
-    Field("measurement_ids", Kind.IDENTITIES, key="measurements"),
-    Field("active", Kind.FLAG),
+    Field(name="measurement_ids", kind=Kind.IDENTITIES, key="measurements"),
+    Field(name="active", kind=Kind.FLAG),
 )
 
 
@@ -143,22 +143,22 @@ def _part(part: str, fields: tuple[Field, ...]) -> tuple[Field, ...]:
 
 
 STORED_PREDICTION: Final = (
-    Field("id", Kind.IDENTITY),
+    Field(name="id", kind=Kind.IDENTITY),
     _CREATED,
     *_part("prediction", PREDICTION),
-    Field("settings", Kind.DOCUMENT, document=PredictionSettings),
-    Field("settings_hash", Kind.DIGEST),
-    Field("tags", Kind.TAGS),
-    Field("note", Kind.NOTE),
+    Field(name="settings", kind=Kind.DOCUMENT, document=PredictionSettings),
+    Field(name="settings_hash", kind=Kind.DIGEST),
+    Field(name="tags", kind=Kind.TAGS),
+    Field(name="note", kind=Kind.NOTE),
 )
 STORED_MEASUREMENT: Final = (
     *_part("measurement", MEASUREMENT),
     _CREATED,
-    Field("prediction_id", Kind.IDENTITY, optional=True, key="prediction"),
+    Field(name="prediction_id", kind=Kind.IDENTITY, optional=True, key="prediction"),
 )
 STORED_SIGNATURE: Final = (
     *_part("signature", SIGNATURE),
     _CREATED,
-    Field("facts", Kind.DOCUMENT, document=ProbingFacts),
-    Field("deleted", Kind.FLAG),
+    Field(name="facts", kind=Kind.DOCUMENT, document=ProbingFacts),
+    Field(name="deleted", kind=Kind.FLAG),
 )

@@ -88,7 +88,7 @@ class SustainedRates:
     day: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Cluster:
     """Cores of one kind on a CPU with several kinds.
 
@@ -117,7 +117,7 @@ class MeasuredRate:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OperatingPoint:
     """A power mode or a fixed clock of a device; None for what it leaves as it is.
 
@@ -147,7 +147,7 @@ def _frozen(mapping: Mapping[str, object]) -> Mapping[str, object]:
 _THREADED: Final = frozenset({Family.CPU, Family.MOBILE_CPU, Family.MCU})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Device:
     """One compute unit, described by its Hardware Capability Vector.
 
@@ -336,7 +336,7 @@ FEW_CHIPS: Final = 5
 """Checked on fewer, a runtime has no evidence of its own on a kind of device."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:
     """The predicted latency of one model on one target.
 
@@ -459,7 +459,7 @@ def adaptation_by(*, fine_tuned: bool, by_operators: bool) -> str:
     return "operators" if by_operators else "posterior"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Measurement:
     """One measured latency of one graph on one target.
 

@@ -23,7 +23,7 @@ CPUS: Final = frozenset({Family.CPU, Family.MOBILE_CPU})
 _FLOAT_AND_INT8: Final = frozenset({Precision.FP32, Precision.FP16, Precision.INT8})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Runtime:
     """A program that runs networks.
 
@@ -65,8 +65,8 @@ class Runtime:
 # Their order is that of the schema, of the command line's choices and of a network's inputs.
 _ROWS: Final = (
     Runtime(
-        MEASURED,
-        "ONNX Runtime",
+        name=MEASURED,
+        title="ONNX Runtime",
         families=CPUS | {Family.GPU, Family.NPU},
         portable=CPUS | {Family.GPU},
         precisions=_FLOAT_AND_INT8,
@@ -76,8 +76,8 @@ _ROWS: Final = (
         takes_all_cores=True,  # intra_op_num_threads 0: one a physical core
     ),
     Runtime(
-        "ncnn",
-        "ncnn on a CPU",
+        name="ncnn",
+        title="ncnn on a CPU",
         families=CPUS,
         portable=CPUS,
         precisions=_FLOAT_AND_INT8,
@@ -87,8 +87,8 @@ _ROWS: Final = (
         hides_halves=True,
     ),
     Runtime(
-        "ncnn-vulkan",
-        "ncnn on a GPU",
+        name="ncnn-vulkan",
+        title="ncnn on a GPU",
         families=frozenset({Family.GPU, Family.MOBILE_GPU}),
         portable=frozenset({Family.GPU, Family.MOBILE_GPU}),
         precisions=frozenset({Precision.FP32, Precision.FP16}),
@@ -97,8 +97,8 @@ _ROWS: Final = (
         hides_halves=True,
     ),
     Runtime(
-        "pytorch",
-        "PyTorch",
+        name="pytorch",
+        title="PyTorch",
         families=CPUS | {Family.GPU},
         portable=CPUS | {Family.GPU},
         precisions=frozenset(Precision) - {Precision.INT8},
@@ -109,8 +109,8 @@ _ROWS: Final = (
         takes_all_cores=True,  # torch.get_num_threads(): one a physical core
     ),
     Runtime(
-        "pytorch-compiled",
-        "PyTorch, compiled",
+        name="pytorch-compiled",
+        title="PyTorch, compiled",
         families=CPUS | {Family.GPU},
         portable=CPUS | {Family.GPU},
         precisions=frozenset({Precision.FP32, Precision.BF16, Precision.AMP_BF16}),
@@ -119,8 +119,8 @@ _ROWS: Final = (
         takes_all_cores=True,
     ),
     Runtime(
-        "tflite",
-        "TensorFlow Lite",
+        name="tflite",
+        title="TensorFlow Lite",
         families=CPUS | {Family.MOBILE_GPU, Family.NPU, Family.MCU},
         portable=CPUS | {Family.MOBILE_GPU},
         precisions=_FLOAT_AND_INT8,
@@ -129,23 +129,23 @@ _ROWS: Final = (
         may_halve=True,  # its GPU delegate allows loss of precision by default
     ),
     Runtime(
-        "qnn",
-        "Qualcomm AI Engine Direct",
+        name="qnn",
+        title="Qualcomm AI Engine Direct",
         families=frozenset({Family.NPU}),
         precisions=frozenset({Precision.FP16, Precision.INT8}),
         may_halve=True,  # HTP runs float graphs in FP16
     ),
     Runtime(
-        "tensorrt",
-        "TensorRT",
+        name="tensorrt",
+        title="TensorRT",
         families=frozenset({Family.GPU}),
         precisions=_FLOAT_AND_INT8,
         tf32="all",  # BuilderFlag::kTF32 is set by default
         importers=("trtexec-times", "trtexec-profile"),
     ),
     Runtime(
-        "openvino",
-        "OpenVINO",
+        name="openvino",
+        title="OpenVINO",
         families=CPUS | {Family.GPU, Family.NPU},
         portable=CPUS,
         precisions=_FLOAT_AND_INT8 | {Precision.BF16},
@@ -154,15 +154,15 @@ _ROWS: Final = (
         takes_all_cores=True,
     ),
     Runtime(
-        "opencv",
-        "OpenCV",
+        name="opencv",
+        title="OpenCV",
         families=CPUS | {Family.GPU, Family.MOBILE_GPU},
         portable=CPUS | {Family.GPU, Family.MOBILE_GPU},
         kernels=instruction_sets.OPENCV_DNN,
     ),
     Runtime(
-        UNKNOWN,
-        "not known",
+        name=UNKNOWN,
+        title="not known",
         families=frozenset(Family),
         portable=frozenset(Family),
         precisions=frozenset(Precision),
@@ -170,28 +170,28 @@ _ROWS: Final = (
         is_learned=False,
     ),
     Runtime(
-        "coreml",
-        "Core ML",
+        name="coreml",
+        title="Core ML",
         families=CPUS | {Family.GPU, Family.MOBILE_GPU, Family.NPU},
         precisions=_FLOAT_AND_INT8,
     ),
     Runtime(
-        "hailort",
-        "HailoRT",
+        name="hailort",
+        title="HailoRT",
         families=frozenset({Family.NPU}),
         precisions=frozenset({Precision.INT8}),
         is_learned=False,  # frame rates of it are published, no latencies
     ),
     Runtime(
-        "rknn",
-        "RKNN",
+        name="rknn",
+        title="RKNN",
         families=frozenset({Family.NPU}),
         precisions=frozenset({Precision.FP16, Precision.INT8}),
         is_learned=False,  # frame rates of it are published, no latencies
     ),
     Runtime(
-        "vitis-ai",
-        "Vitis AI",
+        name="vitis-ai",
+        title="Vitis AI",
         families=frozenset({Family.FPGA}),
         precisions=frozenset({Precision.INT8}),
     ),
@@ -216,9 +216,9 @@ _MINOR_TF32: Final = frozenset({"paddle-tensorrt", "tensorflow"})
 # networks in half precision whatever the file says.
 _MINOR_ROWS: Final = tuple(
     Runtime(
-        name,
-        title,
-        families,
+        name=name,
+        title=title,
+        families=families,
         precisions=precisions,
         kernels=_MINOR_KERNELS.get(name, frozenset()),
         may_halve=Family.NPU in families,
@@ -286,4 +286,4 @@ def usual_name(name: str) -> str:
 
 def runtime_of(name: str) -> Runtime:
     """Return the row of a runtime; an empty one for a name that the registry lacks."""
-    return RUNTIMES.get(name) or Runtime(name, name)
+    return RUNTIMES.get(name) or Runtime(name=name, title=name)

@@ -95,7 +95,7 @@ _MOST_OVER_STATED = 64.0
 _MOST_LANES = 64.0  # FP32 multiply-accumulates a clock of a core; AVX-512 with two units has 32
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Capability:
     """Rates and memories of a target; NaN where a fact that only bound or fit needs is not known.
 
@@ -188,7 +188,7 @@ def known_capability(target: Target) -> tuple[Capability, MissingMetricError | N
     return result, gap
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Peaks:
     """Peaks of the threads in use by number format, MACs a second; None where not known.
 

@@ -85,7 +85,7 @@ class Slowness:
         return np.minimum(np.minimum(self.host, self.unit), self.memory)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ClockModel:
     """Times of the N operators of one graph on one target at its default clocks; ms, float64 [N].
 

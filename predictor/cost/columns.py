@@ -28,7 +28,7 @@ _WIDTH_OF_DTYPE = np.array(
 _FREE = int(OperatorFlag.VIEW | OperatorFlag.FUSED)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Columns:
     """Columns of N operators and sums over them.
 

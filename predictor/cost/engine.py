@@ -116,7 +116,7 @@ class OperatorTimes:
     time_ms: NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class TargetMeasurements:
     """Measurements on one target: its Device Behavior Signature with the graphs themselves.
 
@@ -143,7 +143,7 @@ class TargetMeasurements:
 NOTHING_MEASURED: Final[Mapping[TargetId, TargetMeasurements]] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class PredictionTable:
     """Latencies of G graphs on T targets; NaN where there is no number.
 
@@ -184,7 +184,7 @@ class PredictionTable:
     facts: Facts = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class AttentionMaps:
     """Attention of the Hardware-Operation Dialogue Module, of one graph on one target.
 
@@ -208,7 +208,7 @@ class AttentionMaps:
     is_time: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Explanation:
     """Where one graph's time goes on one target; every array float64 [N] in ms unless said.
 

@@ -157,7 +157,7 @@ class RooflineEngine:
         return VariedTimes(operator_ms, operator_ms.sum(axis=1))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class PeakRates:
     """Capabilities of T targets as arrays, by the codes of :mod:`predictor.cost.columns`.
 
@@ -302,7 +302,7 @@ def _chunks(targets: int, operators: int) -> Iterator[slice]:
 
 
 def _part(rates: PeakRates, part: slice) -> PeakRates:
-    return PeakRates(*(getattr(rates, field.name)[part] for field in fields(PeakRates)))
+    return PeakRates(**{f.name: getattr(rates, f.name)[part] for f in fields(PeakRates)})
 
 
 def _bounds(cost: Columns, rates: PeakRates, estimate_ms: Floats) -> Floats:

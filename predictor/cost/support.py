@@ -25,7 +25,7 @@ from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
 _NOT_RUN = OperatorFlag.VIEW | OperatorFlag.FUSED
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SupportList:
     """Operators that a runtime runs on a kind of unit.
 

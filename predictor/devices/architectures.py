@@ -70,7 +70,7 @@ _KIND_OF_FAMILY: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Architecture:
     """A design that cores, GPUs or accelerators of many devices have.
 

@@ -183,12 +183,12 @@ def _clusters(kinds: Mapping[_Kind, int]) -> tuple[Cluster, ...]:
         return ()
     return tuple(
         Cluster(
-            kind.name,
-            kinds[kind],
-            kind.clock_mhz or 0.0,
-            kind.design.lanes,
-            kind.design.architecture,
-            kind.design.instruction_sets,
+            name=kind.name,
+            cores=kinds[kind],
+            clock_mhz=kind.clock_mhz or 0.0,
+            fp32_au_per_core=kind.design.lanes,
+            architecture=kind.design.architecture,
+            instruction_sets=kind.design.instruction_sets,
         )
         for kind in sorted(kinds, key=lambda kind: -kind.rate)
     )

@@ -51,7 +51,7 @@ CONFIGURATIONS = "configurations"
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterFields:
     """One row of the clusters, as typed; empty lanes are not known."""
 
@@ -72,7 +72,7 @@ class MeasuredFields:
     source: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PointFields:
     """One row of the operating points, as typed; an empty number is left as it is."""
 
@@ -86,7 +86,7 @@ class PointFields:
     source: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FormFields:
     """The form of one device, as typed.
 
@@ -146,27 +146,27 @@ def fields_of(entry: DeviceFile) -> FormFields:
     """Return the form that shows a device; ``check_form`` of it gives an equal device."""
     device = entry.device
     return FormFields(
-        device.id,
-        device.name,
-        device.vendor,
-        device.family,
-        device.system,
-        device.chip,
-        device.architecture,
-        " ".join(device.instruction_sets),
-        device.notes,
+        id=device.id,
+        name=device.name,
+        vendor=device.vendor,
+        family=device.family,
+        system=device.system,
+        chip=device.chip,
+        architecture=device.architecture,
+        instruction_sets=" ".join(device.instruction_sets),
+        notes=device.notes,
         values={name: number_text(value) for name, value in device.metrics.items()},
         available=frozenset(device.metrics),
         sources=dict(device.sources),
         configurations=device.configurations,
         clusters=tuple(
             ClusterFields(
-                cluster.name,
-                str(cluster.cores),
-                number_text(cluster.clock_mhz),
-                number_text(cluster.fp32_au_per_core),
-                cluster.architecture,
-                " ".join(cluster.instruction_sets),
+                name=cluster.name,
+                cores=str(cluster.cores),
+                clock_mhz=number_text(cluster.clock_mhz),
+                fp32_au_per_core=number_text(cluster.fp32_au_per_core),
+                architecture=cluster.architecture,
+                instruction_sets=" ".join(cluster.instruction_sets),
             )
             for cluster in device.clusters
         ),
@@ -332,14 +332,14 @@ def _cluster(checker: _Checker, row: ClusterFields, key: str) -> Cluster:
     name = checker.run(f"{key}.name", lambda: check_text(row.name, Place("", "name"), MAX_NAME))
     lanes = row.fp32_au_per_core
     return Cluster(
-        name or "",
-        cores or 0,
-        checker.metric("clock_mhz", row.clock_mhz, f"{key}.clock_mhz") or 0.0,
-        checker.metric("fp32_au_per_core", lanes, f"{key}.fp32_au_per_core")
+        name=name or "",
+        cores=cores or 0,
+        clock_mhz=checker.metric("clock_mhz", row.clock_mhz, f"{key}.clock_mhz") or 0.0,
+        fp32_au_per_core=checker.metric("fp32_au_per_core", lanes, f"{key}.fp32_au_per_core")
         if lanes.strip()
         else None,
-        checker.identity(f"{key}.architecture", row.architecture.strip()),
-        checker.instruction_sets(f"{key}.instruction_sets", row.instruction_sets),
+        architecture=checker.identity(f"{key}.architecture", row.architecture.strip()),
+        instruction_sets=checker.instruction_sets(f"{key}.instruction_sets", row.instruction_sets),
     )
 
 
@@ -382,4 +382,4 @@ def _point(checker: _Checker, row: PointFields, key: str) -> OperatingPoint:
         if (text := getattr(row, field)).strip()
     }
     source = checker.source(f"{key}.source", row.source)
-    return OperatingPoint(name or "", source, **numbers, **counts)
+    return OperatingPoint(name=name or "", source=source, **numbers, **counts)

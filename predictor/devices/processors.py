@@ -74,7 +74,7 @@ _MIN_LANES: Final = (("amx-int8", 32), ("avx512", 16), ("avx2", 8), ("avx", 4), 
 _MAX_LANES: Final = (("avx512", 32), ("avx2", 16), ("avx", 8), ("sse4", 4))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CoreDesign:
     """The design of a core.
 
@@ -120,12 +120,12 @@ def design_of(fields: Mapping[str, str], *, small: bool = False) -> CoreDesign:
     if lanes is not None and two_units and not re.search(two_units, fields.get("model name", "")):
         lanes /= 2
     return CoreDesign(
-        design.id,
-        design.title,
-        design.vendor,
-        sets or design.instruction_sets,
-        None if lanes is None else _reached(lanes, sets),
-        "" if lanes is None else design.title,
+        architecture=design.id,
+        title=design.title,
+        vendor=design.vendor,
+        instruction_sets=sets or design.instruction_sets,
+        lanes=None if lanes is None else _reached(lanes, sets),
+        source="" if lanes is None else design.title,
         is_certain=lanes is not None,
     )
 
@@ -163,8 +163,24 @@ def _unknown_design(stated: tuple[str, ...]) -> CoreDesign:
         if name in stated:
             title = INSTRUCTION_SETS[name].title
             source = f"at least: every core with {title} has so many"
-            return CoreDesign("", "", "", stated, lanes, source, is_certain=False)
-    return CoreDesign("", "", "", stated, None, "", is_certain=False)
+            return CoreDesign(
+                architecture="",
+                title="",
+                vendor="",
+                instruction_sets=stated,
+                lanes=lanes,
+                source=source,
+                is_certain=False,
+            )
+    return CoreDesign(
+        architecture="",
+        title="",
+        vendor="",
+        instruction_sets=stated,
+        lanes=None,
+        source="",
+        is_certain=False,
+    )
 
 
 def _complete(stated: tuple[str, ...], design: Architecture) -> tuple[str, ...]:

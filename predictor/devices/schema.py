@@ -362,8 +362,8 @@ def _point(value: object, place: Place) -> OperatingPoint:
         if name in item
     }
     return OperatingPoint(
-        check_text(item["name"], place.at("name"), MAX_NAME),
-        check_text(item["source"], place.at("source"), MAX_SOURCE),
+        name=check_text(item["name"], place.at("name"), MAX_NAME),
+        source=check_text(item["source"], place.at("source"), MAX_SOURCE),
         **numbers,
         **counts,
     )

@@ -65,7 +65,7 @@ class Experience:
     ranges: Mapping[str, tuple[float, float]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class EngineCard:
     """The content of ``engine.json``.
 
@@ -139,22 +139,24 @@ class EngineCard:
         if not all(math.isfinite(number) and number > 0 for number in numbers):
             raise ValueError("a scale is not positive")
         return cls(
-            str(data["name"]),
-            int(data["responses"]),
-            len(data["operators"]),
-            _choices(data["choices"]),
-            Scaling.from_json(data["facts"]),
-            Typical.from_json(data["typical"]),
-            DeviationPrior(**{name: float(prior[name]) for name in ("shift", "scale", "noise")}),
-            Widths(**{name: _pair(widths[name]) for name in Widths.__annotations__}),
-            Experience(
+            name=str(data["name"]),
+            responses=int(data["responses"]),
+            operators=len(data["operators"]),
+            choices=_choices(data["choices"]),
+            facts=Scaling.from_json(data["facts"]),
+            typical=Typical.from_json(data["typical"]),
+            prior=DeviationPrior(
+                **{name: float(prior[name]) for name in ("shift", "scale", "noise")}
+            ),
+            widths=Widths(**{name: _pair(widths[name]) for name in Widths.__annotations__}),
+            experience=Experience(
                 {str(k): int(v) for k, v in experience["operators"].items()},
                 {str(k): int(v) for k, v in experience["choices"].items()},
                 {str(k): _pair(v) for k, v in experience["ranges"].items()},
             ),
-            float(data["blend"]),
-            float(data["residual"]),
-            dict(data["notes"]),
+            blend=float(data["blend"]),
+            residual=float(data["residual"]),
+            notes=dict(data["notes"]),
         )
 
 
@@ -171,7 +173,7 @@ def _pair(values: object) -> tuple[float, float]:
     return float(first), float(second)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class LoadedCheckpoint:
     """A checkpoint in memory, but for its ONNX files, whose checksums were verified.
 
@@ -205,7 +207,12 @@ def read_checkpoint(folder: Path) -> LoadedCheckpoint:
         engine = EngineCard.from_json(data)
         estimate = read_estimate(folder / ESTIMATE)
     return LoadedCheckpoint(
-        folder, engine, estimate, data["files"][ESTIMATE], folder / ENCODER, folder / HEAD
+        folder=folder,
+        engine=engine,
+        estimate=estimate,
+        estimate_checksum=data["files"][ESTIMATE],
+        encoder=folder / ENCODER,
+        head=folder / HEAD,
     )
 
 

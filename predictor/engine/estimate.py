@@ -63,7 +63,7 @@ _SHAPE_ROOT: Final = np.linalg.cholesky(SHAPE.covariance())
 _AGAIN: Final = 0.15  # in ln: the user's device, runtime and cooling against the published ones
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class TargetEstimates:
     """What the estimate knows of T targets before any graph.
 
@@ -325,12 +325,12 @@ class Estimate:
         evidence = self.evidence
         for each in own:
             one = Evidence(
-                Keys.of([each.target]),
-                each.fit.mean[:1],
-                np.array([SHAPE.network**2 / each.graphs]),
-                each.fit.mean[None, 1:],
-                np.array([each.graphs]),
-                evidence.scales,
+                keys=Keys.of([each.target]),
+                level=each.fit.mean[:1],
+                variance=np.array([SHAPE.network**2 / each.graphs]),
+                shape=each.fit.mean[None, 1:],
+                networks=np.array([each.graphs]),
+                scales=evidence.scales,
             )
             evidence = evidence.without(each.target).joined(one)
         return evidence
@@ -499,5 +499,11 @@ def _shares(terms: Floats) -> AttentionMaps:
     rows, columns = terms.sum(axis=1), terms.sum(axis=0)
     forward[rows > 0] = terms[rows > 0] / rows[rows > 0, None]
     backward[columns > 0] = (terms[:, columns > 0] / columns[columns > 0]).T
-    maps = forward.astype(np.float32), backward.astype(np.float32)
-    return AttentionMaps(RATES, *maps, blend=1.0, residual=0.0, is_time=True)
+    return AttentionMaps(
+        metrics=RATES,
+        operator_to_metric=forward.astype(np.float32),
+        metric_to_operator=backward.astype(np.float32),
+        blend=1.0,
+        residual=0.0,
+        is_time=True,
+    )

@@ -95,12 +95,14 @@ def read_estimate(path: Path) -> Estimate:
         Efficiencies(mean, effects, words["level"], TypicalRates(**words["typical"])),
         OperatorFactors(words["groups"], weights),
         Evidence(
-            Keys(**{name: np.array(values, np.str_) for name, values in words["keys"].items()}),
-            level,
-            variance,
-            shape,
-            networks.astype(np.int64),
-            Scales(**words["scales"]),
+            keys=Keys(
+                **{name: np.array(values, np.str_) for name, values in words["keys"].items()}
+            ),
+            level=level,
+            variance=variance,
+            shape=shape,
+            networks=networks.astype(np.int64),
+            scales=Scales(**words["scales"]),
         ),
         {
             name: {group: Track(**track) for group, track in tracks.items()}

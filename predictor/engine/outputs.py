@@ -114,4 +114,10 @@ def attention_maps(
     forward[encoded.places] = output.operator_to_metric[:, 0, :-1][:, attended]
     backward = np.zeros((len(names), operators), np.float32)
     backward[:, encoded.places] = output.metric_to_operator[:, 0, :-1][:, attended].T
-    return AttentionMaps(names, forward, backward, engine.blend, engine.residual)
+    return AttentionMaps(
+        metrics=names,
+        operator_to_metric=forward,
+        metric_to_operator=backward,
+        blend=engine.blend,
+        residual=engine.residual,
+    )

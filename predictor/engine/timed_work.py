@@ -57,7 +57,7 @@ _EPILOGUE: Final = len(OPERATOR_KINDS)  # beside the kinds of the network
 _INSIDE: Final = 1 << 16  # added to the code of a type: inside another operator it is another one
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class TimedGraph:
     """A graph whose R operators that are no views may be timed.
 

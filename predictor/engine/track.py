@@ -47,7 +47,7 @@ _CHECKED: Final = {
 _NOTABLE: Final = 1.1  # over the record, so that an error without the sources is told
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Track:
     """Errors of a group of targets on silicon, or devices, that the estimate had not seen.
 

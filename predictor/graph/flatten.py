@@ -162,14 +162,14 @@ class _Flattener:
         op_type, domain = proto.op_type, proto.domain
         op = canonical_operator(domain, op_type)
         node = Node(
-            op,
-            qualified_type(domain, op_type),
-            domain,
-            proto.name or f"{op_type}_{index}",
-            list(proto.input),
-            list(proto.output),
-            parse_attributes(proto.attribute),
-            proto,
+            op=op,
+            op_type=qualified_type(domain, op_type),
+            domain=domain,
+            name=proto.name or f"{op_type}_{index}",
+            inputs=list(proto.input),
+            outputs=list(proto.output),
+            attributes=parse_attributes(proto.attribute),
+            proto=proto,
         )
         if names is not None:
             node.name = names.prefix + node.name
@@ -188,7 +188,11 @@ class _Flattener:
         for branch, graph in enumerate(bodies):
             suffix = ("then/", "else/")[branch] if node.op == "If" else ""
             self._add_body(
-                node, graph, names, Scope(node, branch, parent, carries=node.op != "If"), suffix
+                node,
+                graph,
+                names,
+                Scope(control=node, branch=branch, parent=parent, carries=node.op != "If"),
+                suffix,
             )
 
     def _add_body(
@@ -231,7 +235,15 @@ def _bind_scan_inputs(
             continue
         names.flat[name] = flat = names.prefix + name
         # Without a proto: one trip reads a slice along the first axis, see shape_rules.
-        piece = Node("Slice", "Slice", "", flat, [actual], [flat], NO_ATTRIBUTES)
+        piece = Node(
+            op="Slice",
+            op_type="Slice",
+            domain="",
+            name=flat,
+            inputs=[actual],
+            outputs=[flat],
+            attributes=NO_ATTRIBUTES,
+        )
         piece.scope = scope
         network.nodes.append(piece)
 

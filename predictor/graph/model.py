@@ -17,7 +17,7 @@ NAMED_BATCH: Final = "named like a batch"
 LEADING_BATCH: Final = "first dimension, taken as batch"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Model:
     """A user's ONNX file, ingested with its dynamic dimensions bound.
 

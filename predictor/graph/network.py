@@ -74,7 +74,7 @@ class Constant(NamedTuple):
     picked: bool = False
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, kw_only=True)
 class Scope:
     """One body graph of an If, Loop or Scan.
 
@@ -99,7 +99,7 @@ class Scope:
     counted: bool = True
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, kw_only=True)
 class Node:
     """One operator as its file states it, with values by their name in the flat scope.
 
@@ -159,7 +159,7 @@ class Body(NamedTuple):
     outputs: list[str]
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, kw_only=True)
 class Network:
     """All that is known of a model while it is ingested.
 

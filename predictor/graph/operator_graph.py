@@ -26,7 +26,7 @@ class OperatorFlag(IntFlag):
     DATA_DEPENDENT = 128  # its output size depends on values: an upper bound is counted
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True, kw_only=True)
 class OperatorGraph:
     """Operators in topological order, N of them, with E edges.
 

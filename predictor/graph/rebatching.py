@@ -323,9 +323,13 @@ class Rebatching:
         dims[axis] = self._grown(dims[axis])
         place = f"{node.name}/{position}"
         repeat = Node(
-            *("Tile", "Tile", "", f"{place}/batch", [name, self._constant(f"{place}/n", counts)]),
-            [f"{place}/repeated"],
-            NO_ATTRIBUTES,
+            op="Tile",
+            op_type="Tile",
+            domain="",
+            name=f"{place}/batch",
+            inputs=[name, self._constant(f"{place}/n", counts)],
+            outputs=[f"{place}/repeated"],
+            attributes=NO_ATTRIBUTES,
         )
         repeat.scope = node.scope
         self.network.types[repeat.outputs[0]] = TensorType(value_type.dtype, tuple(dims))

@@ -20,7 +20,7 @@ from predictor.language.fields import Fields
 Refine: TypeAlias = Callable[[Fields, DecoderArchitecture], DecoderArchitecture]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Family:
     """A ``model_type``: defaults of its class, and what its layers have beyond Llama's.
 
@@ -226,21 +226,21 @@ def _windows(
 
 
 FAMILIES: Final[dict[str, Family]] = {
-    "llama": Family(_llama),
-    "mistral": Family(_mistral),
-    "mixtral": Family(_mixtral),
-    "qwen2": Family(_qwen2),
-    "qwen2_moe": Family(_qwen2_moe),
-    "qwen3": Family(_qwen3, head_dim=128),
-    "qwen3_moe": Family(_qwen3_moe),
-    "gemma": Family(_llama, tied=True, head_dim=256),
-    "gemma2": Family(_gemma2, tied=True, head_dim=256),
-    "gemma3_text": Family(_gemma3, tied=True, head_dim=256),
-    "phi": Family(_phi, plain=True),
-    "phi3": Family(_mistral),
-    "gpt2": Family(_gpt2, tied=True, widening=4, plain=True),
-    "opt": Family(_opt, tied=True, plain=True),
-    "falcon": Family(_falcon, tied=True, widening=4, context=2048),
-    "gpt_oss": Family(_gpt_oss, head_dim=64),
-    "whisper": Family(_whisper, tied=True, plain=True),
+    "llama": Family(refine=_llama),
+    "mistral": Family(refine=_mistral),
+    "mixtral": Family(refine=_mixtral),
+    "qwen2": Family(refine=_qwen2),
+    "qwen2_moe": Family(refine=_qwen2_moe),
+    "qwen3": Family(refine=_qwen3, head_dim=128),
+    "qwen3_moe": Family(refine=_qwen3_moe),
+    "gemma": Family(refine=_llama, tied=True, head_dim=256),
+    "gemma2": Family(refine=_gemma2, tied=True, head_dim=256),
+    "gemma3_text": Family(refine=_gemma3, tied=True, head_dim=256),
+    "phi": Family(refine=_phi, plain=True),
+    "phi3": Family(refine=_mistral),
+    "gpt2": Family(refine=_gpt2, tied=True, widening=4, plain=True),
+    "opt": Family(refine=_opt, tied=True, plain=True),
+    "falcon": Family(refine=_falcon, tied=True, widening=4, context=2048),
+    "gpt_oss": Family(refine=_gpt_oss, head_dim=64),
+    "whisper": Family(refine=_whisper, tied=True, plain=True),
 }

@@ -21,7 +21,7 @@ MICRO_BATCH: Final = 512  # tokens that llama.cpp passes through the network at 
 _ACTIVATION_BYTES: Final = 2
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Passes:
     """Work of passes through the network, one entry a pass, float64 [P].
 
@@ -97,14 +97,14 @@ def _passes(
     ).T  # [6, P]
     weight_bytes, kv, weights, flops, attention, activations = rows
     return Passes(
-        weight_bytes,
-        kv * kv_bits / 8,
-        weights,
-        flops,
-        attention,
-        activations,
-        model.layers,
-        batch,
+        weight_bytes=weight_bytes,
+        kv_bytes=kv * kv_bits / 8,
+        weights=weights,
+        flops=flops,
+        attention_flops=attention,
+        activation_bytes=activations,
+        layers=model.layers,
+        batch=batch,
     )
 
 

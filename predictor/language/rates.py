@@ -61,7 +61,7 @@ def group_of(form: WeightFormat) -> Group:
     return Group.SUPER_BLOCKS if kind.endswith("_k") else Group.BLOCKS
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Coefficients:
     """Multiples of works over rates, each at least 0.
 
@@ -167,7 +167,7 @@ class Origin(StrEnum):
     MEASURED = "measured by you"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
     """A measured deviation from physics.
 
@@ -195,7 +195,7 @@ class Observed:
         return self.origin is not Origin.PUBLISHED
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Scales:
     """Standard deviations of the parts of a deviation.
 
@@ -316,7 +316,14 @@ def silicon_of(device: Device) -> str:
 
 def target_of(device: Device, group: Group) -> Observed:
     """Return where a device and a group of formats stand among measurements."""
-    return Observed(device.id, silicon_of(device), device.architecture, group, math.nan, 0)
+    return Observed(
+        device=device.id,
+        silicon=silicon_of(device),
+        architecture=device.architecture,
+        group=group,
+        deviation=math.nan,
+        rates=0,
+    )
 
 
 def evidence_text(target: Observed, observed: Sequence[Observed], title: str) -> str:

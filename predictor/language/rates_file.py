@@ -126,7 +126,14 @@ def _deviations(entry: Any) -> Deviations:
     groups = {Group(group): _positive(v) for group, v in numbers.pop("widen_of").items()}
     scales = Scales(**{name: _positive(v) for name, v in numbers.items()}, widen_of=groups)
     observed = tuple(
-        Observed(str(d), str(s), str(a), Group(g), _finite(v), int(n))
+        Observed(
+            device=str(d),
+            silicon=str(s),
+            architecture=str(a),
+            group=Group(g),
+            deviation=_finite(v),
+            rates=int(n),
+        )
         for d, s, a, g, v, n in entry["observed"]
     )
     return Deviations(scales, observed)

@@ -70,7 +70,7 @@ LayerType = Callable[[DecoderArchitecture, int], str]
 """Type of a matrix in one layer, the first of which is 0."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WeightFormat:
     """A format of a whole model.
 
@@ -220,19 +220,32 @@ def _gguf(
     attn_qkv: LayerType | None = None,
     experts: LayerType | None = None,
 ) -> WeightFormat:
-    rules = (attn_v, ffn_down, attn_output, attn_qkv, experts)
-    return WeightFormat(name, matrices, "f32", "", "", True, *rules)
+    return WeightFormat(
+        name=name,
+        matrices=matrices,
+        vectors="f32",
+        embedding="",
+        head="",
+        is_gguf=True,
+        attn_v=attn_v,
+        ffn_down=ffn_down,
+        attn_output=attn_output,
+        attn_qkv=attn_qkv,
+        experts=experts,
+    )
 
 
 _ALL: Final = (
-    WeightFormat("fp32", "f32", "f32"),
-    WeightFormat("fp16", "f16", "f16"),
-    WeightFormat("bf16", "bf16", "bf16"),
+    WeightFormat(name="fp32", matrices="f32", vectors="f32"),
+    WeightFormat(name="fp16", matrices="f16", vectors="f16"),
+    WeightFormat(name="bf16", matrices="bf16", vectors="bf16"),
     # A float32 scale a column is left out: a hundredth of a bit.
-    WeightFormat("int8", "int8", "f16", embedding="f16", head="int8"),
-    WeightFormat("int4-32", "int4_32", "f16", embedding="f16", head="int4_32"),
-    WeightFormat("int4-128", "int4_128", "f16", embedding="f16", head="f16"),
-    WeightFormat("q4f16", "q4f16", "f16"),
+    WeightFormat(name="int8", matrices="int8", vectors="f16", embedding="f16", head="int8"),
+    WeightFormat(
+        name="int4-32", matrices="int4_32", vectors="f16", embedding="f16", head="int4_32"
+    ),
+    WeightFormat(name="int4-128", matrices="int4_128", vectors="f16", embedding="f16", head="f16"),
+    WeightFormat(name="q4f16", matrices="q4f16", vectors="f16"),
     _gguf("f16", "f16"),
     _gguf("q8_0", "q8_0"),
     _gguf("q6_k", "q6_k"),

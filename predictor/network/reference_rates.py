@@ -77,7 +77,7 @@ class Typical:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ReferenceRates:
     """Reference rates of T targets; every value is finite and positive unless said.
 
@@ -125,7 +125,7 @@ class ReferenceRates:
 
     def take(self, targets: NDArray[np.integer]) -> ReferenceRates:
         """Return the rates of some of the targets, in their order."""
-        return ReferenceRates(*(getattr(self, field.name)[targets] for field in fields(self)))
+        return ReferenceRates(**{f.name: getattr(self, f.name)[targets] for f in fields(self)})
 
 
 def is_rated(device: Device) -> bool:

@@ -36,7 +36,7 @@ _THREADS: Final = 2  # more do not make a graph of a hundred operators faster
 _MOST_TUNED: Final = 32  # heads with FiLM fine-tuned, a third of a megabyte each
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class EncodedGraph:
     """One graph after the graph layers.
 
@@ -137,14 +137,14 @@ class TermRuntime:
             },
         )
         return EncodedGraph(
-            places,
-            code[places],
-            features[places],
-            states,
-            responses,
-            operators,
-            costs.weights_by_width[None],
-            costs.live_by_width[None],
+            places=places,
+            code=code[places],
+            features=features[places],
+            states=states,
+            responses=responses,
+            operators=operators,
+            weights=costs.weights_by_width[None],
+            live=costs.live_by_width[None],
         )
 
     def expect(

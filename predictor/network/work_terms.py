@@ -38,7 +38,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.integer]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Operators:
     """Columns of N operators that run; views and fused epilogues take no time and are no rows.
 

@@ -60,7 +60,7 @@ class Place(StrEnum):
     REPORT = "report"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PredictionRow:
     """One prediction with the words that the prediction itself does not carry.
 
@@ -99,7 +99,7 @@ Text = Callable[[PredictionRow, TableContext], str]
 Number = Callable[[PredictionRow, TableContext], float | None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PredictionColumn:
     """One column of tables of predictions.
 
@@ -192,7 +192,9 @@ def _words(
     fact: Callable[[Prediction], str],
     help_text: str = "",
 ) -> PredictionColumn:
-    return PredictionColumn(column_id, titles, lambda row, _: fact(row.prediction), help=help_text)
+    return PredictionColumn(
+        id=column_id, titles=titles, text=lambda row, _: fact(row.prediction), help=help_text
+    )
 
 
 def _count(
@@ -202,9 +204,9 @@ def _count(
     write: Callable[[int], str],
 ) -> PredictionColumn:
     return PredictionColumn(
-        column_id,
-        titles,
-        lambda row, _: write(fact(row.prediction.configuration)),
+        id=column_id,
+        titles=titles,
+        text=lambda row, _: write(fact(row.prediction.configuration)),
         sort_key=lambda row, _: fact(row.prediction.configuration),
     )
 
@@ -224,10 +226,10 @@ def _time(
         return in_unit(fact_ms(prediction), unit(context.unit), batch)
 
     return PredictionColumn(
-        column_id,
-        titles,
-        lambda row, context: number(value(row, context)),
-        value,
+        id=column_id,
+        titles=titles,
+        text=lambda row, context: number(value(row, context)),
+        value=value,
         help=help_text,
         is_needed=is_needed,
         is_time=True,
@@ -305,23 +307,25 @@ def _needs_rate(rows: Sequence[PredictionRow], context: TableContext) -> bool:
 
 
 _INTERVAL80 = PredictionColumn(
-    "interval80",
-    {
+    id="interval80",
+    titles={
         _C: "80 % interval ({unit})",
         _T: "80 % interval",
         _R: "80 % interval {unit}",
     },
-    lambda row, context: interval_text(row.prediction, context.unit),
+    text=lambda row, context: interval_text(row.prediction, context.unit),
     sort_key=_width_ms,
     help="Sorted by its width in milliseconds.",
     is_needed=lambda rows, context: any(_width_ms(row, context) is not None for row in rows),
 )
 
 COLUMNS: Final[tuple[PredictionColumn, ...]] = (
-    PredictionColumn("model", _titled("Model", _C, _H), lambda row, _: shown(row.model_label)),
-    PredictionColumn("device", _titled("Device", _C, _H, _T), _device),
-    PredictionColumn("target", _titled("Target", _R), _device),
-    PredictionColumn("runtime", _titled("Runtime", _C, _H, _T), _runtime),
+    PredictionColumn(
+        id="model", titles=_titled("Model", _C, _H), text=lambda row, _: shown(row.model_label)
+    ),
+    PredictionColumn(id="device", titles=_titled("Device", _C, _H, _T), text=_device),
+    PredictionColumn(id="target", titles=_titled("Target", _R), text=_device),
+    PredictionColumn(id="runtime", titles=_titled("Runtime", _C, _H, _T), text=_runtime),
     _words(
         "precision",
         _titled("Precision", _C, _H, _T),
@@ -360,9 +364,9 @@ COLUMNS: Final[tuple[PredictionColumn, ...]] = (
         lambda p: p.bound_ms,
     ),
     PredictionColumn(
-        "memory",
-        _titled("Memory", _C, _T, _R),
-        lambda row, _: memory_text(row.prediction.fits_memory, row.prediction.memory),
+        id="memory",
+        titles=_titled("Memory", _C, _T, _R),
+        text=lambda row, _: memory_text(row.prediction.fits_memory, row.prediction.memory),
         sort_key=_memory_bytes,
         help="Weights and live activations at the peak of a run, of the memory of the device; what "
         "the runtime takes for itself is not in it.",
@@ -381,24 +385,24 @@ COLUMNS: Final[tuple[PredictionColumn, ...]] = (
     ),
     _words("engine", _titled("Engine", _H), lambda p: shown(p.engine)),
     PredictionColumn(
-        "verdict",
-        {_C: "Budget", _R: "Budget {budget} ms"},
-        lambda row, context: verdict_text(row.prediction, context.budget_ms),
+        id="verdict",
+        titles={_C: "Budget", _R: "Budget {budget} ms"},
+        text=lambda row, context: verdict_text(row.prediction, context.budget_ms),
         help="Of one call: every item of a batch waits until the whole call is done.",
         tone=lambda row, context: verdict_tone(row.prediction, context.budget_ms),
         is_needed=lambda _, c: c.place is Place.COMPARE or c.budget_ms is not None,
     ),
     PredictionColumn(
-        "likely",
-        _titled("Likely met", _R),
-        _likely_text,
-        _likely,
+        id="likely",
+        titles=_titled("Likely met", _R),
+        text=_likely_text,
+        value=_likely,
         is_needed=lambda rows, c: c.budget_ms is not None and _INTERVAL80.is_needed(rows, c),
     ),
     PredictionColumn(
-        "remarks",
-        {_C: "Remarks", _T: ""},
-        lambda row, context: "; ".join(remarks(row, context)),
+        id="remarks",
+        titles={_C: "Remarks", _T: ""},
+        text=lambda row, context: "; ".join(remarks(row, context)),
     ),
 )
 

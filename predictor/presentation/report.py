@@ -146,7 +146,7 @@ class Limit(StrEnum):
     UPPER = "upper"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Bar:
     """A figure of a chart; every number is in the chart's unit, None where there is none.
 
@@ -178,7 +178,7 @@ class Bar:
     limit: Limit = Limit.NONE
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BarChart:
     """Horizontal bars; those with the same label and detail in a row belong together.
 
@@ -201,7 +201,7 @@ class BarChart:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HeatMap:
     """A matrix of shares in colours, each cell with its percentage or a text of its own.
 
@@ -313,7 +313,7 @@ class Timeline:
     axis: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GraphBox:
     """An operator, or a group of them.
 

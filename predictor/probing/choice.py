@@ -62,7 +62,7 @@ Choice = tuple[int, str]
 """A network's place in the pool, and why it was chosen."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlanRequest:
     """A request for a plan.
 

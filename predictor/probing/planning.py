@@ -46,7 +46,7 @@ class PlannedProbe:
     expected_ms: float | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProbePlan:
     """A plan for a target.
 
@@ -118,19 +118,19 @@ def make_plan(
     expected_s = sum(seconds) / len(seconds) * request.probes
     expected_s += _sentinel_blocks(request) * block_seconds(watch.expected_ms, settings)
     return ProbePlan(
-        uuid.uuid4().hex,
-        request.target,
-        tuple(probes),
-        watch,
-        request.configuration,
-        settings,
-        request.selector,
-        request.seed,
-        expected_s if request.sure is None else min(expected_s, request.budget_s),
-        request.budget_s,
-        request.probes - len(probes),
-        request.within,
-        request.sure,
+        id=uuid.uuid4().hex,
+        target=request.target,
+        probes=tuple(probes),
+        sentinel=watch,
+        configuration=request.configuration,
+        settings=settings,
+        selector=request.selector,
+        seed=request.seed,
+        expected_s=expected_s if request.sure is None else min(expected_s, request.budget_s),
+        budget_s=request.budget_s,
+        to_come=request.probes - len(probes),
+        within=request.within,
+        sure=request.sure,
     )
 
 

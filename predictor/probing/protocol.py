@@ -41,7 +41,7 @@ _BLOCK_FACTS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedNetwork:
     """A network's entry of a results document whose samples and verdict agree.
 
@@ -124,17 +124,17 @@ def _checked(entry: Mapping[str, Any], settings: Settings) -> CheckedNetwork:
         if entry[key] != recomputed[key]:
             raise ValueError(f"its {key} is {entry[key]}, its samples give {recomputed[key]}")
     return CheckedNetwork(
-        str(entry["name"]),
-        str(entry["fingerprint"]),
-        str(entry["sha256"]),
-        recomputed["verdict"],
-        recomputed["median_ms"],
-        recomputed["difference"],
-        tuple(recomputed["agreeing"]),
-        tuple({key: block.get(key) for key in _BLOCK_FACTS} for block in blocks),
-        tuple(tuple(block["samples_ns"]) for block in blocks),
-        checked_operators(entry.get("operators", [])),
-        str(entry.get("operators_missing", ""))[:_LONGEST_REASON],
+        name=str(entry["name"]),
+        fingerprint=str(entry["fingerprint"]),
+        sha256=str(entry["sha256"]),
+        verdict=recomputed["verdict"],
+        median_ms=recomputed["median_ms"],
+        difference=recomputed["difference"],
+        agreeing=tuple(recomputed["agreeing"]),
+        blocks=tuple({key: block.get(key) for key in _BLOCK_FACTS} for block in blocks),
+        samples_ns=tuple(tuple(block["samples_ns"]) for block in blocks),
+        operators=checked_operators(entry.get("operators", [])),
+        operators_missing=str(entry.get("operators_missing", ""))[:_LONGEST_REASON],
     )
 
 
@@ -194,15 +194,15 @@ def measurement_of(
         **_operator_facts(network),
     }
     return Measurement(
-        uuid.uuid4().hex,
-        network.fingerprint,
-        device_id,
-        configuration,
-        tuple(chain.from_iterable(network.samples_ns)),
-        network.median_ms,
-        STATISTIC,
-        PROTOCOL,
-        Provenance(provenance),
+        id=uuid.uuid4().hex,
+        fingerprint=network.fingerprint,
+        device_id=device_id,
+        configuration=configuration,
+        samples_ns=tuple(chain.from_iterable(network.samples_ns)),
+        value_ms=network.median_ms,
+        statistic=STATISTIC,
+        protocol=PROTOCOL,
+        provenance=Provenance(provenance),
     )
 
 

@@ -118,5 +118,9 @@ def _device(row: Mapping[str, Any]) -> Device:
         OperatingPoint(**point) for point in parts.get("operating_points", ())
     )
     return Device(
-        row["id"], text_out(row["name"]), text_out(row["vendor"]), Family(row["family"]), **parts
+        id=row["id"],
+        name=text_out(row["name"]),
+        vendor=text_out(row["vendor"]),
+        family=Family(row["family"]),
+        **parts,
     )

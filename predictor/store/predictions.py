@@ -21,7 +21,7 @@ from predictor.store.database import Database, Tables
 from predictor.store.values import Columns, names_out, new_id, next_time, text_in, text_out
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StoredPrediction:
     """A prediction as it is stored.
 
@@ -194,12 +194,12 @@ def _set_deleted(db: Tables, ids: Sequence[str], deleted_ns: int | None) -> None
 
 def _stored(row: Mapping[str, Any]) -> StoredPrediction:
     return StoredPrediction(
-        row["id"],
-        row["created_ns"],
-        text_out(row["path"] or ""),
-        row["settings_hash"],
-        Prediction(**_COLUMNS.fields(row)),
-        PredictionSettings(text=row["settings"]),
-        names_out(row["tags"] or "[]"),
-        text_out(row["note"] or ""),
+        id=row["id"],
+        created_ns=row["created_ns"],
+        path=text_out(row["path"] or ""),
+        settings_hash=row["settings_hash"],
+        prediction=Prediction(**_COLUMNS.fields(row)),
+        settings=PredictionSettings(text=row["settings"]),
+        tags=names_out(row["tags"] or "[]"),
+        note=text_out(row["note"] or ""),
     )

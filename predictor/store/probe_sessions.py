@@ -40,7 +40,7 @@ class ProbeState(StrEnum):
     SKIPPED = "skipped"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionProbe:
     """One network of a session.
 
@@ -61,7 +61,7 @@ class SessionProbe:
     measurement_id: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class StoredSession:
     """A session as it is stored.
 
@@ -250,12 +250,12 @@ def _probes(db: Tables, session_id: str) -> tuple[SessionProbe, ...]:
     rows = db.table("probes").rows_where("session_id = ?", (session_id,), order_by="position")
     return tuple(
         SessionProbe(
-            text_out(row["name"]),
-            row["fingerprint"],
-            ProbeState(row["state"]),
-            text_out(row["reason"]),
-            ProbeOutcome(text=row["outcome"]),
-            row["measurement_id"],
+            name=text_out(row["name"]),
+            fingerprint=row["fingerprint"],
+            state=ProbeState(row["state"]),
+            reason=text_out(row["reason"]),
+            outcome=ProbeOutcome(text=row["outcome"]),
+            measurement_id=row["measurement_id"],
         )
         for row in rows
     )

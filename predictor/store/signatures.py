@@ -15,7 +15,7 @@ from predictor.store.database import Database, Tables
 from predictor.store.values import next_time, target_of
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StoredSignature:
     """A signature as it is stored.
 
@@ -67,7 +67,15 @@ def insert(
     session_id: str | None = None,
 ) -> None:
     """Store a signature like ``add``, inside a transaction."""
-    insert_stored(db, StoredSignature(signature, next_time(db, "signatures"), facts, session_id))
+    insert_stored(
+        db,
+        StoredSignature(
+            signature=signature,
+            created_ns=next_time(db, "signatures"),
+            facts=facts,
+            session_id=session_id,
+        ),
+    )
 
 
 def insert_stored(db: Tables, stored: StoredSignature) -> None:
@@ -110,17 +118,17 @@ def stored(database: Database) -> list[StoredSignature]:
         )
         return [
             StoredSignature(
-                Signature(
+                signature=Signature(
                     id=row["id"],
                     **target_of(row),
                     measurement_ids=member_ids.get(row["id"], ()),
                     active=bool(row["active"]),
                 ),
-                row["created_ns"],
-                ProbingFacts(text=row["facts"]),
-                row["session_id"],
-                row["deleted_ns"],
-                row["timed"],
+                created_ns=row["created_ns"],
+                facts=ProbingFacts(text=row["facts"]),
+                session_id=row["session_id"],
+                deleted_ns=row["deleted_ns"],
+                timed=row["timed"],
             )
             for row in rows
         ]

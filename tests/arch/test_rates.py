@@ -43,7 +43,7 @@ def modules() -> Iterator[tuple[str, ast.Module]]:
     for package in ("predictor", "ctm_gui"):
         for path in sorted((ROOT / package).rglob("*.py")):
             name = path.relative_to(ROOT).as_posix()
-            if not name.startswith("predictor/research/"):
+            if not name.startswith("research/"):
                 yield name, ast.parse(path.read_text(encoding="utf-8"))
 
 

@@ -17,11 +17,11 @@ from predictor.services.history.history import open_history
 Run = Callable[..., CompletedProcess[str]]
 
 BOARD = Device(
-    "my-board",
-    "My Board",
-    "Acme",
-    Family.CPU,
-    {"fp32_tflops": 0.1, "dram_bw_gbps": 10.0, "core_count": 4.0, "dram_gb": 4.0},
+    id="my-board",
+    name="My Board",
+    vendor="Acme",
+    family=Family.CPU,
+    metrics={"fp32_tflops": 0.1, "dram_bw_gbps": 10.0, "core_count": 4.0, "dram_gb": 4.0},
     configurations=(Configuration("onnxruntime"),),
 )
 

@@ -67,7 +67,9 @@ def test_the_reason_why_a_network_is_left_out_is_asked_by_name(
 ) -> None:
     page = wizard.result_page
     wizard.show_page(RESULT)
-    monkeypatch.setattr(page, "_excludable", lambda: ResultRow("net", "print", 1.0))
+    monkeypatch.setattr(
+        page, "_excludable", lambda: ResultRow(name="net", fingerprint="print", median_ms=1.0)
+    )
     page._ask_reason()
     dialog = page.findChild(QInputDialog)
     assert controls(dialog)
@@ -77,8 +79,17 @@ def test_the_reason_why_a_network_is_left_out_is_asked_by_name(
 
 def make_dialogs(workspace: Workspace, folder: Path, window: MainWindow) -> list[QDialog]:
     net = small_model()
-    stored = StoredPrediction("id", 0, "", "", predictions_of(net)[0])
-    conflict = Conflict(Subject.MARKS, "id", "net on Board", "mine", "theirs", tuple(Choice))
+    stored = StoredPrediction(
+        id="id", created_ns=0, path="", settings_hash="", prediction=predictions_of(net)[0]
+    )
+    conflict = Conflict(
+        subject=Subject.MARKS,
+        id="id",
+        name="net on Board",
+        local="mine",
+        incoming="theirs",
+        choices=tuple(Choice),
+    )
     opened = SimpleNamespace(path="team.ctmproject", plan=SimpleNamespace(conflicts=(conflict,)))
     return [
         TruthDialog(stored, "Board", LatencyUnit.MS, window),

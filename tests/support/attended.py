@@ -12,7 +12,11 @@ from predictor.services.prediction.attention import AttentionMaps
 from predictor.services.prediction.explain import OperatorTable
 
 BOARD = Device(
-    "board", "Board", "Maker", Family.GPU, {metric.name: metric.low for metric in METRICS}
+    id="board",
+    name="Board",
+    vendor="Maker",
+    family=Family.GPU,
+    metrics={metric.name: metric.low for metric in METRICS},
 )
 
 
@@ -22,4 +26,13 @@ def attended(table: OperatorTable, metrics: int = 5, seed: int = 0) -> OperatorT
     forward = generator.dirichlet(np.full(metrics, 0.3), len(table.names)).astype(np.float32)
     backward = generator.dirichlet(np.full(len(table.names), 0.3), metrics).astype(np.float32)
     names = tuple(metric.name for metric in METRICS[:metrics])
-    return replace(table, attention=AttentionMaps(names, forward, backward, 0.25, 0.5))
+    return replace(
+        table,
+        attention=AttentionMaps(
+            metrics=names,
+            operator_to_metric=forward,
+            metric_to_operator=backward,
+            blend=0.25,
+            residual=0.5,
+        ),
+    )

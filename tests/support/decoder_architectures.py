@@ -67,7 +67,14 @@ SIMPLE = Coefficients(
 def gpu(**metrics: float) -> Device:
     """Return an NVIDIA card with these facts."""
     facts = {"dram_bw_gbps": 500.0, "fp32_tflops": 20.0, "fp16_tflops": 80.0, "dram_gb": 12.0}
-    return Device("card", "Card", "NVIDIA", Family.GPU, facts | metrics, architecture="ada")
+    return Device(
+        id="card",
+        name="Card",
+        vendor="NVIDIA",
+        family=Family.GPU,
+        metrics=facts | metrics,
+        architecture="ada",
+    )
 
 
 LLAMA = dataclasses.replace(

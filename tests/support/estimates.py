@@ -83,7 +83,14 @@ def evidence_of(
     counts = np.array(networks, np.int64)
     shapes = np.tile(np.zeros(PARTS) if shape is None else shape, (len(targets), 1))
     levels = np.array(level, np.float64)
-    return Evidence(Keys.of(targets), levels, ONE / counts, shapes, counts, SCALES)
+    return Evidence(
+        keys=Keys.of(targets),
+        level=levels,
+        variance=ONE / counts,
+        shape=shapes,
+        networks=counts,
+        scales=SCALES,
+    )
 
 
 def other_device(name: str, target: Target | None = None, architecture: str = "") -> Target:

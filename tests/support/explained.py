@@ -12,10 +12,16 @@ from predictor.services.prediction.roofline import BOUND, MEASURED, STATED, Roof
 from predictor.services.prediction.timeline import timeline_of
 
 ROOFS = (
-    Roof("Memory bandwidth", 8e9, True, MEASURED, "a bench"),
-    Roof("Memory bandwidth", 1e10, True, STATED, "the maker"),
-    Roof("FP32 peak", 1e12, False, STATED, "the maker"),
-    Roof("Bound", 4e12, False, BOUND, "the highest rate of any kernel"),
+    Roof(label="Memory bandwidth", rate=8e9, is_memory=True, origin=MEASURED, source="a bench"),
+    Roof(label="Memory bandwidth", rate=1e10, is_memory=True, origin=STATED, source="the maker"),
+    Roof(label="FP32 peak", rate=1e12, is_memory=False, origin=STATED, source="the maker"),
+    Roof(
+        label="Bound",
+        rate=4e12,
+        is_memory=False,
+        origin=BOUND,
+        source="the highest rate of any kernel",
+    ),
 )
 
 
@@ -51,11 +57,11 @@ def explained_pair(count: int = 8, others: bool = True) -> Explained:
     roofline = Roofline(ROOFS, moved, flops / moved, flops / seconds, moved / seconds)
     slower = tuple(replace(roof, rate=roof.rate / 10) for roof in ROOFS)
     return Explained(
-        "net on board",
-        "Board",
-        table,
-        timeline_of(table),
-        roofline,
-        (("Other Board", slower),) if others else (),
-        (0.5, 2.0),
+        title="net on board",
+        target="Board",
+        table=table,
+        timeline=timeline_of(table),
+        roofline=roofline,
+        others=(("Other Board", slower),) if others else (),
+        interval=(0.5, 2.0),
     )

@@ -17,7 +17,15 @@ NET, OTHER = small_model(), small_model("other.onnx", macs=5)
 
 PI = Configuration("ncnn", Precision.FP16, 4, 1)
 
-BOARD = Device("board", "My board", "Maker", Family.MOBILE_CPU, {"clock_mhz": 1800.0}, {}, (PI,))
+BOARD = Device(
+    id="board",
+    name="My board",
+    vendor="Maker",
+    family=Family.MOBILE_CPU,
+    metrics={"clock_mhz": 1800.0},
+    sources={},
+    configurations=(PI,),
+)
 
 MEASURED, SIGNED = "1" * 32, "2" * 32
 
@@ -25,15 +33,15 @@ MEASURED, SIGNED = "1" * 32, "2" * 32
 def measurement(identity: str = MEASURED, value_ms: float = 5.0) -> Measurement:
     samples = (5_000_000, 5_100_000)
     return Measurement(
-        identity,
-        NET.graph.fingerprint,
-        "board",
-        PI,
-        samples,
-        value_ms,
-        "median",
-        "ctm/1",
-        Provenance(),
+        id=identity,
+        fingerprint=NET.graph.fingerprint,
+        device_id="board",
+        configuration=PI,
+        samples_ns=samples,
+        value_ms=value_ms,
+        statistic="median",
+        protocol="ctm/1",
+        provenance=Provenance(),
     )
 
 

@@ -45,7 +45,7 @@ def comparison_of(
         for label, row in latencies.items()
         for target, latency in zip(targets, row, strict=True)
     )
-    return Comparison(models, targets, rows, len(rows))
+    return Comparison(models=models, targets=targets, rows=rows, predicted=len(rows))
 
 
 def _target(index: int) -> Target:

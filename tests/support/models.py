@@ -37,7 +37,10 @@ PHONE = Device(
         Configuration("ncnn", Precision.FP32),
         Configuration("ncnn", Precision.FP16),
     ),
-    clusters=(Cluster("Big", 2, 2000.0, 8.0), Cluster("Little", 6, 1000.0, 4.0)),
+    clusters=(
+        Cluster(name="Big", cores=2, clock_mhz=2000.0, fp32_au_per_core=8.0),
+        Cluster(name="Little", cores=6, clock_mhz=1000.0, fp32_au_per_core=4.0),
+    ),
 )
 
 

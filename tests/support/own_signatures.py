@@ -30,7 +30,19 @@ TARGET = Target(BOARD, replace(CONFIGURATION, threads=0, batch=0))
 def model_of(fingerprint: str) -> Model:
     graph = pool_graph(fingerprint)
     assert graph is not None
-    return Model(f"{fingerprint[:6]}.onnx", 10, 20, 8, {"": 17}, "test", (), (), (), (), graph)
+    return Model(
+        path=f"{fingerprint[:6]}.onnx",
+        size_bytes=10,
+        modified_ns=20,
+        ir_version=8,
+        opsets={"": 17},
+        producer="test",
+        inputs=(),
+        outputs=(),
+        dynamic=(),
+        notes=(),
+        graph=graph,
+    )
 
 
 MODELS = [model_of(network.fingerprint) for network in (*PROBES, *OTHERS)]
@@ -38,13 +50,13 @@ MODELS = [model_of(network.fingerprint) for network in (*PROBES, *OTHERS)]
 
 def measured(place: int, value_ms: float, identity: str = "") -> Measurement:
     return Measurement(
-        (identity or f"m{place}").rjust(32, "0"),
-        MODELS[place].graph.fingerprint,
-        BOARD.id,
-        CONFIGURATION,
-        tuple(int(value_ms * 1e6 * factor) for factor in (0.98, 1.0, 1.02)),
-        value_ms,
-        "median",
-        "test/1",
-        Provenance(),
+        id=(identity or f"m{place}").rjust(32, "0"),
+        fingerprint=MODELS[place].graph.fingerprint,
+        device_id=BOARD.id,
+        configuration=CONFIGURATION,
+        samples_ns=tuple(int(value_ms * 1e6 * factor) for factor in (0.98, 1.0, 1.02)),
+        value_ms=value_ms,
+        statistic="median",
+        protocol="test/1",
+        provenance=Provenance(),
     )

@@ -25,7 +25,19 @@ def small_model(name: str = "net.onnx", macs: int = 10**9, batch: int = 1) -> Mo
     )
     dynamic = (DynamicDimension("batch", batch, 1, "named like a batch"),)
     inputs = (TensorInfo("x", "float32", ("batch", 3), (batch, 3)),)
-    return Model(f"/models/{name}", 10, 20, 8, {"": 17}, "test", inputs, (), dynamic, (), graph)
+    return Model(
+        path=f"/models/{name}",
+        size_bytes=10,
+        modified_ns=20,
+        ir_version=8,
+        opsets={"": 17},
+        producer="test",
+        inputs=inputs,
+        outputs=(),
+        dynamic=dynamic,
+        notes=(),
+        graph=graph,
+    )
 
 
 def predictions_of(*models: Model) -> list[Prediction]:

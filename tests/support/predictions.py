@@ -13,7 +13,15 @@ def prediction(
     p50_ms: float | None, spread: float | None = None, name: str = "a", basis: Basis = Basis.PROBED
 ) -> Prediction:
     """A log-normal latency; the name is the fingerprint too."""
-    plain = Prediction(name, name, "rpi5", Configuration(), "engine/1", basis, p50_ms)
+    plain = Prediction(
+        model=name,
+        fingerprint=name,
+        device_id="rpi5",
+        configuration=Configuration(),
+        engine="engine/1",
+        basis=basis,
+        latency_ms=p50_ms,
+    )
     if p50_ms is None or spread is None:
         return plain
     reach = math.exp(Z80 * spread)

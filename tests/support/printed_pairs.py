@@ -43,7 +43,7 @@ def empty_graph() -> OperatorGraph:
 
 def pair(name: str, latency_ms: float | None, **facts: object) -> tuple[Target, Prediction]:
     configuration = Configuration("ncnn", Precision.FP16, 4, 2)
-    device = Device(name.lower(), name, "Maker", Family.CPU, {})
+    device = Device(id=name.lower(), name=name, vendor="Maker", family=Family.CPU, metrics={})
     prediction = Prediction(
         model="net.onnx",
         fingerprint="f" * 64,

@@ -36,7 +36,12 @@ def network(folder: Path, name: str, data: bytes | None = None) -> NetworkFile:
     content = relu_network() if data is None else data
     path = folder / f"{name}.onnx"
     path.write_bytes(content)
-    return NetworkFile(name, path, hashlib.sha256(content).hexdigest(), name.encode().hex() * 4)
+    return NetworkFile(
+        name=name,
+        path=path,
+        sha256=hashlib.sha256(content).hexdigest(),
+        fingerprint=name.encode().hex() * 4,
+    )
 
 
 def plan(

@@ -33,18 +33,20 @@ from predictor.services.probing.plan import (
 from tests.support.probe_plans import QUICK
 
 BOARD = Device(
-    "board",
-    "Board",
-    "maker",
-    Family.CPU,
-    {"fp32_tflops": 0.1, "dram_bw_gbps": 10, "core_count": 4},
+    id="board",
+    name="Board",
+    vendor="maker",
+    family=Family.CPU,
+    metrics={"fp32_tflops": 0.1, "dram_bw_gbps": 10, "core_count": 4},
 )
 
 
 def small_plan(probes: int = 3) -> ProbePlan:
     """A plan of the smallest networks of the pool, measured in no time."""
     plan = plan_probes(
-        PlanRequest(probe_target(BOARD, 1), probes, "random", budget_s=60.0 * probes)
+        PlanRequest(
+            target=probe_target(BOARD, 1), probes=probes, selector="random", budget_s=60.0 * probes
+        )
     )
     smallest = sorted(load_pool(), key=lambda network: network.macs + network.bytes_moved)
     chosen = [PlannedProbe(network, "small", 1.0) for network in smallest[: probes + 1]]

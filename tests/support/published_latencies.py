@@ -24,14 +24,14 @@ def published(*entries: tuple[str, int, float]) -> Published:
     count = len(ordered)
     return Published(
         Columns(
-            np.array(prefix, np.uint64),
-            np.array(target, np.uint16),
-            np.array(latency_ms, np.float32),
-            np.full(count, 0.125, np.float32),
-            np.full(count, 3, np.uint16),
-            np.zeros(count, np.uint8),
-            np.ones(count, np.uint8),
-            np.full(count, 1, np.uint16),
+            prefix=np.array(prefix, np.uint64),
+            target=np.array(target, np.uint16),
+            latency_ms=np.array(latency_ms, np.float32),
+            deviation=np.full(count, 0.125, np.float32),
+            count=np.full(count, 3, np.uint16),
+            source=np.zeros(count, np.uint8),
+            statistic=np.ones(count, np.uint8),
+            provenance=np.full(count, 1, np.uint16),
         ),
         [RPI5, NPU],
         ["a publisher"],

@@ -60,7 +60,9 @@ def make_request(
         for place, model in enumerate(models or (make_model(*TWO),))
     )
     predictions = predict([one.model for one in reported], targets, "roofline")
-    request = ReportRequest(reported, targets, predictions, _explain, CREATED)
+    request = ReportRequest(
+        models=reported, targets=targets, predictions=predictions, explain=_explain, created=CREATED
+    )
     return replace(request, **changes)  # type: ignore[arg-type]
 
 
@@ -88,7 +90,13 @@ def attending(model: Model, target: Target) -> OperatorTable:
     count = len(table.names)
     heard = np.eye(2, dtype=np.float32)[np.arange(count) % 2]
     read = np.full((2, count), 1 / count, np.float32)
-    maps = AttentionMaps(("fp32_tflops", "dram_bw_gbps"), heard, read, 0.6, 0.25)
+    maps = AttentionMaps(
+        metrics=("fp32_tflops", "dram_bw_gbps"),
+        operator_to_metric=heard,
+        metric_to_operator=read,
+        blend=0.6,
+        residual=0.25,
+    )
     return replace(table, attention=maps)
 
 
@@ -132,7 +140,9 @@ def make_signature(device: Device, *, active: bool = True) -> MeasuredSignature:
         "host": {"processor": "A processor", "system": "A system"},
         "drift": 0.012,
     }
-    stored = StoredSignature(signature, 1_700_000_000_000_000_000, ProbingFacts(facts))
+    stored = StoredSignature(
+        signature=signature, created_ns=1_700_000_000_000_000_000, facts=ProbingFacts(facts)
+    )
     return MeasuredSignature(stored, (measurement,))
 
 

@@ -52,7 +52,10 @@ PLAN_ID = "0123456789abcdef0123456789abcdef"
 
 def plan(*names: str) -> MeasuringPlan:
     """A plan of these networks, a and b where none is named."""
-    files = [NetworkFile(n, Path(f"{n}.onnx"), "0" * 64, "f" * 64) for n in names or ("a", "b")]
+    files = [
+        NetworkFile(name=n, path=Path(f"{n}.onnx"), sha256="0" * 64, fingerprint="f" * 64)
+        for n in names or ("a", "b")
+    ]
     return MeasuringPlan(PLAN_ID, tuple(files))
 
 

@@ -160,4 +160,10 @@ def tuned_to(target: Target, factor: float = 1.0, by: float = 0.5) -> TargetMeas
     plain = tiny_engine().predict(GRAPHS, [target], {}).latency_ms[:, 0]
     latency_ms = plain * factor * np.array([2.0, 1.0, 3.0, 1.5])
     film = FilmTuning(tiny_engine().network, moved(shipped_biases(), by))
-    return TargetMeasurements("own", GRAPHS, latency_ms, np.full(len(GRAPHS), 0.01), film)
+    return TargetMeasurements(
+        signature_id="own",
+        graphs=GRAPHS,
+        latency_ms=latency_ms,
+        noise=np.full(len(GRAPHS), 0.01),
+        film=film,
+    )

@@ -42,11 +42,18 @@ def signed(
     database = open_database(store)
     made = [
         Measurement(
-            f"{number:032}", network.fingerprint, device_id, configuration, (), value, "median",
-            "typed-by-hand/1", Provenance({"network": f"net{number}"}),
+            id=f"{number:032}",
+            fingerprint=network.fingerprint,
+            device_id=device_id,
+            configuration=configuration,
+            samples_ns=(),
+            value_ms=value,
+            statistic="median",
+            protocol="typed-by-hand/1",
+            provenance=Provenance({"network": f"net{number}"}),
         )
         for number, (network, value) in enumerate(zip(load_pool(), latency_ms, strict=False))
-    ]  # fmt: skip
+    ]
     for measurement in made:
         measurements.add(database, measurement)
     ids = tuple(measurement.id for measurement in made)

@@ -43,14 +43,14 @@ def run(options: argparse.Namespace, console: Console) -> int:
     model = read.architecture
     catalogue = open_catalogue(options, console)
     request = GenerationRequest(
-        options.prompt,
-        options.new,
-        options.context,
-        options.batch,
+        prompt=options.prompt,
+        new=options.new,
+        context=options.context,
+        batch=options.batch,
         # The user's word, else what an ONNX file has.
-        options.weights or read.weights,
-        options.kv_precision or read.kv_precision,
-        options.runtime,
+        weights=options.weights or read.weights,
+        kv_precision=options.kv_precision or read.kv_precision,
+        runtime=options.runtime,
     )
     devices = _devices(options, catalogue)
     stated = {

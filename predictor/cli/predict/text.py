@@ -96,7 +96,11 @@ def fastest_text(
 def _comparison(pairs: Sequence[tuple[Target, Prediction]], budget_ms: float | None) -> str:
     context = TableContext(Place.TEXT, budget_ms=budget_ms)
     rows = [
-        PredictionRow(prediction, shortened(target.device.name, NAME_COLUMNS), prediction.model)
+        PredictionRow(
+            prediction=prediction,
+            device_name=shortened(target.device.name, NAME_COLUMNS),
+            model_label=prediction.model,
+        )
         for target, prediction in pairs
     ]
     columns = [c for c in columns_of(Place.TEXT) if c.is_needed(rows, context)]

@@ -62,7 +62,12 @@ def _fleet(options: argparse.Namespace, console: Console, probing: Probing) -> i
     boards = [_board(host, options, catalogue) for host in read_inventory(options.inventory)]
     lines = _Lines(console, len(boards))
     run = FleetRun(
-        options.store, options.jobs, options.again, lines.write, CancelToken(), options.use_anyway
+        store=options.store,
+        jobs=options.jobs,
+        again=options.again,
+        on_event=lines.write,
+        cancel=CancelToken(),
+        use_anyway=options.use_anyway,
     )
     results: dict[Board, BoardDone] = {}
     try:

@@ -180,14 +180,14 @@ def request_of(options: argparse.Namespace, target: Target, *, live: bool) -> Pl
         affinity=options.affinity,
     )
     request = PlanRequest(
-        target,
-        options.probes or DEFAULT_PROBES,
-        options.selector,
-        options.seed,
-        options.minutes * 60.0,
-        configuration,
-        live,
-        options.within / 100 if options.within else None,
+        target=target,
+        probes=options.probes or DEFAULT_PROBES,
+        selector=options.selector,
+        seed=options.seed,
+        budget_s=options.minutes * 60.0,
+        configuration=configuration,
+        live=live,
+        within=options.within / 100 if options.within else None,
     )
     return request if options.probes else probes_in_time(request)
 

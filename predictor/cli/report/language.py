@@ -80,12 +80,12 @@ def _run(
     stored_rates: UserRates,
 ) -> LanguageRun:
     request = GenerationRequest(
-        options.prompt,
-        options.new,
-        options.context,
-        options.batch or 1,
-        options.weights or model.weights,
-        model.kv_precision,
+        prompt=options.prompt,
+        new=options.new,
+        context=options.context,
+        batch=options.batch or 1,
+        weights=options.weights or model.weights,
+        kv_precision=model.kv_precision,
     )
     measured = tuple(stored_rates.measured.values())
     results = generate(model.architecture, devices, request, measured, stored_rates.probes)

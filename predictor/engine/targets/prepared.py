@@ -164,7 +164,7 @@ def _arrays(record: Rates | PeakRates | Contexts) -> dict[str, NDArray[Any]]:
 
 
 def _record(kind: type[_Record], arrays: _Arrays) -> _Record:
-    return kind(*(arrays[f"{kind.__name__}.{field.name}"] for field in fields(kind)))
+    return kind(**{field.name: arrays[f"{kind.__name__}.{field.name}"] for field in fields(kind)})
 
 
 def key_of(estimate: str, targets: Iterable[Target]) -> str:

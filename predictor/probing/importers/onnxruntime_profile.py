@@ -25,7 +25,7 @@ def recognises(source: Source) -> bool:
     return head.lstrip().startswith("[") and '"cat"' in head and '"dur"' in head
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Event:
     line: int
     name: str

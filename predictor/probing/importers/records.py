@@ -21,7 +21,7 @@ class Statistic(StrEnum):
     STATED = "as stated, statistic unknown"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedLatency:
     """One network as one file states it. A fact that the file does not state is None or empty.
 

@@ -75,7 +75,11 @@ def parse_typed(text: str) -> Reading:
             )
         line_of[network] = number
         value_ms = source.latency_ms(place, match["number"], _PER_MS[unit or "ms"], "the time")
-        latencies.append(ImportedLatency(network, place, value_ms, Statistic.MEDIAN))
+        latencies.append(
+            ImportedLatency(
+                network=network, place=place, value_ms=value_ms, statistic=Statistic.MEDIAN
+            )
+        )
     if not latencies:
         raise source.error("there is no line with a network", _ACTION)
     return Reading(tuple(latencies))
@@ -85,7 +89,7 @@ def parse_typed(text: str) -> Reading:
 _HALVES = re.compile(r"\\u[dD][89a-fA-F]")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Format:
     """A kind of file.
 
@@ -108,63 +112,63 @@ class Format:
 
 FORMATS: Final = (
     Format(
-        "ctm-results",
-        "ctm results (JSON)",
-        ctm_results.recognises,
-        ctm_results.parse,
+        name="ctm-results",
+        title="ctm results (JSON)",
+        recognises=ctm_results.recognises,
+        parse=ctm_results.parse,
         names_nodes=True,
     ),
     Format(
-        "onnxruntime-profile",
-        "ONNX Runtime profile (JSON)",
-        onnxruntime_profile.recognises,
-        onnxruntime_profile.parse,
+        name="onnxruntime-profile",
+        title="ONNX Runtime profile (JSON)",
+        recognises=onnxruntime_profile.recognises,
+        parse=onnxruntime_profile.parse,
         names_nodes=True,
     ),
     Format(
-        "trtexec-times",
-        "trtexec --exportTimes (JSON)",
-        trtexec.recognises_times,
-        trtexec.parse_times,
+        name="trtexec-times",
+        title="trtexec --exportTimes (JSON)",
+        recognises=trtexec.recognises_times,
+        parse=trtexec.parse_times,
     ),
     Format(
-        "trtexec-profile",
-        "trtexec --exportProfile (JSON)",
-        trtexec.recognises_profile,
-        trtexec.parse_profile,
+        name="trtexec-profile",
+        title="trtexec --exportProfile (JSON)",
+        recognises=trtexec.recognises_profile,
+        parse=trtexec.parse_profile,
     ),
     Format(
-        "tflite-benchmark",
-        "TFLite benchmark_model log",
-        tflite_log.recognises,
-        tflite_log.parse,
+        name="tflite-benchmark",
+        title="TFLite benchmark_model log",
+        recognises=tflite_log.recognises,
+        parse=tflite_log.parse,
         has_lines=True,
     ),
     Format(
-        "ncnn-benchmark",
-        "ncnn benchncnn log",
-        ncnn_log.recognises,
-        ncnn_log.parse,
+        name="ncnn-benchmark",
+        title="ncnn benchncnn log",
+        recognises=ncnn_log.recognises,
+        parse=ncnn_log.parse,
         has_lines=True,
     ),
     Format(
-        "aihub-profile",
-        "Qualcomm AI Hub profile (JSON)",
-        aihub_profile.recognises,
-        aihub_profile.parse,
+        name="aihub-profile",
+        title="Qualcomm AI Hub profile (JSON)",
+        recognises=aihub_profile.recognises,
+        parse=aihub_profile.parse,
     ),
     Format(
-        "mlperf-log",
-        "MLPerf LoadGen mlperf_log_detail.txt",
-        mlperf_log.recognises,
-        mlperf_log.parse,
+        name="mlperf-log",
+        title="MLPerf LoadGen mlperf_log_detail.txt",
+        recognises=mlperf_log.recognises,
+        parse=mlperf_log.parse,
         has_lines=True,
     ),
     Format(
-        "csv",
-        "CSV table (model, latency_ms)",
-        csv_table.recognises,
-        csv_table.parse,
+        name="csv",
+        title="CSV table (model, latency_ms)",
+        recognises=csv_table.recognises,
+        parse=csv_table.parse,
         has_lines=True,
     ),
 )

@@ -35,7 +35,7 @@ class FailedNetwork:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class KitResults:
     """Results of a kit.
 
@@ -194,17 +194,17 @@ def _results(document: Mapping[str, Any], source: str) -> KitResults:
     settings = Settings(**{key: stated[key] for key in required})
     entries = list(document["networks"])
     return KitResults(
-        str(document["plan"]),
-        str(document["plan_sha256"]),
-        bool(document["finished"]),
-        dict(document["host"]),
-        dict(document["configuration"]),
-        settings,
-        tuple(checked_network(e, settings, source) for e in entries if "failure" not in e),
-        tuple(
+        plan_id=str(document["plan"]),
+        plan_sha256=str(document["plan_sha256"]),
+        finished=bool(document["finished"]),
+        host=dict(document["host"]),
+        configuration=dict(document["configuration"]),
+        settings=settings,
+        measured=tuple(checked_network(e, settings, source) for e in entries if "failure" not in e),
+        failed=tuple(
             FailedNetwork(str(e["name"]), Failure(e["failure"]), str(e["reason"]))
             for e in entries
             if "failure" in e
         ),
-        None if document["drift"] is None else float(document["drift"]),
+        drift=None if document["drift"] is None else float(document["drift"]),
     )

@@ -19,7 +19,7 @@ from predictor.probing.runner.settings import Settings
 CPU_PROVIDER = "CPUExecutionProvider"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkFile:
     """One network to be measured.
 
@@ -40,7 +40,7 @@ class NetworkFile:
     inputs: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunConfiguration:
     """Execution configuration of the networks.
 

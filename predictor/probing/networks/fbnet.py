@@ -54,7 +54,7 @@ POSITIONS = sum(blocks for _, blocks in STAGES)
 CHOICES = (tuple(range(SKIP + 1)),) * POSITIONS
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Form:
     """One of the two forms.
 
@@ -75,8 +75,22 @@ class Form:
     classes: int
 
 
-CIFAR = Form("fbnet-cifar100", 32, 1, (1, 1, 2, 2, 1, 2, 1), 1504, 100)
-IMAGENET = Form("fbnet-imagenet", 224, 2, (1, 2, 2, 2, 1, 2, 1), 1984, 1000)
+CIFAR = Form(
+    space="fbnet-cifar100",
+    image=32,
+    stem_stride=1,
+    strides=(1, 1, 2, 2, 1, 2, 1),
+    head=1504,
+    classes=100,
+)
+IMAGENET = Form(
+    space="fbnet-imagenet",
+    image=224,
+    stem_stride=2,
+    strides=(1, 2, 2, 2, 1, 2, 1),
+    head=1984,
+    classes=1000,
+)
 
 
 def fbnet(

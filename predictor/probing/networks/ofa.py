@@ -54,7 +54,7 @@ _UNITS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Block:
     """One MBConv block."""
 
@@ -92,7 +92,12 @@ def ofa(
     stem = rounded(_STEM_CHANNELS * multiplier)
     x = layers.conv(writer, "stem", x, stem, kernel=3, stride=2)
     x = layers.hard_swish(writer, "stem.act", x)
-    x = _block(writer, "first", x, _Block(stem, 3, 1, 1, layers.relu, squeezes=False))
+    x = _block(
+        writer,
+        "first",
+        x,
+        _Block(width=stem, kernel=3, expansion=1, stride=1, activation=layers.relu, squeezes=False),
+    )
     for unit in range(UNITS):
         for index, block in enumerate(_unit_blocks(numbers, unit, multiplier)):
             x = _block(writer, f"unit{unit}.{index}", x, block)
@@ -105,12 +110,12 @@ def _unit_blocks(numbers: list[int], unit: int, multiplier: float) -> list[_Bloc
     first = unit * max(DEPTHS)
     return [
         _Block(
-            rounded(form.channels * multiplier),
-            numbers[first + index],
-            numbers[SLOTS + first + index],
-            form.stride if index == 0 else 1,
-            form.activation,
-            form.squeezes,
+            width=rounded(form.channels * multiplier),
+            kernel=numbers[first + index],
+            expansion=numbers[SLOTS + first + index],
+            stride=form.stride if index == 0 else 1,
+            activation=form.activation,
+            squeezes=form.squeezes,
         )
         for index in range(numbers[2 * SLOTS + unit])
     ]

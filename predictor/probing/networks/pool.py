@@ -48,7 +48,7 @@ class KindCost:
     launches: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PoolNetwork:
     """One reference network.
 
@@ -165,10 +165,10 @@ def _to_object(network: PoolNetwork) -> dict[str, Any]:
 
 def _from_object(entry: dict[str, Any]) -> PoolNetwork:
     return PoolNetwork(
-        entry["name"],
-        entry["space"],
-        tuple(entry["code"]),
-        entry["fingerprint"],
-        {kind: KindCost(*cost) for kind, cost in entry["cost"].items()},
-        entry["parameters"],
+        name=entry["name"],
+        space=entry["space"],
+        code=tuple(entry["code"]),
+        fingerprint=entry["fingerprint"],
+        cost={kind: KindCost(*cost) for kind, cost in entry["cost"].items()},
+        parameters=entry["parameters"],
     )

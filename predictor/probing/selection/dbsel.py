@@ -31,7 +31,7 @@ MIN_LIVE_BUDGET = 6
 """Below this budget nothing is spent on random probes."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DBSel:
     """DBSel with its hyper-parameters.
 

@@ -45,7 +45,7 @@ _MAX_RESTARTS = 3
 _SMALL_DISK_BYTES = 2**20
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, kw_only=True)
 class BoardRun:
     """Measures a plan on a board.
 

@@ -23,7 +23,7 @@ _POLL_S = 0.05  # how late a cancel is noticed
 _SETTLE_S = 0.8
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, kw_only=True)
 class SshRunner:
     """Measures plans on a board; see :class:`ProbeRunner`.
 
@@ -90,12 +90,12 @@ class _Work:
         self._decide = runner.decide
         self._posted: SimpleQueue[ProbeEvent | _Question | None] = SimpleQueue()
         self._run = BoardRun(
-            runner.target,
-            runner.known_hosts,
-            self._ask,
-            self._posted.put,
-            runner.progress,
-            runner.patience_s,
+            target=runner.target,
+            known_hosts=runner.known_hosts,
+            ask=self._ask,
+            post=self._posted.put,
+            progress=runner.progress,
+            patience_s=runner.patience_s,
         )
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)

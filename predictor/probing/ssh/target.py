@@ -12,7 +12,7 @@ DEFAULT_FOLDER = "~/.cache/closertome"
 _FORM = re.compile(r"(?:(?P<user>[^@\s]+)@)?(?P<host>\[[^\]\s]+\]|[^:@\s\[\]]+)(?::(?P<port>\d+))?")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SshTarget:
     """A board.
 
@@ -52,7 +52,7 @@ class SshTarget:
         port = int(match["port"]) if match and match["port"] else None
         if match is None or match["host"].startswith("-") or not (port is None or 0 < port < 65536):
             raise InputError(text, "it is no address of a board", "write user@host or user@host:22")
-        return cls(match["host"].strip("[]"), match["user"] or "", port)
+        return cls(host=match["host"].strip("[]"), user=match["user"] or "", port=port)
 
     @property
     def label(self) -> str:

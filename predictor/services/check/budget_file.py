@@ -15,7 +15,7 @@ from predictor.core.toml_tables import Readers, TomlTables, integer, number, tex
 _FIX: Final = "correct it; docs/checks.md has an example"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
     """One table of the file.
 
@@ -62,7 +62,7 @@ def _check(file: TomlTables, start: int, table: Mapping[str, Any]) -> Check:
     limits = ("max_ms", "max_memory_mb", "max_growth_percent")
     if not any(name in values for name in limits):
         raise file.wrong(start, limits[0], f"this table has none of {', '.join(limits)}")
-    return Check(start, **values)
+    return Check(line=start, **values)
 
 
 def _dims(value: Any) -> dict[str, int]:

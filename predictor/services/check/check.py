@@ -23,7 +23,7 @@ _MB: Final = 1e6
 _EVEN: Final = 50.0  # percent: the P50 decides
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
     """One model on one target, checked against its limits.
 
@@ -94,21 +94,21 @@ def _checked(check: Check, name: str, target: str, prediction: Prediction, base:
     if check.max_memory_mb is not None and memory is None and not problem:
         problem = "its memory is not known"
     checked = Checked(
-        name,
-        target,
-        batch,
-        prediction.engine,
-        prediction.latency_ms,
-        prediction.low80_ms,
-        prediction.high80_ms,
-        None if memory is None else memory.peak_bytes / _MB,
+        model=name,
+        target=target,
+        batch=batch,
+        engine=prediction.engine,
+        latency_ms=prediction.latency_ms,
+        low80_ms=prediction.low80_ms,
+        high80_ms=prediction.high80_ms,
+        memory_mb=None if memory is None else memory.peak_bytes / _MB,
         # Numbers of two engines differ by more than what a commit changed.
-        base_ms if engine == prediction.engine else None,
-        check.max_ms,
-        check.max_memory_mb,
-        check.max_growth_percent,
-        (),
-        problem,
+        base_ms=base_ms if engine == prediction.engine else None,
+        max_ms=check.max_ms,
+        max_memory_mb=check.max_memory_mb,
+        max_growth_percent=check.max_growth_percent,
+        over=(),
+        problem=problem,
     )
     return checked if problem else _with_limits(checked, check, prediction)
 

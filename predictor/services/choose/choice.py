@@ -37,7 +37,7 @@ Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
     """One target and batch, judged by the budget.
 
@@ -123,7 +123,7 @@ class Option:
         return f"{shown(self.target.device.name)} ({', '.join(words)})"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Choice:
     """N options for M models, judged by a budget.
 
@@ -159,18 +159,18 @@ class Choice:
     def option(self, place: int) -> Option:
         """Return one option."""
         return Option(
-            self.options.target(place),
-            self.options.point(place),
-            int(self.rows[0].batch[place]),
-            float(self.chance[place]),
-            tuple(row.prediction(place) for row in self.rows),
-            int(self.slowest[place]),
-            _stated(self.watts[place]),
-            _stated(self.memory_mb[place]),
-            self.budget.percentile,
-            place in self.front,
-            any(bool(row.needs_quantising[place]) for row in self.rows),
-            self.broken.get(place, ()),
+            target=self.options.target(place),
+            mode=self.options.point(place),
+            batch=int(self.rows[0].batch[place]),
+            chance=float(self.chance[place]),
+            predictions=tuple(row.prediction(place) for row in self.rows),
+            slowest=int(self.slowest[place]),
+            watts=_stated(self.watts[place]),
+            memory_mb=_stated(self.memory_mb[place]),
+            percentile=self.budget.percentile,
+            on_front=place in self.front,
+            needs_quantising=any(bool(row.needs_quantising[place]) for row in self.rows),
+            broken=self.broken.get(place, ()),
         )
 
     @cached_property

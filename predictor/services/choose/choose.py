@@ -64,18 +64,18 @@ def choose(
     chance = joint_chance(*_distinct(models, rows, z))
     chance[list(broken)] = 0.0
     choice = Choice(
-        budget,
-        min_chance,
-        options,
-        rows,
-        z,
-        deviation,
-        chance,
-        z.argmin(axis=0),
-        watts,
-        memory_mb,
-        broken,
-        np.flatnonzero(np.isfinite(chance) & options.is_allowed),
+        budget=budget,
+        min_chance=min_chance,
+        options=options,
+        rows=rows,
+        z=z,
+        deviation=deviation,
+        chance=chance,
+        slowest=z.argmin(axis=0),
+        watts=watts,
+        memory_mb=memory_mb,
+        broken=broken,
+        order=np.flatnonzero(np.isfinite(chance) & options.is_allowed),
     )
     if not len(choice.order):
         raise InputError(

@@ -38,7 +38,7 @@ TIMES: Final = ("latency_ms", "low80_ms", "high80_ms", "bound_ms")
 _MAX_CLOCK_MODELS: Final = 4  # targets whose modes are read one after the other
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Row:
     """One model on N options.
 
@@ -98,14 +98,14 @@ def row_of(
         return replace(record, configuration=configuration, spread=spread)
 
     return Row(
-        np.concatenate([part.times_ms for part in blocks], axis=1),
-        np.concatenate([part.memory_bytes for part in blocks]),
-        np.concatenate([part.is_too_large for part in blocks]),
-        np.concatenate([part.shared_error for part in blocks]),
-        np.concatenate([part.is_limit for part in blocks]),
-        np.concatenate([part.needs_quantising for part in blocks]),
-        batch,
-        prediction,
+        times_ms=np.concatenate([part.times_ms for part in blocks], axis=1),
+        memory_bytes=np.concatenate([part.memory_bytes for part in blocks]),
+        is_too_large=np.concatenate([part.is_too_large for part in blocks]),
+        shared_error=np.concatenate([part.shared_error for part in blocks]),
+        is_limit=np.concatenate([part.is_limit for part in blocks]),
+        needs_quantising=np.concatenate([part.needs_quantising for part in blocks]),
+        batch=batch,
+        prediction=prediction,
     )
 
 
@@ -194,14 +194,14 @@ def _block(
 
     places = options.target_places[: options.block]
     return Row(
-        np.concatenate([times, _in_modes(times, options, followed)], axis=1),
-        peak_bytes(model.graph, targets)[places],
-        np.array([fits is False for fits in table.fits_memory[0]], np.bool_)[places],
-        shared[places],
-        is_limit[places],
-        in_int8[places],
-        np.empty(0, np.int64),
-        prediction,
+        times_ms=np.concatenate([times, _in_modes(times, options, followed)], axis=1),
+        memory_bytes=peak_bytes(model.graph, targets)[places],
+        is_too_large=np.array([fits is False for fits in table.fits_memory[0]], np.bool_)[places],
+        shared_error=shared[places],
+        is_limit=is_limit[places],
+        needs_quantising=in_int8[places],
+        batch=np.empty(0, np.int64),
+        prediction=prediction,
     )
 
 

@@ -62,7 +62,7 @@ USUAL_WEIGHTS: Final[Mapping[str, str]] = {
 _USUAL_WEIGHTS: Final = "q4_k_m"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GenerationRequest:
     """A run of a language model.
 
@@ -118,7 +118,7 @@ class Interval:
         return next(iter(self.shares))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Generation:
     """A language model on a device.
 
@@ -398,18 +398,20 @@ def _predict(
         form, on_host = plan.form.name, table_on_host(plan.device, name)
         generations.append(
             Generation(
-                work.model.name,
-                plan.device,
-                plan.runtime.name,
-                form,
-                _first_token(work, plan, backend, prompt_mean, prompt_spread),
-                _token(work, plan, backend, mean, spread),
-                work.request,
-                work.memory(form, on_host),
-                usable,
-                None if usable is None else work.longest(form, on_host, usable.bytes),
-                basis,
-                _evidence(backend, target, deviations[Phase.PREFILL].observed, observed),
+                model=work.model.name,
+                device=plan.device,
+                runtime=plan.runtime.name,
+                weights=form,
+                first_token=_first_token(work, plan, backend, prompt_mean, prompt_spread),
+                token=_token(work, plan, backend, mean, spread),
+                request=work.request,
+                memory=work.memory(form, on_host),
+                usable=usable,
+                longest_context=None
+                if usable is None
+                else work.longest(form, on_host, usable.bytes),
+                basis=basis,
+                evidence=_evidence(backend, target, deviations[Phase.PREFILL].observed, observed),
             )
         )
     return generations
@@ -454,6 +456,17 @@ def _evidence(
 def _without(work: _Work, device: Device, request: GenerationRequest, problem: str) -> Generation:
     form = weight_format(request.weights or _USUAL_WEIGHTS).name
     return Generation(
-        work.model.name, device, "", form, None, None, request, work.memory(form, False),
-        usable_memory(device), None, None, "", problem,
-    )  # fmt: skip
+        model=work.model.name,
+        device=device,
+        runtime="",
+        weights=form,
+        first_token=None,
+        token=None,
+        request=request,
+        memory=work.memory(form, False),
+        usable=usable_memory(device),
+        longest_context=None,
+        basis=None,
+        evidence="",
+        problem=problem,
+    )

@@ -76,7 +76,16 @@ def _passes(network: PoolNetwork, width: float) -> Passes:
     weights, nothing = np.array([float(network.parameters)]), np.zeros(1)
     flops = np.array([2.0 * network.macs])
     # A layer of it has five operators and a model's four times as many: starting them is left out.
-    return Passes(width * weights, nothing, weights, flops, nothing, nothing, layers=0, batch=1)
+    return Passes(
+        weight_bytes=width * weights,
+        kv_bytes=nothing,
+        weights=weights,
+        flops=flops,
+        attention_flops=nothing,
+        activation_bytes=nothing,
+        layers=0,
+        batch=1,
+    )
 
 
 @cache

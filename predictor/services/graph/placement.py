@@ -52,7 +52,7 @@ class Edge:
     points: tuple[tuple[float, float], ...]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Picture:
     """Boxes and edges, in pixels at scale 1.
 
@@ -91,7 +91,12 @@ class Picture:
 
 
 EMPTY = Picture(
-    np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.bool_), np.zeros((0, 4)), (), 0.0, 0.0
+    nodes=np.zeros(0, dtype=np.intp),
+    is_open=np.zeros(0, dtype=np.bool_),
+    rects=np.zeros((0, 4)),
+    edges=(),
+    width=0.0,
+    height=0.0,
 )
 
 

@@ -90,7 +90,19 @@ def predict_again(
     for fingerprint, group in by_model.items():
         # Of a stored model only name and graph are known.
         name, graph = group[0].prediction.model, graphs[fingerprint]
-        model = Model(name, 0, 0, 0, {}, "", (), (), (), (), graph)
+        model = Model(
+            path=name,
+            size_bytes=0,
+            modified_ns=0,
+            ir_version=0,
+            opsets={},
+            producer="",
+            inputs=(),
+            outputs=(),
+            dynamic=(),
+            notes=(),
+            graph=graph,
+        )
         # The graph has the batch in its shapes.
         targets = [
             Target(devices[p.device_id], replace(p.configuration, batch=0))

@@ -91,7 +91,7 @@ class Surprise:
     probability: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TargetErrors:
     """Errors of one engine on one target, in its predictions of one basis.
 
@@ -234,17 +234,17 @@ def _errors(
 ) -> TargetErrors:
     errors = [pair.error for pair in group]
     return TargetErrors(
-        device_id,
-        configuration,
-        engine,
-        basis,
-        len(group),
-        float(np.median(np.abs(errors))),
-        float(np.median(errors)),
-        sum(pair.inside80 is not None for pair in group),
-        sum(pair.inside80 is True for pair in group),
-        sum(pair.inside95 is True for pair in group),
-        surprise(group),
+        device_id=device_id,
+        configuration=configuration,
+        engine=engine,
+        basis=basis,
+        count=len(group),
+        median_error=float(np.median(np.abs(errors))),
+        bias=float(np.median(errors)),
+        with_interval=sum(pair.inside80 is not None for pair in group),
+        inside80=sum(pair.inside80 is True for pair in group),
+        inside95=sum(pair.inside95 is True for pair in group),
+        surprise=surprise(group),
     )
 
 

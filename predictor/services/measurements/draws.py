@@ -150,7 +150,14 @@ class Drawer:
 
 
 def _network(graph: OperatorGraph) -> PoolNetwork:
-    return PoolNetwork("", "", (), graph.fingerprint, cost_by_kind(graph), graph.parameters)
+    return PoolNetwork(
+        name="",
+        space="",
+        code=(),
+        fingerprint=graph.fingerprint,
+        cost=cost_by_kind(graph),
+        parameters=graph.parameters,
+    )
 
 
 def _mixed(seed: int, target: int) -> int:

@@ -114,7 +114,7 @@ def check_units(table: MeasuredTable, analytic: Analytic) -> None:
     problems.check("give every latency in ms, and check the facts of the device")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Outcome:
     """N predictions of rows of a table.
 
@@ -286,10 +286,10 @@ def _answers(
     prediction: PredictionTable, measured_ms: Floats, row: Rows, column: NDArray[np.integer]
 ) -> Answers:
     return Answers(
-        measured_ms,
-        prediction.predicted_ms[row, column],
-        prediction.low80_ms[row, column],
-        prediction.high80_ms[row, column],
-        prediction.low95_ms[row, column],
-        prediction.high95_ms[row, column],
+        measured_ms=measured_ms,
+        predicted_ms=prediction.predicted_ms[row, column],
+        low80_ms=prediction.low80_ms[row, column],
+        high80_ms=prediction.high80_ms[row, column],
+        low95_ms=prediction.low95_ms[row, column],
+        high95_ms=prediction.high95_ms[row, column],
     )

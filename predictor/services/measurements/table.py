@@ -33,7 +33,7 @@ class Role(StrEnum):
     TEST = "test"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredRow:
     """One measured latency.
 

@@ -21,7 +21,7 @@ _FLAG_WORDS: Final[tuple[tuple[OperatorFlag, str], ...]] = (
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class OperatorFacts:
     """Facts and costs of a model's N operators, without a target.
 

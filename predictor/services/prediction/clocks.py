@@ -75,7 +75,7 @@ class Energy:
     high80_mj: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Clocked:
     """A prediction at other clocks.
 
@@ -172,11 +172,11 @@ def clock_models(
 def _clock_model(target: Target, parts: OperatorTable | Explanation) -> ClockModel:
     is_gpu = clock_domain(target.device) == "gpu"
     return ClockModel(
-        parts.compute_ms,
-        parts.memory_ms,
-        parts.launch_ms,
-        np.maximum(parts.latency_ms - parts.launch_ms, 0.0),
-        GPU if is_gpu else CPU,
+        compute_ms=parts.compute_ms,
+        memory_ms=parts.memory_ms,
+        launch_ms=parts.launch_ms,
+        busy_ms=np.maximum(parts.latency_ms - parts.launch_ms, 0.0),
+        overlap=GPU if is_gpu else CPU,
         is_launched=is_gpu,
     )
 
@@ -240,13 +240,13 @@ def at_clocks(
     spread = followed.overlap.deviation * apart
     clocked = _moved(prediction, factor, spread, float(points.least[0]), len(given))
     return Clocked(
-        clocked,
-        "" if point is None else point.name,
-        "" if point is None else point.source,
-        clocks,
-        default_clocks(target.device),
-        factor,
-        None if point is None else _energy(clocked, point),
+        prediction=clocked,
+        mode="" if point is None else point.name,
+        source="" if point is None else point.source,
+        clocks=clocks,
+        default=default_clocks(target.device),
+        factor=factor,
+        energy=None if point is None else _energy(clocked, point),
     )
 
 

@@ -27,7 +27,7 @@ _BOUND_WORDS: dict[int, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class OperatorTable(OperatorFacts):
     """Where one model's time goes on one target; arrays are float64 [N] in ms.
 

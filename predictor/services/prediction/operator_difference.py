@@ -32,7 +32,7 @@ class Change(StrEnum):
     SAME = "same"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class OperatorDifference:
     """R rows: every operator of both models, a matched pair in one row.
 

@@ -115,10 +115,10 @@ def _without(measured: TargetMeasurements, fingerprint: str) -> TargetMeasuremen
 def taken(measured: TargetMeasurements, keep: Sequence[int]) -> TargetMeasurements:
     """Return some of a target's measurements, without the FiLM that was tuned to all of them."""
     return TargetMeasurements(
-        measured.signature_id,
-        tuple(measured.graphs[i] for i in keep),
-        measured.latency_ms[keep],
-        measured.noise[keep],
+        signature_id=measured.signature_id,
+        graphs=tuple(measured.graphs[i] for i in keep),
+        latency_ms=measured.latency_ms[keep],
+        noise=measured.noise[keep],
         operators=tuple(measured.operators[i] for i in keep) if measured.operators else (),
         unstable=measured.unstable,
     )

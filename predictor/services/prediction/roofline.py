@@ -38,7 +38,7 @@ STATED, COMPUTED, MEASURED, BOUND = "stated", "computed", "measured", "bound"
 _SCALE: Final = {"TFLOP/s": 1e12, "TOP/s": 1e12, "GB/s": 1e9}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Roof:
     """A rate that bounds operators.
 
@@ -152,7 +152,14 @@ def _arithmetic(graph: OperatorGraph, target: Target, known: Capability) -> Iter
         fast = f", times {gain:.3g} for fast convolutions" if gain > 1 else ""
         rate = highest * FLOPS_PER_MAC * gain
         kind = OP if "int8_tops" in rates else FLOP
-        yield Roof("Bound", rate, False, BOUND, f"the highest rate of any kernel{fast}", kind)
+        yield Roof(
+            label="Bound",
+            rate=rate,
+            is_memory=False,
+            origin=BOUND,
+            source=f"the highest rate of any kernel{fast}",
+            operation=kind,
+        )
 
 
 def _peaks(target: Target, name: str, rate: float) -> Iterator[Roof]:
@@ -166,7 +173,14 @@ def _peaks(target: Target, name: str, rate: float) -> Iterator[Roof]:
     if is_part:
         label = f"{label}, {target.threads} of {count} cores"
     source = "computed: cores in use x lanes x 2 x clock"
-    yield Roof(label, rate, False, COMPUTED, source, _operation(name))
+    yield Roof(
+        label=label,
+        rate=rate,
+        is_memory=False,
+        origin=COMPUTED,
+        source=source,
+        operation=_operation(name),
+    )
 
 
 def _facts(device: Device, name: str, *, is_memory: bool) -> Iterator[Roof]:
@@ -175,10 +189,24 @@ def _facts(device: Device, name: str, *, is_memory: bool) -> Iterator[Roof]:
     stated, measured, operation = device.metric(name), device.measured.get(name), _operation(name)
     if stated is not None:
         source = device.sources.get(name, "")
-        yield Roof(label, stated * scale, is_memory, _origin(source), source, operation)
+        yield Roof(
+            label=label,
+            rate=stated * scale,
+            is_memory=is_memory,
+            origin=_origin(source),
+            source=source,
+            operation=operation,
+        )
     if measured is not None:
         rate, source = measured.value * scale, measured.source
-        yield Roof(label, rate, is_memory, MEASURED, source, operation)
+        yield Roof(
+            label=label,
+            rate=rate,
+            is_memory=is_memory,
+            origin=MEASURED,
+            source=source,
+            operation=operation,
+        )
 
 
 def _operation(name: str) -> str:

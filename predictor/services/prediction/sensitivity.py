@@ -61,7 +61,7 @@ _DEVIATIONS: Final = {"precision": 0.61, "threads": 0.27}
 _BATCHES: Final = {2: 0.15, 4: 0.23}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class FactSensitivity:
     """Sensitivity of a model's latency to one fact of the device.
 
@@ -84,7 +84,7 @@ class FactSensitivity:
     operators: Floats
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Alternative:
     """Another precision, batch or number of threads.
 
@@ -249,13 +249,13 @@ def fact_sensitivities(
         more = more / times.latency_ms[0]
     return [
         FactSensitivity(
-            names[place],
-            metric_label(names[place], device.family),
-            METRIC_BY_NAME[names[place]].unit,
-            fact_value(device, names[place]) or math.nan,
-            float(elasticity[place]),
-            float(more[place]),
-            operators[place],
+            fact=names[place],
+            label=metric_label(names[place], device.family),
+            unit=METRIC_BY_NAME[names[place]].unit,
+            value=fact_value(device, names[place]) or math.nan,
+            elasticity=float(elasticity[place]),
+            more=float(more[place]),
+            operators=operators[place],
         )
         for place in np.argsort(-np.abs(elasticity), kind="stable").tolist()
         if abs(elasticity[place]) >= _LEAST
@@ -314,14 +314,14 @@ def _alternative(kind: str, now: Prediction, other: Prediction) -> Iterator[Alte
     grown = batch_of(other.configuration) / batch_of(now.configuration)
     low, high = _interval(kind, grown, now, other)
     yield Alternative(
-        kind,
-        other.configuration,
-        other.latency_ms,
-        factor,
-        low,
-        high,
-        grown / factor,
-        other.fits_memory,
+        kind=kind,
+        configuration=other.configuration,
+        latency_ms=other.latency_ms,
+        latency_factor=factor,
+        low80_factor=low,
+        high80_factor=high,
+        throughput_factor=grown / factor,
+        fits_memory=other.fits_memory,
     )
 
 

@@ -40,7 +40,7 @@ _CELLS_AT_A_TIME: Final = 512  # x points: two temporaries of 4 MiB
 _PLASTIC: Final = 1.3247179572447460
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Differences:
     """Differences of N latencies from their baselines; float64 [N] each, NaN where it is not known.
 

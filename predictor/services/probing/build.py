@@ -64,7 +64,13 @@ def build_files(
     job = {"folder": str(folder), "networks": entries}
     sha256 = result_of(child, job, cancel, limit_s=_TIME_LIMIT_S)
     return tuple(
-        NetworkFile(n.name, folder / f"{n.name}.onnx", sha256[n.name], n.fingerprint, n.expected_ms)
+        NetworkFile(
+            name=n.name,
+            path=folder / f"{n.name}.onnx",
+            sha256=sha256[n.name],
+            fingerprint=n.fingerprint,
+            expected_ms=n.expected_ms,
+        )
         for n in networks
     )
 

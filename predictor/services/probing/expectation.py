@@ -130,7 +130,13 @@ def _drawn(
     ]
     # The smallest noise of a real measurement, so that the drawn ones are not more precise.
     noise = np.full(len(latency_ms), MIN_NOISE)
-    return TargetMeasurements("", tuple(graphs), latency_ms, noise, operators=tuple(operators))
+    return TargetMeasurements(
+        signature_id="",
+        graphs=tuple(graphs),
+        latency_ms=latency_ms,
+        noise=noise,
+        operators=tuple(operators),
+    )
 
 
 def _shares(engine: Engine, graph: OperatorGraph, target: Target) -> Floats:

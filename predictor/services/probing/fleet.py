@@ -79,7 +79,7 @@ class BoardDone:
     problem: CtmError | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FleetRun:
     """Settings of the probing of a fleet.
 

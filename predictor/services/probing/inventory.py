@@ -19,7 +19,7 @@ _FIX: Final = "correct it; docs/fleet.md has an example"
 _ANY_PORT: Final = 65535
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Host:
     """A board of the inventory.
 
@@ -85,15 +85,15 @@ def _host(file: TomlTables, start: int, values: dict[str, Any], named: dict[str,
         problem = InputError(f"{where}, name {name}", reason, "give each host a name of its own")
     named.setdefault(name, start)
     return Host(
-        name,
-        _address(file, start, values),
-        values["device"],
-        values.get("threads", 1),
+        name=name,
+        address=_address(file, start, values),
+        device=values["device"],
+        threads=values.get("threads", 1),
         # From the folder of the inventory, as everything in it goes with it.
-        tuple(file.path.parent / Path(key).expanduser() for key in values.get("key", ())),
-        values.get("host_key", ""),
-        values.get("python", "python3"),
-        problem,
+        keys=tuple(file.path.parent / Path(key).expanduser() for key in values.get("key", ())),
+        host_key=values.get("host_key", ""),
+        python=values.get("python", "python3"),
+        problem=problem,
     )
 
 

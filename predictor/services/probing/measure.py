@@ -172,11 +172,11 @@ def _next_probes(
         for probe in session.probes
     }
     request = PlanRequest(
-        Target(device_from_object(live.device, "the plan").device, session.configuration),
-        live.probes,
-        plan.selector,
-        plan.seed,
-        live.budget_s,
+        target=Target(device_from_object(live.device, "the plan").device, session.configuration),
+        probes=live.probes,
+        selector=plan.selector,
+        seed=plan.seed,
+        budget_s=live.budget_s,
         live=True,
         within=live.within,
         sure=live.sure,

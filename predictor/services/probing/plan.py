@@ -92,7 +92,7 @@ def planned_once(request: PlanRequest, to_predict: Sequence[OperatorGraph] = ())
     return plan_probes(replace(request, live=False, probes=request.planned, sure=None), to_predict)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Coverage:
     """The N networks of the pool by their estimated latency; arrays are float64 [N] in ms.
 
@@ -122,10 +122,10 @@ def coverage(plan: ProbePlan) -> Coverage:
     )
     chosen = {probe.network.name for probe in plan.probes}
     return Coverage(
-        tuple(network.name for network in pool),
-        np.array([network.name in chosen for network in pool]),
-        estimated_ms(pool, [plan.target])[:, 0],
-        low_ms,
-        middle_ms,
-        high_ms,
+        names=tuple(network.name for network in pool),
+        chosen=np.array([network.name in chosen for network in pool]),
+        expected_ms=estimated_ms(pool, [plan.target])[:, 0],
+        low_ms=low_ms,
+        middle_ms=middle_ms,
+        high_ms=high_ms,
     )

@@ -56,4 +56,6 @@ def board_runner(
 
     target = replace(SshTarget.parse(address), keys=tuple(keys), python=python)
     known_hosts = KnownHosts(known_hosts_file(store))
-    return SshRunner(target, known_hosts, accept or refuse_unknown, progress)
+    return SshRunner(
+        target=target, known_hosts=known_hosts, decide=accept or refuse_unknown, progress=progress
+    )

@@ -15,7 +15,7 @@ from predictor.probing.runner.settings import Settings
 _SCHEMA: Final = "ctm-session/1"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedNetwork:
     """A network of a session.
 
@@ -40,12 +40,12 @@ class PlannedNetwork:
         """Return the entry of a network that was chosen."""
         chosen = probe.network
         return cls(
-            chosen.name,
-            chosen.space,
-            chosen.code,
-            chosen.fingerprint,
-            probe.expected_ms,
-            probe.reason,
+            name=chosen.name,
+            space=chosen.space,
+            code=chosen.code,
+            fingerprint=chosen.fingerprint,
+            expected_ms=probe.expected_ms,
+            reason=probe.reason,
         )
 
     @classmethod
@@ -75,7 +75,7 @@ class LiveChoice:
     sure: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionPlan:
     """A plan as it is stored; the fields are in the order of the document.
 
@@ -113,15 +113,15 @@ class SessionPlan:
             count = len(plan.probes) + plan.to_come
             live = LiveChoice(count, plan.budget_s, plan.within, device, plan.sure)
         return cls(
-            plan.selector,
-            plan.seed,
-            plan.expected_s,
-            plan.budget_s,
-            live,
-            asdict(plan.settings),
-            plan.configuration,
-            tuple(map(PlannedNetwork.of, plan.probes)),
-            PlannedNetwork.of(plan.sentinel),
+            selector=plan.selector,
+            seed=plan.seed,
+            expected_s=plan.expected_s,
+            budget_s=plan.budget_s,
+            live=live,
+            settings=asdict(plan.settings),
+            configuration=plan.configuration,
+            probes=tuple(map(PlannedNetwork.of, plan.probes)),
+            sentinel=PlannedNetwork.of(plan.sentinel),
         )
 
     @classmethod
@@ -130,16 +130,18 @@ class SessionPlan:
         document = json.loads(text)
         live, configuration = document.get("live"), document["configuration"]
         return cls(
-            document["selector"],
-            document["seed"],
-            document["expected_s"],
-            document.get("budget_s", 0.0),
-            LiveChoice(**live) if live else None,
-            document["settings"],
-            RunConfiguration(**{**configuration, "affinity": tuple(configuration["affinity"])}),
-            tuple(map(PlannedNetwork.parse, document["probes"])),
-            PlannedNetwork.parse(document["sentinel"]),
-            document["kit"],
+            selector=document["selector"],
+            seed=document["seed"],
+            expected_s=document["expected_s"],
+            budget_s=document.get("budget_s", 0.0),
+            live=LiveChoice(**live) if live else None,
+            settings=document["settings"],
+            configuration=RunConfiguration(
+                **{**configuration, "affinity": tuple(configuration["affinity"])}
+            ),
+            probes=tuple(map(PlannedNetwork.parse, document["probes"])),
+            sentinel=PlannedNetwork.parse(document["sentinel"]),
+            kit=document["kit"],
         )
 
     def require(self, names: Iterable[str]) -> None:

@@ -87,7 +87,11 @@ class ProbeSessions:
         records.add(
             self.database,
             StoredSession(
-                plan.id, target.device.id, target.configuration, stored.to_json(), probes
+                id=plan.id,
+                device_id=target.device.id,
+                configuration=target.configuration,
+                plan_text=stored.to_json(),
+                probes=probes,
             ),
         )
         return self.get(plan.id)
@@ -229,7 +233,7 @@ class ProbeSessions:
         )
         checks = work_out(
             self.database,
-            StoredSignature(signature, 0, facts, session_id),
+            StoredSignature(signature=signature, created_ns=0, facts=facts, session_id=session_id),
             session.probes,
             *measurements_of(self.database, "", self._of(session, ids)),
         )
@@ -258,4 +262,6 @@ class ProbeSessions:
 
 
 def _waiting(probes: Iterable[PlannedProbe]) -> tuple[SessionProbe, ...]:
-    return tuple(SessionProbe(p.network.name, p.network.fingerprint) for p in probes)
+    return tuple(
+        SessionProbe(name=p.network.name, fingerprint=p.network.fingerprint) for p in probes
+    )

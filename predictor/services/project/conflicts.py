@@ -39,7 +39,7 @@ class Choice(StrEnum):
     BOTH = "both"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Conflict:
     """A difference between the store and the project.
 
@@ -83,7 +83,12 @@ def of_device(local: Device, incoming: Device, *, shipped: bool) -> Conflict:
     choices = (Choice.KEEP, Choice.BOTH) if shipped else tuple(Choice)
     name = f"{incoming.name} ({incoming.id})"
     return Conflict(
-        Subject.DEVICE, incoming.id, name, _facts(local, incoming), _facts(incoming, local), choices
+        subject=Subject.DEVICE,
+        id=incoming.id,
+        name=name,
+        local=_facts(local, incoming),
+        incoming=_facts(incoming, local),
+        choices=choices,
     )
 
 
@@ -152,7 +157,14 @@ def _conflict(
     subject: Subject, identity: str, name: str, words: list[str], choices: tuple[Choice, ...]
 ) -> Conflict:
     local, incoming = (shortened(text, _MAX_TEXT) for text in words)
-    return Conflict(subject, identity, shortened(name, _MAX_TEXT), local, incoming, choices)
+    return Conflict(
+        subject=subject,
+        id=identity,
+        name=shortened(name, _MAX_TEXT),
+        local=local,
+        incoming=incoming,
+        choices=choices,
+    )
 
 
 def _facts(device: Device, other: Device) -> str:

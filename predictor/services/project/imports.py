@@ -46,7 +46,7 @@ class Counts:
     conflicts: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Changes:
     """Changes of the store that an import makes.
 

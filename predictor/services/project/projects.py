@@ -57,13 +57,13 @@ def collect(database: Database, tags: Collection[str] = ()) -> Exported:
     devices = UserDevices(database).all()
     return Exported(
         Project(
-            tuple(entry for entry in devices if not chosen or entry.device.id in named),
-            graphs,
-            measurements,
-            signatures,
-            predictions,
+            devices=tuple(entry for entry in devices if not chosen or entry.device.id in named),
+            graphs=graphs,
+            measurements=measurements,
+            signatures=signatures,
+            predictions=predictions,
             # They belong to no prediction, so no tag selects them.
-            () if chosen else tuple(token_rate_records.load_all(database)),
+            rates=() if chosen else tuple(token_rate_records.load_all(database)),
         ),
         len(candidates) - len(predictions),
     )

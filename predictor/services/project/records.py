@@ -54,7 +54,7 @@ _SHA256_DIGITS = 64
 _INTERVALS = (("low80_ms", "high80_ms"), ("low95_ms", "high95_ms"))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Project:
     """Records that are exchanged between stores.
 
@@ -266,7 +266,13 @@ def _signature(content: Mapping[str, object], place: Place) -> StoredSignature:
         raise place.at("active").wrong("is true for a deleted signature", _AGAIN)
     created_ns = stored["created_ns"]
     deleted_ns = created_ns if stored["deleted"] else None
-    return StoredSignature(signature, created_ns, stored["facts"], None, deleted_ns)
+    return StoredSignature(
+        signature=signature,
+        created_ns=created_ns,
+        facts=stored["facts"],
+        session_id=None,
+        deleted_ns=deleted_ns,
+    )
 
 
 def _prediction(content: Mapping[str, object], place: Place) -> StoredPrediction:

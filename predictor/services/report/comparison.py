@@ -132,7 +132,9 @@ def _table(pairs: Sequence[Pair], request: ReportRequest, origins: Collection[st
 
 def _row_of(pair: Pair, *, without_evidence: bool = False) -> PredictionRow:
     prediction = replace(pair.prediction, evidence="") if without_evidence else pair.prediction
-    return PredictionRow(prediction, pair.target.device.name, pair.model.label)
+    return PredictionRow(
+        prediction=prediction, device_name=pair.target.device.name, model_label=pair.model.label
+    )
 
 
 def _row(row: PredictionRow, columns: Sequence[PredictionColumn], context: TableContext) -> Row:

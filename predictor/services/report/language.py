@@ -63,7 +63,9 @@ def _blocks(run: LanguageRun) -> list[Block]:
     if any(result.token for result in rows):
         bars = tuple(_bar(result) for result in rows)
         note = "Lines show the 80 % interval."
-        blocks.append(BarChart("Tokens a second", ("Tokens a second",), bars, note=note))
+        blocks.append(
+            BarChart(axis="Tokens a second", series=("Tokens a second",), bars=bars, note=note)
+        )
     blocks += [table_of(_COLUMNS, rows), Heading("What binds, and what it rests on")]
     return [*blocks, Bullets(tuple(_behind(result) for result in rows))]
 
@@ -72,10 +74,18 @@ def _bar(result: Generation) -> Bar:
     token, rate = result.token, result.decode_tokens_per_s
     label = brief(shown(result.device.name))
     if token is None:
-        return Bar(label, result.runtime, 0, None, "no number")
+        return Bar(label=label, detail=result.runtime, series=0, value=None, text="no number")
     # The axis ends with the longest interval, and the bound lies beyond it.
     low, high = _rate(result, token.high), _rate(result, token.low)
-    return Bar(label, result.runtime, 0, rate, number(rate), low80=low, high80=high)
+    return Bar(
+        label=label,
+        detail=result.runtime,
+        series=0,
+        value=rate,
+        text=number(rate),
+        low80=low,
+        high80=high,
+    )
 
 
 def _rate(result: Generation, token_ms: float) -> float:

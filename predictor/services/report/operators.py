@@ -230,7 +230,13 @@ def _maps(explained: Explained, attention: AttentionMaps) -> Iterator[Block]:
     ):
         # [operators, metrics]; the second map is [metrics, operators], so it comes transposed.
         shares = weights[np.ix_(operators, metrics)].tolist()
-        yield HeatMap(title, "Operator", names, labels, tuple(map(tuple, shares)))
+        yield HeatMap(
+            title=title,
+            row_title="Operator",
+            rows=names,
+            columns=labels,
+            values=tuple(map(tuple, shares)),
+        )
 
 
 def _top_metrics(attention: AttentionMaps, table: OperatorTable) -> list[int]:

@@ -56,12 +56,12 @@ def matrix_section(request: ReportRequest) -> Section:
     ]
     rows = range(min(per_model, _MATRIX_ROWS))
     heat_map = HeatMap(
-        f"Latency of every model on every target, {request.unit}: the darker, the slower",
-        "Target",
-        tuple(request.target_name(request.targets[row]) for row in rows),
-        tuple(brief(model.label) for model in request.models),
-        tuple(tuple(column) for column in _heat(latency_ms).T[: len(rows)].tolist()),
-        tuple(tuple(texts[row::per_model]) for row in rows),
+        title=f"Latency of every model on every target, {request.unit}: the darker, the slower",
+        row_title="Target",
+        rows=tuple(request.target_name(request.targets[row]) for row in rows),
+        columns=tuple(brief(model.label) for model in request.models),
+        values=tuple(tuple(column) for column in _heat(latency_ms).T[: len(rows)].tolist()),
+        texts=tuple(tuple(texts[row::per_model]) for row in rows),
     )
     return Section(SectionId.MATRIX, "Matrix", (heat_map,))
 
@@ -159,13 +159,26 @@ def _graph(table: OperatorTable, unit: LatencyUnit) -> Graph:
     times, shares = tree.sums(table.latency_ms), tree.sums(table.share)
     written = LatencyUnit.MS if unit is LatencyUnit.FPS else unit  # of an operator a rate is none
     boxes = []
-    for node, is_open, rect in zip(
+    for node, is_open, (left, top, width, height) in zip(
         picture.nodes.tolist(), picture.is_open.tolist(), picture.rects.tolist(), strict=True
     ):
         time, share = float(times[node]), float(shares[node])
         words = f"{latency_text(time, written)} · {percent(share, 2)}" if time else ""
         title, detail = shown(tree.labels[node]) or "model", _kinds(tree, node, table)
-        boxes.append(GraphBox(_path(tree, node), title, detail, words, share, is_open, *rect))
+        boxes.append(
+            GraphBox(
+                path=_path(tree, node),
+                title=title,
+                detail=detail,
+                time=words,
+                share=share,
+                is_frame=is_open,
+                left=left,
+                top=top,
+                width=width,
+                height=height,
+            )
+        )
     edges = tuple(edge.points for edge in picture.edges)
     return Graph(tuple(boxes), edges, picture.width, picture.height)
 

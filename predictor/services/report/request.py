@@ -75,7 +75,7 @@ class Pair:
     prediction: Prediction
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ReportRequest:
     """The subject of a report.
 

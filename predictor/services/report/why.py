@@ -127,10 +127,12 @@ def _types(table: OperatorTable) -> BarChart:
         main_bound = max(BOUNDS, key=lambda kind: float(times[bound == kind].sum()))
         text = f"{number(float(times.sum()))} ms, {percent(float(table.share[places].sum()))}"
         detail = f"{plural(len(places), 'operator')}, most by {main_bound}"
-        bars.append(Bar(shown(name), detail, 0, float(times.sum()), text))
+        bars.append(
+            Bar(label=shown(name), detail=detail, series=0, value=float(times.sum()), text=text)
+        )
     more = len(ordered) - _TYPES
     note = f"{plural(more, 'more type')} take the rest." if more > 0 else ""
-    return BarChart("Time by type of operator, ms", ("",), tuple(bars), note=note)
+    return BarChart(axis="Time by type of operator, ms", series=("",), bars=tuple(bars), note=note)
 
 
 def _changes(one: Explained, sensitivity: Sensitivity, budget_ms: float | None) -> BarChart:
@@ -145,18 +147,31 @@ def _changes(one: Explained, sensitivity: Sensitivity, budget_ms: float | None) 
         (capitalised(alternative.words), 1 / alternative.throughput_factor)
         for alternative in sensitivity.alternatives
     ]
-    bars = [Bar("As it is", "", 0, now_ms, f"{number(now_ms)} ms", _is_over(now_ms, budget))]
+    bars = [
+        Bar(
+            label="As it is",
+            detail="",
+            series=0,
+            value=now_ms,
+            text=f"{number(now_ms)} ms",
+            over=_is_over(now_ms, budget),
+        )
+    ]
     bars += [_changed(words, factor, now_ms, budget) for words, factor in changes]
     longest = max(bar.value or 0.0 for bar in bars)
     line = budget if budget is not None and budget <= BUDGET_REACH * longest else None
     words = "" if line is None else f"budget {number(line)} ms"
-    return BarChart("ms for one inference", ("",), tuple(bars), budget=line, budget_text=words)
+    return BarChart(
+        axis="ms for one inference", series=("",), bars=tuple(bars), budget=line, budget_text=words
+    )
 
 
 def _changed(words: str, factor: float, now_ms: float, budget: float | None) -> Bar:
     value = now_ms * factor
     text = f"{number(value)} ms, {change_words(factor)}"
-    return Bar(words, "", 0, value, text, _is_over(value, budget))
+    return Bar(
+        label=words, detail="", series=0, value=value, text=text, over=_is_over(value, budget)
+    )
 
 
 def _is_over(value: float, budget: float | None) -> bool:

@@ -72,7 +72,19 @@ def left_out(
     predictions: list[Prediction] = []
     for graph, m in zip(measured.graphs, measurements, strict=True):
         token.check()
-        model = Model(m.fingerprint, 0, 0, 0, {}, "", (), (), (), (), graph)
+        model = Model(
+            path=m.fingerprint,
+            size_bytes=0,
+            modified_ns=0,
+            ir_version=0,
+            opsets={},
+            producer="",
+            inputs=(),
+            outputs=(),
+            dynamic=(),
+            notes=(),
+            graph=graph,
+        )
         # A prediction leaves out what was measured of its own graph.
         predictions += predict([model], [target], signatures={target.id: measured})
     return tuple(

@@ -57,7 +57,7 @@ USED_ANYWAY: Final = "used_anyway"
 Measured = tuple[TargetMeasurements, tuple[Measurement, ...]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProbingChecks:
     """Figures of a probing by which it is judged.
 
@@ -82,10 +82,11 @@ class ProbingChecks:
     def from_json(cls, content: Mapping[str, Any]) -> Self | None:
         """Return what was noted; None where nothing was, or nothing of this form."""
         try:
-            counted = [content[name] for name in ("chosen", "tried", "measured", "disturbed")]
-            shares = [content.get(name) for name in ("drift", "error")]
-            numbers = [*counted, *(share for share in shares if share is not None)]
-            return cls(*counted, *shares) if np.isfinite(numbers).all() else None
+            names = ("chosen", "tried", "measured", "disturbed")
+            counted: dict[str, Any] = {name: content[name] for name in names}
+            shares: dict[str, Any] = {name: content.get(name) for name in ("drift", "error")}
+            numbers = [*counted.values(), *(v for v in shares.values() if v is not None)]
+            return cls(**counted, **shares) if np.isfinite(numbers).all() else None
         except (KeyError, TypeError):
             return None
 
@@ -213,12 +214,12 @@ def work_out(
         fits = left_out(Target(device, signature.configuration), measured, measurements)
         error = float(np.median([abs(fit.error) for fit in fits])) if fits else None
     return ProbingChecks(
-        tried + len(waiting),
-        tried,
-        count,
-        disturbed / max(len(documents), 1),
-        stored.facts.drift,
-        error,
+        chosen=tried + len(waiting),
+        tried=tried,
+        measured=count,
+        disturbed=disturbed / max(len(documents), 1),
+        drift=stored.facts.drift,
+        error=error,
     )
 
 

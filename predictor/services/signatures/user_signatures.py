@@ -191,12 +191,12 @@ def measurements_of(
     newest = {m.fingerprint: m for m in measurements if m.value_ms > 0}
     pairs = [(graph, m) for m in newest.values() if (graph := _graph(database, m.fingerprint))]
     measured = TargetMeasurements(
-        signature_id,
-        tuple(graph for graph, _ in pairs),
-        np.array([m.value_ms for _, m in pairs], np.float64),
-        np.array([noise_of(m) for _, m in pairs], np.float64),
-        film_of(signature_records.facts_of(database, signature_id)),
-        _operators(pairs),
+        signature_id=signature_id,
+        graphs=tuple(graph for graph, _ in pairs),
+        latency_ms=np.array([m.value_ms for _, m in pairs], np.float64),
+        noise=np.array([noise_of(m) for _, m in pairs], np.float64),
+        film=film_of(signature_records.facts_of(database, signature_id)),
+        operators=_operators(pairs),
     )
     return measured, tuple(m for _, m in pairs)
 

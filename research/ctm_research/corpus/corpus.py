@@ -155,7 +155,9 @@ class CorpusTarget:
                 )
             return Target(one_cluster(devices[self.device_id], self.cluster), self.configuration)
         name = f"{self.source}/{self.device}"
-        device = Device(name, self.device, "", self.family or Family.CPU, {})
+        device = Device(
+            id=name, name=self.device, vendor="", family=self.family or Family.CPU, metrics={}
+        )
         return Target(device, self.configuration)
 
 

@@ -150,7 +150,7 @@ def _runs(data: Path, graphs: Mapping[str, OperatorGraph]) -> Iterator[_Run]:
 
 
 def _target(runtime: str, precision: Precision) -> Target:
-    device = Device(NAME, "AI Hub", "Qualcomm", Family.NPU, {})
+    device = Device(id=NAME, name="AI Hub", vendor="Qualcomm", family=Family.NPU, metrics={})
     return Target(device, Configuration(runtime, precision))
 
 

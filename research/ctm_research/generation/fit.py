@@ -367,7 +367,8 @@ def scales_of(observed: Sequence[Observed]) -> Scales:
         return float(-deviations @ np.linalg.solve(covariance, deviations) - sign * logarithm)
 
     grid = itertools.product(_ARCHITECTURE, _SILICON, _FORMAT, _NOISE)
-    return max((Scales(*each) for each in grid), key=likelihood)
+    candidates = (Scales(architecture=a, silicon=s, format=f, noise=n) for a, s, f, n in grid)
+    return max(candidates, key=likelihood)
 
 
 def left_out(rows: Sequence[Row]) -> list[list[Row]]:

@@ -44,8 +44,10 @@ BACKENDS: Final[Mapping[str, Kind]] = {
 }
 
 # Before anything is measured: a factor of 1.6 either way at 80 %.
-_UNMEASURED: Final = Scales(0.1, 0.1, 0.1, 0.06, 1.0, 0.3)
-_FEW: Final = Scales(0.1, 0.2, 0.1, 0.06, 1.0, 0.0)
+_UNMEASURED: Final = Scales(
+    architecture=0.1, silicon=0.1, format=0.1, noise=0.06, widen=1.0, blind=0.3
+)
+_FEW: Final = Scales(architecture=0.1, silicon=0.2, format=0.1, noise=0.06, widen=1.0, blind=0.0)
 
 
 def make_backends(rows: Sequence[Row]) -> dict[str, Backend]:

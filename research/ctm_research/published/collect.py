@@ -201,7 +201,12 @@ def _published(complete: Sequence[tuple[Sample, str]], devices: Mapping[str, Dev
     types = (np.uint64, np.uint16, np.float32, np.float32, np.uint16, np.uint8, np.uint8, np.uint16)
     packed = zlib.compress(json.dumps(list(provenances)).encode(), level=9)
     return Published(
-        Columns(*(np.array(c, t) for c, t in zip(columns, types, strict=True))),
+        Columns(
+            **{
+                field.name: np.array(column, dtype)
+                for field, column, dtype in zip(fields(Columns), columns, types, strict=True)
+            }
+        ),
         targets,
         list(PUBLISHERS.values()),
         [str(statistic) for statistic in STATISTICS],

@@ -34,7 +34,9 @@ def device(at, clock=1500.0):
         "fp16_tflops": 50.0 + 70 * (at * 5 % 7),
         "boost_clock_mhz": clock + 100 * (at * 3 % 5),
     }
-    return Device(f"d{at}", f"D{at}", "NVIDIA", Family.GPU, facts, chip=f"c{at}")
+    return Device(
+        id=f"d{at}", name=f"D{at}", vendor="NVIDIA", family=Family.GPU, metrics=facts, chip=f"c{at}"
+    )
 
 
 def rate(on, phase=Phase.DECODE, tokens=128, form="f16", model="Llama-3-8B"):
@@ -93,8 +95,12 @@ def test_deviations_are_found_with_their_scale():
 
 def test_intervals_are_widened_until_they_hold():
     rows = rows_of(made(noise=0.2))
-    narrow = {phase: Scales(0.0, 0.02, 0.02, 0.03) for phase in Phase}
-    right = {phase: Scales(0.0, 0.2, 0.02, 0.03) for phase in Phase}
+    narrow = {
+        phase: Scales(architecture=0.0, silicon=0.02, format=0.02, noise=0.03) for phase in Phase
+    }
+    right = {
+        phase: Scales(architecture=0.0, silicon=0.2, format=0.02, noise=0.03) for phase in Phase
+    }
     widened = widenings(rows, USUAL, narrow)[Phase.DECODE]
     assert widened.widen > 3
     assert min(widened.widen_of.values()) > 3

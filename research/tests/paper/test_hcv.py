@@ -15,7 +15,7 @@ from predictor.core.records import Device
 
 
 def make_device(metrics: Mapping[str, float], device_id: str = "made-up") -> Device:
-    return Device(device_id, "Made Up", "", Family.GPU, metrics)
+    return Device(id=device_id, name="Made Up", vendor="", family=Family.GPU, metrics=metrics)
 
 
 SLOW = make_device({"clock_mhz": 100.0, "core_count": 1.0}, "slow")

@@ -17,7 +17,7 @@ from tests.support.graphs import make_target
 
 
 def gpu(metrics: Mapping[str, float], device_id: str = "made-up") -> Device:
-    return Device(device_id, "Made Up", "", Family.GPU, metrics)
+    return Device(id=device_id, name="Made Up", vendor="", family=Family.GPU, metrics=metrics)
 
 
 def test_typical_rates_by_hand_and_through_json() -> None:

@@ -122,7 +122,13 @@ def test_what_is_written_predicts_what_was_trained(tmp_path: Path) -> None:
         engine.network, FilmBiases(weights[FILM_GAMMA].numpy(), weights[FILM_BETA].numpy())
     )
     own = expected[int(m.graph[row]), int(m.target[row])].expected_ms
-    measured = TargetMeasurements("own", [graph], np.array([own]), np.array([0.01]), film)
+    measured = TargetMeasurements(
+        signature_id="own",
+        graphs=[graph],
+        latency_ms=np.array([own]),
+        noise=np.array([0.01]),
+        film=film,
+    )
 
     table = engine.predict([graph], [target], {target.id: measured})
 

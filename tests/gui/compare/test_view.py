@@ -38,7 +38,13 @@ def make_row(device: str, latency_ms: float | None, model: str = "resnet50", **f
         latency_ms=latency_ms,
         **facts,
     )
-    return PredictionRow(prediction, device.upper(), model, "Maker", "gpu")
+    return PredictionRow(
+        prediction=prediction,
+        device_name=device.upper(),
+        model_label=model,
+        vendor="Maker",
+        family="gpu",
+    )
 
 
 def show(view: CompareView, rows: list[PredictionRow]) -> None:

@@ -34,15 +34,15 @@ def test_a_measured_cell_is_shown_with_the_engines_own_number(
     measurements.add(
         database,
         Measurement(
-            "0" * 32,
-            before.fingerprint,
-            before.device_id,
-            before.configuration,
-            (),
-            12.5,
-            "median",
-            "typed-by-hand/1",
-            Provenance(),
+            id="0" * 32,
+            fingerprint=before.fingerprint,
+            device_id=before.device_id,
+            configuration=before.configuration,
+            samples_ns=(),
+            value_ms=12.5,
+            statistic="median",
+            protocol="typed-by-hand/1",
+            provenance=Provenance(),
         ),
     )
     database.close()

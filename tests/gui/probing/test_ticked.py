@@ -44,7 +44,9 @@ def cells(table: QWidget, column: int) -> list[str]:
 def show_quick_plan(presenter: ProbingPresenter, device_id: str, threads: int) -> None:
     """Put a plan of two small networks, which takes no time, in the place of the one asked for."""
     device = next(e.device for e in presenter.library.entries if e.device.id == device_id)
-    plan = plan_probes(PlanRequest(probe_target(device, threads), 2, "random"))
+    plan = plan_probes(
+        PlanRequest(target=probe_target(device, threads), probes=2, selector="random")
+    )
     small = sorted(load_pool(), key=lambda network: network.macs + network.bytes_moved)[:3]
     first, *rest = (PlannedProbe(network, "small", 1.0) for network in small)
     quick = replace(plan, probes=tuple(rest), sentinel=first, settings=QUICK)

@@ -62,7 +62,12 @@ def quick_plan(workspace: Workspace) -> Callable[[int], ProbePlan]:
     def make(probes: int) -> ProbePlan:
         board = next(e.device for e in workspace.library.entries if e.device.id == "rpi5")
         plan = plan_probes(
-            PlanRequest(probe_target(board, 1), probes, "random", budget_s=60.0 * probes)
+            PlanRequest(
+                target=probe_target(board, 1),
+                probes=probes,
+                selector="random",
+                budget_s=60.0 * probes,
+            )
         )
         smallest = sorted(load_pool(), key=lambda network: network.macs + network.bytes_moved)
         chosen = [PlannedProbe(network, "small", 1.0) for network in smallest[: probes + 1]]
@@ -431,7 +436,7 @@ def test_a_probing_that_failed_its_checks_is_used_where_the_user_says_so(
 ) -> None:
     failed = replace(PASSED, drift=0.5)
     monkeypatch.setattr("predictor.services.probing.sessions.work_out", lambda *_: failed)
-    presenter.run.start(quick_plan(1), TargetChoice(Way.THIS))
+    presenter.run.start(quick_plan(1), TargetChoice(way=Way.THIS))
     wizard.show_page(MEASURE)
     qtbot.waitUntil(page_is(wizard, RESULT), timeout=WAIT_MS)
     page = wizard.result_page
@@ -466,7 +471,7 @@ def test_measuring_waits_for_an_idle_machine_where_the_user_wishes_it(
     qtbot.addWidget(page)
     starts: list[bool] = []
     page.idle.connect(lambda: starts.append(True))
-    page.open(TargetChoice(Way.THIS))
+    page.open(TargetChoice(way=Way.THIS))
     page.show()
     page.follow_load(is_open=True)
     look = watch._submit

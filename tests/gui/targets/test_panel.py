@@ -34,7 +34,13 @@ CHECK = Qt.ItemDataRole.CheckStateRole
 
 
 def device(name: str, vendor: str, family: Family) -> Device:
-    return Device(name.lower().replace(" ", "-"), f"{vendor} {name}", vendor, family, {})
+    return Device(
+        id=name.lower().replace(" ", "-"),
+        name=f"{vendor} {name}",
+        vendor=vendor,
+        family=family,
+        metrics={},
+    )
 
 
 @pytest.fixture
@@ -165,7 +171,14 @@ def test_the_heading_counts(panel: TargetsPanel) -> None:
 
 def test_hovering_tells_the_usual_configuration(qtbot: QtBot) -> None:
     usual = Configuration("tensorrt", Precision.FP16, threads=4)
-    target = Device("d", "D", "V", Family.GPU, {"dram_gb": 8.0}, configurations=(usual,))
+    target = Device(
+        id="d",
+        name="D",
+        vendor="V",
+        family=Family.GPU,
+        metrics={"dram_gb": 8.0},
+        configurations=(usual,),
+    )
     model = TargetsTreeModel(TargetSelection(Catalogue([target]), []))
     tip = find(model, "D").data(Qt.ItemDataRole.ToolTipRole)
     assert "tensorrt, fp16, 4 threads" in tip
@@ -272,7 +285,15 @@ def test_favourites_follow_the_search(panel: TargetsPanel) -> None:
 def test_a_device_is_predicted_with_the_configuration_that_was_chosen(
     qtbot: QtBot, shelf: ModelShelf, ranking: ConfigurationRanking
 ) -> None:
-    gpu = Device("gpu", "Acme GPU", "Acme", Family.GPU, {}, {}, TWO_WAYS)
+    gpu = Device(
+        id="gpu",
+        name="Acme GPU",
+        vendor="Acme",
+        family=Family.GPU,
+        metrics={},
+        sources={},
+        configurations=TWO_WAYS,
+    )
     panel = TargetsPanel(TargetSelection(Catalogue([gpu]), ["gpu"]), shelf, ranking)
     qtbot.addWidget(panel)
     menu = target_menu(panel.selection, shelf, ranking, gpu, panel)
@@ -291,7 +312,15 @@ def test_a_device_is_predicted_with_the_configuration_that_was_chosen(
 def test_a_variant_is_predicted_beside_the_usual_configuration(
     qtbot: QtBot, shelf: ModelShelf, ranking: ConfigurationRanking
 ) -> None:
-    gpu = Device("gpu", "Acme GPU", "Acme", Family.GPU, {}, {}, TWO_WAYS)
+    gpu = Device(
+        id="gpu",
+        name="Acme GPU",
+        vendor="Acme",
+        family=Family.GPU,
+        metrics={},
+        sources={},
+        configurations=TWO_WAYS,
+    )
     stack = QUndoStack()
     selection = TargetSelection(Catalogue([gpu]), [], stack)
     panel = TargetsPanel(selection, shelf, ranking)
@@ -326,7 +355,15 @@ def test_a_variant_is_predicted_beside_the_usual_configuration(
 
 
 def test_favourites_and_configurations_come_back(tmp_path: Path) -> None:
-    gpu = Device("gpu", "Acme GPU", "Acme", Family.GPU, {}, {}, TWO_WAYS)
+    gpu = Device(
+        id="gpu",
+        name="Acme GPU",
+        vendor="Acme",
+        family=Family.GPU,
+        metrics={},
+        sources={},
+        configurations=TWO_WAYS,
+    )
     before, after = (TargetSelection(Catalogue([gpu]), []) for _ in range(2))
     before.set_favourite("gpu", favourite=True)
     before.set_configuration(gpu, TWO_WAYS[1])
@@ -344,7 +381,15 @@ def test_favourites_and_configurations_come_back(tmp_path: Path) -> None:
     "line", ["", "gpu/x/fp32/0/0", "gpu/pytorch/fp9/0/0", "a/b", "g/ncnn/fp32/-1/x"]
 )
 def test_a_spoilt_configuration_in_the_settings_is_passed_over(tmp_path: Path, line: str) -> None:
-    gpu = Device("gpu", "Acme GPU", "Acme", Family.GPU, {}, {}, TWO_WAYS)
+    gpu = Device(
+        id="gpu",
+        name="Acme GPU",
+        vendor="Acme",
+        family=Family.GPU,
+        metrics={},
+        sources={},
+        configurations=TWO_WAYS,
+    )
     settings = Settings(tmp_path / "w.ini")
     settings.set(table.CONFIGURATIONS, [line])
     settings.set(table.VARIANTS, [line])

@@ -24,11 +24,11 @@ def make_grid(count: int, columns: int = 3, text: str = "cell") -> Grid:
         count,
         [
             Column(
-                f"c{i}",
-                f"Column {i}",
-                lambda row: f"{text} {row}",
-                i == 2,
-                lambda: np.arange(count, dtype=np.float64),
+                key=f"c{i}",
+                title=f"Column {i}",
+                text=lambda row: f"{text} {row}",
+                numeric=i == 2,
+                sort_keys=lambda: np.arange(count, dtype=np.float64),
                 help="What it is." if i == 0 else "",
             )
             for i in range(columns)
@@ -231,8 +231,8 @@ def test_many_columns_are_fitted_too_those_out_of_view_in_turns(qtbot):
     texts = ["x" * (2 + number % 7) for number in range(90)]
     columns = [
         Column(
-            f"c{number}",
-            "T",
+            key=f"c{number}",
+            title="T",
             numeric=True,
             text=lambda _, number=number: texts[number],
             sort_keys=lambda: np.arange(5.0),

@@ -125,7 +125,9 @@ def test_files_of_a_start_come_in_place_of_the_last_session_and_the_user_may_tur
     tmp_path: Path,
 ) -> None:
     settings = Settings(tmp_path / "window.ini")
-    settings.set(table.MODELS, remembered_models([ModelEntry(1, str(make_model("old.onnx")))]))
+    settings.set(
+        table.MODELS, remembered_models([ModelEntry(id=1, path=str(make_model("old.onnx")))])
+    )
     settings.sync()
     first = start(make_model("new.onnx"))
     qtbot.waitUntil(lambda: bool(first.workspace.shelf.entries))

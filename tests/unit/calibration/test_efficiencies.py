@@ -17,8 +17,8 @@ from predictor.cost.typical_rates import TypicalRates
 
 WIDTH = len(KINDS) * len(TERMS)
 BIG, SMALL = (
-    Cluster("Big", 2, 2000.0, 8.0, "cortex-a76"),
-    Cluster("S", 4, 1800.0, 4.0, "cortex-a55"),
+    Cluster(name="Big", cores=2, clock_mhz=2000.0, fp32_au_per_core=8.0, architecture="cortex-a76"),
+    Cluster(name="S", cores=4, clock_mhz=1800.0, fp32_au_per_core=4.0, architecture="cortex-a55"),
 )
 
 
@@ -30,7 +30,15 @@ def target(
     clusters: tuple[Cluster, ...] = (),
     vendor: str = "",
 ) -> Target:
-    device = Device("d", "D", vendor, family, {}, clusters=clusters, architecture=architecture)
+    device = Device(
+        id="d",
+        name="D",
+        vendor=vendor,
+        family=family,
+        metrics={},
+        clusters=clusters,
+        architecture=architecture,
+    )
     return Target(device, Configuration(runtime, precision))
 
 
@@ -192,6 +200,16 @@ def test_the_level_is_that_of_the_finest_group_that_is_known(
 
 def test_no_group_reads_a_rate() -> None:
     slow = target(clusters=(BIG,))
-    fast = target(clusters=(Cluster("Big", 64, 9000.0, 99.0, "cortex-a76"),))
+    fast = target(
+        clusters=(
+            Cluster(
+                name="Big",
+                cores=64,
+                clock_mhz=9000.0,
+                fp32_au_per_core=99.0,
+                architecture="cortex-a76",
+            ),
+        )
+    )
 
     assert groups_of(slow) == groups_of(fast)

@@ -44,18 +44,25 @@ def evidence_of(*rows: tuple[Row, float, int]) -> Evidence:
     """
     networks = np.array([count for _, _, count in rows], np.int64)
     return Evidence(
-        keys_of(*(row for row, _, _ in rows)),
-        np.array([level for _, level, _ in rows]),
-        ONE / networks,
-        np.outer(np.arange(1.0, 1 + len(rows)), np.ones(PARTS)),
-        networks,
-        SCALES,
+        keys=keys_of(*(row for row, _, _ in rows)),
+        level=np.array([level for _, level, _ in rows]),
+        variance=ONE / networks,
+        shape=np.outer(np.arange(1.0, 1 + len(rows)), np.ones(PARTS)),
+        networks=networks,
+        scales=SCALES,
     )
 
 
 def board(device: str = "board", **changes: object) -> Target:
     """Return a target of the silicon and the configuration of ``ASKED``."""
-    of_device = Device(device, device, "", Family.MOBILE_CPU, {}, architecture="cortex-a76")
+    of_device = Device(
+        id=device,
+        name=device,
+        vendor="",
+        family=Family.MOBILE_CPU,
+        metrics={},
+        architecture="cortex-a76",
+    )
     run = Configuration("ncnn", threads=4)
     return Target(of_device, replace(run, **changes))  # type: ignore[arg-type]
 
@@ -376,7 +383,7 @@ def test_one_thread_a_core_is_the_same_run_on_any_number_of_cores(
     cores: int, threads: int, key: str
 ) -> None:
     metrics = {"core_count": float(cores), "clock_mhz": 1000.0}
-    device = Device("board", "Board", "", Family.MOBILE_CPU, metrics)
+    device = Device(id="board", name="Board", vendor="", family=Family.MOBILE_CPU, metrics=metrics)
 
     assert threads_key(Target(device, Configuration("ncnn", threads=threads))) == key
 

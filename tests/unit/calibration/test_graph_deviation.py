@@ -34,7 +34,15 @@ def target(
 ) -> Target:
     chip = chip or f"chip-{device}"
     # Of instruction sets a processor's kind is read.
-    own = Device(device, device, "maker", family, {}, chip=chip, instruction_sets=("avx2",))
+    own = Device(
+        id=device,
+        name=device,
+        vendor="maker",
+        family=family,
+        metrics={},
+        chip=chip,
+        instruction_sets=("avx2",),
+    )
     return Target(own, Configuration(runtime, Precision(precision), threads))
 
 

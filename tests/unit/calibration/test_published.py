@@ -26,7 +26,12 @@ def test_what_is_written_is_found_again(tmp_path: Path) -> None:
     found = read_published(path)
 
     assert found.find(HIGH, NPU) == PublishedLatency(
-        3.5, 0.125, 3, "median", "a publisher", "line 2"
+        latency_ms=3.5,
+        deviation=0.125,
+        count=3,
+        statistic="median",
+        source="a publisher",
+        provenance="line 2",
     )
     assert found.find(LOW, RPI5).latency_ms == 1.6
     assert found.find(HIGH, RPI5).latency_ms == 2.5

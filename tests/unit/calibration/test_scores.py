@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -14,7 +16,12 @@ NAN = float("nan")
 
 def answers(rows: list[tuple[float, ...]]) -> Answers:
     """Rows of measured, predicted, low and high at 80 %, low and high at 95 %."""
-    return Answers(*np.array(rows, np.float64).T)
+    return Answers(
+        **{
+            field.name: column
+            for field, column in zip(fields(Answers), np.array(rows, np.float64).T, strict=True)
+        }
+    )
 
 
 def test_four_rows_worked_by_hand() -> None:

@@ -22,7 +22,12 @@ FACTS = {"fp32_tflops": 1.0, "fp16_tflops": 2.0, "dram_bw_gbps": 60.0}
 
 def target(family: Family, runtime: str) -> Target:
     runs = Configuration(runtime, Precision.FP32)
-    return Target(Device("it", "It", "Me", family, FACTS, configurations=(runs,)), runs)
+    return Target(
+        Device(
+            id="it", name="It", vendor="Me", family=family, metrics=FACTS, configurations=(runs,)
+        ),
+        runs,
+    )
 
 
 def test_tails_are_those_of_runtime_and_kind_of_device() -> None:

@@ -25,7 +25,14 @@ def catalogue() -> Catalogue:
         Configuration("ncnn", Precision.FP16, 2),
     )
     return Catalogue(
-        Device(name, name, "Maker", Family.CPU, {}, configurations=configurations)
+        Device(
+            id=name,
+            name=name,
+            vendor="Maker",
+            family=Family.CPU,
+            metrics={},
+            configurations=configurations,
+        )
         for name in ("alpha", "beta", "gamma")
     )
 

@@ -10,10 +10,10 @@ from predictor.core.fields import STORED_PREDICTION, Field, Kind
 @pytest.mark.parametrize(
     ("field", "absent"),
     [
-        (Field("tuned", Kind.FLAG, later=True), False),
-        (Field("evidence", Kind.REMARK, later=True), ""),
-        (Field("skipped", Kind.NAMES, later=True), []),
-        (Field("least_ms", Kind.LATENCY, optional=True, later=True), None),
+        (Field(name="tuned", kind=Kind.FLAG, later=True), False),
+        (Field(name="evidence", kind=Kind.REMARK, later=True), ""),
+        (Field(name="skipped", kind=Kind.NAMES, later=True), []),
+        (Field(name="least_ms", kind=Kind.LATENCY, optional=True, later=True), None),
     ],
 )
 def test_a_field_has_the_empty_value_of_its_kind_in_earlier_files(

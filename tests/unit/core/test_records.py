@@ -33,7 +33,13 @@ def test_only_mixed_precisions_need_an_explanation():
 
 
 def device(metrics: dict[str, float]) -> Device:
-    return Device("rpi5", "Raspberry Pi 5", "Broadcom", Family.MOBILE_CPU, metrics)
+    return Device(
+        id="rpi5",
+        name="Raspberry Pi 5",
+        vendor="Broadcom",
+        family=Family.MOBILE_CPU,
+        metrics=metrics,
+    )
 
 
 def test_a_device_keeps_its_metrics_when_the_callers_mapping_changes() -> None:

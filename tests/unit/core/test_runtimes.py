@@ -103,7 +103,7 @@ def test_the_shipped_devices_run_what_the_rows_say() -> None:
 
 
 def test_a_name_that_the_registry_lacks_is_a_runtime_of_which_nothing_is_known() -> None:
-    assert runtime_of("unheard") == Runtime("unheard", "unheard")
+    assert runtime_of("unheard") == Runtime(name="unheard", title="unheard")
 
 
 def test_the_list_for_users_is_that_of_the_registry() -> None:

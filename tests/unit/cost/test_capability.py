@@ -15,8 +15,8 @@ from predictor.cost.capability import capability
 from predictor.cost.rates.facts import missing
 from tests.support.graphs import GPU_METRICS, make_target
 
-BIG = Cluster("Big", 4, 2000.0, 8.0)
-LITTLE = Cluster("Little", 4, 1000.0, 4.0)
+BIG = Cluster(name="Big", cores=4, clock_mhz=2000.0, fp32_au_per_core=8.0)
+LITTLE = Cluster(name="Little", cores=4, clock_mhz=1000.0, fp32_au_per_core=4.0)
 # 4 x 2e9 x 8 = 64e9 and 4 x 1e9 x 4 = 16e9 MACs a second.
 
 
@@ -56,7 +56,7 @@ def test_alike_cores_share_a_listed_rate_evenly() -> None:
 
 
 def test_lanes_of_the_device_hold_for_clusters_that_name_none() -> None:
-    silent = Cluster("Big", 4, 2000.0)
+    silent = Cluster(name="Big", cores=4, clock_mhz=2000.0)
 
     found = capability(phone(0, silent, LITTLE, fp32_au_per_core=8.0))
 
@@ -109,7 +109,9 @@ def test_a_missing_metric_is_named_and_never_assumed(
 
 
 def test_the_error_of_a_missing_metric_names_it_in_every_process() -> None:
-    error = copy.copy(missing(Device("d", "D", "V", Family.CPU, {}), "int8_tops"))  # as pickled
+    error = copy.copy(
+        missing(Device(id="d", name="D", vendor="V", family=Family.CPU, metrics={}), "int8_tops")
+    )  # as pickled
     assert (error.metric, error.subject) == ("int8_tops", "d")
     assert "metric int8_tops is not known for D" in str(error)
 
@@ -117,7 +119,7 @@ def test_the_error_of_a_missing_metric_names_it_in_every_process() -> None:
 def test_threads_on_cores_of_which_too_little_is_known_name_what_is_missing() -> None:
     with pytest.raises(InputError, match="metric core_count is not known"):
         capability(phone(2, fp32_tflops=1.0))
-    unknown_lanes = Cluster("Little", 4, 1000.0)
+    unknown_lanes = Cluster(name="Little", cores=4, clock_mhz=1000.0)
     with pytest.raises(InputError, match="metric fp32_au_per_core is not known"):
         capability(phone(2, BIG, unknown_lanes, fp32_tflops=1.0))
 

@@ -17,7 +17,14 @@ def _model(rows: list[list[float]], *, is_launched: bool = True) -> ClockModel:
     compute, memory, launch, extra = np.array(rows, np.float64).T
     busy = np.maximum(compute, memory) + extra
     overlap = GPU if is_launched else CPU
-    return ClockModel(compute, memory, launch, busy, overlap, is_launched)
+    return ClockModel(
+        compute_ms=compute,
+        memory_ms=memory,
+        launch_ms=launch,
+        busy_ms=busy,
+        overlap=overlap,
+        is_launched=is_launched,
+    )
 
 
 def _points(*points: tuple[float, float, float]) -> Slowness:
@@ -102,12 +109,12 @@ def test_a_higher_clock_is_never_slower_nor_faster_than_its_factor(
 ) -> None:
     model = _model(rows, is_launched=is_launched)
     model = ClockModel(
-        model.compute_ms,
-        model.memory_ms,
-        model.launch_ms,
-        model.busy_ms,
-        model.overlap,
-        is_launched,
+        compute_ms=model.compute_ms,
+        memory_ms=model.memory_ms,
+        launch_ms=model.launch_ms,
+        busy_ms=model.busy_ms,
+        overlap=model.overlap,
+        is_launched=is_launched,
         tilt=tilt,
     )
     slow = tuple(each * factor if place == which else each for place, each in enumerate(point))

@@ -58,7 +58,7 @@ def test_memory_is_that_of_the_engine(precision: Precision) -> None:
 def test_memory_is_shown_with_that_of_the_device() -> None:
     model = make_model(Op(macs=10, read=4, weights=8 * 10**6, written=4))
     (prediction,) = predict([model], [make_target({**GPU_METRICS, "dram_gb": 0.004})], ROOFLINE)
-    row = PredictionRow(prediction, "Board", "net")
+    row = PredictionRow(prediction=prediction, device_name="Board", model_label="net")
     for place in (Place.COMPARE, Place.TEXT, Place.REPORT):
         context = TableContext(place, LatencyUnit.MS)
         column = COLUMN_BY_ID["memory"]

@@ -288,7 +288,10 @@ def cores(threads: int, *kinds: Cluster) -> Rates:
 
 def test_threads_fill_the_cores_that_are_fastest_in_the_run() -> None:
     """Two cores of 8 lanes at 1 GHz, four of 4 lanes at 1.5 GHz: 8e9 and 6e9 a second each."""
-    wide, narrow = Cluster("Wide", 2, 1000.0, 8.0), Cluster("Narrow", 4, 1500.0, 4.0)
+    wide, narrow = (
+        Cluster(name="Wide", cores=2, clock_mhz=1000.0, fp32_au_per_core=8.0),
+        Cluster(name="Narrow", cores=4, clock_mhz=1500.0, fp32_au_per_core=4.0),
+    )
 
     for kinds in ((wide, narrow), (narrow, wide)):
         macs = [float(cores(threads, *kinds).matrix[0]) for threads in (1, 2, 3, 6, 9, 0)]
@@ -302,9 +305,9 @@ def test_threads_fill_the_cores_that_are_fastest_in_the_run() -> None:
 def test_cores_of_unknown_lanes_have_those_of_the_narrowest_beside_them() -> None:
     """One core of 8 lanes and one of 4 at 1 GHz, and two of which only 0.5 GHz is known."""
     kinds = (
-        Cluster("Wide", 1, 1000.0, 8.0),
-        Cluster("Unknown", 2, 500.0),
-        Cluster("Narrow", 1, 1000.0, 4.0),
+        Cluster(name="Wide", cores=1, clock_mhz=1000.0, fp32_au_per_core=8.0),
+        Cluster(name="Unknown", cores=2, clock_mhz=500.0),
+        Cluster(name="Narrow", cores=1, clock_mhz=1000.0, fp32_au_per_core=4.0),
     )
 
     assert cores(0, *kinds).matrix == pytest.approx([together(8e9 + 4e9 + 2 * 2e9, 8e9)])

@@ -109,7 +109,10 @@ def test_the_remark_names_the_types_and_what_happens() -> None:
     target = target_of("tensorrt", Family.GPU, precision=Precision.FP32)
     (prediction,) = predict([model], [target], ROOFLINE)
     for place in (Place.COMPARE, Place.DETAILS, Place.TEXT, Place.REPORT):
-        said = remarks(PredictionRow(prediction, "Board", "net"), TableContext(place))
+        said = remarks(
+            PredictionRow(prediction=prediction, device_name="Board", model_label="net"),
+            TableContext(place),
+        )
         # NonZero is on the list.
         assert (
             "3 operators not supported by TensorRT 10.15 (Det, Unique, Bernoulli): the model is "

@@ -19,11 +19,11 @@ from predictor.devices.catalogue import load_device_files
 
 
 def device(family=Family.CPU, vendor="Example", **facts):
-    return Device("board", "Board", vendor, family, {}, **facts)
+    return Device(id="board", name="Board", vendor=vendor, family=family, metrics={}, **facts)
 
 
 def cluster(**facts):
-    return Cluster("Fast", 4, 2400.0, **facts)
+    return Cluster(name="Fast", cores=4, clock_mhz=2400.0, **facts)
 
 
 def test_every_fact_of_the_shipped_table_has_a_source():
@@ -71,7 +71,7 @@ def test_the_table_is_not_read_with_the_catalogue(monkeypatch):
 
 
 def test_a_device_has_the_architecture_of_its_fastest_cluster():
-    slow = Cluster("Slow", 4, 1800.0, architecture="cortex-a55")
+    slow = Cluster(name="Slow", cores=4, clock_mhz=1800.0, architecture="cortex-a55")
     assert architecture_of(device(architecture="zen-4")).id == "zen-4"
     parts = device(clusters=(cluster(architecture="cortex-a76"), slow))
     assert architecture_of(parts).id == "cortex-a76"

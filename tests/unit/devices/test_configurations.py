@@ -28,7 +28,7 @@ MIXED = (Precision.AMP_FP16, Precision.AMP_BF16)
 
 
 def device(family: Family, metrics: dict[str, float] | None = None, **more: object) -> Device:
-    return Device("d", "D", "V", family, metrics or {}, **more)  # type: ignore[arg-type]
+    return Device(id="d", name="D", vendor="V", family=family, metrics=metrics or {}, **more)  # type: ignore[arg-type]
 
 
 IMPLIED = {
@@ -51,7 +51,10 @@ IMPLIED = {
         (FP32, BF16, INT8, Precision.AMP_BF16),
     ),
     "a board by the cores of its fastest cluster": (
-        device(Family.MOBILE_CPU, clusters=(Cluster("A76", 4, 2400, architecture="cortex-a76"),)),
+        device(
+            Family.MOBILE_CPU,
+            clusters=(Cluster(name="A76", cores=4, clock_mhz=2400, architecture="cortex-a76"),),
+        ),
         (FP32, FP16, INT8, Precision.AMP_FP16),
     ),
     "a board with old cores": (

@@ -10,7 +10,15 @@ def device(
     metrics: dict[str, float], *, family: Family = Family.GPU, clusters: tuple[Cluster, ...] = ()
 ) -> Device:
     sources = dict.fromkeys(metrics, "datasheet")
-    return Device("d", "D", "V", family, metrics, sources, clusters=clusters)
+    return Device(
+        id="d",
+        name="D",
+        vendor="V",
+        family=family,
+        metrics=metrics,
+        sources=sources,
+        clusters=clusters,
+    )
 
 
 # RTX 3090: 82 SMs x 128 lanes x 2 x 1.695 GHz = 35.58 TFLOP/s.
@@ -39,12 +47,18 @@ def test_without_one_part_there_is_no_derived_rate():
 
 def test_clusters_count_each_with_its_own_clock_and_lanes():
     # 2 x 2.0 GHz x 8 lanes x 2 = 64 GFLOP/s and 4 x 1.5 GHz x 4 x 2 = 48 GFLOP/s.
-    clusters = (Cluster("big", 2, 2000, 8), Cluster("little", 4, 1500, 4))
+    clusters = (
+        Cluster(name="big", cores=2, clock_mhz=2000, fp32_au_per_core=8),
+        Cluster(name="little", cores=4, clock_mhz=1500, fp32_au_per_core=4),
+    )
     assert derived_fp32_tflops(device({}, clusters=clusters)) == pytest.approx(0.112)
 
 
 def test_a_cluster_of_unknown_lanes_leaves_the_rate_unknown():
-    clusters = (Cluster("big", 2, 2000, 8), Cluster("little", 4, 1500))
+    clusters = (
+        Cluster(name="big", cores=2, clock_mhz=2000, fp32_au_per_core=8),
+        Cluster(name="little", cores=4, clock_mhz=1500),
+    )
     assert derived_fp32_tflops(device({}, clusters=clusters)) is None
 
 
@@ -97,7 +111,10 @@ def test_a_contradiction_is_one_sentence(metrics: dict[str, float], sentence: st
 
 
 def test_clusters_are_compared_with_the_whole():
-    clusters = (Cluster("little", 4, 1500, 4), Cluster("big", 2, 2000, 8))
+    clusters = (
+        Cluster(name="little", cores=4, clock_mhz=1500, fp32_au_per_core=4),
+        Cluster(name="big", cores=2, clock_mhz=2000, fp32_au_per_core=8),
+    )
     metrics = {"core_count": 8, "boost_clock_mhz": 1800}
     warnings = consistency_warnings(device(metrics, clusters=clusters, family=Family.CPU))
     assert warnings == (
@@ -108,7 +125,14 @@ def test_clusters_are_compared_with_the_whole():
 
 
 def test_a_metric_without_a_source_and_a_source_without_a_metric_are_told():
-    odd = Device("d", "D", "V", Family.GPU, {"core_count": 1}, {"tdp_w": "datasheet"})
+    odd = Device(
+        id="d",
+        name="D",
+        vendor="V",
+        family=Family.GPU,
+        metrics={"core_count": 1},
+        sources={"tdp_w": "datasheet"},
+    )
     assert consistency_warnings(odd) == (
         "core_count has no source",
         "a source is given for tdp_w, which has no value",
@@ -130,20 +154,25 @@ def test_a_metric_without_a_source_and_a_source_without_a_metric_are_told():
             "dram_bw_gbps is measured as 10.6 GB/s, above the stated 10 GB/s",
         ),
         (
-            {"operating_points": (OperatingPoint("turbo", "x", cpu_mhz=3003.5),)},
+            {"operating_points": (OperatingPoint(name="turbo", source="x", cpu_mhz=3003.5),)},
             "operating point turbo runs at 3003.5 MHz, above the device's clock of 3000 MHz",
         ),
         ({"architecture": "cortex-a76"}, ""),
         ({"measured": {"dram_bw_gbps": MeasuredRate(10.4, "STREAM")}}, ""),
         ({"measured": {"launch_us": MeasuredRate(10.0, "an empty operator")}}, ""),
-        ({"operating_points": (OperatingPoint("usual", "x", cpu_mhz=3000),)}, ""),
-        ({"operating_points": (OperatingPoint("gpu", "x", gpu_mhz=5000, cores=4),)}, ""),
+        ({"operating_points": (OperatingPoint(name="usual", source="x", cpu_mhz=3000),)}, ""),
+        (
+            {"operating_points": (OperatingPoint(name="gpu", source="x", gpu_mhz=5000, cores=4),)},
+            "",
+        ),
     ],
 )
 def test_facts_of_the_design_are_compared_with_the_metrics(facts, sentence):
     metrics = {"boost_clock_mhz": 3000.0, "fp32_au_per_core": 8.0, "dram_bw_gbps": 10.0}
     sources = dict.fromkeys(metrics, "datasheet")
-    made = Device("d", "D", "V", Family.CPU, metrics, sources, **facts)
+    made = Device(
+        id="d", name="D", vendor="V", family=Family.CPU, metrics=metrics, sources=sources, **facts
+    )
     assert consistency_warnings(made) == ((sentence,) if sentence else ())
 
 
@@ -151,14 +180,24 @@ def test_a_design_sold_with_one_or_two_units_fits_either():
     for lanes in (16.0, 32.0):
         metrics = {"fp32_au_per_core": lanes}
         sources = {"fp32_au_per_core": "datasheet"}
-        made = Device("d", "D", "V", Family.CPU, metrics, sources, architecture="skylake-server")
+        made = Device(
+            id="d",
+            name="D",
+            vendor="V",
+            family=Family.CPU,
+            metrics=metrics,
+            sources=sources,
+            architecture="skylake-server",
+        )
         assert consistency_warnings(made) == ()
 
 
 def test_each_cluster_is_compared_with_its_own_architecture():
     clusters = (
-        Cluster("big", 2, 2000, 8, "cortex-a76"),
-        Cluster("little", 2, 1500, 8, "cortex-a55"),
+        Cluster(name="big", cores=2, clock_mhz=2000, fp32_au_per_core=8, architecture="cortex-a76"),
+        Cluster(
+            name="little", cores=2, clock_mhz=1500, fp32_au_per_core=8, architecture="cortex-a55"
+        ),
     )
     assert consistency_warnings(device({}, family=Family.MOBILE_CPU, clusters=clusters)) == (
         "cluster little: fp32_au_per_core is 8, but Arm Cortex-A55 has 4",

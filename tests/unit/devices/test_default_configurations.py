@@ -137,7 +137,14 @@ def test_the_rows_name_runtimes_of_the_registry_and_each_has_a_reason() -> None:
     ],
 )
 def test_fast_halves(metrics: dict[str, float], architecture: str, is_fast: bool) -> None:
-    card = Device("c", "C", "NVIDIA", Family.GPU, metrics, architecture=architecture)
+    card = Device(
+        id="c",
+        name="C",
+        vendor="NVIDIA",
+        family=Family.GPU,
+        metrics=metrics,
+        architecture=architecture,
+    )
 
     assert has_fast_halves(card) is is_fast
     listed = runs("pytorch/fp32", "tensorrt/fp32", "tensorrt/fp16", "tensorrt/int8")
@@ -146,9 +153,13 @@ def test_fast_halves(metrics: dict[str, float], architecture: str, is_fast: bool
 
 
 def phone(*clusters: tuple[str, int, float], vendor: str = "Qualcomm", chip: str = "") -> Device:
-    cores = tuple(Cluster(name, n, mhz, architecture=name) for name, n, mhz in clusters)
+    cores = tuple(
+        Cluster(name=name, cores=n, clock_mhz=mhz, architecture=name) for name, n, mhz in clusters
+    )
     family = Family.MOBILE_CPU
-    return Device("p", "P", vendor, family, {}, clusters=cores, chip=chip)
+    return Device(
+        id="p", name="P", vendor=vendor, family=family, metrics={}, clusters=cores, chip=chip
+    )
 
 
 @pytest.mark.parametrize(
@@ -178,13 +189,19 @@ def test_threads_that_a_configuration_states_stay() -> None:
 
 
 CARD = Device(
-    "card",
-    "Card",
-    "NVIDIA",
-    Family.GPU,
-    {"fp32_tflops": 10, "fp16_tflops": 40},
+    id="card",
+    name="Card",
+    vendor="NVIDIA",
+    family=Family.GPU,
+    metrics={"fp32_tflops": 10, "fp16_tflops": 40},
     configurations=best_first(
-        Device("card", "Card", "NVIDIA", Family.GPU, {"fp32_tflops": 10, "fp16_tflops": 40}),
+        Device(
+            id="card",
+            name="Card",
+            vendor="NVIDIA",
+            family=Family.GPU,
+            metrics={"fp32_tflops": 10, "fp16_tflops": 40},
+        ),
         runs(
             "pytorch/fp32",
             "pytorch/amp_fp16",
@@ -287,24 +304,77 @@ def test_ordering_twice_changes_nothing_and_loses_nothing(device_id: str) -> Non
     ("device", "usual"),
     [
         (
-            Device("d", "D", "NVIDIA", Family.GPU, {"fp32_tflops": 10, "fp16_tflops": 40}),
+            Device(
+                id="d",
+                name="D",
+                vendor="NVIDIA",
+                family=Family.GPU,
+                metrics={"fp32_tflops": 10, "fp16_tflops": 40},
+            ),
             "tensorrt/fp16",
         ),
-        (Device("d", "D", "NVIDIA", Family.GPU, {"fp32_tflops": 10}), "tensorrt/fp32"),
         (
-            Device("d", "D", "Intel", Family.GPU, {"fp32_tflops": 2, "fp16_tflops": 4}),
+            Device(
+                id="d", name="D", vendor="NVIDIA", family=Family.GPU, metrics={"fp32_tflops": 10}
+            ),
+            "tensorrt/fp32",
+        ),
+        (
+            Device(
+                id="d",
+                name="D",
+                vendor="Intel",
+                family=Family.GPU,
+                metrics={"fp32_tflops": 2, "fp16_tflops": 4},
+            ),
             "openvino/fp16",
         ),
-        (Device("d", "D", "AMD", Family.GPU, {"fp32_tflops": 2}), "onnxruntime/fp32"),
         (
-            Device("d", "D", "Apple", Family.GPU, {"fp32_tflops": 2, "fp16_tflops": 2}),
+            Device(id="d", name="D", vendor="AMD", family=Family.GPU, metrics={"fp32_tflops": 2}),
+            "onnxruntime/fp32",
+        ),
+        (
+            Device(
+                id="d",
+                name="D",
+                vendor="Apple",
+                family=Family.GPU,
+                metrics={"fp32_tflops": 2, "fp16_tflops": 2},
+            ),
             "coreml/fp16",
         ),
-        (Device("d", "D", "Hailo", Family.NPU, {"int8_tops": 26}), "hailort/int8"),
-        (Device("d", "D", "Nobody", Family.NPU, {"int8_tops": 26}), "unknown/int8"),
-        (Device("d", "D", "ST", Family.MCU, {"core_count": 2}), "tflite-micro/int8/1"),
-        (Device("d", "D", "MediaTek", Family.MOBILE_CPU, {"core_count": 8}), "tflite/fp32/4"),
-        (Device("d", "D", "Broadcom", Family.MOBILE_CPU, {"core_count": 4}), "onnxruntime/fp32"),
+        (
+            Device(id="d", name="D", vendor="Hailo", family=Family.NPU, metrics={"int8_tops": 26}),
+            "hailort/int8",
+        ),
+        (
+            Device(id="d", name="D", vendor="Nobody", family=Family.NPU, metrics={"int8_tops": 26}),
+            "unknown/int8",
+        ),
+        (
+            Device(id="d", name="D", vendor="ST", family=Family.MCU, metrics={"core_count": 2}),
+            "tflite-micro/int8/1",
+        ),
+        (
+            Device(
+                id="d",
+                name="D",
+                vendor="MediaTek",
+                family=Family.MOBILE_CPU,
+                metrics={"core_count": 8},
+            ),
+            "tflite/fp32/4",
+        ),
+        (
+            Device(
+                id="d",
+                name="D",
+                vendor="Broadcom",
+                family=Family.MOBILE_CPU,
+                metrics={"core_count": 4},
+            ),
+            "onnxruntime/fp32",
+        ),
     ],
 )
 def test_a_device_that_states_nothing_has_the_default_of_its_kind(

@@ -55,8 +55,22 @@ def test_big_and_little_cores_become_clusters_fastest_first(tmp_path: Path):
     board(tmp_path)
     device = detect_this_machine(tmp_path)
     assert device.clusters == (
-        Cluster("Arm Cortex-A76", 4, 2400, 8, "cortex-a76", ("neon", "fp16", "dotprod")),
-        Cluster("Arm Cortex-A55", 4, 1800, 4, "cortex-a55", ("neon", "fp16", "dotprod")),
+        Cluster(
+            name="Arm Cortex-A76",
+            cores=4,
+            clock_mhz=2400,
+            fp32_au_per_core=8,
+            architecture="cortex-a76",
+            instruction_sets=("neon", "fp16", "dotprod"),
+        ),
+        Cluster(
+            name="Arm Cortex-A55",
+            cores=4,
+            clock_mhz=1800,
+            fp32_au_per_core=4,
+            architecture="cortex-a55",
+            instruction_sets=("neon", "fp16", "dotprod"),
+        ),
     )
     assert device.family is Family.MOBILE_CPU
     assert device.vendor == "Arm"

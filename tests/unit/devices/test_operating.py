@@ -18,16 +18,20 @@ from predictor.devices.operating import (
 from predictor.services.devices.catalogue import load_catalogue
 
 POINTS = (
-    OperatingPoint("MAXN", "test", cpu_mhz=2000, gpu_mhz=1300, memory_mhz=1866, cores=6),
-    OperatingPoint("15W", "test", power_w=15, cpu_mhz=1200, gpu_mhz=850, gpu_cores=1),
-    OperatingPoint("GPU 100 MHz, memory 1062 MHz", "test", gpu_mhz=100, memory_mhz=1062),
+    OperatingPoint(
+        name="MAXN", source="test", cpu_mhz=2000, gpu_mhz=1300, memory_mhz=1866, cores=6
+    ),
+    OperatingPoint(name="15W", source="test", power_w=15, cpu_mhz=1200, gpu_mhz=850, gpu_cores=1),
+    OperatingPoint(
+        name="GPU 100 MHz, memory 1062 MHz", source="test", gpu_mhz=100, memory_mhz=1062
+    ),
 )
 BOARD = Device(
-    "board-gpu",
-    "Board",
-    "Me",
-    Family.GPU,
-    {"clock_mhz": 1200, "boost_clock_mhz": 1300, "core_count": 2},
+    id="board-gpu",
+    name="Board",
+    vendor="Me",
+    family=Family.GPU,
+    metrics={"clock_mhz": 1200, "boost_clock_mhz": 1300, "core_count": 2},
     operating_points=POINTS,
 )
 
@@ -72,21 +76,33 @@ def test_a_wrong_request_says_what_there_is(clock: str, mode: str, reason: str) 
 
 
 def test_a_clock_that_the_device_does_not_state_is_refused() -> None:
-    card = Device("card", "Card", "Me", Family.GPU, {"boost_clock_mhz": 1500})
+    card = Device(
+        id="card", name="Card", vendor="Me", family=Family.GPU, metrics={"boost_clock_mhz": 1500}
+    )
     with pytest.raises(InputError, match="no clock that is known of card"):
         requested_clocks(card, "mem=900", "")
 
 
 def test_an_accelerator_has_no_clock() -> None:
-    npu = Device("npu", "NPU", "Me", Family.NPU, {"clock_mhz": 900})
+    npu = Device(id="npu", name="NPU", vendor="Me", family=Family.NPU, metrics={"clock_mhz": 900})
     assert not is_clocked(npu)
     with pytest.raises(InputError, match="states no clock"):
         requested_clocks(npu, "gpu=900", "")
 
 
 def test_the_clock_of_clusters_is_that_of_the_fastest() -> None:
-    clusters = (Cluster("big", 2, 2400), Cluster("little", 6, 1800))
-    phone = Device("phone", "Phone", "Me", Family.MOBILE_CPU, {}, clusters=clusters)
+    clusters = (
+        Cluster(name="big", cores=2, clock_mhz=2400),
+        Cluster(name="little", cores=6, clock_mhz=1800),
+    )
+    phone = Device(
+        id="phone",
+        name="Phone",
+        vendor="Me",
+        family=Family.MOBILE_CPU,
+        metrics={},
+        clusters=clusters,
+    )
     assert default_clocks(phone).cpu == 2400
     assert default_clocks(phone).cores == 8
 

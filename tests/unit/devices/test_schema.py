@@ -71,7 +71,9 @@ def test_a_device_file_becomes_a_device_with_every_field():
         "raspberry-pi-5",
     )
     assert device.configurations == (Configuration("onnxruntime", Precision.FP32, threads=4),)
-    assert device.clusters == (Cluster("Cortex-A76", 4, 2400.0, 8.0),)
+    assert device.clusters == (
+        Cluster(name="Cortex-A76", cores=4, clock_mhz=2400.0, fp32_au_per_core=8.0),
+    )
     assert dict(device.metrics) == {"clock_mhz": 2400.0, "core_count": 4.0}
     assert device.notes == "first line\nsecond line"
 
@@ -110,7 +112,9 @@ def test_the_facts_beside_the_metrics_are_read():
     assert (device.chip, device.architecture) == ("bcm2712", "cortex-a76")
     assert device.instruction_sets == ("neon", "dotprod")
     assert dict(device.measured) == {"dram_bw_gbps": MeasuredRate(12.5, "stream")}
-    assert device.operating_points == (OperatingPoint("slow", "vcgencmd", cpu_mhz=1500.0, cores=2),)
+    assert device.operating_points == (
+        OperatingPoint(name="slow", source="vcgencmd", cpu_mhz=1500.0, cores=2),
+    )
 
 
 def test_a_file_without_them_is_written_without_them():

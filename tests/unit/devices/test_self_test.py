@@ -10,7 +10,14 @@ from predictor.devices import self_test
 from predictor.devices.self_test import run_self_test, with_measured_rates
 
 DAY = "2026-01-31"
-BARE = Device("this", "This", "V", Family.CPU, {"core_count": 2}, {"core_count": "system"})
+BARE = Device(
+    id="this",
+    name="This",
+    vendor="V",
+    family=Family.CPU,
+    metrics={"core_count": 2},
+    sources={"core_count": "system"},
+)
 
 
 def test_the_child_process_measures_both_rates():
@@ -57,7 +64,14 @@ def test_measured_rates_are_added_with_their_day():
 
 
 def test_a_stated_rate_is_not_replaced_by_a_measured_one():
-    stated = Device("d", "D", "V", Family.CPU, {"dram_bw_gbps": 68}, {"dram_bw_gbps": "datasheet"})
+    stated = Device(
+        id="d",
+        name="D",
+        vendor="V",
+        family=Family.CPU,
+        metrics={"dram_bw_gbps": 68},
+        sources={"dram_bw_gbps": "datasheet"},
+    )
     device = with_measured_rates(stated, SustainedRates(12.5, 0.25, DAY))
     assert device.metric("dram_bw_gbps") == 68
     assert device.sources["dram_bw_gbps"] == "datasheet"
@@ -73,7 +87,10 @@ def test_a_rate_that_was_computed_from_the_cores_gives_way_to_a_measured_one():
 
 
 def test_small_cores_count_as_what_they_are_worth():
-    clusters = (Cluster("big", 4, 2400.0, 8), Cluster("little", 4, 1200.0, 4))
+    clusters = (
+        Cluster(name="big", cores=4, clock_mhz=2400.0, fp32_au_per_core=8),
+        Cluster(name="little", cores=4, clock_mhz=1200.0, fp32_au_per_core=4),
+    )
     device = with_measured_rates(
         replace(BARE, metrics={"core_count": 8}, clusters=clusters), SustainedRates(12.5, 0.1, DAY)
     )

@@ -9,26 +9,31 @@ from predictor.core.records import Cluster, Device
 from predictor.devices.variation import fact_value, facts_of, scaled
 
 GPU = Device(
-    "gpu",
-    "GPU",
-    "",
-    Family.GPU,
-    {"clock_mhz": 1000.0, "boost_clock_mhz": 1500.0, "fp32_tflops": 3.0, "l2_kb": 512.0},
+    id="gpu",
+    name="GPU",
+    vendor="",
+    family=Family.GPU,
+    metrics={"clock_mhz": 1000.0, "boost_clock_mhz": 1500.0, "fp32_tflops": 3.0, "l2_kb": 512.0},
 )
 PHONE = Device(
-    "phone",
-    "Phone",
-    "",
-    Family.MOBILE_CPU,
-    {"dram_bw_gbps": 30.0, "boost_clock_mhz": 2000.0},
-    clusters=(Cluster("Big", 2, 2000.0, 8.0), Cluster("Little", 6, 1000.0)),
+    id="phone",
+    name="Phone",
+    vendor="",
+    family=Family.MOBILE_CPU,
+    metrics={"dram_bw_gbps": 30.0, "boost_clock_mhz": 2000.0},
+    clusters=(
+        Cluster(name="Big", cores=2, clock_mhz=2000.0, fp32_au_per_core=8.0),
+        Cluster(name="Little", cores=6, clock_mhz=1000.0),
+    ),
 )
 
 
 def test_the_facts_are_those_that_are_stated_and_a_clock_is_one() -> None:
     assert facts_of(GPU) == ["clock_mhz", "fp32_tflops", "l2_kb"]
     assert facts_of(PHONE) == ["clock_mhz", "core_count", "fp32_au_per_core", "dram_bw_gbps"]
-    boosted = Device("b", "B", "", Family.GPU, {"boost_clock_mhz": 1500.0})
+    boosted = Device(
+        id="b", name="B", vendor="", family=Family.GPU, metrics={"boost_clock_mhz": 1500.0}
+    )
     assert facts_of(boosted) == ["boost_clock_mhz"]
 
 

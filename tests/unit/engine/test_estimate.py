@@ -611,11 +611,11 @@ def test_all_graphs_on_a_target_share_the_error_of_its_deviation() -> None:
 def board(name: str, architecture: str = "cortex-a76") -> Target:
     metrics = {"core_count": 4.0, "clock_mhz": 2000.0, "dram_bw_gbps": 10.0}
     device = Device(
-        name,
-        name,
-        "",
-        Family.MOBILE_CPU,
-        metrics,
+        id=name,
+        name=name,
+        vendor="",
+        family=Family.MOBILE_CPU,
+        metrics=metrics,
         configurations=tuple(Configuration(runtime) for runtime in ("tflite", "ncnn")),
         architecture=architecture,
     )
@@ -625,7 +625,9 @@ def board(name: str, architecture: str = "cortex-a76") -> Target:
 def measurements(target: Target, factor: float) -> TargetMeasurements:
     others = list(samples().values())[:2]
     plain = blind_engine().predict(others, [target], {}).latency_ms[:, 0]
-    return TargetMeasurements("own", others, plain * factor, np.full(2, 0.01))
+    return TargetMeasurements(
+        signature_id="own", graphs=others, latency_ms=plain * factor, noise=np.full(2, 0.01)
+    )
 
 
 def test_own_measurements_move_what_shares_the_silicon() -> None:
@@ -754,7 +756,12 @@ def test_own_measurements_take_the_place_of_published_ones() -> None:
 def test_measurements_of_another_configuration_count_whatever_is_asked_beside() -> None:
     other = at(TARGET, runtime="onnxruntime")
     plain = tiny_engine().predict([GRAPH], [TARGET], {}).latency_ms[0, 0]
-    slow = TargetMeasurements("own", [GRAPH] * 3, np.full(3, 50 * plain), np.full(3, 0.01))
+    slow = TargetMeasurements(
+        signature_id="own",
+        graphs=[GRAPH] * 3,
+        latency_ms=np.full(3, 50 * plain),
+        noise=np.full(3, 0.01),
+    )
 
     alone = tiny_engine().predict([GRAPH], [TARGET], {other.id: slow})
     beside = tiny_engine().predict([GRAPH], [TARGET, other], {other.id: slow})
@@ -768,7 +775,9 @@ def test_measurements_of_another_configuration_count_whatever_is_asked_beside() 
 
 
 def test_measurements_of_no_graph_are_none() -> None:
-    nothing = TargetMeasurements("own", [], np.empty(0), np.empty(0))
+    nothing = TargetMeasurements(
+        signature_id="own", graphs=[], latency_ms=np.empty(0), noise=np.empty(0)
+    )
 
     before, after = (
         tiny_engine().predict([GRAPH], [TARGET], known) for known in ({}, {TARGET.id: nothing})

@@ -52,7 +52,11 @@ def test_one_of_the_targets_is_served_by_the_network() -> None:
 def signature(target: Target, factor: float) -> dict[TargetId, TargetMeasurements]:
     others = [make_graph([Op(macs=m, read=m // 9, written=m // 9)] * 3) for m in (10**7, 10**9)]
     plain = tiny_engine().predict(others, [target], {}).latency_ms[:, 0]
-    return {target.id: TargetMeasurements("own", others, plain * factor, np.full(2, 0.01))}
+    return {
+        target.id: TargetMeasurements(
+            signature_id="own", graphs=others, latency_ms=plain * factor, noise=np.full(2, 0.01)
+        )
+    }
 
 
 @unhurried

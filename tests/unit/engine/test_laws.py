@@ -250,11 +250,11 @@ def clusters(draw: st.DrawFn) -> tuple[Cluster, ...]:
     designs = st.sampled_from(["", "cortex-a76", "cortex-a75", "cortex-a55", "cortex-x1"])
     return tuple(
         Cluster(
-            f"Kind {place}",
-            draw(st.integers(1, 8)),
-            draw(st.floats(500, 4000)),
-            draw(st.sampled_from([None, 4.0, 8.0])),
-            draw(designs),
+            name=f"Kind {place}",
+            cores=draw(st.integers(1, 8)),
+            clock_mhz=draw(st.floats(500, 4000)),
+            fp32_au_per_core=draw(st.sampled_from([None, 4.0, 8.0])),
+            architecture=draw(designs),
         )
         for place in range(draw(st.integers(0, 3)))
     )
@@ -274,11 +274,11 @@ def targets(draw: st.DrawFn) -> Target:
         metrics["core_count"] = float(sum(each.cores for each in kinds))
     runtime = draw(st.sampled_from(["onnxruntime", "pytorch", "ncnn", "tflite", "tensorrt", "new"]))
     device = Device(
-        "made-up",
-        "Made Up 1",
-        draw(st.sampled_from(["", "NVIDIA"])),
-        family,
-        metrics,
+        id="made-up",
+        name="Made Up 1",
+        vendor=draw(st.sampled_from(["", "NVIDIA"])),
+        family=family,
+        metrics=metrics,
         configurations=tuple(Configuration(runtime, each) for each in Precision),
         clusters=kinds,
         architecture=draw(st.sampled_from(designs)),

@@ -181,7 +181,7 @@ def test_a_file_of_another_estimate_is_passed_over() -> None:
 
 DEVICE = replace(
     make_target(family=Family.CPU).device,
-    clusters=(Cluster("big", 4, 2000.0),),
+    clusters=(Cluster(name="big", cores=4, clock_mhz=2000.0),),
     measured={"launch_us": MeasuredRate(5.0, "a bench")},
 )
 CHANGES: list[Callable[[Device], Device]] = [

@@ -40,7 +40,11 @@ def measured(heavy_ms: float, light_ms: float) -> dict[str, TargetMeasurements]:
         times.append(OperatorTimes([(place,) for place in runs], np.array(of_each)))
     latency_ms = np.array([each.time_ms.sum() for each in times])
     known = TargetMeasurements(
-        "own", PROBES, latency_ms, np.full(len(PROBES), 0.01), operators=times
+        signature_id="own",
+        graphs=PROBES,
+        latency_ms=latency_ms,
+        noise=np.full(len(PROBES), 0.01),
+        operators=times,
     )
     return {TARGET.id: known}
 

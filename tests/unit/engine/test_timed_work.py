@@ -110,7 +110,11 @@ def test_activations_that_a_target_runs_apart_are_foretold_of_other_sizes() -> N
         np.array([5.0 if place in apart else 1.0 for place in rows]),
     )
     measured = TargetMeasurements(
-        "own", [known], np.array([times.time_ms.sum()]), np.array([0.01]), operators=[times]
+        signature_id="own",
+        graphs=[known],
+        latency_ms=np.array([times.time_ms.sum()]),
+        noise=np.array([0.01]),
+        operators=[times],
     )
     other = operator_graph_of("gated", (2, 24, 28, 3))
 

@@ -53,7 +53,19 @@ def test_a_model_survives(model):
 
 
 def test_the_operator_graph_survives():
-    model = Model("p", 1, 2, 8, {"": 17}, "", (), (), (), (), GRAPH)
+    model = Model(
+        path="p",
+        size_bytes=1,
+        modified_ns=2,
+        ir_version=8,
+        opsets={"": 17},
+        producer="",
+        inputs=(),
+        outputs=(),
+        dynamic=(),
+        notes=(),
+        graph=GRAPH,
+    )
     back = Model.from_payload(json.loads(json.dumps(model.to_payload()))).graph
     for name in ARRAYS:
         np.testing.assert_array_equal(getattr(back, name), getattr(GRAPH, name))

@@ -35,7 +35,13 @@ def comparison_row(
         latency_ms=latency_ms,
         **facts,
     )
-    return PredictionRow(prediction, device.upper(), model, "Maker", family)
+    return PredictionRow(
+        prediction=prediction,
+        device_name=device.upper(),
+        model_label=model,
+        vendor="Maker",
+        family=family,
+    )
 
 
 def operator_table(

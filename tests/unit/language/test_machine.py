@@ -32,7 +32,7 @@ def test_half_of_what_was_measured_counts():
 
 def test_a_processor_multiplies_with_its_vectors():
     facts = {"dram_bw_gbps": 50.0, "fp32_tflops": 1.0, "fp16_tflops": 2.0}
-    machine = machine_of(Device("p", "P", "Intel", Family.CPU, facts))
+    machine = machine_of(Device(id="p", name="P", vendor="Intel", family=Family.CPU, metrics=facts))
     assert (machine.vector, machine.matrix, machine.peak) == (1e12, 1e12, 2e12)
     assert machine.stated_bandwidth == 50e9
     assert machine.bandwidth == pytest.approx(50e9 / (1 + 50 / 300))
@@ -41,13 +41,29 @@ def test_a_processor_multiplies_with_its_vectors():
 def test_all_cores_of_a_processor_are_slower_than_one_and_wide_lanes_count_half():
     facts = {"dram_bw_gbps": 50.0, "core_count": 10, "fp32_au_per_core": 16}
     facts |= {"clock_mhz": 2000, "boost_clock_mhz": 4500, "fp32_tflops": 1.44}
-    machine = machine_of(Device("p", "P", "Intel", Family.CPU, facts))
+    machine = machine_of(Device(id="p", name="P", vendor="Intel", family=Family.CPU, metrics=facts))
     assert machine.vector == 1.44e12
     assert machine.matrix == pytest.approx(2 * 16 * 10 * 3e9)
-    wide = machine_of(Device("p", "P", "Intel", Family.CPU, facts | {"fp32_au_per_core": 32}))
+    wide = machine_of(
+        Device(
+            id="p",
+            name="P",
+            vendor="Intel",
+            family=Family.CPU,
+            metrics=facts | {"fp32_au_per_core": 32},
+        )
+    )
     assert wide.matrix == pytest.approx(1.5 * machine.matrix)
     # What is stated is not exceeded, say where a mode turns cores off.
-    less = machine_of(Device("p", "P", "Intel", Family.CPU, facts | {"fp32_tflops": 0.5}))
+    less = machine_of(
+        Device(
+            id="p",
+            name="P",
+            vendor="Intel",
+            family=Family.CPU,
+            metrics=facts | {"fp32_tflops": 0.5},
+        )
+    )
     assert less.matrix == 0.5e12
 
 
@@ -66,7 +82,7 @@ def test_cards_state_what_their_units_multiply():
 
 def test_rates_are_derived_from_lanes():
     facts = {"dram_bw_gbps": 50.0, "fp32_au_per_core": 16, "core_count": 4, "clock_mhz": 2500}
-    machine = machine_of(Device("p", "P", "Intel", Family.CPU, facts))
+    machine = machine_of(Device(id="p", name="P", vendor="Intel", family=Family.CPU, metrics=facts))
     assert machine.vector == pytest.approx(2 * 16 * 4 * 2.5e9)
 
 
@@ -75,7 +91,7 @@ def test_a_device_without_its_facts_is_refused(lacking):
     facts = {"dram_bw_gbps": 50.0, "fp32_tflops": 1.0}
     del facts[lacking]
     with pytest.raises(InputError, match=lacking):
-        machine_of(Device("p", "P", "Intel", Family.CPU, facts))
+        machine_of(Device(id="p", name="P", vendor="Intel", family=Family.CPU, metrics=facts))
 
 
 @pytest.mark.parametrize(
@@ -102,7 +118,9 @@ def test_a_device_without_its_facts_is_refused(lacking):
     ],
 )
 def test_the_runtime_of_a_device(vendor, family, architecture, name, runtime, backend):
-    device = Device("d", "D", vendor, family, {}, architecture=architecture)
+    device = Device(
+        id="d", name="D", vendor=vendor, family=family, metrics={}, architecture=architecture
+    )
     chosen, of = runtime_for(device, name)
     assert (chosen.name, of) == (runtime, backend)
 
@@ -119,16 +137,23 @@ def test_the_runtime_of_a_device(vendor, family, architecture, name, runtime, ba
 )
 def test_what_does_not_run_is_refused(vendor, family, name, words):
     with pytest.raises(InputError, match=words):
-        runtime_for(Device("d", "D", vendor, family, {}), name)
+        runtime_for(Device(id="d", name="D", vendor=vendor, family=family, metrics={}), name)
 
 
 def test_power_bounds_the_rate_of_products_on_large_cards() -> None:
     metrics = {"dram_bw_gbps": 900.0, "fp32_tflops": 90.0, "fp16_tflops": 360.0}
     rates = [
-        machine_of(Device("d", "d", "NVIDIA", Family.GPU, {**metrics, **power})).matrix / 1e12
+        machine_of(
+            Device(
+                id="d", name="d", vendor="NVIDIA", family=Family.GPU, metrics={**metrics, **power}
+            )
+        ).matrix
+        / 1e12
         for power in ({}, {"tdp_w": 600.0}, {"tdp_w": 400.0}, {"tdp_w": 288.0})
     ]
     # 360 TFLOP/s at 1.6 pJ need 576 W.
     assert rates == pytest.approx([360, 360, 360 * (400 / 576) ** 0.7, 360 * 0.5**0.7])
-    phone = Device("p", "p", "Arm", Family.MOBILE_GPU, {**metrics, "tdp_w": 5.0})
+    phone = Device(
+        id="p", name="p", vendor="Arm", family=Family.MOBILE_GPU, metrics={**metrics, "tdp_w": 5.0}
+    )
     assert machine_of(phone).matrix == machine_of(phone).stated_matrix == 360e12

@@ -28,7 +28,9 @@ def model(name: str) -> DecoderArchitecture:
 
 
 def device(family: Family, dram_gb: float, vendor: str = "", **metrics: float) -> Device:
-    return Device("d", "d", vendor, family, {"dram_gb": dram_gb, **metrics})
+    return Device(
+        id="d", name="d", vendor=vendor, family=family, metrics={"dram_gb": dram_gb, **metrics}
+    )
 
 
 @pytest.mark.parametrize(
@@ -108,7 +110,7 @@ def test_a_card_leaves_the_table_of_tokens_to_the_host() -> None:
 
 
 def test_memory_that_is_not_known_is_not_made_up() -> None:
-    assert usable_memory(Device("d", "d", "", Family.GPU, {})) is None
+    assert usable_memory(Device(id="d", name="d", vendor="", family=Family.GPU, metrics={})) is None
 
 
 def test_a_model_that_does_not_fit_has_no_context() -> None:

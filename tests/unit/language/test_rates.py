@@ -155,7 +155,14 @@ SCALES = Scales(architecture=0.1, silicon=0.2, format=0.1, noise=0.05)
 
 
 def seen(device, silicon, architecture, deviation, group=Group.BLOCKS, **more):
-    return Observed(device, silicon, architecture, group, deviation, **more)
+    return Observed(
+        device=device,
+        silicon=silicon,
+        architecture=architecture,
+        group=group,
+        deviation=deviation,
+        **more,
+    )
 
 
 def test_one_measurement_moves_its_device_by_the_shrunken_deviation():

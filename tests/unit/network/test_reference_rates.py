@@ -55,7 +55,7 @@ def test_half_precision_is_twice_single_where_it_is_not_known() -> None:
 
 
 def test_threads_share_a_cpu() -> None:
-    cores = (Cluster("A", 4, 2000.0, 8),)
+    cores = (Cluster(name="A", cores=4, clock_mhz=2000.0, fp32_au_per_core=8),)
     whole, half = (
         make_target({"dram_bw_gbps": 10.0}, family=Family.CPU, clusters=cores, threads=threads)
         for threads in (4, 2)

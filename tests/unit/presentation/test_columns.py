@@ -35,7 +35,12 @@ PREDICTION = Prediction(
 
 def row(**facts: object) -> PredictionRow:
     prediction = replace(PREDICTION, **facts)  # type: ignore[arg-type]
-    return PredictionRow(prediction, "Raspberry\u202e Pi", "net.onnx", notes=("It assumes much.",))
+    return PredictionRow(
+        prediction=prediction,
+        device_name="Raspberry\u202e Pi",
+        model_label="net.onnx",
+        notes=("It assumes much.",),
+    )
 
 
 def cells(shown: PredictionRow, context: TableContext) -> dict[str, str]:

@@ -19,10 +19,20 @@ def table(shared: list[list[float]], high80: list[float]) -> PredictionTable:
     high = np.array(high80).reshape(shape)
     nothing = np.full(shape, np.nan)
     return PredictionTable(
-        "engine/1", latency, latency**2 / high, high, nothing, nothing, nothing,
-        [[None]] * len(shared), nothing, [[None]] * len(shared), {}, latency,
+        engine="engine/1",
+        latency_ms=latency,
+        low80_ms=latency**2 / high,
+        high80_ms=high,
+        low95_ms=nothing,
+        high95_ms=nothing,
+        bound_ms=nothing,
+        basis=[[None]] * len(shared),
+        memory_bytes=nothing,
+        fits_memory=[[None]] * len(shared),
+        problems={},
+        predicted_ms=latency,
         shared_error=np.array(shared, np.float32).reshape(len(shared), 1, -1),
-    )  # fmt: skip
+    )
 
 
 def test_covariances_are_those_of_the_table() -> None:

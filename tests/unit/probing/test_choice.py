@@ -32,7 +32,7 @@ POOL = load_pool()[::7]
 
 def target(name: str, tflops: float, gbps: float) -> Target:
     metrics = {"fp32_tflops": tflops, "dram_bw_gbps": gbps, "core_count": 4}
-    device = Device(name, name, "maker", Family.CPU, metrics)
+    device = Device(id=name, name=name, vendor="maker", family=Family.CPU, metrics=metrics)
     return Target(device, Configuration("onnxruntime", threads=4, batch=1))
 
 
@@ -41,7 +41,9 @@ KNOWN = estimated_ms(
     [target("a", 0.1, 10), target("b", 1.0, 10), target("c", 0.1, 100), target("d", 5, 500)],
 )
 BOARD = target("a", 0.1, 10)
-LIVE = Choosing(PlanRequest(BOARD, 9, "dbsel", 4, live=True), POOL, KNOWN)
+LIVE = Choosing(
+    PlanRequest(target=BOARD, probes=9, selector="dbsel", seed=4, live=True), POOL, KNOWN
+)
 
 
 def asking(choosing: Choosing, **changes: Any) -> Choosing:
@@ -68,7 +70,7 @@ WORKS = [
 
 
 def test_the_information_optimal_selector_goes_by_operators_where_they_are_known() -> None:
-    by_features = Choosing(PlanRequest(BOARD, 4, INFORMATION), POOL)
+    by_features = Choosing(PlanRequest(target=BOARD, probes=4, selector=INFORMATION), POOL)
     by_operators = replace(by_features, beliefs=Beliefs(WORKS))
     about_one = replace(by_features, beliefs=Beliefs(WORKS, [WORKS[9]]))
 
@@ -115,7 +117,11 @@ def test_a_network_that_failed_is_spent_and_not_chosen_again() -> None:
 
 
 def test_the_adaptive_selector_looks_again_after_each_round() -> None:
-    choosing = Choosing(PlanRequest(BOARD, 8, ADAPTIVE, live=True), POOL, beliefs=Beliefs(WORKS))
+    choosing = Choosing(
+        PlanRequest(target=BOARD, probes=8, selector=ADAPTIVE, live=True),
+        POOL,
+        beliefs=Beliefs(WORKS),
+    )
     first = choosing.first()
     assert len(first) == ROUND
     told = {POOL[row].name: 1.0 for row, _ in first}
@@ -133,7 +139,7 @@ def test_the_adaptive_selector_stops_at_the_width_that_is_wished() -> None:
     # The middle one of the networks: the 80 % interval reaches Z80 standard deviations up.
     assert width == pytest.approx(math.expm1(Z80 * float(np.median(asked.spread))))
     told = {POOL[row].name: 1.0 for row in range(3)}
-    request = PlanRequest(BOARD, 12, ADAPTIVE, live=True)
+    request = PlanRequest(target=BOARD, probes=12, selector=ADAPTIVE, live=True)
     choosing = Choosing(request, POOL, beliefs=Beliefs(WORKS, belief=asked))
     assert asking(choosing, within=width * 1.01).more(told) == []
     assert len(asking(choosing, within=width * 0.99).more(told)) == ROUND
@@ -141,4 +147,4 @@ def test_the_adaptive_selector_stops_at_the_width_that_is_wished() -> None:
 
 def test_without_intervals_the_adaptive_selector_is_refused_in_one_sentence() -> None:
     with pytest.raises(InputError, match="selector adaptive: the engine gives no intervals"):
-        Choosing(PlanRequest(BOARD, 8, ADAPTIVE), POOL).first()
+        Choosing(PlanRequest(target=BOARD, probes=8, selector=ADAPTIVE), POOL).first()

@@ -34,7 +34,7 @@ POOL = load_pool()
 
 def target(name: str, tflops: float = 0.1, gbps: float = 10.0, **more: float) -> Target:
     metrics = {"fp32_tflops": tflops, "dram_bw_gbps": gbps, "core_count": 4, **more}
-    device = Device(name, name, "maker", Family.CPU, metrics)
+    device = Device(id=name, name=name, vendor="maker", family=Family.CPU, metrics=metrics)
     return Target(device, Configuration("onnxruntime", threads=4, batch=1))
 
 
@@ -75,7 +75,9 @@ def test_a_pool_that_cannot_be_read_is_told(tmp_path: Path) -> None:
 
 
 def network(**cost: KindCost) -> PoolNetwork:
-    return PoolNetwork("n", "space", (), "ab" * 32, cost, 1000)
+    return PoolNetwork(
+        name="n", space="space", code=(), fingerprint="ab" * 32, cost=cost, parameters=1000
+    )
 
 
 def test_an_estimate_by_hand() -> None:
@@ -86,7 +88,9 @@ def test_an_estimate_by_hand() -> None:
 
 
 def test_a_target_without_a_number_is_nan() -> None:
-    unknown = Target(Device("x", "x", "maker", Family.CPU, {}), BOARD.configuration)
+    unknown = Target(
+        Device(id="x", name="x", vendor="maker", family=Family.CPU, metrics={}), BOARD.configuration
+    )
     assert np.isnan(estimated_ms([network(dense=KindCost(1, 1, 1))], [unknown])).all()
     assert estimated_ms([network(dense=KindCost(1, 1, 1))], []).shape == (1, 0)
 
@@ -111,7 +115,7 @@ def test_features_tell_kinds_apart() -> None:
 
 @pytest.mark.parametrize("selector", SELECTORS)
 def test_a_plan_names_each_network_once_and_why(selector: str) -> None:
-    plan = make_plan(PlanRequest(BOARD, 12, selector), POOL, KNOWN)
+    plan = make_plan(PlanRequest(target=BOARD, probes=12, selector=selector), POOL, KNOWN)
     names = [probe.network.name for probe in plan.probes]
     assert len(set(names)) == 12
     assert all(probe.reason for probe in plan.probes)
@@ -120,13 +124,19 @@ def test_a_plan_names_each_network_once_and_why(selector: str) -> None:
 
 @pytest.mark.parametrize("selector", SELECTORS)
 def test_equal_wishes_give_equal_plans(selector: str) -> None:
-    first, second = (make_plan(PlanRequest(BOARD, 8, selector, 3), POOL, KNOWN) for _ in range(2))
+    first, second = (
+        make_plan(PlanRequest(target=BOARD, probes=8, selector=selector, seed=3), POOL, KNOWN)
+        for _ in range(2)
+    )
     assert first.probes == second.probes
     assert first.id != second.id
 
 
 def test_another_seed_measures_in_another_order() -> None:
-    first, second = (make_plan(PlanRequest(BOARD, 8, "dopt", seed), POOL, KNOWN) for seed in (0, 1))
+    first, second = (
+        make_plan(PlanRequest(target=BOARD, probes=8, selector="dopt", seed=seed), POOL, KNOWN)
+        for seed in (0, 1)
+    )
     names = [[probe.network.name for probe in plan.probes] for plan in (first, second)]
     assert set(names[0]) == set(names[1])
     assert names[0] != names[1]
@@ -139,7 +149,11 @@ def test_a_session_keeps_its_budget_even_with_three_blocks_a_network(
 ) -> None:
     """Cap, warm-up and start of a block, for three blocks of every network and a profiled pass."""
     try:
-        plan = make_plan(PlanRequest(BOARD, probes, selector, budget_s=budget_s), POOL, KNOWN)
+        plan = make_plan(
+            PlanRequest(target=BOARD, probes=probes, selector=selector, budget_s=budget_s),
+            POOL,
+            KNOWN,
+        )
     except InputError as error:
         assert error.subject == "time budget"  # noqa: PT017
         return
@@ -149,42 +163,48 @@ def test_a_session_keeps_its_budget_even_with_three_blocks_a_network(
 
 
 def test_of_a_slow_target_so_many_networks_are_measured_as_its_time_allows() -> None:
-    assert max_probes(PlanRequest(BOARD, 12, budget_s=300), POOL) == 12
+    assert max_probes(PlanRequest(target=BOARD, probes=12, budget_s=300), POOL) == 12
     # A minute is too short for the protocol, three blocks each, on any target.
-    assert 4 <= max_probes(PlanRequest(BOARD, 12, budget_s=60), POOL) < 12
-    slow = PlanRequest(target("slow", tflops=1e-5, gbps=1e-3), 12, "dopt")
+    assert 4 <= max_probes(PlanRequest(target=BOARD, probes=12, budget_s=60), POOL) < 12
+    slow = PlanRequest(target=target("slow", tflops=1e-5, gbps=1e-3), probes=12, selector="dopt")
     fewer = max_probes(slow, POOL)
     assert 1 < fewer < 12
     assert len(make_plan(replace(slow, probes=fewer), POOL, KNOWN).probes) == fewer
     with pytest.raises(InputError, match="time budget"):
         make_plan(replace(slow, probes=fewer + 1), POOL, KNOWN)
-    assert max_probes(PlanRequest(BOARD, 12, budget_s=1), POOL) == 1
+    assert max_probes(PlanRequest(target=BOARD, probes=12, budget_s=1), POOL) == 1
 
 
 def test_twelve_probes_fit_five_minutes() -> None:
-    plan = make_plan(PlanRequest(BOARD), POOL, KNOWN)
+    plan = make_plan(PlanRequest(target=BOARD), POOL, KNOWN)
     assert plan.expected_s <= 300
     assert len(plan.probes) == 12
 
 
 def test_networks_that_are_too_slow_for_the_budget_are_not_chosen() -> None:
     slow = target("slow", tflops=0.0003)
-    plan = make_plan(PlanRequest(slow, 6, "dopt"), POOL, KNOWN)
+    plan = make_plan(PlanRequest(target=slow, probes=6, selector="dopt"), POOL, KNOWN)
     share_s = 300 / (6 + 1.5)
     for probe in plan.probes:
         assert expected_seconds(probe.expected_ms, plan.settings) <= share_s
-    every = make_plan(PlanRequest(BOARD, 6, "dopt"), POOL, KNOWN)
+    every = make_plan(PlanRequest(target=BOARD, probes=6, selector="dopt"), POOL, KNOWN)
     assert max(p.network.macs for p in plan.probes) < max(p.network.macs for p in every.probes)
 
 
 @pytest.mark.parametrize(
     ("wish", "words"),
     [
-        (PlanRequest(BOARD, 12, budget_s=30), "time budget: 30 s are too short for 12 networks"),
-        (PlanRequest(BOARD, 1000, budget_s=10**6), "probe budget: k is 1000"),
-        (PlanRequest(BOARD, selector="best"), "selector best: there is none; give one of dbsel"),
         (
-            PlanRequest(target("tiny", 1e-6, 1e-4)),
+            PlanRequest(target=BOARD, probes=12, budget_s=30),
+            "time budget: 30 s are too short for 12 networks",
+        ),
+        (PlanRequest(target=BOARD, probes=1000, budget_s=10**6), "probe budget: k is 1000"),
+        (
+            PlanRequest(target=BOARD, selector="best"),
+            "selector best: there is none; give one of dbsel",
+        ),
+        (
+            PlanRequest(target=target("tiny", 1e-6, 1e-4)),
             "are small enough for 12 probes in 300 s on tiny",
         ),
     ],
@@ -196,14 +216,16 @@ def test_a_wish_that_cannot_be_met_is_one_sentence(wish: PlanRequest, words: str
 
 
 def test_without_any_estimate_a_plan_is_made_by_features() -> None:
-    unknown = Target(Device("x", "x", "maker", Family.CPU, {}), BOARD.configuration)
-    plan = make_plan(PlanRequest(unknown, 4, "dopt"), POOL, None)
+    unknown = Target(
+        Device(id="x", name="x", vendor="maker", family=Family.CPU, metrics={}), BOARD.configuration
+    )
+    plan = make_plan(PlanRequest(target=unknown, probes=4, selector="dopt"), POOL, None)
     assert [probe.expected_ms for probe in plan.probes] == [None] * 4
     with pytest.raises(InputError, match="latencies on training targets"):
-        make_plan(PlanRequest(unknown, 4, "dbsel"), POOL, None)
+        make_plan(PlanRequest(target=unknown, probes=4, selector="dbsel"), POOL, None)
 
 
 def test_the_cap_is_a_probes() -> None:
-    assert make_plan(PlanRequest(BOARD, 1, budget_s=900), POOL, KNOWN).settings == replace(
-        Settings(), cap_s=20.0
-    )
+    assert make_plan(
+        PlanRequest(target=BOARD, probes=1, budget_s=900), POOL, KNOWN
+    ).settings == replace(Settings(), cap_s=20.0)

@@ -99,14 +99,29 @@ def test_a_store_of_every_shipped_schema_opens_with_all_its_records(opened: Data
     assert maintenance.info(opened)["schema"] == migrations.MIGRATIONS[-1].name
     assert settings.load_all(opened) == {"unit": "ms", "budget_ms": 30.5}
     assert devices.load_all(opened) == [
-        Device("my-board", "My board", "Maker", Family.MOBILE_CPU, {"clock_mhz": 1800.0}, {}, (pi,))
+        Device(
+            id="my-board",
+            name="My board",
+            vendor="Maker",
+            family=Family.MOBILE_CPU,
+            metrics={"clock_mhz": 1800.0},
+            sources={},
+            configurations=(pi,),
+        )
     ]
     assert [m.measurement for m in measurements.load_all(opened)][:1] == [
         Measurement(
-            "10000000000000000000000000000000", "ab" * 32, "rpi5", pi, (5_000_000, 5_100_000,
-            4_900_000), 5.0, "median", "ctm/1", Provenance({"tool": "ctm 0.1.0"})
+            id="10000000000000000000000000000000",
+            fingerprint="ab" * 32,
+            device_id="rpi5",
+            configuration=pi,
+            samples_ns=(5_000_000, 5_100_000, 4_900_000),
+            value_ms=5.0,
+            statistic="median",
+            protocol="ctm/1",
+            provenance=Provenance({"tool": "ctm 0.1.0"}),
         )
-    ]  # fmt: skip
+    ]
     assert signatures.load_all(opened) == [
         Signature(signature, "rpi5", pi, ("10000000000000000000000000000000",), active=True)
     ]
@@ -114,9 +129,22 @@ def test_a_store_of_every_shipped_schema_opens_with_all_its_records(opened: Data
     (stored,) = predictions.recent(opened, 10)
     assert stored.path == "/models/resnet50.onnx"
     assert replace(stored.prediction, evidence="", unstable="") == Prediction(
-        "resnet50.onnx", "ab" * 32, "rpi5", pi, "closertome/1", Basis.PROBED, 5.25, 5.0, 5.5, 4.5,
-        6.0, 2.0, fits_memory=True, signature=signature, flagged_operators=("Loop_3",)
-    )  # fmt: skip
+        model="resnet50.onnx",
+        fingerprint="ab" * 32,
+        device_id="rpi5",
+        configuration=pi,
+        engine="closertome/1",
+        basis=Basis.PROBED,
+        latency_ms=5.25,
+        low80_ms=5.0,
+        high80_ms=5.5,
+        low95_ms=4.5,
+        high95_ms=6.0,
+        bound_ms=2.0,
+        fits_memory=True,
+        signature=signature,
+        flagged_operators=("Loop_3",),
+    )
 
 
 @pytest.mark.parametrize("sample", SAMPLES[1:], ids=lambda s: s.stem)
@@ -137,7 +165,7 @@ def test_probe_sessions_of_every_schema_that_has_them_open(opened: Database) -> 
         ProbeState.FAILED,
         "out-of-memory: its process was killed",
     )
-    assert third == SessionProbe("third", "01" * 32)
+    assert third == SessionProbe(name="third", fingerprint="01" * 32)
     (measured,) = measurements.of_session(opened, session.id)
     assert measured.samples_ns == (2_000_000, 2_100_000)
     (signature,) = signatures.stored(opened)

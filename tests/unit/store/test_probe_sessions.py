@@ -20,11 +20,11 @@ NAMES = ("a", "b", "café")
 
 def session(database: Database) -> StoredSession:
     made = StoredSession(
-        uuid.uuid4().hex,
-        "board",
-        BOARD,
-        '{"networks": 3}',
-        tuple(SessionProbe(name, name.encode().hex()) for name in NAMES),
+        id=uuid.uuid4().hex,
+        device_id="board",
+        configuration=BOARD,
+        plan_text='{"networks": 3}',
+        probes=tuple(SessionProbe(name=name, fingerprint=name.encode().hex()) for name in NAMES),
     )
     probe_sessions.add(database, made)
     return made
@@ -32,15 +32,15 @@ def session(database: Database) -> StoredSession:
 
 def measurement(name: str, value_ms: float = 2.0) -> Measurement:
     return Measurement(
-        uuid.uuid4().hex,
-        name.encode().hex(),
-        "board",
-        BOARD,
-        (2_000_000,),
-        value_ms,
-        "median",
-        "ctm-probe/1",
-        Provenance(),
+        id=uuid.uuid4().hex,
+        fingerprint=name.encode().hex(),
+        device_id="board",
+        configuration=BOARD,
+        samples_ns=(2_000_000,),
+        value_ms=value_ms,
+        statistic="median",
+        protocol="ctm-probe/1",
+        provenance=Provenance(),
     )
 
 

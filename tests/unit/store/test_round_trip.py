@@ -178,7 +178,12 @@ def test_measurement_keeps_every_sample(shared: Database, measurement: Measureme
 
 def test_a_device_of_an_earlier_version_is_read(database: Database) -> None:
     board = Device(
-        "board", "Board", "Maker", Family.CPU, {}, clusters=(Cluster("big", 4, 2000.0, 8.0),)
+        id="board",
+        name="Board",
+        vendor="Maker",
+        family=Family.CPU,
+        metrics={},
+        clusters=(Cluster(name="big", cores=4, clock_mhz=2000.0, fp32_au_per_core=8.0),),
     )
     devices.put(database, board)
     with database.transaction() as db:
@@ -239,7 +244,9 @@ def test_a_signature_of_an_unknown_measurement_leaves_nothing(database: Database
 
 
 def test_a_described_device_is_replaced_and_removed(database: Database) -> None:
-    old = Device("board", "Board", "Maker", Family.CPU, {"clock_mhz": 1000.0})
+    old = Device(
+        id="board", name="Board", vendor="Maker", family=Family.CPU, metrics={"clock_mhz": 1000.0}
+    )
     new = dataclasses.replace(old, name="Board 2")
     devices.put(database, old)
     devices.put(database, new)
@@ -258,14 +265,28 @@ def test_one_file_seen_twice_is_one_row(database: Database) -> None:
 
 
 PREDICTION = Prediction(
-    "a.onnx", "f" * 64, "rpi5", Configuration(), "roofline/1", Basis.ANALYTIC, 1.0
+    model="a.onnx",
+    fingerprint="f" * 64,
+    device_id="rpi5",
+    configuration=Configuration(),
+    engine="roofline/1",
+    basis=Basis.ANALYTIC,
+    latency_ms=1.0,
 )
 
 
 @pytest.mark.parametrize("value_ms", [0.0, -1.0, float("nan")])
 def test_a_measurement_takes_time(database: Database, value_ms: float) -> None:
     none = Measurement(
-        "a" * 32, "f" * 64, "rpi5", Configuration(), (), value_ms, "median", "ctm/1", Provenance()
+        id="a" * 32,
+        fingerprint="f" * 64,
+        device_id="rpi5",
+        configuration=Configuration(),
+        samples_ns=(),
+        value_ms=value_ms,
+        statistic="median",
+        protocol="ctm/1",
+        provenance=Provenance(),
     )
     with pytest.raises(sqlite3.IntegrityError):
         measurements.add(database, none)

@@ -166,11 +166,11 @@ class Sweeps:
         assert terms is not None, target.device.id  # noqa: S101 - it is rated
         is_gpu = clock_domain(target.device) == "gpu"
         model = ClockModel(
-            terms.compute_ms,
-            terms.memory_ms,
-            terms.launch_ms,
-            terms.latency_ms - terms.launch_ms,
-            GPU if is_gpu else CPU,
+            compute_ms=terms.compute_ms,
+            memory_ms=terms.memory_ms,
+            launch_ms=terms.launch_ms,
+            busy_ms=terms.latency_ms - terms.launch_ms,
+            overlap=GPU if is_gpu else CPU,
             is_launched=is_gpu,
         )
         points = slowness_of(target, clocks)

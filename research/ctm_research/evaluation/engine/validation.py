@@ -18,6 +18,7 @@ from predictor.core.progress import CancelToken, Progress, ProgressCallback, no_
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
+_ANSWERED: Final = ("predicted_ms", "low80_ms", "high80_ms", "low95_ms", "high95_ms")
 EnginePredict = Callable[[Rows, int, Rows], tuple[Floats, Floats, Floats, Floats, Floats]]
 """Predicts Q graphs of a corpus on one of its targets.
 
@@ -215,7 +216,10 @@ def _answered(predict: EnginePredict, corpus: Corpus, task: _Task) -> Answered:
         source=m.source[task.query].astype(np.int64),
         target=m.target[task.query].astype(np.int64),
         row=task.query,
-        answers=Answers(m.latency_ms[task.query], *(column[place] for column in columns)),
+        answers=Answers(
+            measured_ms=m.latency_ms[task.query],
+            **{name: column[place] for name, column in zip(_ANSWERED, columns, strict=True)},
+        ),
     )
 
 

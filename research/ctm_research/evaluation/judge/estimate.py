@@ -225,12 +225,12 @@ class FittedEstimate:
         seen = np.array(targets)
         means = np.array([fit.mean for fit in fits])
         return Evidence(
-            self.keys.take(seen),
-            np.clip(means[:, 0], -limit, limit),
-            np.array([fit.covariance[0, 0] for fit in fits]),
-            means[:, 1:],
-            np.array(networks),
-            SCALES,
+            keys=self.keys.take(seen),
+            level=np.clip(means[:, 0], -limit, limit),
+            variance=np.array([fit.covariance[0, 0] for fit in fits]),
+            shape=means[:, 1:],
+            networks=np.array(networks),
+            scales=SCALES,
         )
 
     def _of(self, parts: Floats, rows: Rows) -> Floats:

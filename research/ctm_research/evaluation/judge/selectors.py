@@ -94,7 +94,15 @@ class Chooser:
                 self._known_ms[index] = RooflineEngine().predict([graph], self.known, {}).latency_ms
         known_ms = np.concatenate([self._known_ms[n] for n in self.judged.graph[rows].tolist()])
         networks = [
-            PoolNetwork("", "", (), "", cost_by_kind(graph), graph.parameters) for graph in graphs
+            PoolNetwork(
+                name="",
+                space="",
+                code=(),
+                fingerprint="",
+                cost=cost_by_kind(graph),
+                parameters=graph.parameters,
+            )
+            for graph in graphs
         ]
         # DBSel compares whole columns: a target without some estimate cannot take part.
         return Pool(known_ms[:, np.isfinite(known_ms).all(axis=0)], graph_features(networks))

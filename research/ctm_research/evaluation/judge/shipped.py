@@ -115,7 +115,9 @@ class _Asker:
             m = self._judged.corpus.measurements
             graphs = [self._graph(number) for number in self._judged.graph[own].tolist()]
             noise = m.noise[own].astype(np.float64)
-            read = TargetMeasurements("", graphs, m.latency_ms[own], noise)
+            read = TargetMeasurements(
+                signature_id="", graphs=graphs, latency_ms=m.latency_ms[own], noise=noise
+            )
             return {self._judged.targets[target].id: read}
 
         return self._in_groups(rows, self._judged.target[rows], f"k = {k}", of_target)

@@ -46,7 +46,7 @@ class DeviceEncoder:
 def _device(facts: DeviceFacts) -> Device:
     """Return the device; of one that the catalogue does not have, nothing is known."""
     if not facts.device_id:
-        return Device(facts.name, facts.name, "", Family.GPU, {})
+        return Device(id=facts.name, name=facts.name, vendor="", family=Family.GPU, metrics={})
     return _catalogue()[facts.device_id]
 
 

@@ -29,7 +29,14 @@ def device(**metrics: float) -> Device:
     facts = {"fp32_tflops": 1.0, "dram_bw_gbps": 100.0, "l2_kb": 4096.0, **metrics}
     configurations = (Configuration("pytorch"), Configuration("pytorch", Precision.INT8))
     known = {name: value for name, value in facts.items() if value > 0}
-    return Device("card", "Card", "Maker", Family.GPU, known, configurations=configurations)
+    return Device(
+        id="card",
+        name="Card",
+        vendor="Maker",
+        family=Family.GPU,
+        metrics=known,
+        configurations=configurations,
+    )
 
 
 def sample(folder: Path, **changes: object) -> Sample:

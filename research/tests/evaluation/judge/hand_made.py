@@ -61,7 +61,8 @@ def judged(rows: Sequence[Row], *, unrated: Sequence[str] = ()) -> Judged:
         corpus=corpus,
         targets=[
             Target(
-                Device(key[1], key[1], "", Family.CPU, {}), Configuration(key[2], threads=key[4])
+                Device(id=key[1], name=key[1], vendor="", family=Family.CPU, metrics={}),
+                Configuration(key[2], threads=key[4]),
             )
             for key in distinct
         ],

@@ -88,7 +88,10 @@ def corpus_with_graphs() -> Judged:
         corpus,
         corpus=replace(corpus.corpus, graphs=cast("Any", graphs)),
         targets=[
-            Target(Device(n, n, "", Family.GPU, m), Configuration("pytorch"))
+            Target(
+                Device(id=n, name=n, vendor="", family=Family.GPU, metrics=m),
+                Configuration("pytorch"),
+            )
             for n, m in zip("ab", metrics, strict=True)
         ],
     )

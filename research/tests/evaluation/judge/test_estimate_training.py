@@ -55,7 +55,14 @@ def target(silicon: int, copy: int) -> Target:
         "fp32_au_per_core": 128.0,
     }
     name = f"s{silicon:02} {copy}"
-    device = Device(name, name, "NVIDIA", Family.GPU, metrics, chip=f"s{silicon:02}")
+    device = Device(
+        id=name,
+        name=name,
+        vendor="NVIDIA",
+        family=Family.GPU,
+        metrics=metrics,
+        chip=f"s{silicon:02}",
+    )
     return Target(device, Configuration("pytorch"))
 
 

@@ -148,7 +148,9 @@ def test_a_better_device_of_one_architecture_must_not_be_slower() -> None:
 def test_devices_with_other_facts_or_clusters_are_not_compared() -> None:
     one = replace(DEVICE, architecture="ampere-ga10x")
     fewer = replace(one, metrics={name: FACTS[name] for name in ("fp32_tflops", "l2_kb")})
-    wider = replace(one, clusters=(Cluster("Core", 4, 1000.0, 8.0),))
+    wider = replace(
+        one, clusters=(Cluster(name="Core", cores=4, clock_mhz=1000.0, fp32_au_per_core=8.0),)
+    )
 
     assert list(better_pairs([Target(d, Configuration()) for d in (one, fewer, wider)])) == []
 
@@ -163,7 +165,10 @@ def test_every_stated_fact_is_varied_alone() -> None:
             "tdp_w": 9.0,
             "process_nm": 6.0,
         },
-        clusters=(Cluster("Big", 2, 2000.0, 8.0), Cluster("Small", 3, 1000.0)),
+        clusters=(
+            Cluster(name="Big", cores=2, clock_mhz=2000.0, fp32_au_per_core=8.0),
+            Cluster(name="Small", cores=3, clock_mhz=1000.0),
+        ),
         family=Family.CPU,
     )
     device = replace(target.device, measured={"dram_bw_gbps": MeasuredRate(90.0, "STREAM")})

@@ -71,7 +71,13 @@ def small_field(*, factor: float = 1.0) -> Field:
         corpus=replace(made.corpus, graphs=cast("Any", graphs), targets=cast("Any", stated)),
         targets=[
             Target(
-                Device(s, s, "NVIDIA", Family.GPU, {**METRICS, "fp32_tflops": speed(s)}),
+                Device(
+                    id=s,
+                    name=s,
+                    vendor="NVIDIA",
+                    family=Family.GPU,
+                    metrics={**METRICS, "fp32_tflops": speed(s)},
+                ),
                 Configuration("pytorch"),
             )
             for s in SILICON

@@ -30,7 +30,12 @@ def test_sizes_are_rounded_to_those_of_networks(value: float, text: str) -> None
 def test_the_text_of_a_platform_is_that_of_the_paper_and_its_runtime() -> None:
     metrics = {"fp32_tflops": 8.141, "tdp_w": 70.0}
     card = Device(
-        "t4", "Tesla T4", "NVIDIA", Family.GPU, metrics, architecture="nvidia-turing-tu10x"
+        id="t4",
+        name="Tesla T4",
+        vendor="NVIDIA",
+        family=Family.GPU,
+        metrics=metrics,
+        architecture="nvidia-turing-tu10x",
     )
 
     text = platform_text(Target(card, Configuration("tensorrt", Precision.FP32)))

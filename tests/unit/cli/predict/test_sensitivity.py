@@ -21,30 +21,61 @@ from predictor.services.prediction.sensitivity import Alternative, FactSensitivi
 from tests.support.printed_pairs import empty_graph, pair
 
 OPTIONS = Namespace(budget_ms=None, operators=False, sensitivity=True, engine="roofline")
-MODEL = Model("net.onnx", 1, 1, 8, {"": 17}, "", (), (), (), (), empty_graph())
+MODEL = Model(
+    path="net.onnx",
+    size_bytes=1,
+    modified_ns=1,
+    ir_version=8,
+    opsets={"": 17},
+    producer="",
+    inputs=(),
+    outputs=(),
+    dynamic=(),
+    notes=(),
+    graph=empty_graph(),
+)
 SENSITIVITY = Sensitivity(
     (
         FactSensitivity(
-            "clock_mhz", "Clock", "MHz", 2400.0, -0.7, 0.93, np.array([-0.2, np.nan, -0.9])
+            fact="clock_mhz",
+            label="Clock",
+            unit="MHz",
+            value=2400.0,
+            elasticity=-0.7,
+            more=0.93,
+            operators=np.array([-0.2, np.nan, -0.9]),
         ),
         FactSensitivity(
-            "core_count", "Cores", "", 4.0, -0.25, 0.97, np.array([-0.75, np.nan, 0.0])
+            fact="core_count",
+            label="Cores",
+            unit="",
+            value=4.0,
+            elasticity=-0.25,
+            more=0.97,
+            operators=np.array([-0.75, np.nan, 0.0]),
         ),
     ),
     (
         Alternative(
-            "precision",
-            Configuration("ncnn", Precision.INT8),
-            21.0,
-            0.42,
-            0.2,
-            0.9,
-            1 / 0.42,
+            kind="precision",
+            configuration=Configuration("ncnn", Precision.INT8),
+            latency_ms=21.0,
+            latency_factor=0.42,
+            low80_factor=0.2,
+            high80_factor=0.9,
+            throughput_factor=1 / 0.42,
             fits_memory=True,
             needs_quantising=True,
         ),
         Alternative(
-            "batch", Configuration(batch=4), 100.0, 2.0, None, None, 2.0, fits_memory=False
+            kind="batch",
+            configuration=Configuration(batch=4),
+            latency_ms=100.0,
+            latency_factor=2.0,
+            low80_factor=None,
+            high80_factor=None,
+            throughput_factor=2.0,
+            fits_memory=False,
         ),
     ),
 )

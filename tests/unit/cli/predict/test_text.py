@@ -18,7 +18,19 @@ QUIET = Namespace(budget_ms=None, operators=False, sensitivity=False, engine="ro
 @pytest.fixture
 def model() -> Model:
     path = str(Path("folder") / "net\u202e.onnx")
-    return Model(path, 1, 1, 8, {"": 17}, "", (), (), (), ("A note.",), empty_graph())
+    return Model(
+        path=path,
+        size_bytes=1,
+        modified_ns=1,
+        ir_version=8,
+        opsets={"": 17},
+        producer="",
+        inputs=(),
+        outputs=(),
+        dynamic=(),
+        notes=("A note.",),
+        graph=empty_graph(),
+    )
 
 
 def table(model: Model, options: Namespace, *pairs: tuple[Target, Prediction]) -> list[str]:

@@ -136,7 +136,15 @@ def boards(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Boards:
         for network in networks:
             (folder / f"{network.name}.onnx").write_bytes(b"a network")
             path = folder / f"{network.name}.onnx"
-            made.append(NetworkFile(network.name, path, "0" * 64, network.fingerprint, 1.0))
+            made.append(
+                NetworkFile(
+                    name=network.name,
+                    path=path,
+                    sha256="0" * 64,
+                    fingerprint=network.fingerprint,
+                    expected_ms=1.0,
+                )
+            )
         return tuple(made)
 
     # The search for networks and their files are those of one board, tested there.

@@ -34,11 +34,18 @@ def store_probing(path: Path, checks: ProbingChecks) -> None:
     database = open_database(path)
     found = [
         Measurement(
-            f"{place:032}", network.fingerprint, "rpi5", CONFIGURATION, (), 5.0 * (place + 1),
-            "median", "ctm-probe/1", Provenance({"network": network.name}),
+            id=f"{place:032}",
+            fingerprint=network.fingerprint,
+            device_id="rpi5",
+            configuration=CONFIGURATION,
+            samples_ns=(),
+            value_ms=5.0 * (place + 1),
+            statistic="median",
+            protocol="ctm-probe/1",
+            provenance=Provenance({"network": network.name}),
         )
         for place, network in enumerate(load_pool()[:4])
-    ]  # fmt: skip
+    ]
     for measurement in found:
         measurements.add(database, measurement)
     ids = tuple(each.id for each in found)

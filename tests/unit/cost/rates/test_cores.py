@@ -11,12 +11,14 @@ from predictor.core.records import Cluster, Device
 from predictor.cost.rates.cores import busy_rate, core_kinds, thread_share
 from predictor.cost.rates.facts import MissingMetricError
 
-BIG = Cluster("Big", 4, 2000.0, 8.0)
-LITTLE = Cluster("Little", 4, 1000.0, 4.0)
+BIG = Cluster(name="Big", cores=4, clock_mhz=2000.0, fp32_au_per_core=8.0)
+LITTLE = Cluster(name="Little", cores=4, clock_mhz=1000.0, fp32_au_per_core=4.0)
 
 
 def processor(*clusters: Cluster, **metrics: float) -> Device:
-    return Device("d", "D", "V", Family.CPU, metrics, clusters=clusters)
+    return Device(
+        id="d", name="D", vendor="V", family=Family.CPU, metrics=metrics, clusters=clusters
+    )
 
 
 @pytest.mark.parametrize(
@@ -45,14 +47,16 @@ def test_the_part_of_threads_is_that_of_lanes_times_clock() -> None:
 
 def test_alike_cores_share_evenly_whatever_else_is_not_known() -> None:
     assert thread_share(processor(core_count=8.0), 2) == 0.25
-    assert thread_share(processor(Cluster("A", 8, 1000.0)), 2) == 0.25
-    assert thread_share(Device("d", "D", "V", Family.GPU, {}), 2) == 1.0
+    assert thread_share(processor(Cluster(name="A", cores=8, clock_mhz=1000.0)), 2) == 0.25
+    assert (
+        thread_share(Device(id="d", name="D", vendor="V", family=Family.GPU, metrics={}), 2) == 1.0
+    )
 
 
 def test_a_part_that_does_not_follow_from_the_facts_names_the_fact() -> None:
     for device, metric in (
         (processor(), "core_count"),
-        (processor(BIG, Cluster("Unknown", 4, 1000.0)), "fp32_au_per_core"),
+        (processor(BIG, Cluster(name="Unknown", cores=4, clock_mhz=1000.0)), "fp32_au_per_core"),
     ):
         with pytest.raises(MissingMetricError) as caught:
             thread_share(device, 2)

@@ -26,7 +26,7 @@ from predictor.cost.rates.facts import (
 
 
 def device(family: Family = Family.GPU, **metrics: float) -> Device:
-    return Device("d", "D", "V", family, metrics)
+    return Device(id="d", name="D", vendor="V", family=family, metrics=metrics)
 
 
 def test_a_stated_rate_counts_two_operations_for_a_multiply_accumulate() -> None:
@@ -49,7 +49,10 @@ def test_the_fp32_peak_is_stated_or_cores_times_lanes_times_the_highest_clock() 
 def test_the_fp32_peak_of_clusters_has_the_clock_and_the_lanes_of_each() -> None:
     """4 x 2 GHz x 8 lanes and 4 x 1 GHz x 4; lanes of the device where a cluster states none."""
     phone = device(Family.MOBILE_CPU, fp32_au_per_core=4.0)
-    clusters = (Cluster("Big", 4, 2000.0, 8.0), Cluster("Little", 4, 1000.0))
+    clusters = (
+        Cluster(name="Big", cores=4, clock_mhz=2000.0, fp32_au_per_core=8.0),
+        Cluster(name="Little", cores=4, clock_mhz=1000.0),
+    )
 
     assert fp32_macs_per_s(replace(phone, clusters=clusters)) == pytest.approx(80e9)
     assert fp32_macs_per_s(replace(phone, clusters=clusters, metrics={})) is None

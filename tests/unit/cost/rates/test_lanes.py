@@ -94,7 +94,11 @@ MADE_UP = {
 
 
 def runtime(name: str) -> Runtime:
-    return Runtime(name, name, kernels=MADE_UP[name]) if name in MADE_UP else runtime_of(name)
+    return (
+        Runtime(name=name, title=name, kernels=MADE_UP[name])
+        if name in MADE_UP
+        else runtime_of(name)
+    )
 
 
 @pytest.mark.parametrize(("name", "precision", "of_core", "lanes"), CASES)
@@ -118,7 +122,7 @@ def test_a_rate_that_the_design_states_goes_before_the_number_of_instructions():
 
 
 def test_a_core_takes_its_facts_from_its_architecture_unless_the_device_states_them():
-    bare = Device("a", "A", "V", Family.CPU, {}, architecture="zen-4")
+    bare = Device(id="a", name="A", vendor="V", family=Family.CPU, metrics={}, architecture="zen-4")
     zen_4 = core_of(bare)
     assert zen_4 is not None
     assert (zen_4.fp32_lanes, zen_4.vector_bits) == (16, 256)
@@ -135,7 +139,11 @@ def test_a_core_takes_its_facts_from_its_architecture_unless_the_device_states_t
 
 
 def test_neon_reaches_all_lanes_of_neoverse_v1_whose_sve_has_twice_its_width():
-    graviton_3 = core_of(Device("a", "A", "V", Family.CPU, {}, architecture="neoverse-v1"))
+    graviton_3 = core_of(
+        Device(
+            id="a", name="A", vendor="V", family=Family.CPU, metrics={}, architecture="neoverse-v1"
+        )
+    )
     assert graviton_3 is not None
     assert kernel_lanes(runtime_of("onnxruntime"), FP32, graviton_3) == 16
 
@@ -151,15 +159,30 @@ def test_neon_reaches_all_lanes_of_neoverse_v1_whose_sve_has_twice_its_width():
 def test_lanes_that_nobody_states_are_those_of_the_design_before_or_of_one_unit(
     architecture: str, lanes: float
 ) -> None:
-    own = core_of(Device("a", "A", "V", Family.MOBILE_CPU, {}, architecture=architecture))
+    own = core_of(
+        Device(
+            id="a",
+            name="A",
+            vendor="V",
+            family=Family.MOBILE_CPU,
+            metrics={},
+            architecture=architecture,
+        )
+    )
     assert own is not None
     assert own.fp32_lanes == lanes
 
 
 def test_each_cluster_has_its_own_core():
-    big = Cluster("Big", 4, 2400, None, "cortex-a76")
-    little = Cluster("Little", 4, 1800, 2, "cortex-a55")
-    device = Device("a", "A", "V", Family.MOBILE_CPU, {}, clusters=(big, little))
+    big = Cluster(
+        name="Big", cores=4, clock_mhz=2400, fp32_au_per_core=None, architecture="cortex-a76"
+    )
+    little = Cluster(
+        name="Little", cores=4, clock_mhz=1800, fp32_au_per_core=2, architecture="cortex-a55"
+    )
+    device = Device(
+        id="a", name="A", vendor="V", family=Family.MOBILE_CPU, metrics={}, clusters=(big, little)
+    )
     cores = [core_of(device, cluster) for cluster in device.clusters]
     assert [core and core.fp32_lanes for core in cores] == [8, 2]
 
@@ -181,7 +204,9 @@ def test_sme_counts_for_runtimes_that_drive_it_and_only_where_its_rate_is_stated
 
 
 def test_a_core_without_vectors_has_one_lane_where_none_is_known():
-    sunway = Device("a", "A", "V", Family.CPU, {}, instruction_sets=("none",))
+    sunway = Device(
+        id="a", name="A", vendor="V", family=Family.CPU, metrics={}, instruction_sets=("none",)
+    )
     assert core_of(sunway) == Core(1.0, None, frozenset({"none"}))
 
 
@@ -199,8 +224,8 @@ PRECISIONS = st.sampled_from(list(Precision))
 def test_more_kernels_never_lower_the_lanes(
     of_core: Core, some: frozenset[str], more: frozenset[str], precision: Precision
 ):
-    few = kernel_lanes(Runtime("a", "A", kernels=some), precision, of_core)
-    many = kernel_lanes(Runtime("a", "A", kernels=some | more), precision, of_core)
+    few = kernel_lanes(Runtime(name="a", title="A", kernels=some), precision, of_core)
+    many = kernel_lanes(Runtime(name="a", title="A", kernels=some | more), precision, of_core)
     assert 0 < few <= many * (1 + 1e-12)
 
 
@@ -208,7 +233,7 @@ def test_more_kernels_never_lower_the_lanes(
 def test_fp32_never_exceeds_the_lanes_and_no_precision_is_slower_than_it(
     of_core: Core, kernels: frozenset[str], precision: Precision
 ):
-    row = Runtime("a", "A", kernels=kernels)
+    row = Runtime(name="a", title="A", kernels=kernels)
     fp32 = kernel_lanes(row, FP32, of_core)
     assert fp32 <= of_core.fp32_lanes
     assert kernel_lanes(row, precision, of_core) >= fp32 * (1 - 1e-12)
@@ -218,7 +243,7 @@ def test_fp32_never_exceeds_the_lanes_and_no_precision_is_slower_than_it(
 def test_lanes_grow_with_those_of_the_core_and_by_no_more(
     of_core: Core, kernels: frozenset[str], precision: Precision, factor: float
 ):
-    row = Runtime("a", "A", kernels=kernels)
+    row = Runtime(name="a", title="A", kernels=kernels)
     before = kernel_lanes(row, precision, of_core)
     wider = replace(of_core, fp32_lanes=of_core.fp32_lanes * factor)
     after = kernel_lanes(row, precision, wider)

@@ -36,7 +36,13 @@ def timed(target: Target) -> TargetMeasurements:
     ]
     latency_ms = np.array([float(len(graph)) for graph in GRAPHS])
     noise = np.full(len(GRAPHS), 0.01)
-    return TargetMeasurements(f"of {target.device.id}", GRAPHS, latency_ms, noise, operators=times)
+    return TargetMeasurements(
+        signature_id=f"of {target.device.id}",
+        graphs=GRAPHS,
+        latency_ms=latency_ms,
+        noise=noise,
+        operators=times,
+    )
 
 
 def models(measured: Mapping[TargetId, TargetMeasurements]) -> TargetModels:

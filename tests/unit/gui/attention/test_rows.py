@@ -18,7 +18,13 @@ from predictor.core.records import Device
 from predictor.services.prediction.attention import AttentionMaps
 from predictor.services.prediction.explain import OperatorTable
 
-GPU = Device("gpu", "GPU", "", Family.GPU, {"core_count": 108.0, "dram_bw_gbps": 1555.0})
+GPU = Device(
+    id="gpu",
+    name="GPU",
+    vendor="",
+    family=Family.GPU,
+    metrics={"core_count": 108.0, "dram_bw_gbps": 1555.0},
+)
 NAMES = ("stem", "join", "head\u202e")
 TYPES = ("Conv", "Add", "Conv")
 # Operators look at (cores, bandwidth); metrics look at (stem, join, head).
@@ -44,7 +50,13 @@ def make_summary() -> AttentionSummary:
         memory_ms=latency_ms,
         launch_ms=latency_ms,
         bound_type=("compute",) * 3,
-        attention=AttentionMaps(("core_count", "dram_bw_gbps"), FORWARD, BACKWARD, 0.62, 0.5),
+        attention=AttentionMaps(
+            metrics=("core_count", "dram_bw_gbps"),
+            operator_to_metric=FORWARD,
+            metric_to_operator=BACKWARD,
+            blend=0.62,
+            residual=0.5,
+        ),
     )
     return AttentionSummary(table, GPU)
 
@@ -187,7 +199,13 @@ def test_a_filter_changes_no_colour_and_a_tall_map_gets_thin_rows() -> None:
 def test_shares_that_are_about_equal_are_said_to_be_and_fill_the_scale() -> None:
     alike = np.array([[0.48, 0.52], [0.5, 0.5], [0.49, 0.51]], np.float32)
     table = make_summary().table
-    maps = AttentionMaps(("core_count", "threads_in_use"), alike, BACKWARD, 0.5, 0.5)
+    maps = AttentionMaps(
+        metrics=("core_count", "threads_in_use"),
+        operator_to_metric=alike,
+        metric_to_operator=BACKWARD,
+        blend=0.5,
+        residual=0.5,
+    )
     summary = AttentionSummary(replace(table, attention=maps), GPU)
     layout = MapLayout(summary, summary.operators, np.arange(3))
 

@@ -353,19 +353,25 @@ def test_the_form_of_each_shipped_device_gives_that_device() -> None:
 def test_clusters_are_checked_row_by_row(bench: Bench) -> None:
     bench.duplicate()
     bench.form.set_family(Family.MOBILE_CPU)
-    rows = (ClusterFields("A76", "4", "2400", "8"), ClusterFields("A55", "4.5", "", "x"))
+    rows = (
+        ClusterFields(name="A76", cores="4", clock_mhz="2400", fp32_au_per_core="8"),
+        ClusterFields(name="A55", cores="4.5", clock_mhz="", fp32_au_per_core="x"),
+    )
     bench.form.set_rows(CLUSTERS, rows)
     assert {key for key in bench.form.problems if key.startswith("clusters")} == {
         "clusters.1.cores",
         "clusters.1.clock_mhz",
         "clusters.1.fp32_au_per_core",
     }
-    bench.form.set_rows(CLUSTERS, (rows[0], ClusterFields("A55", "6", "1400", "")))
+    bench.form.set_rows(
+        CLUSTERS,
+        (rows[0], ClusterFields(name="A55", cores="6", clock_mhz="1400", fp32_au_per_core="")),
+    )
     assert bench.form.can_save
     bench.form.save()
     assert bench.stored()["gpu-copy"].clusters == (
-        Cluster("A76", 4, 2400.0, 8.0),
-        Cluster("A55", 6, 1400.0, None),
+        Cluster(name="A76", cores=4, clock_mhz=2400.0, fp32_au_per_core=8.0),
+        Cluster(name="A55", cores=6, clock_mhz=1400.0, fp32_au_per_core=None),
     )
     assert "a cluster runs at 2400 MHz" in bench.form.warnings_of("clusters")[0].lower().replace(
         "mhz", "MHz"
@@ -428,14 +434,18 @@ def test_measured_rates_are_rows_beside_the_stated_ones(bench: Bench) -> None:
 def test_operating_points_are_rows_and_an_empty_number_is_not_known(bench: Bench) -> None:
     bench.duplicate()
     form = bench.form
-    form.set_rows(OPERATING_POINTS, (PointFields("15W", "15", gpu_mhz="x", source="nvpmodel"),))
+    form.set_rows(
+        OPERATING_POINTS, (PointFields(name="15W", power_w="15", gpu_mhz="x", source="nvpmodel"),)
+    )
     assert form.problems == {
         "operating_points.0.gpu_mhz": 'GPU clock is "x" where a number was expected.'
     }
-    form.set_rows(OPERATING_POINTS, (PointFields("15W", "15", gpu_mhz="625", source="nvpmodel"),))
+    form.set_rows(
+        OPERATING_POINTS, (PointFields(name="15W", power_w="15", gpu_mhz="625", source="nvpmodel"),)
+    )
     form.save()
     assert bench.stored()["gpu-copy"].operating_points == (
-        OperatingPoint("15W", "nvpmodel", power_w=15.0, gpu_mhz=625.0),
+        OperatingPoint(name="15W", source="nvpmodel", power_w=15.0, gpu_mhz=625.0),
     )
 
 
@@ -453,7 +463,7 @@ def test_letters_typed_into_one_cell_are_one_step_of_undo(bench: Bench) -> None:
 def test_two_devices_are_compared_by_design_and_measured_rates_too() -> None:
     rates = {"dram_bw_gbps": MeasuredRate(90.0, "x"), "launch_us": MeasuredRate(4.0, "x")}
     left = replace(GPU, architecture="ampere-ga10x", measured=rates)
-    points = (OperatingPoint("15W", "x"), OperatingPoint("30W", "x"))
+    points = (OperatingPoint(name="15W", source="x"), OperatingPoint(name="30W", source="x"))
     right = replace(
         GPU, chip="ga102", measured={"launch_us": MeasuredRate(2.0, "x")}, operating_points=points
     )
@@ -469,7 +479,9 @@ def test_two_devices_are_compared_by_design_and_measured_rates_too() -> None:
     assert rows["Memory bandwidth, measured (GB/s)"] == ["90", "—", "—"]
     assert rows["Launch, measured (µs)"] == ["4", "2", "× 0.5"]
     assert rows["Operating points"] == ["—", "15W, 30W", "—"]
-    long = replace(GPU, operating_points=(OperatingPoint("a point with a long name " * 2, "x"),))
+    long = replace(
+        GPU, operating_points=(OperatingPoint(name="a point with a long name " * 2, source="x"),)
+    )
     wide = DeviceComparisonGrid(GPU, long)
     assert wide.columns[2].text(wide.count - 1) == "a point with a long n…"
     assert "long name a point with" in wide.details(wide.count - 1)

@@ -101,8 +101,24 @@ def test_the_facts_that_move_a_node_most_are_told(facts: NodeFacts) -> None:
     elasticity = np.full(27, -1.0)
     elasticity[3] = np.nan  # takes no time
     moved = [
-        FactSensitivity("dram_bw_gbps", "Memory bandwidth", "GB/s", 10.0, -0.5, 0.95, elasticity),
-        FactSensitivity("l2", "L2", "MB", 1.0, -0.1, 0.99, np.zeros(27)),
+        FactSensitivity(
+            fact="dram_bw_gbps",
+            label="Memory bandwidth",
+            unit="GB/s",
+            value=10.0,
+            elasticity=-0.5,
+            more=0.95,
+            operators=elasticity,
+        ),
+        FactSensitivity(
+            fact="l2",
+            label="L2",
+            unit="MB",
+            value=1.0,
+            elasticity=-0.1,
+            more=0.99,
+            operators=np.zeros(27),
+        ),
     ]
     facts = replace(facts, sensitivity=Sensitivity(tuple(moved), ()))
     lines = facts.details(facts.tree.root, LatencyUnit.MS).split("\n")

@@ -48,20 +48,27 @@ def stored(
         **facts,
     )
     made_ns = NOW_NS - days_ago * DAY_NS
-    return StoredPrediction(f"{number:032x}", made_ns, "", "0" * 64, prediction, **marks)
+    return StoredPrediction(
+        id=f"{number:032x}",
+        created_ns=made_ns,
+        path="",
+        settings_hash="0" * 64,
+        prediction=prediction,
+        **marks,
+    )
 
 
 def measured(number: int, value_ms: float) -> StoredMeasurement:
     record = Measurement(
-        f"{number:032x}",
-        f"{number:064x}",
-        "rpi5",
-        PI,
-        (),
-        value_ms,
-        "median",
-        "typed",
-        Provenance(),
+        id=f"{number:032x}",
+        fingerprint=f"{number:064x}",
+        device_id="rpi5",
+        configuration=PI,
+        samples_ns=(),
+        value_ms=value_ms,
+        statistic="median",
+        protocol="typed",
+        provenance=Provenance(),
     )
     return StoredMeasurement(record, NOW_NS)
 
@@ -92,10 +99,10 @@ def data() -> PastRows:
     ("wanted", "rows"),
     [
         (PastFilter(), [0, 1, 2, 3]),
-        (PastFilter("VIT rpi5"), [1]),
-        (PastFilter("cold"), [0]),
-        (PastFilter("board ncnn"), [0]),
-        (PastFilter("nonsense"), []),
+        (PastFilter(search="VIT rpi5"), [1]),
+        (PastFilter(search="cold"), [0]),
+        (PastFilter(search="board ncnn"), [0]),
+        (PastFilter(search="nonsense"), []),
         (PastFilter(model="net.onnx"), [0, 2, 3]),
         (PastFilter(device_id="rpi4"), [3]),
         (PastFilter(basis="—"), [2]),
@@ -205,7 +212,7 @@ def test_rows_say_how_their_number_was_adapted() -> None:
         "posterior",
         "—",
     ]
-    assert data.mask(PastFilter("film"), NOW_NS).tolist() == [True, False, False]
+    assert data.mask(PastFilter(search="film"), NOW_NS).tolist() == [True, False, False]
     first, second, third = (row_details(row, LatencyUnit.MS) for row in data.rows)
     told = "Adapted by: FiLM fine-tuned, then a Bayesian posterior over your signature 55555555"
     assert told in first.splitlines()

@@ -66,7 +66,13 @@ def test_models_with_a_problem_keep_their_rows() -> None:
 
 def test_a_model_without_a_number_is_on_the_same_targets() -> None:
     broken = ComparedModel(9, "broken", model_named("broken.onnx"), "not available: pinned")
-    cores = Device("d", "D", "V", Family.CPU, {"cores": 4.0, "dram_bw_gbps": 10.0})
+    cores = Device(
+        id="d",
+        name="D",
+        vendor="V",
+        family=Family.CPU,
+        metrics={"cores": 4.0, "dram_bw_gbps": 10.0},
+    )
     for threads in (None, 2):
         rows = compare([MODELS[0], broken], [cores], WhatIf(threads=threads)).rows
         assert len({TargetId.of(row.prediction) for row in rows}) == 1
@@ -75,7 +81,18 @@ def test_a_model_without_a_number_is_on_the_same_targets() -> None:
 def test_a_device_in_two_configurations_is_two_targets_until_a_what_if_makes_them_one() -> None:
     ways = tuple(Configuration("onnxruntime", Precision.FP32, threads) for threads in (1, 2))
     facts = {"cores": 4.0, "dram_bw_gbps": 10.0}
-    devices = [Device("d", "D", "V", Family.CPU, facts, {}, ways[::step]) for step in (1, -1)]
+    devices = [
+        Device(
+            id="d",
+            name="D",
+            vendor="V",
+            family=Family.CPU,
+            metrics=facts,
+            sources={},
+            configurations=ways[::step],
+        )
+        for step in (1, -1)
+    ]
     both = compare(MODELS[:1], devices, WhatIf())
     assert target_names(both.targets) == [
         "D (onnxruntime, fp32, 1 thread)",

@@ -15,17 +15,33 @@ from predictor.services.probing.plan import RunConfiguration
 from predictor.services.probing.session_plan import PlannedNetwork, SessionPlan
 from predictor.services.probing.sessions import ProbeSession, ProbeState, SessionProbe, SessionState
 
-BOARD = Device("board", "Board", "maker", Family.CPU, {})
+BOARD = Device(id="board", name="Board", vendor="maker", family=Family.CPU, metrics={})
 
 
 def session(**facts: object) -> ProbeSession:
     a, b, sentinel = (
-        PlannedNetwork(name, "space", (), digit * 64, None, "")
+        PlannedNetwork(
+            name=name, space="space", code=(), fingerprint=digit * 64, expected_ms=None, reason=""
+        )
         for name, digit in zip("abs", "fed", strict=True)
     )
     kit = facts.pop("kit", None)
-    plan = SessionPlan("dbsel", 0, 1.0, 0.0, None, {}, RunConfiguration(), (a, b), sentinel, kit)
-    probes = (SessionProbe("a", "f" * 64), SessionProbe("b", "e" * 64, ProbeState.SKIPPED))
+    plan = SessionPlan(
+        selector="dbsel",
+        seed=0,
+        expected_s=1.0,
+        budget_s=0.0,
+        live=None,
+        settings={},
+        configuration=RunConfiguration(),
+        probes=(a, b),
+        sentinel=sentinel,
+        kit=kit,
+    )
+    probes = (
+        SessionProbe(name="a", fingerprint="f" * 64),
+        SessionProbe(name="b", fingerprint="e" * 64, state=ProbeState.SKIPPED),
+    )
     stored = ProbeSession("1" * 32, "board", Configuration("onnxruntime"), plan.to_json(), probes)
     return replace(stored, **facts)
 
@@ -34,7 +50,17 @@ def measured_by(source: str) -> dict[str, Measurement]:
     provenance = Provenance({"source": source})
     configuration = Configuration("onnxruntime")
     return {
-        "m": Measurement("m", "f" * 64, "board", configuration, (), 1.0, "median", "p", provenance)
+        "m": Measurement(
+            id="m",
+            fingerprint="f" * 64,
+            device_id="board",
+            configuration=configuration,
+            samples_ns=(),
+            value_ms=1.0,
+            statistic="median",
+            protocol="p",
+            provenance=provenance,
+        )
     }
 
 
@@ -42,17 +68,20 @@ def measured_by(source: str) -> dict[str, Measurement]:
     ("choice", "words"),
     [
         (TargetChoice(), ""),
-        (TargetChoice(Way.SSH), "Choose the device"),
-        (TargetChoice(Way.SSH, BOARD), "address of the board"),
-        (TargetChoice(Way.SSH, BOARD, address="pi@board"), ""),
-        (TargetChoice(Way.KIT), "Choose the device"),
-        (TargetChoice(Way.KIT, BOARD), ""),
-        (TargetChoice(Way.IMPORT), "Choose the file"),
-        (TargetChoice(Way.IMPORT, path="results.json"), ""),
-        (TargetChoice(Way.IMPORT, source=Source.TOOL, path="log.txt"), "Choose the device"),
-        (TargetChoice(Way.IMPORT, BOARD, source=Source.TOOL, path="log.txt"), ""),
-        (TargetChoice(Way.IMPORT, BOARD, source=Source.TYPED, typed=" "), "one network a line"),
-        (TargetChoice(Way.IMPORT, BOARD, source=Source.TYPED, typed="a 1 ms"), ""),
+        (TargetChoice(way=Way.SSH), "Choose the device"),
+        (TargetChoice(way=Way.SSH, device=BOARD), "address of the board"),
+        (TargetChoice(way=Way.SSH, device=BOARD, address="pi@board"), ""),
+        (TargetChoice(way=Way.KIT), "Choose the device"),
+        (TargetChoice(way=Way.KIT, device=BOARD), ""),
+        (TargetChoice(way=Way.IMPORT), "Choose the file"),
+        (TargetChoice(way=Way.IMPORT, path="results.json"), ""),
+        (TargetChoice(way=Way.IMPORT, source=Source.TOOL, path="log.txt"), "Choose the device"),
+        (TargetChoice(way=Way.IMPORT, device=BOARD, source=Source.TOOL, path="log.txt"), ""),
+        (
+            TargetChoice(way=Way.IMPORT, device=BOARD, source=Source.TYPED, typed=" "),
+            "one network a line",
+        ),
+        (TargetChoice(way=Way.IMPORT, device=BOARD, source=Source.TYPED, typed="a 1 ms"), ""),
     ],
 )
 def test_what_is_missing_is_told(choice: TargetChoice, words: str) -> None:
@@ -84,7 +113,14 @@ def test_a_session_that_has_ended_is_not_unfinished(state: SessionState) -> None
 
 
 def test_going_on_takes_the_way_of_the_session_and_the_address_of_the_page() -> None:
-    page = TargetChoice(Way.KIT, BOARD, 4, "pi@board", "key", "python3.12")
+    page = TargetChoice(
+        way=Way.KIT,
+        device=BOARD,
+        threads=4,
+        address="pi@board",
+        key_file="key",
+        python="python3.12",
+    )
     choice = resumed_choice(page, Way.SSH)
     assert (choice.way, choice.address, choice.key_file) == (Way.SSH, "pi@board", "key")
     assert choice.python == "python3.12"

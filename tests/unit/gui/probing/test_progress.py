@@ -33,17 +33,32 @@ from predictor.services.probing.sessions import ProbeSession, ProbeState, Sessio
 
 def session(*probes: SessionProbe, live: LiveChoice | None = None) -> ProbeSession:
     *planned, sentinel = (
-        PlannedNetwork(name, "space", (), "f" * 64, 2.5, f"why {name}")
+        PlannedNetwork(
+            name=name,
+            space="space",
+            code=(),
+            fingerprint="f" * 64,
+            expected_ms=2.5,
+            reason=f"why {name}",
+        )
         for name in (*(p.name for p in probes), "sentinel")
     )
     plan = SessionPlan(
-        "random", 0, 40.0, 0.0, live, {}, RunConfiguration(), tuple(planned), sentinel
+        selector="random",
+        seed=0,
+        expected_s=40.0,
+        budget_s=0.0,
+        live=live,
+        settings={},
+        configuration=RunConfiguration(),
+        probes=tuple(planned),
+        sentinel=sentinel,
     )
     return ProbeSession("1" * 32, "board", Configuration(), plan.to_json(), probes)
 
 
 def probe(name: str, state: ProbeState = ProbeState.WAITING, **facts: Any) -> SessionProbe:
-    return SessionProbe(name, name * 64, state, **facts)
+    return SessionProbe(name=name, fingerprint=name * 64, state=state, **facts)
 
 
 def four() -> RunProgress:
@@ -110,7 +125,15 @@ def test_what_was_measured_before_is_there_when_a_session_goes_on() -> None:
         "a", ProbeState.MEASURED, measurement_id="m", outcome=ProbeOutcome({"words": "steady"})
     )
     measurement = Measurement(
-        "m", "a" * 64, "board", Configuration(), (), 7.0, "median", "p", Provenance()
+        id="m",
+        fingerprint="a" * 64,
+        device_id="board",
+        configuration=Configuration(),
+        samples_ns=(),
+        value_ms=7.0,
+        statistic="median",
+        protocol="p",
+        provenance=Provenance(),
     )
     progress = RunProgress(session(before, probe("b")), {"m": measurement})
     assert [row.median_ms for row in progress.rows] == [7.0, None]

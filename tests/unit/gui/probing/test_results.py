@@ -29,15 +29,15 @@ from predictor.services.signatures.assessment import BeforeAfter
 def measurement(name: str, value_ms: float, samples_ns: tuple[int, ...] = ()) -> Measurement:
     provenance = Provenance({"network": name, "words": f"steady {name}"})
     return Measurement(
-        f"m-{name}",
-        name * 64,
-        "b",
-        Configuration(),
-        samples_ns,
-        value_ms,
-        "median",
-        "p",
-        provenance,
+        id=f"m-{name}",
+        fingerprint=name * 64,
+        device_id="b",
+        configuration=Configuration(),
+        samples_ns=samples_ns,
+        value_ms=value_ms,
+        statistic="median",
+        protocol="p",
+        provenance=provenance,
     )
 
 
@@ -49,8 +49,12 @@ def test_a_row_tells_median_least_variation_and_runs() -> None:
 
 def test_networks_without_a_number_follow_with_their_reason() -> None:
     probes = [
-        SessionProbe("a", "a" * 64, ProbeState.MEASURED, measurement_id="m-a"),
-        SessionProbe("b", "b" * 64, ProbeState.FAILED, "out-of-memory: killed"),
+        SessionProbe(
+            name="a", fingerprint="a" * 64, state=ProbeState.MEASURED, measurement_id="m-a"
+        ),
+        SessionProbe(
+            name="b", fingerprint="b" * 64, state=ProbeState.FAILED, reason="out-of-memory: killed"
+        ),
     ]
     rows = result_rows([measurement("a", 2.0)], probes)
     assert [(row.name, row.median_ms, row.words) for row in rows] == [
@@ -61,7 +65,15 @@ def test_networks_without_a_number_follow_with_their_reason() -> None:
 
 def test_an_imported_latency_says_what_it_is() -> None:
     plain = Measurement(
-        "m", "c" * 64, "b", Configuration(), (), 4.0, "mean", "import/csv", Provenance()
+        id="m",
+        fingerprint="c" * 64,
+        device_id="b",
+        configuration=Configuration(),
+        samples_ns=(),
+        value_ms=4.0,
+        statistic="mean",
+        protocol="import/csv",
+        provenance=Provenance(),
     )
     (row,) = result_rows([plain])
     assert (row.name, row.words, row.least_ms) == ("c" * 12, "imported: mean", None)
@@ -103,7 +115,7 @@ def test_a_signature_tells_machine_runtime_and_drift() -> None:
         "film": FilmTuning("0" * 64, FilmBiases(np.zeros(2), np.zeros(2))).to_json(),
     }
     signature = Signature("s", "b", Configuration(), ("m",), active=True)
-    stored = StoredSignature(signature, created_ns=0, facts=ProbingFacts(facts))
+    stored = StoredSignature(signature=signature, created_ns=0, facts=ProbingFacts(facts))
     assert dict(signature_facts(stored)) == {
         "Protocol": "ctm-probe/1",
         "Machine": "bench, A76",
@@ -116,8 +128,12 @@ def test_a_signature_tells_machine_runtime_and_drift() -> None:
 def test_a_machine_that_drifted_is_warned_of_beside_what_its_networks_tell() -> None:
     def result(drift: float) -> Result:
         signature = Signature("s", "b", Configuration(), ("m",), active=True)
-        stored = StoredSignature(signature, created_ns=0, facts=ProbingFacts({"drift": drift}))
-        return Result("b", Configuration(), (), stored, assessed=True)
+        stored = StoredSignature(
+            signature=signature, created_ns=0, facts=ProbingFacts({"drift": drift})
+        )
+        return Result(
+            device_id="b", configuration=Configuration(), rows=(), signature=stored, assessed=True
+        )
 
     assert not result(0.04).drifted
     assert "repeat" not in fit_words(result(0.04))
@@ -129,16 +145,25 @@ def test_a_machine_that_drifted_is_warned_of_beside_what_its_networks_tell() -> 
 
 def test_a_probing_that_failed_its_checks_asks_whether_to_use_it() -> None:
     signature = Signature("s", "b", Configuration(), ("m",), active=False)
-    stored = StoredSignature(signature, created_ns=0)
-    assert belief_question(Result("b", Configuration(), (), stored)) == ""
-    failed = Result("b", Configuration(), (), stored, reason="it drifted")
+    stored = StoredSignature(signature=signature, created_ns=0)
+    assert (
+        belief_question(
+            Result(device_id="b", configuration=Configuration(), rows=(), signature=stored)
+        )
+        == ""
+    )
+    failed = Result(
+        device_id="b", configuration=Configuration(), rows=(), signature=stored, reason="it drifted"
+    )
     assert belief_question(failed) == (
         "It is kept, but predictions do not use it, as it failed its own checks: it drifted. "
         "Probe again when the machine is idle, or use it anyway?"
     )
     assert "not active" in result_words(failed)
     anyway = StoredSignature(
-        replace(signature, active=True), created_ns=0, facts=ProbingFacts({"used_anyway": True})
+        signature=replace(signature, active=True),
+        created_ns=0,
+        facts=ProbingFacts({"used_anyway": True}),
     )
     used = replace(failed, signature=anyway)
     assert belief_question(used) == (
@@ -153,13 +178,13 @@ def test_a_probing_that_failed_its_checks_asks_whether_to_use_it() -> None:
 def test_what_a_signature_changes_is_written_as_in_the_comparison() -> None:
     def prediction(latency_ms: float) -> Prediction:
         return Prediction(
-            "m.onnx",
-            "f",
-            "b",
-            Configuration(),
-            "engine",
-            Basis.PROBED,
-            latency_ms,
+            model="m.onnx",
+            fingerprint="f",
+            device_id="b",
+            configuration=Configuration(),
+            engine="engine",
+            basis=Basis.PROBED,
+            latency_ms=latency_ms,
             low80_ms=latency_ms / 2,
             high80_ms=latency_ms * 2,
         )

@@ -20,11 +20,11 @@ from predictor.services.signatures.user_signatures import NOTHING_MEASURED, User
 
 CATALOGUE = load_catalogue()
 HERE = Device(
-    THIS_MACHINE_ID,
-    "Here",
-    "maker",
-    Family.CPU,
-    {"core_count": 2.0},
+    id=THIS_MACHINE_ID,
+    name="Here",
+    vendor="maker",
+    family=Family.CPU,
+    metrics={"core_count": 2.0},
     configurations=(Configuration("onnxruntime"),),
 )
 BOARD, CARD = CATALOGUE.find("rpi5"), CATALOGUE.find("rtx3060")
@@ -69,7 +69,9 @@ def test_a_device_without_reference_runs_says_so_and_keeps_its_configuration() -
 def test_what_was_measured_is_counted_and_waits_no_more() -> None:
     graph = pool_graph(load_pool()[0].fingerprint)
     assert graph is not None
-    measured = TargetMeasurements("", (graph,), np.ones(1), np.ones(1))
+    measured = TargetMeasurements(
+        signature_id="", graphs=(graph,), latency_ms=np.ones(1), noise=np.ones(1)
+    )
     as_probed = usual(BOARD, runtime="onnxruntime", precision=Precision.FP32)
     own = UserSignatures({}, {as_probed.id: measured})
 

@@ -154,7 +154,13 @@ def test_every_page_has_its_number_and_the_contents_name_them() -> None:
 def test_a_sections_title_stands_on_the_page_of_what_it_begins_with() -> None:
     values = ((0.5, 0.5),) * 18
     names = tuple(f"operator {number}" for number in range(18))
-    heat_map = HeatMap("What is read", "Operator", names, ("Runtime", "Clock"), values)
+    heat_map = HeatMap(
+        title="What is read",
+        row_title="Operator",
+        rows=names,
+        columns=("Runtime", "Clock"),
+        values=values,
+    )
     headed = (Heading("A target"), Paragraph("What is shown."), heat_map)
     for lines in range(60):
         before = Section(SectionId.MODELS, "Before", (Paragraph("A line."),) * lines)
@@ -257,12 +263,45 @@ def test_a_report_of_ten_thousand_operators_is_as_short(tmp_path: Path) -> None:
 def chain(count: int) -> Graph:
     """Return operators below each other, the last three in a group with most of the time."""
     boxes = [
-        GraphBox(f"op {n}", f"op {n}", "Conv", "1 ms", 0.1 / count, False, 16, n * 76, 196, 46)
+        GraphBox(
+            path=f"op {n}",
+            title=f"op {n}",
+            detail="Conv",
+            time="1 ms",
+            share=0.1 / count,
+            is_frame=False,
+            left=16,
+            top=n * 76,
+            width=196,
+            height=46,
+        )
         for n in range(count)
     ]
-    frame = GraphBox("end", "end", "3 operators", "9 ms", 0.5, True, 0, count * 76, 228, 240)
+    frame = GraphBox(
+        path="end",
+        title="end",
+        detail="3 operators",
+        time="9 ms",
+        share=0.5,
+        is_frame=True,
+        left=0,
+        top=count * 76,
+        width=228,
+        height=240,
+    )
     inner = [
-        GraphBox(f"end / {n}", f"in {n}", "Conv", "3 ms", 0.17, False, 16, top, 196, 46)
+        GraphBox(
+            path=f"end / {n}",
+            title=f"in {n}",
+            detail="Conv",
+            time="3 ms",
+            share=0.17,
+            is_frame=False,
+            left=16,
+            top=top,
+            width=196,
+            height=46,
+        )
         for n, top in enumerate(range(count * 76 + 26, count * 76 + 226, 76))
     ]
     edges = tuple(
@@ -304,7 +343,18 @@ def assert_within_margins(pages: Sequence[Page], size: PageSize) -> None:
 def graph_of(lefts: Sequence[Sequence[float]]) -> Graph:
     """Return layers of operators at these places, each one joined to the first of the next."""
     boxes = [
-        GraphBox(f"op {n}", f"op {n}", "Conv", "1 ms", 0.01, False, left, 76.0 * layer, 196, 46)
+        GraphBox(
+            path=f"op {n}",
+            title=f"op {n}",
+            detail="Conv",
+            time="1 ms",
+            share=0.01,
+            is_frame=False,
+            left=left,
+            top=76.0 * layer,
+            width=196,
+            height=46,
+        )
         for n, (layer, left) in enumerate(
             (layer, left) for layer, places in enumerate(lefts) for left in places
         )

@@ -16,7 +16,9 @@ values = st.lists(st.integers(0, 5), max_size=30)
 
 def grid_of(numbers):
     keys = np.array(numbers, dtype=np.float64)
-    column = Column("n", "N", lambda row: str(numbers[row]), True, lambda: keys)
+    column = Column(
+        key="n", title="N", text=lambda row: str(numbers[row]), numeric=True, sort_keys=lambda: keys
+    )
     return Grid(len(numbers), [column])
 
 
@@ -52,7 +54,7 @@ def test_sort_keys_are_computed_once_and_only_when_asked():
         calls.append(1)
         return np.array([2.0, 1.0])
 
-    grid = Grid(2, [Column("n", "N", str, True, keys)])
+    grid = Grid(2, [Column(key="n", title="N", text=str, numeric=True, sort_keys=keys)])
     assert not calls
     grid.sort(0)
     grid.sort(0, descending=True)

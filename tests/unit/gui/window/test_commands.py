@@ -2,11 +2,13 @@ from __future__ import annotations
 
 from ctm_gui.window.help_pages import Command, matching
 
-OPEN = Command("open", "File", "Open", "Ctrl+O", "Open .onnx files")
-FOLDER = Command("open_folder", "File", "Open Folder", tip="Open every .onnx file in a folder")
-REOPEN = Command("reopen", "File", "Reopen")
-UNDO = Command("undo", "Edit", "Undo", "Ctrl+Z", enabled=False)
-THEME = Command("theme_dark", "View", "Dark Theme")
+OPEN = Command(id="open", menu="File", text="Open", keys="Ctrl+O", tip="Open .onnx files")
+FOLDER = Command(
+    id="open_folder", menu="File", text="Open Folder", tip="Open every .onnx file in a folder"
+)
+REOPEN = Command(id="reopen", menu="File", text="Reopen")
+UNDO = Command(id="undo", menu="Edit", text="Undo", keys="Ctrl+Z", enabled=False)
+THEME = Command(id="theme_dark", menu="View", text="Dark Theme")
 ALL = (OPEN, FOLDER, REOPEN, UNDO, THEME)
 
 

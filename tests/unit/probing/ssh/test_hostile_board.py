@@ -215,11 +215,11 @@ class Board:
     def runner(self, silence_s: float) -> SshRunner:
         """A runner that waits this long, where one of the user's waits half a minute."""
         target = SshTarget(
-            "127.0.0.1", "me", self.port, timeout_s=silence_s, silence_s=silence_s,
+            host="127.0.0.1", user="me", port=self.port, timeout_s=silence_s, silence_s=silence_s,
             use_ssh_config=False,
         )  # fmt: skip
         script = Script(STARTED, FINISHED)
-        return SshRunner(target, self.known, patience_s=0.5, files=script)
+        return SshRunner(target=target, known_hosts=self.known, patience_s=0.5, files=script)
 
 
 @pytest.fixture(scope="module")
@@ -272,7 +272,7 @@ def test_a_silent_runner_of_a_board_that_answers_is_waited_for(hostile: Board) -
 
 
 def test_a_dead_board_ends_a_run_of_the_users_within_half_a_minute() -> None:
-    target = SshTarget("board")
+    target = SshTarget(host="board")
     longest_s = 1.5 * target.silence_s + board_run._CLEAN_UP_S
     assert max(longest_s, target.timeout_s) <= 30.0
 

@@ -54,7 +54,9 @@ def log_in(target: SshTarget, known: KnownHosts, asked: Asked | None = None) -> 
 
 def said_by_a_run(target: SshTarget, known: KnownHosts) -> str:
     with pytest.raises((InputError, HostError)) as caught:
-        list(SshRunner(target, known, files=Script(STARTED, FINISHED)).run(plan()))
+        list(
+            SshRunner(target=target, known_hosts=known, files=Script(STARTED, FINISHED)).run(plan())
+        )
     sentence = str(caught.value)
     assert "\n" not in sentence
     return sentence
@@ -120,7 +122,9 @@ def test_the_fingerprint_is_what_ssh_keygen_shows(server: Server) -> None:
 
 def test_the_question_comes_in_the_thread_that_iterates(target: SshTarget, tmp_path: Path) -> None:
     asked = Asked(answer=True)
-    runner = SshRunner(target, empty(tmp_path), asked, files=Script(STARTED, FINISHED))
+    runner = SshRunner(
+        target=target, known_hosts=empty(tmp_path), decide=asked, files=Script(STARTED, FINISHED)
+    )
 
     assert len(list(runner.run(plan()))) == 2
     assert asked.threads == {threading.get_ident()}
@@ -310,7 +314,7 @@ def test_a_host_of_the_users_own_settings(server: Server, known: KnownHosts, hom
         encoding="utf-8",
     )
 
-    log_in(SshTarget("board"), known)
+    log_in(SshTarget(host="board"), known)
 
 
 def test_a_key_in_the_agent(
@@ -328,7 +332,7 @@ def test_a_key_in_the_agent(
         server.client_key.chmod(0o600)
         subprocess.run([add, "-q", str(server.client_key)], check=True, env=os.environ)
 
-        log_in(SshTarget("127.0.0.1", server.user, server.port), known)
+        log_in(SshTarget(host="127.0.0.1", user=server.user, port=server.port), known)
     finally:
         process.kill()
         process.wait()

@@ -64,7 +64,7 @@ def network(folder: Path, name: str) -> NetworkFile:
     data = helper.make_model(graph, opset_imports=opset, ir_version=9).SerializeToString()
     path = folder / f"{name}.onnx"
     path.write_bytes(data)
-    return NetworkFile(name, path, sha256(data).hexdigest(), "f" * 64)
+    return NetworkFile(name=name, path=path, sha256=sha256(data).hexdigest(), fingerprint="f" * 64)
 
 
 def wait_until_gone(folder: Path) -> None:
@@ -83,7 +83,7 @@ def test_real_networks_are_measured_and_the_board_is_clean_again(
 ) -> None:
     told: list[Progress] = []
     one = MeasuringPlan(PLAN_ID, (network(tmp_path, "one"),), settings=QUICK)
-    runner = SshRunner(target, known, progress=told.append)
+    runner = SshRunner(target=target, known_hosts=known, progress=told.append)
 
     events = list(runner.run(one))
 
@@ -106,7 +106,9 @@ def test_a_connection_that_is_cut_comes_back_and_loses_nothing(
     networks = tuple(network(tmp_path, name) for name in ("one", "two"))
     events: list[ProbeEvent] = []
 
-    for event in SshRunner(target, known).run(MeasuringPlan(PLAN_ID, networks, settings=QUICK)):
+    for event in SshRunner(target=target, known_hosts=known).run(
+        MeasuringPlan(PLAN_ID, networks, settings=QUICK)
+    ):
         events.append(event)
         if isinstance(event, NetworkDone) and event.name == "one":
             server.cut()
@@ -122,7 +124,7 @@ def test_the_board_measures_on_while_it_is_out_of_reach(
 ) -> None:
     gate = tmp_path / "gate"
     script = Script(STARTED, measured("a"), {"wait": str(gate)}, measured("b"), FINISHED)
-    run = SshRunner(target, known, files=script).run(plan())
+    run = SshRunner(target=target, known_hosts=known, files=script).run(plan())
     events = [next(run), next(run)]
     server.stop()
     gate.touch()
@@ -141,7 +143,7 @@ def test_a_program_started_anew_finds_what_the_board_measured(
 ) -> None:
     gate = tmp_path / "gate"
     script = Script(STARTED, measured("a"), {"wait": str(gate)}, measured("b"), FINISHED)
-    first = SshRunner(target, known, patience_s=0.0, files=script).run(plan())
+    first = SshRunner(target=target, known_hosts=known, patience_s=0.0, files=script).run(plan())
     assert isinstance(next(first), RunStarted)
     assert names([next(first)]) == ["a"]
     server.stop()
@@ -150,7 +152,10 @@ def test_a_program_started_anew_finds_what_the_board_measured(
     server.start()
     gate.touch()
 
-    assert names(list(SshRunner(target, known, files=script).run(plan()))) == ["a", "b"]
+    assert names(list(SshRunner(target=target, known_hosts=known, files=script).run(plan()))) == [
+        "a",
+        "b",
+    ]
 
 
 def test_a_plan_of_what_is_left_finds_the_run_of_the_whole(
@@ -159,7 +164,9 @@ def test_a_plan_of_what_is_left_finds_the_run_of_the_whole(
     gate = tmp_path / "gate"
     twice = {"wait": str(gate)}
     script = Script(STARTED, measured("a"), twice, measured("b"), measured("c"), FINISHED)
-    first = SshRunner(target, known, patience_s=0.0, files=script).run(plan("a", "b", "c"))
+    first = SshRunner(target=target, known_hosts=known, patience_s=0.0, files=script).run(
+        plan("a", "b", "c")
+    )
     assert isinstance(next(first), RunStarted)
     assert names([next(first)]) == ["a"]
     server.stop()
@@ -172,7 +179,7 @@ def test_a_plan_of_what_is_left_finds_the_run_of_the_whole(
     gate.unlink()  # a second run of the script would wait for ever
     server.start()
 
-    events = list(SshRunner(target, known, files=script).run(plan("b", "c")))
+    events = list(SshRunner(target=target, known_hosts=known, files=script).run(plan("b", "c")))
 
     assert names(events) == ["b", "c"]
 
@@ -182,7 +189,7 @@ def test_only_what_is_missing_is_copied_again(
 ) -> None:
     gate, told = tmp_path / "gate", []
     script = Script(STARTED, {"wait": str(gate)}, FINISHED, extra={"networks/a.onnx": b"a" * 9})
-    first = SshRunner(target, known, patience_s=0.0, files=script).run(plan())
+    first = SshRunner(target=target, known_hosts=known, patience_s=0.0, files=script).run(plan())
     next(first)
     server.stop()
     with pytest.raises(HostError):
@@ -190,7 +197,9 @@ def test_only_what_is_missing_is_copied_again(
     server.start()
     gate.touch()
 
-    list(SshRunner(target, known, progress=told.append, files=script).run(plan()))
+    list(
+        SshRunner(target=target, known_hosts=known, progress=told.append, files=script).run(plan())
+    )
 
     assert [p.message for p in told] == ["copied"]
 
@@ -199,7 +208,12 @@ def test_another_plan_of_the_same_id_starts_anew(
     target: SshTarget, known: KnownHosts, tmp_path: Path, server: Server
 ) -> None:
     never = {"wait": str(tmp_path / "never")}
-    first = SshRunner(target, known, patience_s=0.0, files=Script(STARTED, measured("a"), never))
+    first = SshRunner(
+        target=target,
+        known_hosts=known,
+        patience_s=0.0,
+        files=Script(STARTED, measured("a"), never),
+    )
     run = first.run(plan())
     next(run)
     server.stop()
@@ -207,7 +221,9 @@ def test_another_plan_of_the_same_id_starts_anew(
         list(run)
     server.start()
 
-    other = SshRunner(target, known, files=Script(STARTED, measured("b"), FINISHED))
+    other = SshRunner(
+        target=target, known_hosts=known, files=Script(STARTED, measured("b"), FINISHED)
+    )
     assert names(list(other.run(plan()))) == ["b"]
 
 
@@ -217,7 +233,7 @@ def test_a_runner_that_the_system_killed_is_started_again(
     crash = {"once": str(tmp_path / "crashed")}
     script = Script(STARTED, measured("a"), crash, measured("b"), FINISHED)
 
-    events = list(SshRunner(target, known, files=script).run(plan()))
+    events = list(SshRunner(target=target, known_hosts=known, files=script).run(plan()))
 
     assert names(events) == ["a", "b"]
     assert sum(isinstance(event, RunStarted) for event in events) == 1
@@ -225,7 +241,7 @@ def test_a_runner_that_the_system_killed_is_started_again(
 
 def test_commands_reach_the_runner(target: SshTarget, known: KnownHosts) -> None:
     script = Script(STARTED, {"command": "pause"}, {"command": "skip"}, measured("a"), FINISHED)
-    runner = SshRunner(target, known, files=script)
+    runner = SshRunner(target=target, known_hosts=known, files=script)
     run = runner.run(plan())
     events = [next(run)]
     runner.send(Command.PAUSE)
@@ -236,7 +252,7 @@ def test_commands_reach_the_runner(target: SshTarget, known: KnownHosts) -> None
 
 
 def test_a_command_without_a_run_has_no_effect(target: SshTarget, known: KnownHosts) -> None:
-    SshRunner(target, known).send(Command.SKIP)
+    SshRunner(target=target, known_hosts=known).send(Command.SKIP)
 
 
 def test_lines_that_are_not_the_runners_are_passed_over(
@@ -246,7 +262,9 @@ def test_lines_that_are_not_the_runners_are_passed_over(
         STARTED, {"print": "EP Error"}, {"print": "{}"}, {"print": "[1"}, measured("a"), FINISHED
     )
 
-    assert names(list(SshRunner(target, known, files=script).run(plan()))) == ["a"]
+    assert names(list(SshRunner(target=target, known_hosts=known, files=script).run(plan()))) == [
+        "a"
+    ]
 
 
 def test_cancel_ends_the_run_and_cleans_the_board(
@@ -254,7 +272,7 @@ def test_cancel_ends_the_run_and_cleans_the_board(
 ) -> None:
     cancel = CancelToken()
     script = Script(STARTED, {"wait": str(tmp_path / "never")})
-    run = SshRunner(target, known, files=script).run(plan(), cancel)
+    run = SshRunner(target=target, known_hosts=known, files=script).run(plan(), cancel)
     next(run)
     cancel.cancel()
 
@@ -267,7 +285,7 @@ def test_closing_the_iterator_ends_the_run(
     target: SshTarget, known: KnownHosts, tmp_path: Path, board: Path
 ) -> None:
     never = {"wait": str(tmp_path / "never")}
-    run = SshRunner(target, known, files=Script(STARTED, never)).run(plan())
+    run = SshRunner(target=target, known_hosts=known, files=Script(STARTED, never)).run(plan())
     assert isinstance(run, Iterator)
     next(run)
     run.close()  # type: ignore[attr-defined]
@@ -287,7 +305,11 @@ def test_what_the_runner_refuses_is_said(
         "payload": {"event": "run", "code": code, "reason": "the plan is wet"},
     }
     with pytest.raises(kind, match="the plan is wet"):
-        list(SshRunner(target, known, files=Script(refusal, {"exit": code})).run(plan()))
+        list(
+            SshRunner(target=target, known_hosts=known, files=Script(refusal, {"exit": code})).run(
+                plan()
+            )
+        )
     assert not board.exists()
 
 
@@ -295,7 +317,11 @@ def test_a_runner_that_fails_leaves_its_last_words(
     target: SshTarget, known: KnownHosts, board: Path
 ) -> None:
     with pytest.raises(HostError, match="ended with exit code 7: it hurts"):
-        list(SshRunner(target, known, files=Script(STARTED, {"exit": 7})).run(plan()))
+        list(
+            SshRunner(target=target, known_hosts=known, files=Script(STARTED, {"exit": 7})).run(
+                plan()
+            )
+        )
     assert not board.exists()
 
 
@@ -315,7 +341,7 @@ def test_no_python_on_the_board(
     lost = replace(target, python="/nowhere/python3")
 
     with pytest.raises(HostError, match="/nowhere/python3 does not start there") as caught:
-        list(SshRunner(lost, known, files=Script()).run(plan()))
+        list(SshRunner(target=lost, known_hosts=known, files=Script()).run(plan()))
     assert "install Python 3 on the board" in str(caught.value)
 
 
@@ -329,7 +355,7 @@ def test_an_old_python_on_the_board(target: SshTarget, known: KnownHosts, tmp_pa
     old = replace(target, python=str(program))
 
     with pytest.raises(HostError, match=r"its Python is 3\.6\.15, the runner needs 3\.8 or later"):
-        list(SshRunner(old, known, files=Script()).run(plan()))
+        list(SshRunner(target=old, known_hosts=known, files=Script()).run(plan()))
 
 
 def test_no_onnxruntime_on_the_board(
@@ -341,7 +367,7 @@ def test_no_onnxruntime_on_the_board(
     poor = replace(target, python=str(bare / "bin" / "python"))
 
     with pytest.raises(HostError, match="numpy and onnxruntime are not installed") as caught:
-        list(SshRunner(poor, known, files=Script()).run(plan()))
+        list(SshRunner(target=poor, known_hosts=known, files=Script()).run(plan()))
     assert "-m pip install numpy onnxruntime" in str(caught.value)
     assert not board.exists()
 
@@ -355,7 +381,11 @@ def test_a_full_disk(tmp_path: Path, board: Path) -> None:
     script = Script(STARTED, FINISHED, extra={"networks/large.onnx": bytes(300_000)})
     try:
         with pytest.raises(HostError, match="no space for networks/large"):
-            list(SshRunner(target_of(small, board), known, files=script).run(plan()))
+            list(
+                SshRunner(target=target_of(small, board), known_hosts=known, files=script).run(
+                    plan()
+                )
+            )
     finally:
         small.stop()
     assert not board.exists()
@@ -366,7 +396,7 @@ def test_a_folder_that_cannot_be_made(target: SshTarget, known: KnownHosts, tmp_
     blocked = replace(target, folder=str(tmp_path / "file" / "probe"))
 
     with pytest.raises(HostError, match="check the folder on the board"):
-        list(SshRunner(blocked, known, files=Script()).run(plan()))
+        list(SshRunner(target=blocked, known_hosts=known, files=Script()).run(plan()))
 
 
 def test_a_network_file_that_is_gone_or_none(
@@ -374,7 +404,7 @@ def test_a_network_file_that_is_gone_or_none(
 ) -> None:
     os.mkfifo(tmp_path / "pipe.onnx")
     for name, said in (("gone.onnx", "there is no such file"), ("pipe.onnx", "it is a pipe")):
-        lost = NetworkFile("x", tmp_path / name, "0" * 64, "f" * 64)
+        lost = NetworkFile(name="x", path=tmp_path / name, sha256="0" * 64, fingerprint="f" * 64)
 
         with pytest.raises(InputError, match=said):
-            list(SshRunner(target, known).run(MeasuringPlan(PLAN_ID, (lost,))))
+            list(SshRunner(target=target, known_hosts=known).run(MeasuringPlan(PLAN_ID, (lost,))))

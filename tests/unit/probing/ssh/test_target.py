@@ -34,4 +34,4 @@ def test_another_form_is_refused(text: str) -> None:
 def test_the_passphrase_is_not_shown() -> None:
     words = "open sesame"
 
-    assert words not in repr(SshTarget("board", passphrase=words))
+    assert words not in repr(SshTarget(host="board", passphrase=words))

@@ -40,13 +40,22 @@ def written(folder: Path, text: str) -> Path:
 def test_each_table_is_a_check(tmp_path: Path) -> None:
     first, second = read_budget(written(tmp_path, GOOD))
     assert first == Check(
-        2, ("models/*.onnx", "other.onnx"), ("rpi5/ncnn/fp16/t4",), 33.0, chance=90.0,
+        line=2,
+        models=("models/*.onnx", "other.onnx"),
+        targets=("rpi5/ncnn/fp16/t4",),
+        max_ms=33.0,
+        chance=90.0,
         dims={"sequence": 128},
-    )  # fmt: skip
+    )
     assert second == Check(
-        9, ("models",), ("rtx3060",), max_memory_mb=200.5, max_growth_percent=0.0, batch=4,
+        line=9,
+        models=("models",),
+        targets=("rtx3060",),
+        max_memory_mb=200.5,
+        max_growth_percent=0.0,
+        batch=4,
         shapes={"image": (4, 3, 224, 224)},
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize(

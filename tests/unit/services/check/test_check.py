@@ -27,13 +27,13 @@ from tests.support.graphs import Op
 from tests.support.models import make_model
 
 BOARD = Device(
-    "board", "Board", "Me", Family.GPU,
-    {"fp32_tflops": 1.0, "dram_bw_gbps": 60.0, "dram_gb": 4.0},
+    id="board", name="Board", vendor="Me", family=Family.GPU,
+    metrics={"fp32_tflops": 1.0, "dram_bw_gbps": 60.0, "dram_gb": 4.0},
     configurations=(Configuration("onnxruntime", Precision.FP32),),
 )  # fmt: skip
 TARGET = Target(BOARD, BOARD.configurations[0])
 MODEL = make_model(Op(macs=2 * 10**9, weights=10**7, read=2 * 10**7))
-NOTHING = Check(1, ("net.onnx",), ("board",))
+NOTHING = Check(line=1, models=("net.onnx",), targets=("board",))
 
 
 def row(check: Check = NOTHING, base: Base | None = None) -> Checked:

@@ -29,13 +29,20 @@ from tests.support.models import make_model
 FP32, FP16 = Precision.FP32, Precision.FP16
 RUNS = (Configuration("onnxruntime", FP32), Configuration("tensorrt", FP16))
 FACTS = {"fp32_tflops": 1.0, "fp16_tflops": 2.0, "dram_bw_gbps": 60.0, "dram_gb": 4.0}
-SMALL = Device("small", "Small", "Me", Family.GPU, FACTS | {"tdp_w": 10.0}, configurations=RUNS)
+SMALL = Device(
+    id="small",
+    name="Small",
+    vendor="Me",
+    family=Family.GPU,
+    metrics=FACTS | {"tdp_w": 10.0},
+    configurations=RUNS,
+)
 LARGE = Device(
-    "large",
-    "Large",
-    "Me",
-    Family.GPU,
-    {name: 20 * value for name, value in FACTS.items()} | {"tdp_w": 200.0},
+    id="large",
+    name="Large",
+    vendor="Me",
+    family=Family.GPU,
+    metrics={name: 20 * value for name, value in FACTS.items()} | {"tdp_w": 200.0},
     configurations=RUNS,
 )
 SILENT = replace(SMALL, id="silent", name="Silent", metrics=FACTS)
@@ -216,16 +223,30 @@ def test_making_the_measurement_settles_what_it_was_asked_for() -> None:
 
 def _measured(device: str, configuration: Configuration, value_ms: float) -> Measurement:
     return Measurement(
-        "1" * 32, MODEL.graph.fingerprint, device, replace(configuration, batch=1), (), value_ms,
-        "median", "typed-by-hand/1", Provenance({}),
-    )  # fmt: skip
+        id="1" * 32,
+        fingerprint=MODEL.graph.fingerprint,
+        device_id=device,
+        configuration=replace(configuration, batch=1),
+        samples_ns=(),
+        value_ms=value_ms,
+        statistic="median",
+        protocol="typed-by-hand/1",
+        provenance=Provenance({}),
+    )
 
 
 def test_options_are_what_devices_support_and_is_wanted() -> None:
     halves = options_of(DEVICES, Wanted(precisions=(FP16,)))
     assert {target.id[1:3] for target in halves.targets} == {("tensorrt", "fp16")}
     assert len(halves.targets) == 3
-    cpu = Device("cpu", "CPU", "Me", Family.CPU, {"core_count": 4}, configurations=RUNS[:1])
+    cpu = Device(
+        id="cpu",
+        name="CPU",
+        vendor="Me",
+        family=Family.CPU,
+        metrics={"core_count": 4},
+        configurations=RUNS[:1],
+    )
     counts = options_of([cpu, SMALL], Wanted(threads=(0, 1, 4)))
     assert [target.id.threads for target in counts.targets if target.device is cpu] == [4, 1]
     assert len([target for target in counts.targets if target.device is SMALL]) == 2
@@ -381,15 +402,15 @@ def test_a_lower_limit_meets_no_budget_and_ranks_behind_what_was_measured() -> N
     target = next(t for t in TARGETS if t.device is SMALL)
     configuration = replace(target.configuration, threads=target.threads, batch=1)
     slow = Measurement(
-        "m" * 32,
-        unknown.graph.fingerprint,
-        "small",
-        configuration,
-        (),
-        1e5,
-        "median",
-        "ctm-probe/1",
-        Provenance({}),
+        id="m" * 32,
+        fingerprint=unknown.graph.fingerprint,
+        device_id="small",
+        configuration=configuration,
+        samples_ns=(),
+        value_ms=1e5,
+        statistic="median",
+        protocol="ctm-probe/1",
+        provenance=Provenance({}),
     )
     choice = choose((unknown,), OPTIONS, Budget(max_ms=1e6), measurements=[slow])
     assert choice.is_met

@@ -15,7 +15,7 @@ from predictor.services.devices.catalogue import (
 
 
 def device(id_: str, name: str, vendor: str = "NVIDIA") -> Device:
-    return Device(id_, name, vendor, Family.GPU, {})
+    return Device(id=id_, name=name, vendor=vendor, family=Family.GPU, metrics={})
 
 
 SMALL = Catalogue(

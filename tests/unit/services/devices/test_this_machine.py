@@ -25,12 +25,12 @@ from predictor.services.devices.this_machine import (
 
 RATES = SustainedRates(20.0, 0.1, "2026-01-31")
 MACHINE = Device(
-    "this-machine",
-    "This machine (Core X)",
-    "V",
-    Family.CPU,
-    {"core_count": 4, "clock_mhz": 3000, "fp32_tflops": 0.9},
-    {"core_count": "this machine: /sys", "fp32_tflops": COMPUTED_HERE},
+    id="this-machine",
+    name="This machine (Core X)",
+    vendor="V",
+    family=Family.CPU,
+    metrics={"core_count": 4, "clock_mhz": 3000, "fp32_tflops": 0.9},
+    sources={"core_count": "this machine: /sys", "fp32_tflops": COMPUTED_HERE},
 )
 
 

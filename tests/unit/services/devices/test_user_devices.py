@@ -35,7 +35,7 @@ BOARD = Device(
     metrics={"clock_mhz": 1800.0, "core_count": 4.0, "dram_bw_gbps": 12.8},
     sources={"clock_mhz": "board manual, page 3"},
     configurations=(Configuration("ncnn", Precision.FP16, 4), Configuration("ncnn")),
-    clusters=(Cluster("Cortex-A73", 4, 1800.0, 8.0),),
+    clusters=(Cluster(name="Cortex-A73", cores=4, clock_mhz=1800.0, fp32_au_per_core=8.0),),
     notes="first line\nsecond line",
 )
 NEUSIGHT = {
@@ -76,7 +76,13 @@ def test_a_device_of_which_nobody_said_what_it_runs_runs_what_its_facts_imply(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "store.sqlite"
-    gpu = Device("g", "G", "V", Family.GPU, {"fp32_tflops": 10.0, "fp16_tflops": 20.0})
+    gpu = Device(
+        id="g",
+        name="G",
+        vendor="V",
+        family=Family.GPU,
+        metrics={"fp32_tflops": 10.0, "fp16_tflops": 20.0},
+    )
     with closing(open_database(path)) as database:
         put(database, gpu)  # as an older version stored it
     (kept,) = stored_devices(path)

@@ -117,7 +117,9 @@ def test_a_measured_rate_is_predicted_there_and_moves_its_neighbour():
 
 def test_a_measurement_where_nothing_runs_is_refused():
     run = GenerationRequest()
-    npu = Device("npu", "NPU", "Hailo", Family.NPU, {"dram_bw_gbps": 10.0})
+    npu = Device(
+        id="npu", name="NPU", vendor="Hailo", family=Family.NPU, metrics={"dram_bw_gbps": 10.0}
+    )
     with pytest.raises(InputError, match="no runtime of language models"):
         generate(LLAMA, [gpu()], run, [MeasuredRate(npu, 5.0, LLAMA, run)])
 
@@ -194,7 +196,9 @@ def probed(device: Device, seconds_over: float, threads: int) -> list[DecodeProb
     graphs = [graph for n in networks if (graph := pool_graph(n.fingerprint))]
     stated = device.metrics["dram_bw_gbps"] * 1e9
     latency_ms = np.array([4e3 * n.parameters / stated * seconds_over for n in networks])
-    measured = TargetMeasurements("", graphs, latency_ms, np.full(len(graphs), 0.01))
+    measured = TargetMeasurements(
+        signature_id="", graphs=graphs, latency_ms=latency_ms, noise=np.full(len(graphs), 0.01)
+    )
     return decode_probes({TargetId(device.id, "onnxruntime", "fp32", threads): measured}, [device])
 
 

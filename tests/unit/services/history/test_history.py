@@ -39,19 +39,31 @@ def tiny_graph(fingerprint: str) -> OperatorGraph:
 
 
 def a_model(path: str, fingerprint: str) -> Model:
-    return Model(path, 10, 20, 8, {"": 17}, "test", (), (), (), (), tiny_graph(fingerprint))
+    return Model(
+        path=path,
+        size_bytes=10,
+        modified_ns=20,
+        ir_version=8,
+        opsets={"": 17},
+        producer="test",
+        inputs=(),
+        outputs=(),
+        dynamic=(),
+        notes=(),
+        graph=tiny_graph(fingerprint),
+    )
 
 
 RESNET = a_model("/models/resnet.onnx", "a" * 64)
 VIT = a_model("/models/vit.onnx", "b" * 64)
 PI = Prediction(
-    "resnet.onnx",
-    "a" * 64,
-    "rpi5",
-    Configuration("onnxruntime", Precision.FP32, 4, 1),
-    "roofline/1",
-    Basis.ANALYTIC,
-    5.0,
+    model="resnet.onnx",
+    fingerprint="a" * 64,
+    device_id="rpi5",
+    configuration=Configuration("onnxruntime", Precision.FP32, 4, 1),
+    engine="roofline/1",
+    basis=Basis.ANALYTIC,
+    latency_ms=5.0,
 )
 VIT_ON_PI = dataclasses.replace(PI, model="vit.onnx", fingerprint="b" * 64, latency_ms=9.0)
 

@@ -30,7 +30,9 @@ def predicted(
     prediction = Prediction(
         model="net.onnx", fingerprint="a" * 64, basis=basis, latency_ms=latency_ms, **fields
     )
-    return StoredPrediction(f"{number:032x}", at, "", "0" * 64, prediction)
+    return StoredPrediction(
+        id=f"{number:032x}", created_ns=at, path="", settings_hash="0" * 64, prediction=prediction
+    )
 
 
 def measured(
@@ -38,7 +40,7 @@ def measured(
 ) -> StoredMeasurement:
     fields = {"fingerprint": "a" * 64, "device_id": "rpi5", "configuration": PI, **facts}
     record = Measurement(
-        f"{number:032x}", samples_ns=(), value_ms=value_ms, statistic="median",
+        id=f"{number:032x}", samples_ns=(), value_ms=value_ms, statistic="median",
         protocol="typed-by-hand/1", provenance=Provenance(), **fields,
     )  # fmt: skip
     return StoredMeasurement(record, at, None if of is None else f"{of:032x}")

@@ -36,7 +36,7 @@ def graphs() -> list[OperatorGraph]:
 
 
 def target(name: str) -> Target:
-    device = Device(name, name, "", Family.GPU, METRICS)
+    device = Device(id=name, name=name, vendor="", family=Family.GPU, metrics=METRICS)
     return Target(device, Configuration("ncnn", threads=0, batch=0))
 
 
@@ -55,7 +55,17 @@ def table_of(
         for index, ms in enumerate((factor * estimate).tolist()):
             role = roles[index % len(roles)]
             rows.append(
-                MeasuredRow(len(rows) + 2, name, f"m{index}", ms, None, None, 0, None, role)
+                MeasuredRow(
+                    line=len(rows) + 2,
+                    target=name,
+                    model=f"m{index}",
+                    latency_ms=ms,
+                    runtime=None,
+                    precision=None,
+                    threads=0,
+                    batch=None,
+                    role=role,
+                )
             )
     return MeasuredTable(
         Path("t.csv"), rows, list(graphs) * len(factors), targets, [target("known"), target("k2")]
@@ -220,7 +230,10 @@ def test_a_latency_in_another_unit_names_its_line(
 
 def test_a_device_without_facts_has_rows_without_numbers(graphs: list[OperatorGraph]) -> None:
     table = table_of(graphs, {"a": 2.0})
-    bare = Target(Device("bare", "bare", "", Family.GPU, {}), Configuration("ncnn", batch=0))
+    bare = Target(
+        Device(id="bare", name="bare", vendor="", family=Family.GPU, metrics={}),
+        Configuration("ncnn", batch=0),
+    )
     table = replace(table, targets=[replace(table.targets[0], target=bare)])
 
     outcome = run_experiment(table, Plan(0), RooflineEngine())

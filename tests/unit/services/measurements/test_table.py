@@ -29,7 +29,17 @@ def error(folder: Path, *lines: str) -> str:
 def test_a_row_with_everything(tmp_path: Path) -> None:
     (row,) = read_table(table(tmp_path, FULL, "rpi5,resnet50.onnx, 12.5 ,ncnn,fp16,4,8,probe"))
 
-    assert row == MeasuredRow(2, "rpi5", "resnet50", 12.5, "ncnn", Precision.FP16, 4, 8, Role.PROBE)
+    assert row == MeasuredRow(
+        line=2,
+        target="rpi5",
+        model="resnet50",
+        latency_ms=12.5,
+        runtime="ncnn",
+        precision=Precision.FP16,
+        threads=4,
+        batch=8,
+        role=Role.PROBE,
+    )
 
 
 def test_what_is_left_empty_is_what_is_usual(tmp_path: Path) -> None:

@@ -19,13 +19,13 @@ from tests.support.models import model_of
 from tests.support.operator_graphs import Named
 
 INT8 = Prediction(
-    "net.onnx",
-    "0",
-    "rpi5",
-    Configuration("ncnn", Precision.INT8),
-    "roofline/1",
-    Basis.ANALYTIC,
-    2.0,
+    model="net.onnx",
+    fingerprint="0",
+    device_id="rpi5",
+    configuration=Configuration("ncnn", Precision.INT8),
+    engine="roofline/1",
+    basis=Basis.ANALYTIC,
+    latency_ms=2.0,
 )
 
 

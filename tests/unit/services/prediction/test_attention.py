@@ -10,7 +10,13 @@ from predictor.services.prediction.attention import operators_peak, token_label
 
 def maps(shares: list[list[float]], metrics: tuple[str, ...]) -> AttentionMaps:
     forward = np.array(shares, np.float32).reshape(len(shares), len(metrics))
-    return AttentionMaps(metrics, forward, forward.T.copy(), 0.5, 0.5)
+    return AttentionMaps(
+        metrics=metrics,
+        operator_to_metric=forward,
+        metric_to_operator=forward.T.copy(),
+        blend=0.5,
+        residual=0.5,
+    )
 
 
 def test_each_operator_looks_at_its_largest_share_and_the_first_of_equals() -> None:
@@ -29,7 +35,7 @@ def test_a_row_that_looks_at_all_alike_is_even() -> None:
 
 
 def test_what_a_configuration_can_use_is_told_from_the_device() -> None:
-    device = Device("d", "D", "V", Family.GPU, {})
+    device = Device(id="d", name="D", vendor="V", family=Family.GPU, metrics={})
     names = (
         "runtime",
         "family",

@@ -22,7 +22,9 @@ LISTED = (INT8, SLOW, HALF)
 METRICS = {
     "fp32_tflops": 2.0, "fp16_tflops": 8.0, "int8_tops": 32.0, "dram_bw_gbps": 400.0, "dram_gb": 8.0
 }  # fmt: skip
-GPU = Device("gpu", "GPU", "Acme", Family.GPU, METRICS, configurations=LISTED)
+GPU = Device(
+    id="gpu", name="GPU", vendor="Acme", family=Family.GPU, metrics=METRICS, configurations=LISTED
+)
 MODEL = make_model(Op(macs=2 * 10**9, weights=10**7, read=2 * 10**7))
 
 

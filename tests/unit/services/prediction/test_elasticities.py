@@ -98,7 +98,11 @@ def test_evidence_moves_the_latency_and_no_elasticity() -> None:
         assert slower[name].elasticity == pytest.approx(fact.elasticity, abs=1e-9)
 
 
-CORES = (Cluster("Core", 4, 2000.0, 8.0, "cortex-a76"),)
+CORES = (
+    Cluster(
+        name="Core", cores=4, clock_mhz=2000.0, fp32_au_per_core=8.0, architecture="cortex-a76"
+    ),
+)
 
 
 def test_the_clock_of_a_processor_moves_all_but_the_memory() -> None:
@@ -247,7 +251,11 @@ def test_measurements_with_the_old_facts_stay() -> None:
     target = lawful_targets()[0]
     others = list(samples().values())[:2]
     plain = shipped_engine().predict(others, [target], {}).latency_ms[:, 0]
-    own = {target.id: TargetMeasurements("own", others, plain * 2, np.full(2, 0.01))}
+    own = {
+        target.id: TargetMeasurements(
+            signature_id="own", graphs=others, latency_ms=plain * 2, noise=np.full(2, 0.01)
+        )
+    }
     graph = samples()["yolov3-tiny-416"]
 
     now = shipped_engine().predict([graph], [target], own).latency_ms[0, 0]

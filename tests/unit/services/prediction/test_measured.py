@@ -28,13 +28,31 @@ def shipped(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def prediction(**changes: object) -> Prediction:
-    plain = Prediction("m.onnx", LOW, "rpi5", FP16_4, "e/1", Basis.ZERO_SHOT, 30.0, 20.0, 45.0)
+    plain = Prediction(
+        model="m.onnx",
+        fingerprint=LOW,
+        device_id="rpi5",
+        configuration=FP16_4,
+        engine="e/1",
+        basis=Basis.ZERO_SHOT,
+        latency_ms=30.0,
+        low80_ms=20.0,
+        high80_ms=45.0,
+    )
     return replace(plain, **changes)
 
 
 def measurement(value_ms: float, **changes: object) -> Measurement:
     plain = Measurement(
-        "id", LOW, "rpi5", FP16_4, (), value_ms, "median", "typed-by-hand/1", Provenance()
+        id="id",
+        fingerprint=LOW,
+        device_id="rpi5",
+        configuration=FP16_4,
+        samples_ns=(),
+        value_ms=value_ms,
+        statistic="median",
+        protocol="typed-by-hand/1",
+        provenance=Provenance(),
     )
     return replace(plain, **changes)
 

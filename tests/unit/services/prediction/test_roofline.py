@@ -115,7 +115,7 @@ def test_threads_on_some_of_the_cores_have_their_part_of_the_rate() -> None:
             {"dram_bw_gbps": 10.0},
             family=Family.CPU,
             threads=1,
-            clusters=(Cluster("Core", 4, 1000.0, 8.0),),
+            clusters=(Cluster(name="Core", cores=4, clock_mhz=1000.0, fp32_au_per_core=8.0),),
         ),
         fp32_tflops=0.05,
     )
@@ -193,7 +193,14 @@ def test_what_an_operator_lacks_to_its_bound_comes_from_the_others() -> None:
     # 1, 4 and 5 ms, of which the first needs 3 and the second 2: 7 ms remain for 9.
     time, nothing = np.array([1.0, 4.0, 5.0]), np.zeros(3)
     launch = np.int8(BoundType.LAUNCH)
-    before = Explanation(time, nothing, nothing, time, nothing, np.full(3, launch))
+    before = Explanation(
+        latency_ms=time,
+        compute_ms=nothing,
+        memory_ms=nothing,
+        launch_ms=time,
+        bound_ms=nothing,
+        bound_type=np.full(3, launch),
+    )
     after = above_bounds(before, np.array([3.0, 2.0, 0.0]))
     assert after.latency_ms.tolist() == pytest.approx([3.0, 4 * 7 / 9, 5 * 7 / 9])
     assert after.compute_ms.tolist() == pytest.approx([2.0, 0.0, 0.0])
@@ -203,6 +210,13 @@ def test_what_an_operator_lacks_to_its_bound_comes_from_the_others() -> None:
 
 def test_bounds_over_the_whole_time_change_nothing() -> None:
     time, nothing = np.array([1.0, 4.0]), np.zeros(2)
-    before = Explanation(time, nothing, nothing, time, nothing, np.zeros(2, np.int8))
+    before = Explanation(
+        latency_ms=time,
+        compute_ms=nothing,
+        memory_ms=nothing,
+        launch_ms=time,
+        bound_ms=nothing,
+        bound_type=np.zeros(2, np.int8),
+    )
     assert above_bounds(before, np.array([6.0, 0.0])) is before
     assert above_bounds(before, np.array([1.0, 4.0])) is before

@@ -27,8 +27,8 @@ from tests.support.graphs import Op
 from tests.support.models import make_model
 
 FACTS = {"core_count": 8, "clock_mhz": 2000, "fp32_au_per_core": 8, "dram_bw_gbps": 20}
-BOARD = Device("board", "Board", "Me", Family.CPU, FACTS, chip="one")
-OTHER = Device("other", "Other", "Me", Family.CPU, FACTS, chip="two")
+BOARD = Device(id="board", name="Board", vendor="Me", family=Family.CPU, metrics=FACTS, chip="one")
+OTHER = Device(id="other", name="Other", vendor="Me", family=Family.CPU, metrics=FACTS, chip="two")
 ONE, FOUR = (Target(BOARD, Configuration("ncnn", threads=count)) for count in (1, 4))
 FAR = Target(OTHER, Configuration("ncnn", threads=1))
 # Of other threads of a device of unknown silicon; see tests/unit/calibration.
@@ -54,17 +54,31 @@ def prediction(target: Target, latency_ms: float | None = 10.0, **facts: object)
     )
     basis = None if latency_ms is None else Basis.ZERO_SHOT
     base = Prediction(
-        "net.onnx", "f" * 64, target.device.id, target.id.configuration, "closertome/2", basis,
-        latency_ms, **ends, bound_ms=1.0,
-    )  # fmt: skip
+        model="net.onnx",
+        fingerprint="f" * 64,
+        device_id=target.device.id,
+        configuration=target.id.configuration,
+        engine="closertome/2",
+        basis=basis,
+        latency_ms=latency_ms,
+        **ends,
+        bound_ms=1.0,
+    )
     return replace(base, **facts)  # type: ignore[arg-type]  # any field
 
 
 def measured(target: Target, value_ms: float, fingerprint: str = "f" * 64) -> Measurement:
     return Measurement(
-        "1" * 32, fingerprint, target.device.id, target.id.configuration, (), value_ms, "median",
-        "typed-by-hand/1", Provenance({}),
-    )  # fmt: skip
+        id="1" * 32,
+        fingerprint=fingerprint,
+        device_id=target.device.id,
+        configuration=target.id.configuration,
+        samples_ns=(),
+        value_ms=value_ms,
+        statistic="median",
+        protocol="typed-by-hand/1",
+        provenance=Provenance({}),
+    )
 
 
 def test_the_prediction_moves_by_the_gain_and_its_intervals_narrow() -> None:

@@ -119,15 +119,15 @@ def test_intervals_are_those_of_ratios() -> None:
 def measured(target: Target, value_ms: float) -> Measurement:
     configuration = replace(target.configuration, threads=target.threads, batch=1)
     return Measurement(
-        "m" * 32,
-        MODEL.graph.fingerprint,
-        target.device.id,
-        configuration,
-        (),
-        value_ms,
-        "median",
-        "ctm-probe/1",
-        Provenance({}),
+        id="m" * 32,
+        fingerprint=MODEL.graph.fingerprint,
+        device_id=target.device.id,
+        configuration=configuration,
+        samples_ns=(),
+        value_ms=value_ms,
+        statistic="median",
+        protocol="ctm-probe/1",
+        provenance=Provenance({}),
     )
 
 
@@ -159,12 +159,29 @@ def test_the_sentence_names_the_strongest_of_each() -> None:
 
 def alternative(kind: str, latency_factor: float, **configuration: object) -> Alternative:
     changed = replace(Configuration(), **configuration)  # type: ignore[arg-type]
-    return Alternative(kind, changed, 1.0, latency_factor, None, None, 1 / latency_factor, None)
+    return Alternative(
+        kind=kind,
+        configuration=changed,
+        latency_ms=1.0,
+        latency_factor=latency_factor,
+        low80_factor=None,
+        high80_factor=None,
+        throughput_factor=1 / latency_factor,
+        fits_memory=None,
+    )
 
 
 def test_what_saves_nothing_is_left_out() -> None:
     nothing = np.zeros(0)
-    fact = FactSensitivity("core_count", "Cores", "", 4.0, -0.5, 0.955, nothing)
+    fact = FactSensitivity(
+        fact="core_count",
+        label="Cores",
+        unit="",
+        value=4.0,
+        elasticity=-0.5,
+        more=0.955,
+        operators=nothing,
+    )
     batch = replace(alternative("batch", 5.0, batch=4), throughput_factor=0.8)
     slower = alternative("precision", 1.05, precision=Precision.AMP_FP16)
     faster, worse = alternative("threads", 0.7, threads=8), alternative("threads", 1.9, threads=2)

@@ -20,7 +20,18 @@ MODEL = model_named("m.onnx")
 def cpu(cores: int, threads: int = 0) -> Target:
     way = Configuration("onnxruntime", Precision.FP32, threads)
     facts = {"core_count": float(cores), "dram_bw_gbps": 20.0, "fp32_gflops": 100.0}
-    return Target(Device("d", "D", "V", Family.CPU, facts, {}, (way,)), way)
+    return Target(
+        Device(
+            id="d",
+            name="D",
+            vendor="V",
+            family=Family.CPU,
+            metrics=facts,
+            sources={},
+            configurations=(way,),
+        ),
+        way,
+    )
 
 
 def test_a_gpu_has_a_sweep_over_the_batch_alone() -> None:
@@ -47,8 +58,17 @@ def test_one_core_leaves_no_choice_of_threads() -> None:
 def test_the_present_choice_is_the_prediction_and_what_was_measured_stands() -> None:
     target = cpu(4)
     configuration = replace(target.configuration, threads=target.threads, batch=1)
-    facts = ("m" * 32, MODEL.graph.fingerprint, target.device.id, configuration)
-    own = Measurement(*facts, (), 7.0, "median", "ctm-probe/1", Provenance({}))
+    own = Measurement(
+        id="m" * 32,
+        fingerprint=MODEL.graph.fingerprint,
+        device_id=target.device.id,
+        configuration=configuration,
+        samples_ns=(),
+        value_ms=7.0,
+        statistic="median",
+        protocol="ctm-probe/1",
+        provenance=Provenance({}),
+    )
     for sweep in sweeps(MODEL, target, own=[own]):
         assert sweep.predictions[sweep.now].latency_ms == 7.0
         measured = [p.basis is Basis.MEASURED for p in sweep.predictions]

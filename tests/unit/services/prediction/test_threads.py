@@ -9,7 +9,7 @@ from predictor.services.prediction.threads import threads_sentences
 
 def target(name: str, threads: int, cores: int | None = 4, family: Family = Family.CPU) -> Target:
     metrics = {} if cores is None else {"core_count": float(cores)}
-    device = Device(name, name.title(), "Maker", family, metrics)
+    device = Device(id=name, name=name.title(), vendor="Maker", family=family, metrics=metrics)
     return Target(device, Configuration(threads=threads))
 
 

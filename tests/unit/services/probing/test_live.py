@@ -43,7 +43,7 @@ def outcomes(count: int) -> list[list[int]]:
 
 
 def test_a_session_chooses_the_rest_by_what_the_first_showed(probing: Probing) -> None:
-    plan = plan_probes(PlanRequest(PI, 6, "dbsel", live=True))
+    plan = plan_probes(PlanRequest(target=PI, probes=6, selector="dbsel", live=True))
     assert (len(plan.probes), plan.to_come) == (3, 3)
     session = probing.sessions.start(plan)
     assert session.plan.to_come == 3
@@ -64,7 +64,9 @@ def test_a_session_chooses_the_rest_by_what_the_first_showed(probing: Probing) -
 
 
 def test_a_session_that_was_stopped_before_the_choice_goes_on_with_it(probing: Probing) -> None:
-    session = probing.sessions.start(plan_probes(PlanRequest(PI, 6, "dbsel", live=True)))
+    session = probing.sessions.start(
+        plan_probes(PlanRequest(target=PI, probes=6, selector="dbsel", live=True))
+    )
     begun = measure(probing.sessions, session.id, Script(*outcomes(3)))
     while not isinstance(next(begun), Drift):
         pass
@@ -80,14 +82,14 @@ def test_a_session_that_was_stopped_before_the_choice_goes_on_with_it(probing: P
 
 def test_the_adaptive_session_stops_at_the_width_that_is_wished(probing: Probing) -> None:
     wide = probing.sessions.start(
-        plan_probes(PlanRequest(PI, 4, "adaptive", live=True, within=5.0))
+        plan_probes(PlanRequest(target=PI, probes=4, selector="adaptive", live=True, within=5.0))
     )
     for _ in measure(probing.sessions, wide.id, Script(*outcomes(3))):
         pass
     assert len(probing.sessions.get(wide.id).probes) == 3
 
     none = probing.sessions.start(
-        plan_probes(PlanRequest(PI, 4, "adaptive", live=True, within=1e-9))
+        plan_probes(PlanRequest(target=PI, probes=4, selector="adaptive", live=True, within=1e-9))
     )
     for _ in measure(probing.sessions, none.id, Script(Failure.CRASHED, *outcomes(3))):
         pass
@@ -97,7 +99,7 @@ def test_the_adaptive_session_stops_at_the_width_that_is_wished(probing: Probing
 
 
 def test_more_networks_are_expected_to_narrow_the_interval_further() -> None:
-    plan = plan_probes(PlanRequest(PI, 6, "iopt"))
+    plan = plan_probes(PlanRequest(target=PI, probes=6, selector="iopt"))
     fingerprints = [probe.network.fingerprint for probe in plan.probes]
     few, many = (expected_interval(PI, fingerprints[:k]) for k in (2, 6))
     assert few is not None
@@ -120,7 +122,9 @@ def test_a_short_session_measures_more_networks_while_there_is_time_left(
     probing: Probing, monkeypatch: pytest.MonkeyPatch, selector: str
 ) -> None:
     monkeypatch.setattr(Pace, "more", lambda _, __: next(left))
-    request = probes_in_time(PlanRequest(PI, 12, selector, budget_s=60.0, live=True))
+    request = probes_in_time(
+        PlanRequest(target=PI, probes=12, selector=selector, budget_s=60.0, live=True)
+    )
     plan = plan_probes(request)
     first = len(plan.probes)
     left = iter([2, 2, 1, 0] if selector == ADAPTIVE else [3, 1, 0])

@@ -18,7 +18,7 @@ def test_all_cores_become_a_count() -> None:
 
 
 def test_the_coverage_marks_what_is_chosen_among_all() -> None:
-    plan = plan_probes(PlanRequest(probe_target(BOARD, 1), 6))
+    plan = plan_probes(PlanRequest(target=probe_target(BOARD, 1), probes=6))
     found = coverage(plan)
     assert len(found.names) == len(load_pool())
     marked = {name for name, chosen in zip(found.names, found.chosen, strict=True) if chosen}
@@ -32,7 +32,7 @@ def test_the_coverage_marks_what_is_chosen_among_all() -> None:
 
 def test_a_plan_covers_the_range_of_the_pool() -> None:
     """The chosen span a good part of what known devices would take."""
-    found = coverage(plan_probes(PlanRequest(probe_target(BOARD, 1), 12)))
+    found = coverage(plan_probes(PlanRequest(target=probe_target(BOARD, 1), probes=12)))
     chosen = np.log(found.middle_ms[found.chosen])
     every = np.log(found.middle_ms)
     assert np.ptp(chosen) > 0.4 * np.ptp(every)

@@ -78,7 +78,7 @@ def test_the_facts_beside_the_metrics_go_with_a_project(mine: History, tmp_path:
         architecture="cortex-a76",
         instruction_sets=("neon", "dotprod"),
         measured={"dram_bw_gbps": MeasuredRate(12.5, "STREAM")},
-        operating_points=(OperatingPoint("slow", "governor", cpu_mhz=408.0, cores=4),),
+        operating_points=(OperatingPoint(name="slow", source="governor", cpu_mhz=408.0, cores=4),),
     )
     mine.devices.save(DeviceFile(device))
     mine.projects.export(tmp_path / "own.ctmproject")

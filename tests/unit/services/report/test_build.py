@@ -226,7 +226,7 @@ def test_device_sheets_show_the_design_and_what_was_measured() -> None:
         chip="rk3588",
         architecture="cortex-a76",
         measured={"dram_bw_gbps": MeasuredRate(12.5, "STREAM")},
-        operating_points=(OperatingPoint("slow", "a governor", cpu_mhz=408.0),),
+        operating_points=(OperatingPoint(name="slow", source="a governor", cpu_mhz=408.0),),
     )
     report = build_report(make_request(targets=(target,)))
 

@@ -31,7 +31,15 @@ def model(tmp_path: Path) -> str:
 @pytest.fixture
 def request_() -> RowsRequest:
     devices = [each for each in shipped_devices() if each.id in {"rpi4", "rpi5"}]
-    return RowsRequest(resolve_targets(devices), "roofline", {}, {}, None, {}, RowForm.CSV)
+    return RowsRequest(
+        targets=resolve_targets(devices),
+        engine="roofline",
+        signatures={},
+        bindings={},
+        batch=None,
+        shapes={},
+        form=RowForm.CSV,
+    )
 
 
 @pytest.fixture

@@ -81,7 +81,7 @@ def asked(database: Database, target: Target = TARGET) -> Prediction:
 
 
 def told(prediction: Prediction, place: Place) -> list[str]:
-    row = PredictionRow(prediction, "Board", "m.onnx")
+    row = PredictionRow(prediction=prediction, device_name="Board", model_label="m.onnx")
     return [text for text in remarks(row, TableContext(place)) if "unstable" in text]
 
 
@@ -112,7 +112,9 @@ def test_a_good_one_is_used_as_before(database: Database) -> None:
 
 
 def test_several_reasons_are_one_sentence() -> None:
-    checks = ProbingChecks(12, 6, 3, 4 / 6, 0.259, 0.844)
+    checks = ProbingChecks(
+        chosen=12, tried=6, measured=3, disturbed=4 / 6, drift=0.259, error=0.844
+    )
     assert checks.reason == (
         "only 3 of 6 networks gave a number, other programs disturbed 4 of 6 networks, the "
         "machine's speed changed by 25.9 % and its networks predict each other 84.4 % off"

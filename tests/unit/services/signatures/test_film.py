@@ -53,12 +53,18 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     database = open_database(path)
     made = [
         Measurement(
-            f"{number:032}", network.fingerprint, BOARD.id, CONFIGURATION, (),
-            (network.macs / 1e8 + 0.2) * (3 if number == 3 else 1), "median", "typed-by-hand/1",
-            Provenance({"network": network.name}),
+            id=f"{number:032}",
+            fingerprint=network.fingerprint,
+            device_id=BOARD.id,
+            configuration=CONFIGURATION,
+            samples_ns=(),
+            value_ms=(network.macs / 1e8 + 0.2) * (3 if number == 3 else 1),
+            statistic="median",
+            protocol="typed-by-hand/1",
+            provenance=Provenance({"network": network.name}),
         )
         for number, network in enumerate(NETWORKS)
-    ]  # fmt: skip
+    ]
     for measurement in made:
         measurements.add(database, measurement)
     ids = tuple(measurement.id for measurement in made)
@@ -144,7 +150,9 @@ def test_what_was_fine_tuned_for_another_network_has_no_part_and_is_said_to_be_o
     def stored(network: str, timed: int = 0) -> StoredSignature:
         film = FilmTuning(network, FilmBiases(shift, shift)).to_json()
         signature = Signature("s", "b", CONFIGURATION, ("m",), active=True)
-        return StoredSignature(signature, 0, ProbingFacts({"film": film}), timed=timed)
+        return StoredSignature(
+            signature=signature, created_ns=0, facts=ProbingFacts({"film": film}), timed=timed
+        )
 
     current, foreign = stored(network_in_use()), stored("0" * 64)
     assert (adaptation_of(current), outdated_film_words(current)) == ("film", "")
@@ -159,7 +167,7 @@ def test_what_was_fine_tuned_for_another_network_has_no_part_and_is_said_to_be_o
 @pytest.mark.parametrize("fact", [None, 3, {}, {"network": "a"}, {"network": "a", "gamma": "A"}])
 def test_a_fact_that_is_no_tuning_leaves_the_posterior(fact: object) -> None:
     signature = Signature("s", "b", CONFIGURATION, ("m",), active=True)
-    stored = StoredSignature(signature, 0, ProbingFacts({"film": fact}))
+    stored = StoredSignature(signature=signature, created_ns=0, facts=ProbingFacts({"film": fact}))
     assert adaptation_of(stored) == "posterior"
 
 

@@ -36,7 +36,22 @@ def graphs(names: Sequence[str]) -> list[OperatorGraph]:
 def predictions(
     names: Sequence[str], target: Target, own: dict[TargetId, TargetMeasurements]
 ) -> list[Prediction]:
-    models = [Model(g.fingerprint, 0, 0, 0, {}, "", (), (), (), (), g) for g in graphs(names)]
+    models = [
+        Model(
+            path=g.fingerprint,
+            size_bytes=0,
+            modified_ns=0,
+            ir_version=0,
+            opsets={},
+            producer="",
+            inputs=(),
+            outputs=(),
+            dynamic=(),
+            notes=(),
+            graph=g,
+        )
+        for g in graphs(names)
+    ]
     return list(predict(models, [target], signatures=own))
 
 
@@ -49,7 +64,10 @@ def measured(count: int, factor: float) -> dict[TargetId, TargetMeasurements]:
     published = numbers(predictions(OWN[:count], LISTED, {}))
     return {
         LISTED.id: TargetMeasurements(
-            "", tuple(graphs(OWN[:count])), published * factor, np.full(count, 0.01)
+            signature_id="",
+            graphs=tuple(graphs(OWN[:count])),
+            latency_ms=published * factor,
+            noise=np.full(count, 0.01),
         )
     }
 
@@ -78,7 +96,7 @@ def test_a_slower_board_of_ones_own_is_between_the_published_and_its_own_measure
 def test_measurements_are_those_of_the_device_in_every_configuration() -> None:
     other = Target(BOARD, Configuration("onnxruntime", Precision.FP32, 1))
     elsewhere = Target(replace(BOARD, id="other"), other.configuration)
-    none = TargetMeasurements("", (), np.empty(0), np.empty(0))
+    none = TargetMeasurements(signature_id="", graphs=(), latency_ms=np.empty(0), noise=np.empty(0))
     own = UserSignatures({}, {other.id: none, elsewhere.id: none})
     assert set(own.of([LISTED])) == {other.id}
     assert own.of([]) == {}

@@ -228,7 +228,9 @@ def test_what_was_predicted_before_is_predicted_again_with_the_signature(
     store_signature(database, [SLOWER * ms for ms in zero_shot[: len(PROBES)]])
     own, (model, *_) = read_user_signatures(database), MODELS[len(PROBES) :]
     (before,) = predict([model], [TARGET])
-    then = StoredPrediction("p", 0, "", "0" * 64, before)
+    then = StoredPrediction(
+        id="p", created_ns=0, path="", settings_hash="0" * 64, prediction=before
+    )
     (entry,) = predict_again(
         [then], {before.fingerprint: model.graph}, {BOARD.id: BOARD}, signatures=own
     )
