@@ -9,7 +9,7 @@ from predictor.core.units import significant
 
 _INTRODUCTION = """\
 Published measurements beside the two numbers of the roofline engine
-([engines](../../../docs/engines.md)).
+([engine](../../../docs/engine.md#the-roofline-engine)).
 No run can beat the bound: a measurement under it proves a fact or the bound wrong.
 At most {limit} % may be under it.
 The estimate supposes peak rates: its error is where learned engines start.
