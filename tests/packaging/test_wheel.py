@@ -31,9 +31,10 @@ pytestmark = [
 ]
 
 
-def done(*command: str | Path, cwd: Path, **environment: str) -> str:
+def run(*command: str | Path, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a command that sees no checkout."""
     inherited = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    process = subprocess.run(
+    return subprocess.run(
         [str(word) for word in command],
         cwd=cwd,
         env={**inherited, **environment},
@@ -41,6 +42,10 @@ def done(*command: str | Path, cwd: Path, **environment: str) -> str:
         text=True,
         check=False,
     )
+
+
+def done(*command: str | Path, cwd: Path, **environment: str) -> str:
+    process = run(*command, cwd=cwd, **environment)
     assert process.returncode == 0, process.stderr
     return process.stdout
 
@@ -121,9 +126,7 @@ def test_installed_it_predicts_in_an_empty_folder(scripts: Path, tmp_path: Path)
 def test_installed_what_needs_a_checkout_says_so(
     scripts: Path, tmp_path: Path, command: tuple[str, ...]
 ) -> None:
-    process = subprocess.run(
-        [scripts / "ctm", *command], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    process = run(scripts / "ctm", *command, cwd=tmp_path)
 
     assert (process.returncode, process.stdout) == (3, "")
     (sentence,) = process.stderr.splitlines()
