@@ -26,7 +26,7 @@ from predictor.core.records import Target
 from predictor.cost.engine import TargetMeasurements
 from predictor.presentation.wording import percent
 from predictor.services.prediction.engines import CLOSERTOME, open_engine
-from predictor.services.prediction.predict import taken
+from predictor.services.prediction.predict import selected
 from predictor.services.probing.plan import probe_target
 from predictor.services.signatures.user_signatures import read_user_signatures
 from predictor.store.database import open_database
@@ -61,7 +61,7 @@ def errors(target: Target, known: TargetMeasurements, probes: int) -> tuple[Floa
     for seen, others in draws(len(known.graphs), probes):
         asked = [place for place in others if known.latency_ms[place] >= LEAST_MS]
         graphs = [known.graphs[place] for place in asked]
-        table = open_engine().predict(graphs, [target], {target.id: taken(known, seen)})
+        table = open_engine().predict(graphs, [target], {target.id: selected(known, seen)})
         actual = known.latency_ms[asked]
         off += np.log(table.latency_ms[:, 0] / actual).tolist()
         held += ((table.low80_ms[:, 0] <= actual) & (actual <= table.high80_ms[:, 0])).tolist()

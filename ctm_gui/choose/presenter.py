@@ -108,13 +108,13 @@ class ChoicePresenter(ComparisonFollower):
             return
         work = partial(
             _chosen,
-            [model.model for model in models],
-            tuple(model.label for model in models),
-            tuple(self._devices().values()),
-            budget,
-            self.limits,
-            self._user_measurements.measurements,
-            self._user_measurements.signatures,
+            models=[model.model for model in models],
+            names=tuple(model.label for model in models),
+            devices=tuple(self._devices().values()),
+            budget=budget,
+            limits=self.limits,
+            measurements=self._user_measurements.measurements,
+            signatures=self._user_measurements.signatures,
         )
         self._task = self._worker.submit(
             lambda _: work(), on_result=self._on_chosen, on_error=self._on_error

@@ -23,9 +23,9 @@ from predictor.services.models.operator_facts import OperatorFacts
 from predictor.services.prediction.operator_difference import (
     Change,
     OperatorDifference,
-    TimesMoved,
+    TimeChanges,
     operator_difference,
-    times_moved_on,
+    time_changes_on,
 )
 from predictor.services.prediction.predict import KnownTargets
 
@@ -59,7 +59,7 @@ class ModelDifference:
     matched: Mapping[int, Matched]
     targets: tuple[Target, ...]
     predictions: tuple[tuple[Prediction, Prediction], ...]
-    times: tuple[TimesMoved | None, ...] = ()
+    times: tuple[TimeChanges | None, ...] = ()
     signatures: KnownTargets = field(default_factory=dict)
 
     @property
@@ -72,14 +72,14 @@ class ModelDifference:
         batch = self.targets[target].configuration.batch if self.targets else 0
         return self.matched[batch]
 
-    def times_on(self, target: int) -> TimesMoved:
+    def times_on(self, target: int) -> TimeChanges:
         """Return where the time goes on a target; not known times where there are none (yet)."""
         times = self.times[target] if 0 <= target < len(self.times) else None
         if times is not None:
             return times
         operators = self.on(target).operators
         nothing = np.full(len(operators), np.nan)
-        return TimesMoved(nothing, nothing, operators.change)
+        return TimeChanges(nothing, nothing, operators.change)
 
 
 class DifferencePresenter(ComparisonFollower):
@@ -198,7 +198,7 @@ def _with_more_times(difference: ModelDifference, context: TaskContext) -> Model
         matched, target = difference.on(place), difference.targets[place]
         models, pair = (matched.first.model, matched.second.model), difference.predictions[place]
         times.append(
-            times_moved_on(
+            time_changes_on(
                 matched.operators, target, models, pair, signatures=difference.signatures
             )
         )
@@ -225,7 +225,7 @@ class TargetsGrid(Grid):
             number_column(
                 change.value,
                 f"{change.value.capitalize()} ({display_unit})",
-                np.array([t.moved_by(change) for t in times]) * scale,
+                np.array([t.change_of(change) for t in times]) * scale,
                 f"Time that the {_MEANING[change]} add; the four sum to the difference.",
                 signed,
             )
@@ -279,7 +279,7 @@ class DifferenceGrid(Grid):
                 number_column(
                     TIME_CHANGE,
                     f"Moved ({display_unit})",
-                    times.moved_ms * scale,
+                    times.change_ms * scale,
                     "Time in the second model less time in the first. Sorted by its size.",
                     signed,
                     by_size=True,

@@ -14,7 +14,7 @@ from predictor.core.text import capitalised
 from predictor.presentation.columns import PredictionRow
 from predictor.presentation.wording import target_text
 from predictor.services.models.ingestion import Model
-from predictor.services.prediction.assumptions import assumptions_of_each
+from predictor.services.prediction.assumptions import assumptions_by_prediction
 from predictor.services.prediction.engines import usual_engine_problem
 from predictor.services.prediction.predict import NO_DEVICES, KnownTargets, predict
 from predictor.services.prediction.targets import distinct, resolve_targets
@@ -231,7 +231,7 @@ def _rows(
     }
     for compared in models:
         of_model = [next(by_batch[target.configuration.batch]) for target in targets]
-        notes = assumptions_of_each(compared.model, of_model)
+        notes = assumptions_by_prediction(compared.model, of_model)
         for target, prediction, assumed in zip(targets, of_model, notes, strict=True):
             yield PredictionRow(
                 prediction=prediction,

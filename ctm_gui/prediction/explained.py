@@ -121,11 +121,13 @@ def costs_of(
     Raises:
         CancelledError: a stop was asked for.
     """
-    able = [place for place, each in enumerate(predictions) if each.latency_ms is not None]
-    asked = able[: max(1, _MOST_COSTS // max(len(model.graph.names), 1))]
+    able = [
+        place for place, prediction in enumerate(predictions) if prediction.latency_ms is not None
+    ]
+    explained_places = able[: max(1, _MOST_COSTS // max(len(model.graph.names), 1))]
     names = target_names(targets)
     costs = []
-    for place in asked:
+    for place in explained_places:
         cancel.check()
         # A target of which only measurements are known has no parts.
         with suppress(InputError):
@@ -135,9 +137,9 @@ def costs_of(
     count = len(model.graph.names)
     return Costs(
         tuple(name for name, _, _ in costs),
-        np.array([each for _, each, _ in costs], dtype=np.float32).reshape(-1, count),
+        np.array([prediction for _, prediction, _ in costs], dtype=np.float32).reshape(-1, count),
         np.array([ends for _, _, ends in costs], dtype=np.float64).reshape(-1, 2),
-        len(able) - len(asked),
+        len(able) - len(explained_places),
     )
 
 

@@ -124,25 +124,25 @@ class ExplanationPresenter(PairFollower):
         self.message = WORKING
         # Read now: the comparison may be another one when the worker comes to it.
         device, signatures = target.device, self._comparison.signatures
-        own = self._comparison.own
-        every = self._comparison.predictions_of(choice[0])
-        prediction = every[choice[1]]
+        measurements = self._comparison.own
+        pair_predictions = self._comparison.predictions_of(choice[0])
+        prediction = pair_predictions[choice[1]]
         # Times of a call at another batch are not those of these operators.
         targets, predictions = zip(
             *(
                 (other, predicted)
-                for other, predicted in zip(self._comparison.targets, every, strict=True)
+                for other, predicted in zip(self._comparison.targets, pair_predictions, strict=True)
                 if other.configuration.batch == target.configuration.batch
             ),
             strict=True,
         )
-        others = [each for each in targets if each is not target]
+        further = [candidate for candidate in targets if candidate is not target]
 
         def show(pair: Explained) -> None:
             self._show(pair, "", device)
             self._submit(
                 lambda _: sensitivity_of(
-                    compared.model, target, signatures=signatures, own=own
+                    compared.model, target, signatures=signatures, measurements=measurements
                 ).scaled(prediction.scale),
                 show_sensitivity,
                 # A target of which only measurements are known has nothing to vary.
@@ -158,7 +158,7 @@ class ExplanationPresenter(PairFollower):
             )
 
         self._submit(
-            lambda _: explain_pair(compared.model, target, others, prediction, signatures),
+            lambda _: explain_pair(compared.model, target, further, prediction, signatures),
             show,
             self._on_error,
         )
@@ -194,12 +194,12 @@ class ExplanationPresenter(PairFollower):
 def sensitivity_details(sensitivity: Sensitivity) -> str:
     """Return the lines that hovering over the sentence on a prediction's sensitivity shows."""
     facts = [
-        f"{each.label} ({number(each.value, 5)}{f' {each.unit}' if each.unit else ''}) +10 %: "
-        f"{change_words(each.more)}"
-        for each in sensitivity.facts
+        f"{item.label} ({number(item.value, 5)}{f' {item.unit}' if item.unit else ''}) +10 %: "
+        f"{change_words(item.more)}"
+        for item in sensitivity.facts
     ]
-    precisions = dict.fromkeys(each.configuration.precision for each in sensitivity.alternatives)
-    notes = [each.explanation for each in precisions if each.explanation]
+    precisions = dict.fromkeys(item.configuration.precision for item in sensitivity.alternatives)
+    notes = [item.explanation for item in precisions if item.explanation]
     return "\n".join([*facts, *map(_alternative, sensitivity.alternatives), *notes])
 
 

@@ -70,8 +70,10 @@ class WhatIfBar(QWidget):
         self._options = options
         self.batch = _spin_box(MAX_BATCH, "model default", "Batch", _BATCH)
         self.threads = _spin_box(MAX_THREADS, "default", "Threads", _THREADS)
-        self.precision = combo_box("Precision", ["default", *(each.words for each in Precision)])
-        explain_items(self.precision, ["", *(each.explanation for each in Precision)])
+        self.precision = combo_box(
+            "Precision", ["default", *(precision.words for precision in Precision)]
+        )
+        explain_items(self.precision, ["", *(precision.explanation for precision in Precision)])
         _explain(self.precision, _PRECISION)
         self.unit = combo_box("Unit", [unit.value for unit in LatencyUnit])
         _explain(self.unit, _UNIT)

@@ -126,8 +126,8 @@ def _cells(
 
 def _percentage(flow: Flow, value: float, cell: float) -> str:
     """Return a share with a decimal where it is small and there is room."""
-    exact, rounded = (percent(round(value, decimals), 2) for decimals in (3, 2))
-    return exact if flow.typeface.width(exact, _TINY) < cell else rounded
+    with_decimal, rounded = (percent(round(value, decimals), 2) for decimals in (3, 2))
+    return with_decimal if flow.typeface.width(with_decimal, _TINY) < cell else rounded
 
 
 _TITLE = Style(230, bold=True)

@@ -244,7 +244,9 @@ def _request_of(subject: ReportSubject, signatures: tuple[MeasuredSignature, ...
         targets=comparison.targets,
         predictions=tuple(row.prediction for row in comparison.rows),
         explain=partial(explain, signatures=comparison.signatures),
-        sensitivity=partial(sensitivity_of, signatures=comparison.signatures, own=comparison.own),
+        sensitivity=partial(
+            sensitivity_of, signatures=comparison.signatures, measurements=comparison.own
+        ),
         # Local time with its offset from UTC, which a naive time lacks.
         created=datetime.now(UTC).astimezone(),
         budget_ms=subject.budget_ms,

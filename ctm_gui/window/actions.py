@@ -156,8 +156,8 @@ def _build(spec: ActionSpec, window: MainWindow) -> QAction:
         # An action's shortcut would take the keys from the field with the focus. Qt draws the
         # part of a text after a tab where a shortcut stands.
         if spec.own_keys:
-            shown = spec.keys[0].toString(QKeySequence.SequenceFormat.NativeText)
-            action.setText(f"{spec.text}\t{shown}")
+            keys_text = spec.keys[0].toString(QKeySequence.SequenceFormat.NativeText)
+            action.setText(f"{spec.text}\t{keys_text}")
         else:
             action.setShortcuts(spec.keys)
     if spec.tip:

@@ -190,14 +190,14 @@ class CentralViews(QObject):
     def _connect(self) -> None:
         messages = self.workspace.messages
         self.explanation_tabs = ExplanationTabs(
-            self.explanation,
-            self.operators_view,
-            self.graph_tab,
-            self.roofline_view,
-            self.timeline_view,
-            self.attention_view,
-            self._tabs,
-            GraphBeside(self.operators_view, self.graph_tab, self._tabs, self.settings),
+            explanation=self.explanation,
+            operators=self.operators_view,
+            graph_tab=self.graph_tab,
+            roofline=self.roofline_view,
+            timeline=self.timeline_view,
+            attention=self.attention_view,
+            tabs=self._tabs,
+            beside=GraphBeside(self.operators_view, self.graph_tab, self._tabs, self.settings),
         )
         self.explanation.done.connect(messages.info)
         self.explanation.failed.connect(messages.error)

@@ -52,7 +52,7 @@ class ExplanationTabs(QObject):
     ) -> None:
         super().__init__(tabs)
         graph = graph_tab.graph
-        self._graph, self._graph_tab, self._beside = graph, graph_tab, beside
+        self._graph, self._graph_tab, self._graph_pane = graph, graph_tab, beside
         self._explanation = explanation
         self._operators = operators
         self._views: tuple[View, ...] = (operators, graph, roofline, timeline, attention)
@@ -78,24 +78,24 @@ class ExplanationTabs(QObject):
 
     def look(self, *_: object) -> None:
         """Follow the tab that is shown."""
-        self._beside.place()
-        self._explanation.set_active(active=bool(self._shown))
+        self._graph_pane.place()
+        self._explanation.set_active(active=bool(self._current_views))
         self._show_choices()
-        self._show_selection(self._shown)
+        self._show_selection(self._current_views)
 
     @property
-    def _shown(self) -> tuple[View, ...]:
+    def _current_views(self) -> tuple[View, ...]:
         """The views of the tab that is shown; the first has the boxes of the pair."""
         page = self._tabs.currentWidget()
         if page is self._graph_tab:
             return (self._graph,)
-        if page is self._operators and self._beside.is_beside:
+        if page is self._operators and self._graph_pane.is_beside:
             return self._operators, self._graph
         return (page,) if isinstance(page, View) else ()
 
     @property
     def _pair(self) -> PairChoice | None:
-        return self._shown[0].pair if self._shown else None
+        return self._current_views[0].pair if self._current_views else None
 
     def _show_choices(self) -> None:
         pair = self._pair
@@ -108,12 +108,12 @@ class ExplanationTabs(QObject):
         self._show_sensitivity()
 
     def _show_table(self) -> None:
-        shown, table = self._shown, self._explanation.table
+        views, table = self._current_views, self._explanation.table
         # A table of before stays until the next one has come.
         now = (table, self._explanation.message if table is None else "")
         for view in self._views:
             # A table that is gone is let go of by the hidden views too.
-            if (view in shown or table is None) and self._filled.get(view) != now:
+            if (view in views or table is None) and self._filled.get(view) != now:
                 self._filled[view] = now
                 self._quietly(partial(self._fill, view, *now))
 
@@ -130,7 +130,7 @@ class ExplanationTabs(QObject):
             if sensitivity is not None:
                 texts = sensitivity.sentence, sensitivity_details(sensitivity)
             pair.show_sentence(*texts)
-        if self._graph in self._shown:
+        if self._graph in self._current_views:
             self._graph.show_sensitivity(sensitivity)
             self._graph.show_costs(self._explanation.costs)
 
@@ -145,7 +145,7 @@ class ExplanationTabs(QObject):
         # A table without a current row takes one with the focus; that selects nothing.
         if not self._linking and not np.array_equal(operators, self._last_selected[view]):
             self._explanation.select(operators, current)
-            self._show_selection(each for each in self._shown if each is not view)
+            self._show_selection(other for other in self._current_views if other is not view)
         self._last_selected[view] = operators
 
     def _on_activated(self, operator: int) -> None:

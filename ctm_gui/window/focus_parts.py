@@ -18,13 +18,13 @@ def go_to_part(parts: Sequence[QWidget], step: int, entries: Mapping[QWidget, QW
         entries: where a part is entered that has not had the focus, or had it on a button, which
             Space would press; of the other parts the first widget that Tab can reach.
     """
-    shown = [part for part in parts if part.isVisible()]
+    visible = [part for part in parts if part.isVisible()]
     focused = parts[0].window().focusWidget()
-    here = next((i for i, part in enumerate(shown) if _holds(part, focused)), None)
-    order = range(1, len(shown) + 1)
+    here = next((i for i, part in enumerate(visible) if _holds(part, focused)), None)
+    order = range(1, len(visible) + 1)
     start = (-1 if step > 0 else 0) if here is None else here
     for distance in order:
-        part = shown[(start + step * distance) % len(shown)]
+        part = visible[(start + step * distance) % len(visible)]
         target = entries.get(part)
         if target is None or _was_left(part):
             target = first_focusable(part)

@@ -74,8 +74,8 @@ class GraphBeside(QObject):
             self._follow()
         return super().eventFilter(watched, event)
 
-    def _choose(self, shown: bool) -> None:
-        self._settings.set(table.GRAPH_BESIDE, "shown" if shown else "hidden")
+    def _choose(self, visible: bool) -> None:
+        self._settings.set(table.GRAPH_BESIDE, "shown" if visible else "hidden")
         self._follow()
 
     def _follow(self) -> None:

@@ -85,13 +85,13 @@ class Command:
     enabled: bool = True
 
 
-def matching(commands: Sequence[Command], asked: str) -> list[Command]:
-    """Return the commands that hold every word of ``asked``; best first.
+def matching(commands: Sequence[Command], query: str) -> list[Command]:
+    """Return the commands that hold every word of ``query``; best first.
 
     A word that begins a word of the text counts more than one inside it, and one of the text more
     than one of its menu or sentence. Commands that are disabled now come last.
     """
-    words = asked.casefold().split()
+    words = query.casefold().split()
     ranked = [(_rank(command, words), command) for command in commands]
     matches = [(rank, command) for rank, command in ranked if rank is not None]
     matches.sort(key=lambda pair: (not pair[1].enabled, pair[0]))

@@ -73,10 +73,10 @@ class MessageList(QWidget):
     def _follow(self, value: int) -> None:
         self._follows = value >= self._list.verticalScrollBar().maximum()
 
-    def _keep_at_end(self, _least: int, most: int) -> None:
+    def _keep_at_end(self, _minimum: int, maximum: int) -> None:
         """Keep the newest in view where it was, when the window gets lower."""
         if self._follows:
-            self._list.verticalScrollBar().setValue(most)
+            self._list.verticalScrollBar().setValue(maximum)
 
     def _colour(self, item: QListWidgetItem, message: Message) -> None:
         error = message.level is Level.ERROR

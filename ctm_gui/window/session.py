@@ -82,20 +82,22 @@ def restore_models(shelf: ModelShelf, settings: Settings) -> None:
 
 def remember_language(state: LanguageState, settings: Settings) -> None:
     """Keep the open language model with its run."""
-    model, kept = state.model, ""
+    model, document_text = state.model, ""
     if model is not None:
-        kept = Document({"path": absolute(model.path), "run": asdict(state.request)}).to_json()
-    settings.set(table.LANGUAGE, kept)
+        document_text = Document(
+            {"path": absolute(model.path), "run": asdict(state.request)}
+        ).to_json()
+    settings.set(table.LANGUAGE, document_text)
 
 
 def restore_language(workspace: Workspace, settings: Settings) -> None:
     """Open the language model of the last session if the user wants that."""
-    kept = Document(text=settings.get(table.LANGUAGE))
-    path = kept.content.get("path")
+    document = Document(text=settings.get(table.LANGUAGE))
+    path = document.content.get("path")
     if not settings.get(table.RESTORE) or not isinstance(path, str):
         return
     with suppress(ValueError):  # of another version of the program
-        workspace.restore_language(path, request_of(kept))
+        workspace.restore_language(path, request_of(document))
 
 
 def remembered_models(entries: Iterable[ModelEntry]) -> list[str]:
@@ -154,7 +156,7 @@ def restore_targets(selection: TargetSelection, settings: Settings) -> str:
     if not former:
         return ""
     # At once: after a crash they would be asked for again, or lost.
-    settings.set(table.CONFIGURATIONS, [_line(*each) for each in sorted(configurations.items())])
+    settings.set(table.CONFIGURATIONS, [_line(*item) for item in sorted(configurations.items())])
     settings.set(table.DEFAULTS, DEFAULTS_VERSION)
     keep = plural(
         len(former),
@@ -186,7 +188,7 @@ def remember_targets(selection: TargetSelection, settings: Settings) -> None:
     chosen = sorted(selection.configurations.items())
     settings.set(table.CONFIGURATIONS, [_line(*entry) for entry in chosen])
     variants = sorted(selection.variants.items())
-    settings.set(table.VARIANTS, [_line(key, each) for key, of in variants for each in of])
+    settings.set(table.VARIANTS, [_line(key, variant) for key, of in variants for variant in of])
 
 
 def _line(device_id: str, c: Configuration) -> str:

@@ -24,12 +24,12 @@ class Views(QTabWidget):
         self.currentChanged.connect(self.updateGeometry)
 
     def minimumSizeHint(self) -> QSize:
-        shown = self.currentWidget()
-        if shown is None:
+        current = self.currentWidget()
+        if current is None:
             return super().minimumSizeHint()
         # Qt's own is that of the widest view, shown or not, and of a bar that scrolls.
-        bar, least = self.tabBar().sizeHint(), shown.minimumSizeHint()
-        return QSize(max(bar.width(), least.width()), bar.height() + least.height())
+        bar, minimum = self.tabBar().sizeHint(), current.minimumSizeHint()
+        return QSize(max(bar.width(), minimum.width()), bar.height() + minimum.height())
 
 
 class SidePanels:
@@ -60,6 +60,6 @@ class SidePanels:
         """Follow the width of the window and the view that is looked at."""
         is_narrow = self._panels.window().width() < _NARROW_PX
         fits = not is_narrow or self._pages[self._tabs.currentIndex()].needs_panels
-        shown = fits if self._choice is None else self._choice
-        self._panels.setVisible(shown)
-        self._action.setChecked(shown)
+        visible = fits if self._choice is None else self._choice
+        self._panels.setVisible(visible)
+        self._action.setChecked(visible)

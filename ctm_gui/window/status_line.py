@@ -36,7 +36,7 @@ class StatusLine(QWidget):
     ) -> None:
         super().__init__(parent)
         self._options, self._workspace = options, workspace
-        self._asked = 0
+        self._pending_peak = 0
         self._since = 0.0
         self.message = ElidedLabel()
         self.message.setAccessibleName("Last message")
@@ -97,16 +97,16 @@ class StatusLine(QWidget):
     def _show_activity(self) -> None:
         shelf = self._workspace.shelf
         pending = shelf.pending_count
-        if not self._asked:
+        if not self._pending_peak:
             self._since = time.monotonic()
         # The most that was pending at once since the last idle moment: the length of the bar.
-        self._asked = max(self._asked, pending) if pending else 0
+        self._pending_peak = max(self._pending_peak, pending) if pending else 0
         busy = bool(pending) or self._workspace.searching or bool(self._workspace.machine.state)
         self._progress.setVisible(busy)
         self._cancel.setVisible(busy)
         # A range of zero is drawn as busy: how many files a folder holds is not known before.
-        self._progress.setRange(0, self._asked)
-        self._progress.setValue(self._asked - pending)
+        self._progress.setRange(0, self._pending_peak)
+        self._progress.setValue(self._pending_peak - pending)
         self.counts.setText(self._counts_text(pending))
 
     def _counts_text(self, pending: int) -> str:
@@ -114,9 +114,9 @@ class StatusLine(QWidget):
         if self._workspace.searching:
             return "Searching folders…"
         if pending:
-            done = self._asked - pending
+            done = self._pending_peak - pending
             left = time_left(time.monotonic() - self._since, done, pending)
-            reading = f"Reading {done + 1} of {self._asked}…"
+            reading = f"Reading {done + 1} of {self._pending_peak}…"
             return f"{reading} {left}".rstrip()
         if self._workspace.machine.state:
             return self._workspace.machine.state

@@ -169,11 +169,11 @@ class Workspace(QObject):
         self.library.import_files(devices)
         for path in projects:
             self.projects.open(path)
-        asked = tuple(path for path in paths if path not in {*devices, *projects})
-        if not asked:
+        model_paths = tuple(path for path in paths if path not in {*devices, *projects})
+        if not model_paths:
             return
         self._finder.submit(
-            lambda context: find_model_files(asked, context.token),
+            lambda context: find_model_files(model_paths, context.token),
             on_result=self._on_files,
             on_error=self.messages.error,
         )
@@ -311,8 +311,8 @@ class Workspace(QObject):
 
     def _follow_batches(self) -> None:
         """Have every model read at the batches of the ticked targets; a what-if leaves none."""
-        asked = {device.configurations[0].batch for device in self.selection.selected}
-        self.shelf.set_further_batches(() if self.what_if.batch else asked - {0})
+        batches = {device.configurations[0].batch for device in self.selection.selected}
+        self.shelf.set_further_batches(() if self.what_if.batch else batches - {0})
 
     def _on_machine(self) -> None:
         self.activity_changed.emit()

@@ -137,14 +137,14 @@ class Work:
         """Return the work times a factor on each term of each operator, [N, len(TERMS)]."""
         arithmetic, block, memory, launch = factors.T
         return Work(
-            self.convolution_macs * arithmetic,
-            self.matrix_macs * arithmetic,
-            self.vector_macs * arithmetic,
-            self.reduction * block,
-            self.activation_bytes * memory[:, None],
-            self.weight_bytes * memory[:, None],
-            self.launches * launch,
-            self.whole_weights,
+            convolution_macs=self.convolution_macs * arithmetic,
+            matrix_macs=self.matrix_macs * arithmetic,
+            vector_macs=self.vector_macs * arithmetic,
+            reduction=self.reduction * block,
+            activation_bytes=self.activation_bytes * memory[:, None],
+            weight_bytes=self.weight_bytes * memory[:, None],
+            launches=self.launches * launch,
+            whole_weights=self.whole_weights,
         )
 
     @staticmethod

@@ -26,9 +26,10 @@ OLD_PYTHON = {"predictor/probing/runner/settings.py: Settings"}  # runs under 3.
 ARRAYS = {
     "predictor/cost/physics.py: Rates",
     "predictor/cost/physics.py: Work",
+    "predictor/network/reference_rates.py: _TargetRates",  # a named tuple, made by names
 }
 EXCEPTIONS = ROWS | OLD_PYTHON | ARRAYS
-VARIADIC = {"hbox", "fill", "_on"}  # arguments are alike and as many as one likes
+VARIADIC = {"hbox", "fill", "_on", "_room"}  # arguments are alike and as many as one likes
 
 
 def trees() -> Iterator[tuple[str, ast.Module]]:
@@ -91,7 +92,7 @@ def test_large_records_are_keyword_only() -> None:
 def test_no_call_is_long_by_position() -> None:
     found = {f"{path}: {name}" for path, tree in trees() for name in long_calls(tree)}
 
-    assert found - REWRITTEN == set()
+    assert found == set()
 
 
 def test_a_large_record_and_a_long_call_are_found() -> None:

@@ -48,7 +48,7 @@ def measurement(identity: str = MEASURED, value_ms: float = 5.0) -> Measurement:
 def fill(history: History) -> None:
     """A device, a signature with its measurement, two models on two targets, one answered."""
     history.devices.save(DeviceFile(BOARD))
-    database = history._database
+    database = history.database
     measurements.add(database, measurement())
     signature = Signature(SIGNED, "board", PI, (MEASURED,), active=True)
     signatures.add(database, signature, ProbingFacts({"a": 1}))

@@ -41,9 +41,9 @@ from predictor.services.prediction.fastest import fastest_sentence, fastest_with
 from predictor.services.prediction.operator_difference import (
     Change,
     OperatorDifference,
-    TimesMoved,
+    TimeChanges,
     operator_difference,
-    times_moved_on,
+    time_changes_on,
 )
 from predictor.services.prediction.predict import KnownTargets, predict
 from predictor.services.prediction.related import are_related
@@ -53,7 +53,7 @@ from predictor.services.report.request import labelled
 _SCHEMA = "ctm-comparison/1"  # scripts depend on it
 _ROWS = 15  # operators listed of each pair in text
 
-_Changes = Sequence[tuple[str, OperatorDifference, Sequence[tuple[Target, TimesMoved]]]]
+_Changes = Sequence[tuple[str, OperatorDifference, Sequence[tuple[Target, TimeChanges]]]]
 """Of each model but the baseline: its label, its operators against the baseline's, and the times
 moved on each target where both have a number."""
 
@@ -123,7 +123,7 @@ def _budget_code(variants: Variants, budget_ms: float | None) -> int:
 
 def _operator_changes(
     models: Sequence[Model], variants: Variants, engine: str, signatures: KnownTargets
-) -> Iterator[tuple[str, OperatorDifference, Sequence[tuple[Target, TimesMoved]]]]:
+) -> Iterator[tuple[str, OperatorDifference, Sequence[tuple[Target, TimeChanges]]]]:
     first = variants.baseline
     for second in range(len(models)):
         if second == first:
@@ -133,7 +133,7 @@ def _operator_changes(
         times = []
         for column, target in enumerate(variants.targets):
             pair = variants.prediction(first, column), variants.prediction(second, column)
-            time_change = times_moved_on(
+            time_change = time_changes_on(
                 difference, target, pair_of_models, pair, engine, signatures
             )
             if time_change is not None:
@@ -200,9 +200,9 @@ def _interval(ends: Sequence[str]) -> str:
     return NOTHING if NOTHING in ends else " … ".join(ends)
 
 
-def _change_table(difference: OperatorDifference, target: Target, times: TimesMoved) -> str:
+def _change_table(difference: OperatorDifference, target: Target, times: TimeChanges) -> str:
     """Return the operators that move most time on a target, and the sums by change."""
-    change_ms = times.moved_ms
+    change_ms = times.change_ms
     # Stable: operators that move equal times stay in the graph's order from run to run.
     order = np.argsort(-np.abs(change_ms), kind="stable")
     order = order[change_ms[order] != 0][:_ROWS]
@@ -217,7 +217,7 @@ def _change_table(difference: OperatorDifference, target: Target, times: TimesMo
         )
         for row in order.tolist()
     ]
-    sums = ", ".join(f"{change.value} {signed(times.moved_by(change))}" for change in Change)
+    sums = ", ".join(f"{change.value} {signed(times.change_of(change))}" for change in Change)
     total = f"{number(float(times.before_ms.sum()))} → {number(float(times.after_ms.sum()))} ms"
     title = f"{shortened(target.device.name, NAME_COLUMNS)}: {total} ({sums})"
     headers = ("Change", "What", "Operator", "First ms", "Second ms", "Moved ms")
@@ -296,14 +296,14 @@ def _fastest(
 
 
 def _changed_operators(
-    label: str, difference: OperatorDifference, times: Sequence[tuple[Target, TimesMoved]]
+    label: str, difference: OperatorDifference, times: Sequence[tuple[Target, TimeChanges]]
 ) -> dict[str, object]:
     by_device = {target.device.id: time_change for target, time_change in times}
     return {
         "model": label,
         "counts": {change.value: len(difference.rows_of(change)) for change in Change},
         "moved_ms": {
-            device: {change.value: time_change.moved_by(change) for change in Change}
+            device: {change.value: time_change.change_of(change) for change in Change}
             for device, time_change in by_device.items()
         },
         "rows": [_changed_operator(difference, row, by_device) for row in range(len(difference))],
@@ -311,7 +311,7 @@ def _changed_operators(
 
 
 def _changed_operator(
-    difference: OperatorDifference, row: int, by_device: dict[str, TimesMoved]
+    difference: OperatorDifference, row: int, by_device: dict[str, TimeChanges]
 ) -> dict[str, object]:
     first = int(difference.first[row])
     name, op_type, output_shape = _operator(difference, row)
@@ -323,6 +323,6 @@ def _changed_operator(
         "output_shape": list(output_shape),
         "baseline_name": difference.before.names[first] if first >= 0 else None,
         "moved_ms": {
-            device: float(time_change.moved_ms[row]) for device, time_change in by_device.items()
+            device: float(time_change.change_ms[row]) for device, time_change in by_device.items()
         },
     }

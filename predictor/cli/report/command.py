@@ -100,7 +100,7 @@ def _request(
         predictions=tuple(predictions),
         explain=partial(explain, engine=options.engine, signatures=signatures),
         sensitivity=partial(
-            sensitivity_of, engine=options.engine, signatures=signatures, own=measurements
+            sensitivity_of, engine=options.engine, signatures=signatures, measurements=measurements
         ),
         created=datetime.now(UTC).astimezone(),
         budget_ms=options.budget_ms,

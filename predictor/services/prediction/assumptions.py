@@ -24,7 +24,7 @@ _PARTLY_QUANTISED = (
 
 def assumptions(model: Model, prediction: Prediction) -> tuple[str, ...]:
     """Return the assumptions of one prediction, in whole sentences."""
-    return assumptions_of_each(model, [prediction])[0]
+    return assumptions_by_prediction(model, [prediction])[0]
 
 
 def is_quantised(model: Model) -> bool:
@@ -37,7 +37,9 @@ def needs_quantising(model: Model, prediction: Prediction) -> bool:
     return bool(assumptions(model, prediction))
 
 
-def assumptions_of_each(model: Model, predictions: Sequence[Prediction]) -> list[tuple[str, ...]]:
+def assumptions_by_prediction(
+    model: Model, predictions: Sequence[Prediction]
+) -> list[tuple[str, ...]]:
     """Return the assumptions of each prediction of a model."""
     if not any(map(_assumes, predictions)):
         return [()] * len(predictions)

@@ -139,7 +139,7 @@ def measured_at(device: Device, text: str) -> MeasuredAt:
             "it is not of the form CLOCKS=MS or MODE=MS",
             "write gpu=612,mem=1600=41.7, or 15W=41.7",
         )
-    modes = [each.name.casefold() for each in device.operating_points]
+    modes = [point.name.casefold() for point in device.operating_points]
     if clocks.strip().casefold() in modes or "=" not in clocks:
         return MeasuredAt(text, requested_clocks(device, "", clocks), latency_ms)
     return MeasuredAt(text, requested_clocks(device, clocks, ""), latency_ms)
@@ -165,8 +165,8 @@ def clock_models(
 ) -> Iterator[ClockModel | None]:
     """Yield :func:`clock_model` on targets; arguments and result as of :func:`explanations`."""
     parts = explanations(model, targets, predicted, places, measured)
-    for each, place in zip(parts, places, strict=True):
-        yield None if each is None else _clock_model(targets[place], each)
+    for part, place in zip(parts, places, strict=True):
+        yield None if part is None else _clock_model(targets[place], part)
 
 
 def _clock_model(target: Target, parts: OperatorTable | Explanation) -> ClockModel:
@@ -186,7 +186,7 @@ def slowness_of(target: Target, points: Sequence[Clocks]) -> Slowness:
 
     Of a processor fewer cores than threads make it slower, of a GPU fewer cores (SMs).
     """
-    default, own = default_clocks(target.device), clock_domain(target.device)
+    default, domain = default_clocks(target.device), clock_domain(target.device)
 
     def slower(name: str) -> Floats:
         was = getattr(default, name)
@@ -197,7 +197,7 @@ def slowness_of(target: Target, points: Sequence[Clocks]) -> Slowness:
         return slower_by
 
     host = slower("cpu")
-    if own == "gpu":
+    if domain == "gpu":
         return Slowness(host, slower("gpu") * slower("gpu_cores"), slower("mem"))
     threads = target.threads or 1
     on = [min(point.cores or threads, threads) for point in points]
@@ -218,27 +218,29 @@ def at_clocks(
         prediction: at the default clocks, with a number.
         followed: of the same model and target.
         target: the target.
-        clocks: that are asked about.
+        clocks: the other ones.
         point: the mode that they are of; None for clocks alone.
         measured: latencies of the model at some clocks.
 
     Raises:
         InputError: a measured latency cannot be of this model.
     """
-    assert prediction.latency_ms is not None  # noqa: S101 - the caller asks of numbers alone
-    given = list(measured)
-    for each in given:
-        check_plausible(f"--measured-at {each.text}", each.latency_ms, prediction)
-    points = slowness_of(target, [clocks, *(each.clocks for each in given)])
-    if given:
-        known = Slowness(points.host[1:], points.unit[1:], points.memory[1:])
-        ratios = np.array([each.latency_ms for each in given]) / prediction.latency_ms
-        followed = followed.calibrated(known, ratios)
-    factor, *there = followed.factors(points).tolist()
+    assert prediction.latency_ms is not None  # noqa: S101 - the caller passes numbers alone
+    latencies = list(measured)
+    for latency in latencies:
+        check_plausible(f"--measured-at {latency.text}", latency.latency_ms, prediction)
+    points = slowness_of(target, [clocks, *(latency.clocks for latency in latencies)])
+    if latencies:
+        slowness = Slowness(points.host[1:], points.unit[1:], points.memory[1:])
+        ratios = np.array([latency.latency_ms for latency in latencies]) / prediction.latency_ms
+        followed = followed.calibrated(slowness, ratios)
+    factor, *measured_factors = followed.factors(points).tolist()
     # The further from clocks at which the latency is known, the less certain.
-    apart = min(abs(math.log(factor / each)) for each in there or [1.0])
-    spread = followed.overlap.deviation * apart
-    clocked = _moved(prediction, factor, spread, float(points.least[0]), len(given))
+    log_distance = min(
+        abs(math.log(factor / measured_factor)) for measured_factor in measured_factors or [1.0]
+    )
+    spread = followed.overlap.deviation * log_distance
+    clocked = _with_factor(prediction, factor, spread, float(points.least[0]), len(latencies))
     return Clocked(
         prediction=clocked,
         mode="" if point is None else point.name,
@@ -298,8 +300,8 @@ def latency_plane(
     return plane
 
 
-def _moved(
-    prediction: Prediction, factor: float, spread: float, least: float, measured: int
+def _with_factor(
+    prediction: Prediction, factor: float, spread: float, bound_factor: float, measured: int
 ) -> Prediction:
     """Return a prediction times a factor, its intervals wider by the spread of the factor.
 
@@ -309,12 +311,14 @@ def _moved(
     assert latency_ms is not None  # noqa: S101 - as in at_clocks
     if factor == 1.0 and not measured:
         return prediction
-    bound_ms = None if prediction.bound_ms is None else prediction.bound_ms * least
+    bound_ms = None if prediction.bound_ms is None else prediction.bound_ms * bound_factor
     now_ms = max(latency_ms * factor, bound_ms or 0.0)
 
     def reach(high_ms: float | None, z: float) -> float:
-        own = z * _REPEATED if measured else math.log((high_ms or latency_ms) / latency_ms)
-        return math.exp(math.hypot(own, z * spread))
+        spread_of_run = (
+            z * _REPEATED if measured else math.log((high_ms or latency_ms) / latency_ms)
+        )
+        return math.exp(math.hypot(spread_of_run, z * spread))
 
     wide80, wide95 = reach(prediction.high80_ms, Z80), reach(prediction.high95_ms, Z95)
     has_interval = prediction.high80_ms is not None

@@ -59,20 +59,22 @@ class OperatorDifference:
 
     def rows_of(self, change: Change) -> Indices:
         """Return the rows of one kind of change, intp [K]."""
-        return np.flatnonzero(np.array([each is change for each in self.change], dtype=np.bool_))
+        return np.flatnonzero(np.array([kind is change for kind in self.change], dtype=np.bool_))
 
-    def times_moved(self, before_ms: Floats, after_ms: Floats) -> TimesMoved:
+    def time_changes(self, before_ms: Floats, after_ms: Floats) -> TimeChanges:
         """Return the times of all rows on one target.
 
         Args:
             before_ms: time of each operator of the first model, float64 [N1].
             after_ms: time of each operator of the second model, float64 [N2].
         """
-        return TimesMoved(_taken(before_ms, self.first), _taken(after_ms, self.second), self.change)
+        return TimeChanges(
+            _times_at(before_ms, self.first), _times_at(after_ms, self.second), self.change
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TimesMoved:
+class TimeChanges:
     """The time of each row of a difference on one target; an operator that is absent takes none.
 
     Attributes:
@@ -86,14 +88,14 @@ class TimesMoved:
     change: tuple[Change, ...]
 
     @property
-    def moved_ms(self) -> Floats:
+    def change_ms(self) -> Floats:
         """Time that each takes longer in the second model, float64 [R]."""
-        moved: Floats = self.after_ms - self.before_ms
-        return moved
+        longer_ms: Floats = self.after_ms - self.before_ms
+        return longer_ms
 
-    def moved_by(self, change: Change) -> float:
+    def change_of(self, change: Change) -> float:
         """Return the ms that all rows of a kind take longer in the second model."""
-        return float(self.moved_ms[[each is change for each in self.change]].sum())
+        return float(self.change_ms[[kind is change for kind in self.change]].sum())
 
 
 def operator_difference(first: Model, second: Model) -> OperatorDifference:
@@ -113,14 +115,14 @@ def operator_difference(first: Model, second: Model) -> OperatorDifference:
     )
 
 
-def times_moved_on(
+def time_changes_on(
     difference: OperatorDifference,
     target: Target,
     models: tuple[Model, Model],
     predictions: tuple[Prediction, Prediction],
     engine: str = "",
     signatures: KnownTargets | None = None,
-) -> TimesMoved | None:
+) -> TimeChanges | None:
     """Return the times of two models' operators on a target; None where one has no number.
 
     The times of a model sum to the latency of its prediction: where that was measured, the
@@ -130,10 +132,10 @@ def times_moved_on(
     for model, prediction in zip(models, predictions, strict=True):
         if prediction.latency_ms is None:
             return None
-        own = explain(model, target, engine, signatures).latency_ms
-        total = float(own.sum())
-        times.append(own * (prediction.latency_ms / total) if total > 0 else own)
-    return difference.times_moved(*times)
+        operator_ms = explain(model, target, engine, signatures).latency_ms
+        total = float(operator_ms.sum())
+        times.append(operator_ms * (prediction.latency_ms / total) if total > 0 else operator_ms)
+    return difference.time_changes(*times)
 
 
 def _rows(pairs: list[tuple[int, int]], first: int, second: int) -> Iterator[tuple[int, int]]:
@@ -185,7 +187,7 @@ def _precision(graph: OperatorGraph, index: int) -> tuple[str, bool]:
     return DTYPES[graph.dtype[index]], bool(graph.flags[index] & OperatorFlag.QUANTISED)
 
 
-def _taken(times_ms: Floats, indices: Indices) -> Floats:
+def _times_at(times_ms: Floats, indices: Indices) -> Floats:
     """Return the times at ``indices``, 0 where an index is -1."""
     # Index -1 is the last entry, which is the 0 put there.
     padded = np.append(times_ms, 0.0)

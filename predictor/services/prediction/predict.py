@@ -109,10 +109,10 @@ def _without(measured: TargetMeasurements, fingerprint: str) -> TargetMeasuremen
         return measured
     # FiLM fitted without this graph, where one was: the other has seen its latency.
     film = measured.film and measured.film.unseen(fingerprint)
-    return replace(taken(measured, keep), film=film)
+    return replace(selected(measured, keep), film=film)
 
 
-def taken(measured: TargetMeasurements, keep: Sequence[int]) -> TargetMeasurements:
+def selected(measured: TargetMeasurements, keep: Sequence[int]) -> TargetMeasurements:
     """Return some of a target's measurements, without the FiLM that was tuned to all of them."""
     return TargetMeasurements(
         signature_id=measured.signature_id,

@@ -94,8 +94,8 @@ def roofline_of(model: Model, target: Target, table: OperatorTable) -> Roofline:
     Raises:
         InputError: the device does not run the configuration.
     """
-    known, _ = known_capability(target)
-    run_bytes = _run_bytes(Columns.of(model.graph), known)
+    rates_of_target, _ = known_capability(target)
+    run_bytes = _run_bytes(Columns.of(model.graph), rates_of_target)
     flops = FLOPS_PER_MAC * table.macs
     seconds = np.where(table.latency_ms > 0, table.latency_ms * 1e-3, np.nan)
     return Roofline(
@@ -113,16 +113,16 @@ def roofs_of(model: Model, target: Target) -> tuple[Roof, ...]:
     Raises:
         InputError: the device does not run the configuration.
     """
-    known, _ = known_capability(target)
-    roofs = [*_memories(target.device), *_arithmetic(model.graph, target, known)]
+    rates_of_target, _ = known_capability(target)
+    roofs = [*_memories(target.device), *_arithmetic(model.graph, target, rates_of_target)]
     return tuple(sorted(roofs, key=lambda r: (r.origin == BOUND, not r.is_memory, r.rate)))
 
 
-def _run_bytes(columns: Columns, known: Capability) -> Floats:
-    activations = width_ratios([known.activation_bytes])[0][columns.width]
-    weights = width_ratios([known.weight_bytes])[0][columns.width]
-    moved: Floats = columns.activation_bytes * activations + columns.weight_bytes * weights
-    return moved
+def _run_bytes(columns: Columns, rates_of_target: Capability) -> Floats:
+    activations = width_ratios([rates_of_target.activation_bytes])[0][columns.width]
+    weights = width_ratios([rates_of_target.weight_bytes])[0][columns.width]
+    total: Floats = columns.activation_bytes * activations + columns.weight_bytes * weights
+    return total
 
 
 def _memories(device: Device) -> Iterator[Roof]:
@@ -130,20 +130,22 @@ def _memories(device: Device) -> Iterator[Roof]:
         yield from _facts(device, name, is_memory=True)
 
 
-def _arithmetic(graph: OperatorGraph, target: Target, known: Capability) -> Iterator[Roof]:
+def _arithmetic(
+    graph: OperatorGraph, target: Target, rates_of_target: Capability
+) -> Iterator[Roof]:
     """Yield the rates of the arithmetic that a graph has, and the bound's."""
     products = target.configuration.precision.number_format
     if products == "fp32" and stated_macs_per_s(target.device, "fp32_matrix") is not None:
         products = "fp32_matrix"
-    rates = {RATE_METRIC[products]: known.matrix_macs_per_s}
-    if known.vector_macs_per_s != known.matrix_macs_per_s:
-        rates["fp32_tflops"] = known.vector_macs_per_s
-    highest = known.bound_float_macs_per_s
+    rates = {RATE_METRIC[products]: rates_of_target.matrix_macs_per_s}
+    if rates_of_target.vector_macs_per_s != rates_of_target.matrix_macs_per_s:
+        rates["fp32_tflops"] = rates_of_target.vector_macs_per_s
+    highest = rates_of_target.bound_float_macs_per_s
     if graph.has_flag(OperatorFlag.QUANTISED).any():
-        rates["int8_tops"] = known.integer_macs_per_s
-        highest = max(highest, known.bound_integer_macs_per_s)
+        rates["int8_tops"] = rates_of_target.integer_macs_per_s
+        highest = max(highest, rates_of_target.bound_integer_macs_per_s)
     if (Columns.of(graph).width == HALF).any():
-        highest = max(highest, known.bound_half_macs_per_s)
+        highest = max(highest, rates_of_target.bound_half_macs_per_s)
     for name, rate in rates.items():
         if math.isfinite(rate):
             yield from _peaks(target, name, rate * FLOPS_PER_MAC)

@@ -196,7 +196,7 @@ def sensitivity_of(
     target: Target,
     engine: str = "",
     signatures: KnownTargets | None = None,
-    own: Iterable[Measurement] = (),
+    measurements: Iterable[Measurement] = (),
 ) -> Sensitivity:
     """Return the sensitivity of one model's prediction on one target.
 
@@ -205,7 +205,7 @@ def sensitivity_of(
         target: the target.
         engine: its name, empty for the usual one.
         signatures: measurements of targets, by target.
-        own: the user's measurements of models, the oldest first.
+        measurements: the user's measurements of models, the oldest first.
 
     Raises:
         InputError: no engine of that name, or the target has no number for the model.
@@ -215,7 +215,7 @@ def sensitivity_of(
     opened = open_engine(engine)
     return Sensitivity(
         tuple(fact_sensitivities(opened, model.graph, target, measured)),
-        tuple(_alternatives(opened, model, target, measured, own)),
+        tuple(_alternatives(opened, model, target, measured, measurements)),
     )
 
 

@@ -50,7 +50,7 @@ class Sweep:
 def sweeps(
     model: Model,
     target: Target,
-    own: Sequence[Measurement] = (),
+    measurements: Sequence[Measurement] = (),
     signatures: KnownTargets | None = None,
     devices: Mapping[str, Device] = NO_DEVICES,
 ) -> tuple[Sweep, ...]:
@@ -62,16 +62,16 @@ def sweeps(
     Args:
         model: the model, at the batch of its file.
         target: the target.
-        own: the user's measurements, the oldest first; those of the model stand for predictions.
+        measurements: the user's, the oldest first; those of the model stand for predictions.
         signatures: measurements of targets, by target.
-        devices: that ``own`` may be of, by id.
+        devices: that ``measurements`` may be of, by id.
     """
     counts = _thread_counts(target)
     targets = [
         Target(target.device, replace(target.configuration, threads=count)) for count in counts
     ]
     predicted = predict(
-        [model], [target, *targets], own=own, signatures=signatures, devices=devices
+        [model], [target, *targets], own=measurements, signatures=signatures, devices=devices
     )
     now, *over_threads = predicted
     batches = Sweep("batch", 0, tuple(_over_batch(model, target, now, signatures or {})))

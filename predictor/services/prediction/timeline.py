@@ -197,7 +197,7 @@ def _event(
     facts: dict[str, object],
 ) -> dict[str, object]:
     # Both ends are rounded, not the duration: slices inside one another must not cross.
-    start, end = (round(each * _MS_TO_US, _DIGITS) for each in (start_ms, end_ms))
+    start, end = (round(time_ms * _MS_TO_US, _DIGITS) for time_ms in (start_ms, end_ms))
     return {
         "ph": "X",
         "name": name,

@@ -9,7 +9,7 @@ from predictor.core.records import Configuration, Target
 from predictor.core.runtimes import UNKNOWN
 from predictor.presentation.report import Block, Bullets, Cell, Facts, Section, SectionId, Tone
 from predictor.presentation.wording import NOTHING, number, shown, threads_text
-from predictor.services.prediction.assumptions import assumptions_of_each
+from predictor.services.prediction.assumptions import assumptions_by_prediction
 from predictor.services.prediction.targets import resolve_targets
 from predictor.services.report.request import ReportRequest
 from predictor.services.report.words import Field, by_sentence, figures, integer, table_of, words
@@ -94,6 +94,6 @@ def assumed(request: ReportRequest) -> Iterator[str]:
     sentences = []
     for model in request.models:
         predictions = [pair.prediction for pair in request.pairs_of(model)]
-        of_model = chain.from_iterable(assumptions_of_each(model.model, predictions))
+        of_model = chain.from_iterable(assumptions_by_prediction(model.model, predictions))
         sentences.append((shown(model.label), tuple(of_model)))
     return by_sentence(sentences)

@@ -307,12 +307,12 @@ sets = st.lists(st.sampled_from(list(INSTRUCTION_SETS)), max_size=4, unique=True
 clusters = st.lists(
     st.builds(
         Cluster,
-        texts,
-        st.integers(1, 64),
-        st.floats(1, 10_000),
-        st.none() | st.floats(1, 1e5),
-        slugs | st.just(""),
-        sets,
+        name=texts,
+        cores=st.integers(1, 64),
+        clock_mhz=st.floats(1, 10_000),
+        fp32_au_per_core=st.none() | st.floats(1, 1e5),
+        architecture=slugs | st.just(""),
+        instruction_sets=sets,
     ),
     max_size=4,
 ).map(tuple)
@@ -327,13 +327,13 @@ megahertz = st.none() | st.floats(1, 10_000)
 points = st.lists(
     st.builds(
         OperatingPoint,
-        texts,
-        texts,
-        st.none() | st.floats(1, 1000),
-        megahertz,
-        megahertz,
-        megahertz,
-        st.none() | st.integers(1, 64),
+        name=texts,
+        source=texts,
+        power_w=st.none() | st.floats(1, 1000),
+        cpu_mhz=megahertz,
+        gpu_mhz=megahertz,
+        memory_mhz=megahertz,
+        cores=st.none() | st.integers(1, 64),
     ),
     max_size=3,
 ).map(tuple)

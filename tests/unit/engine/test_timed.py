@@ -15,7 +15,7 @@ from predictor.graph.operator_graph import OperatorGraph
 from predictor.graph.scaling import at_batch
 from predictor.network.film_tuning.fit import TorchGraph
 from predictor.network.term_runtime import FILM_BETA, FILM_GAMMA
-from predictor.services.prediction.predict import taken
+from predictor.services.prediction.predict import selected
 from tests.support.explanations import explanation_of
 from tests.support.graphs import VIEW, Op, make_graph
 from tests.support.random_graphs import graphs
@@ -90,7 +90,7 @@ def test_a_mistyped_latency_does_not_take_the_bound_away() -> None:
 def test_some_of_the_measurements_keep_their_own_operators() -> None:
     known = measured(2.0, 40.0)[TARGET.id]
 
-    some = taken(known, [2, 0])
+    some = selected(known, [2, 0])
 
     assert [len(each.groups) for each in some.operators if each] == [3, 2]
     without = replace(known, operators=(None, known.operators[1], None))

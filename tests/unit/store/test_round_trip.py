@@ -116,7 +116,15 @@ DEVICE = st.builds(
     sources=st.dictionaries(st.sampled_from([m.name for m in METRICS]), TEXT),
     configurations=st.lists(CONFIGURATION, max_size=3).map(tuple),
     clusters=st.lists(
-        st.builds(Cluster, TEXT, st.integers(1, 512), POSITIVE, st.none() | POSITIVE, SLUG, SETS),
+        st.builds(
+            Cluster,
+            name=TEXT,
+            cores=st.integers(1, 512),
+            clock_mhz=POSITIVE,
+            fp32_au_per_core=st.none() | POSITIVE,
+            architecture=SLUG,
+            instruction_sets=SETS,
+        ),
         max_size=3,
     ).map(tuple),
     system=TEXT,
@@ -126,7 +134,13 @@ DEVICE = st.builds(
     instruction_sets=SETS,
     measured=st.dictionaries(SLUG, st.builds(MeasuredRate, POSITIVE, TEXT), max_size=3),
     operating_points=st.lists(
-        st.builds(OperatingPoint, TEXT, TEXT, st.none() | POSITIVE, cores=st.none() | INT64),
+        st.builds(
+            OperatingPoint,
+            name=TEXT,
+            source=TEXT,
+            power_w=st.none() | POSITIVE,
+            cores=st.none() | INT64,
+        ),
         max_size=3,
     ).map(tuple),
 )

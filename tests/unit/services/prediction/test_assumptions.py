@@ -11,7 +11,7 @@ from predictor.core.records import Basis, Configuration, Precision, Prediction
 from predictor.graph.model import Model
 from predictor.services.prediction.assumptions import (
     assumptions,
-    assumptions_of_each,
+    assumptions_by_prediction,
     quantised_share,
 )
 from tests.support.graphs import QUANTISED
@@ -54,7 +54,7 @@ def test_a_part_is_told_in_percent() -> None:
     ],
 )
 def test_other_numbers_assume_nothing(prediction: Prediction) -> None:
-    alone, beside = assumptions_of_each(partly_quantised([0, 0]), [prediction, INT8])
+    alone, beside = assumptions_by_prediction(partly_quantised([0, 0]), [prediction, INT8])
     assert alone == ()
     assert len(beside) == 1
     assert assumptions(partly_quantised([0, 0]), prediction) == ()

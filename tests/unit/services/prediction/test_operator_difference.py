@@ -22,12 +22,12 @@ def test_times_moved_sum_to_the_difference_of_the_totals(
         for side in (first, second)
     ]
     difference = operator_difference(model_of(first), model_of(second))
-    moved = difference.times_moved(*times)
+    moved = difference.time_changes(*times)
     assert sorted(difference.first[difference.first >= 0]) == list(range(len(first)))
     assert sorted(difference.second[difference.second >= 0]) == list(range(len(second)))
     assert moved.before_ms.sum() == pytest.approx(times[0].sum())
     assert moved.after_ms.sum() == pytest.approx(times[1].sum())
-    by_change = sum(moved.moved_by(change) for change in Change)
+    by_change = sum(moved.change_of(change) for change in Change)
     assert by_change == pytest.approx(times[1].sum() - times[0].sum(), abs=1e-3)
     assert sum(len(difference.rows_of(change)) for change in Change) == len(difference)
 
@@ -39,9 +39,9 @@ def test_rows_follow_the_second_model_and_keep_removed_ones_in_place() -> None:
     assert found.change == (Change.SAME, Change.REMOVED, Change.ADDED, Change.SAME)
     assert found.first.tolist() == [0, 1, -1, 2]
     assert found.second.tolist() == [0, -1, 1, 2]
-    moved = found.times_moved(np.array([1.0, 2.0, 3.0]), np.array([1.5, 4.0, 3.0]))
-    assert moved.moved_ms.tolist() == [0.5, -2.0, 4.0, 0.0]
-    assert moved.moved_by(Change.ADDED) == 4.0
+    moved = found.time_changes(np.array([1.0, 2.0, 3.0]), np.array([1.5, 4.0, 3.0]))
+    assert moved.change_ms.tolist() == [0.5, -2.0, 4.0, 0.0]
+    assert moved.change_of(Change.ADDED) == 4.0
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ GPU = make_target(FACTS, runs=(Precision.FP32, Precision.FP16))
 def alternatives(
     target: Target, engine: str = "roofline", own: Sequence[Measurement] = ()
 ) -> dict[str, Alternative]:
-    answer = sensitivity_of(MODEL, target, engine, own=own).alternatives
+    answer = sensitivity_of(MODEL, target, engine, measurements=own).alternatives
     return {each.change: each for each in answer}
 
 

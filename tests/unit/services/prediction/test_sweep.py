@@ -69,7 +69,7 @@ def test_the_present_choice_is_the_prediction_and_what_was_measured_stands() -> 
         protocol="ctm-probe/1",
         provenance=Provenance({}),
     )
-    for sweep in sweeps(MODEL, target, own=[own]):
+    for sweep in sweeps(MODEL, target, measurements=[own]):
         assert sweep.predictions[sweep.now].latency_ms == 7.0
         measured = [p.basis is Basis.MEASURED for p in sweep.predictions]
         assert [place for place, is_measured in enumerate(measured) if is_measured] == [sweep.now]
