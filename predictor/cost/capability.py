@@ -41,11 +41,11 @@ def check_supported(device: Device, configuration: Configuration) -> None:
     Raises:
         InputError: it cannot; the reason lists what it can, the best deployable first.
     """
-    if configuration.precision not in {listed.precision for listed in device.configurations}:
+    if configuration.precision not in {stated.precision for stated in device.configurations}:
         raise not_supported(device, configuration.precision)
-    runtimes = {listed.runtime for listed in device.configurations}
-    is_listed = configuration.runtime in runtimes or UNKNOWN in runtimes
-    if not is_listed and device.family not in runtime_of(configuration.runtime).portable:
+    runtimes = {stated.runtime for stated in device.configurations}
+    is_stated = configuration.runtime in runtimes or UNKNOWN in runtimes
+    if not is_stated and device.family not in runtime_of(configuration.runtime).portable:
         raise not_supported(device, configuration.runtime)
 
 
@@ -91,8 +91,8 @@ _HALF_WIDTH = 2
 # highest one. The margin was chosen; where a measurement is under the bound still, that gives way.
 _MEASURED_HEADROOM = 1 / 0.6
 # Of a format over another one; the most of the catalogue is 60.4, of a B200's INT8 over FP32.
-_MOST_OVER_STATED = 64.0
-_MOST_LANES = 64.0  # FP32 multiply-accumulates a clock of a core; AVX-512 with two units has 32
+_MAX_OVER_STATED = 64.0
+_MAX_LANES = 64.0  # FP32 multiply-accumulates a clock of a core; AVX-512 with two units has 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,14 +138,14 @@ def capability(target: Target) -> Capability:
     Raises:
         InputError: the device does not support the configuration, or a metric is missing.
     """
-    known, gap = known_capability(target)
+    stated, gap = stated_capability(target)
     if gap is not None:
         raise gap
-    return known
+    return stated
 
 
-def known_capability(target: Target) -> tuple[Capability, MissingMetricError | None]:
-    """Return the rates and memories that the facts of ``target`` give, and the first that lacks.
+def stated_capability(target: Target) -> tuple[Capability, MissingMetricError | None]:
+    """Return the rates and memories that the facts of ``target`` state, and the first that lacks.
 
     A rate that is not known is NaN: either alone still bounds a run.
 
@@ -209,8 +209,8 @@ class _Peaks:
     @classmethod
     def of(cls, device: Device, share: float) -> _Peaks:
         """Return the peaks of a share of a device's cores."""
-        whole, highest = fp32_macs_per_s(device), derived_fp32_macs_per_s(device)
-        headroom = 1.0 if whole is None or highest is None else max(1.0, highest / whole)
+        fp32, highest = fp32_macs_per_s(device), derived_fp32_macs_per_s(device)
+        headroom = 1.0 if fp32 is None or highest is None else max(1.0, highest / fp32)
         if is_fp32_measured(device):
             headroom = max(headroom, _MEASURED_HEADROOM)
         stated = {
@@ -219,13 +219,13 @@ class _Peaks:
         }
         peaks = {
             name: None if rate is None else rate * share
-            for name, rate in {"fp32": whole, **stated}.items()
+            for name, rate in {"fp32": fp32, **stated}.items()
         }
         highest_stated = max((rate for rate in peaks.values() if rate is not None), default=None)
         if highest_stated is None:
-            conceivable = _most_of_cores(device)
+            conceivable = _max_of_cores(device)
         else:
-            conceivable = highest_stated * headroom * _MOST_OVER_STATED
+            conceivable = highest_stated * headroom * _MAX_OVER_STATED
         return cls(**peaks, headroom=headroom, conceivable=conceivable)
 
     def matrix(self, device: Device, precision: Precision) -> float:
@@ -269,13 +269,13 @@ class _Peaks:
         return max(rate for rate in rates if rate is not None) * self.headroom
 
     def highest_integer(self, highest_float: float) -> float:
-        """Return the highest rate on integers; NaN where nothing tells it."""
+        """Return the highest rate on integers; NaN where no fact gives it."""
         if self.int8 is None:
             return self.conceivable
         return max(self.int8 * self.headroom, highest_float)
 
 
-def _most_of_cores(device: Device) -> float:
+def _max_of_cores(device: Device) -> float:
     """Return the most that the cores of a device could reach in any format; NaN where not known."""
-    most = sum(kind.cores * kind.clocks.boost_mhz for kind in core_kinds(device))
-    return most * 1e6 * _MOST_LANES * _MOST_OVER_STATED or math.nan
+    core_mhz = sum(kind.cores * kind.clocks.boost_mhz for kind in core_kinds(device))
+    return core_mhz * 1e6 * _MAX_LANES * _MAX_OVER_STATED or math.nan

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-_LEAST_MS: Final = 1e-12
+_MIN_MS: Final = 1e-12
 # A latency is known to some percent at a point that was measured. What hides traffic is hardly
 # known beforehand, so that two or three measurements may move it by some factor.
 _MEASURED_DEVIATION: Final = 0.02
@@ -80,7 +80,7 @@ class Slowness:
         return cls(np.ones(1), np.ones(1), np.ones(1))
 
     @property
-    def least(self) -> Floats:
+    def smallest(self) -> Floats:
         """The least of the three, [P]: no run gets faster than by this."""
         return np.minimum(np.minimum(self.host, self.unit), self.memory)
 
@@ -122,7 +122,7 @@ class ClockModel:
     def calibrated(self, points: Slowness, ratios: Floats) -> ClockModel:
         """Return the model after measurements at some points.
 
-        One measurement fixes the level. From two on they also tell how much of the time is memory,
+        One measurement fixes the level. From two on they also show how much of the time is memory,
         and how well it is hidden.
 
         Args:
@@ -130,15 +130,15 @@ class ClockModel:
             ratios: latencies there over that predicted at the default clocks, [K].
         """
         grid = product(_TILTS.tolist(), _SHARPER.tolist()) if len(ratios) > 1 else [(0.0, 0.0)]
-        best, least = self, math.inf
+        best, min_misfit = self, math.inf
         for tilt, sharper in grid:
             model = replace(self, level=0.0, tilt=tilt, sharper=sharper)
-            apart = np.log(ratios / model.factors(points))  # [K]
-            level = float(apart.mean())
-            misfit = (((apart - level) / _MEASURED_DEVIATION) ** 2).sum()
+            log_ratios = np.log(ratios / model.factors(points))  # [K]
+            level = float(log_ratios.mean())
+            misfit = (((log_ratios - level) / _MEASURED_DEVIATION) ** 2).sum()
             misfit += (tilt / _TILT_DEVIATION) ** 2 + (sharper / _SHARPNESS_DEVIATION) ** 2
-            if misfit < least:
-                best, least = replace(model, level=level), misfit
+            if misfit < min_misfit:
+                best, min_misfit = replace(model, level=level), misfit
         return best
 
     def _pipeline(self, points: Slowness) -> Floats:
@@ -156,7 +156,7 @@ class ClockModel:
         on_chip = np.maximum(self.compute_ms, self.overlap.on_chip * self.memory_ms)
         off_chip = self.overlap.off_chip * self.memory_ms * math.exp(self.tilt)
         # An operator that takes no time counts as one of the unit.
-        of_unit = 1 / (1 + (off_chip / np.maximum(on_chip, _LEAST_MS)) ** p)[:, None]  # [N, 1]
+        of_unit = 1 / (1 + (off_chip / np.maximum(on_chip, _MIN_MS)) ** p)[:, None]  # [N, 1]
         joined = of_unit * points.unit**p + (1 - of_unit) * points.memory**p
         slower: Floats = joined ** (1 / p)
         return slower

@@ -95,8 +95,8 @@ class Columns:
 
 def width_ratios(float_bytes: Sequence[float] | Floats) -> Floats:
     """Return bytes in the run for a byte in the file, [T, WIDTHS], from bytes of a float [T]."""
-    each = np.array(float_bytes, np.float64)
-    return np.stack([np.ones_like(each), each / 2, each / 4], axis=1)
+    sizes = np.array(float_bytes, np.float64)
+    return np.stack([np.ones_like(sizes), sizes / 2, sizes / 4], axis=1)
 
 
 def ms_per_mac(matrix: Floats, vector: Floats, integer: Floats) -> Floats:
@@ -140,8 +140,8 @@ def _sums(groups: NDArray[np.int64], values: NDArray[np.generic], count: int) ->
 
 def _split(total: float, parts: Floats) -> Floats:
     """Split ``total`` in proportion to ``parts``; all of it stays as it is where they are 0."""
-    whole = parts.sum()
-    if whole == 0:
+    parts_total = parts.sum()
+    if parts_total == 0:
         return np.array([total if width == AS_IS else 0.0 for width in range(len(parts))])
-    shares: Floats = parts * (total / whole)
+    shares: Floats = parts * (total / parts_total)
     return shares

@@ -63,15 +63,15 @@ class FilmTuning:
 
     def unseen(self, fingerprint: str) -> FilmTuning:
         """Return the tuning without a graph; itself where that is none of its samples."""
-        apart = self.without.get(fingerprint)
-        return self if apart is None else FilmTuning(self.network, apart)
+        biases = self.without.get(fingerprint)
+        return self if biases is None else FilmTuning(self.network, biases)
 
     def to_json(self) -> dict[str, object]:
         """Return plain values."""
         return {
             "network": self.network,
             **self.biases.to_json(),
-            "without": {key: each.to_json() for key, each in self.without.items()},
+            "without": {key: biases.to_json() for key, biases in self.without.items()},
         }
 
     @classmethod
@@ -81,7 +81,9 @@ class FilmTuning:
         Raises:
             AttributeError, KeyError, TypeError, ValueError: a part is missing or wrong.
         """
-        without = {str(key): FilmBiases.from_json(each) for key, each in data["without"].items()}
+        without = {
+            str(key): FilmBiases.from_json(biases) for key, biases in data["without"].items()
+        }
         return cls(str(data["network"]), FilmBiases.from_json(data), without)
 
 
@@ -124,7 +126,7 @@ class TargetMeasurements:
         signature_id: id of the signature that they are of, empty for measurements of none.
         graphs: S graphs, each at the batch that was run.
         latency_ms: float64 [S], of one run over the graph's batch.
-        noise: float64 [S], standard deviation of ln(latency) as far as the samples tell it.
+        noise: float64 [S], standard deviation of ln(latency) as far as the samples show it.
         film: FiLM fine-tuned to them; None where the network stays as it ships.
         operators: times of the operators of each graph, None for a graph without a profile; empty
             where no graph has one.
@@ -322,7 +324,7 @@ class Engine(Protocol):
     ) -> VariedTimes:
         """Return the times of a graph were the facts of a target's device others.
 
-        Evidence stays that of the target: what its measurements told of it with its own facts.
+        Evidence stays that of the target: what its measurements gave with its own facts.
 
         Args:
             graph: N operators.

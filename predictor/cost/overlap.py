@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 _START: Final = TERMS.index("launch")
-_LEAST_MS: Final = 1e-12
+_MIN_MS: Final = 1e-12
 # Frameworks that start the operators of a GPU one by one. TensorRT starts a whole plan, and so do
 # others: counted as overlapping, their errors rose (docs/decisions/0016-physics.md).
 _ONE_BY_ONE: Final = frozenset({"pytorch", "pytorch-torchscript"})
@@ -55,7 +55,7 @@ def overlapped(parts_ms: Floats, ahead: Bools | bool) -> tuple[Floats, Floats]:
     # In the order of memory, so that a sum is the same beside whichever others.
     starts = np.ascontiguousarray(parts_ms[..., of_starts]).sum(axis=-1)
     work = parts_ms.sum(axis=-1) - starts
-    whole = np.maximum(np.where(ahead, np.hypot(work, starts), work + starts), _LEAST_MS)
-    squares = np.where(of_starts, starts[..., None], work[..., None]) / whole[..., None]
-    shares = parts_ms / whole[..., None] * np.where(np.asarray(ahead)[..., None], squares, 1.0)
-    return whole, shares
+    total_ms = np.maximum(np.where(ahead, np.hypot(work, starts), work + starts), _MIN_MS)
+    squares = np.where(of_starts, starts[..., None], work[..., None]) / total_ms[..., None]
+    shares = parts_ms / total_ms[..., None] * np.where(np.asarray(ahead)[..., None], squares, 1.0)
+    return total_ms, shares

@@ -61,9 +61,9 @@ _LAUNCH_S: Final = 1e-6
 # with two threads and 1.8 to 3.5 with four, and no more than 5 with 64.
 _SERIAL: Final = 0.1
 # Part of the arithmetic of a product in matrix units that the other lanes do.
-_BESIDE_MATRICES: Final = 0.1
+_OUTSIDE_MATRICES: Final = 0.1
 # Starts of a run whose operators all cost nothing; chosen, and less than that of any real operator.
-_LEAST_LAUNCHES: Final = 0.1
+_MIN_LAUNCHES: Final = 0.1
 
 
 class RatedOperators(Protocol):
@@ -102,7 +102,7 @@ class Work:
         activation_bytes: [N, WIDTHS], read and written, as in the file.
         weight_bytes: [N, WIDTHS], as in the file.
         launches: [N], 0 of views and fused epilogues; views alone share a little.
-        whole_weights: [WIDTHS], bytes of the distinct weights of the whole graph, as in the file.
+        weight_totals: [WIDTHS], bytes of the distinct weights of the whole graph, as in the file.
     """
 
     convolution_macs: Floats
@@ -112,7 +112,7 @@ class Work:
     activation_bytes: Floats
     weight_bytes: Floats
     launches: Floats
-    whole_weights: Floats
+    weight_totals: Floats
 
     @classmethod
     def of(cls, graph: OperatorGraph) -> Work:
@@ -127,7 +127,7 @@ class Work:
         if work.launches.any():
             return work
         # Views alone start nothing, but no run takes no time.
-        return replace(work, launches=np.full(len(graph), _LEAST_LAUNCHES / max(len(graph), 1)))
+        return replace(work, launches=np.full(len(graph), _MIN_LAUNCHES / max(len(graph), 1)))
 
     def take(self, operators: Places) -> Work:
         """Return the work of some of the operators."""
@@ -144,13 +144,13 @@ class Work:
             activation_bytes=self.activation_bytes * memory[:, None],
             weight_bytes=self.weight_bytes * memory[:, None],
             launches=self.launches * launch,
-            whole_weights=self.whole_weights,
+            weight_totals=self.weight_totals,
         )
 
     @staticmethod
     def stacked(works: Sequence[Work]) -> Work:
         """Return C works of one graph as one, whose arrays have a first axis of C."""
-        names = (field.name for field in fields(Work) if field.name != "whole_weights")
+        names = (field.name for field in fields(Work) if field.name != "weight_totals")
         arrays = {name: np.stack([getattr(work, name) for work in works]) for name in names}
         return replace(works[0], **arrays)
 
@@ -161,7 +161,7 @@ class Work:
 
     def _changed(self, change: Callable[[Floats], Floats]) -> Work:
         """Return the work with another form of all that its operators have."""
-        names = (field.name for field in fields(self) if field.name != "whole_weights")
+        names = (field.name for field in fields(self) if field.name != "weight_totals")
         return replace(self, **{name: change(getattr(self, name)) for name in names})
 
     @classmethod
@@ -169,7 +169,7 @@ class Work:
         cls,
         columns: RatedOperators,
         reduction: Floats,
-        whole_weights: Floats,
+        weight_totals: Floats,
         convolutions: NDArray[np.bool_],
     ) -> Work:
         """Return the work of operators whose columns for the roofline are at hand."""
@@ -184,7 +184,7 @@ class Work:
             activation_bytes=columns.activation_bytes[:, None] * of_width,
             weight_bytes=columns.weight_bytes[:, None] * of_width,
             launches=columns.launches,
-            whole_weights=whole_weights,
+            weight_totals=weight_totals,
         )
 
 
@@ -235,14 +235,14 @@ def matched_times(work: Work, rates: Rates) -> Floats:
 
 def _times(work: Work, rates: Rates) -> Floats:
     """Return the terms in ms of work and rates whose axes broadcast, [..., len(TERMS)]."""
-    leaving = leaving_share(rates.weight_ratio @ work.whole_weights, rates.held_bytes)
-    moved = _run_bytes(work.activation_bytes, rates.activation_ratio) * (rates.held_bytes == 0)
-    moved = moved + _run_bytes(work.weight_bytes, rates.weight_ratio) * leaving
+    leaving = leaving_share(rates.weight_ratio @ work.weight_totals, rates.held_bytes)
+    traffic = _run_bytes(work.activation_bytes, rates.activation_ratio) * (rates.held_bytes == 0)
+    traffic = traffic + _run_bytes(work.weight_bytes, rates.weight_ratio) * leaving
     arithmetic = work.convolution_macs / rates.convolution + work.matrix_macs / rates.matrix
     terms = (
         arithmetic + work.vector_macs / rates.vector,
         work.reduction * BLOCK / rates.unit,
-        moved / rates.bandwidth,
+        traffic / rates.bandwidth,
         work.launches * rates.launch_s,
     )
     times = np.stack(terms, axis=-1)
@@ -257,8 +257,8 @@ def _run_bytes(file_bytes: Floats, ratio: Floats) -> Floats:
 
 def leaving_share(weight_bytes: Floats, held_bytes: Floats) -> Floats:
     """Return the part of weights that does not stay on a chip; all where none are held."""
-    beyond = 1 - held_bytes / np.maximum(weight_bytes, 1.0)
-    share: Floats = np.where(held_bytes > 0, np.maximum(beyond, 0.0), 1.0)
+    excess = 1 - held_bytes / np.maximum(weight_bytes, 1.0)
+    share: Floats = np.where(held_bytes > 0, np.maximum(excess, 0.0), 1.0)
     return share
 
 
@@ -298,7 +298,7 @@ def _term_rates(target: Target, run: RunRates) -> _TermRates:
         return _TermRates(shared, shared, shared, run.unit, launch_s)
     matrix, precision = run.matrix, target.configuration.precision
     if target.device.family in GPUS and matrix > run.vector:
-        matrix = _joined(run.vector, matrix, _BESIDE_MATRICES)
+        matrix = _joined(run.vector, matrix, _OUTSIDE_MATRICES)
     tf32 = runtime_of(target.configuration.runtime).tf32 if precision is Precision.FP32 else ""
     quick = float(np.fmax(matrix, run.tf32)) if tf32 else matrix
     products = quick if tf32 == "all" else matrix

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from predictor.core.caching import IdentityCache
 from predictor.core.errors import InputError
 from predictor.core.records import Basis, Device, Target, TargetId
-from predictor.cost.capability import Capability, capability, known_capability
+from predictor.cost.capability import Capability, capability, stated_capability
 from predictor.cost.columns import (
     HALF,
     S_TO_MS,
@@ -136,8 +136,8 @@ class RooflineEngine:
         Raises:
             InputError: the device does not support the configuration.
         """
-        known, _ = known_capability(target)
-        return _operator_bounds(Columns.of(graph), PeakRates.of([known]))
+        stated, _ = stated_capability(target)
+        return _operator_bounds(Columns.of(graph), PeakRates.of([stated]))
 
     def varied(
         self,
@@ -243,7 +243,7 @@ class RatedTargets:
         for index, target in enumerate(targets):
             gap: InputError | None
             try:
-                capabilities[index], gap = known_capability(target)
+                capabilities[index], gap = stated_capability(target)
             except InputError as error:
                 gap = error
             if gap is not None:
@@ -309,10 +309,10 @@ def _bounds(cost: Columns, rates: PeakRates, estimate_ms: Floats) -> Floats:
     """Return the bound in ms, [T], from whatever rates are known; NaN where none is."""
     used = cost.reduced_macs_by_code > 0
     compute: Floats = rates.bound_ms_per_mac[:, used] @ cost.reduced_macs_by_code[used]
-    beyond = np.maximum(_irreducible_bytes(cost, rates) - rates.on_chip_bytes, 0.0)
+    excess = np.maximum(_irreducible_bytes(cost, rates) - rates.on_chip_bytes, 0.0)
     # An unknown rate bounds nothing, and the other bounds alone: fmax passes over NaN.
-    beyond[np.isinf(rates.on_chip_bytes)] = np.nan
-    bound = np.fmax(compute, beyond / rates.bandwidth * S_TO_MS)
+    excess[np.isinf(rates.on_chip_bytes)] = np.nan
+    bound = np.fmax(compute, excess / rates.bandwidth * S_TO_MS)
     # Equal in exact arithmetic at most; the sums may differ in their last bit.
     return np.where(np.isnan(estimate_ms), bound, np.minimum(bound, estimate_ms))
 

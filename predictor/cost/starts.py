@@ -2,7 +2,7 @@
 
 A runtime that executes a finished plan starts an operator in some thousand clocks. On one thread
 nothing else is in a start: no threads to wake, and no framework between two operators. So what
-little the measurements of a class tell of starts moves that number by little.
+little the measurements of a class say of starts moves that number by little.
 """
 
 from __future__ import annotations

@@ -109,7 +109,7 @@ def unsupported(graph: OperatorGraph, targets: Sequence[Target]) -> Computed[Uns
 def _list_of(runtime: str, family: str, vendor: str, architecture: str) -> SupportList | None:
     """Return the first list of a kind of target: those of one design stand before the others."""
     kind = runtime, family, vendor, architecture
-    return next((listed for listed in support_lists() if listed.covers(*kind)), None)
+    return next((support for support in support_lists() if support.covers(*kind)), None)
 
 
 @cache
@@ -122,8 +122,8 @@ def support_lists() -> tuple[SupportList, ...]:
 
 def _support_list(entry: Mapping[str, object]) -> SupportList:
     def names(key: str) -> frozenset[str]:
-        listed = entry.get(key, ())
-        return frozenset(map(str, listed if isinstance(listed, list) else ()))
+        values = entry.get(key, ())
+        return frozenset(map(str, values if isinstance(values, list) else ()))
 
     return SupportList(
         title=str(entry["title"]),

@@ -14,7 +14,7 @@ from predictor.cost.physics import Rates
 Floats = NDArray[np.float64]
 
 _FILLED: Final = ("convolution", "vector", "unit", "bandwidth")
-_LEAST_LAUNCH_S: Final = 1e-9
+_MIN_LAUNCH_S: Final = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class TypicalRates:
             name: _filled(getattr(rates, name), matrix, self.ratios[name], groups)
             for name in _FILLED
         }
-        launch_s = np.maximum(rates.launch_s, _LEAST_LAUNCH_S)
+        launch_s = np.maximum(rates.launch_s, _MIN_LAUNCH_S)
         return replace(rates, matrix=matrix, launch_s=launch_s, **filled)
 
 
@@ -60,21 +60,21 @@ def _medians(values: Floats, groups: Sequence[Sequence[str]]) -> dict[str, float
     for place in np.flatnonzero(np.isfinite(values)).tolist():
         for name in groups[place]:
             stated.setdefault(name, []).append(values[place])
-    return {name: float(np.exp(np.median(np.log(own)))) for name, own in sorted(stated.items())}
+    return {name: float(np.exp(np.median(np.log(rates)))) for name, rates in sorted(stated.items())}
 
 
 def _filled(
     values: Floats,
-    beside: Floats | float,
+    base: Floats | float,
     typical: Mapping[str, float],
     groups: Sequence[Sequence[str]],
 ) -> Floats:
-    """Return values whose gaps follow ``beside`` in the typical ratio of what is like them."""
+    """Return values whose gaps follow ``base`` in the typical ratio of what is like them."""
     result = values.copy()
     gaps = np.flatnonzero(~np.isfinite(values))
     usual = [
         next((typical[name] for name in groups[gap] if name in typical), np.nan)
         for gap in gaps.tolist()
     ]
-    result[gaps] = np.broadcast_to(beside, values.shape)[gaps] * np.array(usual, np.float64)
+    result[gaps] = np.broadcast_to(base, values.shape)[gaps] * np.array(usual, np.float64)
     return result

@@ -240,7 +240,7 @@ def at_clocks(
         abs(math.log(factor / measured_factor)) for measured_factor in measured_factors or [1.0]
     )
     spread = followed.overlap.deviation * log_distance
-    clocked = _with_factor(prediction, factor, spread, float(points.least[0]), len(latencies))
+    clocked = _with_factor(prediction, factor, spread, float(points.smallest[0]), len(latencies))
     return Clocked(
         prediction=clocked,
         mode="" if point is None else point.name,
@@ -266,7 +266,7 @@ def latencies_at(
     latency_ms, _, high_ms, bound_ms = times_ms
     slowness = slowness_of(target, points)
     factor = followed.factors(slowness)
-    bound = bound_ms * slowness.least
+    bound = bound_ms * slowness.smallest
     now = np.where(np.isnan(latency_ms), np.nan, np.fmax(latency_ms * factor, bound))
     spread = followed.overlap.deviation * np.abs(np.log(factor))
     wide = np.exp(np.hypot(np.log(high_ms / latency_ms), Z80 * spread))

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from predictor.core.metrics import METRIC_BY_NAME, RATE_METRIC
 from predictor.core.records import Device, Target
-from predictor.cost.capability import Capability, known_capability
+from predictor.cost.capability import Capability, stated_capability
 from predictor.cost.columns import HALF, Columns, fast_algorithm_gain, width_ratios
 from predictor.cost.rates.facts import FLOPS_PER_MAC, stated_macs_per_s
 from predictor.graph.model import Model
@@ -94,7 +94,7 @@ def roofline_of(model: Model, target: Target, table: OperatorTable) -> Roofline:
     Raises:
         InputError: the device does not run the configuration.
     """
-    rates_of_target, _ = known_capability(target)
+    rates_of_target, _ = stated_capability(target)
     run_bytes = _run_bytes(Columns.of(model.graph), rates_of_target)
     flops = FLOPS_PER_MAC * table.macs
     seconds = np.where(table.latency_ms > 0, table.latency_ms * 1e-3, np.nan)
@@ -113,7 +113,7 @@ def roofs_of(model: Model, target: Target) -> tuple[Roof, ...]:
     Raises:
         InputError: the device does not run the configuration.
     """
-    rates_of_target, _ = known_capability(target)
+    rates_of_target, _ = stated_capability(target)
     roofs = [*_memories(target.device), *_arithmetic(model.graph, target, rates_of_target)]
     return tuple(sorted(roofs, key=lambda r: (r.origin == BOUND, not r.is_memory, r.rate)))
 

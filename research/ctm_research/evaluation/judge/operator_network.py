@@ -323,7 +323,7 @@ def _unlikely(apart: torch.Tensor, deviation: float) -> torch.Tensor:
 
 
 def _columns(record: Work | Rates) -> dict[str, Floats]:
-    names = (field.name for field in fields(record) if field.name != "whole_weights")
+    names = (field.name for field in fields(record) if field.name != "weight_totals")
     return {name: getattr(record, name) for name in names}
 
 

@@ -92,12 +92,12 @@ class DistinctOperators:
         """Return some of the operators."""
         return DistinctOperators(*(getattr(self, name)[rows] for name in self.__slots__))
 
-    def work(self, whole_weights: Floats) -> Work:
+    def work(self, weight_totals: Floats) -> Work:
         """Return the work of the operators, in a graph of these weights in bytes, [WIDTHS]."""
         return Work.rated(
             self,
             self.gemm[:, 3] * self.launches,
-            whole_weights,
+            weight_totals,
             is_convolution(self.op_code, self.window),
         )
 
