@@ -30,7 +30,7 @@ HEAD: Final = "head.onnx"
 ESTIMATE: Final = "estimate.npz"
 KIND: Final = "ctm-engine"
 VERSION: Final = 1
-_MOST_BYTES: Final = 1 << 28  # of one file
+_MAX_BYTES: Final = 1 << 28  # of one file
 _AGAIN: Final = "install the program again, or predict with --engine roofline"
 
 
@@ -73,7 +73,7 @@ class EngineCard:
         name: of the engine with its version, as stored with predictions.
         responses: F.
         operators: number of the operator vocabulary that it knows.
-        choices: runtimes, precisions and families that it was trained to tell apart, in the order
+        choices: runtimes, precisions and families that it was trained to distinguish, in the order
             of its inputs.
         facts: scaling of the metrics of targets.
         typical: rates where a fact is missing.
@@ -200,8 +200,8 @@ def read_checkpoint(folder: Path) -> LoadedCheckpoint:
     Raises:
         InputError: it is missing, damaged, foreign, or newer than this program.
     """
-    with _whole(folder):
-        data = json.loads(read_bytes(folder / CARD, _MOST_BYTES, _AGAIN))
+    with _reading(folder):
+        data = json.loads(read_bytes(folder / CARD, _MAX_BYTES, _AGAIN))
         _check_format(folder, data)
         _check_files(folder, data["files"])
         engine = EngineCard.from_json(data)
@@ -222,14 +222,14 @@ def read_card(folder: Path) -> EngineCard:
     Raises:
         InputError: it is missing, damaged, foreign, or newer than this program.
     """
-    with _whole(folder):
-        data = json.loads(read_bytes(folder / CARD, _MOST_BYTES, _AGAIN))
+    with _reading(folder):
+        data = json.loads(read_bytes(folder / CARD, _MAX_BYTES, _AGAIN))
         _check_format(folder, data)
         return EngineCard.from_json(data)
 
 
 @contextmanager
-def _whole(folder: Path) -> Iterator[None]:
+def _reading(folder: Path) -> Iterator[None]:
     """Turn errors of reading a checkpoint into one for the user."""
     try:
         yield
@@ -260,4 +260,4 @@ def _check_files(folder: Path, checksums: Mapping[str, str]) -> None:
 
 def checksum(path: Path) -> str:
     """Return the SHA-256 of a file, in hexadecimal digits."""
-    return hashlib.sha256(read_bytes(path, _MOST_BYTES, _AGAIN)).hexdigest()
+    return hashlib.sha256(read_bytes(path, _MAX_BYTES, _AGAIN)).hexdigest()

@@ -98,8 +98,8 @@ class CloserToMeEngine:
                         doubts[row, place] = words
         latency[:, list(models.problems)] = np.nan
         bound = analytic.bound_ms * models.bound_factors
-        latency = _at_least(latency, bound * _OVER_BOUND)
-        low80, low95 = _at_least(latency / reach, bound)
+        latency = _raised(latency, bound * _OVER_BOUND)
+        low80, low95 = _raised(latency / reach, bound)
         high80, high95 = latency * reach
         of_targets: dict[str, Row[Any]] = {
             **models.facts,
@@ -187,6 +187,6 @@ class CloserToMeEngine:
         return [self._lookup.works.work(graph, target) for graph in graphs]
 
 
-def _at_least(latency: Floats, bound: Floats) -> Floats:
+def _raised(latency: Floats, bound: Floats) -> Floats:
     """Raise latencies to their bound; NaN stays where there is no latency."""
     return np.fmax(latency, np.where(np.isnan(latency), np.nan, bound))

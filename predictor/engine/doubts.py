@@ -32,8 +32,8 @@ def graph_doubts(
     if not len(rare):
         return [loops] * len(share)
     names = sorted({graph.op_types[place] for place in rare.tolist()})
-    listed = ", ".join(names[:3]) + (" and others" if len(names) > 3 else "")
-    where = f"of the time is in operators that hardly any training network has ({listed})"
+    names_text = ", ".join(names[:3]) + (" and others" if len(names) > 3 else "")
+    where = f"of the time is in operators that hardly any training network has ({names_text})"
     doubts = [f"{percent(part)} {where}" if part > _MUCH else "" for part in share.tolist()]
     return ["; ".join(filter(None, (doubt, loops))) for doubt in doubts]
 

@@ -1,7 +1,7 @@
 """The estimate for hardware of which little or nothing was measured.
 
 Physics, times efficiencies of the runtime and the kind of device, times what measurements near the
-target tell. Its intervals are those that the same estimate needed on silicon that it had not seen.
+target show. Its intervals are those that the same estimate needed on silicon that it had not seen.
 
 Reference:
     HODM's attention, CloserToMe Eq. (7): here the share of a rate in an operator's time, which is
@@ -35,7 +35,7 @@ from predictor.cost.physics import (
     rates_of,
     term_times,
 )
-from predictor.engine.evidence_words import evidence_words, own_words, runtime_name
+from predictor.engine.evidence_words import evidence_words, runtime_name, user_words
 from predictor.engine.operator_factors import CAUTION, Contexts, OperatorFactors
 from predictor.engine.track import (
     CHIP,
@@ -54,8 +54,8 @@ Floats = NDArray[np.float64]
 
 # The rates that the terms of the physics are work over.
 RATES: Final = ("matrix_rate", "unit_rate", "bandwidth", "launch")
-_MOST_GRAPHS: Final = 512
-_LEAST_MS: Final = 1e-12
+_MAX_GRAPHS: Final = 512
+_MIN_MS: Final = 1e-12
 _BLOCK_CELLS: Final = 1 << 18  # operators x targets at a time
 _NONE: Final = np.empty(0, np.int64)
 _CHIP, _TARGET = NEARNESS.index("chip"), NEARNESS.index("target")
@@ -71,7 +71,7 @@ class TargetEstimates:
         targets: T targets.
         rates: of them, without gaps.
         usual: float64 [T, len(KINDS), len(TERMS)], factors of the class on the terms.
-        factors: float64 [T, len(KINDS), len(TERMS)], with what measurements tell.
+        factors: float64 [T, len(KINDS), len(TERMS)], with what measurements add.
         ahead: bool [T], whether starts run ahead.
         context: int64 [T], place of each in ``contexts``.
         contexts: C of them, for the factors of single operators.
@@ -166,56 +166,60 @@ class Estimate:
     evidence: Evidence
     tracks: Tracks
     _read: IdentityCache[_ReadGraph] = field(
-        default_factory=lambda: IdentityCache(_MOST_GRAPHS), init=False, repr=False
+        default_factory=lambda: IdentityCache(_MAX_GRAPHS), init=False, repr=False
     )
     _works: IdentityCache[Work] = field(
-        default_factory=lambda: IdentityCache(_MOST_GRAPHS), init=False, repr=False
+        default_factory=lambda: IdentityCache(_MAX_GRAPHS), init=False, repr=False
     )
 
-    def of(self, targets: Sequence[Target], own: Sequence[UserFit] = ()) -> TargetEstimates:
+    def of(self, targets: Sequence[Target], user_fits: Sequence[UserFit] = ()) -> TargetEstimates:
         """Return what is known of targets, cost O(T).
 
         Args:
             targets: T targets.
-            own: targets that the user measured, of the same devices.
+            user_fits: targets that the user measured, of the same devices.
         """
         targets = [published_form(target) for target in targets]
-        evidence = self._with(own)
-        known, twins = self._known(evidence, targets)
-        measured = {each.target.id: each for each in own}
-        mine = {
+        evidence = self._with(user_fits)
+        deviations, twins = self._deviations(evidence, targets)
+        measured = {user_fit.target.id: user_fit for user_fit in user_fits}
+        fits_by_place = {
             place: measured[target.id]
-            for place, target in enumerate(targets if own else ())
+            for place, target in enumerate(targets if user_fits else ())
             if target.id in measured
         }
-        means = np.concatenate([known.mean[:, None], known.shape], axis=1)
-        for place, each in mine.items():
-            means[place] = each.fit.mean
+        means = np.concatenate([deviations.mean[:, None], deviations.shape], axis=1)
+        for place, user_fit in fits_by_place.items():
+            means[place] = user_fit.fit.mean
         usual = self.efficiencies.of(targets)
         records_of = by_run(targets, lambda target: tracks_of(self.tracks, target))
-        cases = _cases(evidence, known, mine)
+        cases = _cases(evidence, deviations, fits_by_place)
         records = [of[case] for of, case in zip(records_of, cases, strict=True)]
         # What stands for a measured target has its deviation, and is no surer.
         widths = [track for _, track in records]
         for place in twins.tolist():
-            if place not in mine:
-                _, widths[place] = records_of[place][_published_case(evidence, known, place)]
+            if place not in fits_by_place:
+                _, widths[place] = records_of[place][_published_case(evidence, deviations, place)]
         # The user's measurements never make a published target less sure.
-        asked = [targets[place] for place in mine]
-        published_networks = self.evidence.networks_of(Keys.of(asked))
-        for place, networks in zip(mine, published_networks, strict=True):
+        measured_targets = [targets[place] for place in fits_by_place]
+        published_networks = self.evidence.networks_of(Keys.of(measured_targets))
+        for place, networks in zip(fits_by_place, published_networks, strict=True):
             if networks:
                 _, published = records_of[place][published_case(networks)]
                 widths[place] = min(widths[place], published, key=lambda track: track.wide80)
-        is_known = known.nearness > 0
-        is_known[list(mine)] = True
-        context, contexts = self.operators.contexts(targets, np.where(is_known, 1.0, CAUTION))
-        measured_places = {*mine, *twins.tolist(), *np.flatnonzero(known.nearness == _TARGET)}
+        has_evidence = deviations.nearness > 0
+        has_evidence[list(fits_by_place)] = True
+        context, contexts = self.operators.contexts(targets, np.where(has_evidence, 1.0, CAUTION))
+        measured_places = {
+            *fits_by_place,
+            *twins.tolist(),
+            *np.flatnonzero(deviations.nearness == _TARGET),
+        }
         class_chips = [
             None if place in measured_places else chips
             for place, chips in enumerate(by_run(targets, self.class_chips))
         ]
-        words = zip(_evidence_words(evidence, known, mine), records, strict=True)
+        words = zip(_evidence_words(evidence, deviations, fits_by_place), records, strict=True)
         return TargetEstimates(
             targets=targets,
             rates=self._rates(targets),
@@ -224,13 +228,13 @@ class Estimate:
             ahead=runs_ahead(targets),
             context=context,
             contexts=contexts,
-            variance=known.variance,
-            unknown=known.shape_variance,
-            fits={place: each.fit for place, each in mine.items()},
+            variance=deviations.variance,
+            unknown=deviations.shape_variance,
+            fits={place: user_fit.fit for place, user_fit in fits_by_place.items()},
             wide=np.array([(track.wide80, track.wide95) for track in widths]).reshape(-1, 2).T,
             evidence=[f"{source}; {track_words(*record)}" for source, record in words],
             doubts=[
-                "" if place in mine else self._doubt(target, chips)
+                "" if place in fits_by_place else self._doubt(target, chips)
                 for place, (target, chips) in enumerate(zip(targets, class_chips, strict=True))
             ],
             class_chips=class_chips,
@@ -271,12 +275,12 @@ class Estimate:
         if not len(operators):
             return total
         parts = self._parts(graph, targets)
-        whole = (parts * targets.factors.reshape(parts.shape)).sum(axis=1)
+        latency = (parts * targets.factors.reshape(parts.shape)).sum(axis=1)
         # A block of operators at a time: all would need R x T numbers.
         step = max(_BLOCK_CELLS // max(len(total), 1), 1)
         for first in range(0, len(operators), step):
             times = self._times(graph, targets, operators[first : first + step])
-            total += (times / np.maximum(whole, _LEAST_MS)).sum(axis=0)
+            total += (times / np.maximum(latency, _MIN_MS)).sum(axis=0)
         return total
 
     def _times(
@@ -305,12 +309,12 @@ class Estimate:
             latency_ms: float64 [k].
         """
         target = published_form(target)
-        known, _ = self._known(self.evidence, [target])
+        deviations, _ = self._deviations(self.evidence, [target])
         prior = TargetFit.prior(
-            known.mean[0],
-            known.variance[0] + _AGAIN**2,
-            known.shape[0],
-            known.shape_variance[0],
+            deviations.mean[0],
+            deviations.variance[0] + _AGAIN**2,
+            deviations.shape[0],
+            deviations.shape_variance[0],
             ahead=bool(runs_ahead([target])[0]),
         )
         # Of a measured target the factors of operators count in full.
@@ -320,38 +324,38 @@ class Estimate:
         measured = prior.measured(parts * one.usual.reshape(1, -1), latency_ms)
         return UserFit(target, len(graphs), measured)
 
-    def _with(self, own: Sequence[UserFit]) -> Evidence:
+    def _with(self, user_fits: Sequence[UserFit]) -> Evidence:
         """Return the evidence with the user's in place of the published ones of the targets."""
         evidence = self.evidence
-        for each in own:
+        for user_fit in user_fits:
             one = Evidence(
-                keys=Keys.of([each.target]),
-                level=each.fit.mean[:1],
-                variance=np.array([SHAPE.network**2 / each.graphs]),
-                shape=each.fit.mean[None, 1:],
-                networks=np.array([each.graphs]),
+                keys=Keys.of([user_fit.target]),
+                level=user_fit.fit.mean[:1],
+                variance=np.array([SHAPE.network**2 / user_fit.graphs]),
+                shape=user_fit.fit.mean[None, 1:],
+                networks=np.array([user_fit.graphs]),
                 scales=evidence.scales,
             )
-            evidence = evidence.without(each.target).joined(one)
+            evidence = evidence.without(user_fit.target).joined(one)
         return evidence
 
-    def _known(
+    def _deviations(
         self, evidence: Evidence, targets: Sequence[Target]
     ) -> tuple[Deviations, NDArray[np.int64]]:
-        """Return what evidence tells of targets, and the places of those that another stands for.
+        """Return the deviations of targets, and the places of those that another stands for.
 
         An accelerator of which nothing was measured deviates as another one of its chip. Processors
         with equal cores differ in all around them.
         """
         keys = Keys.of(targets)
-        npus = np.flatnonzero([each == "npu" for each in kinds_of_devices(targets)])
+        npus = np.flatnonzero([kind == "npu" for kind in kinds_of_devices(targets)])
         twins = evidence.twins(keys.take(npus))
         twin, of_twin = npus[twins >= 0], twins[twins >= 0]
         devices = keys.device.astype(object)  # names of any length
         devices[twin] = evidence.keys.device[of_twin]
-        known = evidence.about(replace(keys, device=devices.astype(np.str_)))
-        known.nearness[twin] = _CHIP
-        return known, twin
+        deviations = evidence.about(replace(keys, device=devices.astype(np.str_)))
+        deviations.nearness[twin] = _CHIP
+        return deviations, twin
 
     def _rates(self, targets: Sequence[Target]) -> Rates:
         return self.efficiencies.typical.complete(rates_of(targets), likenesses(targets))
@@ -366,10 +370,10 @@ class Estimate:
     ) -> Floats:
         """Return the operators' times on the first target were its device one of these, [V, N].
 
-        Its factors, and with them all that evidence tells, stay: only the rates differ.
+        Its factors, and with them all evidence, stay: only the rates differ.
         """
-        others = [replace(targets.targets[0], device=device) for device in devices]
-        varied: Floats = self._terms(graph, targets, self._rates(others)).sum(axis=2).T
+        variants = [replace(targets.targets[0], device=device) for device in devices]
+        varied: Floats = self._terms(graph, targets, self._rates(variants)).sum(axis=2).T
         return varied
 
     def _terms(self, graph: OperatorGraph, targets: TargetEstimates, rates: Rates) -> Floats:
@@ -380,8 +384,8 @@ class Estimate:
         terms: Floats = term_times(read.work, rates) * factors[:, None]
         # What overlaps counts by its share, so that the operators' times sum to the latency.
         summed = terms.sum(axis=0)  # [V, terms]
-        whole, shares = overlapped(summed, targets.ahead[:1])
-        counted: Floats = terms * (shares * whole[:, None] / np.maximum(summed, _LEAST_MS))
+        total, shares = overlapped(summed, targets.ahead[:1])
+        counted: Floats = terms * (shares * total[:, None] / np.maximum(summed, _MIN_MS))
         return counted
 
     def _parts(self, graph: OperatorGraph, targets: TargetEstimates) -> Floats:
@@ -409,7 +413,7 @@ class Estimate:
         """
         terms = self.operator_ms(graph, targets)
         # A graph of views alone takes no time; fmax ignores the NaN of an unknown bound.
-        terms *= np.fmax(1.0, least_ms / max(terms.sum(), _LEAST_MS))
+        terms *= np.fmax(1.0, least_ms / max(terms.sum(), _MIN_MS))
         parts = np.stack([terms[:, :2].sum(axis=1), terms[:, 2], terms[:, 3]], axis=1)
         return Explanation.of_parts(parts, _shares(terms))
 
@@ -423,30 +427,34 @@ class Estimate:
         return ""
 
 
-def _cases(evidence: Evidence, known: Deviations, own: Mapping[int, UserFit]) -> list[str]:
+def _cases(
+    evidence: Evidence, deviations: Deviations, user_fits: Mapping[int, UserFit]
+) -> list[str]:
     """Return the case of each target, whose record its number has."""
     cases = []
-    for place, near in enumerate(known.nearness.tolist()):
-        if place in own:
-            cases.append(user_case(own[place].graphs))
-        elif near == _TARGET:
-            cases.append(_published_case(evidence, known, place))
+    for place, nearness in enumerate(deviations.nearness.tolist()):
+        if place in user_fits:
+            cases.append(user_case(user_fits[place].graphs))
+        elif nearness == _TARGET:
+            cases.append(_published_case(evidence, deviations, place))
         else:
-            cases.append(CHIP if near else UNSEEN)
+            cases.append(CHIP if nearness else UNSEEN)
     return cases
 
 
-def _evidence_words(evidence: Evidence, known: Deviations, own: Mapping[int, UserFit]) -> list[str]:
-    """Return in words which measurements tell of each target."""
-    words = evidence_words(evidence, known)
-    for place, fit in own.items():
-        words[place] = own_words(fit.graphs)
+def _evidence_words(
+    evidence: Evidence, deviations: Deviations, user_fits: Mapping[int, UserFit]
+) -> list[str]:
+    """Return in words which measurements each target rests on."""
+    words = evidence_words(evidence, deviations)
+    for place, fit in user_fits.items():
+        words[place] = user_words(fit.graphs)
     return words
 
 
-def _published_case(evidence: Evidence, known: Deviations, place: int) -> str:
+def _published_case(evidence: Evidence, deviations: Deviations, place: int) -> str:
     """Return the case of a target that the nearest measured one stands for."""
-    return published_case(int(evidence.networks[known.nearest[place]]))
+    return published_case(int(evidence.networks[deviations.nearest[place]]))
 
 
 def published_form(target: Target) -> Target:
@@ -485,7 +493,7 @@ class _ReadGraph:
     def by_context(self, operators: OperatorFactors, targets: TargetEstimates) -> Work:
         """Return the work by kind in each context of targets, arrays of [C, len(KINDS)]."""
         factors = operators.by_context(self.states, targets.contexts)  # C times [N, terms]
-        works = [self.work.scaled(each).by_kind(self.kinds, len(KINDS)) for each in factors]
+        works = [self.work.scaled(factor).by_kind(self.kinds, len(KINDS)) for factor in factors]
         return Work.stacked(works)
 
 

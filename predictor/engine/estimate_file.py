@@ -32,9 +32,9 @@ def write_estimate(path: Path, estimate: Estimate) -> None:
     efficiencies, evidence = estimate.efficiencies, estimate.evidence
     words = {
         "format": FORMAT,
-        "effects": {name: list(each) for name, each in efficiencies.effects.items()},
+        "effects": {name: list(groups) for name, groups in efficiencies.effects.items()},
         "level": efficiencies.level,
-        "groups": {name: list(each) for name, each in estimate.operators.names.items()},
+        "groups": {name: list(names) for name, names in estimate.operators.names.items()},
         "typical": asdict(efficiencies.typical),
         "scales": asdict(evidence.scales),
         "tracks": {
@@ -43,7 +43,7 @@ def write_estimate(path: Path, estimate: Estimate) -> None:
         },
         "keys": {name: getattr(evidence.keys, name).tolist() for name in Keys.__slots__},
     }
-    effects = [row for each in efficiencies.effects.values() for row in each.values()]
+    effects = [row for groups in efficiencies.effects.values() for row in groups.values()]
     operators: dict[str, Any] = {
         f"{_OPERATORS}{name}": array for name, array in estimate.operators.weights.items()
     }
@@ -124,13 +124,13 @@ def _fits(estimate: Estimate, effects: Floats) -> bool:
     return (
         efficiencies.mean.shape == (width,)
         and effects.shape[1:] == (width,)
-        and all(each.shape == count for each in (*measured, *keys))
+        and all(array.shape == count for array in (*measured, *keys))
         and bool((evidence.networks > 0).all())
         and evidence.shape.shape == (*count, width)
         and bool((evidence.variance > 0).all() and (scales >= 0).all())
         and all(
-            np.isfinite(each).all()
-            for each in (efficiencies.mean, effects, *measured, evidence.shape)
+            np.isfinite(array).all()
+            for array in (efficiencies.mean, effects, *measured, evidence.shape)
         )
         and estimate.operators.names.keys() == {*OPERATOR_GROUPS}
         and estimate.operators.fits()

@@ -1,4 +1,4 @@
-"""Evidence of estimates in words: which measurements tell of a target, and how near they are."""
+"""Evidence of estimates in words: the measurements behind a target, and how near they are."""
 
 from __future__ import annotations
 
@@ -14,18 +14,20 @@ NOT_MEASURED: Final = "not measured here"  # begins the evidence where nothing i
 _CORES_OF_DEVICE: Final = "-cluster-"
 
 
-def evidence_words(evidence: Evidence, known: Deviations) -> list[str]:
+def evidence_words(evidence: Evidence, deviations: Deviations) -> list[str]:
     """Return from where the estimates of targets come."""
     return [
-        _whence(evidence, NEARNESS[near], source) if near else NOT_MEASURED
-        for near, source in zip(known.nearness.tolist(), known.nearest.tolist(), strict=True)
+        _whence(evidence, NEARNESS[nearness], source) if nearness else NOT_MEASURED
+        for nearness, source in zip(
+            deviations.nearness.tolist(), deviations.nearest.tolist(), strict=True
+        )
     ]
 
 
-def _whence(evidence: Evidence, near: str, source: int) -> str:
-    """Return in words which measured target tells of another, and how near it is."""
+def _whence(evidence: Evidence, nearness: str, source: int) -> str:
+    """Return in words which measured target stands for another, and how near it is."""
     keys, networks = evidence.keys, plural(int(evidence.networks[source]), "network")
-    if near == "target":
+    if nearness == "target":
         return f"from {networks} measured on this device"
     device = device_name(str(keys.device[source]).partition(_CORES_OF_DEVICE)[0])
     threads = str(keys.threads[source])
@@ -34,7 +36,7 @@ def _whence(evidence: Evidence, near: str, source: int) -> str:
         run += ", all cores"
     elif threads != "0":
         run += f", {plural(int(threads), 'thread')}"
-    if near == "device":
+    if nearness == "device":
         return f"from this device under {run} ({networks})"
     return f"from {device}, which has the same chip or cores ({run}; {networks})"
 
@@ -44,6 +46,6 @@ def runtime_name(runtime: str) -> str:
     return "an unknown runtime" if runtime == UNKNOWN else runtime
 
 
-def own_words(graphs: int) -> str:
+def user_words(graphs: int) -> str:
     """Return that an estimate rests on the user's measurements of some networks."""
     return f"from {plural(graphs, 'network')} that you measured"

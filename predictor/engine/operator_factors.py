@@ -1,6 +1,6 @@
 """Factors on the terms of single operators, from a small network.
 
-Efficiencies are those of kinds of operators; the network tells operators of one kind apart: a
+Efficiencies are those of kinds of operators; the network distinguishes operators of one kind: a
 convolution of few channels, a product of long sums, a Resize. Operator and target meet as in HODM:
 the state of the operator, which reads its scale-free features, and that of the target's runtime,
 kind and precision. No rate and no batch is read, so that rates act through the terms alone, and
@@ -60,7 +60,7 @@ class OperatorFactors:
     """The network, with H hidden states and D of a target.
 
     Attributes:
-        names: of the groups that it tells apart, by the names of ``GROUPS``.
+        names: of the groups that it distinguishes, by the names of ``GROUPS``.
         weights: float32 arrays by name, as :data:`SHAPES` has them.
     """
 
@@ -83,7 +83,9 @@ class OperatorFactors:
 
         def row(target: Target) -> list[int]:
             of = groups_of(target)
-            return [known.get(of[group], 0) for known, group in zip(places, GROUPS, strict=True)]
+            return [
+                numbers.get(of[group], 0) for numbers, group in zip(places, GROUPS, strict=True)
+            ]
 
         rows = by_run(targets, row)
         groups = np.array(rows, np.float64).reshape(-1, len(GROUPS))
@@ -155,7 +157,7 @@ class OperatorFactors:
         }
         return (
             all(w[name].shape == shape for name, shape in shapes.items())
-            and all(bool(np.isfinite(each).all()) for each in w.values())
+            and all(bool(np.isfinite(array).all()) for array in w.values())
             and bool((w["scale"] > 0).all())
         )
 

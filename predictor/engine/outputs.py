@@ -58,7 +58,7 @@ def graph_latency(
     by_target = parts.transpose(1, 0, 2).reshape(len(total), -1)  # a product: ten times an einsum
     slope = by_target @ responses.reshape(by_target.shape[1], -1) / total[:, None]
     rows = np.concatenate([np.ones((len(total), 1)), slope], axis=1)
-    weights = np.stack([each.weights for each in deviations])
+    weights = np.stack([deviation.weights for deviation in deviations])
     # Without a deviation every tilt is 0 and the plain sum is exact, so most targets are done.
     measured = np.flatnonzero(weights.any(axis=1))
     latency = total.copy()
@@ -68,10 +68,10 @@ def graph_latency(
             parts[:, measured].transpose(0, 2, 1), output.run_ms[measured].astype(np.float64), tilts
         )
     spread, roots = np.empty(len(total)), np.empty(rows.shape)
-    for each, places in _by_deviation(deviations):
-        spread[places] = np.sqrt(each.variance(rows[places]))
-        roots[places] = rows[places] @ each.root
-    factors = np.array([each.factor for each in deviations])
+    for deviation, places in _by_deviation(deviations):
+        spread[places] = np.sqrt(deviation.variance(rows[places]))
+        roots[places] = rows[places] @ deviation.root
+    factors = np.array([deviation.factor for deviation in deviations])
     return GraphLatency(
         latency * factors,
         np.stack([spread, np.sqrt(unmeasured.variance(rows))]),
@@ -106,7 +106,7 @@ def attention_maps(
         return None
     attended = np.concatenate([np.ones(len(CHOICE_KINDS), np.bool_), metrics])
     read = tuple(
-        name for name, is_known in zip(engine.facts.names, metrics, strict=True) if is_known
+        name for name, is_available in zip(engine.facts.names, metrics, strict=True) if is_available
     )
     names = (*CHOICE_KINDS, *read)
     forward = np.full((operators, len(names)), 1 / len(names), np.float32)

@@ -32,7 +32,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 _COMPUTE, _MEMORY, _START = (TERMS.index(name) for name in ("compute", "memory", "start"))
-_NEAR: Final = 0.25  # of the time that traffic takes to memory, where the first cache holds it
+_FIRST_CACHE: Final = 0.25  # of the time of traffic to memory, where the first cache holds it
 _PIECE_MS: Final = 2e-3  # to begin one of several products of an operator
 _L1_BYTES, _L2_BYTES = 48 * 1024.0, 1024 * 1024.0  # of a core that does not say them
 _TRAITS: Final = [
@@ -51,7 +51,7 @@ _DEPTHWISE: Final = SCALE_FREE_NAMES.index("is_depthwise")
 _LANES: Final = (
     16  # FP32 numbers of the widest vector: channels are padded to it, or not vectorised
 )
-_MOST_GRAPHS: Final = 512  # a whole pool of reference networks, and the user's models
+_MAX_GRAPHS: Final = 512  # a whole pool of reference networks, and the user's models
 _EPILOGUES: Final = ("Clip", "LeakyRelu", "Relu")  # that every runtime runs inside the product
 _EPILOGUE: Final = len(OPERATOR_KINDS)  # beside the kinds of the network
 _INSIDE: Final = 1 << 16  # added to the code of a type: inside another operator it is another one
@@ -121,9 +121,9 @@ class TimedGraph:
         leaving = off_chip_share(self.weights, self.live, rates)
         terms = work_terms(self.operators, leaving, rates)[:, 0].astype(np.float64)
         memory = terms[:, _MEMORY]
-        held_ms = _cache_bytes(device) * float(rates.ms_per_byte[0])
-        beyond = (np.maximum(memory - held, 0.0) for held in held_ms)
-        parts = [terms[:, _COMPUTE], _NEAR * memory, *beyond, terms[:, _START]]
+        cache_limits_ms = _cache_bytes(device) * float(rates.ms_per_byte[0])
+        excess_ms = (np.maximum(memory - cached_ms, 0.0) for cached_ms in cache_limits_ms)
+        parts = [terms[:, _COMPUTE], _FIRST_CACHE * memory, *excess_ms, terms[:, _START]]
         return TimedWork(
             parts_ms=np.stack([*parts, _PIECE_MS * self.pieces], axis=1),
             traits=self.traits,
@@ -138,7 +138,7 @@ class OperatorWorks:
     def __init__(self, typical: Typical) -> None:
         """Take rates where facts of a device are missing."""
         self._typical = typical
-        self._graphs: IdentityCache[TimedGraph] = IdentityCache(_MOST_GRAPHS)
+        self._graphs: IdentityCache[TimedGraph] = IdentityCache(_MAX_GRAPHS)
 
     def graph(self, graph: OperatorGraph) -> TimedGraph:
         """Return the operators of a graph that may be timed."""
@@ -162,12 +162,12 @@ def _operators(
 
     They read and write the output of the operator that they are fused into.
     """
-    moved = 2 * graph.bytes_written[graph.fused_into[places]]
+    traffic = 2 * graph.bytes_written[graph.fused_into[places]]
     return Operators(
         code=columns.code[places],
         width=columns.width[places],
         macs=columns.macs[places],
-        activation_bytes=np.where(inside, moved, columns.activation_bytes[places]),
+        activation_bytes=np.where(inside, traffic, columns.activation_bytes[places]),
         weight_bytes=columns.weight_bytes[places],
         launches=graph.repeats[places].astype(np.float64),
         graph=np.zeros_like(places),

@@ -44,7 +44,7 @@ _CHECKED: Final = {
     "kind": "of this kind under any runtime",
     "all": "of any kind",
 }
-_NOTABLE: Final = 1.1  # over the record, so that an error without the sources is told
+_NOTABLE: Final = 1.1  # over the record, so that an error without the sources is stated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

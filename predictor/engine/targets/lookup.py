@@ -134,7 +134,7 @@ class TargetLookup:
     ) -> TargetModels:
         """Return the models of T targets.
 
-        What the user measured of a device tells about its other configurations.
+        What the user measured of a device informs its other configurations.
         """
         devices = {target.device.id: target.device for target in targets} if measured else {}
         by_user = {
@@ -256,7 +256,7 @@ def probing_facts(
     """
     signatures: list[str | None] = [None] * len(targets)
     unstable = [""] * len(targets)
-    # What was measured in one configuration of a device tells of its others too.
+    # What was measured in one configuration of a device informs its others too.
     failed = {key.device_id: values.unstable for key, values in measured.items() if values.unstable}
     for place, (target, of_number) in enumerate(
         zip(targets, basis, strict=True) if measured else ()
