@@ -328,10 +328,10 @@ class DecoderArchitecture:
         yield head._replace(rows=Rows.LAST, stored=not self.tied_embeddings)
 
 
-def _causal_pairs(new_tokens: int, past: int, most: int) -> int:
+def _causal_pairs(new_tokens: int, past: int, limit: int) -> int:
     """Return the sum of min(past + i, most) over i = 1 .. new_tokens."""
-    growing = min(max(most - past, 0), new_tokens)
-    return growing * past + growing * (growing + 1) // 2 + (new_tokens - growing) * most
+    growing = min(max(limit - past, 0), new_tokens)
+    return growing * past + growing * (growing + 1) // 2 + (new_tokens - growing) * limit
 
 
 def _encoder_products(encoder: Encoder, hidden: int) -> Iterator[Product]:

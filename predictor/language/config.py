@@ -125,7 +125,7 @@ def _refuse_other_files(subject: str, head: bytes) -> None:
     for magic, what in _MAGICS:
         if head.startswith(magic):
             raise InputError(subject, f"it is {what}", _CONFIG)
-    # Too large to be parsed as a configuration, yet its head tells.
+    # Too large to be parsed as a configuration, yet its head says enough.
     if b'"added_tokens"' in head and b'"model_type"' not in head:
         raise InputError(subject, "it is a tokenizer, not a model's configuration", _CONFIG)
 

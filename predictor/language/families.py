@@ -1,4 +1,4 @@
-"""What the families of decoders have in their layers, and the fields that tell it.
+"""What the families of decoders have in their layers, and the fields that state it.
 
 Where a file leaves a field out, the default of its class in transformers holds, but for the counts
 that make the model what it is: those must stand in the file.
@@ -26,10 +26,10 @@ class Family:
 
     Attributes:
         refine: completes the architecture of a bare Llama with the same counts.
-        tied: whether the head multiplies the embedding table where the file does not tell.
-        head_dim: width of a head where the file does not tell; 0 for hidden size by heads.
-        widening: feed-forward width over hidden size where the file does not tell; 0 where it must.
-        context: longest context where the file does not tell; 0 where it must.
+        tied: whether the head multiplies the embedding table where the file does not say.
+        head_dim: width of a head where the file does not say; 0 for hidden size by heads.
+        widening: feed-forward width over hidden size where the file does not say; 0 where it must.
+        context: longest context where the file does not say; 0 where it must.
         plain: LayerNorm, biases everywhere and no gate, as in GPT-2.
     """
 
@@ -110,10 +110,10 @@ def _qwen2(fields: Fields, model: DecoderArchitecture) -> DecoderArchitecture:
 
 def _qwen2_moe(fields: Fields, model: DecoderArchitecture) -> DecoderArchitecture:
     bias = fields.flag("qkv_bias", default=True)
-    shared = fields.count("feed_forward", "shared_expert_intermediate_size", default=0, least=0)
+    shared = fields.count("feed_forward", "shared_expert_intermediate_size", default=0, minimum=0)
     model = replace(model, query_value_bias=bias, key_bias=bias)
     model = replace(model, shared_feed_forward=shared, shared_gate=shared > 0)
-    return _some_sparse(fields, model)
+    return _partly_sparse(fields, model)
 
 
 def _qwen3(fields: Fields, model: DecoderArchitecture) -> DecoderArchitecture:
@@ -122,7 +122,7 @@ def _qwen3(fields: Fields, model: DecoderArchitecture) -> DecoderArchitecture:
 
 
 def _qwen3_moe(fields: Fields, model: DecoderArchitecture) -> DecoderArchitecture:
-    return _some_sparse(fields, _qwen3(fields, model))
+    return _partly_sparse(fields, _qwen3(fields, model))
 
 
 def _gemma2(fields: Fields, model: DecoderArchitecture) -> DecoderArchitecture:
@@ -198,7 +198,7 @@ def _with_experts(fields: Fields, model: DecoderArchitecture, width: int) -> Dec
     )
 
 
-def _some_sparse(fields: Fields, model: DecoderArchitecture) -> DecoderArchitecture:
+def _partly_sparse(fields: Fields, model: DecoderArchitecture) -> DecoderArchitecture:
     """Experts in every ``decoder_sparse_step``-th layer that is not named a dense one."""
     dense = fields.items("mlp_only_layers")
     step = fields.count("layers", "decoder_sparse_step", default=1)
@@ -211,7 +211,7 @@ def _late_windows(fields: Fields, model: DecoderArchitecture) -> DecoderArchitec
     """Qwen windows the layers from ``max_window_layers`` on, where it is asked to."""
     if not fields.flag("use_sliding_window"):
         return model
-    first = fields.count("layers", "max_window_layers", default=28, least=0)
+    first = fields.count("layers", "max_window_layers", default=28, minimum=0)
     return _windows(fields, model, max(model.layers - first, 0), 4096)
 
 
@@ -219,8 +219,8 @@ def _windows(
     fields: Fields, model: DecoderArchitecture, layers: int, window: int
 ) -> DecoderArchitecture:
     """Window the layers that the file lists, else as many as the family's rule has it."""
-    if listed := fields.items("layer_types"):
-        layers = listed.count("sliding_attention")
+    if types := fields.items("layer_types"):
+        layers = types.count("sliding_attention")
     window = fields.count("context", "sliding_window", default=window)
     return replace(model, sliding_window=window, windowed_layers=min(layers, model.layers))
 

@@ -11,7 +11,7 @@ from predictor.devices.strict_json import kind_of
 
 CORRECT: Final = "correct the file, or download it again"
 
-MOST: Final = {
+MAX_COUNTS: Final = {
     "layers": 10_000,
     "hidden": 2**20,
     "heads": 2**14,
@@ -52,14 +52,14 @@ class Fields:
         self._subject = subject
         self._values = values
 
-    def count(self, kind: str, *names: str, default: int | None = None, least: int = 1) -> int:
+    def count(self, kind: str, *names: str, default: int | None = None, minimum: int = 1) -> int:
         """Return a whole number.
 
         Args:
             kind: what it counts, which bounds it.
             names: the first of these that the file states; those of ``kind`` if none is given.
             default: where the file states none.
-            least: smallest that it may be.
+            minimum: smallest that it may be.
 
         Raises:
             InputError: it is missing without a default, no whole number, or out of range.
@@ -72,11 +72,13 @@ class Fields:
             return default
         value = self._values[name]
         if isinstance(value, bool) or not isinstance(value, int):
-            shown = f"{value}" if isinstance(value, float) else kind_of(value)
-            raise self.error(f"its {name} is {shown}, not a whole number")
-        if not least <= value <= MOST[kind]:
-            shown = shortened(f"{value}", 30)
-            raise self.error(f"its {name} is {shown}, not between {least} and {MOST[kind]:,}")
+            text = f"{value}" if isinstance(value, float) else kind_of(value)
+            raise self.error(f"its {name} is {text}, not a whole number")
+        if not minimum <= value <= MAX_COUNTS[kind]:
+            text = shortened(f"{value}", 30)
+            raise self.error(
+                f"its {name} is {text}, not between {minimum} and {MAX_COUNTS[kind]:,}"
+            )
         return value
 
     def flag(self, name: str, default: bool = False) -> bool:

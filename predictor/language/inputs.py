@@ -49,10 +49,10 @@ def input_roles(model: Model) -> InputRoles | None:
     kinds = {op.rpartition("::")[2] for op in model.graph.op_types}
     if not cache and not gives_cache and not kinds & _CAUSAL and not _masks(model, ids.shape[1]):
         return None
-    own = [i for i in cache if not _CROSS.search(i.name.lower())]
+    self_cache = [i for i in cache if not _CROSS.search(i.name.lower())]
     return InputRoles(
         ids=ids.name,
-        cache=tuple(i.name for i in own),
+        cache=tuple(i.name for i in self_cache),
         crosses=any(_CROSS.search(i.name.lower()) for i in model.inputs),
     )
 
@@ -65,8 +65,8 @@ def logits_of(model: Model, has_cache: bool) -> TensorInfo | None:
 
 
 def _is_ids(info: TensorInfo) -> bool:
-    whole = info.dtype in {"int64", "int32"} and len(info.declared) == 2
-    return whole and _IDS.search(info.name.lower()) is not None
+    is_matrix = info.dtype in {"int64", "int32"} and len(info.declared) == 2
+    return is_matrix and _IDS.search(info.name.lower()) is not None
 
 
 def _masks(model: Model, tokens: int) -> bool:

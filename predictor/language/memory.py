@@ -83,11 +83,11 @@ def memory_of(
         table_on_host: whether the table of input tokens stays with the host; a tied one does not,
             since the head needs it.
     """
-    held = weights.model_bytes(model)
+    weight_bytes = weights.model_bytes(model)
     if table_on_host and not model.tied_embeddings:
-        held -= weights.table_bytes(model)
+        weight_bytes -= weights.table_bytes(model)
     cache = batch * model.kv_elements(context) * kv_bits / 8
-    return Memory(held, cache, working_bytes(model, context, batch))
+    return Memory(weight_bytes, cache, working_bytes(model, context, batch))
 
 
 def working_bytes(model: DecoderArchitecture, context: int, batch: int = 1) -> float:
@@ -108,20 +108,20 @@ def is_card(device: Device) -> bool:
     return device.family is Family.GPU and link_bandwidth(device) is not None
 
 
-def usable_memory(device: Device, held: float = 0) -> UsableMemory | None:
+def usable_memory(device: Device, published_bytes: float = 0) -> UsableMemory | None:
     """Return the memory that a device gives to a model; None where its memory is not known.
 
     Args:
         device: the device.
-        held: most bytes that a published run took of it.
+        published_bytes: most bytes that a published run took of it.
     """
     stated = device.memory_bytes
     if stated is None:
         return None
     share, why = _share(device, stated)
-    if held > share * stated:
-        sentence = f"a published run took {held / GIB:.3g} of its {stated / GIB:g} GiB"
-        return UsableMemory(min(held, stated), sentence)
+    if published_bytes > share * stated:
+        sentence = f"a published run took {published_bytes / GIB:.3g} of its {stated / GIB:g} GiB"
+        return UsableMemory(min(published_bytes, stated), sentence)
     return UsableMemory(share * stated, f"{share:.0%} of {why}")
 
 

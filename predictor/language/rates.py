@@ -119,10 +119,10 @@ def decode_parts(
     }
     worked: Floats = np.sum(list(work.values()), axis=0)
     step = np.full_like(one, c.step * passes.layers / machine.clock)
-    whole = (worked**OVERLAP + step**OVERLAP) ** (1 / OVERLAP)
-    share = (worked / whole) ** (OVERLAP - 1)
-    parts = {part: each * share for part, each in work.items()}
-    return {**parts, Part.STEP: step * (step / whole) ** (OVERLAP - 1)}
+    total = (worked**OVERLAP + step**OVERLAP) ** (1 / OVERLAP)
+    share = (worked / total) ** (OVERLAP - 1)
+    parts = {part: seconds * share for part, seconds in work.items()}
+    return {**parts, Part.STEP: step * (step / total) ** (OVERLAP - 1)}
 
 
 def per_flop(machine: Machine, c: Coefficients, group: Group) -> float:
@@ -139,14 +139,14 @@ def prefill_parts(
     """
     read = c.bandwidth * (passes.weight_bytes + passes.kv_bytes) / machine.bandwidth
     product = passes.batch * passes.flops * per_flop(machine, c, group)
-    moved = c.activation * passes.batch * passes.activation_bytes / machine.bandwidth
-    work = product + moved
-    both = np.hypot(read, work)
-    share = work / both
+    traffic = c.activation * passes.batch * passes.activation_bytes / machine.bandwidth
+    work = product + traffic
+    joined = np.hypot(read, work)
+    share = work / joined
     return {
-        Part.WEIGHTS: read * (read / both),
+        Part.WEIGHTS: read * (read / joined),
         Part.PRODUCT: product * share,
-        Part.ACTIVATION: moved * share,
+        Part.ACTIVATION: traffic * share,
         Part.ATTENTION: c.attention * passes.batch * passes.attention_flops / machine.vector,
         Part.STEP: np.full_like(read, c.prompt_step * passes.layers / machine.clock),
     }
@@ -154,9 +154,9 @@ def prefill_parts(
 
 def bound(passes: Passes, machine: Machine) -> Floats:
     """Return the least seconds of each pass: all bytes as stated, all FLOPs at the highest rate."""
-    moved = (passes.weight_bytes + passes.kv_bytes) / machine.stated_bandwidth
+    traffic = (passes.weight_bytes + passes.kv_bytes) / machine.stated_bandwidth
     work = passes.batch * (passes.flops + passes.attention_flops) / machine.peak
-    return np.maximum(moved, work)
+    return np.maximum(traffic, work)
 
 
 class Origin(StrEnum):
@@ -190,7 +190,7 @@ class Observed:
     origin: Origin = Origin.PUBLISHED
 
     @property
-    def is_own(self) -> bool:
+    def is_of_user(self) -> bool:
         """Whether the user measured or probed it."""
         return self.origin is not Origin.PUBLISHED
 
@@ -205,7 +205,7 @@ class Scales:
         format: of a group of formats on a die.
         noise: of one measurement, and of another version of the runtime.
         widen: factor of intervals, from devices left out.
-        widen_of: the same of single groups of formats, where enough devices tell it.
+        widen_of: the same of single groups of formats, where enough devices give it.
         blind: of what physics alone leaves open, where a group or a backend was never measured.
     """
 
@@ -218,7 +218,7 @@ class Scales:
     widen_of: Mapping[Group, float] = field(default_factory=dict)
 
 
-_OWN_NOISE: Final = 0.02  # repeats of one rate by llama-bench
+_REPEAT_NOISE: Final = 0.02  # repeats of one rate by llama-bench
 # Assumed: a probe runs under another runtime, to which no backend is fitted. Under two that are,
 # the deviations of one GPU differ by 0.12 (14 pairs in rates.json, without CDNA).
 _PROBE_NOISE: Final = 0.2
@@ -248,9 +248,9 @@ class Deviations:
     observed: tuple[Observed, ...] = ()
     _solved: dict[str, Floats] = field(default_factory=dict, repr=False, compare=False)
 
-    def with_own(self, own: Sequence[Observed]) -> Deviations:
+    def with_user(self, observations: Sequence[Observed]) -> Deviations:
         """Return the posterior that knows the user's measurements too."""
-        return Deviations(self.scales, (*self.observed, *own)) if own else self
+        return Deviations(self.scales, (*self.observed, *observations)) if observations else self
 
     def covariance(self, rows: Sequence[Observed], columns: Sequence[Observed]) -> Floats:
         """Return the prior covariance, without noise, float64 [R, C]."""
@@ -274,7 +274,7 @@ class Deviations:
 
     def noise(self) -> Floats:
         """Return the variance of each measurement, float64 [N]."""
-        of = {Origin.MEASURED: _OWN_NOISE, Origin.PROBED: _PROBE_NOISE}
+        of = {Origin.MEASURED: _REPEAT_NOISE, Origin.PROBED: _PROBE_NOISE}
         return np.array([of.get(o.origin, self.scales.noise) ** 2 for o in self.observed])
 
     def of(self, targets: Sequence[Observed]) -> tuple[Floats, Floats]:
@@ -285,11 +285,11 @@ class Deviations:
         widen = np.array([s.widen_of.get(t.group, s.widen) for t in targets])
         if not self.observed:
             return np.zeros(len(targets)), widen * np.sqrt(prior + s.noise**2)
-        mine = {o.device for o in self.observed if o.is_own}
-        again = np.array([_OWN_NOISE * (t.device in mine) for t in targets])
+        measured_devices = {o.device for o in self.observed if o.is_of_user}
+        again = np.array([_REPEAT_NOISE * (t.device in measured_devices) for t in targets])
         if not self._solved:
-            own = self.covariance(self.observed, self.observed) + np.diag(self.noise())
-            inverse = np.linalg.inv(own).astype(np.float64)
+            covariance = self.covariance(self.observed, self.observed) + np.diag(self.noise())
+            inverse = np.linalg.inv(covariance).astype(np.float64)
             self._solved["inverse"] = inverse
             deviations = np.array([o.deviation for o in self.observed])
             self._solved["weights"] = inverse @ deviations
@@ -306,7 +306,7 @@ class Deviations:
 
 def _of_user(rows: Sequence[Observed]) -> Floats:
     """Return 1 for what the user measured or asks for, 0 for what is published, float64 [N]."""
-    return np.array([o.is_own or math.isnan(o.deviation) for o in rows], np.float64)
+    return np.array([o.is_of_user or math.isnan(o.deviation) for o in rows], np.float64)
 
 
 def silicon_of(device: Device) -> str:

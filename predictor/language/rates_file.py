@@ -25,7 +25,7 @@ from predictor.language.rates import (
 )
 
 FORMAT: Final = "ctm-generation-rates/1"
-_MOST_BYTES: Final = 1_000_000
+_MAX_BYTES: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +36,14 @@ class Backend:
         title: for people.
         coefficients: of its physics.
         deviations: of measurements from it, by phase.
-        held: most bytes of a device's memory that a measured run took, by device, where they are
-            more than devices usually give.
+        used_bytes: most bytes of a device's memory that a measured run took, by device, where
+            they are more than devices usually give.
     """
 
     title: str
     coefficients: Coefficients
     deviations: Mapping[Phase, Deviations]
-    held: Mapping[str, float]
+    used_bytes: Mapping[str, float]
 
 
 def rates_path() -> Path:
@@ -67,8 +67,8 @@ def read_rates(path: Path) -> Mapping[str, Backend]:
     Raises:
         InputError: it cannot be read, or is no such file.
     """
-    data = read_bytes(path, _MOST_BYTES, "install CloserToMe again")
-    document = parse_object(data, str(path), "file of generation rates", _MOST_BYTES)
+    data = read_bytes(path, _MAX_BYTES, "install CloserToMe again")
+    document = parse_object(data, str(path), "file of generation rates", _MAX_BYTES)
     try:
         return _backends(document)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -165,7 +165,7 @@ def _entry(backend: Backend) -> dict[str, object]:
             for name in names
         },
         **{phase.value: _phase_entry(backend.deviations[phase]) for phase in Phase},
-        "held": dict(backend.held),
+        "held": dict(backend.used_bytes),
     }
 
 

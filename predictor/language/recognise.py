@@ -1,7 +1,7 @@
 """The architecture behind the operators of a decoder in an ONNX file.
 
 It follows from the shapes of products with weights, so that fused and plain operators, float and
-4-bit weights read alike. Norms and biases are not told apart: they are under a thousandth of a
+4-bit weights read alike. Norms and biases are not distinguished: they are under a thousandth of a
 model.
 """
 
@@ -30,8 +30,8 @@ UNSTATED_CONTEXT: Final = 131_072
 _FUSED: Final = frozenset({"GroupQueryAttention", "MultiHeadAttention", "Attention"})
 _EXPERTS: Final = frozenset({"MoE", "QMoE"})
 _GATED: Final = frozenset({"silu", "swiglu"})
-_MOST_EXPERTS = 4096
-_MOST_HEADS = 4096
+_MAX_EXPERTS = 4096
+_MAX_HEADS = 4096
 _KV_PRECISIONS: Final = {
     "float32": "fp32",
     "float16": "fp16",
@@ -39,7 +39,7 @@ _KV_PRECISIONS: Final = {
     "int8": "int8",
     "uint8": "int8",
 }
-_LEAST_INNER = 8  # K of a product with weights; angles of positions are made with a K of 1
+_MIN_INNER = 8  # K of a product with weights; angles of positions are made with a K of 1
 
 Shapes: TypeAlias = Counter[tuple[int, int]]
 """Number of products by (K, N)."""
@@ -47,7 +47,7 @@ Shapes: TypeAlias = Counter[tuple[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class RecognisedDecoder:
-    """What an ONNX file tells of its decoder.
+    """What an ONNX file shows of its decoder.
 
     Attributes:
         architecture: recovered from its operators.
@@ -90,9 +90,9 @@ class _Recovery:
     def __init__(self, model: Model, roles: InputRoles) -> None:
         self._model, self._roles, self._graph = model, roles, model.graph
         self._kinds = [op.rpartition("::")[2] for op in self._graph.op_types]
-        given = [i for i in model.inputs if i.name in roles.cache]
+        inputs = [i for i in model.inputs if i.name in roles.cache]
         made = [o for o in model.outputs if o.name.startswith("present") and len(o.shape) >= 4]
-        self._cache = next(iter([*given, *made]), None)
+        self._cache = next(iter([*inputs, *made]), None)
         ids = next(i for i in model.inputs if i.name == roles.ids)
         self._tokens = max(math.prod(ids.shape), 1)
 
@@ -143,10 +143,10 @@ class _Recovery:
     def _weighted(self) -> list[int]:
         """Products with weights; a product of angles has but a handful."""
         graph = self._graph
-        sized = graph.gemm[:, 3] >= _LEAST_INNER
+        sized = graph.gemm[:, 3] >= _MIN_INNER
         plain = (graph.gemm[:, 0] == 1) & (graph.weight_bytes > 0) & sized
-        others = np.array([kind in _FUSED | _EXPERTS for kind in self._kinds])
-        return [int(i) for i in np.flatnonzero(plain & ~others)]
+        fused = np.array([kind in _FUSED | _EXPERTS for kind in self._kinds])
+        return [int(i) for i in np.flatnonzero(plain & ~fused)]
 
     def _head(self) -> int:
         logits = logits_of(self._model, bool(self._roles.cache))
@@ -169,7 +169,7 @@ class _Recovery:
         size = size // 2 if fused else size
         if self._cache is not None:
             kv_heads, size = self._cache.shape[-3], self._cache.shape[-1]
-        if not 0 < heads <= _MOST_HEADS:
+        if not 0 < heads <= _MAX_HEADS:
             raise self._unknown(f"its attention has {heads} heads")
         return _Attention(len(places), heads, kv_heads, size)
 
@@ -202,7 +202,7 @@ class _Recovery:
         ]
         if not explained:
             raise self._unknown("its products have other shapes")
-        return min(explained, key=lambda each: each[0])[1]
+        return min(explained, key=lambda explanation: explanation[0])[1]
 
     def _with_feed_forward(
         self, model: DecoderArchitecture, shapes: Shapes
@@ -241,7 +241,7 @@ class _Recovery:
         names = {32: "fp32", 16: "fp16", 8: "int8"}
         if any(o.dtype == "bfloat16" for o in self._model.outputs):
             names[16] = "bf16"
-        return names[min(names, key=lambda each: abs(each - bits))]
+        return names[min(names, key=lambda width: abs(width - bits))]
 
     def _kv_precision(self) -> str:
         return _KV_PRECISIONS.get(self._cache.dtype, "") if self._cache else ""
@@ -260,9 +260,9 @@ def _without_projections(model: DecoderArchitecture, shapes: Shapes) -> Iterator
     layers, hidden = model.layers, model.hidden
     queries, kv = model.heads * model.head_dim, model.kv_width
     out = Counter({(queries, hidden): layers})
-    apart = out + Counter({(hidden, queries): layers}) + Counter({(hidden, kv): 2 * layers})
+    separate = out + Counter({(hidden, queries): layers}) + Counter({(hidden, kv): 2 * layers})
     joint = out + Counter({(hidden, queries + 2 * kv): layers})
-    yield from (shapes - taken for taken in (apart, joint) if taken <= shapes)
+    yield from (shapes - matrices for matrices in (separate, joint) if matrices <= shapes)
 
 
 def _with_blocks(
@@ -289,13 +289,13 @@ def _with_experts(
     layers, hidden = model.layers, model.hidden
     for (wide, columns), count in shapes.items():
         experts = count // layers
-        if columns != hidden or not 1 < experts <= _MOST_EXPERTS:
+        if columns != hidden or not 1 < experts <= _MAX_EXPERTS:
             continue
         fixed = Counter({(wide, hidden): layers * experts}) + Counter({(hidden, experts): layers})
         for gates in (2, 1):
-            taken = fixed + Counter({(hidden, wide): gates * layers * experts})
-            if taken <= shapes and per_token <= experts:
-                yield _sparse(model, experts, per_token, wide, gates > 1), shapes - taken
+            matrices = fixed + Counter({(hidden, wide): gates * layers * experts})
+            if matrices <= shapes and per_token <= experts:
+                yield _sparse(model, experts, per_token, wide, gates > 1), shapes - matrices
 
 
 def _sparse(

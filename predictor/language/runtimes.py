@@ -113,7 +113,7 @@ def runtime_for(device: Device, name: str = "") -> tuple[LanguageRuntime, str]:
     Raises:
         InputError: none runs there, or the named one does not.
     """
-    running = {each.name: backend for each in _ROWS if (backend := each.backend(device))}
+    running = {runtime.name: backend for runtime in _ROWS if (backend := runtime.backend(device))}
     if not running:
         raise InputError(
             device.id,

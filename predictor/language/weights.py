@@ -63,7 +63,7 @@ _EIGHT = 8
 # Beside eight experts the matrices of attention are small: more bits cost them little.
 _WITH_EIGHT: Final = {"attn_k": "q8_0", "attn_v": "q8_0", "attn_output": "q5_k"}
 _LAYERS_OF_70B = 80
-_WHOLE: Final = frozenset({"f32", "f16", "bf16", "q8_0"})
+_UNIFORM: Final = frozenset({"f32", "f16", "bf16", "q8_0"})
 _TABLES: Final = frozenset({Kind.POSITIONS, Kind.ROUTER})
 
 LayerType = Callable[[DecoderArchitecture, int], str]
@@ -155,7 +155,7 @@ def _gguf_type(form: WeightFormat, model: DecoderArchitecture, product: Product,
     name = product.name
     if product.kind is Kind.QKV and model.family in _FUSED_QKV:
         rule = form.attn_qkv
-    elif model.experts == _EIGHT and name in _WITH_EIGHT and form.matrices not in _WHOLE:
+    elif model.experts == _EIGHT and name in _WITH_EIGHT and form.matrices not in _UNIFORM:
         kind = _WITH_EIGHT[name]
         return kind if BITS[kind] > BITS[form.matrices] else form.matrices
     else:
@@ -172,7 +172,7 @@ def _head_type(form: WeightFormat, model: DecoderArchitecture) -> str:
     if form.head:
         return form.head
     # whisper.cpp makes no exception for the head.
-    if form.matrices in _WHOLE or model.family == "whisper":
+    if form.matrices in _UNIFORM or model.family == "whisper":
         return form.matrices
     return "q8_0" if model.family == "falcon" else "q6_k"
 
@@ -190,7 +190,7 @@ def _more_bits(layer: int, layers: int) -> bool:
     return layer < first or layer >= 7 * layers // 8 or (layer - first) % 3 == 2
 
 
-def _some(more: str, rest: str) -> LayerType:
+def _selected(more: str, rest: str) -> LayerType:
     return lambda model, layer: more if _more_bits(layer, model.layers) else rest
 
 
@@ -255,8 +255,8 @@ _ALL: Final = (
     _gguf(
         "q5_k_m",
         "q5_k",
-        attn_v=_some("q6_k", "q5_k"),
-        ffn_down=_some("q6_k", "q5_k"),
+        attn_v=_selected("q6_k", "q5_k"),
+        ffn_down=_selected("q6_k", "q5_k"),
         attn_qkv=_always("q6_k"),
     ),
     _gguf("q4_0", "q4_0"),
@@ -265,8 +265,8 @@ _ALL: Final = (
     _gguf(
         "q4_k_m",
         "q4_k",
-        attn_v=_some("q6_k", "q4_k"),
-        ffn_down=_some("q6_k", "q4_k"),
+        attn_v=_selected("q6_k", "q4_k"),
+        ffn_down=_selected("q6_k", "q4_k"),
         attn_qkv=_always("q5_k"),
     ),
     _gguf("q3_k_s", "q3_k"),

@@ -383,7 +383,7 @@ def _predict(
     targets = [target_of(plan.device, group_of(plan.form)) for plan in plans]
     deviations = {
         Phase.PREFILL: backend.deviations[Phase.PREFILL],
-        Phase.DECODE: backend.deviations[Phase.DECODE].with_own(observations),
+        Phase.DECODE: backend.deviations[Phase.DECODE].with_user(observations),
     }
     of_phase = {phase: deviation.of(targets) for phase, deviation in deviations.items()}
     generations = []
@@ -392,9 +392,9 @@ def _predict(
             (float(means[at]), float(spreads[at])) for means, spreads in of_phase.values()
         )
         observed = deviations[Phase.DECODE].observed
-        is_own = any(o.is_own and o.device == plan.device.id for o in observed)
-        basis = Basis.PROBED if is_own else Basis.ZERO_SHOT if observed else Basis.ANALYTIC
-        usable = usable_memory(plan.device, backend.held.get(plan.device.id, 0))
+        is_of_user = any(o.is_of_user and o.device == plan.device.id for o in observed)
+        basis = Basis.PROBED if is_of_user else Basis.ZERO_SHOT if observed else Basis.ANALYTIC
+        usable = usable_memory(plan.device, backend.used_bytes.get(plan.device.id, 0))
         form, on_host = plan.form.name, table_on_host(plan.device, name)
         generations.append(
             Generation(

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 from predictor.core.documents import Document
 from predictor.core.records import Device
 from predictor.language.architecture import DecoderArchitecture, Encoder
-from predictor.language.fields import MOST
+from predictor.language.fields import MAX_COUNTS
 from predictor.services.generation.generate import (
     KV_PRECISIONS,
     RUNTIME_NAMES,
@@ -31,7 +31,7 @@ from predictor.store.token_rates import TokenRate
 _Counts = TypeVar("_Counts", DecoderArchitecture, Encoder, GenerationRequest)
 
 # Counts that nothing has none of; the others may be 0.
-_AT_LEAST_ONE: Final = frozenset(
+_POSITIVE: Final = frozenset(
     {"layers", "hidden", "heads", "kv_heads", "head_dim", "vocabulary", "max_context"}
     | {"mel_bins", "frames", "prompt", "batch"}
 )
@@ -153,8 +153,8 @@ def _counts(kind: type[_Counts], content: Mapping[str, Any], **parts: object) ->
         if value is MISSING or type(value) is not _TYPES[str(field.type)]:
             raise ValueError(f"its {field.name} is missing or of another type")
         if type(value) is int:
-            minimum = 1 if field.name in _AT_LEAST_ONE else 0
-            if not minimum <= value <= MOST.get(field.name, MOST["context"]):
+            minimum = 1 if field.name in _POSITIVE else 0
+            if not minimum <= value <= MAX_COUNTS.get(field.name, MAX_COUNTS["context"]):
                 raise ValueError(f"its {field.name} is out of range")
         values[field.name] = value
     return kind(**values)

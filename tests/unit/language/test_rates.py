@@ -196,7 +196,7 @@ def test_devices_without_an_architecture_share_nothing():
 
 def test_the_users_measurement_is_nearly_what_is_predicted():
     published = Deviations(SCALES, (seen("a", "die", "arch", 0.3),))
-    own = published.with_own([seen("a", "die", "arch", -0.2, origin=Origin.MEASURED)])
+    own = published.with_user([seen("a", "die", "arch", -0.2, origin=Origin.MEASURED)])
     target = seen("a", "die", "arch", math.nan)
     (before,), (wide,) = published.of([target])
     (after,), (narrow,) = own.of([target])
