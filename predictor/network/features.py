@@ -165,8 +165,8 @@ def _amount(features: NDArray[np.floating], name: str) -> NDArray[np.float64]:
 
 def _log_ratio(above: NDArray[np.float64], below: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return log(ratio), [N], 0 where either is 0; rounded to the accuracy of float32 amounts."""
-    both = (above > 0) & (below > 0)
-    ratio = np.divide(above, below, out=np.ones_like(above), where=both)
+    positive = (above > 0) & (below > 0)
+    ratio = np.divide(above, below, out=np.ones_like(above), where=positive)
     rounded: NDArray[np.float64] = np.log(ratio).round(3)
     return rounded
 
@@ -207,7 +207,7 @@ _NORMALISATIONS: Final = frozenset(
 def kind_of_operators(operators: int) -> NDArray[np.int64]:
     """Return the kind of each of the first ``operators`` codes of the vocabulary, int64 [V].
 
-    Convolutions are told apart by their features.
+    Convolutions are distinguished by their features.
     """
     return np.array([OPERATOR_KINDS.index(_kind(name)) for name in OPERATORS[:operators]], np.int64)
 

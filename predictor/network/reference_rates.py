@@ -154,15 +154,17 @@ def _rates(target: Target, typical: Typical) -> _TargetRates:
         for name in ("fp32_matrix", "fp16", "bf16", "int8")
         if (rate := stated_macs_per_s(device, name)) is not None
     }
-    whole = fp32_macs_per_s(device)
-    fp32 = None if whole is None else whole * share
+    device_fp32 = fp32_macs_per_s(device)
+    fp32 = None if device_fp32 is None else device_fp32 * share
     matrix = _matrix(device, configuration.precision, fp32, stated, typical, share)
     vector = matrix if fp32 is None or not has_matrix_units(device) else fp32
     bytes_per_s = bandwidth(device)
     if math.isnan(bytes_per_s):
         # All cores share the memory, so its typical bandwidth follows from the whole device's rate.
         a, b = _of_family(typical.bandwidth, device)
-        bytes_per_s = math.exp(a + b * math.log(whole or _typical_fp32(device, typical, 0, 1.0)))
+        bytes_per_s = math.exp(
+            a + b * math.log(device_fp32 or _typical_fp32(device, typical, 0, 1.0))
+        )
     on_chip = on_chip_bytes(device)
     return _TargetRates(
         matrix=matrix,

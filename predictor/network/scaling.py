@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from predictor.core.errors import InputError
 
 # Columns are natural logs. One that hardly changes in training must not explode elsewhere.
-_LEAST_STD = 0.25
+_MIN_STD = 0.25
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,7 +49,7 @@ class Scaling:
         filled = np.where(present, values, 0.0).astype(np.float64)
         mean = filled.sum(axis=0) / count
         std = np.sqrt((np.where(present, filled - mean, 0.0) ** 2).sum(axis=0) / count)
-        return cls(names, mean, np.where(present.any(axis=0), np.maximum(std, _LEAST_STD), 1.0))
+        return cls(names, mean, np.where(present.any(axis=0), np.maximum(std, _MIN_STD), 1.0))
 
     @classmethod
     def identity(cls, names: tuple[str, ...]) -> Scaling:
@@ -76,8 +76,8 @@ class Scaling:
             InputError: the values are not of this form.
         """
         try:
-            names = tuple(map(str, _listed(data["names"])))
-            mean, std = (np.array(_listed(data[key]), np.float64) for key in ("mean", "std"))
+            names = tuple(map(str, _list(data["names"])))
+            mean, std = (np.array(_list(data[key]), np.float64) for key in ("mean", "std"))
         except (KeyError, TypeError, ValueError) as error:
             raise _damaged(f"a part is missing or of the wrong type ({error})") from error
         if mean.shape != (len(names),) or std.shape != (len(names),):
@@ -87,7 +87,7 @@ class Scaling:
         return cls(names, mean, std)
 
 
-def _listed(value: object) -> list[object]:
+def _list(value: object) -> list[object]:
     if not isinstance(value, list):
         raise TypeError(f"{type(value).__name__} in place of a list")
     return value

@@ -94,11 +94,11 @@ def fact_logs(
         -np.log(rates.ms_per_byte),
         np.log(on_chip),
     )
-    listed = {
+    stated = {
         metric.name: np.array([_log(target, metric.name) for target in targets], np.float64)
         for metric in METRICS
     }
-    return {**listed, **dict(zip(_IN_USE, in_use, strict=True))}
+    return {**stated, **dict(zip(_IN_USE, in_use, strict=True))}
 
 
 def _log(target: Target, name: str) -> float:

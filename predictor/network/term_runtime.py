@@ -33,7 +33,7 @@ FILM_BETA: Final = "network.conversation.film.beta.2.bias"
 """Weights of the head that FiLM fine-tuning fits: for one target, gamma and beta themselves."""
 
 _THREADS: Final = 2  # more do not make a graph of a hundred operators faster
-_MOST_TUNED: Final = 32  # heads with FiLM fine-tuned, a third of a megabyte each
+_MAX_TUNED: Final = 32  # heads with FiLM fine-tuned, a third of a megabyte each
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -118,7 +118,7 @@ class TermRuntime:
         self._vocabulary = vocabulary
         self._head_file = head
         # A tuned head is a session of its own: initializers cannot change in a loaded one.
-        self._tuned: IdentityCache[_TunedHead] = IdentityCache(_MOST_TUNED)
+        self._tuned: IdentityCache[_TunedHead] = IdentityCache(_MAX_TUNED)
 
     def encode(self, graph: OperatorGraph) -> EncodedGraph:
         """Run the graph layers over one graph."""
@@ -169,8 +169,8 @@ class TermRuntime:
             for column, film in (films or {}).items():
                 if start <= column < start + step:
                     head = self._tuned_head(film)
-                    own = self._run(head, graph, facts, rates, part[[column - start]])
-                    output = output.with_column(column - start, own)
+                    tuned_output = self._run(head, graph, facts, rates, part[[column - start]])
+                    output = output.with_column(column - start, tuned_output)
             yield slice(start, start + step), output
 
     def head_inputs(

@@ -105,10 +105,10 @@ def work_terms(operators: Operators, leaving: Floats, rates: ReferenceRates) -> 
     per_mac = rates.ms_per_mac.T[operators.code]  # [N, T]
     per_byte = leaving[operators.graph] * rates.ms_per_byte
     width = operators.width
-    moved = rates.activation_ratio.T[width] * operators.activation_bytes[:, None]
-    moved += rates.weight_ratio.T[width] * operators.weight_bytes[:, None]
+    traffic = rates.activation_ratio.T[width] * operators.activation_bytes[:, None]
+    traffic += rates.weight_ratio.T[width] * operators.weight_bytes[:, None]
     compute = per_mac * operators.macs[:, None]
-    memory = per_byte * moved
+    memory = per_byte * traffic
     launch = operators.launches[:, None] * rates.launch_ms
     start = np.broadcast_to(operators.launches[:, None] * _START_MS, compute.shape)
     terms = (

@@ -23,9 +23,9 @@ def estimated_ms(networks: Sequence[PoolNetwork], targets: Sequence[Target]) -> 
     The operators of one kind count as one: the longer of their arithmetic and their traffic. A
     target without a number is a column of NaN.
     """
-    macs, moved = costs_of(networks)
+    macs, traffic = costs_of(networks)
     launches = np.array([network.launches for network in networks], dtype=np.float64)
-    columns = [_column(macs, moved, launches, target) for target in targets]
+    columns = [_column(macs, traffic, launches, target) for target in targets]
     return np.stack(columns, axis=1) if columns else np.empty((len(networks), 0))
 
 
@@ -39,9 +39,9 @@ def expected_seconds(latency_ms: float | None, settings: Settings) -> float:
 
 def block_seconds(latency_ms: float | None, settings: Settings) -> float:
     """Expected seconds of one block of a network, without a profiled pass."""
-    each_s = _seconds(latency_ms)
-    warm_s = max(settings.warm_up_s, settings.warm_up_runs * each_s)
-    timed_s = max(settings.least_s, settings.least_runs * each_s)
+    run_s = _seconds(latency_ms)
+    warm_s = max(settings.warm_up_s, settings.warm_up_runs * run_s)
+    timed_s = max(settings.least_s, settings.least_runs * run_s)
     return START_S + warm_s + timed_s
 
 
@@ -49,14 +49,14 @@ def _seconds(latency_ms: float | None) -> float:
     return 0.0 if latency_ms is None or np.isnan(latency_ms) else latency_ms / 1e3
 
 
-def _column(macs: Floats, moved: Floats, launches: Floats, target: Target) -> Floats:
+def _column(macs: Floats, traffic: Floats, launches: Floats, target: Target) -> Floats:
     try:
         rates = capability(target)
     except InputError:
         return np.full(len(launches), np.nan)
     compute_s = macs / _rates(rates)
     # The pool counts bytes of fp32 tensors.
-    memory_s = moved * (rates.activation_bytes / 4) / rates.bandwidth_bytes_per_s
+    memory_s = traffic * (rates.activation_bytes / 4) / rates.bandwidth_bytes_per_s
     times: Floats = np.maximum(compute_s, memory_s).sum(axis=1) * 1e3
     return times + launches * rates.launch_ms
 

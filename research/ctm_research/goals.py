@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from predictor.services.measurements.track_record import KNOWN, UNSEEN
+from predictor.services.measurements.track_record import SAME_CHIP, UNSEEN
 
 LEAST_SILICON: Final = 8
 """Kinds of silicon under which a class has no goal."""
@@ -42,12 +42,12 @@ def goal_of(kind: str, runtime: str, setting: str) -> Goal | None:
     Args:
         kind: of device, as in :mod:`predictor.devices.architectures`.
         runtime: of the class.
-        setting: ``UNSEEN``, ``KNOWN``, ``k=3`` or ``k=8``.
+        setting: ``UNSEEN``, ``SAME_CHIP``, ``k=3`` or ``k=8``.
     """
     if setting in _MEASURED:
         return _MEASURED[setting]
     if runtime in _PROCESSORS.get(kind, ()):
-        return {UNSEEN: Goal(30, 18), KNOWN: Goal(18, 12)}.get(setting)
+        return {UNSEEN: Goal(30, 18), SAME_CHIP: Goal(18, 12)}.get(setting)
     if setting == UNSEEN and kind == "nvidia" and runtime in _GPUS:
         return Goal(25, 12)
     if setting == UNSEEN and kind == "npu":

@@ -26,7 +26,7 @@ def main() -> int:
             name, _, place = key.rpartition("/")
             inputs[int(place)][name] = arrays[key]
     fitted = []
-    for biases in FilmOfTarget(Path(request["head"]), inputs, np.log(latency_ms)).every():
+    for biases in FilmOfTarget(Path(request["head"]), inputs, np.log(latency_ms)).all_biases():
         fitted.append(biases.to_json())
         _answer("progress", {"done": len(fitted), "total": len(latency_ms) + 1})
     _answer("result", {"fitted": fitted})

@@ -38,7 +38,7 @@ class TorchGraph:
     def __init__(self, path: Path) -> None:
         graph = onnx.load(path).graph
         self.initializers = {
-            each.name: torch.tensor(numpy_helper.to_array(each)) for each in graph.initializer
+            weight.name: torch.tensor(numpy_helper.to_array(weight)) for weight in graph.initializer
         }
         self._outputs = [output.name for output in graph.output]
         self._steps = []
@@ -93,11 +93,11 @@ def _unsqueeze(_: _Attributes, x: Tensor, axes: Tensor) -> Tensor:
 
 
 def _slice(_: _Attributes, x: Tensor, *bounds: Tensor) -> Tensor:
-    starts, ends, axes, steps = (_axes(each) for each in bounds)
+    starts, ends, axes, steps = (_axes(bound) for bound in bounds)
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
-        whole = [slice(None)] * x.dim()
-        whole[axis] = slice(start, end, step)
-        x = x[tuple(whole)]
+        index = [slice(None)] * x.dim()
+        index[axis] = slice(start, end, step)
+        x = x[tuple(index)]
     return x
 
 
@@ -188,15 +188,15 @@ class FilmOfTarget:
     ) -> None:
         self._graph = TorchGraph(head)
         self._inputs = [
-            {name: torch.from_numpy(np.array(value)) for name, value in each.items()}
-            for each in inputs
+            {name: torch.from_numpy(np.array(value)) for name, value in arrays.items()}
+            for arrays in inputs
         ]
         self._log_latency = torch.from_numpy(log_latency).to(torch.float32)
         self._steps = steps or Steps()
 
     def biases(self, left_out: int | None = None) -> FilmBiases:
         """Fit to all samples but one, or to all."""
-        kept = [place for place in range(len(self._inputs)) if place != left_out]
+        samples = [place for place in range(len(self._inputs)) if place != left_out]
         weights = self._graph.initializers
         shifts = {
             # Shifts from the shipped biases: some thirty small steps cannot lead far from them.
@@ -206,7 +206,7 @@ class FilmOfTarget:
         optimiser = torch.optim.Adam(list(shifts.values()), self._steps.rate, _BETAS)
         for _ in range(self._steps.count):
             replaced = {name: weights[name] + shift for name, shift in shifts.items()}
-            loss = _misfit(self._said(kept, replaced), self._log_latency[kept])
+            loss = _misfit(self._said(samples, replaced), self._log_latency[samples])
             optimiser.zero_grad()
             torch.autograd.backward(loss)
             optimiser.step()
@@ -215,15 +215,15 @@ class FilmOfTarget:
         )
         return FilmBiases(gamma, beta)
 
-    def every(self) -> Iterator[FilmBiases]:
+    def all_biases(self) -> Iterator[FilmBiases]:
         """Yield the fit to all samples, and then that without each of them."""
         yield self.biases()
         for place in range(len(self._inputs)):
             yield self.biases(place)
 
-    def _said(self, kept: Sequence[int], replaced: Mapping[str, Tensor]) -> Tensor:
-        """Return ln of the network's latencies of the kept samples, [k]."""
-        outputs = (self._graph.run(self._inputs[place], replaced) for place in kept)
+    def _said(self, samples: Sequence[int], replaced: Mapping[str, Tensor]) -> Tensor:
+        """Return ln of the network's latencies of k samples."""
+        outputs = (self._graph.run(self._inputs[place], replaced) for place in samples)
         return torch.stack([torch.log(o["parts_ms"].sum() + o["run_ms"][0]) for o in outputs])
 
 

@@ -190,12 +190,12 @@ def _place(level: Level, sizes: Mapping[int, tuple[float, float]]) -> _Placed:
         for item in layer:
             spans[item] = top, top + height
             if item >= 0:
-                width, own_height = size[item]
+                width, box_height = size[item]
                 rects[item] = (
                     across[item] - width / 2,
-                    top + (height - own_height) / 2,
+                    top + (height - box_height) / 2,
                     width,
-                    own_height,
+                    box_height,
                 )
         top += height + _GAP_DOWN
     edges = [

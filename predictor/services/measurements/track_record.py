@@ -23,20 +23,20 @@ Columns = Mapping[str, Callable[[Entry], object]]
 UNSEEN: Final = "unseen"
 """The setting in which no measurement of the silicon is known."""
 
-KNOWN: Final = "known"
+SAME_CHIP: Final = "known"
 """The setting in which another device of the silicon was measured in the class."""
 
 _SPANS: Final = ("1 or 2 networks", "3 to 5 networks", "6 to 11 networks", "12 networks or more")
 # Settings, by the cases of the estimate's records.
 _SETTINGS: Final = {
     UNSEEN: track.UNSEEN,
-    KNOWN: track.CHIP,
+    SAME_CHIP: track.CHIP,
     **{f"k={count}": case for count, case in zip(COUNTS, track.PROBED, strict=True)},
     **{f"published {count}": case for count, case in zip(COUNTS, track.MEASURED, strict=True)},
 }
 _TITLES: Final = {
     UNSEEN: "Hardware not seen",
-    KNOWN: "Chip known from another device",
+    SAME_CHIP: "Chip known from another device",
     **{
         f"k={count}": f"Hardware not seen, {span} measured by the user"
         for count, span in zip(COUNTS, _SPANS, strict=True)
@@ -49,9 +49,9 @@ _TITLES: Final = {
 _NOTES: Final = {
     UNSEEN: "No measurement of the chip was in training, under any runtime. An interval reaches "
     "from the\nnumber divided by the factor to the number times the factor.",
-    KNOWN: "The device was left out; another device with its chip, or its cores, was in training "
-    "under the\nsame runtime. The more of the chip was measured, the narrower the interval: the "
-    "factors are those of\nthe median target.",
+    SAME_CHIP: "The device was left out; another device with its chip, or its cores, was in "
+    "training under the\nsame runtime. The more of the chip was measured, the narrower the "
+    "interval: the factors are those of\nthe median target.",
     f"k={COUNTS[0]}": "As after a probing: the least number of networks of a target was drawn, and "
     "the others asked.",
     f"published {COUNTS[0]}": "As where published measurements of a target come with the program: "
@@ -155,10 +155,10 @@ def page(
     parts = ["# Track record of the estimate", origin, method]
     for setting, entries in document["settings"].items():
         classes = [entry for entry in entries if entry["is_class"]]
-        others = [entry for entry in entries if not entry["is_class"]]
+        groups = [entry for entry in entries if not entry["is_class"]]
         lead = [] if summary is None else [summary(classes)]
         parts += [f"## {_TITLES[setting]}", *lead, *_note(setting), _table(classes, columns)]
-        parts += ["All, kinds of devices and runtimes by themselves:", _table(others, columns)]
+        parts += ["All, kinds of devices and runtimes by themselves:", _table(groups, columns)]
     return "\n\n".join(parts) + "\n"
 
 

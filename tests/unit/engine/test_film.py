@@ -116,8 +116,8 @@ def test_fitting_explains_more_of_the_samples_and_equal_samples_give_equal_resul
 def test_what_leaves_a_sample_out_knows_nothing_of_it() -> None:
     latency_ms = measured(None)[TARGET.id].latency_ms
     other_ms = latency_ms * np.array([1.0, 1.0, 10.0, 1.0])
-    whole, *apart = fit(latency_ms, Steps(2)).every()
-    _, *others = fit(other_ms, Steps(2)).every()
+    whole, *apart = fit(latency_ms, Steps(2)).all_biases()
+    _, *others = fit(other_ms, Steps(2)).all_biases()
     assert len(apart) == 4
     np.testing.assert_array_equal(apart[2].gamma, others[2].gamma)
     assert (apart[0].gamma != others[0].gamma).any()

@@ -18,11 +18,11 @@ from ctm_research.evaluation.judge.folds import (
 from ctm_research.evaluation.judge.groups import Floats, members, numbered
 from ctm_research.evaluation.judge.judged import Judged, Rows
 from predictor.core.progress import CancelToken, Progress, ProgressCallback, no_progress
-from predictor.services.measurements.track_record import KNOWN, UNSEEN
+from predictor.services.measurements.track_record import SAME_CHIP, UNSEEN
 
 FAMILIES: Final = "families"
 KS: Final = (3, 8)
-SETTINGS: Final = (UNSEEN, KNOWN, FAMILIES, *(f"k={k}" for k in KS))
+SETTINGS: Final = (UNSEEN, SAME_CHIP, FAMILIES, *(f"k={k}" for k in KS))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,7 +65,7 @@ def ask(
     """
     folds = {
         UNSEEN: silicon_folds(judged, seed),
-        KNOWN: device_folds(judged, seed),
+        SAME_CHIP: device_folds(judged, seed),
         FAMILIES: family_folds(judged, seed),
     }
     rows: dict[str, list[Rows]] = {setting: [] for setting in SETTINGS}
