@@ -78,8 +78,8 @@ class Application:
         self.wizard: ProbingWizard | None = None
         self.report: ReportDialog | None = None
         self.window.theme_chosen.connect(self.use_theme)
-        self.window.probing_asked.connect(self.open_wizard)
-        self.window.report_asked.connect(self.open_report)
+        self.window.probing_requested.connect(self.open_wizard)
+        self.window.report_requested.connect(self.open_report)
         self._theme_news = self.qt.styleHints().colorSchemeChanged.connect(self._on_system_theme)
         self.use_theme(remembered_theme(self.settings))
 

@@ -35,7 +35,7 @@ def display_problem(environment: Mapping[str, str] = os.environ) -> str:
     """Return why no window can be opened, in one sentence; empty where one can.
 
     Args:
-        environment: the variables that tell where the display is.
+        environment: the variables that state where the display is.
     """
     platform = environment.get("QT_QPA_PLATFORM", "").split(":")[0]
     if not sys.platform.startswith("linux") or platform in _OTHER_PLATFORMS:

@@ -29,7 +29,7 @@ class Setting(Generic[T]):
         default: value before the user sets one; its type is the setting's.
         label: its name in the dialog.
         help: its effect, in a sentence.
-        asked: whether the dialog asks for it; the window remembers the others by itself.
+        in_dialog: whether the dialog asks for it; the window remembers the others by itself.
         choices: the values that a text may have, each with its words.
         largest: of a number; the smallest is 0.
         unit: of a number.
@@ -40,7 +40,7 @@ class Setting(Generic[T]):
     default: T
     label: str
     help: str
-    asked: bool = False
+    in_dialog: bool = False
     choices: tuple[tuple[str, str], ...] = ()
     largest: float = 0.0
     unit: str = ""
@@ -52,14 +52,14 @@ THEME = Setting(
     "system",
     "Theme",
     "Colours of the window: those of the desktop, or always the same.",
-    asked=True,
+    in_dialog=True,
     choices=(("system", "As the system"), ("light", "Light"), ("dark", "Dark")),
 )
 GEOMETRY = Setting("window/geometry", b"", "Geometry", "Place and size of the window.")
 SPLITTERS = Setting("window/splitters", b"", "Panels", "Width of the panels beside the tabs.")
 PANEL_SPLITTER = Setting("window/panels", b"", "Panel heights", "Height of Models and Targets.")
 VIEW = Setting("window/view", "", "View", "Name of the view that is shown.")
-GRAPH_BESIDE = Setting(
+GRAPH_DOCKED = Setting(
     "operators/graph",
     "auto",
     "Graph beside operators",
@@ -74,7 +74,7 @@ UNIT = Setting(
     LatencyUnit.MS.value,
     "Unit",
     "Unit of every latency. FPS is batch divided by latency.",
-    asked=True,
+    in_dialog=True,
     choices=tuple((unit.value, unit.value) for unit in LatencyUnit),
 )
 BUDGET_MS = Setting(
@@ -82,7 +82,7 @@ BUDGET_MS = Setting(
     0.0,
     "Latency budget",
     "What a prediction may take; over it, a dot is a ring. 0 is no budget.",
-    asked=True,
+    in_dialog=True,
     largest=1e6,
     unit="ms",
     none="no budget",
@@ -133,14 +133,14 @@ RESTORE = Setting(
     True,
     "Open the models of the last session",
     "At a start without files, with the dimensions that were set.",
-    asked=True,
+    in_dialog=True,
 )
-MOST_RECENT = Setting(
+MAX_RECENT = Setting(
     "files/most_recent",
     10,
     "Recent files",
     "How many files Open Recent keeps.",
-    asked=True,
+    in_dialog=True,
     largest=50,
 )
 RECENT: Setting[list[str]] = Setting("files/recent", [], "Open Recent", "Paths of the files.")
@@ -215,7 +215,7 @@ class Settings:
     def add_recent(self, paths: Sequence[str]) -> None:
         """Put files at the top of Open Recent."""
         recent = dict.fromkeys([*reversed(paths), *self.get(RECENT)])
-        self.set(RECENT, list(recent)[: self.get(MOST_RECENT)])
+        self.set(RECENT, list(recent)[: self.get(MAX_RECENT)])
 
     def _not_writable(self) -> HostError:
         return HostError(

@@ -38,10 +38,8 @@ one part of the window to the next. The menu key opens the context menu of what 
 
 def settings_page() -> str:
     """Return the page of settings."""
-    asked = (
-        (setting.label, _default_words(setting), setting.help) for setting in TABLE if setting.asked
-    )
-    remembered = ((setting.label, setting.help) for setting in TABLE if not setting.asked)
+    asked = ((row.label, _default_words(row), row.help) for row in TABLE if row.in_dialog)
+    remembered = ((setting.label, setting.help) for setting in TABLE if not setting.in_dialog)
     return (
         _SETTINGS
         + _table(("setting", "default", "what it does"), asked)

@@ -12,7 +12,7 @@ from ctm_gui import settings as table
 from ctm_gui.prediction.comparison import ComparedModel
 from ctm_gui.settings import Settings
 
-_MOST_REMEMBERED = 2000
+_MAX_STORED = 2000
 
 
 class Scores(QObject):
@@ -33,7 +33,7 @@ class Scores(QObject):
     def __init__(self, settings: Settings, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._settings = settings
-        self._known = dict(filter(None, map(_read, settings.get(table.SCORES))))
+        self._stored = dict(filter(None, map(_read, settings.get(table.SCORES))))
         self._of_entry: dict[int, float | None] = {}
 
     @property
@@ -49,7 +49,7 @@ class Scores(QObject):
     def of(self, compared: ComparedModel) -> float | None:
         """Return a model's score, None where the user has given none."""
         if compared.entry_id not in self._of_entry:
-            self._of_entry[compared.entry_id] = self._known.get(_key(compared))
+            self._of_entry[compared.entry_id] = self._stored.get(_key(compared))
         return self._of_entry[compared.entry_id]
 
     def of_all(self, models: Sequence[ComparedModel]) -> list[float | None]:
@@ -60,10 +60,10 @@ class Scores(QObject):
         """Give a model a score, or take it away."""
         self._of_entry[compared.entry_id] = score
         # Taken out first: a dict keeps the order of insertion, and the oldest scores are dropped.
-        self._known.pop(_key(compared), None)
+        self._stored.pop(_key(compared), None)
         if score is not None:
-            self._known[_key(compared)] = score
-        newest = list(self._known.items())[-_MOST_REMEMBERED:]
+            self._stored[_key(compared)] = score
+        newest = list(self._stored.items())[-_MAX_STORED:]
         # repr keeps every digit. The key comes last because it may hold blanks.
         self._settings.set(table.SCORES, [f"{score!r} {key}" for key, score in newest])
         self.changed.emit()

@@ -56,7 +56,7 @@ class SweepPresenter(PairFollower):
         self._show((), _WORKING)
         self._submit(
             lambda _: sweeps(
-                compared.model, target, comparison.own, comparison.signatures, devices
+                compared.model, target, comparison.measurements, comparison.signatures, devices
             ),
             lambda swept: self._show(swept, _problem(swept)),
             self._on_error,

@@ -64,8 +64,8 @@ class Comparison:
     """The predictions of one run: ``rows`` are model-major, ``len(models) * len(targets)`` of them.
 
     ``signatures`` are the user's measurements on the targets, by target key; ``engine_problem`` is
-    the reason why another engine stands in for the usual one, empty where none does. ``own`` are
-    the user's measurements of the models, the oldest first.
+    the reason why another engine stands in for the usual one, empty where none does.
+    ``measurements`` are those of the user, of the models, the oldest first.
     """
 
     models: tuple[ComparedModel, ...] = ()
@@ -75,7 +75,7 @@ class Comparison:
     seconds: float = 0.0
     signatures: KnownTargets = field(default_factory=dict)
     engine_problem: str = ""
-    own: Sequence[Measurement] = ()
+    measurements: Sequence[Measurement] = ()
 
     @property
     def operators(self) -> int:
@@ -127,10 +127,10 @@ def target_names(targets: Sequence[Target]) -> list[str]:
 
 def place_of(targets: Sequence[Target], run: RunId | None) -> int:
     """Return the index of a target, else that of the first on its device, else 0."""
-    ids = [each.run_id for each in targets]
+    ids = [target.run_id for target in targets]
     if run in ids:
         return ids.index(run)
-    devices = [each.target.device_id for each in ids]
+    devices = [run_id.target.device_id for run_id in ids]
     return devices.index(run.target.device_id) if run and run.target.device_id in devices else 0
 
 
@@ -139,9 +139,9 @@ def compare(
     devices: Sequence[Device],
     what_if: WhatIf,
     part: Callable[[Comparison], None] = lambda _: None,
-    own: Sequence[Measurement] = (),
+    measurements: Sequence[Measurement] = (),
     signatures: UserSignatures = NOTHING_MEASURED,
-    known: Mapping[str, Device] = NO_DEVICES,
+    devices_by_id: Mapping[str, Device] = NO_DEVICES,
 ) -> Comparison:
     """Predict every model on every device; models with a problem get rows without a number.
 
@@ -152,34 +152,34 @@ def compare(
             were read at, no target has one of its own.
         part: gets the comparison of the first models, a few times a second while the rest is
             predicted; may raise CancelledError.
-        own: the user's measurements of the models, the oldest first.
+        measurements: the user's measurements of the models, the oldest first.
         signatures: the user's measurements on targets.
-        known: devices that ``own`` may be of beside ``devices``, by id.
+        devices_by_id: devices that ``measurements`` may be of beside ``devices``, by id.
 
     Raises:
         InputError: the configuration asked for makes no sense.
     """
-    started = shown_at = time.perf_counter()
+    started = reported_at = time.perf_counter()
     resolved = resolve_targets(devices, precision=what_if.precision, threads=what_if.threads)
     targets = distinct(
-        _at_own_batch(target) if what_if.batch else target
-        for target in (_as_listed(each, known) for each in resolved)
+        _at_file_batch(target) if what_if.batch else target
+        for target in (_of_library(variant, devices_by_id) for variant in resolved)
     )
     measured = signatures.of(targets)
     rows: list[PredictionRow] = []
     done = predicted = 0
     count, problem = 1, ""
     while done < len(models) and targets:
-        begun = time.perf_counter()
-        some = models[done : done + count]
-        rows += _rows(some, targets, own, measured, known)
-        done += len(some)
-        predicted += sum(not compared.problem for compared in some) * len(targets)
+        chunk_started = time.perf_counter()
+        chunk = models[done : done + count]
+        rows += _rows(chunk, targets, measurements, measured, devices_by_id)
+        done += len(chunk)
+        predicted += sum(not compared.problem for compared in chunk) * len(targets)
         problem = usual_engine_problem() if predicted else ""
         now = time.perf_counter()
-        # Each run tells the pace of the next: as many models as fit in the time of a part.
-        count = max(1, int(len(some) * _PART_S / (now - begun)))
-        if done < len(models) and now - shown_at > _PART_S:
+        # Each run gives the pace of the next: as many models as fit in the time of a part.
+        count = max(1, int(len(chunk) * _PART_S / (now - chunk_started)))
+        if done < len(models) and now - reported_at > _PART_S:
             part(
                 Comparison(
                     models=tuple(models[:done]),
@@ -188,10 +188,10 @@ def compare(
                     predicted=predicted,
                     signatures=measured,
                     engine_problem=problem,
-                    own=own,
+                    measurements=measurements,
                 )
             )
-            shown_at = time.perf_counter()
+            reported_at = time.perf_counter()
     return Comparison(
         models=tuple(models),
         targets=targets,
@@ -200,34 +200,40 @@ def compare(
         seconds=time.perf_counter() - started,
         signatures=measured,
         engine_problem=problem,
-        own=own,
+        measurements=measurements,
     )
 
 
-def _as_listed(target: Target, known: Mapping[str, Device]) -> Target:
+def _of_library(target: Target, devices_by_id: Mapping[str, Device]) -> Target:
     """Return a target of its device as the library lists it, whose first configuration is usual."""
     device = target.device
-    listed = known.get(device.id, device)
+    library_device = devices_by_id.get(device.id, device)
     # A device that is being edited is not the one of the library.
-    is_same = replace(listed, configurations=device.configurations) == device
-    return replace(target, device=listed) if is_same else target
+    is_same = replace(library_device, configurations=device.configurations) == device
+    return replace(target, device=library_device) if is_same else target
 
 
-def _at_own_batch(target: Target) -> Target:
+def _at_file_batch(target: Target) -> Target:
     return replace(target, configuration=replace(target.configuration, batch=0))
 
 
 def _rows(
     models: Sequence[ComparedModel],
     targets: Sequence[Target],
-    own: Sequence[Measurement],
+    measurements: Sequence[Measurement],
     signatures: KnownTargets,
-    known: Mapping[str, Device],
+    devices_by_id: Mapping[str, Device],
 ) -> Iterator[PredictionRow]:
     """Give the rows of some models, model by model."""
     by_batch = {
-        batch: _predicted([compared.at(batch) for compared in models], some, own, signatures, known)
-        for batch, some in _by_batch(targets).items()
+        batch: _predicted(
+            [compared.at(batch) for compared in models],
+            of_batch,
+            measurements,
+            signatures,
+            devices_by_id,
+        )
+        for batch, of_batch in _by_batch(targets).items()
     }
     for compared in models:
         of_model = [next(by_batch[target.configuration.batch]) for target in targets]
@@ -254,15 +260,14 @@ def _by_batch(targets: Sequence[Target]) -> dict[int, list[Target]]:
 def _predicted(
     models: Sequence[ComparedModel],
     targets: Sequence[Target],
-    own: Sequence[Measurement],
+    measurements: Sequence[Measurement],
     signatures: KnownTargets,
-    known: Mapping[str, Device],
+    devices_by_id: Mapping[str, Device],
 ) -> Iterator[Prediction]:
     """Give the predictions of models at one batch, all targets of the first model first."""
     good = [compared.model for compared in models if not compared.problem]
-    predictions = iter(
-        predict(good, targets, own=own, signatures=signatures, devices=known) if good else ()
-    )
+    predicted = predict(good, targets, "", measurements, signatures, devices_by_id) if good else ()
+    predictions = iter(predicted)
     for compared in models:
         for target in targets:
             if compared.problem:

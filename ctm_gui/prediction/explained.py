@@ -21,9 +21,9 @@ from predictor.services.prediction.predict import KnownTargets
 from predictor.services.prediction.roofline import Roof, Roofline, roofline_of, roofs_of
 from predictor.services.prediction.timeline import Timeline, pair_title, timeline_of
 
-_MOST_OTHERS: Final = 4  # targets beside the explained one: more roofs than that cannot be read
+_MAX_ROOFS: Final = 4  # targets beside the explained one: more roofs than that cannot be read
 _NO_INTERVAL: Final = (np.nan, np.nan)
-_MOST_COSTS: Final = 10_000_000  # of operators on targets together, 4 bytes each
+_MAX_COSTS: Final = 10_000_000  # of operators on targets together, 4 bytes each
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,7 +53,7 @@ class Explained:
         table: its N operators.
         timeline: the same over time.
         roofline: the same under the roofs of the target; None where its rates are not known.
-        others: roofs of other targets, by the names of their devices.
+        other_roofs: roofs of other targets, by the names of their devices.
         interval: ends of the 80 % interval over the latency; None without one.
     """
 
@@ -62,14 +62,14 @@ class Explained:
     table: OperatorTable
     timeline: Timeline
     roofline: Roofline | None
-    others: tuple[tuple[str, tuple[Roof, ...]], ...] = ()
+    other_roofs: tuple[tuple[str, tuple[Roof, ...]], ...] = ()
     interval: tuple[float, float] | None = None
 
 
 def explain_pair(
     model: Model,
     target: Target,
-    others: Sequence[Target],
+    other_targets: Sequence[Target],
     prediction: Prediction,
     signatures: KnownTargets,
 ) -> Explained:
@@ -78,7 +78,7 @@ def explain_pair(
     Args:
         model: the model.
         target: the target.
-        others: further targets, whose roofs are compared.
+        other_targets: further targets, whose roofs are compared.
         prediction: of the pair.
         signatures: the user's measurements on targets.
 
@@ -86,9 +86,9 @@ def explain_pair(
         InputError: the target has no number for the model.
     """
     table = explain(model, target, signatures=signatures).scaled(prediction.scale)
-    name, *other_names = target_names([target, *others])
+    name, *other_names = target_names([target, *other_targets])
     roofline = None
-    # The engine may know more than the facts tell: what was measured.
+    # The engine may know more than the facts state: what was measured.
     with suppress(InputError):
         roofline = roofline_of(model, target, table)
     return Explained(
@@ -97,7 +97,7 @@ def explain_pair(
         table=table,
         timeline=timeline_of(table),
         roofline=roofline,
-        others=tuple(islice(_other_roofs(model, others, other_names), _MOST_OTHERS)),
+        other_roofs=tuple(islice(_other_roofs(model, other_targets, other_names), _MAX_ROOFS)),
         interval=_interval(prediction),
     )
 
@@ -124,7 +124,7 @@ def costs_of(
     able = [
         place for place, prediction in enumerate(predictions) if prediction.latency_ms is not None
     ]
-    explained_places = able[: max(1, _MOST_COSTS // max(len(model.graph.names), 1))]
+    explained_places = able[: max(1, _MAX_COSTS // max(len(model.graph.names), 1))]
     names = target_names(targets)
     costs = []
     for place in explained_places:

@@ -124,7 +124,7 @@ class ExplanationPresenter(PairFollower):
         self.message = WORKING
         # Read now: the comparison may be another one when the worker comes to it.
         device, signatures = target.device, self._comparison.signatures
-        measurements = self._comparison.own
+        measurements = self._comparison.measurements
         pair_predictions = self._comparison.predictions_of(choice[0])
         prediction = pair_predictions[choice[1]]
         # Times of a call at another batch are not those of these operators.

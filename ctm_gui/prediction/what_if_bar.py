@@ -53,7 +53,7 @@ _RESET = (
 class WhatIfBar(QWidget):
     """Controls that predict again at once; the usual value of each is its first.
 
-    ``reset_asked`` is emitted to have all of them as usual.
+    ``reset_requested`` is emitted to have all of them as usual.
 
     Args:
         options: the unit.
@@ -63,7 +63,7 @@ class WhatIfBar(QWidget):
     batch_changed = Signal(object)
     precision_changed = Signal(object)
     threads_changed = Signal(object)
-    reset_asked = Signal()
+    reset_requested = Signal()
 
     def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -77,7 +77,7 @@ class WhatIfBar(QWidget):
         _explain(self.precision, _PRECISION)
         self.unit = combo_box("Unit", [unit.value for unit in LatencyUnit])
         _explain(self.unit, _UNIT)
-        self.reset = button("Reset", act=self.reset_asked.emit, name="Reset what-ifs")
+        self.reset = button("Reset", act=self.reset_requested.emit, name="Reset what-ifs")
         _explain(self.reset, _RESET)
         self._arrange()
         self._show_unit()

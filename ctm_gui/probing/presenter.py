@@ -80,12 +80,12 @@ class ProbingPresenter(QObject):
             workspace.selection.changed,
             workspace.selection.devices_changed,
             workspace.what_if_changed,
-            workspace.own.changed,
+            workspace.user_measurements.changed,
         ):
             ticking.connect(self.ticked_changed)
         # What is measured, activated or deleted is predicted with at once.
         for changing in (self.run.ended, self.imports.imported, self.shelf.sessions_changed):
-            changing.connect(workspace.own.read)
+            changing.connect(workspace.user_measurements.read)
 
     def _device(self, device_id: str) -> Device | None:
         return next((e.device for e in self.library.entries if e.device.id == device_id), None)
@@ -98,7 +98,7 @@ class ProbingPresenter(QObject):
         targets = resolve_targets(
             workspace.selection.selected, precision=what_if.precision, threads=what_if.threads
         )
-        return ticked_targets(targets, workspace.own.signatures)
+        return ticked_targets(targets, workspace.user_measurements.signatures)
 
     @property
     def is_first_selection(self) -> bool:

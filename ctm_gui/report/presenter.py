@@ -245,7 +245,7 @@ def _request_of(subject: ReportSubject, signatures: tuple[MeasuredSignature, ...
         predictions=tuple(row.prediction for row in comparison.rows),
         explain=partial(explain, signatures=comparison.signatures),
         sensitivity=partial(
-            sensitivity_of, signatures=comparison.signatures, measurements=comparison.own
+            sensitivity_of, signatures=comparison.signatures, measurements=comparison.measurements
         ),
         # Local time with its offset from UTC, which a naive time lacks.
         created=datetime.now(UTC).astimezone(),

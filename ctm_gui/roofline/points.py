@@ -63,7 +63,7 @@ class RooflinePoints:
         self, explained: Explained, roofline: Roofline, *, all_targets: bool = True
     ) -> None:
         self.explained, self.roofline = explained, roofline
-        self._compared = explained.others if all_targets else ()
+        self._compared = explained.other_roofs if all_targets else ()
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -93,8 +93,8 @@ class RooflineView(QWidget):
         explained = self._explained
         if explained is None or explained.roofline is None:
             return
-        self.compare_box.setVisible(bool(explained.others))
-        self.compare_box.setText(f"&{plural(len(explained.others), 'other target')}")
+        self.compare_box.setVisible(bool(explained.other_roofs))
+        self.compare_box.setText(f"&{plural(len(explained.other_roofs), 'other target')}")
         all_targets = self.compare_box.isChecked()
         points = RooflinePoints(explained, explained.roofline, all_targets=all_targets)
         self.plot.show_points(points)

@@ -25,7 +25,7 @@ class ActionSpec:
         text: its words, with the mnemonic marked.
         callback: called with the window.
         shortcut: keys, empty for none.
-        own_keys: whether the widget with the focus has these keys itself: the menu only shows them.
+        widget_keys: whether the widget with the focus has these keys: the menu only shows them.
         group: actions of one menu with another group are parted by a line.
         checkable: whether it shows a state; those of one group exclude each other.
         tip: one sentence for the status bar.
@@ -38,7 +38,7 @@ class ActionSpec:
     callback: Callable[[MainWindow], object]
     shortcut: str | QKeySequence.StandardKey = ""
     group: str = ""
-    own_keys: bool = False
+    widget_keys: bool = False
     checkable: bool = False
     tip: str = ""
     also: str = ""
@@ -73,14 +73,14 @@ _BEFORE_PAGES: tuple[ActionSpec, ...] = (
     ActionSpec("redo", EDIT, "Re&do", lambda w: w.redo(), "Ctrl+Shift+Z", "undo",
                tip="Do the step again that was taken back", also="Ctrl+Y"),
     ActionSpec("copy", EDIT, "&Copy", lambda w: w.copy(), _KEY.Copy, "select",
-               own_keys=True, tip="Copy what is selected"),
+               widget_keys=True, tip="Copy what is selected"),
     ActionSpec("select_all", EDIT, "Select &All", lambda w: w.select_all(), _KEY.SelectAll,
-               "select", own_keys=True),
+               "select", widget_keys=True),
     ActionSpec("remove", EDIT, "&Remove Models", lambda w: w.remove(), _KEY.Delete, "select",
-               own_keys=True,
+               widget_keys=True,
                tip="Take the selected models off the list; undo brings them back"),
     ActionSpec("find", EDIT, "&Find…", lambda w: w.search(), _KEY.Find, "find",
-               own_keys=True,
+               widget_keys=True,
                tip="Search in the current view"),
     ActionSpec("settings", EDIT, "&Settings…", lambda w: w.assistance.show_settings(), "Ctrl+,",
                "settings", tip="Theme, unit, budget, what is opened at a start"),
@@ -155,7 +155,7 @@ def _build(spec: ActionSpec, window: MainWindow) -> QAction:
     if spec.keys:
         # An action's shortcut would take the keys from the field with the focus. Qt draws the
         # part of a text after a tab where a shortcut stands.
-        if spec.own_keys:
+        if spec.widget_keys:
             keys_text = spec.keys[0].toString(QKeySequence.SequenceFormat.NativeText)
             action.setText(f"{spec.text}\t{keys_text}")
         else:

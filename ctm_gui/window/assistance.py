@@ -159,12 +159,12 @@ class Assistance(QObject):
 
 
 def _command(action: QAction, menu: str, tip: str) -> Command:
-    text, _, own_keys = action.text().partition("\t")
+    text, _, stated_keys = action.text().partition("\t")
     return Command(
         id=action.objectName(),
         menu=_plain(menu),
         text=_plain(text),
-        keys=own_keys or action.shortcut().toString(action.shortcut().SequenceFormat.NativeText),
+        keys=stated_keys or action.shortcut().toString(action.shortcut().SequenceFormat.NativeText),
         tip=tip,
         enabled=action.isEnabled(),
     )

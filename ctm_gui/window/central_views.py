@@ -54,16 +54,16 @@ class CentralViews(QObject):
 
     Signals:
         built: all pages exist.
-        comparison_shown: the followers have another comparison.
-        page_shown: another page is looked at: its id.
+        comparison_displayed: the followers have another comparison.
+        page_displayed: another page is looked at: its id.
 
     Args:
         window: has the tabs with a place for each page; owner of this object.
     """
 
     built = Signal()
-    comparison_shown = Signal()
-    page_shown = Signal(str)
+    comparison_displayed = Signal()
+    page_displayed = Signal(str)
 
     compare_view: CompareView
     compare_tabs: CompareTabs
@@ -109,7 +109,7 @@ class CentralViews(QObject):
 
     def set_active_on(self, page_id: str, presenter: _Active) -> None:
         """Have a presenter work while a page is looked at."""
-        self.page_shown.connect(lambda shown: presenter.set_active(active=shown == page_id))
+        self.page_displayed.connect(lambda current: presenter.set_active(active=current == page_id))
 
     def focus_search(self) -> None:
         """Put the cursor into the search box of the page that is looked at."""
@@ -135,8 +135,8 @@ class CentralViews(QObject):
 
     def record_measured(self, row: int) -> None:
         """Ask for the latency that was measured of a row of the comparison."""
-        shown = self.workspace.comparison.rows[row]
-        self.workspace.history.find(shown.prediction, shown.device_name)
+        predicted_row = self.workspace.comparison.rows[row]
+        self.workspace.history.find(predicted_row.prediction, predicted_row.device_name)
 
     def probe(self, device_id: str) -> None:
         """Ask for the wizard, which probes what is ticked."""
@@ -146,7 +146,7 @@ class CentralViews(QObject):
     def export_trace(self) -> None:
         """Ask where to save the timeline, as soon as there is one."""
         self.window.show_page("timeline")
-        # Not ``settled``: its sensitivity may still be worked out, and tells nothing more.
+        # Not ``settled``: its sensitivity may still be worked out, and adds nothing.
         if self.explanation.message != WORKING:
             self._ask_for_trace()
         else:
@@ -197,7 +197,7 @@ class CentralViews(QObject):
             timeline=self.timeline_view,
             attention=self.attention_view,
             tabs=self._tabs,
-            beside=GraphBeside(self.operators_view, self.graph_tab, self._tabs, self.settings),
+            graph_pane=GraphBeside(self.operators_view, self.graph_tab, self._tabs, self.settings),
         )
         self.explanation.done.connect(messages.info)
         self.explanation.failed.connect(messages.error)
@@ -207,7 +207,7 @@ class CentralViews(QObject):
     def _on_comparison(self) -> None:
         for follower in self.followers:
             follower.set_comparison(self.workspace.comparison)
-        self.comparison_shown.emit()
+        self.comparison_displayed.emit()
 
     def _on_tab(self, *_: object) -> None:
-        self.page_shown.emit(self.page_id)
+        self.page_displayed.emit(self.page_id)

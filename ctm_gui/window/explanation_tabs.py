@@ -36,7 +36,7 @@ class ExplanationTabs(QObject):
         timeline: the operators over time.
         attention: its maps.
         tabs: with these views; owner of this object.
-        beside: puts the graph beside the operators.
+        graph_pane: puts the graph beside the operators.
     """
 
     def __init__(
@@ -48,11 +48,11 @@ class ExplanationTabs(QObject):
         timeline: TimelineView,
         attention: AttentionView,
         tabs: QTabWidget,
-        beside: GraphBeside,
+        graph_pane: GraphBeside,
     ) -> None:
         super().__init__(tabs)
         graph = graph_tab.graph
-        self._graph, self._graph_tab, self._graph_pane = graph, graph_tab, beside
+        self._graph, self._graph_tab, self._graph_pane = graph, graph_tab, graph_pane
         self._explanation = explanation
         self._operators = operators
         self._views: tuple[View, ...] = (operators, graph, roofline, timeline, attention)
@@ -73,7 +73,7 @@ class ExplanationTabs(QObject):
         explanation.table_changed.connect(self._show_table)
         explanation.sensitivity_changed.connect(self._show_sensitivity)
         explanation.costs_changed.connect(lambda: graph.show_costs(explanation.costs))
-        beside.changed.connect(self.look)
+        graph_pane.changed.connect(self.look)
         tabs.currentChanged.connect(self.look)
 
     def look(self, *_: object) -> None:
@@ -89,7 +89,7 @@ class ExplanationTabs(QObject):
         page = self._tabs.currentWidget()
         if page is self._graph_tab:
             return (self._graph,)
-        if page is self._operators and self._graph_pane.is_beside:
+        if page is self._operators and self._graph_pane.is_docked:
             return self._operators, self._graph
         return (page,) if isinstance(page, View) else ()
 

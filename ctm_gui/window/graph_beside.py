@@ -11,7 +11,7 @@ from ctm_gui.operators.view import OperatorsView
 from ctm_gui.settings import Settings
 
 # Under it the latencies of the table are out of view.
-_LEAST_PX = 840
+_MIN_PX = 840
 _SHARE = 0.43  # of the width, where the user has chosen no other
 
 
@@ -45,18 +45,18 @@ class GraphBeside(QObject):
         operators.installEventFilter(self)
 
     @property
-    def is_beside(self) -> bool:
+    def is_docked(self) -> bool:
         """Whether the graph stands beside the operators."""
         return self._operators.body.isAncestorOf(self._tab.graph)
 
     def place(self) -> None:
         """Put the graph where the tab that is shown wants it."""
         current, graph = self._tabs.currentWidget(), self._tab.graph
-        choice, body = self._settings.get(table.GRAPH_BESIDE), self._operators.body
-        has_room = self._operators.width() >= _LEAST_PX
+        choice, body = self._settings.get(table.GRAPH_DOCKED), self._operators.body
+        has_room = self._operators.width() >= _MIN_PX
         wanted = has_room if choice == "auto" else choice == "shown"
         self._operators.graph_button.setChecked(wanted)
-        if current is self._operators and wanted and not self.is_beside:
+        if current is self._operators and wanted and not self.is_docked:
             body.addWidget(graph)
             # Both give way to a narrower window: the table alone would lose its shares.
             body.setStretchFactor(body.indexOf(graph), 1)
@@ -75,20 +75,20 @@ class GraphBeside(QObject):
         return super().eventFilter(watched, event)
 
     def _choose(self, visible: bool) -> None:
-        self._settings.set(table.GRAPH_BESIDE, "shown" if visible else "hidden")
+        self._settings.set(table.GRAPH_DOCKED, "shown" if visible else "hidden")
         self._follow()
 
     def _follow(self) -> None:
-        before = self.is_beside
+        before = self.is_docked
         self.place()
-        if self.is_beside != before:
+        if self.is_docked != before:
             self.changed.emit()
 
     def _search(self, words: str) -> None:
-        if self.is_beside:
+        if self.is_docked:
             self._tab.graph.search(words)
 
     def _remember(self) -> None:
-        if self.is_beside:
+        if self.is_docked:
             state = self._operators.body.saveState()
             self._settings.set(table.GRAPH_SPLITTER, bytes(state.data()))

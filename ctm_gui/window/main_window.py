@@ -63,8 +63,8 @@ class MainWindow(QMainWindow):
     The views in the tabs are made by ``build_views`` once the first frame is on the screen, or at
     once where one is asked for before.
 
-    ``theme_chosen`` gives the ThemeChoice of the View menu; ``probing_asked`` asks for the wizard,
-    ``report_asked`` for the report.
+    ``theme_chosen`` gives the ThemeChoice of the View menu; ``probing_requested`` asks for the
+    wizard, ``report_requested`` for the report.
 
     Args:
         workspace: models, targets, what-ifs and the comparison.
@@ -74,8 +74,8 @@ class MainWindow(QMainWindow):
     """
 
     theme_chosen = Signal(object)
-    probing_asked = Signal()
-    report_asked = Signal()
+    probing_requested = Signal()
+    report_requested = Signal()
 
     def __init__(
         self,
@@ -89,7 +89,9 @@ class MainWindow(QMainWindow):
         self.settings, self.pages = settings, pages
         self._central: CentralViews | None = None
         self.models_panel = ModelsPanel(options, workspace.shelf)
-        ranking = ConfigurationRanking(workspace.predictor, workspace.shelf, workspace.own)
+        ranking = ConfigurationRanking(
+            workspace.predictor, workspace.shelf, workspace.user_measurements
+        )
         self.targets_panel = TargetsPanel(workspace.selection, workspace.shelf, ranking)
         self.what_if_bar = WhatIfBar(options)
         self.message_list = MessageList(options, workspace.messages)
@@ -219,7 +221,7 @@ class MainWindow(QMainWindow):
 
     def probe_device(self) -> None:
         """Ask for the probing wizard."""
-        self.probing_asked.emit()
+        self.probing_requested.emit()
 
     def _see_machine(self) -> None:
         self.show_page("devices")
@@ -234,7 +236,7 @@ class MainWindow(QMainWindow):
 
     def write_report(self) -> None:
         """Ask for the report of the comparison."""
-        self.report_asked.emit()
+        self.report_requested.emit()
 
     def toggle_side_bar(self) -> None:
         """Show or hide models and targets."""
@@ -304,7 +306,7 @@ class MainWindow(QMainWindow):
         self.what_if_bar.batch_changed.connect(workspace.set_batch)
         self.what_if_bar.precision_changed.connect(workspace.set_precision)
         self.what_if_bar.threads_changed.connect(workspace.set_threads)
-        self.what_if_bar.reset_asked.connect(workspace.reset_what_if)
+        self.what_if_bar.reset_requested.connect(workspace.reset_what_if)
         self.targets_panel.device_activated.connect(self._on_device_activated)
         self.targets_panel.details_requested.connect(self._on_details)
         self.status_line.messages_requested.connect(self.toggle_messages)

@@ -14,7 +14,7 @@ from ctm_gui.widgets.theme import ThemeChoice
 from ctm_gui.window.actions import MENUS, ActionSpec
 from predictor.core.text import shortened
 
-_SHOWN_CHARACTERS = 80
+_PATH_CHARACTERS = 80
 
 
 def fill_menus(
@@ -64,7 +64,7 @@ class RecentMenu(QMenu):
         recent = self._settings.get(table.RECENT)
         for path in recent:
             # An ampersand would mark the next letter as the entry's key.
-            action = self.addAction(shortened(path, _SHOWN_CHARACTERS).replace("&", "&&"))
+            action = self.addAction(shortened(path, _PATH_CHARACTERS).replace("&", "&&"))
             action.triggered.connect(lambda _, path=path: self.path_chosen.emit(path))
         if recent:
             self.addSeparator()

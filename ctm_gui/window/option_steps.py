@@ -37,7 +37,7 @@ class OptionSteps(QObject):
     def _on_unit(self) -> None:
         before, now = remembered_unit(self._settings), self._options.unit
         if now is not before:
-            change, back = (partial(self._set_unit, each) for each in (now, before))
+            change, back = (partial(self._set_unit, unit) for unit in (now, before))
             self._stack.push(UndoStep(f"Unit {now.value}", change, back))
 
     def _set_unit(self, unit: LatencyUnit) -> None:

@@ -53,7 +53,7 @@ class Page:
 def place_of(pages: Sequence[Page], name: str) -> int | None:
     """Return the index of a page by its id, or by its title as sessions of before have it."""
     names = [(page.id, page.title.lower()) for page in pages]
-    return next((place for place, each in enumerate(names) if name in each), None)
+    return next((place for place, page_names in enumerate(names) if name in page_names), None)
 
 
 def modules_of(pages: Sequence[Page]) -> tuple[str, ...]:
@@ -90,8 +90,8 @@ def _make_compare(views: CentralViews) -> QWidget:
         # A view that nobody sees follows when it is looked at: drawing both takes twice as long.
         pages.show_comparison(workspace.comparison, looked_at=views.page_id == "compare")
 
-    views.comparison_shown.connect(follow)
-    views.page_shown.connect(follow)
+    views.comparison_displayed.connect(follow)
+    views.page_displayed.connect(follow)
     return pages
 
 
@@ -166,7 +166,7 @@ def _make_choose(views: CentralViews) -> QWidget:
 
     workspace = views.workspace
     presenter = views.choice = ChoicePresenter(
-        workspace.predictor, workspace.own, workspace.library.by_id, views
+        workspace.predictor, workspace.user_measurements, workspace.library.by_id, views
     )
     view = views.choose_view = ChooseView(views.options, presenter)
     view.device_activated.connect(views.show_operators)

@@ -41,7 +41,7 @@ class SettingsDialog(QDialog):
         self.editors: dict[str, QWidget] = {}
         form = QFormLayout()
         form.setVerticalSpacing(4)
-        for setting in asked():
+        for setting in dialog_settings():
             self._add(form, setting)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         self.defaults_button = buttons.addButton(
@@ -56,7 +56,7 @@ class SettingsDialog(QDialog):
 
     def restore_defaults(self) -> None:
         """Set every setting of the dialog to its default."""
-        for setting in asked():
+        for setting in dialog_settings():
             show_value(self.editors[setting.key], setting.default)
 
     def _add(self, form: QFormLayout, setting: AnySetting) -> None:
@@ -78,9 +78,9 @@ class SettingsDialog(QDialog):
         self.changed.emit(setting)
 
 
-def asked() -> list[AnySetting]:
+def dialog_settings() -> list[AnySetting]:
     """Return the settings that the dialog asks for."""
-    return [setting for setting in TABLE if setting.asked]
+    return [setting for setting in TABLE if setting.in_dialog]
 
 
 def make_editor(setting: AnySetting) -> QWidget:

@@ -106,13 +106,18 @@ class Workspace(QObject):
         self.recorder = Recorder(open_store, self)
         self.library = DeviceLibrary(catalogue, self.recorder.run, self.undo_stack, self)
         self.machine = ThisMachine(self.library, rates or MachineRates(), self)
-        self.own = OwnMeasurements(self.recorder.run, self.shelf.readings, self)
+        self.user_measurements = OwnMeasurements(self.recorder.run, self.shelf.readings, self)
         self.history = HistoryPresenter(
             self.recorder.run, self.predictor, self.undo_stack, self.library.by_id, self
         )
         self.projects = ProjectExchange(self.recorder.run, catalogue, self)
         self.language = LanguagePresenter(
-            self.recorder.run, self.selection, self.own, self.predictor, self.undo_stack, self
+            self.recorder.run,
+            self.selection,
+            self.user_measurements,
+            self.predictor,
+            self.undo_stack,
+            self,
         )
         # What takes the decoders among model files that are not read yet, by their paths.
         self._decoders: dict[str, Callable[[LanguageModel], object]] = {}
@@ -242,9 +247,9 @@ class Workspace(QObject):
         self.selection.changed.connect(self._predict_soon)
         self.recorder.failed.connect(self.messages.error)
         self.recorder.opened.connect(self.library.load)
-        self.recorder.opened.connect(self.own.read)
-        self.shelf.content_changed.connect(self.own.read)
-        self.own.changed.connect(self._predict_soon)
+        self.recorder.opened.connect(self.user_measurements.read)
+        self.shelf.content_changed.connect(self.user_measurements.read)
+        self.user_measurements.changed.connect(self._predict_soon)
         self.library.catalogue_changed.connect(self.selection.set_catalogue)
         self.library.renamed.connect(self.selection.rename)
         self.library.failed.connect(self.messages.error)
@@ -259,8 +264,8 @@ class Workspace(QObject):
         self.projects.imported.connect(self.library.load)
         self.projects.imported.connect(self.history.expect_more)
         self.projects.imported.connect(self._predict_soon)
-        self.history.changed.connect(self.own.read)
-        self.projects.imported.connect(self.own.read)
+        self.history.changed.connect(self.user_measurements.read)
+        self.projects.imported.connect(self.user_measurements.read)
         for reason in (
             self.recorder.opened, self.projects.imported, self.library.catalogue_changed,
         ):  # fmt: skip
@@ -381,9 +386,9 @@ class Workspace(QObject):
             self._compared_models(),
             devices,
             self.what_if,
-            own=self.own.measurements,
-            signatures=self.own.signatures,
-            known=dict(self.library.by_id()),
+            measurements=self.user_measurements.measurements,
+            signatures=self.user_measurements.signatures,
+            devices_by_id=dict(self.library.by_id()),
         )
 
     def _compared_models(self) -> tuple[ComparedModel, ...]:

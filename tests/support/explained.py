@@ -62,6 +62,6 @@ def explained_pair(count: int = 8, others: bool = True) -> Explained:
         table=table,
         timeline=timeline_of(table),
         roofline=roofline,
-        others=(("Other Board", slower),) if others else (),
+        other_roofs=(("Other Board", slower),) if others else (),
         interval=(0.5, 2.0),
     )

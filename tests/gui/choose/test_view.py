@@ -116,7 +116,7 @@ def test_the_measurement_asks_for_the_wizard_with_its_device_ticked(
     assert settling is not None
     assert view.advice.text().startswith("To settle it, measure chain.onnx on ")
     assert view.probe_button.isVisible()
-    with qtbot.waitSignal(window.probing_asked):
+    with qtbot.waitSignal(window.probing_requested):
         QTest.mouseClick(view.probe_button, Qt.MouseButton.LeftButton)
     ticked = [device.id for device in window.workspace.selection.selected]
     assert settling.target.device.id in ticked

@@ -47,7 +47,7 @@ def test_a_measured_cell_is_shown_with_the_engines_own_number(
     )
     database.close()
 
-    workspace.own.read()
+    workspace.user_measurements.read()
 
     def first_is_measured() -> bool:
         return workspace.comparison.rows[0].prediction.basis is Basis.MEASURED

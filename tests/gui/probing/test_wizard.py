@@ -446,15 +446,17 @@ def test_a_probing_that_failed_its_checks_is_used_where_the_user_says_so(
     assert page.activate_button.text() == "Use &Anyway"
     qtbot.waitUntil(lambda: bool(workspace.messages.messages), timeout=WAIT_MS)
     assert "failed its own checks" in workspace.messages.messages[-1].text
-    assert not workspace.own.signatures.has_device("rpi5")
+    assert not workspace.user_measurements.signatures.has_device("rpi5")
 
     click(qtbot, page.activate_button)
 
     qtbot.waitUntil(lambda: cells(page.signatures, 4) == ["active, unstable"], timeout=WAIT_MS)
     assert page.belief.text().startswith("It is used anyway, and its numbers are marked unstable")
     assert not page.activate_button.isEnabled()
-    qtbot.waitUntil(lambda: workspace.own.signatures.has_device("rpi5"), timeout=WAIT_MS)
-    (known,) = workspace.own.signatures.measured.values()
+    qtbot.waitUntil(
+        lambda: workspace.user_measurements.signatures.has_device("rpi5"), timeout=WAIT_MS
+    )
+    (known,) = workspace.user_measurements.signatures.measured.values()
     assert known.unstable == failed.reason
 
 
@@ -565,7 +567,7 @@ def test_every_field_has_a_name_and_the_wizard_is_drawn_in_the_dark(
 
 
 def test_the_menu_asks_for_the_wizard(window: MainWindow, qtbot: QtBot) -> None:
-    with qtbot.waitSignal(window.probing_asked):
+    with qtbot.waitSignal(window.probing_requested):
         window.actions_by_id["probe"].trigger()
 
 

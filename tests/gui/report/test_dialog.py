@@ -267,7 +267,7 @@ def test_the_menu_asks_for_a_report_once_something_is_compared(
     settle(workspace)
 
     assert action.isEnabled()
-    with qtbot.waitSignal(window.report_asked):
+    with qtbot.waitSignal(window.report_requested):
         action.trigger()
 
 

@@ -173,7 +173,7 @@ def test_the_dialog_offers_a_batch_and_tells_who_cannot_run_it(
 ) -> None:
     owner = QWidget()
     qtbot.addWidget(owner)
-    ranking = ConfigurationRanking(opened.predictor, opened.shelf, opened.own)
+    ranking = ConfigurationRanking(opened.predictor, opened.shelf, opened.user_measurements)
     dialog = VariantDialog(opened.selection, opened.shelf, ranking, gpu, owner)
     dialog.show()
     add = dialog.buttons.button(OK)
@@ -271,7 +271,7 @@ def test_the_dialog_lists_configurations_the_fastest_first(
 ) -> None:
     owner = QWidget()
     qtbot.addWidget(owner)
-    ranking = ConfigurationRanking(opened.predictor, opened.shelf, opened.own)
+    ranking = ConfigurationRanking(opened.predictor, opened.shelf, opened.user_measurements)
     dialog = VariantDialog(opened.selection, opened.shelf, ranking, gpu, owner)
     dialog.show()
     listed = opened.selection.choices(gpu)
@@ -296,7 +296,7 @@ def test_the_menu_lists_configurations_the_fastest_first(
 ) -> None:
     owner = QWidget()
     qtbot.addWidget(owner)
-    ranking = ConfigurationRanking(opened.predictor, opened.shelf, opened.own)
+    ranking = ConfigurationRanking(opened.predictor, opened.shelf, opened.user_measurements)
     menu = target_menu(opened.selection, opened.shelf, ranking, gpu, owner)
     choices = next(each for each in menu.findChildren(QMenu) if each.title() == "Configuration")
 

@@ -122,7 +122,7 @@ def test_the_dialog_has_each_setting_that_is_asked_and_changes_the_window_at_onc
     qtbot: QtBot, window: MainWindow, tmp_path: Path
 ) -> None:
     dialog = window.assistance.show_settings()
-    assert set(dialog.editors) == {setting.key for setting in table.TABLE if setting.asked}
+    assert set(dialog.editors) == {setting.key for setting in table.TABLE if setting.in_dialog}
     theme, unit = (dialog.editors[setting.key] for setting in (table.THEME, table.UNIT))
     budget, restore = (dialog.editors[s.key] for s in (table.BUDGET_MS, table.RESTORE))
     assert isinstance(theme, QComboBox)

@@ -116,7 +116,7 @@ def test_the_graph_beside_the_operators_follows_room_and_choice(
     operators.graph_button.click()
     shown.resize(1400, 800)
     assert not graph.isVisible()
-    assert shown.settings.get(settings.GRAPH_BESIDE) == "hidden"
+    assert shown.settings.get(settings.GRAPH_DOCKED) == "hidden"
     operators.graph_button.click()
     first, second = operators.body.sizes()
     operators.body.setSizes([first - 60, second + 60])
@@ -199,7 +199,7 @@ def test_every_tab_shows_the_pair_that_was_chosen_in_one(qtbot: QtBot, shown: Ma
     shown.show_page("roofline")
     box = central.roofline_view.pair.target_box
     assert box.currentText() == pair.target
-    others = {name for name, _ in pair.others}
+    others = {name for name, _ in pair.other_roofs}
     assert others == {box.itemText(place) for place in range(box.count())} - {pair.target}
 
 

@@ -186,8 +186,8 @@ def test_the_first_minute_leads_to_machine_targets_and_probing_until_it_is_hidde
         window.activateWindow()
     qtbot.mouseClick(tick, Qt.MouseButton.LeftButton)
     assert window.targets_panel.search_box.hasFocus()
-    window.probing_asked.disconnect()  # the wizard itself is not what is asked about
-    with qtbot.waitSignal(window.probing_asked):
+    window.probing_requested.disconnect()  # the wizard itself is not what is asked about
+    with qtbot.waitSignal(window.probing_requested):
         qtbot.mouseClick(probe, Qt.MouseButton.LeftButton)
     qtbot.mouseClick(close, Qt.MouseButton.LeftButton)
     assert page.guide.isHidden()

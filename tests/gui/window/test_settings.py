@@ -20,7 +20,7 @@ def test_values_survive_a_restart_with_their_types(tmp_path: Path) -> None:
     path = tmp_path / "window.ini"
     settings = Settings(path)
     settings.set(table.BUDGET_MS, 12.5)
-    settings.set(table.MOST_RECENT, 7)
+    settings.set(table.MAX_RECENT, 7)
     settings.set(table.TARGETS_CHOSEN, True)
     settings.set(table.TARGETS, ["rpi5"])
     settings.set(table.RECENT, ["/a, b.onnx", "/größe.onnx"])
@@ -28,7 +28,7 @@ def test_values_survive_a_restart_with_their_types(tmp_path: Path) -> None:
     settings.sync()
     again = Settings(path)
     assert again.get(table.BUDGET_MS) == 12.5
-    assert again.get(table.MOST_RECENT) == 7
+    assert again.get(table.MAX_RECENT) == 7
     assert again.get(table.TARGETS_CHOSEN) is True
     assert again.get(table.TARGETS) == ["rpi5"]
     assert again.get(table.RECENT) == ["/a, b.onnx", "/größe.onnx"]
@@ -50,7 +50,7 @@ def test_nonsense_in_the_file_reads_as_the_default(tmp_path: Path) -> None:
     )
     settings = Settings(path)
     assert settings.get(table.BUDGET_MS) == 0.0
-    assert settings.get(table.MOST_RECENT) == 10
+    assert settings.get(table.MAX_RECENT) == 10
     assert settings.get(table.GEOMETRY) == b""
 
 
@@ -68,7 +68,7 @@ def test_a_file_that_cannot_be_written_is_an_error_with_its_path(tmp_path: Path)
     settings = Settings(tmp_path / "folder.ini")
     with pytest.raises(HostError, match=r"folder\.ini"):
         settings.check_writable()
-    settings.set(table.MOST_RECENT, 7)
+    settings.set(table.MAX_RECENT, 7)
     with pytest.raises(HostError, match=r"folder\.ini"):
         settings.sync()
     Settings(tmp_path / "new" / "window.ini").check_writable()

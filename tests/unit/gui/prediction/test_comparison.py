@@ -100,9 +100,11 @@ def test_a_device_in_two_configurations_is_two_targets_until_a_what_if_makes_the
     ]
     assert target_names(both.targets[:1]) == ["D"]
     assert len(compare(MODELS[:1], devices, WhatIf(threads=4)).targets) == 1
-    listed = compare(MODELS[:1], devices, WhatIf(), known={"d": devices[0]}).targets
+    listed = compare(MODELS[:1], devices, WhatIf(), devices_by_id={"d": devices[0]}).targets
     assert [target.device for target in listed] == [devices[0]] * 2, "its usual one stays the first"
-    edited = compare(MODELS[:1], devices, WhatIf(), known={"d": replace(devices[0], name="Old")})
+    edited = compare(
+        MODELS[:1], devices, WhatIf(), devices_by_id={"d": replace(devices[0], name="Old")}
+    )
     assert edited.targets[0].device.name == "D"
     assert place_of(both.targets, both.targets[1].run_id) == 1
     assert place_of(both.targets[:1], both.targets[1].run_id) == 0, "the first of its device"
