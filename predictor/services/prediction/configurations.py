@@ -34,10 +34,10 @@ class RankedConfiguration:
         answered = self._compared
         if not answered:
             return ""
-        least, most = (of(answered, key=_latency_ms) for of in (min, max))
-        if number(least.latency_ms) == number(most.latency_ms):
-            return f"{p50_number(least)} ms"
-        return f"{p50_number(least)} – {p50_number(most)} ms"
+        shortest, longest = (of(answered, key=_latency_ms) for of in (min, max))
+        if number(shortest.latency_ms) == number(longest.latency_ms):
+            return f"{p50_number(shortest)} ms"
+        return f"{p50_number(shortest)} – {p50_number(longest)} ms"
 
     @property
     def words(self) -> str:
@@ -75,8 +75,8 @@ def ranked_configurations(
     """Return configurations of a device, the fastest first.
 
     By the geometric mean of the models' P50s. Those that need another model, one in INT8, are a
-    group of their own behind the others; in each group those without a number are last, and where
-    nothing tells them apart they keep their order.
+    separate group behind the others; in each group those without a number are last, and equal
+    ones stay in their order.
 
     Args:
         models: whose latencies are compared; without any INT8 is behind the others.
@@ -85,21 +85,23 @@ def ranked_configurations(
         measurements: those of the user, the oldest first.
         signatures: measurements of targets, by target.
     """
-    listed = tuple(configurations)
+    candidates = tuple(configurations)
     is_float = not all(map(is_quantised, models)) if models else True
     # Threads apart from "all", a batch is that of the models: they are compared as they are.
-    targets = [Target(device, each) for each in listed]
-    predicted = predict(models, targets, own=measurements, signatures=signatures) if models else ()
+    targets = [Target(device, candidate) for candidate in candidates]
+    predicted = (
+        predict(models, targets, measurements=measurements, signatures=signatures) if models else ()
+    )
     ranked = [
         RankedConfiguration(
-            each,
-            tuple(predicted[place :: len(listed)]),
-            is_float and each.precision is Precision.INT8,
+            candidate,
+            tuple(predicted[place :: len(candidates)]),
+            is_float and candidate.precision is Precision.INT8,
         )
-        for place, each in enumerate(listed)
+        for place, candidate in enumerate(candidates)
     ]
     return tuple(
-        sorted(ranked, key=lambda each: (each.needs_quantising, each.missing, each.mean_log_ms))
+        sorted(ranked, key=lambda row: (row.needs_quantising, row.missing, row.mean_log_ms))
     )
 
 

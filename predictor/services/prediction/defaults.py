@@ -1,4 +1,4 @@
-"""The configurations that devices run by default: names that are asked for, and counts of them."""
+"""The configurations that devices run by default: checks of requested names, and counts."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def count_defaults(devices: Iterable[Device]) -> tuple[DefaultsOfKind, ...]:
             Configuration(runtime, precision),
             devices=len(chips),
             measured=chips.count(None),
-            few_chips=sum(each is not None and each < FEW_CHIPS for each in chips),
+            few_chips=sum(number is not None and number < FEW_CHIPS for number in chips),
         )
         for (title, runtime, precision), chips in sorted(
             counts.items(), key=lambda item: (order[item[0][0]], -len(item[1]), item[0])

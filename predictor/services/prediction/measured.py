@@ -21,7 +21,7 @@ from predictor.core.errors import HostError
 from predictor.core.percentiles import Z80, Z95
 from predictor.core.records import Basis, Measurement, Prediction, TargetId
 
-LEAST_DEVIATION: Final = 0.02
+MIN_DEVIATION: Final = 0.02
 """Of the log-latency: how far medians of one machine lie apart from one hour to the next."""
 
 _LOG = logging.getLogger(__name__)
@@ -37,13 +37,13 @@ class _MeasuredLatency:
 
 
 def with_measured(
-    predictions: Sequence[Prediction], own: Iterable[Measurement] = ()
+    predictions: Sequence[Prediction], measurements: Iterable[Measurement] = ()
 ) -> tuple[Prediction, ...]:
     """Return predictions with measured latencies in place of the predicted ones.
 
     Args:
         predictions: of an engine, configurations resolved.
-        own: the user's measurements, the oldest first; those of other graphs are not looked at.
+        measurements: the user's, the oldest first; those of other graphs do not count.
 
     Returns:
         The same predictions. Where the graph was measured on the target ``latency_ms`` is the
@@ -51,7 +51,7 @@ def with_measured(
         like the measured ones.
     """
     # The oldest come first, so a later one of the same key replaces them.
-    newest = {(m.fingerprint, TargetId.of(m)): m for m in own}
+    newest = {(m.fingerprint, TargetId.of(m)): m for m in measurements}
     return tuple(_replaced(prediction, newest) for prediction in predictions)
 
 
@@ -61,14 +61,16 @@ def published_targets(fingerprint: str) -> frozenset[TargetId]:
     return published.targets_of(fingerprint) if published else frozenset()
 
 
-def _replaced(prediction: Prediction, own: dict[tuple[str, TargetId], Measurement]) -> Prediction:
+def _replaced(
+    prediction: Prediction, newest: dict[tuple[str, TargetId], Measurement]
+) -> Prediction:
     target = TargetId.of(prediction)
-    mine = own.get((prediction.fingerprint, target))
-    if mine is not None:
-        return _measured(prediction, _of_user(mine))
+    measurement = newest.get((prediction.fingerprint, target))
+    if measurement is not None:
+        return _measured(prediction, _of_user(measurement))
     published = _published()
-    others = published.find(prediction.fingerprint, target) if published else None
-    return prediction if others is None else _measured(prediction, _of_others(others))
+    latency = published.find(prediction.fingerprint, target) if published else None
+    return prediction if latency is None else _measured(prediction, _of_published(latency))
 
 
 def _measured(prediction: Prediction, measured: _MeasuredLatency) -> Prediction:
@@ -84,7 +86,7 @@ def _measured(prediction: Prediction, measured: _MeasuredLatency) -> Prediction:
         high80_ms=at(Z80),
         low95_ms=at(-Z95),
         high95_ms=at(Z95),
-        predicted_ms=_engines_own(prediction),
+        predicted_ms=_engine_ms(prediction),
         provenance=measured.provenance,
         problem="",
         out_of_distribution="",
@@ -92,7 +94,7 @@ def _measured(prediction: Prediction, measured: _MeasuredLatency) -> Prediction:
     )
 
 
-def _engines_own(prediction: Prediction) -> float | None:
+def _engine_ms(prediction: Prediction) -> float | None:
     # An engine may itself answer with a measurement; its own estimate stands beside that then.
     is_measured = prediction.basis is Basis.MEASURED
     return prediction.predicted_ms if is_measured else prediction.latency_ms
@@ -104,16 +106,16 @@ def _of_user(measurement: Measurement) -> _MeasuredLatency:
     runs = f" of {samples.size} runs" if samples.size else ""
     return _MeasuredLatency(
         measurement.value_ms,
-        max(LEAST_DEVIATION, spread),
+        max(MIN_DEVIATION, spread),
         f"your own measurement, {measurement.statistic}{runs}, {measurement.protocol}",
     )
 
 
-def _of_others(latency: PublishedLatency) -> _MeasuredLatency:
+def _of_published(latency: PublishedLatency) -> _MeasuredLatency:
     more = f", median of {latency.count} published values" if latency.count > 1 else ""
     return _MeasuredLatency(
         latency.latency_ms,
-        max(LEAST_DEVIATION, latency.deviation),
+        max(MIN_DEVIATION, latency.deviation),
         f"{latency.provenance}: {latency.statistic}{more}. {latency.source}.",
     )
 

@@ -46,7 +46,7 @@ def predict(
     models: Sequence[Model],
     targets: Sequence[Target],
     engine: str = "",
-    own: Iterable[Measurement] = (),
+    measurements: Iterable[Measurement] = (),
     signatures: KnownTargets | None = None,
     devices: Mapping[str, Device] = NO_DEVICES,
 ) -> tuple[Prediction, ...]:
@@ -56,10 +56,10 @@ def predict(
         models: the models.
         targets: the targets.
         engine: its name, empty for the usual one.
-        own: the user's measurements, the oldest first; see :mod:`.measured`. Those of a model on
+        measurements: the user's, the oldest first; see :mod:`.measured`. Those of a model on
             one target correct its predictions on others, see :mod:`.scaling`.
         signatures: measurements of targets, by target.
-        devices: that ``own`` may be of beside those of the targets, by id.
+        devices: that ``measurements`` may be of beside those of the targets, by id.
 
     Returns:
         One prediction a pair, all targets of the first model first. A pair without a number has
@@ -69,7 +69,7 @@ def predict(
         InputError: there is no engine of that name.
     """
     measured = {} if signatures is None else signatures
-    measurements = tuple(own)
+    measurements = tuple(measurements)
     measured_graphs = fingerprints(measurements, measured)
     predicted: list[Prediction] = []
     # A measured graph is predicted alone, from all measurements but its own.
@@ -92,10 +92,10 @@ def predict(
     return with_measured(predicted, measurements)
 
 
-def fingerprints(own: Iterable[Measurement], signatures: KnownTargets) -> set[str]:
+def fingerprints(measurements: Iterable[Measurement], signatures: KnownTargets) -> set[str]:
     """Return the fingerprints of all graphs that the user measured anywhere."""
     signed = {graph.fingerprint for measured in signatures.values() for graph in measured.graphs}
-    return signed | {measurement.fingerprint for measurement in own}
+    return signed | {measurement.fingerprint for measurement in measurements}
 
 
 def without(signatures: KnownTargets, fingerprint: str) -> KnownTargets:

@@ -1,4 +1,4 @@
-"""Predictions of a graph corrected by what the user measured of it on other devices."""
+"""Predictions of a graph corrected by the user's measurements of it on other devices."""
 
 from __future__ import annotations
 
@@ -15,76 +15,78 @@ from predictor.core.percentiles import Z80
 from predictor.core.records import Device, Measurement, Prediction, ScaledFrom, Target, TargetId
 from predictor.presentation.wording import configuration_text, number, shown
 
-MOST_APART: Final = 1000.0
+MAX_RATIO: Final = 1000.0
 """Factor between a measured and a predicted latency from which the value is of something else."""
 
-LEAST_OF_BOUND: Final = 0.2
+MIN_SHARE_OF_BOUND: Final = 0.2
 """Part of the bound under which no run can be, however far off the facts of the device are."""
 
 
 def measured_targets(
-    own: Iterable[Measurement], targets: Sequence[Target], devices: Mapping[str, Device]
+    measurements: Iterable[Measurement], targets: Sequence[Target], devices: Mapping[str, Device]
 ) -> list[Target]:
     """Return the targets of measurements beside ``targets``, as far as their devices are known.
 
     Args:
-        own: of one graph.
+        measurements: of one graph.
         targets: that are predicted.
         devices: by id, beside those of ``targets``.
     """
-    known = {**devices, **{target.device.id: target.device for target in targets}}
-    there = {target.id for target in targets}
-    keys = dict.fromkeys(TargetId.of(each) for each in own)
+    devices_by_id = {**devices, **{target.device.id: target.device for target in targets}}
+    target_ids = {target.id for target in targets}
+    keys = dict.fromkeys(TargetId.of(measurement) for measurement in measurements)
     return [
-        Target(known[key.device_id], key.configuration)
+        Target(devices_by_id[key.device_id], key.configuration)
         for key in keys
-        if key not in there and key.device_id in known
+        if key not in target_ids and key.device_id in devices_by_id
     ]
 
 
 def scaled(
     predictions: Sequence[Prediction],
     targets: Sequence[Target],
-    own: Mapping[TargetId, Measurement],
+    measurements: Mapping[TargetId, Measurement],
 ) -> Iterator[Prediction]:
     """Yield predictions of one graph, corrected by the measurements on some of their targets.
 
-    Those of the measured targets stay. So do targets without a number or an interval, and those of
-    which no measured target tells anything.
+    Those of the measured targets stay. So do targets without a number or an interval, and those
+    that no measured target informs.
 
     Args:
         predictions: of an engine, one a target.
         targets: the targets, those of the measurements among them.
-        own: the user's measurements of the graph, by target.
+        measurements: the user's measurements of the graph, by target.
     """
     places = [
         place
         for place, (target, prediction) in enumerate(zip(targets, predictions, strict=True))
-        if target.id in own and not doubt_of(own[target.id].value_ms, prediction)
+        if target.id in measurements and not doubt_of(measurements[target.id].value_ms, prediction)
     ]
     if not places:
         yield from predictions
         return
-    apart = [_apart(own[targets[at].id].value_ms, predictions[at]) for at in places]
+    log_ratios = [
+        _log_ratio(measurements[targets[at].id].value_ms, predictions[at]) for at in places
+    ]
     deviation = np.array([_deviation(prediction) for prediction in predictions])
-    change = corrections(targets, deviation, np.array(places), np.array(apart))
+    change = corrections(targets, deviation, np.array(places), np.array(log_ratios))
     for target, prediction, shift, width, used in zip(targets, predictions, *change, strict=True):
-        if target.id in own or not used.any():
+        if target.id in measurements or not used.any():
             yield prediction
             continue
-        told = [places[place] for place in np.flatnonzero(used).tolist()]
-        sources = tuple(_source(targets[at], own[targets[at].id]) for at in told)
-        names = [targets[at].device.name for at in told]
+        used_places = [places[place] for place in np.flatnonzero(used).tolist()]
+        sources = tuple(_source(targets[at], measurements[targets[at].id]) for at in used_places)
+        names = [targets[at].device.name for at in used_places]
         yield _corrected(prediction, float(shift), float(width), sources, names)
 
 
 def doubt_of(value_ms: float, prediction: Prediction) -> str:
     """Return why a latency cannot be that of a predicted run; empty where it can be."""
     bound_ms, latency_ms = prediction.bound_ms, _engines_ms(prediction)
-    if bound_ms is not None and value_ms < LEAST_OF_BOUND * bound_ms:
+    if bound_ms is not None and value_ms < MIN_SHARE_OF_BOUND * bound_ms:
         return f"the device needs {number(bound_ms)} ms for it at its peak"
-    if latency_ms and abs(math.log(value_ms / latency_ms)) > math.log(MOST_APART):
-        factor = number(MOST_APART, 4)
+    if latency_ms and abs(math.log(value_ms / latency_ms)) > math.log(MAX_RATIO):
+        factor = number(MAX_RATIO, 4)
         return f"it is more than {factor} times off the prediction, {number(latency_ms)} ms"
     return ""
 
@@ -104,7 +106,7 @@ def _engines_ms(prediction: Prediction) -> float | None:
     return prediction.latency_ms if prediction.predicted_ms is None else prediction.predicted_ms
 
 
-def _apart(value_ms: float, prediction: Prediction) -> float:
+def _log_ratio(value_ms: float, prediction: Prediction) -> float:
     """Return ln(measured / predicted), 0 where nothing was predicted."""
     return math.log(value_ms / prediction.latency_ms) if prediction.latency_ms else 0.0
 
@@ -128,7 +130,7 @@ def _corrected(
     names: Sequence[str],
 ) -> Prediction:
     latency_ms = prediction.latency_ms
-    assert latency_ms is not None  # noqa: S101 - nothing is told to a target without a number
+    assert latency_ms is not None  # noqa: S101 - a target without a number is not corrected
     bound_ms = prediction.bound_ms or 0.0
     now_ms = max(latency_ms * math.exp(shift), bound_ms)
 
@@ -137,10 +139,10 @@ def _corrected(
 
     wide80, wide95 = reach(prediction.high80_ms), reach(prediction.high95_ms)
     measured = " and ".join(
-        f"{number(each.latency_ms)} ms that you measured on "
-        f"{'this device' if each.device_id == prediction.device_id else shown(name)} "
-        f"({configuration_text(each.configuration)})"
-        for each, name in zip(sources, names, strict=True)
+        f"{number(source.latency_ms)} ms that you measured on "
+        f"{'this device' if source.device_id == prediction.device_id else shown(name)} "
+        f"({configuration_text(source.configuration)})"
+        for source, name in zip(sources, names, strict=True)
     )
     words = f"scaled from {measured}; {number(latency_ms)} ms without"
     evidence = ": ".join(filter(None, [words, prediction.evidence]))

@@ -2,9 +2,9 @@
 
 The elasticity of a latency T to a fact x is d ln T / d ln x: -0.4 says that 1 % more of the fact
 takes 0.4 % of the time away. Where times are sums of work over rates it is minus the share of the
-time that waits for the rate, the alpha of HODM. It is a central difference at equal evidence: what
-measurements told of the target, with the facts that it has, stays. One fact moves, the others stay
-as stated, see :mod:`predictor.devices.variation`.
+time that waits for the rate, the alpha of HODM. It is a central difference at equal evidence: the
+deviations that measurements gave of the target, with its facts, stay. One fact changes, the others
+stay as stated, see :mod:`predictor.devices.variation`.
 
 Reference:
     CloserToMe, Eq. (7), for alpha.
@@ -50,9 +50,9 @@ Floats = NDArray[np.float64]
 # In ln: the error of the central difference of a sum of terms is under 1e-5, and the noise of a
 # network in float32 too.
 _STEP: Final = 0.01
-_LEAST: Final = 1e-4  # an elasticity that is nothing but such noise
+_MIN_ELASTICITY: Final = 1e-4  # an elasticity that is nothing but such noise
 _MORE: Final = 1.1  # of the fact, for words
-_LEAST_SAVED: Final = 0.005  # of the time, for words: less is no advice
+_MIN_SAVED: Final = 0.005  # of the time, for words: less is no advice
 _QUANTISED: Final = "quantised"
 # Standard deviations of ln(ratio) of two latencies of one network on one device, that cover 80 % of
 # the published pairs on silicon that the estimate had not seen: benchmarks/ratio_errors.py. Both
@@ -67,7 +67,7 @@ class FactSensitivity:
 
     Attributes:
         fact: name of the metric.
-        label: its name for people, on such a device.
+        label: its title, on such a device.
         unit: of the value.
         value: as stated.
         elasticity: d ln latency / d ln fact.
@@ -126,7 +126,7 @@ class Alternative:
 
     @property
     def words(self) -> str:
-        """Kind and value for people: ``FP16``, ``8 threads``, ``batch 4``."""
+        """Kind and value as text: ``FP16``, ``8 threads``, ``batch 4``."""
         if self.kind == "precision":
             return self.configuration.precision.words
         return plural(int(self.value), "thread") if self.kind == "threads" else self.change
@@ -163,8 +163,8 @@ class Sensitivity:
 
     def _alternatives_saving(self) -> Iterator[str]:
         groups: dict[str, list[Alternative]] = {}
-        for each in self.alternatives:
-            groups.setdefault(each.group, []).append(each)
+        for alternative in self.alternatives:
+            groups.setdefault(alternative.group, []).append(alternative)
         for group in ("precision", "threads", _QUANTISED):
             best = min(groups.get(group, ()), key=_latency_factor, default=None)
             saved = "" if best is None else _saved(best.latency_factor)
@@ -172,7 +172,7 @@ class Sensitivity:
                 needs = f", but {QUANTISED}" if best.needs_quantising else ""
                 yield f"{best.words} would save {saved}{needs}"
         for largest in groups.get("batch", ())[-1:]:
-            if largest.throughput_factor >= 1 + _LEAST_SAVED:
+            if largest.throughput_factor >= 1 + _MIN_SAVED:
                 more = percent(largest.throughput_factor - 1, 2)
                 yield f"{largest.words} does {more} more items a second"
 
@@ -181,7 +181,8 @@ class Sensitivity:
         if factor == 1.0:
             return self
         alternatives = (
-            replace(each, latency_ms=each.latency_ms * factor) for each in self.alternatives
+            replace(alternative, latency_ms=alternative.latency_ms * factor)
+            for alternative in self.alternatives
         )
         return replace(self, alternatives=tuple(alternatives))
 
@@ -258,7 +259,7 @@ def fact_sensitivities(
             operators=operators[place],
         )
         for place in np.argsort(-np.abs(elasticity), kind="stable").tolist()
-        if abs(elasticity[place]) >= _LEAST
+        if abs(elasticity[place]) >= _MIN_ELASTICITY
     ]
 
 
@@ -267,22 +268,22 @@ def _alternatives(
     model: Model,
     target: Target,
     measured: KnownTargets,
-    own: Iterable[Measurement],
+    measurements: Iterable[Measurement],
 ) -> Iterator[Alternative]:
     """Yield the alternatives that have a number: precisions, threads, then batches."""
-    others = [*_other_precisions(target), *_other_threads(target)]
-    targets = [Target(target.device, each) for _, each in others]
+    candidates = [*_other_precisions(target), *_other_threads(target)]
+    targets = [Target(target.device, configuration) for _, configuration in candidates]
     now, *rows = predicted_by(engine, [model], [target, *targets], measured)
-    now_held, *held = with_measured([now, *rows], own)
-    for (kind, _), predicted, of_other in zip(others, rows, held, strict=True):
+    now_measured, *measured_rows = with_measured([now, *rows], measurements)
+    for (kind, _), predicted, of_other in zip(candidates, rows, measured_rows, strict=True):
         # A measured latency over a predicted one would mix two things.
-        are_measured = now_held.basis is of_other.basis is Basis.MEASURED
-        pair = (now_held, of_other) if are_measured else (now, predicted)
+        are_measured = now_measured.basis is of_other.basis is Basis.MEASURED
+        pair = (now_measured, of_other) if are_measured else (now, predicted)
         # The INT8 model of a target in INT8 is there, or to be made, already.
         changes = now.configuration.precision is not predicted.configuration.precision
         needs = changes and needs_quantising(model, of_other)
-        for each in _alternative(kind, *pair):
-            yield replace(each, needs_quantising=needs)
+        for item in _alternative(kind, *pair):
+            yield replace(item, needs_quantising=needs)
     larger = [replace(model, graph=at_batch(model.graph, factor)) for factor in _BATCHES]
     for factor, row in zip(_BATCHES, predicted_by(engine, larger, [target], measured), strict=True):
         configuration = replace(row.configuration, batch=factor * batch_of(now.configuration))
@@ -291,10 +292,10 @@ def _alternatives(
 
 def _other_precisions(target: Target) -> Iterator[tuple[str, Configuration]]:
     """Yield the other precisions that the device lists, and that its runtime runs in."""
-    now, listed = target.configuration, target.device.configurations
-    of_runtime = {each.precision for each in listed if each.runtime == now.runtime}
+    now, configurations = target.configuration, target.device.configurations
+    of_runtime = {c.precision for c in configurations if c.runtime == now.runtime}
     able = of_runtime or runtime_of(now.runtime).precisions or set(Precision)
-    for precision in dict.fromkeys(each.precision for each in listed):
+    for precision in dict.fromkeys(c.precision for c in configurations):
         if precision in able and precision is not now.precision:
             yield "precision", replace(now, precision=precision)
 
@@ -352,4 +353,4 @@ def change_words(factor: float) -> str:
 
 def _saved(factor: float) -> str:
     """Write what a factor on a time saves of it; empty where that is under half a percent."""
-    return percent(1 - factor, 2) if factor <= 1 - _LEAST_SAVED else ""
+    return percent(1 - factor, 2) if factor <= 1 - _MIN_SAVED else ""

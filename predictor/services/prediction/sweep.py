@@ -23,7 +23,7 @@ from predictor.services.prediction.predict import (
 )
 
 _FACTORS: Final = (1, 2, 4, 8, 16, 32, 64)
-_EVERY_COUNT: Final = 8  # threads up to which each number is a point of the curve
+_MAX_SINGLE_COUNTS: Final = 8  # threads up to which each number is a point of the curve
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Sweep:
     @property
     def choices(self) -> NDArray[np.int64]:
         """The batch or the number of threads of each prediction, int64 [N]."""
-        values = [getattr(each.configuration, self.kind) for each in self.predictions]
+        values = [getattr(prediction.configuration, self.kind) for prediction in self.predictions]
         return np.maximum(np.array(values, dtype=np.int64), 1)
 
 
@@ -71,7 +71,11 @@ def sweeps(
         Target(target.device, replace(target.configuration, threads=count)) for count in counts
     ]
     predicted = predict(
-        [model], [target, *targets], own=measurements, signatures=signatures, devices=devices
+        [model],
+        [target, *targets],
+        measurements=measurements,
+        signatures=signatures,
+        devices=devices,
     )
     now, *over_threads = predicted
     batches = Sweep("batch", 0, tuple(_over_batch(model, target, now, signatures or {})))
@@ -111,5 +115,5 @@ def _thread_counts(target: Target) -> list[int]:
     if not target.threads or cores < 2:
         return []
     doubled: Iterable[int] = (2**power for power in range(cores.bit_length()))
-    counts = range(1, cores + 1) if cores <= _EVERY_COUNT else doubled
+    counts = range(1, cores + 1) if cores <= _MAX_SINGLE_COUNTS else doubled
     return sorted({*counts, target.threads, cores})

@@ -8,7 +8,7 @@ from typing import Final
 from predictor.core.records import Target
 from predictor.core.text import plural
 
-_LISTED: Final = 2  # devices; more of them are counted
+_MAX_NAMES: Final = 2  # devices; more of them are counted
 
 
 def threads_sentences(targets: Sequence[Target]) -> list[str]:
@@ -19,16 +19,16 @@ def threads_sentences(targets: Sequence[Target]) -> list[str]:
 
     Returns:
         A sentence on devices with fewer cores, one on devices that run no threads; neither where
-        each target has the threads that were asked for, or 0 stands for all cores.
+        each target has the requested threads, or 0 stands for all cores.
     """
-    asked = [each for each in targets if each.configuration.threads]
-    fewer = [each for each in asked if 0 < each.threads < each.configuration.threads]
-    without = [each for each in asked if not each.device.is_threaded]
+    threaded = [target for target in targets if target.configuration.threads]
+    fewer = [target for target in threaded if 0 < target.threads < target.configuration.threads]
+    without = [target for target in threaded if not target.device.is_threaded]
     sentences = []
     if fewer:
         sentences.append(
             f"{fewer[0].configuration.threads} threads are more than the cores of "
-            f"{_names(fewer)}: {_computing({each.threads for each in fewer})}."
+            f"{_names(fewer)}: {_computing({target.threads for target in fewer})}."
         )
     if without:
         sentences.append(f"A number of threads changes nothing on {_names(without)}.")
@@ -43,5 +43,5 @@ def _computing(counts: Collection[int]) -> str:
 
 
 def _names(targets: Sequence[Target]) -> str:
-    names = list(dict.fromkeys(each.device.name for each in targets))
-    return " and ".join(names) if len(names) <= _LISTED else plural(len(names), "device")
+    names = list(dict.fromkeys(target.device.name for target in targets))
+    return " and ".join(names) if len(names) <= _MAX_NAMES else plural(len(names), "device")

@@ -25,7 +25,7 @@ from predictor.core.records import Basis, Prediction, Target
 Floats = NDArray[np.float64]
 
 ERROR_CORRELATION: Final = 0.5
-"""Correlation of the errors of ln(latency) of two models on one target, where no engine tells it.
+"""Correlation of the errors of ln(latency) of two models on one target, where no engine gives it.
 
 It is the part of an engine's error that is the target's and not the model's, which
 benchmarks/shared_error.py works out on published measurements of models of every kind. Variants of
@@ -136,14 +136,14 @@ def compare_variants(
 
 def differences(
     baselines: Sequence[Prediction],
-    others: Sequence[Prediction],
+    predictions: Sequence[Prediction],
     correlation: float | None = None,
 ) -> Differences:
     """Return the difference of each of N predictions from its baseline.
 
     Args:
         baselines: N predictions, each on the target of its counterpart.
-        others: N predictions.
+        predictions: N predictions.
         correlation: of the errors of two models on one target, 0 to 1; None for the
             engine's own, else ``ERROR_CORRELATION``. Equal graphs run alike, and a measured
             latency shares no error with a predicted one.
@@ -151,9 +151,10 @@ def differences(
     Returns:
         Differences with an interval where both predictions have one.
     """
-    first, second = _log_normals(baselines), _log_normals(others)
+    first, second = _log_normals(baselines), _log_normals(predictions)
     shared = np.array(
-        [_shared(a, b, correlation) for a, b in zip(baselines, others, strict=True)], np.float64
+        [_shared(*pair, correlation) for pair in zip(baselines, predictions, strict=True)],
+        np.float64,
     )
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = second.p50_ms / first.p50_ms
@@ -222,9 +223,11 @@ def _difference_interval(
         cells = comparable[start : start + _CELLS_AT_A_TIME]
         # sqrt((1 + r) / 2) and sqrt((1 - r) / 2) give two unit normals the correlation r.
         common = np.sqrt((1 + shared[cells]) / 2)[:, None] * even  # [cells, points]
-        apart = np.sqrt((1 - shared[cells]) / 2)[:, None] * odd
-        before = first.p50_ms[cells, None] * np.exp(first.spread[cells, None] * (common - apart))
-        after = second.p50_ms[cells, None] * np.exp(second.spread[cells, None] * (common + apart))
+        opposite = np.sqrt((1 - shared[cells]) / 2)[:, None] * odd
+        before = first.p50_ms[cells, None] * np.exp(first.spread[cells, None] * (common - opposite))
+        after = second.p50_ms[cells, None] * np.exp(
+            second.spread[cells, None] * (common + opposite)
+        )
         # Only two ranks are needed: a partition takes less time than a sort.
         ordered = np.partition(after - before, (_LOW_POINT, _HIGH_POINT), axis=1)
         low[cells], high[cells] = ordered[:, _LOW_POINT], ordered[:, _HIGH_POINT]

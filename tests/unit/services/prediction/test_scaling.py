@@ -163,17 +163,17 @@ def test_predict_takes_what_was_measured_on_a_device_that_is_not_asked_about() -
     assert there.latency_ms is not None
     own = [measured(ONE, there.latency_ms * 2, MODEL.graph.fingerprint)]
 
-    known = predict([MODEL], targets, own=own, devices={"board": BOARD})
+    known = predict([MODEL], targets, measurements=own, devices={"board": BOARD})
 
     assert [p.device_id for p in known] == ["board", "other"]
     assert known[0].latency_ms is not None
     assert known[0].latency_ms > (plain[0].latency_ms or math.inf)
     assert known[1] == plain[1]
     # The devices of the targets are known anyway; of others nothing is told.
-    assert predict([MODEL], targets, own=own) == known
-    assert predict([MODEL], [FAR], own=own) == predict([MODEL], [FAR])
+    assert predict([MODEL], targets, measurements=own) == known
+    assert predict([MODEL], [FAR], measurements=own) == predict([MODEL], [FAR])
     # Another model's latency is none of this one's.
-    assert predict([MODEL], targets, own=[replace(own[0], fingerprint="e" * 64)]) == plain
+    assert predict([MODEL], targets, measurements=[replace(own[0], fingerprint="e" * 64)]) == plain
 
 
 def test_the_measured_target_shows_what_was_measured() -> None:
@@ -181,7 +181,7 @@ def test_the_measured_target_shows_what_was_measured() -> None:
     assert plain.latency_ms is not None
     own = measured(ONE, plain.latency_ms * 2, MODEL.graph.fingerprint)
 
-    shown, other = predict([MODEL], [ONE, FOUR], own=[own])
+    shown, other = predict([MODEL], [ONE, FOUR], measurements=[own])
 
     assert (shown.basis, shown.latency_ms) == (Basis.MEASURED, own.value_ms)
     assert (shown.predicted_ms, shown.scaled_from) == (plain.latency_ms, ())

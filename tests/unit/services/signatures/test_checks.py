@@ -172,7 +172,7 @@ def test_a_measured_number_is_not_unstable(database: Database) -> None:
     store(database, checks=FAILING["drift"].to_json(), used_anyway=True)
     own = [measured(len(PROBES), 9.0, "own")]
     known = read_user_signatures(database).of([TARGET])
-    (now,) = predict([ASKED], [TARGET], own=own, signatures=known)
+    (now,) = predict([ASKED], [TARGET], measurements=own, signatures=known)
     assert (now.basis, now.unstable) == (Basis.MEASURED, "")
 
 
