@@ -32,7 +32,7 @@ _KINDS: Final[Mapping[Family, str]] = {
 
 
 def spread_of(target: Target, batch: int) -> Spread | None:
-    """Return how far the slow runs on a target lie over the median; None where nothing tells it.
+    """Return how far the slow runs on a target lie over the median; None where nothing shows it.
 
     The logs are of batch 1 alone.
     """
