@@ -258,9 +258,7 @@ def test_unknown_memories_are_not_zero() -> None:
 
 def test_names_of_devices_are_shown_escaped() -> None:
     target = make_target({})
-    hostile = Target(
-        type(target.device)("x", "evil\u202e\n", "", Family.GPU, {}), target.configuration
-    )
+    hostile = replace(target, device=replace(target.device, name="evil\u202e\n"))
 
     with pytest.raises(InputError) as caught:
         capability(hostile)
