@@ -147,21 +147,25 @@ def capability(target: Target) -> Capability:
 def stated_capability(target: Target) -> tuple[Capability, MissingMetricError | None]:
     """Return the rates and memories that the facts of ``target`` state, and the first that lacks.
 
-    A rate that is not known is NaN: either alone still bounds a run.
+    A rate that is not known is NaN: either alone still bounds a run. Where the share of the threads
+    does not follow from the facts, the rates of all cores bound them.
 
     Raises:
-        InputError: the device does not support the configuration, or the share of its threads does
-            not follow from its facts.
+        InputError: the device does not support the configuration.
     """
     device, configuration = target.device, target.configuration
     check_supported(device, configuration)
-    peaks = _Peaks.of(device, thread_share(device, configuration.threads))
     gap: MissingMetricError | None = None
+    try:
+        share = thread_share(device, configuration.threads)
+    except MissingMetricError as error:
+        share, gap = math.nan, error
+    peaks = _Peaks.of(device, 1.0 if math.isnan(share) else share)
     try:
         matrix = peaks.matrix(device, configuration.precision)
         vector = peaks.vector(device, configuration.precision, matrix)
     except MissingMetricError as error:
-        matrix, vector, gap = math.nan, math.nan, error
+        matrix, vector, gap = math.nan, math.nan, gap or error
     bytes_per_s = bandwidth(device)
     if math.isnan(bytes_per_s):
         gap = gap or missing(device, "dram_bw_gbps")
@@ -169,10 +173,11 @@ def stated_capability(target: Target) -> tuple[Capability, MissingMetricError | 
     may_halve = runtime.may_halve or configuration.precision is not Precision.FP32
     bound_float = peaks.highest_float(matrix, may_halve=may_halve)
     activation_bytes = ACTIVATION_BYTES[configuration.precision]
+    of_threads = math.nan if math.isnan(share) else 1.0
     result = Capability(
-        matrix_macs_per_s=matrix,
-        vector_macs_per_s=vector,
-        integer_macs_per_s=matrix if peaks.int8 is None else peaks.int8,
+        matrix_macs_per_s=matrix * of_threads,
+        vector_macs_per_s=vector * of_threads,
+        integer_macs_per_s=(matrix if peaks.int8 is None else peaks.int8) * of_threads,
         bandwidth_bytes_per_s=bytes_per_s,
         streams=is_streaming(device),
         launch_ms=launch_us(device.family, configuration.runtime) * 1e-3,

@@ -19,7 +19,7 @@ _EXPONENT: Final = 0.7
 _LANE_PJ_OF_NANOMETRE: Final = 4 / 3
 PRODUCT_JOULES: Final = 1.6e-12
 """Of an operation in units that multiply matrices, whatever the process: chosen on silicon left out
-(docs/results/generation.md, The rate of products)."""
+(research/docs/results/generation.md, The rate of products)."""
 
 
 def sustained_fp32_macs_per_s(device: Device) -> float | None:

@@ -12,7 +12,7 @@ import torch
 from predictor.core.errors import InputError
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.network.term_runtime import TermRuntime
-from research.tests.network.test_term_network import GRAPH, RATES, facts, inputs, run
+from research.tests.network.term_runs import GRAPH, RATES, facts, inputs, run
 from tests.support.graphs import VIEW, Op, make_graph
 from tests.support.tiny_engine import tiny_checkpoint, tiny_network
 

@@ -11,8 +11,8 @@ import pytest
 from predictor.core.errors import InputError
 from predictor.core.metrics import Family
 from predictor.core.records import Cluster, Configuration, Device, Precision, Target
-from predictor.cost.capability import capability
-from predictor.cost.rates.facts import missing
+from predictor.cost.capability import capability, known_capability
+from predictor.cost.rates.facts import MissingMetricError, missing
 from tests.support.graphs import GPU_METRICS, make_target
 
 BIG = Cluster(name="Big", cores=4, clock_mhz=2000.0, fp32_au_per_core=8.0)
@@ -258,7 +258,12 @@ def test_unknown_memories_are_not_zero() -> None:
 
 def test_names_of_devices_are_shown_escaped() -> None:
     target = make_target({})
-    hostile = replace(target, device=replace(target.device, id="x", name="evil\u202e\n"))
+    hostile = Target(
+        replace(
+            target.device, id="x", name="evil\u202e\n", vendor="", family=Family.GPU, metrics={}
+        ),
+        target.configuration,
+    )
 
     with pytest.raises(InputError) as caught:
         capability(hostile)
@@ -280,3 +285,19 @@ def test_a_rate_that_was_measured_is_no_highest_rate() -> None:
     found = capability(here)
     assert found.matrix_macs_per_s == pytest.approx(0.3e12)
     assert found.bound_float_macs_per_s == pytest.approx(0.5e12)
+
+
+def test_all_cores_bound_threads_whose_share_is_not_known() -> None:
+    clusters = [replace(cluster, fp32_au_per_core=None) for cluster in (BIG, LITTLE)]
+    target = phone(2, *clusters, fp32_tflops=0.1)
+
+    rates, gap = known_capability(target)
+
+    assert gap is not None
+    assert gap.metric == "fp32_au_per_core"
+    assert math.isnan(rates.matrix_macs_per_s)
+    # 0.1 TFLOP/s are 50e9 MACs a second; halves, whose rate is not stated, at most twice as many.
+    assert rates.bound_float_macs_per_s == pytest.approx(50e9)
+    assert rates.bound_half_macs_per_s == pytest.approx(100e9)
+    with pytest.raises(MissingMetricError):
+        capability(target)

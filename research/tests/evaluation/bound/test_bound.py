@@ -19,7 +19,7 @@ from predictor.core.progress import Progress
 from predictor.core.records import Device
 from predictor.services.devices.catalogue import load_catalogue
 from research.tests.data_folder import write_ncnn, write_neusight, write_timm
-from research.tests.sources.test_nas import write_spaces
+from research.tests.search_spaces import write_spaces
 
 IMPOSSIBLE_MS = 1e-6
 SLOW_MS = 1e4

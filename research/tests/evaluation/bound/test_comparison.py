@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,12 +12,13 @@ from ctm_research.evaluation.bound.comparison import (
     Comparison,
     compare,
 )
-from ctm_research.sources import GraphFile, Sample, Statistic
+from ctm_research.sources import Sample
 from predictor.core.metrics import Family
 from predictor.core.progress import Progress
 from predictor.core.records import Configuration, Device, Precision
 from predictor.cost.roofline import RooflineEngine
-from research.tests.data_folder import ACTIVATION_BYTES, MACS, WEIGHT_BYTES, write_graph
+from research.tests.data_folder import ACTIVATION_BYTES, MACS, WEIGHT_BYTES
+from research.tests.evaluation.bound.samples import sample
 
 # 0.5e12 MACs a second: 8.388608 us for the convolution.
 COMPUTE_MS = MACS / 0.5e12 * 1e3
@@ -37,27 +37,6 @@ def device(**metrics: float) -> Device:
         metrics=known,
         configurations=configurations,
     )
-
-
-def sample(folder: Path, **changes: object) -> Sample:
-    path = folder / "one.onnx"
-    if not path.exists():
-        write_graph(path)
-    plain = Sample(
-        source="made",
-        table="latencies.csv",
-        line=2,
-        network="one",
-        graph=GraphFile(path),
-        batch_factor=1,
-        device="The card",
-        device_id="card",
-        configuration=Configuration("pytorch", Precision.FP32, 0, 1),
-        latency_ms=1.0,
-        statistic=Statistic.MEAN,
-        provenance="made up",
-    )
-    return replace(plain, **changes)  # type: ignore[arg-type]  # each test names real fields
 
 
 def compared(samples: list[Sample], known: Device) -> list[Comparison]:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ctm_research.evaluation.bound.comparison import Comparison
 from ctm_research.evaluation.bound.figures import Figures, Ratios
 from ctm_research.sources import Statistic
-from research.tests.evaluation.bound.test_comparison import sample
+from research.tests.evaluation.bound.samples import sample
 
 NAN = math.nan
 

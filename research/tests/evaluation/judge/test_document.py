@@ -23,7 +23,7 @@ from predictor.core.records import Target
 from predictor.cost.roofline import RooflineEngine
 from research.tests.corpus.small_corpus import catalogue, small_corpus
 from research.tests.evaluation.judge.hand_made import Row, judged
-from research.tests.evaluation.judge.test_laws import DEVICE, GRAPHS, Wrong
+from research.tests.evaluation.judge.lawless import DEVICE, GRAPHS, Wrong
 from tests.support.explanations import explanation_of
 
 # The roofline with an interval.

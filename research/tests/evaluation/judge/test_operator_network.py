@@ -16,7 +16,7 @@ from predictor.cost.physics import TERMS, Work, rates_of, term_times
 from predictor.engine.operator_factors import BOUND, OperatorFactors
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.network.features import exact_features, scale_free
-from research.tests.evaluation.judge.test_estimate_training import GRAPHS, corpus_of
+from research.tests.evaluation.judge.small_training import GRAPHS, corpus_of
 from tests.support.graphs import Op, make_graph
 
 WIDE, NARROW = (

@@ -14,7 +14,7 @@ from ctm_research.evaluation.judge.folds import publisher_folds
 from ctm_research.evaluation.judge.judged import Judged
 from predictor.core.records import Precision
 from research.tests.evaluation.judge.hand_made import Row, judged
-from research.tests.evaluation.judge.test_estimate_training import corpus_of
+from research.tests.evaluation.judge.small_training import corpus_of
 
 
 @pytest.mark.parametrize(

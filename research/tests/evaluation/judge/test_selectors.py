@@ -23,7 +23,7 @@ from predictor.core.errors import CancelledError
 from predictor.core.progress import CancelToken
 from predictor.core.resources import resources_dir
 from predictor.engine.closertome import CloserToMeEngine
-from research.tests.evaluation.judge.test_estimate_training import corpus_of
+from research.tests.evaluation.judge.small_training import corpus_of
 from tests.support.graphs import Op, make_graph
 
 ENGINE = CloserToMeEngine(resources_dir() / "checkpoints" / "closertome")

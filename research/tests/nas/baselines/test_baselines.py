@@ -25,8 +25,8 @@ from ctm_research.nas.method import Predicted, Probes
 from ctm_research.nas.scores import relative_error
 from ctm_research.nas.spaces.space import DeviceFacts
 from ctm_research.nas.spaces.view import TrainView
-from research.tests.nas.benchmark.test_splits import small_split
 from research.tests.nas.small_space import SIZE, small_graphs, small_space
+from research.tests.nas.splits import small_split
 
 NETWORKS = MappingProxyType(
     {

@@ -19,9 +19,9 @@ from ctm_research.nas.method import Adapted, Plans, Probes
 from ctm_research.nas.spaces.space import DeviceFacts
 from ctm_research.nas.spaces.view import TrainView
 from predictor.core.errors import InputError
-from research.tests.nas.benchmark.test_splits import PARTITION
-from research.tests.nas.benchmark.test_suites import ORDER, PLAN, document_of, runner
+from research.tests.nas.benchmark.orders import ORDER, PLAN, document_of, runner
 from research.tests.nas.small_space import small_space
+from research.tests.nas.splits import PARTITION
 
 
 @dataclass(frozen=True, slots=True, eq=False)

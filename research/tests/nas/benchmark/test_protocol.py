@@ -28,8 +28,8 @@ from ctm_research.nas.methods.kernel_network import KernelRecipe
 from ctm_research.nas.spaces.space import DeviceFacts
 from predictor.core.errors import InputError
 from predictor.probing.selection.interface import Measure, Selection
-from research.tests.nas.benchmark.test_splits import PARTITION, small_split
 from research.tests.nas.small_space import small_space
+from research.tests.nas.splits import PARTITION, small_split
 
 PLAN = Plan(trainings=2, draws=2, ks=(3, 5), seed=4)
 

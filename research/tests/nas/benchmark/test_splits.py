@@ -8,17 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ctm_research.nas.benchmark.splits import Partition, Split, load_partitions, split
+from ctm_research.nas.benchmark.splits import Partition, load_partitions, split
 from predictor.core.errors import InputError
 from research.tests.nas.small_space import small_space
-
-PARTITION = Partition(
-    "N@9", "nasbench201", ("1080ti_1", "raspi4", "fpga"), ("gold_6226", "pixel3"), {}
-)
-
-
-def small_split() -> Split:
-    return split(small_space(), PARTITION, tests=20)
+from research.tests.nas.splits import PARTITION, small_split
 
 
 def write_partitions(data: Path, **entry: object) -> Path:

@@ -6,7 +6,6 @@ import json
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,44 +15,28 @@ from ctm_research.nas.benchmark import suites
 from ctm_research.nas.benchmark.document import Table, document
 from ctm_research.nas.benchmark.page import page
 from ctm_research.nas.benchmark.plots import write_plots
-from ctm_research.nas.benchmark.protocol import Plan
 from ctm_research.nas.benchmark.published import OURS, TABLE1, TABLE3
 from ctm_research.nas.benchmark.registry import METHODS
-from ctm_research.nas.benchmark.runner import Order, Runner
-from ctm_research.nas.benchmark.splits import Split, split
+from ctm_research.nas.benchmark.runner import Runner
+from ctm_research.nas.benchmark.splits import split
 from ctm_research.nas.benchmark.suites import SUITES, methods_of
 from ctm_research.nas.benchmark.work import WorkFolder
 from ctm_research.nas.spaces.view import TrainView
 from predictor.core.errors import CancelledError, HostError, InputError
 from predictor.core.progress import CancelToken, Progress
-from research.tests.nas.benchmark.test_splits import PARTITION
+from research.tests.nas.benchmark.orders import (
+    ENVIRONMENT,
+    METHODS_RUN,
+    ORDER,
+    PLAN,
+    document_of,
+    runner,
+    splits,
+)
 from research.tests.nas.small_space import small_space
+from research.tests.nas.splits import PARTITION
 
 RESULTS = Path(__file__).resolve().parents[3] / "docs" / "results"
-METHODS_RUN = ("constant", "flops", "hand-bayes")
-PLAN = Plan(trainings=2, draws=3, ks=(3, 5))
-ORDER = Order(("N@9",), METHODS_RUN, "hand-bayes", False, PLAN)
-ENVIRONMENT = {
-    "command": "ctm evaluate nas",
-    "commit": "abc1234",
-    "date": "2026-01-02",
-    "python": "3.11",
-    "system": "Linux x86_64",
-    "processors": "2",
-}
-
-
-def splits() -> dict[str, Split]:
-    return {"N@9": split(small_space(noise=0.02), PARTITION, tests=20)}
-
-
-def runner(folder: Path, order: Order = ORDER, **more: Any) -> Runner:
-    return Runner(splits(), order, WorkFolder(folder, order.plan), **more)
-
-
-def document_of(folder: Path, suite: str, order: Order = ORDER) -> dict[str, Any]:
-    figures = document(SUITES[suite], order, runner(folder, order).run())
-    return json.loads(json.dumps({**ENVIRONMENT, **figures}, allow_nan=False))
 
 
 def test_a_document_has_a_cell_for_each_method_device_and_budget(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from ctm_research.nas.methods.paper import (
     TrainedWithoutSignature,
     choose_references,
 )
-from research.tests.nas.methods.test_paper import ROWS, SHORT, TEST, probes_of, view_of
+from research.tests.nas.methods.views import ROWS, SHORT, TEST, probes_of, view_of
 from research.tests.nas.small_space import small_space
 
 

@@ -21,26 +21,13 @@ from ctm_research.nas.methods.paper_network import (
     TrainedPaperNetwork,
     train_paper_network,
 )
-from ctm_research.nas.spaces.space import NasSpace
 from ctm_research.nas.spaces.structure import STRUCTURE_NAMES
-from ctm_research.nas.spaces.view import TrainView
 from ctm_research.paper.film_tuning import FilmTuning
 from predictor.core.errors import InputError
 from predictor.probing.selection.dbsel import DBSel
 from predictor.probing.selection.interface import Pool
+from research.tests.nas.methods.views import ROWS, SHORT, TEST, TRAIN, probes_of, view_of
 from research.tests.nas.small_space import DEVICES, small_space
-
-SHORT = PaperRecipe(width=8, steps=2, graphs=4, devices=2, tuning=FilmTuning(2))
-TRAIN, TEST = DEVICES[:-1], DEVICES[-1]
-ROWS = np.arange(10, 80)
-
-
-def view_of(space: NasSpace | None = None) -> TrainView:
-    return TrainView.of(space or small_space(), TRAIN, ROWS)
-
-
-def probes_of(space: NasSpace, rows: np.ndarray, factor: float = 1.0) -> Probes:
-    return Probes(rows, factor * space.latency_ms[rows, space.column(TEST)])
 
 
 def test_the_most_homogeneous_networks_are_those_closest_together() -> None:

@@ -42,7 +42,13 @@ def session(**facts: object) -> ProbeSession:
         SessionProbe(name="a", fingerprint="f" * 64),
         SessionProbe(name="b", fingerprint="e" * 64, state=ProbeState.SKIPPED),
     )
-    stored = ProbeSession("1" * 32, "board", Configuration("onnxruntime"), plan.to_json(), probes)
+    stored = ProbeSession(
+        id="1" * 32,
+        device_id="board",
+        configuration=Configuration("onnxruntime"),
+        plan_text=plan.to_json(),
+        probes=probes,
+    )
     return replace(stored, **facts)
 
 

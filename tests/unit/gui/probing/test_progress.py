@@ -54,7 +54,13 @@ def session(*probes: SessionProbe, live: LiveChoice | None = None) -> ProbeSessi
         probes=tuple(planned),
         sentinel=sentinel,
     )
-    return ProbeSession("1" * 32, "board", Configuration(), plan.to_json(), probes)
+    return ProbeSession(
+        id="1" * 32,
+        device_id="board",
+        configuration=Configuration(),
+        plan_text=plan.to_json(),
+        probes=probes,
+    )
 
 
 def probe(name: str, state: ProbeState = ProbeState.WAITING, **facts: Any) -> SessionProbe:
