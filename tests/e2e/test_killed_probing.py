@@ -47,7 +47,7 @@ def tell():
     print(f"{done} of {len(rows)}", file=sys.stderr, flush=True)
 
 run.changed.connect(tell)
-run.go_on(session, TargetChoice(Way.THIS))
+run.go_on(session, TargetChoice(way=Way.THIS))
 app.qt.exec()
 """
 

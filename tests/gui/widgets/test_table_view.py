@@ -212,7 +212,9 @@ from ctm_gui.widgets.theme_change import apply_theme
 from ctm_gui.widgets.table_view import GridView
 
 app = QApplication([])
-column = Column("n", "N", str, True, lambda: np.zeros(2))
+column = Column(
+    key="n", title="N", text=str, numeric=True, sort_keys=lambda: np.zeros(2)
+)
 view = GridView(GridModel(Grid(2, [column])), "Numbers")
 view.copy_as_csv()
 print(repr(app.clipboard().text()))

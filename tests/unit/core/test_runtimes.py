@@ -25,7 +25,8 @@ from types import MappingProxyType
 from predictor.core import runtimes
 from predictor.core.metrics import Family
 
-row = runtimes.Runtime("newrt", "New Runtime", frozenset({Family.CPU}), frozenset({Family.CPU}))
+cpu = frozenset({Family.CPU})
+row = runtimes.Runtime(name="newrt", title="New Runtime", families=cpu, portable=cpu)
 runtimes.RUNTIMES = MappingProxyType({**runtimes.RUNTIMES, row.name: row})
 """
 IN_THE_SCHEMA = """

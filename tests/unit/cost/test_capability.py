@@ -11,7 +11,7 @@ import pytest
 from predictor.core.errors import InputError
 from predictor.core.metrics import Family
 from predictor.core.records import Cluster, Configuration, Device, Precision, Target
-from predictor.cost.capability import capability, known_capability
+from predictor.cost.capability import capability, stated_capability
 from predictor.cost.rates.facts import MissingMetricError, missing
 from tests.support.graphs import GPU_METRICS, make_target
 
@@ -291,7 +291,7 @@ def test_all_cores_bound_threads_whose_share_is_not_known() -> None:
     clusters = [replace(cluster, fp32_au_per_core=None) for cluster in (BIG, LITTLE)]
     target = phone(2, *clusters, fp32_tflops=0.1)
 
-    rates, gap = known_capability(target)
+    rates, gap = stated_capability(target)
 
     assert gap is not None
     assert gap.metric == "fp32_au_per_core"

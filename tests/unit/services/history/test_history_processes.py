@@ -32,7 +32,8 @@ def model(fingerprint):
     graph = OperatorGraph(**arrays, names=(), op_types=(), attributes=(), parameters=0,
         weights_total_bytes=0, input_bytes=0, output_bytes=0, peak_activation_bytes=0,
         fingerprint=fingerprint)
-    return Model(f"/m/{name}", 1, 1, 8, {}, "", (), (), (), (), graph)
+    return Model(path=f"/m/{name}", size_bytes=1, modified_ns=1, ir_version=8, opsets={},
+        producer="", inputs=(), outputs=(), dynamic=(), notes=(), graph=graph)
 
 print("ready", flush=True)
 for line in sys.stdin:
@@ -40,8 +41,9 @@ for line in sys.stdin:
         for round_ in range(rounds):
             digest = f"{name}{round_:08d}".rjust(64, "0")
             made = [
-                Prediction(name, digest, f"device{i}", Configuration(), "roofline/1",
-                           Basis.ANALYTIC, 1.0 + i)
+                Prediction(model=name, fingerprint=digest, device_id=f"device{i}",
+                           configuration=Configuration(), engine="roofline/1",
+                           basis=Basis.ANALYTIC, latency_ms=1.0 + i)
                 for i in range(3)
             ]
             print(*history.record([model(digest)], made).ids, flush=True)
@@ -106,8 +108,9 @@ def write(path, number, after_us, pipe):
         for round_ in range(rounds):
             digest = f"{number:032d}{round_:032d}"
             made = [
-                Prediction(name, digest, f"device{i}", Configuration(), "roofline/1",
-                           Basis.ANALYTIC, 1.0 + i)
+                Prediction(model=name, fingerprint=digest, device_id=f"device{i}",
+                           configuration=Configuration(), engine="roofline/1",
+                           basis=Basis.ANALYTIC, latency_ms=1.0 + i)
                 for i in range(3)
             ]
             ids = history.record([model(digest)], made).ids
