@@ -9,7 +9,7 @@ The variance of an interval is split among the graph, then the device, then the 
 device was measured, its silicon adds nothing.
 
 All numbers are moments over pairs of targets with the same graph that the estimate had not seen:
-``benchmarks/scaling.py``, docs/results/scaling.md.
+``benchmarks/scaling.py``.
 
 Reference:
     Habitat, ATC 2021, which scales measured kernels from a card that one owns to others.
