@@ -19,6 +19,10 @@ from predictor.core.units import significant
 from predictor.services.prediction.engines import CLOSERTOME, open_engine
 from tests.orders.orders import KINDS, Outcome, outcomes, read_orders, write_marks
 
+_WRITTEN = (
+    "The pairs and margins were written from public knowledge before any was predicted, but the "
+    "two of the H100 and the A100 PCIe, which were added after a wrong order was seen."
+)
 _HEADER = ("", "faster", "ms", "slower", "ms", "times", "at least", "as known", "because")
 
 
@@ -80,7 +84,7 @@ def _notes(predicted: Sequence[Outcome]) -> list[str]:
     return [
         f"Predicted by {open_engine().name}, devices by default where a pair names no other.",
         f"As known: {held} of {len(predicted)} ({', '.join(counts)}).",
-        "The pairs and margins were written from public knowledge before any was predicted.",
+        _WRITTEN,
         "*times*: the slower over the faster, an item of the batch each.",
     ]
 

@@ -36,8 +36,9 @@ from numpy.typing import NDArray
 
 from benchmarks.common import Table, add_arguments, add_kept, kept_folder, publish
 from benchmarks.real_sets import LATER
+from predictor.core.prediction import Prediction
 from predictor.core.progress import CancelToken
-from predictor.core.records import Device, Prediction, Target
+from predictor.core.records import Device, Target
 from predictor.core.units import significant
 from predictor.devices.schema import device_from_object, device_to_object
 from predictor.devices.self_test import run_self_test, with_measured_rates
@@ -294,18 +295,18 @@ def foretold(
     ]
     path = kept.folder / f"{selector}-beside.db"
     with closing(open_database(path)) as database:
-        known = read_user_signatures(database).of([target])[target.id]
+        measured = read_user_signatures(database).of([target])[target.id]
     with open_probing(path) as probing:
         (stored,) = (s for s in probing.signatures.all() if s.signature.active)
         fits = left_out(target, *probing.signatures.measured(stored.signature.id))
-    asked = [each.model for each in real]
-    whole = replace(known, operators=())
+    models_to_predict = [network.model for network in real]
+    whole = replace(measured, operators=())
     ways = {
-        "zero-shot": predict(asked, [target]),
-        "whole networks": predict(asked, [target], signatures={target.id: whole}),
-        BEST: predict(asked, [target], signatures={target.id: known}),
+        "zero-shot": predict(models_to_predict, [target]),
+        "whole networks": predict(models_to_predict, [target], signatures={target.id: whole}),
+        BEST: predict(models_to_predict, [target], signatures={target.id: measured}),
     }
-    return Probed(selector, seconds, len(known.graphs), real, ways, fits)
+    return Probed(selector, seconds, len(measured.graphs), real, ways, fits)
 
 
 def errors(predictions: Sequence[Prediction], real: Sequence[Real]) -> Floats:

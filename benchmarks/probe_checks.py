@@ -115,7 +115,7 @@ class Run:
 
     @property
     def label(self) -> str:
-        """What it was: idle, loaded, or between the two."""
+        """Load of the machine during the run: idle, loaded, or between the two."""
         if self.others_cores >= LOADED_FROM:
             return LOADED
         quiet = self.before_cores < QUIET_BEFORE and self.others_cores <= QUIET_DURING
@@ -280,8 +280,8 @@ def rows_of(runs: Sequence[Judged]) -> Iterator[dict[str, object]]:
     for words, limits, some in cases:
         counts = {label: _stopped(some, label, limits) for label in (LOADED, IDLE)}
         # JSON has no infinity: a check that lets everything pass has no limit.
-        told = {name: limit for name, limit in asdict(limits).items() if math.isfinite(limit)}
-        yield {"what": words, "limits": told, "stopped": counts}
+        finite = {name: limit for name, limit in asdict(limits).items() if math.isfinite(limit)}
+        yield {"what": words, "limits": finite, "stopped": counts}
 
 
 def _row(figure: Mapping[str, Any]) -> tuple[str, ...]:
@@ -308,7 +308,7 @@ def _limit_text(limits: Mapping[str, float]) -> str:
 
 
 def _spread(runs: Sequence[Judged], label: str) -> str:
-    """Return what the runs of a label told, from the least to the most."""
+    """Return the range of each figure over the runs of a label."""
     checks = [each.checks for each in runs if each.run.label == label and each.checks is not None]
     if not checks:
         return f"There are no {label} runs."

@@ -30,7 +30,8 @@ from ctm_gui.operators.view import OperatorsView  # noqa: E402
 from ctm_gui.widgets.theme import LIGHT  # noqa: E402
 from ctm_gui.widgets.theme_change import apply_theme  # noqa: E402
 from ctm_gui.widgets.view_options import ViewOptions  # noqa: E402
-from predictor.core.records import Basis, Configuration, Precision, Prediction  # noqa: E402
+from predictor.core.prediction import Prediction  # noqa: E402
+from predictor.core.records import Basis, Configuration, Precision  # noqa: E402
 from predictor.presentation.columns import PredictionRow  # noqa: E402
 from predictor.services.prediction.explain import OperatorTable  # noqa: E402
 

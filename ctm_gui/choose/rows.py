@@ -13,7 +13,7 @@ from ctm_gui.widgets.grid import Column, Grid, number_column, text_column
 from ctm_gui.widgets.grid_model import GridModel
 from ctm_gui.widgets.ordering import number_keys
 from ctm_gui.widgets.view_options import ViewOptions
-from predictor.core.records import Prediction
+from predictor.core.prediction import Prediction
 from predictor.core.run_facts import MEDIAN
 from predictor.core.units import LatencyUnit
 from predictor.presentation.wording import (

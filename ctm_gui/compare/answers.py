@@ -9,7 +9,8 @@ import numpy as np
 
 from ctm_gui.compare.columns import ComparisonColumns, target_groups
 from ctm_gui.widgets.ordering import IndexArray
-from predictor.core.records import Basis, Prediction
+from predictor.core.prediction import Prediction
+from predictor.core.records import Basis
 from predictor.core.text import plural
 from predictor.core.units import LatencyUnit
 from predictor.presentation.columns import no_number

@@ -16,7 +16,8 @@ from ctm_gui.prediction.comparison import ComparedModel, Comparison, target_name
 from ctm_gui.prediction.followers import ComparisonFollower
 from ctm_gui.tasks.serial import SerialWorker, TaskContext
 from ctm_gui.widgets.grid import Grid, number_column, search_mask, search_texts, text_column
-from predictor.core.records import Prediction, Target
+from predictor.core.prediction import Prediction
+from predictor.core.records import Target
 from predictor.core.units import LatencyUnit
 from predictor.presentation.wording import NOTHING, change_text, shape_text, shown, signed
 from predictor.services.models.operator_facts import OperatorFacts

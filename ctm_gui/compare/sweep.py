@@ -11,7 +11,8 @@ from ctm_gui.prediction.followers import PairFollower
 from ctm_gui.tasks.serial import SerialWorker
 from ctm_gui.widgets.ordering import FloatArray
 from predictor.core.errors import CtmError
-from predictor.core.records import Basis, Prediction
+from predictor.core.prediction import Prediction
+from predictor.core.records import Basis
 from predictor.core.text import plural
 from predictor.core.units import LatencyUnit
 from predictor.presentation.wording import (

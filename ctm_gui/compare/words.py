@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from textwrap import wrap
 
-from predictor.core.records import Basis, Prediction
+from predictor.core.prediction import Prediction
+from predictor.core.records import Basis
 from predictor.core.text import capitalised
 from predictor.core.units import LatencyUnit
 from predictor.presentation.columns import Place, PredictionRow, TableContext, remarks

@@ -16,7 +16,8 @@ from ctm_gui.tasks.serial import SerialWorker, TaskContext
 from ctm_gui.tasks.store_client import StoreClient, StoreRunner
 from ctm_gui.undo import UndoStep
 from predictor.core.errors import InputError
-from predictor.core.records import Device, Prediction
+from predictor.core.prediction import Prediction
+from predictor.core.records import Device
 from predictor.core.tags import checked_note, clean_tags
 from predictor.core.text import plural
 from predictor.presentation.wording import shown

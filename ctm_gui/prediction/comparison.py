@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 
 from ctm_gui.prediction.what_ifs import WhatIf
 from predictor.core.errors import CtmError
-from predictor.core.records import Device, Measurement, Prediction, RunId, Target
+from predictor.core.prediction import Prediction
+from predictor.core.records import Device, Measurement, RunId, Target
 from predictor.core.text import capitalised
 from predictor.presentation.columns import PredictionRow
 from predictor.presentation.wording import target_text

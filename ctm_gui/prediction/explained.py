@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from ctm_gui.prediction.comparison import target_names
 from predictor.core.errors import InputError
+from predictor.core.prediction import Prediction
 from predictor.core.progress import CancelToken
-from predictor.core.records import Prediction, Target
+from predictor.core.records import Target
 from predictor.services.models.ingestion import Model
 from predictor.services.prediction.explain import OperatorTable, explain
 from predictor.services.prediction.predict import KnownTargets

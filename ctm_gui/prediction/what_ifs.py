@@ -1,4 +1,4 @@
-"""What the user asks of every model and target in place of the usual."""
+"""What-ifs: batch, precision and threads that replace the usual ones of all models and targets."""
 
 from __future__ import annotations
 

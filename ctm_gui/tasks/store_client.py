@@ -11,7 +11,8 @@ from PySide6.QtCore import QObject, Signal
 
 from ctm_gui.tasks.serial import SerialWorker, TaskContext
 from predictor.core.errors import CtmError, HostError
-from predictor.core.records import Measurement, Prediction
+from predictor.core.prediction import Prediction
+from predictor.core.records import Measurement
 from predictor.services.history.history import History, Recorded
 from predictor.services.models.ingestion import Model
 from predictor.services.signatures.user_signatures import UserSignatures

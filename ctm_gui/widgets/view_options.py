@@ -1,4 +1,4 @@
-"""How the views show what they show: the unit of latencies, the budget and the theme."""
+"""Options that all views share: the unit of latencies, the budget and the theme."""
 
 from __future__ import annotations
 

@@ -11,8 +11,9 @@ from typing import TypeVar
 from predictor.cli.console import Console
 from predictor.cli.progress import progress_on
 from predictor.core.errors import CtmError, HostError, InputError
+from predictor.core.prediction import Prediction
 from predictor.core.progress import Progress, no_progress
-from predictor.core.records import Measurement, Precision, Prediction, Target
+from predictor.core.records import Measurement, Precision, Target
 from predictor.core.text import printable
 from predictor.services.devices.catalogue import Catalogue, means_this_machine
 from predictor.services.history.history import History, open_history

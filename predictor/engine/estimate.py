@@ -21,7 +21,8 @@ from predictor.calibration.efficiencies import Efficiencies, groups_of
 from predictor.calibration.evidence import NEARNESS, Deviations, Evidence, Keys
 from predictor.calibration.target_fit import PARTS, SHAPE, TargetFit
 from predictor.core.caching import IdentityCache
-from predictor.core.records import FEW_CHIPS, Device, Precision, Target, by_run
+from predictor.core.prediction import FEW_CHIPS
+from predictor.core.records import Device, Precision, Target, by_run
 from predictor.core.runtimes import runtime_of
 from predictor.cost.engine import AttentionMaps, Explanation
 from predictor.cost.operator_kinds import KINDS, kinds_of
@@ -36,7 +37,8 @@ from predictor.cost.physics import (
     term_times,
 )
 from predictor.engine.evidence_words import evidence_words, runtime_name, user_words
-from predictor.engine.operator_factors import CAUTION, Contexts, OperatorFactors
+from predictor.engine.operator_factors import CAUTION, OperatorFactors
+from predictor.engine.target_estimates import GraphEstimates, TargetEstimates, UserFit
 from predictor.engine.track import (
     CHIP,
     UNSEEN,
@@ -61,93 +63,6 @@ _NONE: Final = np.empty(0, np.int64)
 _CHIP, _TARGET = NEARNESS.index("chip"), NEARNESS.index("target")
 _SHAPE_ROOT: Final = np.linalg.cholesky(SHAPE.covariance())
 _AGAIN: Final = 0.15  # in ln: the user's device, runtime and cooling against the published ones
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class TargetEstimates:
-    """What the estimate knows of T targets before any graph.
-
-    Attributes:
-        targets: T targets.
-        rates: of them, without gaps.
-        usual: float64 [T, len(KINDS), len(TERMS)], factors of the class on the terms.
-        factors: float64 [T, len(KINDS), len(TERMS)], with what measurements add.
-        ahead: bool [T], whether starts run ahead.
-        context: int64 [T], place of each in ``contexts``.
-        contexts: C of them, for the factors of single operators.
-        variance: float64 [T], of the level in ln.
-        unknown: float64 [T], part of the variance of a shape that is left.
-        fits: to the user's measurements, by place.
-        wide: float64 [2, T], half the 80 % and the 95 % interval over the standard deviation.
-        evidence: in words, T of them.
-        doubts: in words, empty for none.
-        class_chips: that the class of each was checked on, see ``Prediction``.
-    """
-
-    targets: Sequence[Target]
-    rates: Rates
-    usual: Floats
-    factors: Floats
-    ahead: NDArray[np.bool_]
-    context: NDArray[np.int64]
-    contexts: Contexts
-    variance: Floats
-    unknown: Floats
-    fits: Mapping[int, TargetFit]
-    wide: Floats
-    evidence: Sequence[str]
-    doubts: Sequence[str]
-    class_chips: Sequence[int | None]
-
-    def take(self, places: NDArray[np.integer]) -> TargetEstimates:
-        """Return what is known of some of the targets; their contexts stay numbered as here."""
-        chosen = places.tolist()
-        return TargetEstimates(
-            targets=[self.targets[place] for place in chosen],
-            rates=self.rates.take(places),
-            usual=self.usual[places],
-            factors=self.factors[places],
-            ahead=self.ahead[places],
-            context=self.context[places],
-            contexts=self.contexts,
-            variance=self.variance[places],
-            unknown=self.unknown[places],
-            fits={at: self.fits[place] for at, place in enumerate(chosen) if place in self.fits},
-            wide=self.wide[:, places],
-            evidence=[self.evidence[place] for place in chosen],
-            doubts=[self.doubts[place] for place in chosen],
-            class_chips=[self.class_chips[place] for place in chosen],
-        )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class GraphEstimates:
-    """Latency of one graph on T targets.
-
-    Attributes:
-        latency_ms: float64 [T].
-        deviation: float64 [T], standard deviation of ln(latency).
-        shared: float64 [T, 1 + P], see ``PredictionTable.shared_error``.
-    """
-
-    latency_ms: Floats
-    deviation: Floats
-    shared: Floats
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class UserFit:
-    """A target that the user measured.
-
-    Attributes:
-        target: the target.
-        graphs: number of measured graphs.
-        fit: to them.
-    """
-
-    target: Target
-    graphs: int
-    fit: TargetFit
 
 
 @dataclass(frozen=True, eq=False)

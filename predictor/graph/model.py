@@ -47,6 +47,23 @@ class Model:
     notes: tuple[str, ...]
     graph: OperatorGraph
 
+    @classmethod
+    def of_graph(cls, path: str, graph: OperatorGraph) -> Self:
+        """Return a model of which only its name and its graph are known, as of a stored one."""
+        return cls(
+            path=path,
+            size_bytes=0,
+            modified_ns=0,
+            ir_version=0,
+            opsets={},
+            producer="",
+            inputs=(),
+            outputs=(),
+            dynamic=(),
+            notes=(),
+            graph=graph,
+        )
+
     def to_payload(self) -> dict[str, Any]:
         """Return plain JSON values: a model crosses the ingestion worker's pipe in this form."""
         return {

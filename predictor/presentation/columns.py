@@ -11,7 +11,8 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
 
-from predictor.core.records import Basis, Configuration, Precision, Prediction
+from predictor.core.prediction import Prediction
+from predictor.core.records import Basis, Configuration, Precision
 from predictor.core.runtimes import UNKNOWN
 from predictor.core.text import plural
 from predictor.core.units import LatencyUnit

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Final
 
 from predictor.core.percentiles import Z80
-from predictor.core.records import Prediction
+from predictor.core.prediction import Prediction
 from predictor.presentation.report import Tone
 from predictor.presentation.wording import interval_ms, number, percent
 

@@ -8,7 +8,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
-from predictor.core.records import Configuration, OperatingPoint, Prediction
+from predictor.core.prediction import Prediction
+from predictor.core.records import Configuration, OperatingPoint
 from predictor.core.run_facts import MemoryUse, Unsupported
 from predictor.core.runtimes import UNKNOWN
 from predictor.core.text import plural, printable

@@ -15,7 +15,7 @@ from typing import Any
 
 from predictor.core import fields
 from predictor.core.documents import NO_SETTINGS, PredictionSettings
-from predictor.core.records import Prediction
+from predictor.core.prediction import Prediction
 from predictor.store import targets
 from predictor.store.database import Database, Tables
 from predictor.store.values import Columns, names_out, new_id, next_time, text_in, text_out

@@ -1,7 +1,7 @@
 """Known orders: pairs of runs of which an engineer knows the faster one, and what we predict.
 
-The pairs stand in ``known_orders.csv``, written from public knowledge before any was predicted. A
-side reads ``NETWORK on DEVICE``, the device in its default configuration, or
+The pairs stand in ``known_orders.csv``, written from public knowledge before any was predicted, but
+two of the H100. A side reads ``NETWORK on DEVICE``, the device in its default configuration, or
 ``NETWORK x8 on DEVICE/RUNTIME/PRECISION/tTHREADS``: at batch 8, in that configuration. The column
 ``fails`` has the reason of the pairs that are not predicted so: the test expects them to fail.
 """

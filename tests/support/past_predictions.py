@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from predictor.core.records import Device, Prediction
+from predictor.core.prediction import Prediction
+from predictor.core.records import Device
 from predictor.core.tensors import DynamicDimension, TensorInfo
 from predictor.graph.model import Model
 from predictor.services.prediction.predict import predict

@@ -6,7 +6,8 @@ import math
 from dataclasses import replace
 
 from predictor.core.percentiles import Z80
-from predictor.core.records import Basis, Configuration, Prediction
+from predictor.core.prediction import Prediction
+from predictor.core.records import Basis, Configuration
 
 
 def prediction(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from predictor.core.metrics import Family
-from predictor.core.records import Basis, Configuration, Device, Precision, Prediction, Target
+from predictor.core.prediction import Prediction
+from predictor.core.records import Basis, Configuration, Device, Precision, Target
 from predictor.graph.operator_graph import OperatorGraph
 
 

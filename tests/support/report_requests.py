@@ -8,13 +8,13 @@ from datetime import UTC, datetime
 import numpy as np
 
 from predictor.core.documents import ProbingFacts, Provenance
+from predictor.core.prediction import Prediction
 from predictor.core.records import (
     Basis,
     Configuration,
     Device,
     Measurement,
     Precision,
-    Prediction,
     Signature,
     Target,
 )

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from predictor.core.errors import InputError
-from predictor.core.records import Prediction, Target
+from predictor.core.prediction import Prediction
+from predictor.core.records import Target
 from predictor.core.text import printable
 from predictor.services.models.inspection import Model
 from predictor.services.prediction.predict import KnownTargets

@@ -25,7 +25,8 @@ from predictor.cli.predicting import (
 )
 from predictor.core.errors import InputError
 from predictor.core.fields import PREDICTION_DOCUMENT, Kind
-from predictor.core.records import Prediction, Target
+from predictor.core.prediction import Prediction
+from predictor.core.records import Target
 from predictor.core.text import printable
 from predictor.services.devices.catalogue import THIS_MACHINE_ID
 from predictor.services.models.inspection import Model

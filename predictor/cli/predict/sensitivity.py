@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from predictor.cli.tables import render_table
-from predictor.core.records import Basis, Measurement, Prediction, Target
+from predictor.core.prediction import Prediction
+from predictor.core.records import Basis, Measurement, Target
 from predictor.presentation.wording import NOTHING, memory_text, number, signed
 from predictor.services.models.inspection import Model
 from predictor.services.prediction.predict import KnownTargets

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from predictor.cli.model_text import NAME_COLUMNS, describe
 from predictor.cli.predict.sensitivity import MOVES, sensitivity_blocks, strongest
 from predictor.cli.tables import render_table
-from predictor.core.records import Device, Prediction, Target
+from predictor.core.prediction import Prediction
+from predictor.core.records import Device, Target
 from predictor.core.text import shortened
 from predictor.presentation.columns import Place, PredictionRow, TableContext, columns_of
 from predictor.presentation.wording import configuration_text, p50_text, percent

@@ -20,7 +20,8 @@ from predictor.cli.probe.sessions import (
 from predictor.cli.progress import progress_on
 from predictor.cli.tables import configuration_text, day, render_table
 from predictor.core.errors import InputError
-from predictor.core.records import Device, Measurement, Prediction, Target, adaptation_by
+from predictor.core.prediction import Prediction, adaptation_by
+from predictor.core.records import Device, Measurement, Target
 from predictor.core.text import printable
 from predictor.core.units import significant
 from predictor.presentation.wording import UNSTABLE, percent

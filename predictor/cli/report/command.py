@@ -18,8 +18,9 @@ from predictor.cli.measured import measured_of, stated_latencies
 from predictor.cli.predicting import PredictionStore, choose_targets, read_models
 from predictor.cli.progress import progress_on
 from predictor.cli.report.language import decoders, language_runs
+from predictor.core.prediction import Prediction
 from predictor.core.progress import Progress, ProgressCallback, no_progress
-from predictor.core.records import Measurement, Precision, Prediction, Target
+from predictor.core.records import Measurement, Precision, Target
 from predictor.core.text import printable
 from predictor.presentation.report import USUAL_SECTIONS, Report
 from predictor.services.models.inspection import Model

@@ -12,7 +12,8 @@ from predictor.core.records import Device
 from predictor.cost.engine import Explanation
 from predictor.engine.checkpoint import Experience
 from predictor.engine.doubts import graph_doubts, rare_operators
-from predictor.engine.estimate import Estimate, TargetEstimates
+from predictor.engine.estimate import Estimate
+from predictor.engine.target_estimates import TargetEstimates
 from predictor.engine.targets.interface import Floats, TargetLatencies
 from predictor.graph.operator_graph import OperatorGraph
 

@@ -16,7 +16,7 @@ from predictor.core.records import Basis, Target, TargetId
 from predictor.cost.engine import TargetMeasurements
 from predictor.cost.roofline import RatedTargets, RooflineEngine
 from predictor.engine.checkpoint import LoadedCheckpoint
-from predictor.engine.estimate import TargetEstimates, UserFit
+from predictor.engine.target_estimates import TargetEstimates, UserFit
 from predictor.engine.targets.estimated import EstimatedTargets
 from predictor.engine.targets.fine_tuned import FineTuned, TunedNetwork, Tuning
 from predictor.engine.targets.interface import Floats, TargetModel

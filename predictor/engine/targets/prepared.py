@@ -29,9 +29,10 @@ from predictor.cost.physics import Rates
 from predictor.cost.roofline import PeakRates, RatedTargets
 from predictor.devices.architectures import architectures_dir
 from predictor.engine.checkpoint import ESTIMATE, checksum
-from predictor.engine.estimate import Estimate, TargetEstimates, published_form
+from predictor.engine.estimate import Estimate, published_form
 from predictor.engine.estimate_file import read_estimate
 from predictor.engine.operator_factors import Contexts
+from predictor.engine.target_estimates import TargetEstimates
 from predictor.engine.targets.states import TargetState, states_of
 
 PREPARED: Final = "targets.npz"

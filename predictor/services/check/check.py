@@ -10,7 +10,8 @@ from typing import Final
 
 from predictor.core.errors import InputError
 from predictor.core.files import read_bytes
-from predictor.core.records import Prediction, Target
+from predictor.core.prediction import Prediction
+from predictor.core.records import Target
 from predictor.graph.model import Model
 from predictor.presentation.verdict import budget_probability, likelihood
 from predictor.presentation.wording import number, percent

@@ -10,7 +10,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from predictor.core.records import OperatingPoint, Prediction, Target
+from predictor.core.prediction import Prediction
+from predictor.core.records import OperatingPoint, Target
 from predictor.core.run_facts import MEDIAN
 from predictor.core.text import plural
 from predictor.presentation.verdict import Verdict, likelihood

@@ -11,7 +11,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from predictor.core.records import Basis, Device, Measurement, Precision, Prediction
+from predictor.core.prediction import Prediction
+from predictor.core.records import Basis, Device, Measurement, Precision
 from predictor.cost.clocks import ClockModel
 from predictor.cost.engine import PredictionTable
 from predictor.cost.memory import peak_bytes

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from predictor.core.records import Device, Prediction, Target
+from predictor.core.prediction import Prediction
+from predictor.core.records import Device, Target
 from predictor.graph.model import Model
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.presentation.wording import adaptation_name
@@ -88,21 +89,7 @@ def predict_again(
             by_model.setdefault(entry.prediction.fingerprint, []).append(entry)
     today: dict[str, Prediction] = {}
     for fingerprint, group in by_model.items():
-        # Of a stored model only name and graph are known.
-        name, graph = group[0].prediction.model, graphs[fingerprint]
-        model = Model(
-            path=name,
-            size_bytes=0,
-            modified_ns=0,
-            ir_version=0,
-            opsets={},
-            producer="",
-            inputs=(),
-            outputs=(),
-            dynamic=(),
-            notes=(),
-            graph=graph,
-        )
+        model = Model.of_graph(group[0].prediction.model, graphs[fingerprint])
         # The graph has the batch in its shapes.
         targets = [
             Target(devices[p.device_id], replace(p.configuration, batch=0))

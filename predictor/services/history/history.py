@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Self
 from predictor import __version__
 from predictor.core.documents import PredictionSettings
 from predictor.core.errors import CtmError, HostError
-from predictor.core.records import Measurement, Prediction
+from predictor.core.prediction import Prediction
+from predictor.core.records import Measurement
 from predictor.graph.model import Model
 from predictor.store import measurements as measurement_records
 from predictor.store import models as model_records

@@ -10,7 +10,8 @@ from datetime import UTC, datetime
 
 from predictor.core.documents import Provenance
 from predictor.core.errors import InputError
-from predictor.core.records import Measurement, Prediction
+from predictor.core.prediction import Prediction
+from predictor.core.records import Measurement
 from predictor.core.tags import checked_note, clean_tags
 from predictor.core.text import shortened
 from predictor.core.units import LatencyUnit

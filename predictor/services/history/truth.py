@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from predictor.core.records import Basis, Configuration, Measurement, Prediction, TargetId
+from predictor.core.prediction import Prediction
+from predictor.core.records import Basis, Configuration, Measurement, TargetId
 from predictor.store.measurements import StoredMeasurement
 from predictor.store.predictions import StoredPrediction
 

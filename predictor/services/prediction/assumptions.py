@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from predictor.core.records import Basis, Precision, Prediction
+from predictor.core.prediction import Prediction
+from predictor.core.records import Basis, Precision
 from predictor.graph.model import Model
 from predictor.graph.operator_graph import OperatorFlag
 from predictor.presentation.wording import percent

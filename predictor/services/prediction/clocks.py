@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from predictor.core.errors import InputError
 from predictor.core.percentiles import Z80, Z95
-from predictor.core.records import Basis, Device, OperatingPoint, Prediction, Target
+from predictor.core.prediction import Prediction
+from predictor.core.records import Basis, Device, OperatingPoint, Target
 from predictor.core.text import plural
 from predictor.cost.clocks import CPU, GPU, ClockModel, Slowness
 from predictor.cost.engine import Explanation

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from predictor.core.records import Configuration, Device, Measurement, Precision, Prediction, Target
+from predictor.core.prediction import Prediction
+from predictor.core.records import Configuration, Device, Measurement, Precision, Target
 from predictor.graph.model import Model
 from predictor.presentation.wording import QUANTISED, number, p50_number, target_text
 from predictor.services.prediction.assumptions import is_quantised

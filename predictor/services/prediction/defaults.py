@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from predictor.core.records import FEW_CHIPS, Configuration, Device, Precision, Target
+from predictor.core.prediction import FEW_CHIPS
+from predictor.core.records import Configuration, Device, Precision, Target
 from predictor.core.runtimes import offered
 from predictor.cost.capability import not_supported
 from predictor.devices.default_configurations import DEPLOYMENTS, Deployment, deployment

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from predictor.core.records import Prediction
+from predictor.core.prediction import Prediction
 from predictor.presentation.verdict import is_over, meets
 from predictor.presentation.wording import interval_ms, number, p50_text, shown
 

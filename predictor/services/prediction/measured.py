@@ -19,7 +19,8 @@ import numpy as np
 from predictor.calibration.published import Published, PublishedLatency, read_published
 from predictor.core.errors import HostError
 from predictor.core.percentiles import Z80, Z95
-from predictor.core.records import Basis, Measurement, Prediction, TargetId
+from predictor.core.prediction import Prediction
+from predictor.core.records import Basis, Measurement, TargetId
 
 MIN_DEVIATION: Final = 0.02
 """Of the log-latency: how far medians of one machine lie apart from one hour to the next."""

@@ -9,7 +9,8 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from predictor.core.records import Prediction, Target
+from predictor.core.prediction import Prediction
+from predictor.core.records import Target
 from predictor.graph.matching import match_operators
 from predictor.graph.model import Model
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph

@@ -12,15 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from predictor.core.records import (
-    Basis,
-    Configuration,
-    Device,
-    Measurement,
-    Prediction,
-    Target,
-    TargetId,
-)
+from predictor.core.prediction import Prediction
+from predictor.core.records import Basis, Configuration, Device, Measurement, Target, TargetId
 from predictor.cost.engine import Engine, PredictionTable, TargetMeasurements
 from predictor.graph.model import Model
 from predictor.services.prediction.engines import open_engine

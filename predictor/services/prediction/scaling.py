@@ -12,7 +12,8 @@ import numpy as np
 from predictor.calibration.graph_deviation import corrections
 from predictor.core.errors import InputError
 from predictor.core.percentiles import Z80
-from predictor.core.records import Device, Measurement, Prediction, ScaledFrom, Target, TargetId
+from predictor.core.prediction import Prediction, ScaledFrom
+from predictor.core.records import Device, Measurement, Target, TargetId
 from predictor.presentation.wording import configuration_text, number, shown
 
 MAX_RATIO: Final = 1000.0

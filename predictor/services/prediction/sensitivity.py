@@ -22,14 +22,8 @@ from numpy.typing import NDArray
 
 from predictor.core.metrics import METRIC_BY_NAME
 from predictor.core.percentiles import Z80
-from predictor.core.records import (
-    Basis,
-    Configuration,
-    Measurement,
-    Precision,
-    Prediction,
-    Target,
-)
+from predictor.core.prediction import Prediction
+from predictor.core.records import Basis, Configuration, Measurement, Precision, Target
 from predictor.core.runtimes import runtime_of
 from predictor.core.text import plural, uncapitalised
 from predictor.cost.engine import Engine

@@ -9,7 +9,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from predictor.core.records import Device, Measurement, Prediction, Target
+from predictor.core.prediction import Prediction
+from predictor.core.records import Device, Measurement, Target
 from predictor.graph.model import Model
 from predictor.graph.scaling import at_batch
 from predictor.presentation.wording import batch_of

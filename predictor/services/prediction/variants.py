@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predictor.core.percentiles import Z80
-from predictor.core.records import Basis, Prediction, Target
+from predictor.core.prediction import Prediction
+from predictor.core.records import Basis, Target
 
 Floats = NDArray[np.float64]
 

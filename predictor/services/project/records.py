@@ -17,7 +17,8 @@ from typing import Any, Final, Literal
 from predictor.core import fields
 from predictor.core.documents import Document, Provenance
 from predictor.core.fields import Field, Kind
-from predictor.core.records import Measurement, Prediction, Signature
+from predictor.core.prediction import Prediction
+from predictor.core.records import Measurement, Signature
 from predictor.core.tags import MAX_NOTE, MAX_TAG, MAX_TAGS, clean_tags
 from predictor.devices.fields import Place, check_id
 from predictor.devices.schema import DeviceFile, device_from_object, device_to_object

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predictor.core.errors import HostError
-from predictor.core.records import Prediction
+from predictor.core.prediction import Prediction
 from predictor.core.text import plural
 from predictor.core.units import LatencyUnit
 from predictor.presentation.report import (

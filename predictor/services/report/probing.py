@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from predictor.core.percentiles import coefficient_of_variation
-from predictor.core.records import Basis, Measurement, Prediction
+from predictor.core.prediction import Prediction
+from predictor.core.records import Basis, Measurement
 from predictor.core.runtimes import MEASURED, RUNTIMES
 from predictor.core.text import plural
 from predictor.core.units import significant

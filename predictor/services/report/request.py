@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from predictor.core.records import Measurement, Precision, Prediction, Target
+from predictor.core.prediction import Prediction
+from predictor.core.records import Measurement, Precision, Target
 from predictor.core.units import LatencyUnit
 from predictor.graph.model import Model
 from predictor.presentation.wording import are_alike, runtime_text, target_text

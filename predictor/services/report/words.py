@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from predictor.core.records import Prediction
+from predictor.core.prediction import Prediction
 from predictor.core.text import shortened
 from predictor.core.units import LatencyUnit, format_bytes, format_count
 from predictor.presentation.report import Cell, Column, Row, Table

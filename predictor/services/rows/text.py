@@ -10,7 +10,7 @@ from enum import StrEnum
 from operator import attrgetter
 from typing import Final
 
-from predictor.core.records import Prediction
+from predictor.core.prediction import Prediction
 
 NUMBERS: Final = (
     *("latency_ms", "low80_ms", "high80_ms", "low95_ms", "high95_ms"),

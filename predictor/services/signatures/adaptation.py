@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from predictor.core.documents import ProbingFacts
-from predictor.core.records import adaptation_by
+from predictor.core.prediction import adaptation_by
 from predictor.cost.engine import FilmTuning
 from predictor.services.prediction.engines import network_in_use
 from predictor.store.signatures import StoredSignature

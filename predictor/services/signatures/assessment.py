@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from predictor.core.prediction import Prediction
 from predictor.core.progress import CancelToken
-from predictor.core.records import Measurement, Prediction, Target
+from predictor.core.records import Measurement, Target
 from predictor.cost.engine import TargetMeasurements
 from predictor.graph.model import Model
 from predictor.presentation.wording import percent
@@ -72,19 +73,7 @@ def left_out(
     predictions: list[Prediction] = []
     for graph, m in zip(measured.graphs, measurements, strict=True):
         token.check()
-        model = Model(
-            path=m.fingerprint,
-            size_bytes=0,
-            modified_ns=0,
-            ir_version=0,
-            opsets={},
-            producer="",
-            inputs=(),
-            outputs=(),
-            dynamic=(),
-            notes=(),
-            graph=graph,
-        )
+        model = Model.of_graph(m.fingerprint, graph)
         # A prediction leaves out what was measured of its own graph.
         predictions += predict([model], [target], signatures={target.id: measured})
     return tuple(

@@ -20,7 +20,8 @@ from ctm_gui.compare.view import CompareView
 from ctm_gui.widgets.theme import DARK, LIGHT
 from ctm_gui.widgets.theme_change import apply_theme
 from predictor.core.errors import HostError
-from predictor.core.records import Basis, Configuration, Precision, Prediction
+from predictor.core.prediction import Prediction
+from predictor.core.records import Basis, Configuration, Precision
 from predictor.core.units import LatencyUnit
 from predictor.presentation.columns import PredictionRow
 

@@ -9,7 +9,8 @@ from pytestqt.qtbot import QtBot
 
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace
-from predictor.core.records import Basis, Prediction
+from predictor.core.prediction import Prediction
+from predictor.core.records import Basis
 
 MakeModel = Callable[..., Path]
 Settle = Callable[[Workspace], None]

@@ -14,7 +14,8 @@ from pytestqt.qtbot import QtBot
 from ctm_gui.devices.this_machine import MEASURING
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace
-from predictor.core.records import Prediction, SustainedRates
+from predictor.core.prediction import Prediction
+from predictor.core.records import SustainedRates
 from predictor.services.devices.this_machine import (
     THIS_MACHINE_ID,
     MachineRates,

@@ -19,7 +19,8 @@ from ctm_gui.widgets.theme import DARK
 from ctm_gui.widgets.view_options import ViewOptions
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace
-from predictor.core.records import Basis, Prediction
+from predictor.core.prediction import Prediction
+from predictor.core.records import Basis
 from predictor.core.units import LatencyUnit
 from predictor.services.devices.catalogue import Catalogue
 from predictor.services.history.history import open_history

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from predictor.calibration.deviation import DeviationPrior, Expectation
-from predictor.core.records import Prediction
+from predictor.core.prediction import Prediction
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.prediction.predict import predict
 from predictor.services.prediction.targets import resolve_targets

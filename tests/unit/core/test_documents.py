@@ -8,7 +8,8 @@ import pytest
 
 from predictor.core import fields
 from predictor.core.documents import PredictionSettings, ProbingFacts, Provenance
-from predictor.core.records import Measurement, Prediction, Signature
+from predictor.core.prediction import Prediction
+from predictor.core.records import Measurement, Signature
 
 
 @pytest.mark.parametrize("text", ["", "[]", "3", "rubbish", "[" * 100_000])

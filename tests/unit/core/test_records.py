@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 
 from predictor.core.metrics import Family
+from predictor.core.prediction import Prediction
 from predictor.core.records import (
     Basis,
     Cluster,
@@ -12,7 +13,6 @@ from predictor.core.records import (
     Device,
     Measurement,
     Precision,
-    Prediction,
     Signature,
     Target,
     TargetId,

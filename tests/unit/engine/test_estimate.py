@@ -22,8 +22,9 @@ from predictor.cost.physics import TERMS
 from predictor.engine import estimate as estimate_module
 from predictor.engine import operator_factors
 from predictor.engine.checkpoint import ESTIMATE
-from predictor.engine.estimate import RATES, Estimate, TargetEstimates
+from predictor.engine.estimate import RATES, Estimate
 from predictor.engine.estimate_file import read_estimate
+from predictor.engine.target_estimates import TargetEstimates
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.network.features import exact_features, scale_free
 from tests.support.estimates import (

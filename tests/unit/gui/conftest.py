@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from predictor.core.records import Basis, Configuration, Precision, Prediction
+from predictor.core.prediction import Prediction
+from predictor.core.records import Basis, Configuration, Precision
 from predictor.presentation.columns import PredictionRow
 from predictor.services.prediction.explain import OperatorTable
 

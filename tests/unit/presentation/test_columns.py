@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from predictor.core.records import Basis, Configuration, Precision, Prediction
+from predictor.core.prediction import Prediction
+from predictor.core.records import Basis, Configuration, Precision
 from predictor.core.units import LatencyUnit
 from predictor.presentation.columns import (
     COLUMN_BY_ID,

@@ -15,15 +15,8 @@ import sqlite_utils
 from predictor.core.documents import NO_FACTS, Document, PredictionSettings, Provenance
 from predictor.core.errors import HostError, InputError
 from predictor.core.metrics import Family
-from predictor.core.records import (
-    Basis,
-    Configuration,
-    Device,
-    Measurement,
-    Precision,
-    Prediction,
-    Signature,
-)
+from predictor.core.prediction import Prediction
+from predictor.core.records import Basis, Configuration, Device, Measurement, Precision, Signature
 from predictor.store import (
     devices,
     maintenance,

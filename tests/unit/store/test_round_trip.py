@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from predictor.core.documents import Provenance
 from predictor.core.instruction_sets import INSTRUCTION_SETS
 from predictor.core.metrics import METRICS, Family
+from predictor.core.prediction import Prediction
 from predictor.core.records import (
     Basis,
     Cluster,
@@ -25,7 +26,6 @@ from predictor.core.records import (
     Measurement,
     OperatingPoint,
     Precision,
-    Prediction,
     Signature,
 )
 from predictor.core.runtimes import RUNTIMES

@@ -8,7 +8,8 @@ import pytest
 
 from predictor.cli.predict.command import prediction_document
 from predictor.cli.predict.text import model_text
-from predictor.core.records import Basis, Prediction, Target
+from predictor.core.prediction import Prediction
+from predictor.core.records import Basis, Target
 from predictor.graph.model import Model
 from tests.support.printed_pairs import empty_graph, pair
 

@@ -18,7 +18,8 @@ from ctm_gui.history.past_tables import (
     warnings,
 )
 from predictor.core.documents import PredictionSettings, Provenance
-from predictor.core.records import Basis, Configuration, Measurement, Precision, Prediction
+from predictor.core.prediction import Prediction
+from predictor.core.records import Basis, Configuration, Measurement, Precision
 from predictor.core.units import LatencyUnit
 from predictor.services.history.changes import Change
 from predictor.services.history.past_predictions import (

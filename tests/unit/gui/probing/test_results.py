@@ -19,7 +19,8 @@ from ctm_gui.probing.results import (
     signature_facts,
 )
 from predictor.core.documents import ProbingFacts, Provenance
-from predictor.core.records import Basis, Configuration, Measurement, Prediction, Signature
+from predictor.core.prediction import Prediction
+from predictor.core.records import Basis, Configuration, Measurement, Signature
 from predictor.cost.engine import FilmBiases, FilmTuning
 from predictor.services.probing.sessions import ProbeState, SessionProbe
 from predictor.services.signatures.adaptation import StoredSignature

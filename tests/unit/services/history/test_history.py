@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from predictor.core.records import Basis, Configuration, Precision, Prediction
+from predictor.core.prediction import Prediction
+from predictor.core.records import Basis, Configuration, Precision
 from predictor.graph.model import Model
 from predictor.graph.operator_graph import ARRAYS, OperatorGraph
 from predictor.services.history.history import History, open_history, settings_hash

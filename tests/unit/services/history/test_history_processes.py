@@ -20,7 +20,8 @@ from predictor.services.history.store_files import store_problems
 WRITER = """
 import pathlib, sys
 import numpy as np
-from predictor.core.records import Basis, Configuration, Prediction
+from predictor.core.records import Basis, Configuration
+from predictor.core.prediction import Prediction
 from predictor.graph.model import Model
 from predictor.graph.operator_graph import ARRAYS, OperatorGraph
 from predictor.services.history.history import open_history

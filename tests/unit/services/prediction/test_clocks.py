@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from predictor.core.errors import InputError
-from predictor.core.records import Basis, Configuration, Precision, Prediction, Target
+from predictor.core.prediction import Prediction
+from predictor.core.records import Basis, Configuration, Precision, Target
 from predictor.cost.clocks import ClockModel
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.prediction.clocks import (

@@ -10,7 +10,8 @@ import pytest
 from predictor.calibration.published import Published
 from predictor.core.documents import Provenance
 from predictor.core.errors import HostError
-from predictor.core.records import Basis, Configuration, Measurement, Precision, Prediction
+from predictor.core.prediction import Prediction
+from predictor.core.records import Basis, Configuration, Measurement, Precision
 from predictor.services.prediction import measured
 from predictor.services.prediction.measured import with_measured
 from tests.support.published_latencies import HIGH, LOW, published

@@ -8,13 +8,8 @@ import numpy as np
 import pytest
 
 from predictor.core.errors import InputError
-from predictor.core.records import (
-    Basis,
-    Configuration,
-    Precision,
-    Prediction,
-    Target,
-)
+from predictor.core.prediction import Prediction
+from predictor.core.records import Basis, Configuration, Precision, Target
 from predictor.graph.operator_graph import OperatorFlag
 from predictor.presentation.verdict import budget_probability
 from predictor.services.models.operator_facts import operator_facts

@@ -12,15 +12,8 @@ from predictor.core.documents import Provenance
 from predictor.core.errors import InputError
 from predictor.core.metrics import Family
 from predictor.core.percentiles import Z80, Z95
-from predictor.core.records import (
-    Basis,
-    Configuration,
-    Device,
-    Measurement,
-    Prediction,
-    ScaledFrom,
-    Target,
-)
+from predictor.core.prediction import Prediction, ScaledFrom
+from predictor.core.records import Basis, Configuration, Device, Measurement, Target
 from predictor.services.prediction.predict import predict
 from predictor.services.prediction.scaling import check_plausible, doubt_of, scaled
 from tests.support.graphs import Op

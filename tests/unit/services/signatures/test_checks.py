@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from predictor.core.documents import ProbingFacts, Provenance
-from predictor.core.records import Basis, Prediction, Signature, Target
+from predictor.core.prediction import Prediction
+from predictor.core.records import Basis, Signature, Target
 from predictor.presentation.columns import Place, PredictionRow, TableContext, remarks
 from predictor.presentation.wording import basis_text
 from predictor.services.prediction.predict import predict

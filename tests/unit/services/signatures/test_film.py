@@ -12,15 +12,9 @@ import pytest
 from predictor.cli.probe.signatures import signature_document, signature_text
 from predictor.core.documents import ProbingFacts, Provenance
 from predictor.core.errors import CancelledError, HostError, InputError
+from predictor.core.prediction import Prediction
 from predictor.core.progress import CancelToken, Progress, no_progress
-from predictor.core.records import (
-    Configuration,
-    Measurement,
-    Precision,
-    Prediction,
-    Signature,
-    Target,
-)
+from predictor.core.records import Configuration, Measurement, Precision, Signature, Target
 from predictor.core.resources import resources_dir
 from predictor.cost.engine import FilmBiases, FilmTuning, TargetMeasurements
 from predictor.probing.networks.pool import load_pool

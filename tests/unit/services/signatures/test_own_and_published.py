@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from predictor.cli.program import main
-from predictor.core.records import Configuration, Precision, Prediction, Target, TargetId
+from predictor.core.prediction import Prediction
+from predictor.core.records import Configuration, Precision, Target, TargetId
 from predictor.cost.engine import TargetMeasurements
 from predictor.graph.model import Model
 from predictor.graph.operator_graph import OperatorGraph
