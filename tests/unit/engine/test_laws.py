@@ -316,7 +316,11 @@ def test_a_device_that_is_better_in_several_facts_is_never_slower(
     of_facts = {name: data.draw(factor) for name in device.metrics} | {"core_count": cores}
     better = replace(
         device,
-        metrics={name: value * of_facts[name] for name, value in device.metrics.items()},
+        metrics={
+            # Of a process the finer is the better.
+            name: value / of_facts[name] if name == "process_nm" else value * of_facts[name]
+            for name, value in device.metrics.items()
+        },
         clusters=tuple(
             replace(each, cores=each.cores * cores, clock_mhz=each.clock_mhz * data.draw(factor))
             for each in device.clusters
