@@ -11,15 +11,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from predictor.graph.cleanup import data_inputs, stored_tensors
+from predictor.graph.cleanup import data_inputs, scale_tensors, stored_tensors
 from predictor.graph.contractions import work_of
 from predictor.graph.fingerprint import fingerprint
 from predictor.graph.network import Network, Node, TensorType, misfit
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
 from predictor.graph.operators import (
     CONTROL,
+    DTYPE_BITS,
     DTYPE_CODE,
     OPERATOR_CODE,
+    PACKED_INPUTS,
     PARAMETER_INPUTS,
     tensor_bytes,
 )
@@ -43,10 +45,17 @@ class Traffic(NamedTuple):
 
 
 class Parameters(NamedTuple):
-    """Distinct constant elements that operators read, and their bytes."""
+    """What a model stores.
+
+    Attributes:
+        elements: distinct constant elements that operators read, without scales and zero points.
+        bytes: of these in their stored form, with scales and zero points.
+        values: distinct elements of the constants as operators read them, for the fingerprint.
+    """
 
     elements: int
     bytes: int
+    values: int
 
 
 class TrafficCounter:
@@ -93,7 +102,16 @@ class TrafficCounter:
             elements = self._elements_read(node, name)
             # Stored bits: weights behind a DequantizeLinear cross memory as integers.
             total += (elements * self._network.constants[name].bits + 7) // 8
+            total += self._scale_bytes(name) * elements // max(self.carried_type(name).elements, 1)
         return total
+
+    def _scale_bytes(self, name: str) -> int:
+        """Return the bytes of the scales that a constant of quantised weights is made with."""
+        network = self._network
+        roots = network.constants[name].roots
+        if len(roots) < 2:
+            return 0
+        return sum(network.type_of(root).bytes for root in roots if root in network.scales)
 
     def _elements_read(self, node: Node, name: str) -> int:
         """Return the elements of a constant that a node reads in one run."""
@@ -139,12 +157,47 @@ def count_parameters(network: Network) -> Parameters:
     Of a folded constant its stored tensors count, unless the result is smaller and replaces them
     (weights standardised out of two copies); a table of which rows are picked counts whole.
     """
-    stored: set[str] = set()
-    for name in {name for node in network.nodes for name in data_inputs(node)}:
-        if name in network.constants:
-            stored.update(stored_tensors(network, name))
-    types = [network.type_of(name) for name in stored]
-    return Parameters(sum(t.elements for t in types), sum(t.bytes for t in types))
+    stored: dict[str, int] = {}
+    values: set[str] = set()
+    scales = set(network.scales)
+    for node in network.nodes:
+        scales.update(scale_tensors(network, node))
+        for name in data_inputs(node):
+            if name not in network.constants:
+                continue
+            values.update(_value_tensors(network, name))
+            for root in stored_tensors(network, name):
+                stored[root] = max(stored.get(root, 0), _unpacked_elements(network, node, root))
+    return Parameters(
+        sum(elements for root, elements in stored.items() if root not in scales),
+        sum(network.type_of(root).bytes for root in stored),
+        sum(network.type_of(name).elements for name in values),
+    )
+
+
+def _value_tensors(network: Network, name: str) -> tuple[str, ...]:
+    """Return the tensors that hold a constant, itself where it has fewer elements than those.
+
+    Fingerprints count quantised weights by this.
+    """
+    constant = network.constants[name]
+    if len(constant.roots) < 2 or constant.picks_elements:
+        return constant.roots
+    elements = sum(network.type_of(root).elements for root in constant.roots)
+    return constant.roots if elements <= network.type_of(name).elements else (name,)
+
+
+def _unpacked_elements(network: Network, node: Node, name: str) -> int:
+    """Return the elements of a stored tensor, of packed weights those that they unpack to."""
+    stored = network.type_of(name)
+    positions, attribute = PACKED_INPUTS.get(node.op, ((), ""))
+    if DTYPE_BITS[stored.dtype] != 8 or name not in [
+        node.inputs[position] for position in positions if position < len(node.inputs)
+    ]:
+        return stored.elements
+    rows, columns = node.attributes.integer("K"), node.attributes.integer("N")
+    # The last block of a row may be padded.
+    return rows * columns or stored.elements * 8 // max(node.attributes.integer(attribute, 4), 1)
 
 
 def _carried_types(network: Network) -> dict[str, TensorType]:
@@ -259,7 +312,7 @@ def assemble(network: Network) -> OperatorGraph:
         output_bytes=sum(network.type_of(name).bytes for name in network.outputs),
         peak_activation_bytes=peak_activation_bytes(network, counter),
         fingerprint=fingerprint(
-            network, dict(zip(map(id, nodes), dtypes, strict=True)), parameters.elements
+            network, dict(zip(map(id, nodes), dtypes, strict=True)), parameters.values
         ),
     )
 

@@ -2,159 +2,21 @@
 
 from __future__ import annotations
 
-import ast
-import operator
-import re
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 import onnx
 
 from predictor.core.errors import InputError
 from predictor.core.tensors import DynamicDimension
 from predictor.core.text import shortened
-from predictor.graph.model import LEADING_BATCH, NAMED_BATCH
-
-IMAGE_SIZE = 224
-SEQUENCE_LENGTH = 128
-# Grey, RGB and RGBA.
-_CHANNELS = frozenset({1, 3, 4})
-
-# Names that an exporter made up: s0, s77, unk__12, dynamic_axes_3.
-_ANONYMOUS = re.compile(r"^(s|d|u|unk|dim|dynamic_axes|o|v|\?)_*\d*$", re.IGNORECASE)
-# Whole words of a dimension's name, as exporters write them.
-# A "preview" is no past.
-_PAST = re.compile(r"past|cache|history|prev(?!iew)")
-_BATCH = re.compile(r"^(n|b|bs|bsz|n_batch)$|batch")
-_SEQUENCE = re.compile(r"seq|len|token|time|frame|audio|samples|text|context|^(t|s|l)$")
-_CHANNEL = re.compile(r"^(c|ch|chan|channel|channels)$|channel")
-_SIDE = re.compile(r"^(h|w)$|height|width|^(img|image)_?(size|h|w)$|spatial|rows|cols")
-# The first that fits a name decides: "past_sequence_length" is a past, not a sequence.
-_NAMED: tuple[tuple[re.Pattern[str], int, str], ...] = (
-    (re.compile("total"), SEQUENCE_LENGTH, "named like a whole length, past included"),
-    (_PAST, 0, "named like a past: nothing is cached at the start"),
-    (_BATCH, 1, NAMED_BATCH),
-    (_SIDE, IMAGE_SIZE, "named like a side of an image"),
-    (_CHANNEL, 3, "named like the channels of an image"),
-    (_SEQUENCE, SEQUENCE_LENGTH, "named like a sequence length"),
+from predictor.graph.dimensions import (
+    Relations,
+    default_value,
+    fitting_defaults,
+    is_batch_name,
+    relations_of,
 )
-_OPERATIONS: dict[type[ast.operator], Callable[[int, int], int]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.FloorDiv: operator.floordiv,
-    # Sizes are whole: exporters mean a whole quotient by "/" too.
-    ast.Div: operator.floordiv,
-    ast.Mod: operator.mod,
-}
-# Names are untrusted: deep nesting makes ast.parse raise MemoryError or RecursionError.
-_LONGEST_EXPRESSION = 200
-
-
-def default_value(
-    name: str, axis: int, dims: Sequence[int | str], integer: bool
-) -> tuple[int, str]:
-    """Return the default of one open dimension and the reason in a few words.
-
-    Args:
-        name: the file's name for it, or ``input:axis`` where it has none.
-        axis: where it stands in the input.
-        dims: the input's dims, open ones by name.
-        integer: whether the input holds integers, as token ids do.
-    """
-    by_name = None if ":" in name or _ANONYMOUS.match(name) else _by_name(name.lower())
-    if by_name is not None:
-        return by_name
-    if axis == 0:
-        return 1, LEADING_BATCH
-    return _by_layout(axis, dims, integer)
-
-
-def is_batch_name(name: str) -> bool:
-    """Whether a dimension is named like a batch."""
-    return _BATCH.search(name.lower()) is not None
-
-
-def _by_name(name: str) -> tuple[int, str] | None:
-    for pattern, default, reason in _NAMED:
-        if pattern.search(name):
-            return default, reason
-    return None
-
-
-def _by_layout(axis: int, dims: Sequence[int | str], integer: bool) -> tuple[int, str]:
-    rank = len(dims)
-    if rank == 4 and not integer and _is_image(dims):
-        return _image_axis(axis, dims)
-    if rank == 3:
-        return SEQUENCE_LENGTH, "one of three dimensions, taken as a length"
-    if rank == 2 and integer:
-        return SEQUENCE_LENGTH, "second dimension of integers, taken as token ids"
-    if rank == 2 and axis == 1 and isinstance(dims[0], int):
-        return SEQUENCE_LENGTH, "second of two dimensions, taken as a length"
-    if rank == 4 and axis > 1:
-        return SEQUENCE_LENGTH, "one of four dimensions, taken as a length"
-    return 1, "nothing in the file states it"
-
-
-def _is_image(dims: Sequence[int | str]) -> bool:
-    """Both sides are open, or the channels are those of an image: no heads x length x size."""
-    channels_last = dims[3] in _CHANNELS
-    sides = dims[1:3] if channels_last else dims[2:]
-    channels = dims[3] if channels_last else dims[1]
-    open_sides = all(isinstance(side, str) for side in sides)
-    return channels == 3 or (open_sides and (channels in _CHANNELS or isinstance(channels, str)))
-
-
-def _image_axis(axis: int, dims: Sequence[int | str]) -> tuple[int, str]:
-    channels_last = dims[3] in _CHANNELS and dims[1] not in _CHANNELS
-    if axis == (3 if channels_last else 1):
-        return 3, "channels of an image"
-    layout = "last" if channels_last else "first"
-    return IMAGE_SIZE, f"side of an image with channels {layout}"
-
-
-def is_expression(text: str, names: Container[str]) -> bool:
-    """Whether a dimension's name is arithmetic on other dimensions (``batch-size`` is not)."""
-    tree = _parsed(text)
-    if not isinstance(tree, ast.BinOp):
-        return False
-    return all(n.id in names for n in ast.walk(tree) if isinstance(n, ast.Name))
-
-
-def evaluate(text: str, values: Mapping[str, int]) -> int | None:
-    """Return the value of an expression, None where a term is not known.
-
-    Args:
-        text: sums, differences, products and whole quotients of names and whole numbers.
-        values: by name.
-    """
-    tree = _parsed(text)
-    return None if tree is None else _value(tree, values)
-
-
-def _parsed(text: str) -> ast.expr | None:
-    if len(text) > _LONGEST_EXPRESSION or not text.isascii():
-        return None
-    try:
-        return ast.parse(text, mode="eval").body
-    except (SyntaxError, ValueError):
-        return None
-
-
-def _value(tree: ast.expr, values: Mapping[str, int]) -> int | None:
-    if isinstance(tree, ast.Name):
-        return values.get(tree.id)
-    if isinstance(tree, ast.Constant):
-        return tree.value if isinstance(tree.value, int) else None
-    if not isinstance(tree, ast.BinOp) or type(tree.op) not in _OPERATIONS:
-        return None
-    left, right = _value(tree.left, values), _value(tree.right, values)
-    if left is None or right is None:
-        return None
-    if right == 0 and isinstance(tree.op, ast.Div | ast.FloorDiv | ast.Mod):
-        return None
-    return _OPERATIONS[type(tree.op)](left, right)
-
+from predictor.graph.expressions import evaluate, solve
 
 Declared = tuple[int | str, ...]
 _LARGEST_DIM = 2**40
@@ -262,32 +124,58 @@ class InputBinding:
                 self._replaced.add(name)
 
     def _bind(self) -> tuple[DynamicDimension, ...]:
-        bound: dict[str, DynamicDimension] = {}
-        names = {d for dims in self.declared.values() for d in dims if isinstance(d, str)}
-        expressions: list[str] = []
-        for name, dims in self.declared.items():
-            for axis, dim in enumerate(dims):
-                if isinstance(dim, int) or dim in bound:
-                    continue
-                if is_expression(dim, names):
-                    expressions.append(dim)
-                    continue
-                default, reason = default_value(dim, axis, dims, self._integer[name])
-                value = self._dim_values.get(dim, default)
-                # Only a past, whose default is 0, may be empty.
-                if value == 0 != default:
-                    raise InputError(
-                        f"dimension {shortened(dim, 120)}", "it must be above 0", "give 1 or more"
-                    )
-                bound[dim] = DynamicDimension(dim, value, default, reason)
-        # After the plain names, whose values the expressions need.
-        for text in dict.fromkeys(expressions):
-            bound[text] = self._bind_expression(text, bound)
+        """Bind the open dimensions: those with a name or none, and what follows from them."""
+        places = {
+            dim: (axis, dims, self._integer[name])
+            for name, dims in reversed(self.declared.items())
+            for axis, dim in reversed([*enumerate(dims)])
+            if isinstance(dim, str)
+        }
+        order = [d for dims in self.declared.values() for d in dims if isinstance(d, str)]
+        relations = relations_of(order)
+        for text, names in relations.items():
+            for name in names:
+                places.setdefault(name, places[text])
+        plain = dict.fromkeys(name for name in [*order, *places] if name not in relations)
+        defaults = {name: default_value(name, *places[name]) for name in plain}
+        self._solve(relations, {name: default for name, (default, _) in defaults.items()})
+        defaults = fitting_defaults(defaults, relations, self._dim_values)
+        bound = {
+            name: self._bind_name(name, default, reason)
+            for name, (default, reason) in defaults.items()
+        }
+        for text in relations:
+            bound[text] = self._bind_relation(text, bound)
         return tuple(bound.values())
 
-    def _bind_expression(
-        self, text: str, bound: Mapping[str, DynamicDimension]
-    ) -> DynamicDimension:
+    def _solve(self, relations: Relations, values: Mapping[str, int]) -> None:
+        """Give names the values with which relations have those that were given."""
+        for text, names in relations.items():
+            if text not in self._dim_values:
+                continue
+            wanted = self._dim_values[text]
+            free = [name for name in names if name not in self._dim_values]
+            terms = {**values, **self._dim_values}
+            solution = solve(text, free[0], terms, wanted) if free else None
+            if solution is not None:
+                self._dim_values[free[0]] = solution
+            elif evaluate(text, terms) != wanted:
+                raise InputError(
+                    f"dimension {shortened(text, 120)}",
+                    f"it cannot be {wanted} with the other dimensions",
+                    f"set {shortened(', '.join(sorted(names)), 120)} instead",
+                )
+
+    def _bind_name(self, name: str, default: int, reason: str) -> DynamicDimension:
+        value = self._dim_values.get(name, default)
+        # Only a past, whose default is 0, may be empty.
+        if value == 0 != default:
+            raise InputError(
+                f"dimension {shortened(name, 120)}", "it must be above 0", "give 1 or more"
+            )
+        return DynamicDimension(name, value, default, reason)
+
+    def _bind_relation(self, text: str, bound: Mapping[str, DynamicDimension]) -> DynamicDimension:
         """Bind a dimension that the file writes as arithmetic on others, like ``past + 1``."""
         value = evaluate(text, {d.name: d.value for d in bound.values()})
         default = evaluate(text, {d.name: d.default for d in bound.values()})
@@ -352,6 +240,8 @@ def _declared_dim(name: str, axis: int, dim: onnx.TensorShapeProto.Dimension) ->
     if not dim.HasField("dim_value"):
         return dim.dim_param or f"{name}:{axis}"
     size = dim.dim_value
+    if size < 0:  # as exporters of another framework's open dimensions write them
+        return f"{name}:{axis}"
     if not 0 < size < _LARGEST_DIM:
         limit = "a dimension must be above 0" if size <= 0 else f"the limit is {_LARGEST_DIM}"
         raise InputError(

@@ -15,6 +15,7 @@ from predictor.graph.operators import (
     INDEX_INPUTS,
     PARAMETER_INPUTS,
     RANDOM,
+    SCALE_INPUTS,
     VIEWS,
 )
 
@@ -34,6 +35,7 @@ def fold_constants(network: Network) -> None:
         if not _is_foldable(network, node):
             remaining.append(node)
             continue
+        network.scales.update(scale_tensors(network, node))
         for name in node.outputs:
             if name:
                 network.constants[name] = _folded(network, node, name)
@@ -82,22 +84,33 @@ def _folded(network: Network, node: Node, output: str) -> Constant:
         return Constant(() if derived else (output,), bits, derived)
     if node.op in _REPEATING and inputs and node.inputs[0] in constants:
         stored = stored_tensors(network, node.inputs[0])
-        return Constant(stored, bits, derived, inputs[0].picked)
+        return inputs[0]._replace(roots=stored, bits=bits, derived=derived)
     roots = [r for name in data_inputs(node) if name in constants for r in constants[name].roots]
-    picked = node.op in _PICKING or any(c.picked for c in inputs)
-    return Constant(tuple(dict.fromkeys(roots)), bits, derived, picked)
+    picks_elements = node.op in _PICKING or any(c.picks_elements for c in inputs)
+    is_quantised = node.op == "DequantizeLinear" or any(c.is_quantised for c in inputs)
+    return Constant(tuple(dict.fromkeys(roots)), bits, derived, picks_elements, is_quantised)
 
 
 def stored_tensors(network: Network, name: str) -> tuple[str, ...]:
     """Return the tensors that hold a constant: those that it is made of, or itself if smaller.
 
-    Of what picks rows the whole table counts.
+    Of what picks rows the whole table counts, of a quantised one the integers and their scales.
     """
     constant = network.constants[name]
-    if len(constant.roots) < 2 or constant.picked:
+    if len(constant.roots) < 2 or constant.picks_elements or constant.is_quantised:
         return constant.roots
     elements = sum(network.type_of(root).elements for root in constant.roots)
     return constant.roots if elements <= network.type_of(name).elements else (name,)
+
+
+def scale_tensors(network: Network, node: Node) -> list[str]:
+    """Return the stored tensors that scale or shift integers of a node."""
+    return [
+        root
+        for position in SCALE_INPUTS.get(node.op, ())
+        if position < len(node.inputs) and node.inputs[position] in network.constants
+        for root in network.constants[node.inputs[position]].roots
+    ]
 
 
 def data_inputs(node: Node) -> list[str]:

@@ -2,10 +2,6 @@
 
 MACs count multiplications of a contraction with their additions; bias, activation, pooling,
 normalisation and every other elementwise arithmetic count 0.
-
-Attention multiplies query by key and probabilities by value, two products of the same M and N: with
-T keys, S queries and heads of size D (keys) and V (values), S x T x D and S x V x T. They are
-counted as one equivalent product, M = S, N = T, K = D + V, so that groups * M * N * K is their sum.
 """
 
 from __future__ import annotations
@@ -14,79 +10,19 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
-from predictor.graph.contrib_rules import is_channels_last
+from predictor.graph.attention import (
+    fused_attention,
+    group_query_attention,
+    multi_head_attention,
+    packed_multi_head_attention,
+    paged_attention,
+    relative_position_gate,
+    standard_attention,
+)
+from predictor.graph.contrib_rules import is_channels_last, packed_sizes
 from predictor.graph.network import MISFIT, Network, Node, misfit
 from predictor.graph.operators import by_operator
 from predictor.graph.work import NO_WORK, Work, batch_first, product_work
-
-
-def standard_attention(network: Network, node: Node) -> Work:
-    """Count ONNX Attention (opset 23): inputs [B, N, S, D] or [B, S, N * D]."""
-    query, key, value = (network.dims_of(node, position) for position in range(3))
-    if not query or not key or not value:
-        return NO_WORK
-    heads = query[1] if len(query) == 4 else node.attributes.integer("q_num_heads", 1)
-    kv_heads = key[1] if len(key) == 4 else node.attributes.integer("kv_num_heads", 1)
-    # past_key, [B, N, P, D].
-    past = network.dims_of(node, 4)
-    keys = key[-2] + (past[2] if len(past) == 4 else 0)
-    head_size = query[-1] if len(query) == 4 else query[-1] // heads
-    value_size = value[-1] if len(value) == 4 else value[-1] // kv_heads
-    return product_work(query[0] * heads, query[-2], keys, head_size + value_size)
-
-
-def multi_head_attention(network: Network, node: Node) -> Work:
-    """Count com.microsoft MultiHeadAttention: query [B, S, N * D] or packed [B, S, N, 3, D]."""
-    query, out = network.dims_of(node, 0), network.dims_of(node, -1)
-    if len(query) == 5:
-        batch, length, heads, _, size = query
-        return product_work(batch * heads, length, length, 2 * size)
-    if len(query) != 3 or len(out) != 3:
-        return NO_WORK
-    heads = max(node.attributes.integer("num_heads", 1), 1)
-    # key is [B, T, N * D] or [B, N, T, D], past_key [B, N, P, D].
-    key, past = network.dims_of(node, 1), network.dims_of(node, 6)
-    keys = query[1]
-    if len(key) >= 3:
-        keys = key[2] if len(key) == 4 else key[1]
-    keys += past[2] if len(past) == 4 else 0
-    inner = query[2] // heads + out[2] // heads
-    return product_work(query[0] * heads, query[1], keys, inner)
-
-
-def group_query_attention(network: Network, node: Node) -> Work:
-    """Count com.microsoft GroupQueryAttention; causal masking is not deducted."""
-    query, out = network.dims_of(node, 0), network.dims_of(node, -1)
-    if len(query) != 3 or len(out) != 3:
-        return NO_WORK
-    heads = max(node.attributes.integer("num_heads", 1), 1)
-    # past_key, [B, KV heads, P, D]: keys are shared, yet every query head multiplies them.
-    past = network.dims_of(node, 3)
-    keys = query[1] + (past[2] if len(past) == 4 else 0)
-    return product_work(query[0] * heads, query[1], keys, 2 * (out[2] // heads))
-
-
-def fused_attention(network: Network, node: Node) -> Work:
-    """Count com.microsoft Attention and QAttention: projection of [B, S, I] by [I, W], products.
-
-    The sum is written as one product with M = B * S and N the largest of W, hidden size and
-    heads that divides it.
-    """
-    data, weights, out = (network.dims_of(node, position) for position in (0, 1, -1))
-    if len(data) != 3 or len(weights) != 2 or len(out) != 3:
-        return NO_WORK
-    batch, length, width = data
-    hidden = out[2]
-    heads = max(node.attributes.integer("num_heads", 1), 1)
-    # past holds keys and values together: [2, B, N, P, D].
-    past = network.dims_of(node, 4 if node.op == "Attention" else 8)
-    keys = length + (past[-2] if len(past) == 5 else 0)
-    # Of the projected columns, the values take `hidden`, queries and keys half of the rest each.
-    query_width = (weights[1] - hidden) // 2
-    per_row = width * weights[1] + keys * (query_width + hidden)
-    columns = next(n for n in (weights[1], hidden, heads, 1) if per_row % n == 0)
-    return product_work(1, batch * length, columns, per_row // columns)
-
 
 # One character in place of three, so that a term is read letter by letter.
 _ELLIPSIS_SYMBOL = "."
@@ -271,7 +207,7 @@ def _broadcast_count(a: tuple[int, ...], b: tuple[int, ...]) -> int:
 
 def _matmul_nbits(network: Network, node: Node) -> Work:
     data = network.dims_of(node, 0)
-    inner, columns = node.attributes.integer("K"), node.attributes.integer("N")
+    inner, columns = packed_sizes(network, node)
     return product_work(1, math.prod(data[:-1]), columns, inner)
 
 
@@ -330,24 +266,26 @@ COUNTERS: dict[str, Counter] = by_operator(
         "Attention": lambda network, node: (
             fused_attention if node.domain == "com.microsoft" else standard_attention
         )(network, node),
+        "DecoderMaskedSelfAttention PackedAttention QAttention": fused_attention,
         "AveragePool LpPool MaxPool NhwcMaxPool QLinearAveragePool": _pooling,
         "CausalConvWithState": _causal_convolution,
         "Conv ConvInteger DeformConv FusedConv NhwcConv NhwcFusedConv": _convolution_at(1),
         "ConvTranspose ConvTransposeWithDynamicPads": _transposed_convolution_at(1),
         "DFT STFT": _fft,
-        "DecoderMaskedMultiHeadAttention PackedMultiHeadAttention": multi_head_attention,
+        "DecoderMaskedMultiHeadAttention MultiHeadAttention": multi_head_attention,
         "DynamicQuantizeLSTM LSTM": _recurrent(4),
         "DynamicQuantizeMatMul FusedMatMul FusedMatMulActivation MatMul": _matmul_at(0, 1),
         "Einsum": einsum_work,
         "FusedGemm Gemm GemmFastGelu GemmFloat8 TransposeMatMul": _matmul_at(0, 1),
         "GRU": _recurrent(3),
+        "GatedRelativePositionBias": relative_position_gate,
         "GroupQueryAttention": group_query_attention,
         "MatMulBnb4 MatMulFpQ4 MatMulNBits": _matmul_nbits,
         "MoE QMoE": _experts,
         "MatMulInteger MatMulInteger16 MatMulIntegerToFloat": _matmul_at(0, 1),
-        "MultiHeadAttention": multi_head_attention,
+        "PackedMultiHeadAttention": packed_multi_head_attention,
+        "PagedAttention": paged_attention,
         "NhwcQLinearConv QLinearConv": _convolution_at(3),
-        "QAttention": fused_attention,
         "QGemm QLinearMatMul": _matmul_at(0, 3),
         "QLinearConvTranspose": _transposed_convolution_at(3),
         "RNN": _recurrent(1),

@@ -11,8 +11,9 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from predictor.graph.network import Network, Node, TensorType
+from predictor.graph.operator_graph import OperatorFlag
 from predictor.graph.operators import DTYPE_CODE, by_operator
-from predictor.graph.values import ValueTable
+from predictor.graph.values import ValueTable, stored_value
 from predictor.graph.work import batch_first
 
 Outputs: TypeAlias = list[TensorType]
@@ -94,6 +95,7 @@ def _windows(node: Node, sizes: tuple[int, ...], kernel: tuple[int, ...]) -> lis
 
 _FLOAT32 = DTYPE_CODE["float32"]
 _INT32 = DTYPE_CODE["int32"]
+_UINT8 = DTYPE_CODE["uint8"]
 
 
 def _same_as_first(network: Network, node: Node, _: ValueTable) -> Outputs | None:
@@ -133,9 +135,18 @@ def _matmul_at(a: int, b: int, dtype: int | None = None) -> Rule:
     return rule
 
 
+def packed_sizes(network: Network, node: Node) -> tuple[int, int]:
+    """Return rows K and columns N of the packed matrix of a node, 0 where they are not stated."""
+    if node.op == "MatMulFpQ4":
+        stored = network.tensors.get(node.inputs[2]) if len(node.inputs) > 2 else None
+        sizes = None if stored is None else stored_value(stored)
+        return (int(sizes[0]), int(sizes[1])) if sizes is not None and sizes.size == 2 else (0, 0)
+    return node.attributes.integer("K"), node.attributes.integer("N")
+
+
 @of_types(0)
-def _matmul_nbits(_: Network, node: Node, data: TensorType) -> Outputs | None:
-    columns = node.attributes.integer("N")
+def _matmul_nbits(network: Network, node: Node, data: TensorType) -> Outputs | None:
+    columns = packed_sizes(network, node)[1]
     return [TensorType(data.dtype, (*data.dims[:-1], columns))] if columns > 0 else None
 
 
@@ -143,18 +154,67 @@ def _matmul_nbits(_: Network, node: Node, data: TensorType) -> Outputs | None:
 def _attention(
     network: Network, node: Node, data: TensorType, weights: TensorType
 ) -> Outputs | None:
-    """Types of com.microsoft Attention and QAttention: [B, S, hidden], [2, B, N, T, H]."""
+    """Types of com.microsoft Attention and its kin: [B, S, hidden], [2, B, N, T, H]."""
     if len(data.dims) != 3:
         return None
     batch, length, _unused = data.dims
     sizes = node.attributes.integers("qkv_hidden_sizes")
     hidden = sizes[2] if len(sizes) == 3 else weights.dims[-1] // 3
     heads = max(node.attributes.integer("num_heads", 1), 1)
-    past = network.input_type(node, 4 if node.op == "Attention" else 8)
-    total = length + (past.dims[-2] if past.is_static and len(past.dims) == 5 else 0)
-    dtype = data.dtype if node.op == "Attention" else network.input_type(node, 3).dtype
+    quantised = node.op == "QAttention"
+    past = network.input_type(node, 8 if quantised else 4)
+    cached = past.dims[-2] if past.is_static and len(past.dims) == 5 else 0
+    total = cached if is_shared_buffer(node) and cached else length + cached
+    dtype = network.input_type(node, 3).dtype if quantised else data.dtype
     present = TensorType(dtype, (2, batch, heads, total, hidden // heads))
     return [TensorType(dtype, (batch, length, hidden)), present]
+
+
+def is_shared_buffer(node: Node) -> bool:
+    """Whether past and present keys and values of an attention lie in one buffer."""
+    return bool(node.attributes.integer("past_present_share_buffer"))
+
+
+def bound_work(network: Network, node: Node) -> None:
+    """Mark a node whose work depends on values."""
+    node.flags |= int(OperatorFlag.DATA_DEPENDENT)
+    network.note(f"The work of {node.op_type} depends on values: an upper bound is counted.")
+
+
+@of_types(0, 1)
+def _packed_attention(
+    network: Network, node: Node, data: TensorType, weights: TensorType
+) -> Outputs | None:
+    if len(data.dims) != 2:
+        return None
+    if network.dims_of(node, 3)[:1] != (1,):
+        bound_work(network, node)
+    sizes = node.attributes.integers("qkv_hidden_sizes")
+    hidden = sizes[2] if len(sizes) == 3 else weights.dims[-1] // 3
+    return [TensorType(data.dtype, (data.dims[0], hidden))]
+
+
+@of_types(0)
+def _packed_multi_head_attention(network: Network, node: Node, query: TensorType) -> Outputs:
+    if network.dims_of(node, 4)[:1] != (1,):
+        bound_work(network, node)
+    value = network.input_type(node, 2)
+    if len(query.dims) == 4:  # packed [T, N, 3, H]
+        hidden = query.dims[1] * query.dims[3]
+    else:
+        hidden = value.dims[-1] if value.is_static else query.dims[-1]
+    return [TensorType(query.dtype, (query.dims[0], hidden))]
+
+
+@of_types(0, 3, 4)
+def _paged_attention(
+    network: Network, node: Node, query: TensorType, keys: TensorType, values: TensorType
+) -> Outputs:
+    """Query [T, N * H], or with keys and values beside it; caches [blocks, size, KV heads, H]."""
+    bound_work(network, node)
+    heads = max(node.attributes.integer("num_heads", 1), 1)
+    head_size = node.attributes.integer("v_head_size") or values.dims[-1]
+    return [TensorType(query.dtype, (query.dims[0], heads * head_size)), keys, values]
 
 
 def _standard_or_contrib_attention(
@@ -220,7 +280,11 @@ def _quantised_embedding(
     network: Network, node: Node, table: TensorType, ids: TensorType
 ) -> Outputs:
     axis = node.attributes.integer("gather_axis")
-    dims = (*table.dims[:axis], *ids.dims, *table.dims[axis + 1 :])
+    rows = table.dims
+    if table.dtype == _UINT8:
+        # Several integers to a byte, along the last axis.
+        rows = (*rows[:-1], rows[-1] * 8 // max(node.attributes.integer("bits", 4), 1))
+    dims = (*rows[:axis], *ids.dims, *rows[axis + 1 :])
     return [TensorType(network.input_type(node, 2).dtype, dims)]
 
 
@@ -298,7 +362,10 @@ CONTRIB_RULES: dict[str, Rule] = by_operator(
         "NhwcConv NhwcFusedConv": _convolution_at(1),
         "NhwcMaxPool QLinearAveragePool": _channels_last_pooling,
         "NhwcQLinearConv QLinearConv": _convolution_at(3, zero_point_at=7),
-        "QAttention": _attention,
+        "DecoderMaskedSelfAttention QAttention": _attention,
+        "PackedAttention": _packed_attention,
+        "PackedMultiHeadAttention": _packed_multi_head_attention,
+        "PagedAttention": _paged_attention,
         "QGemm": _quantised_gemm,
         "QLinearAdd QLinearMul": _broadcast_quantised,
         "QLinearConcat": _quantised_concat,

@@ -9,6 +9,7 @@ import onnx
 
 from predictor.core.errors import InputError
 from predictor.graph.attributes import NO_ATTRIBUTES, parse_attributes
+from predictor.graph.expressions import evaluate
 from predictor.graph.network import Body, Network, Node, Scope, TensorType
 from predictor.graph.operators import (
     CONTROL,
@@ -42,14 +43,37 @@ def flatten(proto: onnx.ModelProto) -> Network:
 
 
 class StoredTypes(Mapping[str, TensorType]):
-    """The types that a file's graph states, read at their first use."""
+    """The types that a file's graph states, read at their first use.
 
-    def __init__(self, graph: onnx.GraphProto) -> None:
+    Args:
+        graph: as its file has it.
+        sizes: of open dimensions by name.
+    """
+
+    def __init__(self, graph: onnx.GraphProto, sizes: Mapping[str, int]) -> None:
         self._graph = graph
+        self._sizes = sizes
 
     @cached_property
     def _types(self) -> dict[str, TensorType]:
-        return graph_types(self._graph)
+        types = graph_types(self._graph)
+        for infos in (self._graph.value_info, self._graph.output):
+            for info in infos:
+                stated = types[info.name]
+                is_open = not stated.is_static or min(stated.dims, default=0) < 0
+                if is_open and info.type.HasField("tensor_type"):
+                    types[info.name] = self._bound(types[info.name], info.type.tensor_type.shape)
+        return types
+
+    def _bound(self, stated: TensorType, shape: onnx.TensorShapeProto) -> TensorType:
+        """Return a type with its open dimensions bound, those in arithmetic on others too."""
+        if stated.shape is None:
+            return stated
+        sizes = (
+            size if size is not None and size >= 0 else evaluate(dim.dim_param, self._sizes)
+            for size, dim in zip(stated.shape, shape.dim, strict=True)
+        )
+        return TensorType(stated.dtype, tuple(sizes))
 
     def __getitem__(self, name: str) -> TensorType:
         return self._types[name]

@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping
 
 import onnx
-import onnx.inliner
 
 from predictor.core.errors import InputError
 from predictor.core.tensors import TensorInfo
@@ -22,8 +21,10 @@ from predictor.graph.cleanup import (
 )
 from predictor.graph.control_flow import drop_idle_loops, mark_body_nodes, take_branches
 from predictor.graph.flatten import StoredTypes, flatten
+from predictor.graph.functions import inline_functions
 from predictor.graph.model import Model
-from predictor.graph.network import ONNX_MISFIT, Network, TensorType, first_line
+from predictor.graph.network import Network, TensorType
+from predictor.graph.old_operators import renew_operators
 from predictor.graph.operators import DTYPES
 from predictor.graph.reader import ReadModel, read_model
 from predictor.graph.rebatching import Rebatching
@@ -61,23 +62,41 @@ def build_model(
     """Build the model of a file that was read; the arguments are those of :func:`ingest`.
 
     Raises:
-        InputError: the graph or one of the arguments is wrong.
+        InputError: the graph or an argument is wrong, or values are needed that are missing.
     """
+    try:
+        return _built(read, bindings, batch, shapes)
+    except InputError as error:
+        if read.missing is not None:
+            raise read.missing from error
+        raise
+
+
+def _built(
+    read: ReadModel,
+    bindings: Mapping[str, int],
+    batch: int | None,
+    shapes: Mapping[str, tuple[int, ...]],
+) -> Model:
     proto = onnx.ModelProto()
     # Binding rewrites the shapes, and those of the file are still read below.
     proto.CopyFrom(read.proto)
     if proto.functions:
-        proto = _inlined(proto)
+        proto = inline_functions(proto)
+    renew_operators(proto)
     binding = InputBinding(proto.graph, bindings, batch, shapes)
+    stored = StoredTypes(read.proto.graph, {d.name: d.value for d in binding.dynamic})
     if binding.old_batch is None or batch is None:
         binding.apply(proto.graph)
-        network, values = _typed(proto, StoredTypes(read.proto.graph))
+        network, values = _typed(proto, stored)
     else:
         binding.apply(proto.graph, old_batch=True)
-        old, _ = _typed(proto, StoredTypes(read.proto.graph))
+        old, _ = _typed(proto, stored)
         binding.apply(proto.graph)
         network, values = _rebatched(proto, old, binding.old_batch, batch)
     outputs = tuple(_output_info(o, network.type_of(o.name)) for o in read.proto.graph.output)
+    if read.missing is not None:
+        network.note(f"{_sentence(read.missing.reason)}: they are counted as the file states them.")
     _simplify(network, values)
     if not network.nodes:
         raise InputError(
@@ -98,6 +117,10 @@ def build_model(
         notes=tuple(network.notes),
         graph=assemble(network),
     )
+
+
+def _sentence(reason: str) -> str:
+    return reason[:1].upper() + reason[1:]
 
 
 def _typed(proto: onnx.ModelProto, stored: StoredTypes) -> tuple[Network, ValueTable]:
@@ -130,17 +153,6 @@ def _rebatched(
     return network, values
 
 
-def _inlined(proto: onnx.ModelProto) -> onnx.ModelProto:
-    try:
-        return onnx.inliner.inline_local_functions(proto)
-    except ONNX_MISFIT as error:
-        raise InputError(
-            "model-local functions",
-            f"they cannot be inlined: {first_line(error)}",
-            "export the model without functions",
-        ) from error
-
-
 def _simplify(network: Network, values: ValueTable) -> None:
     # Control flow first, so that untaken branches are not folded; marks last, on what stays.
     drop_idle_loops(network)
@@ -165,7 +177,7 @@ def _input_infos(network: Network, binding: InputBinding) -> tuple[TensorInfo, .
 
 def _output_info(stated: onnx.ValueInfoProto, inferred: TensorType) -> TensorInfo:
     declared = tuple(
-        d.dim_value if d.HasField("dim_value") else d.dim_param or "?"
+        d.dim_value if d.HasField("dim_value") and d.dim_value >= 0 else d.dim_param or "?"
         for d in stated.type.tensor_type.shape.dim
     )
     return TensorInfo(stated.name, DTYPES[inferred.dtype], declared or inferred.dims, inferred.dims)

@@ -65,13 +65,15 @@ class Constant(NamedTuple):
         roots: names of the stored tensors that it is made of.
         bits: bits in which one element is stored.
         derived: made with the help of a shape, so it changes with what the model is bound to.
-        picked: made by picking elements of its roots, which the model holds whole.
+        picks_elements: made by picking elements of its roots, which the model holds entirely.
+        is_quantised: made of integers and their scales, which the model holds in place of it.
     """
 
     roots: tuple[str, ...]
     bits: int
     derived: bool
-    picked: bool = False
+    picks_elements: bool = False
+    is_quantised: bool = False
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -176,6 +178,8 @@ class Network:
         notes: remarks in whole sentences, each once.
         data_dependent: values whose size is an upper bound.
         assumed: values whose type was guessed, behind an operator that is not known.
+        lengths: number of tensors in a sequence, where it is known.
+        scales: stored tensors that scale or shift the integers of others.
     """
 
     nodes: list[Node] = field(default_factory=list)
@@ -191,6 +195,8 @@ class Network:
     notes: dict[str, None] = field(default_factory=dict)
     data_dependent: set[str] = field(default_factory=set)
     assumed: set[str] = field(default_factory=set)
+    lengths: dict[str, int] = field(default_factory=dict)
+    scales: set[str] = field(default_factory=set)
 
     def type_of(self, name: str) -> TensorType:
         """Return the type of a value, unknown for an absent one."""

@@ -65,13 +65,13 @@ OPERATOR_CODE: Final[dict[str, int]] = {name: code for code, name in enumerate(O
 
 _DTYPES = """
     float32 float16 bfloat16 float64 int8 uint8 int16 uint16 int32 uint32 int64 uint64 bool string
-    float8 int4 uint4 complex64 complex128 float4 int2 uint2 unknown
+    float8 int4 uint4 complex64 complex128 float4 int2 uint2 unknown float6
 """
 DTYPES: Final[tuple[str, ...]] = tuple(_DTYPES.split())
 # Of one element. A string is counted as its 16-byte handle; a value that is no tensor has no known
 # size.
 DTYPE_BITS: Final[tuple[int, ...]] = (
-    *(32, 16, 16, 64, 8, 8, 16, 16, 32, 32, 64, 64, 8, 128, 8, 4, 4, 64, 128, 4, 2, 2, 0),
+    *(32, 16, 16, 64, 8, 8, 16, 16, 32, 32, 64, 64, 8, 128, 8, 4, 4, 64, 128, 4, 2, 2, 0, 6),
 )
 DTYPE_CODE: Final[dict[str, int]] = {name: code for code, name in enumerate(DTYPES)}
 
@@ -79,6 +79,7 @@ DTYPE_CODE: Final[dict[str, int]] = {name: code for code, name in enumerate(DTYP
 _ONNX_DTYPES: Final = """
     unknown float32 uint8 int8 uint16 int16 int32 int64 string bool float16 float64 uint32 uint64
     complex64 complex128 bfloat16 float8 float8 float8 float8 uint4 int4 float4 float8 uint2 int2
+    float6 float6
 """
 DTYPE_OF_ONNX: Final[dict[int, int]] = {
     onnx_type: DTYPE_CODE[name] for onnx_type, name in enumerate(_ONNX_DTYPES.split())
@@ -121,6 +122,35 @@ INDEX_INPUTS: Final[dict[str, tuple[int, ...]]] = by_operator(
         "Scatter ScatterElements ScatterND TensorScatter": (1,),
     }
 )
+
+# Scales and zero points of integers: bytes of the model, no parameters.
+SCALE_INPUTS: Final[dict[str, tuple[int, ...]]] = by_operator(
+    {
+        "DequantizeLinear QuantizeLinear": (1, 2),
+        "QLinearAveragePool QLinearGlobalAveragePool QLinearLeakyRelu": (1, 2, 3, 4),
+        "QLinearReduceMean QLinearSigmoid QLinearSoftmax": (1, 2, 3, 4),
+        "NhwcQLinearConv QLinearConv QLinearConvTranspose": (1, 2, 4, 5, 6, 7),
+        "QLinearAdd QLinearMatMul QLinearMul": (1, 2, 4, 5, 6, 7),
+        "QGemm": (1, 2, 4, 5, 7, 8),
+        "ConvInteger DynamicQuantizeMatMul MatMulInteger": (2, 3),
+        "MatMulIntegerToFloat": (2, 3, 4, 5),
+        "DynamicQuantizeLSTM": (8, 9, 10, 11),
+        "QAttention": (3, 4, 6, 7),
+        "GatherBlockQuantized": (2, 3),
+        "MatMulBnb4": (2,),
+        "MatMulNBits": (2, 3, 4),
+        "QMoE": (3, 6, 9, 11, 12, 13),
+    }
+)
+
+# Weights of several to a byte, and the attribute with their bits.
+PACKED_INPUTS: Final[dict[str, tuple[tuple[int, ...], str]]] = {
+    "GatherBlockQuantized": ((0,), "bits"),
+    "MatMulBnb4": ((1,), ""),
+    "MatMulFpQ4": ((1,), ""),
+    "MatMulNBits": ((1,), "bits"),
+    "QMoE": ((2, 5, 8), "expert_weight_bits"),
+}
 
 # Epilogues that runtimes run inside the contraction that feeds them.
 _ACTIVATIONS = """

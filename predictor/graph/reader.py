@@ -135,12 +135,15 @@ class ReadModel:
         path: absolute path as the user gave it.
         size_bytes: size of the file, external data apart.
         modified_ns: its modification time.
+        missing: error of the first file of weights that is missing; it stands for an answer where
+            the values of those weights are needed.
     """
 
     proto: onnx.ModelProto
     path: str
     size_bytes: int
     modified_ns: int
+    missing: InputError | None = None
 
 
 def read_model(path: str | os.PathLike[str], walk_bytes: int = WALK_BYTES) -> ReadModel:
@@ -164,8 +167,10 @@ def read_model(path: str | os.PathLike[str], walk_bytes: int = WALK_BYTES) -> Re
         refuse_other_formats(subject, head)
         proto = _parsed(subject, source, head, walk_bytes)
     check_versions(subject, proto)
-    check_contents(subject, proto, READ_LIMITS, _tensor_check(subject))
-    return ReadModel(proto, os.path.abspath(subject), status.st_size, status.st_mtime_ns)  # noqa: PTH100  # keeps ".." and links as given
+    tensors = _tensor_check(subject)
+    check_contents(subject, proto, READ_LIMITS, tensors)
+    path = os.path.abspath(subject)  # noqa: PTH100  # keeps ".." and links as given
+    return ReadModel(proto, path, status.st_size, status.st_mtime_ns, tensors.missing)
 
 
 def _tensor_check(subject: str) -> TensorCheck:

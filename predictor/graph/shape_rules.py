@@ -1,11 +1,13 @@
-"""Shape rules of our own: control flow, sequences, and sizes that depend on data."""
+"""Shape rules of our own: control flow, and sizes that depend on data."""
 
 from __future__ import annotations
 
 from predictor.graph.contrib_rules import CONTRIB_RULES, Outputs, Rule, of_types
+from predictor.graph.dimensions import SEQUENCE_LENGTH
 from predictor.graph.network import Network, Node, TensorType
 from predictor.graph.operator_graph import OperatorFlag
 from predictor.graph.operators import DTYPE_CODE
+from predictor.graph.sequences import SEQUENCE_RULES, taken_bodies
 from predictor.graph.values import ValueTable
 
 _INT64 = DTYPE_CODE["int64"]
@@ -53,6 +55,31 @@ def _unique(network: Network, node: Node, data: TensorType) -> Outputs:
 
 
 @of_types(0)
+def _normalised_strings(network: Network, node: Node, data: TensorType) -> Outputs:
+    outputs = [data]
+    return _bounded(network, node, outputs) if node.attributes.get("stopwords") else outputs
+
+
+@of_types(0)
+def _text_pieces(network: Network, node: Node, data: TensorType) -> Outputs:
+    """Types of the pieces of texts, and of their numbers."""
+    pieces = node.attributes.integer("maxsplit") + 1 if "maxsplit" in node.attributes else None
+    outputs = [
+        TensorType(data.dtype, (*data.dims, pieces or SEQUENCE_LENGTH)),
+        TensorType(_INT64, data.dims),
+    ]
+    if pieces is not None:
+        return _bounded(network, node, outputs)
+    node.flags |= int(OperatorFlag.DATA_DEPENDENT)
+    network.data_dependent.update(name for name in node.outputs if name)
+    network.note(
+        f"How many pieces {node.op_type} makes of a text depends on it: "
+        f"{SEQUENCE_LENGTH} are assumed."
+    )
+    return outputs
+
+
+@of_types(0)
 def _compress(network: Network, node: Node, data: TensorType) -> Outputs:
     shape = data.dims if "axis" in node.attributes else (data.elements,)
     return _bounded(network, node, [TensorType(data.dtype, shape)])
@@ -78,11 +105,8 @@ def _slice(network: Network, node: Node, values: ValueTable) -> Outputs | None:
 
 def _if(network: Network, node: Node, values: ValueTable) -> Outputs | None:
     """Take the branch of a known condition, else the larger of both types."""
-    condition = values.get(node.inputs[0])
-    bodies = node.bodies
-    if condition is not None and condition.size == 1:
-        bodies = [bodies[0 if bool(condition.reshape(-1)[0]) else 1]]
     outputs = []
+    bodies = taken_bodies(node, values)
     for candidates in zip(*(body.outputs for body in bodies), strict=False):
         types = [network.type_of(name) for name in candidates]
         static = [t for t in types if t.is_static] or types
@@ -109,54 +133,19 @@ def _stacked(types: Outputs, trips: int) -> Outputs:
     return [TensorType(t.dtype, None if t.shape is None else (trips, *t.shape)) for t in types]
 
 
-def _split_to_sequence(network: Network, node: Node, values: ValueTable) -> Outputs | None:
-    """A sequence has the type of its largest piece."""
-    data = network.input_type(node, 0)
-    if not data.is_static:
-        return None
-    axis = node.attributes.integer("axis")
-    sizes = values.get(node.inputs[1]) if len(node.inputs) > 1 and node.inputs[1] else None
-    dims = list(data.dims)
-    # Without sizes each piece has length 1.
-    dims[axis] = 1 if sizes is None else int(sizes.max())
-    if sizes is None and not node.attributes.integer("keepdims", 1):
-        del dims[axis]
-    return [TensorType(data.dtype, tuple(dims))]
-
-
-def _concat_from_sequence(network: Network, node: Node, _: ValueTable) -> Outputs | None:
-    piece = network.input_type(node, 0)
-    # Only a sequence built by one node has a known number of pieces.
-    maker = next((n for n in network.nodes if node.inputs[0] in n.outputs), None)
-    if not piece.is_static or maker is None or maker.op != "SequenceConstruct":
-        return None
-    axis, dims = node.attributes.integer("axis"), list(piece.dims)
-    if node.attributes.integer("new_axis"):
-        dims.insert(axis if axis >= 0 else axis + len(dims) + 1, len(maker.inputs))
-    else:
-        dims[axis] = sum(network.type_of(name).dims[axis] for name in maker.inputs)
-    return [TensorType(piece.dtype, tuple(dims))]
-
-
-def _first_of_sequence(network: Network, node: Node, _: ValueTable) -> Outputs | None:
-    types = [network.type_of(name) for name in node.inputs if name]
-    types = [t for t in types if t.is_static]
-    return [max(types, key=lambda t: t.elements)] if types else None
-
-
-_SEQUENCES = ("SequenceAt", "SequenceConstruct", "SequenceErase", "SequenceInsert")
 RULES: dict[str, Rule] = {
     **CONTRIB_RULES,
-    **dict.fromkeys(_SEQUENCES, _first_of_sequence),
+    **SEQUENCE_RULES,
     "Compress": _compress,
-    "ConcatFromSequence": _concat_from_sequence,
     "If": _if,
     "Loop": _loop,
     "NonMaxSuppression": _non_max_suppression,
     "NonZero": _non_zero,
     "Scan": _scan,
     "Slice": _slice,
-    "SplitToSequence": _split_to_sequence,
+    "StringNormalizer": _normalised_strings,
+    "StringSplit": _text_pieces,
+    "Tokenizer": _text_pieces,
     "TopK": _top_k,
     "Unique": _unique,
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 
 import onnx
 
@@ -31,6 +32,7 @@ from predictor.graph.operators import (
     PARAMETER_INPUTS,
     UNCOUNTED,
 )
+from predictor.graph.sequences import set_lengths
 from predictor.graph.shape_rules import RULES
 from predictor.graph.values import ValueTable, to_tensor
 
@@ -100,13 +102,29 @@ def _schema(network: Network, node: Node) -> onnx.defs.OpSchema | None:
     domain = "" if borrowed or node.domain in _STANDARD_DOMAINS else node.domain
     version = network.opsets.get(domain, network.opsets.get("ai.onnx", 1))
     try:
-        return onnx.defs.get_schema(op, version, domain)
+        schema = onnx.defs.get_schema(op, version, domain)
     except onnx.defs.SchemaError:
         pass
+    else:
+        return _inferring(schema, len(node.inputs))
     try:
         return onnx.defs.get_schema(op)
     except onnx.defs.SchemaError:
         return None
+
+
+@lru_cache(maxsize=256)
+def _inferring(schema: onnx.defs.OpSchema, inputs: int) -> onnx.defs.OpSchema:
+    """Return a schema, or the next one by which onnx infers types.
+
+    The first versions of many operators have no inference.
+    """
+    newest = onnx.defs.onnx_opset_version()
+    for version in range(schema.since_version, newest + 1):
+        later = onnx.defs.get_schema(schema.name, version, schema.domain)
+        if later.has_type_and_shape_inference_function and inputs <= later.max_input:
+            return later
+    return schema
 
 
 def _infer(
@@ -197,6 +215,7 @@ def complete_types(
         InputError: a shape stays unknown, or an operator's inputs do not fit together.
     """
     types = network.types
+    read = {name for node in network.nodes for name in node.consumed} | set(network.outputs)
     for node in network.nodes:
         if node.scope is not None:
             settle_trips(network, node.scope, values)
@@ -205,13 +224,21 @@ def complete_types(
             settle_trips(network, body.scope, values)
         if fit is not None:
             fit(node)
+        _set_lengths(network, node, values)
         if node.op == "Unknown" or node.op in UNCOUNTED:
             _mark_unknown(network, node)
         for name in node.outputs:
             if name and not (name in types and types[name].is_static):
-                _complete_node(network, node, values)
+                _complete_node(network, node, values, read)
                 break
         _check_sizes(network, node)
+
+
+def _set_lengths(network: Network, node: Node, values: ValueTable) -> None:
+    try:
+        set_lengths(network, node, values)
+    except MISFIT as error:
+        raise misfit(node) from error
 
 
 def _check_sizes(network: Network, node: Node) -> None:
@@ -229,10 +256,10 @@ def _check_sizes(network: Network, node: Node) -> None:
                 )
 
 
-def _complete_node(network: Network, node: Node, values: ValueTable) -> None:
+def _complete_node(network: Network, node: Node, values: ValueTable, read: set[str]) -> None:
     try:
         outputs = _inferred(network, node, values)
-        settled = None if outputs is None else _settle_all(network, node, outputs)
+        settled = None if outputs is None else _settle_all(network, node, outputs, read)
     except InputError:
         # After an operator that is not known, or where the file itself states the types.
         if not (_is_guess(network, node) or _all_stored(network, node)):
@@ -257,10 +284,13 @@ def _inferred(network: Network, node: Node, values: ValueTable) -> Outputs | Non
     return outputs
 
 
-def _settle_all(network: Network, node: Node, outputs: Outputs) -> dict[str, TensorType]:
+def _settle_all(
+    network: Network, node: Node, outputs: Outputs, read: set[str]
+) -> dict[str, TensorType]:
+    """Return the types of a node's outputs; one that nothing reads may stay unknown."""
     missing = [UNKNOWN_TYPE] * (len(node.outputs) - len(outputs))
     return {
-        name: _settled(network, node, name, inferred)
+        name: _settled(network, node, name, inferred) if name in read else inferred
         for name, inferred in zip(node.outputs, [*outputs, *missing], strict=False)
         if name
     }
@@ -279,6 +309,8 @@ def _settled(network: Network, node: Node, name: str, inferred: TensorType) -> T
     """Take the inferred type; a dimension that stays open is an error that names it."""
     if inferred.shape is None and inferred.dtype == UNKNOWN_DTYPE:
         return inferred  # an optional, a map: no tensor, no size
+    if inferred.shape is None and name in network.lengths:
+        return inferred  # an empty sequence
     if inferred.is_static:
         return inferred
     stored = network.stored_types.get(name)
@@ -305,6 +337,12 @@ def _agrees(inferred: TensorType, stored: TensorType) -> bool:
 
 
 def _mark_unknown(network: Network, node: Node) -> None:
+    if node.op == "EPContext":
+        raise InputError(
+            node.subject,
+            "it holds a network that was compiled for one device, which cannot be read",
+            "open the ONNX file that it was compiled from",
+        )
     node.flags |= int(OperatorFlag.UNKNOWN)
     network.note(
         f"Operator {shortened(node.op_type, 60)} is not known: its bytes are counted, "
@@ -323,10 +361,20 @@ def _assume_outputs(network: Network, node: Node) -> None:
         if stored is not None and stored.is_static:
             network.types[name] = stored
         elif name and not network.type_of(name).is_static:
-            network.types[name] = first
+            network.types[name] = _assumed(first, stored)
             network.assumed.add(name)
-            _mark_unknown(network, node)
+            node.flags |= int(OperatorFlag.UNKNOWN)
             network.note(
                 f"The output shape of {shortened(node.name, 60)} is not known: "
-                "it is taken to be that of its first input."
+                f"it is taken to be {'x'.join(map(str, network.types[name].dims)) or 'a scalar'}."
             )
+
+
+def _assumed(first: TensorType, stored: TensorType | None) -> TensorType:
+    """Return a stored type with its open sizes taken from the first input, else that input's."""
+    if stored is None or stored.shape is None:
+        dtype = first.dtype if stored is None or stored.dtype == UNKNOWN_DTYPE else stored.dtype
+        return TensorType(dtype, first.shape)
+    like = first.dims if len(first.dims) == len(stored.shape) else (1,) * len(stored.shape)
+    sizes = zip(stored.shape, like, strict=True)
+    return TensorType(stored.dtype, tuple(b if a is None else a for a, b in sizes))

@@ -23,6 +23,10 @@ _REEXPORT = "export the model again and keep its files together"
 _LONGEST_NUMBER = 19  # digits of 2**63 - 1
 
 
+class MissingDataError(InputError):
+    """A file with weights is missing."""
+
+
 class ExternalData:
     """The external files of one model.
 
@@ -50,7 +54,8 @@ class ExternalData:
             data_bytes: size that its dims and type ask for.
 
         Raises:
-            InputError: the location leaves the folder, there is no such file, or it is too short.
+            MissingDataError: there is no such file.
+            InputError: the location leaves the folder, or the file is too short.
         """
         entries = {entry.key: entry.value for entry in tensor.external_data}
         if not all(isinstance(value, str) for value in entries.values()):  # protobuf gives bytes
@@ -115,7 +120,7 @@ class ExternalData:
             if not stat.S_ISREG(status.st_mode):
                 raise self._error(f"external data '{shortened(location, 120)}' is not a file")
             return path, status.st_size
-        raise InputError(
+        raise MissingDataError(
             self._subject,
             f"its weights are in '{shortened(location, 120)}', which is missing",
             "put that file into the folder of the model",
@@ -171,13 +176,9 @@ _DOC_STRING = 12
 
 # Bits of one element by data type; strings have no fixed size.
 _BITS: dict[int, int] = {
-    **{
-        onnx_type: DTYPE_BITS[code]
-        for onnx_type, code in DTYPE_OF_ONNX.items()
-        if onnx_type not in {TensorProto.UNDEFINED, TensorProto.STRING}
-    },
-    TensorProto.FLOAT6E2M3: 6,
-    TensorProto.FLOAT6E3M2: 6,
+    onnx_type: DTYPE_BITS[code]
+    for onnx_type, code in DTYPE_OF_ONNX.items()
+    if onnx_type not in {TensorProto.UNDEFINED, TensorProto.STRING}
 }
 _COMPLEX = (TensorProto.COMPLEX64, TensorProto.COMPLEX128)
 _TYPED_FIELDS = (
@@ -196,12 +197,16 @@ class TensorCheck:
     Args:
         path: of the model, for the error messages.
         max_external_bytes: limit of the data read from small external tensors.
+
+    Attributes:
+        missing: error of the first file of weights that is missing; its tensors are left out.
     """
 
     def __init__(self, path: str, max_external_bytes: int) -> None:
         self._path = path
         self._external = ExternalData(path)
         self._limit = self._budget = max_external_bytes
+        self.missing: MissingDataError | None = None
 
     def large(self, header: bytes, stored: StoredData) -> bytes:
         """Check a large tensor and return its message, marked as without data.
@@ -226,7 +231,11 @@ class TensorCheck:
         """
         elements = self._elements(tensor)
         if tensor.data_location == TensorProto.EXTERNAL:
-            self._settle_external(tensor, elements)
+            try:
+                self._settle_external(tensor, elements)
+            except MissingDataError as error:
+                self.missing = self.missing or error
+                _leave_out(tensor)
             return
         if tensor.doc_string == LEFT_OUT:
             return

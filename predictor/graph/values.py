@@ -69,11 +69,17 @@ class ValueTable:
         return None if node is None else self._made_by(node, name)
 
     def _made_by(self, node: Node, name: str) -> Array | None:
-        if node.op in {"Shape", "Size"}:
-            return self._of_shape(node)
-        if node.op == "If":
-            source = self._branch_value(node, name)
-            return None if source is None else self._evaluated[source]
+        match node.op:
+            case "Shape" | "Size":
+                return self._of_shape(node)
+            case "OptionalHasElement" | "SequenceLength":
+                return self._of_container(node)
+            case "If":
+                source = self._branch_value(node, name)
+                return None if source is None else self._evaluated[source]
+        return self._computed(node, name)
+
+    def _computed(self, node: Node, name: str) -> Array | None:
         evaluator = _EVALUATORS.get(node.op)
         if evaluator is None or not self._is_small(name):
             return None
@@ -83,6 +89,18 @@ class ValueTable:
         if any(v is None and i for v, i in zip(inputs, node.inputs, strict=True)):
             return None
         return self._run(evaluator, node, inputs, name)
+
+    def _of_container(self, node: Node) -> Array | None:
+        """Return the length of a sequence, or whether an optional is filled; None where unknown."""
+        if node.op == "SequenceLength":
+            length = self._network.lengths.get(node.inputs[0])
+            return None if length is None else np.array(length, np.int64)
+        if not node.inputs or not node.inputs[0]:
+            return np.array(False)
+        maker = self._producer.get(node.inputs[0])
+        if maker is None or maker.op != "Optional":
+            return None
+        return np.array(bool(maker.inputs and maker.inputs[0]))
 
     def _branch_value(self, node: Node, output: str) -> str | None:
         """Return the value that an If hands out, None where its condition is not known."""

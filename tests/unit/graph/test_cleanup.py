@@ -182,4 +182,4 @@ def test_integer_weights_behind_a_dequantization_count_their_stored_bytes():
     b.output(b.node("MatMul", [x, weights], ["y"]))
     graph = graph_of(b)
     assert graph.op_types == ("MatMul",)
-    assert graph.weight_bytes.tolist() == [32 * 16 // 2]
+    assert graph.weight_bytes.tolist() == [32 * 16 // 2 + 4]

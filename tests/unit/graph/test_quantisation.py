@@ -51,9 +51,9 @@ def test_a_convolution_between_conversions_is_an_integer_one():
     conv = row(graph, "Conv")
     assert flags(graph, conv) == OperatorFlag.QUANTISED
     assert DTYPES[graph.dtype[conv]] == "uint8"
-    # 3 x 64 and 4 x 64 activations and 12 weights, one byte each.
+    # 3 x 64 and 4 x 64 activations and 12 weights, one byte each; the weights' scale has 4.
     assert graph.bytes_read[conv] == 192
-    assert graph.weight_bytes[conv] == 12
+    assert graph.weight_bytes[conv] == 12 + 4
     assert graph.bytes_written[conv] == 256
 
 
@@ -93,8 +93,9 @@ def test_a_product_with_float_activations_is_no_integer_one():
     b.output(b.node("MatMul", [b.input("x", [2, 8]), b.integer_weight(8, 4)], ["y"]))
     graph = ingest_proto(b.model()).graph
     assert flags(graph, 0) == 0
-    assert graph.weight_bytes.tolist() == [32]
+    assert graph.weight_bytes.tolist() == [32 + 4]
     assert graph.parameters == 32
+    assert graph.weights_total_bytes == 32 + 4
 
 
 def test_operators_that_are_integer_by_definition():
