@@ -38,9 +38,9 @@ from tests.support import store_settings as settings
 GOLDEN = Path(__file__).parents[2] / "golden" / "store"
 SAMPLES = sorted(GOLDEN.glob("*.sqlite"))
 
-NEXT = Migration("9998_next", ("ALTER TABLE reports ADD COLUMN note TEXT NOT NULL DEFAULT ''",))
+NEXT = Migration("9998_next", "ALTER TABLE reports ADD COLUMN note TEXT NOT NULL DEFAULT ''")
 FAILING = Migration(
-    "9999_failing", ("CREATE TABLE half (id INTEGER PRIMARY KEY)", "INSERT INTO nowhere VALUES (1)")
+    "9999_failing", "CREATE TABLE half (id INTEGER PRIMARY KEY);\nINSERT INTO nowhere VALUES (1)"
 )
 
 
