@@ -15,14 +15,8 @@ from predictor.core.errors import InputError
 from predictor.core.metrics import MEASURABLE, METRICS, Family, Metric
 from predictor.core.records import Cluster, Configuration, Device, MeasuredRate, OperatingPoint
 from predictor.core.text import shortened
+from predictor.devices import consistency, schema
 from predictor.devices.configurations import with_implied
-from predictor.devices.consistency import (
-    CLUSTERS,
-    MEASURED,
-    OPERATING_POINTS,
-    Finding,
-    contradictions,
-)
 from predictor.devices.fields import (
     MAX_NAME,
     MAX_SOURCE,
@@ -34,14 +28,6 @@ from predictor.devices.fields import (
     check_notes,
     check_range,
     check_text,
-)
-from predictor.devices.schema import (
-    MAX_CLUSTERS,
-    MAX_CONFIGURATIONS,
-    MAX_OPERATING_POINTS,
-    POINT_COUNTS,
-    POINT_RANGES,
-    DeviceFile,
 )
 
 T = TypeVar("T")
@@ -136,13 +122,13 @@ class FormCheck:
         unsourced: names of the metrics without a source, in the registry's order.
     """
 
-    entry: DeviceFile | None
+    entry: schema.DeviceFile | None
     problems: Mapping[str, str]
-    findings: tuple[Finding, ...]
+    findings: tuple[consistency.Finding, ...]
     unsourced: tuple[str, ...]
 
 
-def fields_of(entry: DeviceFile) -> FormFields:
+def fields_of(entry: schema.DeviceFile) -> FormFields:
     """Return the form that shows a device; ``check_form`` of it gives an equal device."""
     device = entry.device
     return FormFields(
@@ -178,7 +164,7 @@ def fields_of(entry: DeviceFile) -> FormFields:
             PointFields(
                 name=point.name,
                 source=point.source,
-                **{name: number_text(getattr(point, name)) for name in POINT_RANGES},
+                **{name: number_text(getattr(point, name)) for name in schema.POINT_RANGES},
             )
             for point in device.operating_points
         ),
@@ -213,11 +199,11 @@ def check_form(fields: FormFields) -> FormCheck:
         measured=_measured(checker, fields.measured),
         operating_points=_operating_points(checker, fields.operating_points),
     )
-    entry = DeviceFile(with_implied(device), unknown_metrics=fields.unknown_metrics)
+    entry = schema.DeviceFile(with_implied(device), unknown_metrics=fields.unknown_metrics)
     return FormCheck(
         None if checker.problems else entry,
         checker.problems,
-        contradictions(device),
+        consistency.contradictions(device),
         tuple(name for name in metrics if name not in sources),
     )
 
@@ -310,19 +296,23 @@ def _configurations(
     count = len(configurations)
     if not count:
         checker.problems[CONFIGURATIONS] = "at least one runtime and precision is needed"
-    elif count > MAX_CONFIGURATIONS:
-        checker.problems[CONFIGURATIONS] = f"there are {count}, more than {MAX_CONFIGURATIONS}"
+    elif count > schema.MAX_CONFIGURATIONS:
+        checker.problems[CONFIGURATIONS] = (
+            f"there are {count}, more than {schema.MAX_CONFIGURATIONS}"
+        )
     elif len(set(configurations)) < count:
         checker.problems[CONFIGURATIONS] = "one runtime and precision is listed twice"
     return configurations
 
 
 def _clusters(checker: _Checker, rows: tuple[ClusterFields, ...]) -> tuple[Cluster, ...]:
-    if len(rows) > MAX_CLUSTERS:
-        checker.problems[CLUSTERS] = f"there are {len(rows)}, more than {MAX_CLUSTERS}"
+    if len(rows) > schema.MAX_CLUSTERS:
+        checker.problems[consistency.CLUSTERS] = (
+            f"there are {len(rows)}, more than {schema.MAX_CLUSTERS}"
+        )
         return ()
     before = len(checker.problems)
-    clusters = [_cluster(checker, row, f"{CLUSTERS}.{n}") for n, row in enumerate(rows)]
+    clusters = [_cluster(checker, row, f"{consistency.CLUSTERS}.{n}") for n, row in enumerate(rows)]
     return tuple(clusters) if len(checker.problems) == before else ()
 
 
@@ -347,7 +337,7 @@ def _measured(checker: _Checker, rows: tuple[MeasuredFields, ...]) -> dict[str, 
     result: dict[str, MeasuredRate] = {}
     before = len(checker.problems)
     for number, row in enumerate(rows):
-        key = f"{MEASURED}.{number}"
+        key = f"{consistency.MEASURED}.{number}"
         value = checker.range(f"{key}.value", MEASURABLE[row.metric], row.value)
         source = checker.source(f"{key}.source", row.source)
         if row.metric in result:
@@ -359,12 +349,14 @@ def _measured(checker: _Checker, rows: tuple[MeasuredFields, ...]) -> dict[str, 
 def _operating_points(
     checker: _Checker, rows: tuple[PointFields, ...]
 ) -> tuple[OperatingPoint, ...]:
-    if len(rows) > MAX_OPERATING_POINTS:
-        problem = f"there are {len(rows)}, more than {MAX_OPERATING_POINTS}"
-        checker.problems[OPERATING_POINTS] = problem
+    if len(rows) > schema.MAX_OPERATING_POINTS:
+        problem = f"there are {len(rows)}, more than {schema.MAX_OPERATING_POINTS}"
+        checker.problems[consistency.OPERATING_POINTS] = problem
         return ()
     before = len(checker.problems)
-    points = [_point(checker, row, f"{OPERATING_POINTS}.{n}") for n, row in enumerate(rows)]
+    points = [
+        _point(checker, row, f"{consistency.OPERATING_POINTS}.{n}") for n, row in enumerate(rows)
+    ]
     return tuple(points) if len(checker.problems) == before else ()
 
 
@@ -373,12 +365,12 @@ def _point(checker: _Checker, row: PointFields, key: str) -> OperatingPoint:
     name = checker.run(f"{key}.name", lambda: check_text(row.name, Place("", "name"), MAX_NAME))
     numbers: dict[str, Any] = {
         field: checker.range(f"{key}.{field}", metric, text)
-        for field, metric in POINT_RANGES.items()
-        if field not in POINT_COUNTS and (text := getattr(row, field)).strip()
+        for field, metric in schema.POINT_RANGES.items()
+        if field not in schema.POINT_COUNTS and (text := getattr(row, field)).strip()
     }
     counts = {
         field: checker.count(f"{key}.{field}", text)
-        for field in POINT_COUNTS
+        for field in schema.POINT_COUNTS
         if (text := getattr(row, field)).strip()
     }
     source = checker.source(f"{key}.source", row.source)

@@ -10,19 +10,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from predictor.cli import predicting
 from predictor.cli.catalogue import open_catalogue
 from predictor.cli.console import Console
 from predictor.cli.measured import measured_of, stated_latencies
 from predictor.cli.model_text import dimension_lines
 from predictor.cli.predict.clocks import add_points, clocks_of_options
-from predictor.cli.predicting import (
-    BUDGET_MISSED,
-    PredictionStore,
-    budget_error,
-    choose_targets,
-    models_as_read,
-    no_number_error,
-)
 from predictor.core.errors import InputError
 from predictor.core.fields import PREDICTION_DOCUMENT, Kind
 from predictor.core.prediction import Prediction
@@ -56,7 +49,7 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
     decide the exit code.
     """
     catalogue = open_catalogue(options, console)
-    targets = choose_targets(options, catalogue, console)
+    targets = predicting.choose_targets(options, catalogue, console)
     latencies = stated_latencies(options, catalogue, len(readings))
     _check_files(options, len(readings) * len(targets))
     clocks = clocks_of_options(options, targets, len(readings))
@@ -65,9 +58,9 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
     predictions: list[Prediction] = []
     sensitivity_rows: list[Sensitivity | None] = []
     points: list[dict[str, object]] = []
-    with closing(PredictionStore(options.store)) as store:
+    with closing(predicting.PredictionStore(options.store)) as store:
         signatures = store.signatures([*targets, *(latency.target for latency in latencies)])
-        for model in models_as_read(readings, console, failed):
+        for model in predicting.models_as_read(readings, console, failed):
             measurements, devices = measured_of(options, store, [model], latencies, signatures)
             row = predict([model], targets, options.engine, measurements, signatures, devices)
             clocked = clocks.predicted(options, model, targets, row, signatures)
@@ -178,13 +171,13 @@ def _without_number(
 ) -> InputError:
     """Return the error of predictions without any number, after what there is was printed."""
     if options.budget_ms is not None:
-        return budget_error(prediction)
+        return predicting.budget_error(prediction)
     if options.sensitivity:
         subject = "--sensitivity" if options.command == "predict" else "explain"
-        return no_number_error(subject, prediction, use="that could change")
+        return predicting.no_number_error(subject, prediction, use="that could change")
     from predictor.services.report.request import labelled
 
-    return no_number_error(labelled(models)[0].label, prediction)
+    return predicting.no_number_error(labelled(models)[0].label, prediction)
 
 
 def _budget_code(predictions: Sequence[Prediction], budget_ms: float | None) -> int:
@@ -192,7 +185,7 @@ def _budget_code(predictions: Sequence[Prediction], budget_ms: float | None) -> 
     if budget_ms is None:
         return 0
     latencies = (p.latency_ms for p in predictions if p.latency_ms is not None)
-    return BUDGET_MISSED if any(latency > budget_ms for latency in latencies) else 0
+    return predicting.BUDGET_MISSED if any(latency > budget_ms for latency in latencies) else 0
 
 
 def _plain(record: DataclassInstance) -> dict[str, object]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import unicodedata
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -30,7 +29,6 @@ __all__ = [
     "copy_of",
     "export_device",
     "import_device",
-    "slug",
     "stored_devices",
     "unused_id",
     "user_devices_of",
@@ -148,14 +146,6 @@ def copy_of(entry: DeviceFile, used_ids: Container[str]) -> DeviceFile:
             name=f"{device.name[:100]} (copy)",
         ),
     )
-
-
-def slug(name: str) -> str:
-    """Return an id made of the letters and digits of a name: "Müller's Board" is mullers-board."""
-    # NFKD parts "ü" into "u" and its dots, which the encoding to ASCII drops.
-    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
-    words = re.findall(r"[a-z0-9]+", plain.replace("'", ""))
-    return "-".join(words)[:MAX_ID].strip("-") or "device"
 
 
 def unused_id(wanted: str, used_ids: Container[str]) -> str:

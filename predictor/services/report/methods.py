@@ -5,15 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from predictor.core.records import Basis
-from predictor.presentation.report import (
-    Block,
-    Bullets,
-    Cell,
-    Heading,
-    Paragraph,
-    Section,
-    SectionId,
-)
+from predictor.presentation import report
 from predictor.services.report.request import ReportRequest
 
 _MEASURED = (
@@ -95,38 +87,38 @@ _LIMITS_OF_PEAKS = (
 )
 
 
-def methods_section(request: ReportRequest) -> Section:
+def methods_section(request: ReportRequest) -> report.Section:
     """Return the methods of the engines and bases that occur, and the limits."""
     bases = {prediction.basis for prediction in request.predictions}
     engines = " ".join(prediction.engine for prediction in request.predictions)
     adaptations = {prediction.adaptation for prediction in request.predictions}
     is_scaled = any(prediction.scaled_from for prediction in request.predictions)
     blocks = tuple(_blocks(bases, engines, adaptations, is_scaled=is_scaled))
-    return Section(SectionId.METHODS, "Methods and limits", blocks)
+    return report.Section(report.SectionId.METHODS, "Methods and limits", blocks)
 
 
 def _blocks(
     bases: set[Basis | None], engines: str, adaptations: set[str | None], *, is_scaled: bool
-) -> Iterator[Block]:
+) -> Iterator[report.Block]:
     if Basis.MEASURED in bases:
-        yield Heading("Measured latencies")
-        yield Paragraph(_MEASURED)
+        yield report.Heading("Measured latencies")
+        yield report.Paragraph(_MEASURED)
     if "closertome" in engines:
-        yield Heading("The learned estimate")
-        yield Paragraph(_LEARNED)
+        yield report.Heading("The learned estimate")
+        yield report.Paragraph(_LEARNED)
         if Basis.ZERO_SHOT in bases:
-            yield Paragraph(_ESTIMATED)
+            yield report.Paragraph(_ESTIMATED)
         if is_scaled:
-            yield Paragraph(_SCALED)
+            yield report.Paragraph(_SCALED)
         if "operators" in adaptations:
-            yield Paragraph(_BY_OPERATORS)
+            yield report.Paragraph(_BY_OPERATORS)
         if "film" in adaptations:
-            yield Paragraph(_FINE_TUNED)
+            yield report.Paragraph(_FINE_TUNED)
     if "roofline" in engines:
-        yield Heading("The analytic estimate")
-        yield Paragraph(_ANALYTIC)
-    yield Heading("The bound")
-    yield Paragraph(_BOUND)
-    yield Heading("Limits")
+        yield report.Heading("The analytic estimate")
+        yield report.Paragraph(_ANALYTIC)
+    yield report.Heading("The bound")
+    yield report.Paragraph(_BOUND)
+    yield report.Heading("Limits")
     limits = _LIMITS + (_LIMITS_OF_PEAKS if "roofline" in engines else ())
-    yield Bullets(tuple(map(Cell, limits)))
+    yield report.Bullets(tuple(map(report.Cell, limits)))
