@@ -16,18 +16,15 @@ from ctm_gui.prediction.followers import ComparisonFollower
 from ctm_gui.tasks.serial import SerialWorker
 from predictor.core.errors import CtmError
 from predictor.core.records import Device, OperatingPoint
-from predictor.services.prediction.clocks import (
-    Clocked,
+from predictor.devices.operating import (
     Clocks,
-    at_clocks,
-    clock_model,
     clock_ranges,
     clocks_of,
     default_clocks,
     is_clocked,
-    latency_plane,
     power_modes,
 )
+from predictor.services.prediction.clocks import Clocked, at_clocks, clock_model, latency_plane
 
 Floats = NDArray[np.float64]
 

@@ -22,6 +22,7 @@ from predictor.core.metrics import (
 from predictor.core.records import Device
 from predictor.core.text import plural, shortened
 from predictor.core.units import significant
+from predictor.devices.fields import range_text
 from predictor.presentation.metric_labels import (
     FAMILY_WORDS,
     METRIC_HELP,
@@ -30,7 +31,6 @@ from predictor.presentation.metric_labels import (
 )
 from predictor.presentation.wording import NOTHING, plain_number, shown
 from predictor.services.devices.design import design_facts
-from predictor.services.devices.form import range_text
 
 # Fields of an operating point and of the head of the form, as they begin a sentence.
 _FIELD_WORDS = {

@@ -16,7 +16,7 @@ from predictor.core.errors import InputError
 from predictor.core.prediction import Prediction
 from predictor.core.progress import CancelToken
 from predictor.core.records import Target
-from predictor.services.models.ingestion import Model
+from predictor.graph.model import Model
 from predictor.services.prediction.explain import OperatorTable, explain
 from predictor.services.prediction.predict import KnownTargets
 from predictor.services.prediction.roofline import Roof, Roofline, roofline_of, roofs_of

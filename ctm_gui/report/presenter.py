@@ -25,10 +25,10 @@ from predictor.core.errors import CtmError, InputError
 from predictor.core.progress import Progress
 from predictor.core.text import plural
 from predictor.core.units import LatencyUnit
+from predictor.graph.model import Model
 from predictor.presentation.report import USUAL_SECTIONS, Report, SectionId
 from predictor.services.generation.generate import LanguageRun
 from predictor.services.history.history import History
-from predictor.services.models.ingestion import Model
 from predictor.services.prediction.explain import explain
 from predictor.services.prediction.sensitivity import sensitivity_of
 from predictor.services.report.build import build_report

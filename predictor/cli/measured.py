@@ -16,8 +16,8 @@ from predictor.core.errors import CtmError, InputError
 from predictor.core.records import Configuration, Device, Measurement, Precision, Target
 from predictor.core.runtimes import RUNTIMES, usual_name
 from predictor.core.units import LatencyUnit
+from predictor.graph.model import Model
 from predictor.services.devices.catalogue import Catalogue
-from predictor.services.models.inspection import Model
 from predictor.services.prediction.predict import KnownTargets, model_batch, predict
 from predictor.services.prediction.scaling import check_plausible
 from predictor.services.prediction.targets import resolve_targets

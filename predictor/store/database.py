@@ -28,8 +28,6 @@ from predictor.store.reading import BUSY_TIMEOUT_MS, READ_ONLY_PLACE, connect_re
 from predictor.store.recognition import APPLICATION_ID, newer, refuse_foreign, refuse_foreign_file
 from predictor.store.tables import Tables
 
-__all__ = ["Database", "Tables", "has_store", "open_database", "open_read_only", "store_path"]
-
 ENVIRONMENT_VARIABLE = "CTM_STORE"
 _RETRY_S = 0.005
 _PRIVATE_FILE = 0o600

@@ -10,7 +10,8 @@ from typing import Any
 
 from predictor.core import records
 from predictor.core.metrics import Family
-from predictor.store.database import Database, Tables
+from predictor.store.database import Database
+from predictor.store.tables import Tables
 from predictor.store.values import text_in, text_out
 
 

@@ -8,32 +8,17 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
 
 from predictor.core import fields
 from predictor.core.errors import InputError
 from predictor.core.records import Measurement
+from predictor.core.stored import StoredMeasurement
 from predictor.store import targets
-from predictor.store.database import Database, Tables
+from predictor.store.database import Database
+from predictor.store.tables import Tables
 from predictor.store.values import Columns, next_time
-
-
-@dataclass(frozen=True, slots=True)
-class StoredMeasurement:
-    """A measurement as it is stored.
-
-    Attributes:
-        measurement: the record.
-        created_ns: when it was stored, since 1970.
-        prediction_id: of the prediction that it was recorded for, None where it was for none.
-    """
-
-    measurement: Measurement
-    created_ns: int
-    prediction_id: str | None = None
-
 
 _COLUMNS = Columns(fields.MEASUREMENT)
 _SELECT = (

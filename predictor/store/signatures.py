@@ -5,41 +5,15 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from predictor.core.documents import NO_FACTS, ProbingFacts
 from predictor.core.errors import InputError
 from predictor.core.records import Signature
+from predictor.core.stored import StoredSignature
 from predictor.store import targets
-from predictor.store.database import Database, Tables
+from predictor.store.database import Database
+from predictor.store.tables import Tables
 from predictor.store.values import next_time, target_of
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredSignature:
-    """A signature as it is stored.
-
-    Attributes:
-        signature: the record.
-        created_ns: when it was stored, since 1970.
-        facts: of the machine and the protocol.
-        session_id: of the probe session that it came from, None where it came from none.
-        deleted_ns: when it was deleted; None where it was not.
-        timed: number of its measurements with times of operators.
-    """
-
-    signature: Signature
-    created_ns: int
-    facts: ProbingFacts = NO_FACTS
-    session_id: str | None = None
-    deleted_ns: int | None = None
-    timed: int = 0
-
-    @property
-    def deleted(self) -> bool:
-        """Whether it was deleted."""
-        return self.deleted_ns is not None
-
 
 # Without reading the provenances, which may be 128 MB long.
 _TIMED = (

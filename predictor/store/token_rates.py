@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from predictor.core.documents import Document
-from predictor.store.database import Database, Tables
+from predictor.store.database import Database
+from predictor.store.tables import Tables
 from predictor.store.values import text_in, text_out
 
 

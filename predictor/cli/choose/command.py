@@ -20,12 +20,12 @@ from predictor.core.records import Device, Precision
 from predictor.core.run_facts import MEDIAN
 from predictor.core.text import plural, printable, shortened
 from predictor.core.units import LatencyUnit
+from predictor.graph.model import Model
 from predictor.presentation.wording import interval_text, number, p50_number
 from predictor.services.choose.choice import Choice, Option
 from predictor.services.choose.choose import choose
 from predictor.services.choose.options import BATCHES, Budget, Wanted, options_of
 from predictor.services.devices.catalogue import Catalogue
-from predictor.services.models.inspection import Model
 from predictor.services.report.request import labelled
 
 _SCHEMA = "ctm-choice/1"  # scripts depend on it

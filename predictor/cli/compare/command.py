@@ -21,8 +21,8 @@ from predictor.cli.tables import render_table
 from predictor.core.errors import InputError
 from predictor.core.records import Target
 from predictor.core.text import printable, shortened
+from predictor.graph.model import Model
 from predictor.presentation import wording
-from predictor.services.models.inspection import Model
 from predictor.services.prediction.assumptions import assumptions
 from predictor.services.prediction.fastest import fastest_sentence, fastest_within
 from predictor.services.prediction.operator_difference import (

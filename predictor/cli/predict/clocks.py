@@ -11,11 +11,12 @@ from predictor.core.errors import InputError
 from predictor.core.prediction import Prediction
 from predictor.core.records import Target
 from predictor.core.text import printable
-from predictor.services.models.inspection import Model
+from predictor.graph.model import Model
 from predictor.services.prediction.predict import KnownTargets
 
 if TYPE_CHECKING:  # most commands ask for no clocks
-    from predictor.services.prediction.clocks import Clocked, Clocks, MeasuredAt
+    from predictor.devices.operating import Clocks
+    from predictor.services.prediction.clocks import Clocked, MeasuredAt
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +63,8 @@ class AskedClocks:
         """
         if not self:
             return ClockedRow(predictions)
-        from predictor.services.prediction.clocks import (  # noqa: PLC0415 - see above
-            at_clocks,
-            clock_model,
-            named_mode,
-        )
+        from predictor.devices.operating import named_mode  # noqa: PLC0415
+        from predictor.services.prediction.clocks import at_clocks, clock_model  # noqa: PLC0415
 
         row = ClockedRow(())
         clocked_row: list[Prediction] = []
@@ -96,10 +94,8 @@ def clocks_of_options(
     """
     if not (options.mode or options.clock or options.measured_at):
         return AskedClocks()
-    from predictor.services.prediction.clocks import (  # noqa: PLC0415 - see above
-        measured_at,
-        requested_clocks,
-    )
+    from predictor.devices.operating import requested_clocks  # noqa: PLC0415
+    from predictor.services.prediction.clocks import measured_at  # noqa: PLC0415
 
     if options.command == "predict":
         _check_alone(options)

@@ -21,8 +21,8 @@ from predictor.core.fields import PREDICTION_DOCUMENT, Kind
 from predictor.core.prediction import Prediction
 from predictor.core.records import Target
 from predictor.core.text import printable
-from predictor.services.devices.catalogue import THIS_MACHINE_ID
-from predictor.services.models.inspection import Model
+from predictor.devices.catalogue import THIS_MACHINE_ID
+from predictor.graph.model import Model
 from predictor.services.prediction.assumptions import assumptions
 from predictor.services.prediction.explain import OperatorTable, explain
 from predictor.services.prediction.predict import KnownTargets, predict

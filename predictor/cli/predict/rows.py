@@ -21,8 +21,9 @@ from predictor.cli.reading import unique
 from predictor.core.errors import InputError
 from predictor.core.progress import CancelToken, Progress, no_progress
 from predictor.core.records import Target
+from predictor.graph.model import Model
 from predictor.services.models.files import find_model_files
-from predictor.services.models.ingestion import IngestionWorker, Model
+from predictor.services.models.ingestion import IngestionWorker
 from predictor.services.prediction.engines import open_engine
 from predictor.services.prediction.predict import KnownTargets
 from predictor.services.rows.cluster import Cluster, rows_by_cluster

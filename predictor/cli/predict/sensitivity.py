@@ -9,8 +9,8 @@ from typing import Any, Final
 from predictor.cli.tables import render_table
 from predictor.core.prediction import Prediction
 from predictor.core.records import Basis, Measurement, Target
+from predictor.graph.model import Model
 from predictor.presentation.wording import NOTHING, memory_text, number, signed
-from predictor.services.models.inspection import Model
 from predictor.services.prediction.predict import KnownTargets
 from predictor.services.prediction.sensitivity import (
     Alternative,

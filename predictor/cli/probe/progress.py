@@ -8,6 +8,7 @@ from collections.abc import Callable
 from predictor.cli.progress import duration
 from predictor.core.text import printable
 from predictor.presentation.wording import percent
+from predictor.probing.measuring.interface import Drift, NetworkDone, NetworkFailed
 from predictor.services.probing import events
 from predictor.services.probing.sessions import ProbeSession
 
@@ -34,9 +35,9 @@ class ProbeProgress:
 
     def take(self, event: events.SessionEvent) -> None:
         """Write the line of an event."""
-        if isinstance(event, events.NetworkDone):
+        if isinstance(event, NetworkDone):
             self._write(event.name, events.done_words(event))
-        elif isinstance(event, events.NetworkFailed):
+        elif isinstance(event, NetworkFailed):
             if not event.sentinel:
                 self._write(event.name, f"not measured: {event.reason} ({event.failure})")
         elif isinstance(event, events.ProbesChosen):
@@ -44,7 +45,7 @@ class ProbeProgress:
             chosen = "There is time for more" if self._in_time else "Chosen by what they showed"
             why = "Inconclusive, and measured again" if event.again else chosen
             self._note(f"{why}: {', '.join(map(printable, event.names))}.")
-        elif isinstance(event, events.Drift) and event.drift > events.DRIFT_LIMIT:
+        elif isinstance(event, Drift) and event.drift > events.DRIFT_LIMIT:
             self._note(
                 f"The network that is measured again and again changed by {percent(event.drift)}: "
                 "the machine gets warm or other programs are at work. Let it cool down and "

@@ -11,13 +11,13 @@ from predictor.cli.console import Console
 from predictor.cli.tables import configuration_text, render_table
 from predictor.core.percentiles import coefficient_of_variation, supported_percentiles
 from predictor.core.records import Measurement
+from predictor.core.stored import ProbeState, SessionProbe, SessionState, StoredSignature
 from predictor.core.text import printable
 from predictor.core.units import significant
 from predictor.presentation.wording import UNSTABLE, percent
-from predictor.services.probing import sessions
 from predictor.services.probing.events import drift_words
 from predictor.services.probing.open import Probing, open_probing
-from predictor.services.signatures.adaptation import StoredSignature
+from predictor.services.probing.sessions import ProbeSession
 from predictor.services.signatures.checks import belief_words, is_used
 
 ID_DIGITS = 8
@@ -48,10 +48,10 @@ def print_session(
         console.document(session_document(session, measurements, stored, reason))
     else:
         console.result(session_text(session, measurements, stored, reason))
-    return _NOTHING_MEASURED if session.state is sessions.SessionState.FAILED else 0
+    return _NOTHING_MEASURED if session.state is SessionState.FAILED else 0
 
 
-def signature_of(probing: Probing, session: sessions.ProbeSession) -> StoredSignature | None:
+def signature_of(probing: Probing, session: ProbeSession) -> StoredSignature | None:
     """Return the newest signature that came of a session."""
     # Excluding a network or adapting makes a new signature of the same session.
     stored = [s for s in probing.signatures.all() if s.session_id == session.id]
@@ -77,7 +77,7 @@ def belief_text(stored: StoredSignature, reason: str) -> str:
 
 
 def session_text(
-    session: sessions.ProbeSession,
+    session: ProbeSession,
     measurements: Mapping[str, Measurement],
     stored: StoredSignature | None,
     reason: str = "",
@@ -116,11 +116,11 @@ def session_text(
     return "\n".join(lines)
 
 
-def _cells(probe: sessions.SessionProbe, measurement: Measurement | None) -> tuple[str, ...]:
+def _cells(probe: SessionProbe, measurement: Measurement | None) -> tuple[str, ...]:
     if measurement is None:
         words = probe.reason or str(probe.state)
         return "—", "", "", "", printable(words)
-    words = probe.outcome.words if probe.state is sessions.ProbeState.MEASURED else ""
+    words = probe.outcome.words if probe.state is ProbeState.MEASURED else ""
     samples_ns = measurement.samples_ns
     return (
         significant(measurement.value_ms, 4),
@@ -131,12 +131,12 @@ def _cells(probe: sessions.SessionProbe, measurement: Measurement | None) -> tup
     )
 
 
-def _is_doubtful(probe: sessions.SessionProbe) -> bool:
-    return probe.outcome.verdict == "noisy" or probe.state is sessions.ProbeState.INCONCLUSIVE
+def _is_doubtful(probe: SessionProbe) -> bool:
+    return probe.outcome.verdict == "noisy" or probe.state is ProbeState.INCONCLUSIVE
 
 
 def session_document(
-    session: sessions.ProbeSession,
+    session: ProbeSession,
     measurements: Mapping[str, Measurement],
     stored: StoredSignature | None,
     reason: str = "",

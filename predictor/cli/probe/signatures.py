@@ -14,6 +14,7 @@ from predictor.cli.tables import configuration_text, day, render_table
 from predictor.core.errors import InputError
 from predictor.core.prediction import Prediction, adaptation_by
 from predictor.core.records import Device, Measurement, Target
+from predictor.core.stored import StoredSignature
 from predictor.core.text import printable
 from predictor.core.units import significant
 from predictor.presentation.wording import UNSTABLE, percent
@@ -162,9 +163,7 @@ def _print_done(options: argparse.Namespace, console: Console, signature_id: str
     return 0
 
 
-def _entry(
-    signatures: Sequence[adaptation.StoredSignature], beginning: str
-) -> adaptation.StoredSignature:
+def _entry(signatures: Sequence[StoredSignature], beginning: str) -> StoredSignature:
     """Return the signature whose id begins so.
 
     Raises:
@@ -180,9 +179,7 @@ def _entry(
     return entries[0]
 
 
-def _entries(
-    signatures: Sequence[adaptation.StoredSignature], beginning: str
-) -> list[adaptation.StoredSignature]:
+def _entries(signatures: Sequence[StoredSignature], beginning: str) -> list[StoredSignature]:
     return [entry for entry in signatures if entry.signature.id.startswith(beginning)]
 
 
@@ -221,7 +218,7 @@ def show_signature(options: argparse.Namespace, console: Console, probing: Probi
 
 
 def _device(
-    options: argparse.Namespace, console: Console, stored: adaptation.StoredSignature
+    options: argparse.Namespace, console: Console, stored: StoredSignature
 ) -> Device | None:
     """Return the device of a signature; None where it is not known any more."""
     try:
@@ -233,7 +230,7 @@ def _device(
 
 
 def signature_text(
-    stored: adaptation.StoredSignature,
+    stored: StoredSignature,
     measurements: Sequence[Measurement],
     fits: Sequence[assessment.LeftOut],
     changed: Sequence[assessment.BeforeAfter] = (),
@@ -332,7 +329,7 @@ def adapted_text(signature_id: str, chosen: str, errors: Mapping[str, float]) ->
 
 
 def signature_document(
-    stored: adaptation.StoredSignature,
+    stored: StoredSignature,
     measurements: list[Measurement],
     fits: Sequence[assessment.LeftOut],
     changed: Sequence[assessment.BeforeAfter] = (),

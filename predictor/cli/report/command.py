@@ -22,8 +22,8 @@ from predictor.core.prediction import Prediction
 from predictor.core.progress import Progress, ProgressCallback, no_progress
 from predictor.core.records import Measurement, Precision, Target
 from predictor.core.text import printable
+from predictor.graph.model import Model
 from predictor.presentation.report import USUAL_SECTIONS, Report
-from predictor.services.models.inspection import Model
 from predictor.services.models.language import read_language_model
 from predictor.services.prediction.explain import explain
 from predictor.services.prediction.predict import KnownTargets, predict

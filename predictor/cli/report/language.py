@@ -15,9 +15,9 @@ from predictor.cli.predicting import choose_targets
 from predictor.core.errors import InputError
 from predictor.core.records import Device
 from predictor.core.text import printable
+from predictor.graph.model import Model
 from predictor.services.devices.catalogue import Catalogue
 from predictor.services.generation.generate import GenerationRequest, LanguageRun, generate
-from predictor.services.models.inspection import Model
 from predictor.services.models.language import (
     LanguageModel,
     language_model_of,

@@ -17,11 +17,12 @@ from predictor.cost.clocks import ClockModel
 from predictor.cost.engine import PredictionTable
 from predictor.cost.memory import peak_bytes
 from predictor.cost.run_facts import uncounted
+from predictor.devices.operating import clocks_of
 from predictor.graph.model import Model
 from predictor.graph.scaling import at_batch
 from predictor.services.choose.options import Options
 from predictor.services.prediction.assumptions import is_quantised
-from predictor.services.prediction.clocks import at_clocks, clock_models, clocks_of, latencies_at
+from predictor.services.prediction.clocks import at_clocks, clock_models, latencies_at
 from predictor.services.prediction.engines import open_engine
 from predictor.services.prediction.measured import published_targets, with_measured
 from predictor.services.prediction.predict import (

@@ -23,18 +23,6 @@ from predictor.devices.schema import (
 from predictor.store import devices as device_records
 from predictor.store.database import Database, has_store, open_database
 
-__all__ = [
-    "DeviceFile",
-    "UserDevices",
-    "copy_of",
-    "export_device",
-    "import_device",
-    "stored_devices",
-    "unused_id",
-    "user_devices_of",
-    "with_unused_ids",
-]
-
 _REPEAT = re.compile(r"-([0-9]+)$")
 
 

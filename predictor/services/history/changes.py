@@ -7,15 +7,13 @@ from dataclasses import dataclass, replace
 
 from predictor.core.prediction import Prediction
 from predictor.core.records import Device, Target
+from predictor.core.stored import StoredPrediction
 from predictor.graph.model import Model
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.presentation.wording import adaptation_name
 from predictor.services.history.truth import engine_ms
 from predictor.services.prediction.predict import predict
 from predictor.services.signatures.user_signatures import NOTHING_MEASURED, UserSignatures
-from predictor.store.predictions import StoredPrediction
-
-__all__ = ["Change", "Graphs", "predict_again"]
 
 Graphs = Mapping[str, OperatorGraph]
 

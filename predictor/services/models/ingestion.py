@@ -24,8 +24,6 @@ from predictor.services.models.reader import (
     take_ahead,
 )
 
-__all__ = ["IngestionLimits", "IngestionWorker", "Model"]
-
 _POLL_S = 0.05  # how late a cancel, the clock or the memory is noticed
 _WATCH_AFTER_S = 0.5  # psutil is not loaded for files that are read sooner
 

@@ -18,16 +18,9 @@ from predictor.core.text import plural
 from predictor.cost.clocks import CPU, GPU, ClockModel, Slowness
 from predictor.cost.engine import Explanation
 from predictor.devices.operating import (
-    DOMAINS,
     Clocks,
     clock_domain,
-    clock_ranges,
-    clocks_of,
     default_clocks,
-    is_clocked,
-    named_mode,
-    parsed_clocks,
-    power_modes,
     requested_clocks,
 )
 from predictor.graph.model import Model
@@ -35,28 +28,6 @@ from predictor.presentation.wording import number
 from predictor.services.prediction.explain import OperatorTable, explain, explanations
 from predictor.services.prediction.predict import KnownTargets
 from predictor.services.prediction.scaling import check_plausible
-
-__all__ = [
-    "DOMAINS",
-    "Clocked",
-    "Clocks",
-    "Energy",
-    "MeasuredAt",
-    "at_clocks",
-    "clock_model",
-    "clock_models",
-    "clock_ranges",
-    "clocks_of",
-    "default_clocks",
-    "is_clocked",
-    "latencies_at",
-    "latency_plane",
-    "measured_at",
-    "named_mode",
-    "parsed_clocks",
-    "power_modes",
-    "requested_clocks",
-]
 
 Floats = NDArray[np.float64]
 

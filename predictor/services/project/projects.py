@@ -11,6 +11,7 @@ from predictor.core.errors import InputError
 from predictor.core.files import is_folder, is_there
 from predictor.core.progress import CancelToken, ProgressCallback, no_progress
 from predictor.core.records import TargetId
+from predictor.core.stored import StoredMeasurement, StoredPrediction, StoredSignature
 from predictor.graph.untrusted import checked_graph
 from predictor.services.devices.catalogue import Catalogue
 from predictor.services.devices.user_devices import UserDevices
@@ -25,9 +26,6 @@ from predictor.store import predictions as prediction_records
 from predictor.store import signatures as signature_records
 from predictor.store import token_rates as token_rate_records
 from predictor.store.database import Database
-from predictor.store.measurements import StoredMeasurement
-from predictor.store.predictions import StoredPrediction
-from predictor.store.signatures import StoredSignature
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ from typing import Any, TypeAlias
 
 from predictor.core.errors import CtmError
 from predictor.core.records import Device, Measurement, Target
-from predictor.services.models.ingestion import IngestionWorker, Model
+from predictor.graph.model import Model
+from predictor.services.models.ingestion import IngestionWorker
 from predictor.services.prediction.predict import NO_DEVICES, KnownTargets, predict
 from predictor.services.rows.text import RowForm, predictions_text
 

@@ -17,6 +17,7 @@ from predictor.core.errors import HostError, InputError
 from predictor.core.metrics import Family
 from predictor.core.prediction import Prediction
 from predictor.core.records import Basis, Configuration, Device, Measurement, Precision, Signature
+from predictor.core.stored import ProbeState, SessionProbe, SessionState
 from predictor.store import (
     devices,
     maintenance,
@@ -31,7 +32,6 @@ from predictor.store import (
 )
 from predictor.store.database import Database, backup_path, open_database
 from predictor.store.migrations import Migration
-from predictor.store.probe_sessions import ProbeState, SessionProbe, SessionState
 from predictor.store.token_rates import TokenRate
 from tests.support import store_settings as settings
 

@@ -12,9 +12,9 @@ from predictor.core.errors import HostError, InputError
 from predictor.core.metrics import Family
 from predictor.core.records import Cluster, Configuration, Device, Precision
 from predictor.devices.configurations import implied_configurations
+from predictor.devices.schema import DeviceFile
 from predictor.services.devices.catalogue import Catalogue, load_catalogue
 from predictor.services.devices.user_devices import (
-    DeviceFile,
     copy_of,
     export_device,
     import_device,

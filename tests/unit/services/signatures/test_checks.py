@@ -14,8 +14,9 @@ from predictor.core.prediction import Prediction
 from predictor.core.records import Basis, Signature, Target
 from predictor.presentation.columns import Place, PredictionRow, TableContext, remarks
 from predictor.presentation.wording import basis_text
+from predictor.probing.importers.registry import import_typed
 from predictor.services.prediction.predict import predict
-from predictor.services.probing.imports import import_typed, take_over
+from predictor.services.probing.imports import take_over
 from predictor.services.signatures.checks import LIMITS, ProbingChecks
 from predictor.services.signatures.stored import Signatures
 from predictor.services.signatures.user_signatures import read_user_signatures

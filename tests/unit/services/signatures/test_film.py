@@ -16,6 +16,7 @@ from predictor.core.prediction import Prediction
 from predictor.core.progress import CancelToken, Progress, no_progress
 from predictor.core.records import Configuration, Measurement, Precision, Signature, Target
 from predictor.core.resources import resources_dir
+from predictor.core.stored import StoredSignature
 from predictor.cost.engine import FilmBiases, FilmTuning, TargetMeasurements
 from predictor.probing.networks.pool import load_pool
 from predictor.services.models.ingestion import IngestionWorker
@@ -23,11 +24,7 @@ from predictor.services.prediction.engines import network_in_use
 from predictor.services.prediction.predict import predict
 from predictor.services.probing.open import Probing, open_probing
 from predictor.services.signatures import film as signature_film
-from predictor.services.signatures.adaptation import (
-    StoredSignature,
-    adaptation_of,
-    outdated_film_words,
-)
+from predictor.services.signatures.adaptation import adaptation_of, outdated_film_words
 from predictor.services.signatures.assessment import left_out
 from predictor.services.signatures.film import Adaptations, adaptations, median_error
 from predictor.services.signatures.user_signatures import stored_signatures

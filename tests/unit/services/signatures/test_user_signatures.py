@@ -11,6 +11,7 @@ import pytest
 
 from predictor.core.documents import Provenance
 from predictor.core.records import Basis, Signature, Target
+from predictor.core.stored import StoredPrediction
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
 from predictor.presentation.wording import percent
 from predictor.services.history.changes import predict_again
@@ -28,7 +29,6 @@ from predictor.services.signatures.user_signatures import (
 from predictor.store import measurements as measurement_records
 from predictor.store import signatures as signature_records
 from predictor.store.database import Database, open_database
-from predictor.store.predictions import StoredPrediction
 from tests.support.own_signatures import (
     BOARD,
     CONFIGURATION,
