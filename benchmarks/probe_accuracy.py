@@ -305,8 +305,8 @@ def foretold(
     whole = replace(measured, operators=())
     ways = {
         "zero-shot": predict(models_to_predict, [target]),
-        "whole networks": predict(models_to_predict, [target], signatures={target.id: whole}),
-        BEST: predict(models_to_predict, [target], signatures={target.id: measured}),
+        "whole networks": predict(models_to_predict, [target], measured={target.id: whole}),
+        BEST: predict(models_to_predict, [target], measured={target.id: measured}),
     }
     return Probed(selector, seconds, len(measured.graphs), real, ways, fits)
 

@@ -154,7 +154,7 @@ def _chosen(
         budget,
         min_chance=limits.chance,
         measurements=measurements,
-        signatures=signatures.of(options.targets),
+        measured=signatures.of(options.targets),
         devices={device.id: device for device in devices},
     )
     return Chosen(choice, tuple(map(choice.option, choice.of_devices)), names)

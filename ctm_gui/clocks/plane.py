@@ -156,7 +156,7 @@ class ClocksPresenter(ComparisonFollower):
         axes = _axes(self.ranges)
 
         def plane() -> Plane:
-            followed = clock_model(compared.model, target, signatures=signatures)
+            followed = clock_model(compared.model, target, measured=signatures)
             latency_ms = latency_plane(prediction, followed, target, clocks, axes)
             (across, columns), (up, rows) = axes.items()
             up = up if up in clocks.stated else ""

@@ -243,9 +243,9 @@ def _request_of(subject: ReportSubject, signatures: tuple[MeasuredSignature, ...
         models=tuple(map(_reported, comparison.models)),
         targets=comparison.targets,
         predictions=tuple(row.prediction for row in comparison.rows),
-        explain=partial(explain, signatures=comparison.signatures),
+        explain=partial(explain, measured=comparison.signatures),
         sensitivity=partial(
-            sensitivity_of, signatures=comparison.signatures, measurements=comparison.measurements
+            sensitivity_of, measured=comparison.signatures, measurements=comparison.measurements
         ),
         # Local time with its offset from UTC, which a naive time lacks.
         created=datetime.now(UTC).astimezone(),

@@ -15,6 +15,7 @@ def test_the_product_is_within_its_lines() -> None:
 
 
 def test_blank_lines_comments_and_docstrings_are_no_code() -> None:
-    module = '"""What it is."""\n\n# why\ndef one() -> int:\n    """One."""\n    return (\n        1\n    )\n'
+    module = '"""What it is."""\n\n# why\ndef one() -> int:\n    """One."""\n'
+    module += "    return (\n        1\n    )\n"
 
     assert code_lines(module) == 4

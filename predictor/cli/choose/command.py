@@ -52,15 +52,15 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
             return code
         if not models:
             raise InputError("ctm choose", "no model was found", "name an ONNX file")
-        signatures = store.signatures([*choices.targets, *(entry.target for entry in latencies)])
-        measurements, devices = measured_of(options, store, models, latencies, signatures)
+        measured = store.signatures([*choices.targets, *(entry.target for entry in latencies)])
+        measurements, devices = measured_of(options, store, models, latencies, measured)
         choice = choose(
             models,
             choices,
             budget,
             min_chance=options.chance,
             measurements=measurements,
-            signatures=signatures,
+            measured=measured,
             devices=devices,
         )
         names = [entry.label for entry in labelled(models)]

@@ -58,15 +58,15 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
                 "one model has nothing to be compared with",
                 "name two or more",
             )
-        signatures = store.signatures(targets)
-        measurements, devices = measured_of(options, store, models, (), signatures)
-        predictions = predict(models, targets, options.engine, measurements, signatures, devices)
+        measured = store.signatures(targets)
+        measurements, devices = measured_of(options, store, models, (), measured)
+        predictions = predict(models, targets, options.engine, measurements, measured, devices)
         labels = [entry.label for entry in labelled(models)]
         baseline = _baseline(options.baseline, models, labels)
         variants = compare_variants(labels, targets, predictions, baseline)
         changes: _Changes = ()
         if options.operators:
-            changes = list(_operator_changes(models, variants, options.engine, signatures))
+            changes = list(_operator_changes(models, variants, options.engine, measured))
         store.record(models, predictions)
         if options.json:
             console.document(_document(options, models, variants, changes) | store.not_stored)
@@ -109,7 +109,7 @@ def _budget_code(variants: Variants, budget_ms: float | None) -> int:
 
 
 def _operator_changes(
-    models: Sequence[Model], variants: Variants, engine: str, signatures: KnownTargets
+    models: Sequence[Model], variants: Variants, engine: str, measured: KnownTargets
 ) -> Iterator[tuple[str, OperatorDifference, Sequence[tuple[Target, TimeChanges]]]]:
     first = variants.baseline
     for second in range(len(models)):
@@ -121,7 +121,7 @@ def _operator_changes(
         for column, target in enumerate(variants.targets):
             pair = variants.prediction(first, column), variants.prediction(second, column)
             time_change = time_changes_on(
-                difference, target, pair_of_models, pair, engine, signatures
+                difference, target, pair_of_models, pair, engine, measured
             )
             if time_change is not None:
                 times.append((target, time_change))

@@ -50,7 +50,7 @@ class AskedClocks:
         model: Model,
         targets: Sequence[Target],
         predictions: tuple[Prediction, ...],
-        signatures: KnownTargets,
+        measured: KnownTargets,
     ) -> ClockedRow:
         """Return a model's predictions at these clocks.
 
@@ -59,7 +59,7 @@ class AskedClocks:
             model: the model.
             targets: the targets.
             predictions: at the usual clocks, one a target.
-            signatures: the user's measurements on the targets.
+            measured: the user's measurements on the targets.
         """
         if not self:
             return ClockedRow(predictions)
@@ -76,7 +76,7 @@ class AskedClocks:
             # Power is stated of a mode as it is.
             of_mode = options.mode and not options.clock
             point = named_mode(target.device, options.mode) if of_mode else None
-            followed = clock_model(model, target, options.engine, signatures)
+            followed = clock_model(model, target, options.engine, measured)
             clocked = at_clocks(prediction, followed, target, clocks, point, self.measured)
             clocked_row.append(clocked.prediction)
             row.sentences.append(f"{printable(target.device.name)}, {clocked.sentence}.")

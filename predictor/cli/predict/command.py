@@ -59,21 +59,21 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
     sensitivity_rows: list[Sensitivity | None] = []
     points: list[dict[str, object]] = []
     with closing(predicting.PredictionStore(options.store)) as store:
-        signatures = store.signatures([*targets, *(latency.target for latency in latencies)])
+        measured = store.signatures([*targets, *(latency.target for latency in latencies)])
         for model in predicting.models_as_read(readings, console, failed):
-            measurements, devices = measured_of(options, store, [model], latencies, signatures)
-            row = predict([model], targets, options.engine, measurements, signatures, devices)
-            clocked = clocks.predicted(options, model, targets, row, signatures)
+            measurements, devices = measured_of(options, store, [model], latencies, measured)
+            row = predict([model], targets, options.engine, measurements, measured, devices)
+            clocked = clocks.predicted(options, model, targets, row, measured)
             row = clocked.predictions
             of_row: list[Sensitivity | None] = [None] * len(row)
             if options.sensitivity:
                 from predictor.cli.predict.sensitivity import sensitivities
 
-                of_row = sensitivities(options, model, targets, row, signatures, measurements)
+                of_row = sensitivities(options, model, targets, row, measured, measurements)
             if not options.json:
                 from predictor.cli.predict.text import model_text
 
-                text = model_text(options, model, targets, row, signatures, of_row)
+                text = model_text(options, model, targets, row, measured, of_row)
                 text = "\n\n".join([text, *clocked.sentences])
                 console.result(("\n" if models else "") + text)
             models.append(model)
@@ -88,7 +88,7 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
             store.record(models, predictions)
         if options.json:
             document = prediction_document(
-                options, models, targets, predictions, signatures, sensitivity_rows
+                options, models, targets, predictions, measured, sensitivity_rows
             )
             add_points(document, points)
             _print_document(console, models, document | store.not_stored)
@@ -96,7 +96,7 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
         stored = store.exit_code(console, "the predictions were not stored")
         if not stored and all(prediction.latency_ms is None for prediction in predictions):
             raise _without_number(options, models, predictions[0])
-        _write_files(options, console, models[0], targets[0], signatures, predictions[0])
+        _write_files(options, console, models[0], targets[0], measured, predictions[0])
         return stored or code or _budget_code(predictions, options.budget_ms)
 
 
@@ -147,7 +147,7 @@ def _write_files(
     console: Console,
     model: Model,
     target: Target,
-    signatures: KnownTargets,
+    measured: KnownTargets,
     prediction: Prediction,
 ) -> None:
     """Write the operators' times as the files that were requested."""
@@ -156,7 +156,7 @@ def _write_files(
     from predictor.services.prediction.node_data import write_node_data
     from predictor.services.prediction.timeline import pair_title, write_trace
 
-    table = explain(model, target, options.engine, signatures).scaled(prediction.scale)
+    table = explain(model, target, options.engine, measured).scaled(prediction.scale)
     files: tuple[Path, ...] = ()
     if options.node_data is not None:
         files += write_node_data(table, Path(options.node_data))
@@ -206,7 +206,7 @@ def prediction_document(
     models: Sequence[Model],
     targets: Sequence[Target],
     predictions: Sequence[Prediction],
-    signatures: KnownTargets,
+    measured: KnownTargets,
     sensitivity: Sequence[Sensitivity | None] = (),
 ) -> dict[str, object]:
     """Return the document: every key is always there, null where there is no number.
@@ -216,7 +216,7 @@ def prediction_document(
         models: the models.
         targets: the targets.
         predictions: one a pair, all targets of the first model first.
-        signatures: the user's measurements on the targets.
+        measured: the user's measurements on the targets.
         sensitivity: sensitivity of each prediction where it was requested; None without a number.
     """
     entries: list[dict[str, Any]] = []
@@ -230,7 +230,7 @@ def prediction_document(
             entry["budget_probability"] = budget_probability(prediction, options.budget_ms)
         if options.operators:
             entry["operators"] = operator_entries(
-                model, target, prediction, options.engine, signatures
+                model, target, prediction, options.engine, measured
             )
             entry["roofs"] = roof_entries(model, target)
         if options.sensitivity:
@@ -242,12 +242,12 @@ def prediction_document(
 
 
 def operator_entries(
-    model: Model, target: Target, prediction: Prediction, engine: str, signatures: KnownTargets
+    model: Model, target: Target, prediction: Prediction, engine: str, measured: KnownTargets
 ) -> list[dict[str, object]]:
     """Return where the time goes, an entry an operator; empty where there is no number."""
     if prediction.latency_ms is None:
         return []
-    table = explain(model, target, engine, signatures).scaled(prediction.scale)
+    table = explain(model, target, engine, measured).scaled(prediction.scale)
     return _operators(table, _reached(model, target, table))
 
 

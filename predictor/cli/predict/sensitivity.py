@@ -30,7 +30,7 @@ def sensitivities(
     model: Model,
     targets: Sequence[Target],
     predictions: Sequence[Prediction],
-    signatures: KnownTargets,
+    measured: KnownTargets,
     measurements: Sequence[Measurement],
 ) -> list[Sensitivity | None]:
     """Return the sensitivity of each prediction of a model; None without a number of the engine.
@@ -40,11 +40,11 @@ def sensitivities(
         model: the model.
         targets: the targets.
         predictions: one a target.
-        signatures: the user's measurements on the targets.
+        measured: the user's measurements on the targets.
         measurements: the user's measurements of the model.
     """
     return [
-        sensitivity_of(model, target, options.engine, signatures, measurements).scaled(
+        sensitivity_of(model, target, options.engine, measured, measurements).scaled(
             prediction.scale
         )
         if _is_predicted(prediction)

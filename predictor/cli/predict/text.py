@@ -31,7 +31,7 @@ def model_text(
     model: Model,
     targets: Sequence[Target],
     predictions: Sequence[Prediction],
-    signatures: KnownTargets,
+    measured: KnownTargets,
     sensitivities: Sequence[Sensitivity | None] = (),
 ) -> str:
     """Return the text about one model.
@@ -41,7 +41,7 @@ def model_text(
         model: the model.
         targets: the targets.
         predictions: one a target.
-        signatures: the user's measurements on the targets.
+        measured: the user's measurements on the targets.
         sensitivities: sensitivity of each prediction where it was requested; None without a number.
     """
     pairs = sorted(zip(targets, predictions, strict=True), key=lambda pair: rank(pair[1]))
@@ -54,7 +54,7 @@ def model_text(
         sensitivity = of_target.get(target.id)
         parts = [] if sensitivity is None else sensitivity_blocks(sensitivity)
         if options.operators:
-            table = explain(model, target, options.engine, signatures).scaled(prediction.scale)
+            table = explain(model, target, options.engine, measured).scaled(prediction.scale)
             parts.append(_operator_table(table, target.device, sensitivity))
         if parts:
             name = shortened(target.device.name, NAME_COLUMNS)

@@ -69,7 +69,7 @@ def row_of(
     model: Model,
     options: Options,
     measurements: Sequence[Measurement],
-    signatures: KnownTargets,
+    measured: KnownTargets,
     devices: Mapping[str, Device],
 ) -> Row:
     """Return the latencies of a model on all options.
@@ -78,18 +78,18 @@ def row_of(
         model: at its own batch.
         options: N of them.
         measurements: the user's measurements, the oldest first.
-        signatures: measurements of targets, by target.
+        measured: measurements of targets, by target.
         devices: that ``measurements`` may be of beside those of the targets, by id.
     """
-    further = without(signatures, model.graph.fingerprint)
+    further = without(measured, model.graph.fingerprint)
     table = open_engine().predict([model.graph], options.targets, further)
-    overrides = _measured(model, options, table, measurements, signatures, devices)
+    overrides = _measured(model, options, table, measurements, measured, devices)
     factors = {place: _measured_factor(override) for place, override in overrides.items()}
     blocks = [_block(model, options, table, further, overrides, {})]
     for factor in options.batches[1:]:
         larger = replace(model, graph=at_batch(model.graph, factor))
-        table = open_engine().predict([larger.graph], options.targets, signatures)
-        blocks.append(_block(larger, options, table, signatures, {}, factors))
+        table = open_engine().predict([larger.graph], options.targets, measured)
+        blocks.append(_block(larger, options, table, measured, {}, factors))
     batch = model_batch(model) * np.repeat(options.batches, options.block)
 
     def prediction(place: int) -> Prediction:
@@ -116,13 +116,13 @@ def _measured(
     options: Options,
     table: PredictionTable,
     measurements: Sequence[Measurement],
-    signatures: KnownTargets,
+    measured: KnownTargets,
     devices: Mapping[str, Device],
 ) -> dict[int, Prediction]:
     """Return predictions that measurements of the model changed, by place of the target."""
     targets, fingerprint = options.targets, model.graph.fingerprint
-    if fingerprint in fingerprints(measurements, signatures):
-        return dict(enumerate(predict([model], targets, "", measurements, signatures, devices)))
+    if fingerprint in fingerprints(measurements, measured):
+        return dict(enumerate(predict([model], targets, "", measurements, measured, devices)))
     published = published_targets(fingerprint)
     devices_measured = {target_id.device_id for target_id in published}
     places = [
@@ -138,7 +138,7 @@ def _block(
     model: Model,
     options: Options,
     table: PredictionTable,
-    signatures: KnownTargets,
+    measured: KnownTargets,
     overrides: Mapping[int, Prediction],
     factors: Mapping[int, float],
 ) -> Row:
@@ -148,7 +148,7 @@ def _block(
         model: at that batch.
         options: the options.
         table: the engine's, of the model on all targets.
-        signatures: measurements of targets.
+        measured: measurements of targets.
         overrides: predictions in place of the engine's, by place of the target.
         factors: factors on the engine's, by place of the target.
     """
@@ -177,7 +177,7 @@ def _block(
         return _scaled(predicted, factors.get(place, 1.0))
 
     def followed(places: Sequence[int]) -> Iterator[ClockModel | None]:
-        return clock_models(model, targets, table.latency_ms[0], places, signatures)
+        return clock_models(model, targets, table.latency_ms[0], places, measured)
 
     @lru_cache(maxsize=_MAX_CLOCK_MODELS)  # a model has numbers for each operator
     def followed_at(place: int) -> ClockModel | None:

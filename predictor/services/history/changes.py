@@ -93,7 +93,7 @@ def predict_again(
             Target(devices[p.device_id], replace(p.configuration, batch=0))
             for p in (s.prediction for s in group)
         ]
-        again = predict([model], targets, engine, signatures=signatures.of(targets))
+        again = predict([model], targets, engine, measured=signatures.of(targets))
         for entry, new in zip(group, again, strict=True):
             before = entry.prediction
             # Name and configuration as stored: the graph alone has neither the file nor the batch.

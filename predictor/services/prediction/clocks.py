@@ -16,7 +16,7 @@ from predictor.core.prediction import Prediction
 from predictor.core.records import Basis, Device, OperatingPoint, Target
 from predictor.core.text import plural
 from predictor.cost.clocks import CPU, GPU, ClockModel, Slowness
-from predictor.cost.engine import Explanation
+from predictor.cost.engine import NOTHING_MEASURED, Explanation
 from predictor.devices.operating import (
     Clocks,
     clock_domain,
@@ -118,14 +118,14 @@ def measured_at(device: Device, text: str) -> MeasuredAt:
 
 
 def clock_model(
-    model: Model, target: Target, engine: str = "", signatures: KnownTargets | None = None
+    model: Model, target: Target, engine: str = "", measured: KnownTargets = NOTHING_MEASURED
 ) -> ClockModel:
     """Return how the latency of a model on a target follows its clocks.
 
     Raises:
         InputError: no engine of that name, or the target has no number for the model.
     """
-    return _clock_model(target, explain(model, target, engine, signatures))
+    return _clock_model(target, explain(model, target, engine, measured))
 
 
 def clock_models(

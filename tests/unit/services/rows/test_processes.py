@@ -34,7 +34,7 @@ def request_() -> RowsRequest:
     return RowsRequest(
         targets=resolve_targets(devices),
         engine="roofline",
-        signatures={},
+        measured={},
         bindings={},
         batch=None,
         shapes={},

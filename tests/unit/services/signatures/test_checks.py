@@ -79,7 +79,7 @@ def store(
 
 def asked(database: Database, target: Target = TARGET) -> Prediction:
     known = read_user_signatures(database).of([target])
-    return predict([ASKED], [target], signatures=known)[0]
+    return predict([ASKED], [target], measured=known)[0]
 
 
 def told(prediction: Prediction, place: Place) -> list[str]:
@@ -165,7 +165,7 @@ def test_other_configurations_of_its_device_are_unstable_too(database: Database)
     other = Target(BOARD, replace(CONFIGURATION, runtime="ncnn"))
     elsewhere = replace(other, device=replace(BOARD, id="another"))
     known = read_user_signatures(database).of([other, elsewhere])
-    near, far = predict([ASKED], [other, elsewhere], signatures=known)
+    near, far = predict([ASKED], [other, elsewhere], measured=known)
     assert near.unstable == FAILING["drift"].reason
     assert far.unstable == ""
 
@@ -174,7 +174,7 @@ def test_a_measured_number_is_not_unstable(database: Database) -> None:
     store(database, checks=FAILING["drift"].to_json(), used_anyway=True)
     own = [measured(len(PROBES), 9.0, "own")]
     known = read_user_signatures(database).of([TARGET])
-    (now,) = predict([ASKED], [TARGET], measurements=own, signatures=known)
+    (now,) = predict([ASKED], [TARGET], measurements=own, measured=known)
     assert (now.basis, now.unstable) == (Basis.MEASURED, "")
 
 

@@ -114,7 +114,7 @@ def test_a_signature_says_what_adapts_to_it_and_predictions_follow(
     def prediction() -> Prediction:
         target = Target(BOARD, CONFIGURATION)
         known = stored_signatures(store).of([target])
-        return predict([model], [target], signatures=known)[0]
+        return predict([model], [target], measured=known)[0]
 
     plain = prediction()
     made = probing.signatures.adapt(before.signature.id, found.film)
