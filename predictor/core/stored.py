@@ -5,14 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from predictor.core.documents import (
-    NO_FACTS,
-    NO_OUTCOME,
-    NO_SETTINGS,
-    PredictionSettings,
-    ProbeOutcome,
-    ProbingFacts,
-)
+from predictor.core import documents
 from predictor.core.prediction import Prediction
 from predictor.core.records import Configuration, Measurement, Signature
 
@@ -52,7 +45,7 @@ class StoredPrediction:
     path: str
     settings_hash: str
     prediction: Prediction
-    settings: PredictionSettings = NO_SETTINGS
+    settings: documents.PredictionSettings = documents.NO_SETTINGS
     tags: tuple[str, ...] = ()
     note: str = ""
 
@@ -72,7 +65,7 @@ class StoredSignature:
 
     signature: Signature
     created_ns: int
-    facts: ProbingFacts = NO_FACTS
+    facts: documents.ProbingFacts = documents.NO_FACTS
     session_id: str | None = None
     deleted_ns: int | None = None
     timed: int = 0
@@ -119,7 +112,7 @@ class SessionProbe:
     fingerprint: str
     state: ProbeState = ProbeState.WAITING
     reason: str = ""
-    outcome: ProbeOutcome = NO_OUTCOME
+    outcome: documents.ProbeOutcome = documents.NO_OUTCOME
     measurement_id: str | None = None
 
 
@@ -147,4 +140,4 @@ class StoredSession:
     state: SessionState = SessionState.RUNNING
     created_ns: int = 0
     finished_ns: int | None = None
-    facts: ProbingFacts = NO_FACTS
+    facts: documents.ProbingFacts = documents.NO_FACTS

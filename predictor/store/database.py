@@ -53,12 +53,15 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[Tables]:
-        """Write everything in the block, or nothing of it.
+        """Write everything in the block, or nothing of it; one inside another is a part of it.
 
         Raises:
             HostError: the disk is full, read-only or failing, or another program holds the store.
         """
         tables = self.tables
+        if self.connection.in_transaction:
+            yield tables
+            return
         with explained(self.path), _transaction(self.connection):
             yield tables
 

@@ -11,7 +11,6 @@ from typing import Any
 from predictor.core import records
 from predictor.core.metrics import Family
 from predictor.store.database import Database
-from predictor.store.tables import Tables
 from predictor.store.values import text_in, text_out
 
 
@@ -32,24 +31,17 @@ def put(
     with database.transaction() as db:
         if replacing not in {None, device.id}:
             db.table("devices").delete_where("id = ?", (replacing,))
-        insert(db, device, unknown_metrics)
-
-
-def insert(
-    db: Tables, device: records.Device, unknown_metrics: Mapping[str, float] | None = None
-) -> None:
-    """Store a device, an earlier description with its id is replaced; inside a transaction."""
-    db.table("devices").upsert(
-        {
-            "id": device.id,
-            "name": text_in(device.name),
-            "vendor": text_in(device.vendor),
-            "family": str(device.family),
-            "description": _description(device, unknown_metrics or {}),
-            "updated_ns": time.time_ns(),
-        },
-        pk="id",
-    )
+        db.table("devices").upsert(
+            {
+                "id": device.id,
+                "name": text_in(device.name),
+                "vendor": text_in(device.vendor),
+                "family": str(device.family),
+                "description": _description(device, unknown_metrics or {}),
+                "updated_ns": time.time_ns(),
+            },
+            pk="id",
+        )
 
 
 def load_all(database: Database) -> list[records.Device]:

@@ -27,31 +27,23 @@ _SELECT = (
 )
 
 
-def add(database: Database, measurement: Measurement) -> None:
-    """Store one measurement; it is on the disk when this returns."""
-    with database.transaction() as db:
-        insert(db, measurement)
-
-
-def insert(
-    db: Tables,
+def add(
+    database: Database,
     measurement: Measurement,
     session_id: str | None = None,
     prediction_id: str | None = None,
 ) -> None:
-    """Store one measurement; inside a transaction.
+    """Store one measurement; it is on the disk when this returns.
 
     Args:
-        db: of the store.
+        database: open.
         measurement: the record.
         session_id: of the probe session that it belongs to.
         prediction_id: of the prediction that it was recorded for.
     """
-    insert_stored(
-        db,
-        [StoredMeasurement(measurement, next_time(db, "measurements"), prediction_id)],
-        session_id,
-    )
+    with database.transaction() as db:
+        created_ns = next_time(db, "measurements")
+        insert_stored(db, [StoredMeasurement(measurement, created_ns, prediction_id)], session_id)
 
 
 def insert_stored(

@@ -83,7 +83,7 @@ def record(
     """
     with database.transaction() as db:
         if measurement is not None:
-            measurements.insert(db, measurement, session_id)
+            measurements.add(database, measurement, session_id)
         _update(db, session_id, name, state, outcome, reason, measurement)
 
 
@@ -125,7 +125,7 @@ def finish(
         not_before = {"finished_ns": "max(created_ns, ?)"}
         db.table("probe_sessions").update(session_id, ended, conversions=not_before)
         if signature is not None:
-            signatures.insert(db, signature, facts, session_id)
+            signatures.add(database, signature, facts, session_id)
 
 
 def _update(

@@ -12,7 +12,7 @@ from predictor.cli.probe import sessions
 from predictor.cli.progress import progress_on
 from predictor.cli.tables import configuration_text, day, render_table
 from predictor.core.errors import InputError
-from predictor.core.prediction import Prediction, adaptation_by
+from predictor.core.prediction import TIMES, Prediction, adaptation_by
 from predictor.core.records import Device, Measurement, Target
 from predictor.core.stored import StoredSignature
 from predictor.core.text import printable
@@ -367,5 +367,4 @@ def signature_document(
 
 
 def _interval(prediction: Prediction) -> dict[str, object]:
-    names = ("latency_ms", "low80_ms", "high80_ms", "low95_ms", "high95_ms")
-    return {"basis": prediction.basis, **{name: getattr(prediction, name) for name in names}}
+    return {"basis": prediction.basis, **{name: getattr(prediction, name) for name in TIMES}}

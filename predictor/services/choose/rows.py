@@ -174,7 +174,9 @@ def _block(
         if place in overrides:
             return overrides[place]
         (predicted,) = of_table(table, 0, model, targets, [place])
-        return _scaled(predicted, factors.get(place, 1.0))
+        # Of a larger batch: scaled as a measurement scaled the usual one.
+        factor = factors.get(place, 1.0)
+        return predicted if factor == 1.0 else predicted.scaled(factor, predicted.bound_ms or 0.0)
 
     def followed(places: Sequence[int]) -> Iterator[ClockModel | None]:
         return clock_models(model, targets, table.latency_ms[0], places, measured)
@@ -238,22 +240,3 @@ def _measured_factor(measured: Prediction) -> float:
     if measured.basis is Basis.MEASURED and measured.predicted_ms and measured.latency_ms:
         return measured.latency_ms / measured.predicted_ms
     return measured.scale
-
-
-def _scaled(larger: Prediction, factor: float) -> Prediction:
-    """Return the prediction of a larger batch, scaled as a measurement scaled the usual one."""
-    if factor == 1.0:
-        return larger
-    bound_ms = larger.bound_ms or 0.0
-
-    def scaled(time_ms: float | None) -> float | None:
-        return None if time_ms is None else max(time_ms * factor, bound_ms)
-
-    return replace(
-        larger,
-        latency_ms=scaled(larger.latency_ms),
-        low80_ms=scaled(larger.low80_ms),
-        high80_ms=scaled(larger.high80_ms),
-        low95_ms=scaled(larger.low95_ms),
-        high95_ms=scaled(larger.high95_ms),
-    )

@@ -133,8 +133,7 @@ class PastPredictions:
             HostError: the store cannot be written.
         """
         measurement = _measurement(stored, truth, identity or uuid.uuid4().hex)
-        with self._database.transaction() as db:
-            measurement_records.insert(db, measurement, prediction_id=stored.id)
+        measurement_records.add(self._database, measurement, prediction_id=stored.id)
         return measurement.id
 
     def withdraw_truth(self, measurement_id: str) -> None:

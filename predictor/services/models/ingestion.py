@@ -17,12 +17,7 @@ from predictor.core.child_process import ChildProcess
 from predictor.core.progress import CancelToken
 from predictor.graph.model import Model
 from predictor.graph.worker import out_of_memory
-from predictor.services.models.reader import (
-    MAX_BYTES,
-    MAX_SECONDS,
-    reader_command,
-    take_ahead,
-)
+from predictor.services.models import reader
 
 _POLL_S = 0.05  # how late a cancel, the clock or the memory is noticed
 _WATCH_AFTER_S = 0.5  # psutil is not loaded for files that are read sooner
@@ -37,8 +32,8 @@ class IngestionLimits:
         memory_bytes: address space of the child on Linux, and its resident memory on every system.
     """
 
-    seconds: float = MAX_SECONDS
-    memory_bytes: int = MAX_BYTES
+    seconds: float = reader.MAX_SECONDS
+    memory_bytes: int = reader.MAX_BYTES
 
 
 class IngestionWorker:
@@ -56,11 +51,11 @@ class IngestionWorker:
         self, limits: IngestionLimits | None = None, command: Sequence[str] | None = None
     ) -> None:
         self._limits = limits or IngestionLimits()
-        usual = reader_command(self._limits.memory_bytes, self._limits.seconds)
+        usual = reader.reader_command(self._limits.memory_bytes, self._limits.seconds)
         self._command = list(command) if command else usual
         self._turn = threading.Lock()
         # One that was started ahead has the usual command line.
-        ahead = take_ahead() if self._command == reader_command() else None
+        ahead = reader.take_ahead() if self._command == reader.reader_command() else None
         self._child = None if ahead is None else ChildProcess(self._command, process=ahead)
         self._closed = False
         self._requests = 0

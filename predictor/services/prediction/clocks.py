@@ -17,12 +17,7 @@ from predictor.core.records import Basis, Device, OperatingPoint, Target
 from predictor.core.text import plural
 from predictor.cost.clocks import CPU, GPU, ClockModel, Slowness
 from predictor.cost.engine import NOTHING_MEASURED, Explanation
-from predictor.devices.operating import (
-    Clocks,
-    clock_domain,
-    default_clocks,
-    requested_clocks,
-)
+from predictor.devices import operating
 from predictor.graph.model import Model
 from predictor.presentation.wording import number
 from predictor.services.prediction.explain import OperatorTable, explain, explanations
@@ -64,8 +59,8 @@ class Clocked:
     prediction: Prediction
     mode: str
     source: str
-    clocks: Clocks
-    default: Clocks
+    clocks: operating.Clocks
+    default: operating.Clocks
     factor: float
     energy: Energy | None
 
@@ -90,7 +85,7 @@ class MeasuredAt:
     """A latency that the user measured of a model at some clocks, and how it was given."""
 
     text: str
-    clocks: Clocks
+    clocks: operating.Clocks
     latency_ms: float
 
 
@@ -113,8 +108,8 @@ def measured_at(device: Device, text: str) -> MeasuredAt:
         )
     modes = [point.name.casefold() for point in device.operating_points]
     if clocks.strip().casefold() in modes or "=" not in clocks:
-        return MeasuredAt(text, requested_clocks(device, "", clocks), latency_ms)
-    return MeasuredAt(text, requested_clocks(device, clocks, ""), latency_ms)
+        return MeasuredAt(text, operating.requested_clocks(device, "", clocks), latency_ms)
+    return MeasuredAt(text, operating.requested_clocks(device, clocks, ""), latency_ms)
 
 
 def clock_model(
@@ -142,7 +137,7 @@ def clock_models(
 
 
 def _clock_model(target: Target, parts: OperatorTable | Explanation) -> ClockModel:
-    is_gpu = clock_domain(target.device) == "gpu"
+    is_gpu = operating.clock_domain(target.device) == "gpu"
     return ClockModel(
         compute_ms=parts.compute_ms,
         memory_ms=parts.memory_ms,
@@ -153,12 +148,12 @@ def _clock_model(target: Target, parts: OperatorTable | Explanation) -> ClockMod
     )
 
 
-def slowness_of(target: Target, points: Sequence[Clocks]) -> Slowness:
+def slowness_of(target: Target, points: Sequence[operating.Clocks]) -> Slowness:
     """Return times at operating points over those at the target's default clocks.
 
     Of a processor fewer cores than threads make it slower, of a GPU fewer cores (SMs).
     """
-    default, domain = default_clocks(target.device), clock_domain(target.device)
+    default, domain = operating.default_clocks(target.device), operating.clock_domain(target.device)
 
     def slower(name: str) -> Floats:
         was = getattr(default, name)
@@ -180,7 +175,7 @@ def at_clocks(
     prediction: Prediction,
     followed: ClockModel,
     target: Target,
-    clocks: Clocks,
+    clocks: operating.Clocks,
     point: OperatingPoint | None = None,
     measured: Iterable[MeasuredAt] = (),
 ) -> Clocked:
@@ -218,14 +213,14 @@ def at_clocks(
         mode="" if point is None else point.name,
         source="" if point is None else point.source,
         clocks=clocks,
-        default=default_clocks(target.device),
+        default=operating.default_clocks(target.device),
         factor=factor,
         energy=None if point is None else _energy(clocked, point),
     )
 
 
 def latencies_at(
-    times_ms: Floats, followed: ClockModel, target: Target, points: Sequence[Clocks]
+    times_ms: Floats, followed: ClockModel, target: Target, points: Sequence[operating.Clocks]
 ) -> Floats:
     """Return P50, ends of the 80 % interval and bound at P points as :func:`at_clocks`, [4, P].
 
@@ -249,7 +244,7 @@ def latency_plane(
     prediction: Prediction,
     followed: ClockModel,
     target: Target,
-    clocks: Clocks,
+    clocks: operating.Clocks,
     axes: Mapping[str, Floats],
 ) -> Floats:
     """Return latencies in ms over two clocks, [rows, columns]; the rest are those of ``clocks``.

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from predictor.core.prediction import Prediction
+from predictor.core.prediction import TIMES, Prediction
 from predictor.core.records import Basis, Configuration, Device, Measurement, Target, TargetId
 from predictor.cost.engine import NOTHING_MEASURED, Engine, PredictionTable, TargetMeasurements
 from predictor.graph.model import Model
@@ -20,15 +20,7 @@ from predictor.services.prediction.engines import open_engine
 from predictor.services.prediction.measured import with_measured
 from predictor.services.prediction.scaling import measured_targets, scaled
 
-_NUMBERS = (
-    "latency_ms",
-    "bound_ms",
-    "low80_ms",
-    "high80_ms",
-    "low95_ms",
-    "high95_ms",
-    "predicted_ms",
-)
+_NUMBERS = (*TIMES, "bound_ms", "predicted_ms")
 NO_NUMBER = "the engine gives no number for this model; take another target or engine"
 NO_DEVICES: Mapping[str, Device] = MappingProxyType({})
 KnownTargets = Mapping[TargetId, TargetMeasurements]

@@ -96,19 +96,8 @@ def _over_batch(
     for factor, row in zip(_FACTORS[1:], rows, strict=True):
         batch = factor * batch_of(now.configuration)
         # A measurement elsewhere that scales the model's latency scales it at every batch.
-        yield replace(
-            row,
-            configuration=replace(row.configuration, batch=batch),
-            latency_ms=_scaled(row.latency_ms, now.scale),
-            low80_ms=_scaled(row.low80_ms, now.scale),
-            high80_ms=_scaled(row.high80_ms, now.scale),
-            low95_ms=_scaled(row.low95_ms, now.scale),
-            high95_ms=_scaled(row.high95_ms, now.scale),
-        )
-
-
-def _scaled(value_ms: float | None, factor: float) -> float | None:
-    return None if value_ms is None else value_ms * factor
+        configuration = replace(row.configuration, batch=batch)
+        yield replace(row.scaled(now.scale), configuration=configuration)
 
 
 def _thread_counts(target: Target) -> list[int]:
