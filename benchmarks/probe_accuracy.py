@@ -240,7 +240,8 @@ def beside(
         for visit in range(VISITS)
     ]
     # As much of the session's time is left for repeats as without the visits.
-    plan = replace(plan, budget_s=LIMIT_S * (1 + VISIT_SHARE * len(visits) / PROBES))
+    budget_s = LIMIT_S * (1 + VISIT_SHARE * len(visits) / PROBES)
+    plan = replace(plan, request=replace(plan.request, budget_s=budget_s))
     runner = Beside(visits, PROBES)
     with open_probing(kept.folder / f"{selector}-beside.db") as probing:
         session = probing.sessions.start(plan)

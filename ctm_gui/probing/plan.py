@@ -87,7 +87,7 @@ def plan_words(planned: Planned) -> str:
     first = plural(count, "network")
     if plan.to_come:
         first += f" first, and up to {plan.to_come} more that are chosen by what these show"
-    expected, longest = duration(plan.expected_s), duration(plan.budget_s)
+    expected, longest = duration(plan.expected_s), duration(plan.request.budget_s)
     words = [f"{first}; expected to take {expected}, on a busy machine up to {longest}."]
     words.append(
         f"Between them {shown(plan.sentinel.network.name)} is measured three times, to see "

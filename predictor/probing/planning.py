@@ -15,7 +15,6 @@ from predictor.core.errors import InputError
 from predictor.core.records import Target
 from predictor.probing import choice
 from predictor.probing.estimates import START_S, block_seconds, estimated_ms, expected_seconds
-from predictor.probing.measuring.interface import RunConfiguration
 from predictor.probing.networks.pool import PoolNetwork, graph_features
 from predictor.probing.runner.settings import BLOCKS, Settings
 from predictor.probing.selection.dbsel import MIN_LIVE_BUDGET
@@ -44,34 +43,26 @@ class ProbePlan:
 
     Attributes:
         id: of the session that carries it out, UUID hex.
-        target: threads and batch resolved to counts.
+        request: that it answers.
         probes: in the order of measuring.
         sentinel: measured between them.
-        configuration: execution configuration of the networks.
         settings: of the measuring protocol.
-        selector: name of the selector that chose them.
-        seed: of random draws.
         expected_s: expected time of the session, networks that are chosen later included.
-        budget_s: longest time of the session.
         to_come: most networks that may still be chosen when these are measured.
-        within: a live session ends when intervals are no wider than this share; None for never.
-        sure: number of networks that fit into ``budget_s`` whatever happens, where the others are
-            measured while there is time left; None for all.
     """
 
     id: str
-    target: Target
+    request: choice.PlanRequest
     probes: tuple[PlannedProbe, ...]
     sentinel: PlannedProbe
-    configuration: RunConfiguration
     settings: Settings
-    selector: str
-    seed: int
     expected_s: float
-    budget_s: float = choice.DEFAULT_BUDGET_S
     to_come: int = 0
-    within: float | None = None
-    sure: int | None = None
+
+    @property
+    def target(self) -> Target:
+        """The target, threads and batch resolved to counts."""
+        return self.request.target
 
 
 def make_plan(
@@ -111,18 +102,12 @@ def make_plan(
     expected_s += _sentinel_blocks(request) * block_seconds(watch.expected_ms, settings)
     return ProbePlan(
         id=uuid.uuid4().hex,
-        target=request.target,
+        request=request,
         probes=tuple(probes),
         sentinel=watch,
-        configuration=request.configuration,
         settings=settings,
-        selector=request.selector,
-        seed=request.seed,
         expected_s=expected_s if request.sure is None else min(expected_s, request.budget_s),
-        budget_s=request.budget_s,
         to_come=request.probes - len(probes),
-        within=request.within,
-        sure=request.sure,
     )
 
 

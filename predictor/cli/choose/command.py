@@ -29,6 +29,7 @@ from predictor.services.devices.catalogue import Catalogue
 from predictor.services.report.request import labelled
 
 _SCHEMA = "ctm-choice/1"  # scripts depend on it
+_OF_LATENCY = ("latency_ms", "low80_ms", "high80_ms", "p90_ms", "p99_ms", "basis", "evidence")
 
 
 def run(options: argparse.Namespace, console: Console, readings: Sequence[Future[Model]]) -> int:
@@ -172,13 +173,7 @@ def _option(option: Option, names: Sequence[str]) -> dict[str, object]:
         "latencies": [
             {
                 "model": name,
-                "latency_ms": p.latency_ms,
-                "low80_ms": p.low80_ms,
-                "high80_ms": p.high80_ms,
-                "p90_ms": p.p90_ms,
-                "p99_ms": p.p99_ms,
-                "basis": p.basis,
-                "evidence": p.evidence,
+                **{field: getattr(p, field) for field in _OF_LATENCY},
                 "unsupported": list(p.unsupported.types) if p.unsupported else [],
             }
             for name, p in zip(names, option.predictions, strict=True)

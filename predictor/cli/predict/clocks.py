@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from predictor.core.errors import InputError
@@ -143,12 +143,5 @@ def _entry(clocked: Clocked) -> dict[str, object]:
         "mhz": clocked.clocks.stated,
         "default_mhz": clocked.default.stated,
         "factor": clocked.factor,
-        "energy": None
-        if energy is None
-        else {
-            "limit_w": energy.limit_w,
-            "mj": energy.mj,
-            "low80_mj": energy.low80_mj,
-            "high80_mj": energy.high80_mj,
-        },
+        "energy": None if energy is None else asdict(energy),
     }

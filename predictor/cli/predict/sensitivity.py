@@ -22,6 +22,10 @@ from predictor.services.prediction.sensitivity import (
 MOVES: Final = "Moves with"
 _FACTS: Final = ("Fact", "Value", "Elasticity", "+10 %")
 _ALTERNATIVES: Final = ("Change", "ms", "Latency", "80 % interval", "Items a second", "Memory")
+_DOCUMENTED: Final = (
+    *("change", "latency_ms", "latency_factor", "low80_factor", "high80_factor"),
+    *("throughput_factor", "fits_memory"),
+)
 _STRONGEST: Final = 2  # facts of an operator
 
 
@@ -116,15 +120,7 @@ def _entry(sensitivity: Sensitivity) -> dict[str, object]:
             for fact in sensitivity.facts
         ],
         "alternatives": [
-            {
-                "change": alternative.change,
-                "latency_ms": alternative.latency_ms,
-                "latency_factor": alternative.latency_factor,
-                "low80_factor": alternative.low80_factor,
-                "high80_factor": alternative.high80_factor,
-                "throughput_factor": alternative.throughput_factor,
-                "fits_memory": alternative.fits_memory,
-            }
+            {name: getattr(alternative, name) for name in _DOCUMENTED}
             for alternative in sensitivity.alternatives
         ],
     }

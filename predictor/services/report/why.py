@@ -76,11 +76,7 @@ def roofline_chart(one: Explained) -> report.RooflineChart:
         series=tuple(f"bound by {kind}" for kind in BOUNDS),
         roofs=tuple(
             report.RoofMark(
-                _roof_name(roof),
-                roof.rate,
-                roof.is_memory,
-                roof.origin == BOUND,
-                "B" if roof.is_memory else roof.operation,
+                _roof_name(roof), roof.rate, roof.is_memory, roof.origin == BOUND, roof.counted
             )
             for roof in roofline.roofs
         ),

@@ -505,7 +505,7 @@ def test_the_adaptive_selector_has_a_width_at_which_it_stops(
     page.within_box.setValue(30)
     page.probes_box.setValue(4)
     qtbot.waitUntil(lambda: wizard.presenter.planner.planned is not None, timeout=WAIT_MS)
-    assert wizard.presenter.planner.planned.plan.within == 0.3
+    assert wizard.presenter.planner.planned.plan.request.within == 0.3
     assert len(cells(page.table, 0)) == 3
 
 
