@@ -7,8 +7,9 @@ same checks.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 from predictor.core.errors import InputError
@@ -30,6 +31,7 @@ from predictor.devices.fields import (
     check_text,
 )
 
+R = TypeVar("R")
 T = TypeVar("T")
 
 CONFIGURATIONS = "configurations"
@@ -190,14 +192,21 @@ def check_form(fields: FormFields) -> FormCheck:
         metrics=metrics,
         sources=sources,
         configurations=_configurations(checker, fields.configurations),
-        clusters=_clusters(checker, fields.clusters),
+        clusters=checker.rows(
+            consistency.CLUSTERS, fields.clusters, schema.MAX_CLUSTERS, partial(_cluster, checker)
+        ),
         system=checker.text("system", fields.system, required=False),
         notes=checker.run("notes", lambda: check_notes(fields.notes, Place("", "notes"))) or "",
         chip=checker.identity("chip", fields.chip),
         architecture=checker.identity("architecture", fields.architecture),
         instruction_sets=checker.instruction_sets("instruction_sets", fields.instruction_sets),
         measured=_measured(checker, fields.measured),
-        operating_points=_operating_points(checker, fields.operating_points),
+        operating_points=checker.rows(
+            consistency.OPERATING_POINTS,
+            fields.operating_points,
+            schema.MAX_OPERATING_POINTS,
+            partial(_point, checker),
+        ),
     )
     entry = schema.DeviceFile(with_implied(device), unknown_metrics=fields.unknown_metrics)
     return FormCheck(
@@ -233,19 +242,19 @@ class _Checker:
             return None
 
     def text(self, key: str, text: str, *, required: bool = True) -> str:
-        return (
-            self.run(key, lambda: check_text(text, Place("", key), MAX_NAME, required=required))
-            or ""
-        )
+        place = _place(key)
+        return self.run(key, lambda: check_text(text, place, MAX_NAME, required=required)) or ""
+
+    def source(self, key: str, text: str) -> str:
+        return self.run(key, lambda: check_text(text, Place("", "source"), MAX_SOURCE)) or ""
 
     def identity(self, key: str, text: str) -> str:
-        """Return an id that may be empty; the field's name is the last part of its key."""
-        place = Place("", key.rpartition(".")[2])
-        return (self.run(key, lambda: check_id(text, place)) or "") if text else ""
+        """Return an id that may be empty."""
+        return (self.run(key, lambda: check_id(text, _place(key))) or "") if text else ""
 
     def instruction_sets(self, key: str, text: str) -> tuple[str, ...]:
         names = text.replace(",", " ").lower().split()
-        place = Place("", "instruction_sets")
+        place = _place(key)
         return (self.run(key, lambda: check_instruction_sets(names, place)) or ()) if names else ()
 
     def metric(self, name: str, text: str, key: str = "") -> float | None:
@@ -257,16 +266,28 @@ class _Checker:
         )
 
     def range(self, key: str, metric: Metric, text: str) -> float | None:
-        place = Place("", key.rpartition(".")[2])
+        place = _place(key)
         return self.run(key, lambda: check_range(metric, _number(text, place), place))
 
     def count(self, key: str, text: str) -> int | None:
-        place = Place("", key.rpartition(".")[2])
+        place = _place(key)
         return self.run(key, lambda: check_count(_number(text, place), place, 1, 1_000_000))
 
-    def source(self, key: str, text: str) -> str:
-        place = Place("", "source")
-        return self.run(key, lambda: check_text(text, place, MAX_SOURCE)) or ""
+    def rows(
+        self, key: str, rows: Sequence[R], limit: int, record: Callable[[R, str], T]
+    ) -> tuple[T, ...]:
+        """Return the records of rows, given with their keys; none where a field of one is wrong."""
+        if len(rows) > limit:
+            self.problems[key] = f"there are {len(rows)}, more than {limit}"
+            return ()
+        before = len(self.problems)
+        records = [record(row, f"{key}.{number}") for number, row in enumerate(rows)]
+        return tuple(records) if len(self.problems) == before else ()
+
+
+def _place(key: str) -> Place:
+    """Return the place of a field, whose name is the last part of its key."""
+    return Place("", key.rpartition(".")[2])
 
 
 def _number(text: str, place: Place, action: str = "") -> float:
@@ -305,24 +326,12 @@ def _configurations(
     return configurations
 
 
-def _clusters(checker: _Checker, rows: tuple[ClusterFields, ...]) -> tuple[Cluster, ...]:
-    if len(rows) > schema.MAX_CLUSTERS:
-        checker.problems[consistency.CLUSTERS] = (
-            f"there are {len(rows)}, more than {schema.MAX_CLUSTERS}"
-        )
-        return ()
-    before = len(checker.problems)
-    clusters = [_cluster(checker, row, f"{consistency.CLUSTERS}.{n}") for n, row in enumerate(rows)]
-    return tuple(clusters) if len(checker.problems) == before else ()
-
-
 def _cluster(checker: _Checker, row: ClusterFields, key: str) -> Cluster:
     """Return a cluster; a wrong field of it is noted, and it must not be used."""
     cores = checker.count(f"{key}.cores", row.cores)
-    name = checker.run(f"{key}.name", lambda: check_text(row.name, Place("", "name"), MAX_NAME))
     lanes = row.fp32_au_per_core
     return Cluster(
-        name=name or "",
+        name=checker.text(f"{key}.name", row.name),
         cores=cores or 0,
         clock_mhz=checker.metric("clock_mhz", row.clock_mhz, f"{key}.clock_mhz") or 0.0,
         fp32_au_per_core=checker.metric("fp32_au_per_core", lanes, f"{key}.fp32_au_per_core")
@@ -346,23 +355,9 @@ def _measured(checker: _Checker, rows: tuple[MeasuredFields, ...]) -> dict[str, 
     return result if len(checker.problems) == before else {}
 
 
-def _operating_points(
-    checker: _Checker, rows: tuple[PointFields, ...]
-) -> tuple[OperatingPoint, ...]:
-    if len(rows) > schema.MAX_OPERATING_POINTS:
-        problem = f"there are {len(rows)}, more than {schema.MAX_OPERATING_POINTS}"
-        checker.problems[consistency.OPERATING_POINTS] = problem
-        return ()
-    before = len(checker.problems)
-    points = [
-        _point(checker, row, f"{consistency.OPERATING_POINTS}.{n}") for n, row in enumerate(rows)
-    ]
-    return tuple(points) if len(checker.problems) == before else ()
-
-
 def _point(checker: _Checker, row: PointFields, key: str) -> OperatingPoint:
     """Return an operating point; a wrong field of it is noted, and it must not be used."""
-    name = checker.run(f"{key}.name", lambda: check_text(row.name, Place("", "name"), MAX_NAME))
+    name = checker.text(f"{key}.name", row.name)
     numbers: dict[str, Any] = {
         field: checker.range(f"{key}.{field}", metric, text)
         for field, metric in schema.POINT_RANGES.items()
@@ -374,4 +369,4 @@ def _point(checker: _Checker, row: PointFields, key: str) -> OperatingPoint:
         if (text := getattr(row, field)).strip()
     }
     source = checker.source(f"{key}.source", row.source)
-    return OperatingPoint(name=name or "", source=source, **numbers, **counts)
+    return OperatingPoint(name=name, source=source, **numbers, **counts)
