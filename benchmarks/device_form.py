@@ -24,7 +24,7 @@ from PySide6.QtTest import QTest  # noqa: E402
 from PySide6.QtWidgets import QApplication  # noqa: E402
 
 from ctm_gui.application import Application  # noqa: E402
-from predictor.services.devices.form import check_form  # noqa: E402
+from predictor.devices.form import check_form  # noqa: E402
 
 
 def main() -> int:

@@ -42,7 +42,9 @@ from predictor.core.records import Device, Target
 from predictor.core.units import significant
 from predictor.devices.schema import device_from_object, device_to_object
 from predictor.devices.self_test import run_self_test, with_measured_rates
+from predictor.graph.model import Model
 from predictor.presentation.wording import percent
+from predictor.probing.choice import PlanRequest
 from predictor.probing.measuring.interface import (
     Command,
     MeasuringPlan,
@@ -54,12 +56,12 @@ from predictor.probing.measuring.interface import (
 )
 from predictor.probing.measuring.local import LocalRunner
 from predictor.services.devices.this_machine import describe_this_machine
-from predictor.services.models.ingestion import IngestionWorker, Model
+from predictor.services.models.ingestion import IngestionWorker
 from predictor.services.prediction.engines import CLOSERTOME
 from predictor.services.prediction.predict import predict
 from predictor.services.probing.measure import measure
 from predictor.services.probing.open import open_probing
-from predictor.services.probing.plan import PlanRequest, plan_probes, probe_target
+from predictor.services.probing.plan import plan_probes, probe_target
 from predictor.services.signatures.assessment import LeftOut, errors_in_words, left_out
 from predictor.services.signatures.user_signatures import read_user_signatures
 from predictor.store.database import open_database
@@ -238,7 +240,8 @@ def beside(
         for visit in range(VISITS)
     ]
     # As much of the session's time is left for repeats as without the visits.
-    plan = replace(plan, budget_s=LIMIT_S * (1 + VISIT_SHARE * len(visits) / PROBES))
+    budget_s = LIMIT_S * (1 + VISIT_SHARE * len(visits) / PROBES)
+    plan = replace(plan, request=replace(plan.request, budget_s=budget_s))
     runner = Beside(visits, PROBES)
     with open_probing(kept.folder / f"{selector}-beside.db") as probing:
         session = probing.sessions.start(plan)
@@ -303,8 +306,8 @@ def foretold(
     whole = replace(measured, operators=())
     ways = {
         "zero-shot": predict(models_to_predict, [target]),
-        "whole networks": predict(models_to_predict, [target], signatures={target.id: whole}),
-        BEST: predict(models_to_predict, [target], signatures={target.id: measured}),
+        "whole networks": predict(models_to_predict, [target], measured={target.id: whole}),
+        BEST: predict(models_to_predict, [target], measured={target.id: measured}),
     }
     return Probed(selector, seconds, len(measured.graphs), real, ways, fits)
 

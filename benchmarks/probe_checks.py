@@ -38,12 +38,14 @@ from benchmarks.common import Table, add_arguments, add_kept, kept_folder, publi
 from benchmarks.probe_accuracy import Kept, this_device
 from predictor.core.text import plural
 from predictor.presentation.wording import percent
+from predictor.probing.choice import PlanRequest
+from predictor.probing.measuring.local import LocalRunner
+from predictor.probing.planning import ProbePlan
 from predictor.services.prediction.engines import CLOSERTOME
 from predictor.services.probing.measure import measure
 from predictor.services.probing.open import open_probing
 from predictor.services.probing.other_load import OtherPrograms
-from predictor.services.probing.plan import PlanRequest, ProbePlan, plan_probes, probe_target
-from predictor.services.probing.runners import LocalRunner
+from predictor.services.probing.plan import plan_probes, probe_target
 from predictor.services.signatures.checks import LIMITS, Limits, ProbingChecks, work_out
 from predictor.store.database import open_database
 

@@ -6,6 +6,8 @@ import ast
 import sys
 from pathlib import Path
 
+from predictor.core.child_start import CHILDREN
+
 PACKAGING = Path(__file__).resolve().parent
 ROOT = PACKAGING.parent
 WORK = ROOT / "build" / "packaging"
@@ -119,10 +121,11 @@ def data_files() -> list[tuple[str, str]]:
 
 
 def command_modules() -> list[str]:
-    """Return the modules of ``ctm``, which imports them by name when they are asked for."""
+    """Return modules that are imported by name: those of ``ctm``, and the children's programs."""
     files = sorted((ROOT / "predictor" / "cli").rglob("*.py"))
     places = [path.relative_to(ROOT).with_suffix("").parts for path in files]
-    return [".".join(parts).removesuffix(".__init__") for parts in places]
+    commands = [".".join(parts).removesuffix(".__init__") for parts in places]
+    return [*commands, *CHILDREN.values()]
 
 
 def analysis_arguments() -> dict[str, object]:

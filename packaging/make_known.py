@@ -14,7 +14,7 @@ import numpy as np
 
 from predictor.core.records import Target
 from predictor.probing.networks.graphs import pool_graph
-from predictor.probing.networks.known import FILE, KnownLatencies, write_pool_latencies
+from predictor.probing.networks.known import FILE
 from predictor.probing.networks.pool import load_pool
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.prediction.engines import open_engine
@@ -32,8 +32,14 @@ def main() -> int:
     table = open_engine().predict(graphs, targets, {})
     told = ~np.isnan(table.latency_ms).any(axis=0)
     keys = tuple(_key(target) for target, is_told in zip(targets, told, strict=True) if is_told)
-    known = KnownLatencies(table.engine, tuple(names), keys, table.latency_ms[:, told])
-    write_pool_latencies(folder / FILE, known)
+    with (folder / FILE).open("wb") as file:
+        np.savez_compressed(
+            file,
+            engine=np.array(table.engine),
+            networks=np.array(names),
+            targets=np.array(keys),
+            latency_ms=table.latency_ms[:, told].astype(np.float32),
+        )
     return 0
 
 

@@ -10,16 +10,18 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import numpy as np
 
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.probing.networks import fbnet, nasbench201, ofa
 from predictor.probing.networks.families import FAMILIES
-from predictor.probing.networks.graphs import FILE, write_graphs
-from predictor.probing.networks.pool import PoolNetwork, cost_by_kind, pool_document
+from predictor.probing.networks.graphs import FILE
+from predictor.probing.networks.pool import SCHEMA, PoolNetwork, cost_by_kind
 from predictor.probing.networks.spaces import operator_graph_of
 
 FOLDER = Path(__file__).resolve().parent.parent / "resources" / "probes"
@@ -115,13 +117,35 @@ def fits(graph: OperatorGraph, space: str) -> bool:
     return small and (macs >= LEAST_MACS or moved >= LEAST_BYTES)
 
 
+def _to_object(network: PoolNetwork) -> dict[str, Any]:
+    return {
+        "name": network.name,
+        "space": network.space,
+        "code": list(network.code),
+        "fingerprint": network.fingerprint,
+        "parameters": network.parameters,
+        "cost": {
+            kind: [cost.macs, cost.bytes_moved, cost.launches]
+            for kind, cost in network.cost.items()
+        },
+    }
+
+
+def write_graphs(path: Path, graphs: Iterable[OperatorGraph]) -> None:
+    """Write graphs to a file; the same graphs give the same bytes."""
+    with ZipFile(path, "w", ZIP_DEFLATED, compresslevel=9) as archive:
+        for graph in graphs:
+            entry = ZipInfo(graph.fingerprint)  # of 1980: no time of writing
+            archive.writestr(entry, graph.to_bytes(), ZIP_DEFLATED, 9)
+
+
 def main() -> int:
     """Write the pool and its graphs."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER
     found = list(networks())
-    document = pool_document([network for network, _ in found])
-    rows = ",\n".join(json.dumps(row, separators=(",", ":")) for row in document["networks"])
-    text = f'{{"schema":"{document["schema"]}","networks":[\n{rows}\n]}}\n'
+    entries = (_to_object(network) for network, _ in found)
+    rows = ",\n".join(json.dumps(entry, separators=(",", ":")) for entry in entries)
+    text = f'{{"schema":"{SCHEMA}","networks":[\n{rows}\n]}}\n'
     (folder / "pool.json").write_text(text)
     write_graphs(folder / FILE, (graph for _, graph in found))
     return 0

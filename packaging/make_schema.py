@@ -29,6 +29,7 @@ from predictor.devices.schema import (
     REQUIRED_FIELDS,
     SCHEMA,
 )
+from predictor.presentation.metric_labels import METRIC_HELP
 
 FILE = Path(__file__).resolve().parent.parent / "resources" / "schema" / "device.schema.json"
 
@@ -93,7 +94,7 @@ def _metric(metric: Metric) -> Json:
         "type": "number",
         "minimum": metric.low,
         "maximum": metric.high,
-        "description": f"{metric.label}{unit}. {metric.help}",
+        "description": f"{metric.label}{unit}. {METRIC_HELP[metric.name]}",
     }
 
 

@@ -21,9 +21,9 @@ from ctm_gui.widgets.grid import (
 from ctm_gui.widgets.ordering import FloatArray, IndexArray, text_ranks
 from predictor.core.records import Device
 from predictor.core.text import plural, uncapitalised
+from predictor.cost.engine import AttentionMaps
 from predictor.presentation.wording import NOTHING, percent, shown
 from predictor.services.prediction.attention import (
-    AttentionMaps,
     AttentionPeak,
     attention_peak,
     token_label,

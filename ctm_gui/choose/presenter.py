@@ -15,10 +15,10 @@ from predictor.core.errors import CtmError
 from predictor.core.records import Device, Measurement
 from predictor.core.run_facts import MEDIAN
 from predictor.core.text import capitalised
+from predictor.graph.model import Model
 from predictor.services.choose.choice import Choice, Option
 from predictor.services.choose.choose import EVEN, choose
 from predictor.services.choose.options import BATCHES, Budget, Wanted, options_of
-from predictor.services.models.ingestion import Model
 from predictor.services.signatures.user_signatures import UserSignatures
 
 NO_MODEL = "Open a model, and state a budget: the devices that keep it are listed here."
@@ -154,7 +154,7 @@ def _chosen(
         budget,
         min_chance=limits.chance,
         measurements=measurements,
-        signatures=signatures.of(options.targets),
+        measured=signatures.of(options.targets),
         devices={device.id: device for device in devices},
     )
     return Chosen(choice, tuple(map(choice.option, choice.of_devices)), names)

@@ -16,18 +16,15 @@ from ctm_gui.prediction.followers import ComparisonFollower
 from ctm_gui.tasks.serial import SerialWorker
 from predictor.core.errors import CtmError
 from predictor.core.records import Device, OperatingPoint
-from predictor.services.prediction.clocks import (
-    Clocked,
+from predictor.devices.operating import (
     Clocks,
-    at_clocks,
-    clock_model,
     clock_ranges,
     clocks_of,
     default_clocks,
     is_clocked,
-    latency_plane,
     power_modes,
 )
+from predictor.services.prediction.clocks import Clocked, at_clocks, clock_model, latency_plane
 
 Floats = NDArray[np.float64]
 
@@ -159,7 +156,7 @@ class ClocksPresenter(ComparisonFollower):
         axes = _axes(self.ranges)
 
         def plane() -> Plane:
-            followed = clock_model(compared.model, target, signatures=signatures)
+            followed = clock_model(compared.model, target, measured=signatures)
             latency_ms = latency_plane(prediction, followed, target, clocks, axes)
             (across, columns), (up, rows) = axes.items()
             up = up if up in clocks.stated else ""

@@ -12,9 +12,9 @@ from ctm_gui.clocks.plane import Floats, Plane, contour
 from ctm_gui.widgets.plots import RING_PX, PointPlot
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.text import capitalised
+from predictor.devices.operating import DOMAINS
 from predictor.presentation.columns import axis_title
 from predictor.presentation.wording import batch_of, interval_ms, latency_text, number
-from predictor.services.prediction.clocks import DOMAINS
 
 _RADIUS_PX = 5.0
 _HEADROOM = 1.05  # over a curve

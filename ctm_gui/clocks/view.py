@@ -21,8 +21,8 @@ from ctm_gui.widgets.basic import (
 from ctm_gui.widgets.pair_choice import PairChoice
 from ctm_gui.widgets.save_plot import ask_and_save
 from ctm_gui.widgets.view_options import ViewOptions
+from predictor.devices.operating import DOMAINS
 from predictor.presentation.wording import batch_of, interval_text, latency_text, number, shown
-from predictor.services.prediction.clocks import DOMAINS
 
 _DEFAULT, _FREE = "Default clocks", "Clocks as set below"
 _KEYS = "Click into the plot to choose clocks."

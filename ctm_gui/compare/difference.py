@@ -199,9 +199,7 @@ def _with_more_times(difference: ModelDifference, context: TaskContext) -> Model
         matched, target = difference.on(place), difference.targets[place]
         models, pair = (matched.first.model, matched.second.model), difference.predictions[place]
         times.append(
-            time_changes_on(
-                matched.operators, target, models, pair, signatures=difference.signatures
-            )
+            time_changes_on(matched.operators, target, models, pair, measured=difference.signatures)
         )
         if time.perf_counter() - started > _PART_S:
             break

@@ -12,21 +12,19 @@ from ctm_gui.devices.library import DeviceEntry, DeviceLibrary
 from ctm_gui.devices.tables import in_words
 from predictor.core.metrics import Family
 from predictor.core.records import Configuration
-from predictor.presentation.metric_labels import metric_label
-from predictor.presentation.wording import NOTHING, shown
-from predictor.services.devices.form import (
-    CLUSTERS,
+from predictor.devices.consistency import CLUSTERS, MEASURED, OPERATING_POINTS
+from predictor.devices.form import (
     CONFIGURATIONS,
-    MEASURED,
-    OPERATING_POINTS,
     ClusterFields,
     FormFields,
     MeasuredFields,
     PointFields,
     check_form,
     fields_of,
-    missing_metric,
 )
+from predictor.presentation.metric_labels import metric_label
+from predictor.presentation.wording import NOTHING, shown
+from predictor.services.devices.form import missing_metric
 
 TEXTS = (
     *("id", "name", "vendor", "system", "chip", "architecture", "instruction_sets"),

@@ -27,15 +27,11 @@ from ctm_gui.widgets.basic import combo_box, fill, label, named, note_label, sho
 from ctm_gui.widgets.fields import ChoiceLineEdit, FormLineEdit, FormTextEdit
 from ctm_gui.widgets.tooltips import as_tooltip
 from predictor.core.metrics import METRICS, Family, Metric, MetricGroup
+from predictor.devices.consistency import CLUSTERS, MEASURED, OPERATING_POINTS
+from predictor.devices.fields import range_text
+from predictor.devices.form import CONFIGURATIONS
 from predictor.presentation.metric_labels import FAMILY_WORDS, metric_label
 from predictor.services.devices.design import architecture_titles
-from predictor.services.devices.form import (
-    CLUSTERS,
-    CONFIGURATIONS,
-    MEASURED,
-    OPERATING_POINTS,
-    range_text,
-)
 
 _LABEL_PX, _VALUE_PX, _UNIT_PX = 196, 104, 52
 

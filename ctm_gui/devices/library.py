@@ -15,15 +15,10 @@ from ctm_gui.undo import UndoStep
 from ctm_gui.widgets.ordering import natural_key
 from predictor.core.metrics import Family
 from predictor.core.records import Configuration, Device, Precision
+from predictor.devices.schema import DeviceFile
 from predictor.presentation.wording import shown
 from predictor.services.devices.catalogue import Catalogue
-from predictor.services.devices.user_devices import (
-    DeviceFile,
-    copy_of,
-    export_device,
-    import_device,
-    unused_id,
-)
+from predictor.services.devices.user_devices import copy_of, export_device, import_device, unused_id
 
 # ``--device this`` and its like mean this machine.
 RESERVED_IDS = frozenset({"this"})

@@ -36,16 +36,10 @@ from ctm_gui.widgets.tooltips import as_tooltip
 from predictor.core.metrics import MEASURABLE
 from predictor.core.records import Configuration, Precision
 from predictor.core.runtimes import RUNTIMES
+from predictor.devices.consistency import CLUSTERS, MEASURED, OPERATING_POINTS
+from predictor.devices.form import ClusterFields, MeasuredFields, PointFields
 from predictor.presentation.wording import configuration_text
 from predictor.services.devices.design import instruction_sets_of
-from predictor.services.devices.form import (
-    CLUSTERS,
-    MEASURED,
-    OPERATING_POINTS,
-    ClusterFields,
-    MeasuredFields,
-    PointFields,
-)
 
 _LIST_PX = 104
 

@@ -22,10 +22,15 @@ from predictor.core.metrics import (
 from predictor.core.records import Device
 from predictor.core.text import plural, shortened
 from predictor.core.units import significant
-from predictor.presentation.metric_labels import FAMILY_WORDS, metric_label, metric_text
+from predictor.devices.fields import range_text
+from predictor.presentation.metric_labels import (
+    FAMILY_WORDS,
+    METRIC_HELP,
+    metric_label,
+    metric_text,
+)
 from predictor.presentation.wording import NOTHING, plain_number, shown
 from predictor.services.devices.design import design_facts
-from predictor.services.devices.form import range_text
 
 # Fields of an operating point and of the head of the form, as they begin a sentence.
 _FIELD_WORDS = {
@@ -44,7 +49,7 @@ def metric_help(metric: Metric, family: Family) -> str:
     label = metric_label(metric.name, family)
     unit = f"In {metric.unit}, " if metric.unit else "A count, "
     return (
-        f"{label} ({metric.name})\n{metric.help}\n{unit}{range_text(metric)}.\n"
+        f"{label} ({metric.name})\n{METRIC_HELP[metric.name]}\n{unit}{range_text(metric)}.\n"
         "Leave it unticked where it is not known: absent is not zero."
     )
 

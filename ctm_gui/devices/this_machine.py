@@ -13,8 +13,9 @@ from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
 from predictor.core.errors import CtmError
 from predictor.core.progress import Progress
 from predictor.core.records import Device, SustainedRates
+from predictor.devices.catalogue import THIS_MACHINE_ID
+from predictor.devices.schema import DeviceFile
 from predictor.services.devices.this_machine import (
-    THIS_MACHINE_ID,
     MachineRates,
     describe_this_machine,
     is_this_machine,
@@ -22,7 +23,6 @@ from predictor.services.devices.this_machine import (
     measure_rates,
     with_measured_rates,
 )
-from predictor.services.devices.user_devices import DeviceFile
 
 MEASURING = "Measuring this machine's two rates, about 3 s…"
 

@@ -15,9 +15,10 @@ from ctm_gui.widgets.geometry import nearest_point
 from ctm_gui.widgets.grid import search_mask
 from ctm_gui.widgets.ordering import FloatArray, IndexArray, natural_key
 from predictor.core.records import Basis, Device
+from predictor.core.stored import StoredPrediction
 from predictor.core.units import LatencyUnit
 from predictor.presentation.wording import adaptation_name, basis_text, shown
-from predictor.services.history.past_predictions import PastContent, StoredPrediction
+from predictor.services.history.past_predictions import PastContent
 from predictor.services.history.truth import (
     Pair,
     TargetErrors,

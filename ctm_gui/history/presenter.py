@@ -18,15 +18,13 @@ from ctm_gui.undo import UndoStep
 from predictor.core.errors import InputError
 from predictor.core.prediction import Prediction
 from predictor.core.records import Device
+from predictor.core.stored import StoredPrediction
 from predictor.core.tags import checked_note, clean_tags
 from predictor.core.text import plural
 from predictor.presentation.wording import shown
 from predictor.services.history.changes import Change, Graphs, predict_again
 from predictor.services.history.history import History
-from predictor.services.history.past_predictions import (
-    NewTruth,
-    StoredPrediction,
-)
+from predictor.services.history.past_predictions import NewTruth
 from predictor.services.signatures.user_signatures import UserSignatures
 
 MAX_ROWS = 20_000

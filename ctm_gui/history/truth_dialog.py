@@ -7,15 +7,11 @@ from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFormLayout, QLineEdit,
 
 from ctm_gui.widgets.basic import combo_box, hbox, label, vbox
 from predictor.core.errors import InputError
+from predictor.core.stored import StoredPrediction
 from predictor.core.tags import MAX_NOTE
 from predictor.core.units import LatencyUnit
 from predictor.presentation.wording import batch_of, configuration_text, latency_text, shown
-from predictor.services.history.past_predictions import (
-    STATISTICS,
-    NewTruth,
-    StoredPrediction,
-    plausible_ms,
-)
+from predictor.services.history.past_predictions import STATISTICS, NewTruth, plausible_ms
 from predictor.services.history.truth import engine_ms
 
 

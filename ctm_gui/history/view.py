@@ -50,9 +50,9 @@ from ctm_gui.widgets.ordering import IndexArray
 from ctm_gui.widgets.save_plot import ask_and_save
 from ctm_gui.widgets.table_view import GridView, copy_button
 from ctm_gui.widgets.view_options import ViewOptions
+from predictor.core.stored import StoredPrediction
 from predictor.core.units import LatencyUnit
 from predictor.services.history.changes import Change
-from predictor.services.history.past_predictions import StoredPrediction
 
 _SIZE_PX = (1120, 360)
 _MIN_WIDTHS_PX = {"model": 150, "device": 200, "why": 250}

@@ -19,8 +19,9 @@ from predictor.core.errors import CancelledError, CtmError
 from predictor.core.progress import CancelToken, Progress
 from predictor.core.tensors import DynamicDimension
 from predictor.core.text import plural, printable
+from predictor.graph.model import Model
 from predictor.services.models.batches import read_at
-from predictor.services.models.ingestion import IngestionWorker, Model
+from predictor.services.models.ingestion import IngestionWorker
 
 # Models that were removed, for undo; older ones are read again. Some 10 MB.
 _MAX_UNDO_OPERATORS = 5_000

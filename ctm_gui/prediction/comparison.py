@@ -12,9 +12,9 @@ from predictor.core.errors import CtmError
 from predictor.core.prediction import Prediction
 from predictor.core.records import Device, Measurement, RunId, Target
 from predictor.core.text import capitalised
+from predictor.graph.model import Model
 from predictor.presentation.columns import PredictionRow
 from predictor.presentation.wording import target_text
-from predictor.services.models.ingestion import Model
 from predictor.services.prediction.assumptions import assumptions_by_prediction
 from predictor.services.prediction.engines import usual_engine_problem
 from predictor.services.prediction.predict import NO_DEVICES, KnownTargets, predict

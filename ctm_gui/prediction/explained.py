@@ -16,7 +16,7 @@ from predictor.core.errors import InputError
 from predictor.core.prediction import Prediction
 from predictor.core.progress import CancelToken
 from predictor.core.records import Target
-from predictor.services.models.ingestion import Model
+from predictor.graph.model import Model
 from predictor.services.prediction.explain import OperatorTable, explain
 from predictor.services.prediction.predict import KnownTargets
 from predictor.services.prediction.roofline import Roof, Roofline, roofline_of, roofs_of
@@ -86,7 +86,7 @@ def explain_pair(
     Raises:
         InputError: the target has no number for the model.
     """
-    table = explain(model, target, signatures=signatures).scaled(prediction.scale)
+    table = explain(model, target, measured=signatures).scaled(prediction.scale)
     name, *other_names = target_names([target, *other_targets])
     roofline = None
     # The engine may know more than the facts state: what was measured.
@@ -132,7 +132,7 @@ def costs_of(
         cancel.check()
         # A target of which only measurements are known has no parts.
         with suppress(InputError):
-            table = explain(model, targets[place], signatures=signatures)
+            table = explain(model, targets[place], measured=signatures)
             latency_ms = (table.latency_ms * predictions[place].scale).astype(np.float32)
             costs.append((names[place], latency_ms, _interval(predictions[place]) or _NO_INTERVAL))
     count = len(model.graph.names)

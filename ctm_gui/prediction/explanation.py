@@ -142,7 +142,7 @@ class ExplanationPresenter(PairFollower):
             self._show(pair, "", device)
             self._submit(
                 lambda _: sensitivity_of(
-                    compared.model, target, signatures=signatures, measurements=measurements
+                    compared.model, target, measured=signatures, measurements=measurements
                 ).scaled(prediction.scale),
                 show_sensitivity,
                 # A target of which only measurements are known has nothing to vary.

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from predictor.core.records import Configuration, Device, Measurement
-from predictor.services.probing.sessions import ProbeSession, SessionState
+from predictor.core.stored import SessionState
+from predictor.services.probing.sessions import ProbeSession
 
 
 class Way(StrEnum):

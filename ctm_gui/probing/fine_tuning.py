@@ -13,9 +13,10 @@ from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
 from predictor.core.errors import CtmError
 from predictor.core.progress import Progress
 from predictor.core.records import Device, Target
+from predictor.core.stored import StoredSignature
 from predictor.presentation.wording import percent
 from predictor.services.probing.open import open_probing
-from predictor.services.signatures.adaptation import StoredSignature, adaptation_of
+from predictor.services.signatures.adaptation import adaptation_of
 from predictor.services.signatures.film import Adaptations, adaptations, median_error, obstacle
 
 

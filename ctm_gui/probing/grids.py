@@ -12,6 +12,7 @@ from ctm_gui.probing.results import ResultRow, ratio_text
 from ctm_gui.probing.ticked import Ticked
 from ctm_gui.widgets.grid import Column, Grid, number_column, text_column
 from predictor.core.records import Target
+from predictor.core.stored import ProbeState, StoredSignature
 from predictor.core.units import LatencyUnit, format_count
 from predictor.presentation.wording import (
     NOTHING,
@@ -24,9 +25,8 @@ from predictor.presentation.wording import (
     percent,
     shown,
 )
-from predictor.services.probing.plan import ProbePlan
-from predictor.services.probing.sessions import ProbeState
-from predictor.services.signatures.adaptation import StoredSignature, adaptation_of
+from predictor.probing.planning import ProbePlan
+from predictor.services.signatures.adaptation import adaptation_of
 from predictor.services.signatures.assessment import BeforeAfter
 from predictor.services.signatures.checks import is_used
 from predictor.services.signatures.film import Adaptations

@@ -12,16 +12,11 @@ from PySide6.QtCore import QObject, Signal
 from ctm_gui.probing.choice import Source, TargetChoice
 from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
 from predictor.core.errors import CtmError, InputError
-from predictor.services.models.ingestion import Model
-from predictor.services.probing.imports import (
-    ImportedFile,
-    NameMatch,
-    candidates,
-    import_file,
-    import_typed,
-    matches,
-    take_over,
-)
+from predictor.graph.model import Model
+from predictor.probing.importers.names import NameMatch
+from predictor.probing.importers.records import ImportedFile
+from predictor.probing.importers.registry import import_file, import_typed
+from predictor.services.probing.imports import candidates, matches, take_over
 from predictor.services.probing.kits import import_results
 from predictor.services.probing.open import open_probing
 

@@ -17,26 +17,20 @@ from predictor.core.errors import CtmError, HostError
 from predictor.core.progress import Progress
 from predictor.core.records import Device, SustainedRates
 from predictor.core.text import plural
+from predictor.devices.catalogue import THIS_MACHINE_ID
+from predictor.graph.model import Model
 from predictor.presentation.wording import shown
-from predictor.services.devices.this_machine import (
-    THIS_MACHINE_ID,
-    MachineRates,
-    measure_rates,
-    this_machine,
-)
-from predictor.services.models.ingestion import Model
+from predictor.probing.choice import ADAPTIVE, DEFAULT_SELECTOR, PlanRequest
+from predictor.probing.measuring.interface import RunConfiguration
+from predictor.probing.planning import ProbePlan
+from predictor.services.devices.this_machine import MachineRates, measure_rates, this_machine
 from predictor.services.probing.expectation import (
     ExpectedInterval,
     expected_interval,
     interval_words,
 )
 from predictor.services.probing.plan import (
-    ADAPTIVE,
-    DEFAULT_SELECTOR,
     Coverage,
-    PlanRequest,
-    ProbePlan,
-    RunConfiguration,
     coverage,
     plan_probes,
     planned_once,
@@ -93,7 +87,7 @@ def plan_words(planned: Planned) -> str:
     first = plural(count, "network")
     if plan.to_come:
         first += f" first, and up to {plan.to_come} more that are chosen by what these show"
-    expected, longest = duration(plan.expected_s), duration(plan.budget_s)
+    expected, longest = duration(plan.expected_s), duration(plan.request.budget_s)
     words = [f"{first}; expected to take {expected}, on a busy machine up to {longest}."]
     words.append(
         f"Between them {shown(plan.sentinel.network.name)} is measured three times, to see "

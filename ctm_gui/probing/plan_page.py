@@ -17,9 +17,9 @@ from ctm_gui.widgets.number_boxes import NumberBox
 from ctm_gui.widgets.table_view import copy_button
 from predictor.core.text import plural
 from predictor.presentation.wording import configuration_text, shown
-from predictor.services.probing.imports import TYPED
+from predictor.probing.choice import ADAPTIVE
+from predictor.probing.importers.registry import NAME as TYPED
 from predictor.services.probing.other_load import busy_words
-from predictor.services.probing.plan import ADAPTIVE
 
 _MAX_PROBES = 100
 _MAX_MINUTES = 240

@@ -20,15 +20,15 @@ from ctm_gui.probing.store import ProbingStore
 from ctm_gui.probing.ticked import Ticked, ticked_targets
 from ctm_gui.window.workspace import Workspace
 from predictor.core.records import Configuration, Device
+from predictor.core.stored import StoredSignature
+from predictor.devices.catalogue import THIS_MACHINE_ID
+from predictor.devices.schema import DeviceFile
 from predictor.presentation.wording import configuration_text, shown
-from predictor.services.devices.this_machine import THIS_MACHINE_ID
-from predictor.services.devices.user_devices import DeviceFile
+from predictor.probing.planning import ProbePlan
 from predictor.services.prediction.targets import resolve_targets
 from predictor.services.probing.kits import make_kit
 from predictor.services.probing.open import Probing
-from predictor.services.probing.plan import ProbePlan
 from predictor.services.probing.sessions import ProbeSession
-from predictor.services.signatures.adaptation import StoredSignature
 from predictor.services.signatures.checks import is_used
 
 

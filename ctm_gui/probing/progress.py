@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predictor.core.records import Measurement
+from predictor.core.stored import ProbeState, SessionProbe
 from predictor.core.units import significant
 from predictor.presentation.wording import NOTHING, percent, shown
-from predictor.services.probing.events import (
-    DRIFT_LIMIT,
+from predictor.probing.measuring.interface import (
     BlockStarted,
     Drift,
     NetworkDone,
@@ -23,7 +23,8 @@ from predictor.services.probing.events import (
     RunStarted,
     Samples,
 )
-from predictor.services.probing.sessions import ProbeSession, ProbeState, SessionProbe
+from predictor.services.probing.events import DRIFT_LIMIT
+from predictor.services.probing.sessions import ProbeSession
 
 Points = tuple[NDArray[np.float64], NDArray[np.float64]]
 

@@ -21,8 +21,8 @@ from ctm_gui.probing.results import (
 from ctm_gui.probing.shelf import SignatureShelf
 from ctm_gui.widgets.basic import STRETCH, combo_box, hbox, named, splitter
 from ctm_gui.widgets.table_view import copy_button
+from predictor.core.stored import StoredSignature
 from predictor.presentation.wording import configuration_text, local_time, shown
-from predictor.services.signatures.adaptation import StoredSignature
 from predictor.services.signatures.checks import is_used
 
 _NETWORKS_PX, _CHANGES_PX, _SIGNATURES_PX = 300, 110, 130

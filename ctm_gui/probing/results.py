@@ -10,18 +10,14 @@ from ctm_gui.probing.choice import Way, way_of
 from predictor.core.errors import InputError
 from predictor.core.percentiles import coefficient_of_variation
 from predictor.core.records import Configuration, Measurement
+from predictor.core.stored import SessionProbe, SessionState, StoredSignature
 from predictor.core.text import plural
 from predictor.core.units import significant
 from predictor.presentation.wording import NOTHING, local_time, percent, shown
 from predictor.services.probing.events import DRIFT_LIMIT, drift_words
 from predictor.services.probing.open import Probing
-from predictor.services.probing.sessions import ProbeSession, SessionProbe, SessionState
-from predictor.services.signatures.adaptation import (
-    ADAPTATIONS,
-    StoredSignature,
-    adaptation_of,
-    outdated_film_words,
-)
+from predictor.services.probing.sessions import ProbeSession
+from predictor.services.signatures.adaptation import ADAPTATIONS, adaptation_of, outdated_film_words
 from predictor.services.signatures.assessment import BeforeAfter, LeftOut, errors_in_words
 from predictor.services.signatures.checks import belief_words, is_used
 

@@ -20,13 +20,22 @@ from ctm_gui.probing.store import ProbingStore
 from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
 from predictor.core.errors import CancelledError, CtmError
 from predictor.core.progress import CancelToken, Progress
-from predictor.services.models.ingestion import Model
-from predictor.services.probing.events import NetworkDone, NetworkFailed, ProbeEvent, ProbesChosen
+from predictor.core.stored import SessionProbe
+from predictor.graph.model import Model
+from predictor.probing.measuring.interface import (
+    Command,
+    NetworkDone,
+    NetworkFailed,
+    ProbeEvent,
+    ProbeRunner,
+)
+from predictor.probing.measuring.local import LocalRunner
+from predictor.probing.planning import ProbePlan
+from predictor.services.probing.events import ProbesChosen
 from predictor.services.probing.measure import measure
 from predictor.services.probing.open import Probing, open_probing
-from predictor.services.probing.plan import ProbePlan
-from predictor.services.probing.runners import Command, LocalRunner, ProbeRunner, board_runner
-from predictor.services.probing.sessions import ProbeSession, SessionProbe
+from predictor.services.probing.runners import board_runner
+from predictor.services.probing.sessions import ProbeSession
 
 # Drawing takes part of the machine that is measured: four times a second are enough.
 FOLLOW_MS = 250

@@ -22,17 +22,17 @@ from ctm_gui.probing.results import (
 from ctm_gui.probing.store import ProbingStore
 from ctm_gui.undo import UndoStep
 from predictor.core.records import Device, Target
+from predictor.core.stored import StoredSignature
+from predictor.cost.engine import FilmTuning
+from predictor.graph.model import Model
 from predictor.presentation.wording import local_time, shown
-from predictor.services.models.ingestion import Model
 from predictor.services.probing.open import Probing
-from predictor.services.signatures.adaptation import StoredSignature
 from predictor.services.signatures.assessment import (
     BeforeAfter,
     LeftOut,
     before_and_after,
     left_out,
 )
-from predictor.services.signatures.film import FilmTuning
 from predictor.services.signatures.stored import Signatures
 
 

@@ -9,8 +9,8 @@ from ctm_gui.probing.choice import Way
 from predictor.core.records import Configuration, Device, Target
 from predictor.core.runtimes import CPUS, MEASURED
 from predictor.core.text import plural
+from predictor.devices.catalogue import THIS_MACHINE_ID
 from predictor.presentation.wording import configuration_text
-from predictor.services.devices.this_machine import THIS_MACHINE_ID
 from predictor.services.probing.plan import probe_target
 from predictor.services.signatures.user_signatures import UserSignatures
 

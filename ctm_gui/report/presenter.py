@@ -25,10 +25,10 @@ from predictor.core.errors import CtmError, InputError
 from predictor.core.progress import Progress
 from predictor.core.text import plural
 from predictor.core.units import LatencyUnit
+from predictor.graph.model import Model
 from predictor.presentation.report import USUAL_SECTIONS, Report, SectionId
 from predictor.services.generation.generate import LanguageRun
 from predictor.services.history.history import History
-from predictor.services.models.ingestion import Model
 from predictor.services.prediction.explain import explain
 from predictor.services.prediction.sensitivity import sensitivity_of
 from predictor.services.report.build import build_report
@@ -243,9 +243,9 @@ def _request_of(subject: ReportSubject, signatures: tuple[MeasuredSignature, ...
         models=tuple(map(_reported, comparison.models)),
         targets=comparison.targets,
         predictions=tuple(row.prediction for row in comparison.rows),
-        explain=partial(explain, signatures=comparison.signatures),
+        explain=partial(explain, measured=comparison.signatures),
         sensitivity=partial(
-            sensitivity_of, signatures=comparison.signatures, measurements=comparison.measurements
+            sensitivity_of, measured=comparison.signatures, measurements=comparison.measurements
         ),
         # Local time with its offset from UTC, which a naive time lacks.
         created=datetime.now(UTC).astimezone(),

@@ -203,7 +203,7 @@ class RooflinePoints:
         (left, right), height = self.x_range, math.log10(roof.rate)
         crossing = [other.rate for other in roofs if other.is_memory is not roof.is_memory]
         whose = f"{shown(self._compared[target - 1][0])}: " if target else ""
-        counted = "B" if roof.is_memory else roof.operation
+        counted = roof.counted
         label = f"{whose}{roof.label} {rate_text(roof.rate, counted)}"
         if roof.origin not in roof.label.lower():
             label += f", {roof.origin}"

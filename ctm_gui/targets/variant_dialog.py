@@ -25,8 +25,8 @@ from predictor.core.errors import CtmError
 from predictor.core.records import Configuration, Device
 from predictor.core.runtimes import CPUS, RUNTIMES
 from predictor.core.text import plural
+from predictor.graph.model import Model
 from predictor.presentation.wording import shown, target_text
-from predictor.services.models.ingestion import Model
 from predictor.services.prediction.targets import supports
 
 _MODEL_BATCH = "model default"

@@ -13,8 +13,8 @@ from ctm_gui.tasks.serial import SerialWorker, TaskContext
 from predictor.core.errors import CtmError, HostError
 from predictor.core.prediction import Prediction
 from predictor.core.records import Measurement
+from predictor.graph.model import Model
 from predictor.services.history.history import History, Recorded
-from predictor.services.models.ingestion import Model
 from predictor.services.signatures.user_signatures import UserSignatures
 
 T = TypeVar("T")

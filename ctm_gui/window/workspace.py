@@ -27,8 +27,9 @@ from predictor.core.errors import CtmError, InputError
 from predictor.core.memory import release_memory
 from predictor.core.records import Device, Precision
 from predictor.core.text import plural
+from predictor.devices.catalogue import THIS_MACHINE_ID
 from predictor.services.devices.catalogue import Catalogue
-from predictor.services.devices.this_machine import THIS_MACHINE_ID, MachineRates
+from predictor.services.devices.this_machine import MachineRates
 from predictor.services.generation.generate import GenerationRequest
 from predictor.services.history.history import History
 from predictor.services.models.files import MODEL_SUFFIX, FoundFiles, absolute, find_model_files

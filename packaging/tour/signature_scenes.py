@@ -12,7 +12,7 @@ from ctm_gui.application import Application
 from ctm_gui.probing.dialogs import FineTuneDialog
 from ctm_gui.probing.wizard import ProbingWizard
 from predictor.core.errors import HostError
-from predictor.services.devices.this_machine import THIS_MACHINE_ID
+from predictor.devices.catalogue import THIS_MACHINE_ID
 
 _TUNING_MS = 10 * SETTLE_MS
 

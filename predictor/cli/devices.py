@@ -16,19 +16,11 @@ from predictor.core.metrics import MEASURABLE, METRICS
 from predictor.core.records import Device, OperatingPoint
 from predictor.core.text import printable
 from predictor.presentation.wording import number, runs_text
+from predictor.services.devices import this_machine
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.devices.design import design_facts
-from predictor.services.devices.this_machine import (
-    MachineRates,
-    describe_this_machine,
-    with_measured_rates,
-)
 from predictor.services.devices.user_devices import user_devices_of
-from predictor.services.models.inspection import (
-    check_device_file,
-    device_document,
-    device_summary,
-)
+from predictor.services.models import inspection
 from predictor.services.prediction.defaults import DefaultsOfKind, count_defaults
 from predictor.services.prediction.engines import measured_configurations
 from predictor.services.signatures.user_signatures import NOTHING_MEASURED, stored_signatures
@@ -85,7 +77,7 @@ def _list(options: argparse.Namespace, console: Console) -> int:
         measured = _user_records("signatures", partial(stored_signatures, options.store), console)
         signatures = measured or NOTHING_MEASURED
         entries = [
-            device_summary(
+            inspection.device_summary(
                 d, has_signature=signatures.has_device(d.id) or bool(measured_configurations(d))
             )
             for d in devices
@@ -152,7 +144,7 @@ def _default_entry(defaults: DefaultsOfKind) -> dict[str, object]:
 
 
 def _check(options: argparse.Namespace, console: Console) -> int:
-    device, warnings = check_device_file(options.device)
+    device, warnings = inspection.check_device_file(options.device)
     if options.json:
         console.document({"id": device.id, "valid": True, "warnings": list(warnings)})
         return 0
@@ -166,18 +158,18 @@ def _check(options: argparse.Namespace, console: Console) -> int:
 
 
 def _detect(options: argparse.Namespace, console: Console) -> int:
-    device = describe_this_machine()
+    device = this_machine.describe_this_machine()
     if options.measure:
         console.note("Measuring this machine; other programs disturb it.")
-        rates = measured_now(MachineRates(options.store), console, device)
-        device = with_measured_rates(device, rates)
+        rates = measured_now(this_machine.MachineRates(options.store), console, device)
+        device = this_machine.with_measured_rates(device, rates)
     return _print_device(device, options, console)
 
 
 def _print_device(device: Device, options: argparse.Namespace, console: Console) -> int:
     if options.json:
         # A device file is edited by hand.
-        console.document(device_document(device), indent=2)
+        console.document(inspection.device_document(device), indent=2)
     else:
         console.result(_sheet(device))
     return 0

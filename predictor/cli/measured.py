@@ -16,8 +16,8 @@ from predictor.core.errors import CtmError, InputError
 from predictor.core.records import Configuration, Device, Measurement, Precision, Target
 from predictor.core.runtimes import RUNTIMES, usual_name
 from predictor.core.units import LatencyUnit
+from predictor.graph.model import Model
 from predictor.services.devices.catalogue import Catalogue
-from predictor.services.models.inspection import Model
 from predictor.services.prediction.predict import KnownTargets, model_batch, predict
 from predictor.services.prediction.scaling import check_plausible
 from predictor.services.prediction.targets import resolve_targets
@@ -111,7 +111,7 @@ def measured_of(
     store: PredictionStore,
     models: Sequence[Model],
     latencies: Sequence[Given],
-    signatures: KnownTargets,
+    measured: KnownTargets,
 ) -> Measured:
     """Return the user's measurements of models, those of ``--measured`` last.
 
@@ -120,7 +120,7 @@ def measured_of(
         store: of the user.
         models: one model where latencies are given.
         latencies: latencies of ``--measured``.
-        signatures: the user's measurements on the targets.
+        measured: the user's measurements on the targets.
 
     Raises:
         InputError: a given latency cannot be that of the model.
@@ -133,7 +133,7 @@ def measured_of(
         else {}
     )
     if latencies:
-        _check(models[0], latencies, options.engine, signatures)
+        _check(models[0], latencies, options.engine, measured)
         measurements = [*measurements, *(_measurement(models[0], latency) for latency in latencies)]
     return Measured(
         measurements,
@@ -152,10 +152,10 @@ def _devices(options: argparse.Namespace, ids: Iterable[str]) -> dict[str, Devic
     return devices
 
 
-def _check(model: Model, latencies: Sequence[Given], engine: str, signatures: KnownTargets) -> None:
+def _check(model: Model, latencies: Sequence[Given], engine: str, measured: KnownTargets) -> None:
     targets = [latency.target for latency in latencies]
     for latency, prediction in zip(
-        latencies, predict([model], targets, engine, signatures=signatures), strict=True
+        latencies, predict([model], targets, engine, measured=measured), strict=True
     ):
         if prediction.latency_ms is None:
             raise InputError(

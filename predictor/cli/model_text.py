@@ -9,8 +9,9 @@ from predictor.cli.tables import render_table
 from predictor.core.tensors import TensorInfo
 from predictor.core.text import printable, shortened
 from predictor.core.units import format_bytes, format_count
+from predictor.graph.model import Model
 from predictor.presentation.wording import shape_text
-from predictor.services.models.inspection import Model, totals
+from predictor.services.models.inspection import totals
 from predictor.services.models.operator_facts import operator_facts
 
 # A name from a file may be megabytes long; a table cell shows its two ends.

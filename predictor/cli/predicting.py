@@ -15,9 +15,9 @@ from predictor.core.prediction import Prediction
 from predictor.core.progress import Progress, no_progress
 from predictor.core.records import Measurement, Precision, Target
 from predictor.core.text import printable
+from predictor.graph.model import Model
 from predictor.services.devices.catalogue import Catalogue, means_this_machine
 from predictor.services.history.history import History, open_history
-from predictor.services.models.inspection import Model
 from predictor.services.prediction.defaults import check_names
 from predictor.services.prediction.predict import KnownTargets
 from predictor.services.prediction.targets import resolve_targets

@@ -18,7 +18,7 @@ from predictor.services.models.files import find_model_files
 from predictor.services.models.ingestion import IngestionWorker
 
 if TYPE_CHECKING:  # numpy is imported while the worker starts
-    from predictor.services.models.inspection import Model
+    from predictor.graph.model import Model
 
 _V = TypeVar("_V")
 

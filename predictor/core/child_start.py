@@ -14,6 +14,26 @@ if TYPE_CHECKING:
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100, PTH120
 
 
+CHILDREN = {
+    "--graph-layout": "predictor.services.graph.layout_worker",
+    "--ingestion-worker": "predictor.graph.worker",
+    "--network-builder": "predictor.probing.networks.build",
+    "--probe-runner": "predictor.probing.runner.command",
+    "--rows-worker": "predictor.services.rows.worker",
+    "--self-test": "predictor.devices.self_test",
+}
+"""Modules that are programs of child processes, by the first argument that a frozen program, which
+has no interpreter to start them with, is started with as one of them."""
+
+
+def child_command(flag: str, *arguments: str) -> list[str]:
+    """Return the command line of one of :data:`CHILDREN`, also in a frozen program."""
+    if getattr(sys, "frozen", False):
+        return [sys.executable, flag, *arguments]
+    # -P: a module in the current folder cannot stand in for one of ours.
+    return [sys.executable, "-P", "-X", "utf8", "-m", CHILDREN[flag], *arguments]
+
+
 def started(command: Sequence[str], *, foreign: bool = False) -> subprocess.Popen[bytes]:
     """Start a child whose three streams are pipes.
 

@@ -41,7 +41,6 @@ class Metric:
         low: smallest plausible value; under it a device file is refused.
         high: largest plausible value.
         group: group of the form.
-        help: its definition in one sentence.
     """
 
     name: str
@@ -50,7 +49,6 @@ class Metric:
     low: float
     high: float
     group: MetricGroup
-    help: str
 
 
 _C, _M, _P = MetricGroup.COMPUTE, MetricGroup.MEMORY, MetricGroup.POWER
@@ -62,153 +60,29 @@ COMPUTED_HERE = "this machine: computed: clock x cores x lanes x 2"
 """Source of an FP32 rate that a measured one replaces: virtual machines may hide their clock."""
 
 METRICS: tuple[Metric, ...] = (
-    Metric(
-        "clock_mhz", "Clock", "MHz", 1, 10_000, _C, "Base or sustained clock of the compute unit."
-    ),
-    Metric(
-        "boost_clock_mhz", "Boost clock", "MHz", 1, 10_000, _C, "Highest clock of the compute unit."
-    ),
-    Metric(
-        "core_count",
-        "Cores",
-        "",
-        1,
-        1e6,
-        _C,
-        "SMs on a GPU, cores on a CPU, PEs or cores on an accelerator.",
-    ),
-    Metric(
-        "fp32_au_per_core",
-        "FP32 lanes per core",
-        "",
-        1,
-        1e5,
-        _C,
-        "FP32 lanes per SM, or FMA lanes times units per CPU core.",
-    ),
-    Metric(
-        "matrix_units",
-        "Matrix units",
-        "",
-        1,
-        1e6,
-        _C,
-        "Tensor cores or other matrix engines on the device.",
-    ),
-    Metric("dsp_count", "DSP slices", "", 1, 1e6, _C, "DSP slices of an FPGA."),
-    Metric(
-        "fp32_tflops",
-        "FP32 peak",
-        "TFLOP/s",
-        1e-6,
-        1e4,
-        _C,
-        "Vector rate in FP32, one FMA being two operations.",
-    ),
-    Metric(
-        "tf32_tflops",
-        "TF32 peak",
-        "TFLOP/s",
-        1e-6,
-        1e5,
-        _C,
-        "Dense TF32 rate with the matrix units.",
-    ),
-    Metric(
-        "fp16_tflops",
-        "FP16 peak",
-        "TFLOP/s",
-        1e-6,
-        1e5,
-        _C,
-        "Dense FP16 rate with the matrix units.",
-    ),
-    Metric(
-        "bf16_tflops",
-        "BF16 peak",
-        "TFLOP/s",
-        1e-6,
-        1e5,
-        _C,
-        "Dense BF16 rate with the matrix units.",
-    ),
-    Metric(
-        "int8_tops", "INT8 peak", "TOP/s", 1e-6, 1e5, _C, "Dense INT8 rate with the matrix units."
-    ),
-    Metric(
-        "int4_tops", "INT4 peak", "TOP/s", 1e-6, 1e6, _C, "Dense INT4 rate with the matrix units."
-    ),
-    Metric(
-        "l1_kb_per_core",
-        "L1 per core",
-        "KiB",
-        1,
-        1e5,
-        _M,
-        "First-level data cache or shared memory per core.",
-    ),
-    Metric("l2_kb", "L2", "KiB", 1, 1e7, _M, "Second-level cache of the whole device."),
-    Metric(
-        "llc_kb",
-        "Last-level cache",
-        "KiB",
-        1,
-        1e8,
-        _M,
-        "Last-level cache of the whole device, where it is not the L2.",
-    ),
-    Metric(
-        "onchip_sram_kb", "On-chip SRAM", "KiB", 1, 1e8, _M, "Explicitly managed on-chip memory."
-    ),
-    Metric(
-        "dram_gb",
-        "Memory",
-        "GiB",
-        1e-5,
-        1e5,
-        _M,
-        "Memory that the device can use; 1 GiB is 2^30 bytes, which vendors write as 1 GB.",
-    ),
-    Metric(
-        "dram_bw_gbps",
-        "Memory bandwidth",
-        "GB/s",
-        1e-3,
-        1e5,
-        _M,
-        "Peak bandwidth of the memory, 1e9 bytes a second.",
-    ),
-    Metric(
-        "l2_bw_gbps",
-        "L2 bandwidth",
-        "GB/s",
-        1e-3,
-        1e6,
-        _M,
-        "Peak bandwidth of the second-level cache.",
-    ),
-    Metric(
-        "host_link_gbps",
-        "Host link",
-        "GB/s",
-        1e-3,
-        1e4,
-        _M,
-        "Peak bandwidth between host and device, one direction.",
-    ),
-    Metric(
-        "tdp_w", "Power limit", "W", 1e-3, 1e4, _P, "Thermal design power or board power limit."
-    ),
-    Metric("process_nm", "Process", "nm", 1, 1000, _P, "Manufacturing process."),
-    Metric(
-        "fp32_matrix_tflops",
-        "FP32 matrix peak",
-        "TFLOP/s",
-        1e-6,
-        1e5,
-        _C,
-        "Dense rate of the matrix units in full FP32.",
-    ),
+    Metric("clock_mhz", "Clock", "MHz", 1, 10_000, _C),
+    Metric("boost_clock_mhz", "Boost clock", "MHz", 1, 10_000, _C),
+    Metric("core_count", "Cores", "", 1, 1e6, _C),
+    Metric("fp32_au_per_core", "FP32 lanes per core", "", 1, 1e5, _C),
+    Metric("matrix_units", "Matrix units", "", 1, 1e6, _C),
+    Metric("dsp_count", "DSP slices", "", 1, 1e6, _C),
+    Metric("fp32_tflops", "FP32 peak", "TFLOP/s", 1e-6, 1e4, _C),
+    Metric("tf32_tflops", "TF32 peak", "TFLOP/s", 1e-6, 1e5, _C),
+    Metric("fp16_tflops", "FP16 peak", "TFLOP/s", 1e-6, 1e5, _C),
+    Metric("bf16_tflops", "BF16 peak", "TFLOP/s", 1e-6, 1e5, _C),
+    Metric("int8_tops", "INT8 peak", "TOP/s", 1e-6, 1e5, _C),
+    Metric("int4_tops", "INT4 peak", "TOP/s", 1e-6, 1e6, _C),
+    Metric("l1_kb_per_core", "L1 per core", "KiB", 1, 1e5, _M),
+    Metric("l2_kb", "L2", "KiB", 1, 1e7, _M),
+    Metric("llc_kb", "Last-level cache", "KiB", 1, 1e8, _M),
+    Metric("onchip_sram_kb", "On-chip SRAM", "KiB", 1, 1e8, _M),
+    Metric("dram_gb", "Memory", "GiB", 1e-5, 1e5, _M),
+    Metric("dram_bw_gbps", "Memory bandwidth", "GB/s", 1e-3, 1e5, _M),
+    Metric("l2_bw_gbps", "L2 bandwidth", "GB/s", 1e-3, 1e6, _M),
+    Metric("host_link_gbps", "Host link", "GB/s", 1e-3, 1e4, _M),
+    Metric("tdp_w", "Power limit", "W", 1e-3, 1e4, _P),
+    Metric("process_nm", "Process", "nm", 1, 1000, _P),
+    Metric("fp32_matrix_tflops", "FP32 matrix peak", "TFLOP/s", 1e-6, 1e5, _C),
 )
 
 METRIC_BY_NAME: dict[str, Metric] = {metric.name: metric for metric in METRICS}
@@ -221,9 +95,7 @@ RATE_METRIC: dict[str, str] = {
 """The metric of the rate in a number format: ``fp32``, ``fp32_matrix``, ``tf32``, ``int8`` ..."""
 
 # No metric of the vector, whose list is part of every checkpoint: it is only ever measured.
-LAUNCH_US = Metric(
-    "launch_us", "Launch", "µs", 1e-3, 1e6, _C, "Time to start one kernel or operator."
-)
+LAUNCH_US = Metric("launch_us", "Launch", "µs", 1e-3, 1e6, _C)
 
 MEASURABLE: dict[str, Metric] = {
     metric.name: metric

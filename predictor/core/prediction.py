@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Final
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
 
 from predictor.core.records import Basis, Configuration
 from predictor.core.run_facts import MEDIAN, P90, P99, MemoryUse, Spread, Unsupported
@@ -23,6 +23,9 @@ class ScaledFrom:
     configuration: Configuration
     latency_ms: float
 
+
+TIMES: Final = ("latency_ms", "low80_ms", "high80_ms", "low95_ms", "high95_ms")
+"""Fields of a prediction that are its P50 and the ends of its intervals."""
 
 FEW_CHIPS: Final = 5
 """Checked on fewer, a runtime has no evidence of its own on a kind of device."""
@@ -103,6 +106,15 @@ class Prediction:
     unsupported: Unsupported | None = field(default=None, compare=False)
     spread: Spread | None = field(default=None, compare=False)
     class_chips: int | None = field(default=None, compare=False)
+
+    def scaled(self, factor: float, floor_ms: float = 0.0) -> Prediction:
+        """Return a prediction that takes so much longer, no time of it under ``floor_ms``."""
+        times: dict[str, Any] = {
+            name: max(time_ms * factor, floor_ms)
+            for name in TIMES
+            if (time_ms := getattr(self, name)) is not None
+        }
+        return replace(self, **times)
 
     @property
     def few_chips(self) -> bool:

@@ -36,7 +36,6 @@ class Runtime:
         precisions: that it runs in.
         kernels: instruction sets that it has kernels for on processors; empty where that is not
             known, or where it compiles for the processor that it meets.
-        importers: names of the formats of its logs (``probing.importers``).
         may_halve: whether it may run an FP32 network in half precision without an option for it.
         hides_halves: whether its published latencies do not say where it did.
         tf32: products of FP32 networks that it computes in TF32 by default, on GPUs that
@@ -53,7 +52,6 @@ class Runtime:
     portable: frozenset[Family] = frozenset()
     precisions: frozenset[Precision] = frozenset()
     kernels: frozenset[str] = frozenset()
-    importers: tuple[str, ...] = ()
     may_halve: bool = False
     hides_halves: bool = False
     tf32: Literal["", "convolutions", "all"] = ""
@@ -71,7 +69,6 @@ _ROWS: Final = (
         portable=CPUS | {Family.GPU},
         precisions=_FLOAT_AND_INT8,
         kernels=instruction_sets.MLAS,
-        importers=("onnxruntime-profile", "ctm-results"),
         tf32="all",  # use_tf32 of its CUDA provider
         takes_all_cores=True,  # intra_op_num_threads 0: one a physical core
     ),
@@ -82,7 +79,6 @@ _ROWS: Final = (
         portable=CPUS,
         precisions=_FLOAT_AND_INT8,
         kernels=instruction_sets.NCNN,
-        importers=("ncnn-benchmark",),
         may_halve=True,  # it stores and computes in FP16 or BF16 where it can
         hides_halves=True,
     ),
@@ -92,7 +88,6 @@ _ROWS: Final = (
         families=frozenset({Family.GPU, Family.MOBILE_GPU}),
         portable=frozenset({Family.GPU, Family.MOBILE_GPU}),
         precisions=frozenset({Precision.FP32, Precision.FP16}),
-        importers=("ncnn-benchmark",),
         may_halve=True,
         hides_halves=True,
     ),
@@ -125,7 +120,6 @@ _ROWS: Final = (
         portable=CPUS | {Family.MOBILE_GPU},
         precisions=_FLOAT_AND_INT8,
         kernels=instruction_sets.XNNPACK,
-        importers=("tflite-benchmark",),
         may_halve=True,  # its GPU delegate allows loss of precision by default
     ),
     Runtime(
@@ -141,7 +135,6 @@ _ROWS: Final = (
         families=frozenset({Family.GPU}),
         precisions=_FLOAT_AND_INT8,
         tf32="all",  # BuilderFlag::kTF32 is set by default
-        importers=("trtexec-times", "trtexec-profile"),
     ),
     Runtime(
         name="openvino",

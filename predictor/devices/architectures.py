@@ -19,16 +19,7 @@ from predictor.core.metrics import Family
 from predictor.core.records import Cluster, Device
 from predictor.core.resources import resources_dir
 from predictor.core.runtimes import CPUS
-from predictor.devices.fields import (
-    MAX_NAME,
-    MAX_SOURCE,
-    Place,
-    check_id,
-    check_instruction_sets,
-    check_number,
-    check_object,
-    check_text,
-)
+from predictor.devices import fields
 from predictor.devices.strict_json import parse_object
 
 SCHEMA = "ctm-architectures/1"
@@ -123,16 +114,18 @@ def load_architectures(folder: Path) -> Mapping[str, Architecture]:
     """
     rows: dict[str, Architecture] = {}
     for path in sorted(folder.glob("*.json")):
-        place = Place(str(path))
+        place = fields.Place(str(path))
         content = parse_object(read_bytes(path, 1 << 22, "install the program again"), str(path))
         if content.get("schema") != SCHEMA:
             raise place.at("schema").wrong(f'is not "{SCHEMA}"', "install the program again")
-        table = check_object(content.get("architectures"), place.at("architectures"))
+        table = fields.check_object(content.get("architectures"), place.at("architectures"))
         for identity, row in table.items():
             at = place.at(identity)
             if identity in rows:
                 raise at.wrong("is in two tables", "remove one of the two")
-            rows[check_id(identity, at)] = _architecture(identity, check_object(row, at), at)
+            rows[fields.check_id(identity, at)] = _architecture(
+                identity, fields.check_object(row, at), at
+            )
     return MappingProxyType(dict(sorted(rows.items())))
 
 
@@ -187,49 +180,52 @@ def silicon(device: Device) -> str:
     return first or second or device.id
 
 
-def _architecture(identity: str, row: dict[str, object], place: Place) -> Architecture:
+def _architecture(identity: str, row: dict[str, object], place: fields.Place) -> Architecture:
     for name in _REQUIRED:
         if name not in row:
             raise place.at(name).wrong("is missing", "add the field")
     for name in row:
         if name not in {*_REQUIRED, *_OPTIONAL}:
             raise place.at(name).wrong("is no field of an architecture", "remove it")
-    facts = check_object(row.get("facts", {}), place.at("facts"))
-    sources = check_object(row.get("sources", {}), place.at("sources"))
-    isa = check_text(row["isa"], place.at("isa"), MAX_NAME)
+    facts = fields.check_object(row.get("facts", {}), place.at("facts"))
+    sources = fields.check_object(row.get("sources", {}), place.at("sources"))
+    isa = fields.check_text(row["isa"], place.at("isa"), fields.MAX_NAME)
     if isa not in KINDS:
         raise place.at("isa").wrong(f'is "{isa}"', f"use one of {', '.join(KINDS)}")
     in_order = facts.pop("in_order", None)
     if not isinstance(in_order, bool | None):
         raise place.at("facts.in_order").wrong("is neither true nor false")
-    matrix = check_object(facts.pop("matrix_lanes", {}), place.at("facts.matrix_lanes"))
+    matrix = fields.check_object(facts.pop("matrix_lanes", {}), place.at("facts.matrix_lanes"))
     sets = row.get("instruction_sets")
     return Architecture(
         id=identity,
-        title=check_text(row["title"], place.at("title"), MAX_NAME),
-        vendor=check_text(row["vendor"], place.at("vendor"), MAX_NAME),
+        title=fields.check_text(row["title"], place.at("title"), fields.MAX_NAME),
+        vendor=fields.check_text(row["vendor"], place.at("vendor"), fields.MAX_NAME),
         isa=isa,
-        follows=check_id(row["follows"], place.at("follows")) if "follows" in row else "",
+        follows=fields.check_id(row["follows"], place.at("follows")) if "follows" in row else "",
         numbers=_numbers(facts, _NUMBERS, place.at("facts")),
         in_order=in_order,
         matrix_lanes=_numbers(matrix, frozenset(_MATRIX_TYPES), place.at("facts.matrix_lanes")),
         instruction_sets=()
         if sets is None
-        else check_instruction_sets(sets, place.at("instruction_sets")),
+        else fields.check_instruction_sets(sets, place.at("instruction_sets")),
         sources=MappingProxyType(
-            {n: check_text(s, place.at(f"sources.{n}"), MAX_SOURCE) for n, s in sources.items()}
+            {
+                n: fields.check_text(s, place.at(f"sources.{n}"), fields.MAX_SOURCE)
+                for n, s in sources.items()
+            }
         ),
     )
 
 
 def _numbers(
-    facts: Mapping[str, object], names: frozenset[str], place: Place
+    facts: Mapping[str, object], names: frozenset[str], place: fields.Place
 ) -> Mapping[str, float]:
     numbers: dict[str, float] = {}
     for name, value in facts.items():
         if name not in names:
             raise place.at(name).wrong("is no fact of an architecture", "remove it")
-        numbers[name] = check_number(value, place.at(name))
+        numbers[name] = fields.check_number(value, place.at(name))
         if numbers[name] <= 0:
             raise place.at(name).wrong("is not above 0")
     return MappingProxyType(numbers)

@@ -1,26 +1,27 @@
 """What owners of a device deploy with: the table of default configurations.
 
-What a device runs where a request leaves it open follows from ``DEPLOYMENTS``: the order in which
-its configurations are listed and offered, the runtime of a precision that is named alone, and the
-precision of a runtime that is named alone. The shipped files are written in this order by
-``packaging/order_configurations.py``, so that no start works it out. docs/defaults.md shows the
-table with its reasons.
+What a device runs where a request leaves it open follows from ``resources/deployments.json``: the
+order in which its configurations are listed and offered, the runtime of a precision that is named
+alone, and the precision of a runtime that is named alone. The shipped files are written in this
+order by ``packaging/order_configurations.py``, so that no start works it out. docs/defaults.md
+shows the table with its reasons.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from predictor.core.caching import IdentityCache
 from predictor.core.metrics import Family
 from predictor.core.records import Cluster, Configuration, Device, Precision
+from predictor.core.resources import resources_dir
 from predictor.core.runtimes import RUNTIMES, runtime_of
 from predictor.devices.architectures import architecture_of, kind
-
-_COMPILED: Final = ("pytorch-compiled", "pytorch")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,101 +44,6 @@ class Deployment:
     threads: str = ""
 
 
-DEPLOYMENTS: Final[Mapping[str, Deployment]] = MappingProxyType(
-    {
-        "nvidia": Deployment(
-            "NVIDIA GPUs and Jetsons",
-            ("tensorrt", "onnxruntime", *_COMPILED, "ncnn-vulkan"),
-            Precision.FP16,
-            "TensorRT is what NVIDIA ships for inference on both. FP16 needs no other model and no "
-            "calibration. Where halves are no faster than floats (Pascal but for GP100, Maxwell, "
-            "Kepler) FP32 is built.",
-        ),
-        "intel-gpu": Deployment(
-            "Intel GPUs",
-            ("openvino", "onnxruntime", *_COMPILED, "ncnn-vulkan"),
-            Precision.FP16,
-            "OpenVINO is Intel's own, and its GPU plug-in infers in FP16 unless an option forbids "
-            "it.",
-        ),
-        "apple-gpu": Deployment(
-            "Apple GPUs",
-            ("coreml", "tflite", "pytorch", "ncnn-vulkan", "onnxruntime"),
-            Precision.FP16,
-            "Core ML is the system's own, and its ML programs compute in FP16 by default.",
-        ),
-        "amd-gpu": Deployment(
-            "AMD GPUs",
-            ("onnxruntime", *_COMPILED, "ncnn-vulkan"),
-            Precision.FP32,
-            "ONNX Runtime reaches them by MIGraphX on Linux and DirectML on Windows, and runs the "
-            "model in the types of its file.",
-        ),
-        "x86": Deployment(
-            "x86 processors",
-            ("onnxruntime", "openvino", *_COMPILED, "ncnn", "tflite"),
-            Precision.FP32,
-            "ONNX Runtime is installed with one command on any of them, of Intel and AMD, and runs "
-            "the file as it is.",
-        ),
-        "phone": Deployment(
-            "processors of phones",
-            ("tflite", "ncnn", "onnxruntime"),
-            Precision.FP32,
-            "TensorFlow Lite (LiteRT) comes with Android's services and runs floats by XNNPACK. "
-            "More threads than fast cores wait for the slow ones.",
-            threads="on the fast cores, four at most",
-        ),
-        "mcu": Deployment(
-            "microcontrollers",
-            ("tflite-micro", "x-cube-ai"),
-            Precision.INT8,
-            "TensorFlow Lite Micro runs on all of them, one thread without an operating system; "
-            "their memory has no room for floats.",
-            threads="one",
-        ),
-        "npu": Deployment(
-            "NPUs and other accelerators",
-            (),
-            None,
-            "The maker's runtime is the only one that compiles the whole graph for the unit. The "
-            "precision is the one that its compiler is made for.",
-        ),
-        "": Deployment(
-            "Arm boards and servers, GPUs of phones, other processors",
-            (),
-            None,
-            "What is published of a board goes first: ncnn or TensorFlow Lite. ONNX Runtime on "
-            "servers, ncnn with Vulkan on the GPUs.",
-        ),
-    }
-)
-
-MAKERS_RUNTIMES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
-    {
-        "apple": ("coreml",),
-        "axera": ("axera",),
-        "d-robotics": ("hobot-dnn",),
-        "deepx": ("dx-rt",),
-        "furiosaai": ("furiosa-sdk",),
-        "google": ("tflite",),
-        "hailo": ("hailort",),
-        "huawei": ("cann",),
-        "intel": ("openvino",),
-        "kalray": ("kann",),
-        "mediatek": ("neuron",),
-        "qualcomm": ("qnn", "qaic", "snpe"),
-        "rebellions": ("rbln-sdk",),
-        "renesas": ("drp-ai",),
-        "rockchip": ("rknn",),
-        "samsung": ("enn",),
-        "sony": ("sony-imx",),
-        "sophgo": ("sophon",),
-        "texas instruments": ("tidl",),
-    }
-)
-"""Runtimes of makers of NPUs, by the name of the maker in lower case."""
-
 _PHONE_MAKERS: Final = frozenset(
     {"apple", "google", "hisilicon", "mediatek", "qualcomm", "samsung", "unisoc"}
 )
@@ -149,16 +55,6 @@ _FAST_CLOCK: Final = 2 / 3  # of the fastest cores
 # Their arithmetic is made for it, and a model comes to them quantised.
 _INTEGER: Final = frozenset({Family.NPU, Family.MCU, Family.FPGA, Family.ASIC})
 _GPUS: Final = frozenset({Family.GPU, Family.MOBILE_GPU})
-# Behind what the table names, or the device itself where it names nothing.
-_FOLLOW: Final = (
-    "ncnn",
-    "ncnn-vulkan",
-    "tflite",
-    "onnxruntime",
-    "openvino",
-    "pytorch-compiled",
-    "pytorch",
-)
 _USUAL_ORDER: Final = (
     Precision.FP32,
     Precision.FP16,
@@ -169,9 +65,32 @@ _USUAL_ORDER: Final = (
 )
 
 
+@cache
+def deployments() -> Mapping[str, Deployment]:
+    """Return the rows of the table, by the kind of device; that of ``""`` is for all others."""
+    return MappingProxyType(
+        {name: _deployment(**row) for name, row in _table()["deployments"].items()}
+    )
+
+
+def _deployment(
+    runtimes: Sequence[str] = (), precision: str | None = None, **words: str
+) -> Deployment:
+    usual = None if precision is None else Precision(precision)
+    return Deployment(runtimes=tuple(runtimes), precision=usual, **words)
+
+
+# ``deployments``, ``makers`` (runtimes of makers of NPUs, by the name in lower case) and ``follow``
+# (runtimes behind what the table names, or the device itself where it names nothing).
+@cache
+def _table() -> Mapping[str, Any]:
+    content: Mapping[str, Any] = json.loads((resources_dir() / "deployments.json").read_bytes())
+    return content
+
+
 def deployment(device: Device) -> Deployment:
     """Return the row of a device."""
-    return DEPLOYMENTS[_row(device)]
+    return deployments()[_row(device)]
 
 
 def best_first(
@@ -283,9 +202,9 @@ def runtimes_of_makers(device: Device) -> tuple[str, ...]:
     """Return runtimes that a device has from its maker, where its file names none."""
     row = _row(device)
     if row == "npu":
-        return MAKERS_RUNTIMES.get(device.vendor.casefold(), ())
+        return tuple(_table()["makers"].get(device.vendor.casefold(), ()))
     # Of the first alone: the others are portable, or for other devices of the row.
-    return DEPLOYMENTS[row].runtimes[:1]
+    return deployments()[row].runtimes[:1]
 
 
 def _row(device: Device) -> str:
@@ -296,7 +215,7 @@ def _row(device: Device) -> str:
     of_device = kind(device)
     if of_device == "mobile-gpu" and device.vendor == "Apple":
         return "apple-gpu"
-    return of_device if of_device in DEPLOYMENTS else ""
+    return of_device if of_device in deployments() else ""
 
 
 def _is_phone(device: Device) -> bool:
@@ -305,10 +224,10 @@ def _is_phone(device: Device) -> bool:
 
 
 def _runtimes(device: Device, row: Deployment) -> dict[str, None]:
-    """Return all runtimes in the order of the table, then as :data:`_FOLLOW` has them."""
+    """Return all runtimes in the order of the table, then those that follow on all devices."""
     by_table = row.runtimes or runtimes_of_makers(device)
     first = (configuration.runtime for configuration in device.configurations[:1])
-    return dict.fromkeys((*by_table, *first, *_FOLLOW, *RUNTIMES))
+    return dict.fromkeys((*by_table, *first, *_table()["follow"], *RUNTIMES))
 
 
 def _precisions(device: Device, row: Deployment, runtime: str) -> dict[Precision, None]:

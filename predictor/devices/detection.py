@@ -16,17 +16,11 @@ from predictor.core.metrics import COMPUTED_HERE, Family
 from predictor.core.records import Cluster, Device
 from predictor.core.text import printable
 from predictor.core.units import GIB
-from predictor.devices import system_files
+from predictor.devices import processors, system_files
 from predictor.devices.catalogue import THIS_MACHINE_ID
 from predictor.devices.configurations import implied_configurations
 from predictor.devices.host_fields import HostCores, host_cores
 from predictor.devices.peaks import derived_fp32_tflops
-from predictor.devices.processors import (
-    CoreDesign,
-    design_of,
-    may_have_small_cores,
-    small_core_clock_mhz,
-)
 
 NO_BANDWIDTH = "Memory bandwidth is not stated by the system; measure it."
 _UNKNOWN_LANES = "FMA units per core are not known for this processor model."
@@ -54,13 +48,13 @@ class _Facts:
 class _Kind:
     """A kind of cores: their design, name for people and highest clock, None where not stated."""
 
-    design: CoreDesign
+    design: processors.CoreDesign
     name: str
     clock_mhz: float | None
 
     @classmethod
     def of(cls, fields: Mapping[str, str], clock_mhz: float | None, *, small: bool) -> _Kind:
-        design = design_of(fields, small=small)
+        design = processors.design_of(fields, small=small)
         stated = fields.get("CPU part") or fields.get("model name") or "core"
         return cls(design, printable(design.title or stated), clock_mhz)
 
@@ -162,7 +156,7 @@ def _host_kinds(facts: _Facts, hosts: tuple[HostCores, ...]) -> dict[_Kind, int]
     _psutil_clock(facts)
     kinds: dict[_Kind, int] = {}
     for host in hosts:
-        fast, slow = facts.metrics.get("clock_mhz"), small_core_clock_mhz(host.fields)
+        fast, slow = facts.metrics.get("clock_mhz"), processors.small_core_clock_mhz(host.fields)
         clock = slow if host.small else fast
         kinds[_Kind.of(host.fields, clock, small=host.small)] = host.cores or cores
         if not host.small:
@@ -171,7 +165,7 @@ def _host_kinds(facts: _Facts, hosts: tuple[HostCores, ...]) -> dict[_Kind, int]
     # Windows does not distinguish the two kinds. Small cores have one thread: where each core has
     # two there are none.
     is_alike = len(hosts) != 1 or (psutil.cpu_count() or 0) >= 2 * cores
-    if not is_alike and may_have_small_cores(hosts[0].fields):
+    if not is_alike and processors.may_have_small_cores(hosts[0].fields):
         kinds[_Kind.of(hosts[0].fields, None, small=True)] = 0
     return kinds
 
@@ -240,13 +234,13 @@ def _psutil_clock(facts: _Facts) -> None:
         facts.add("clock_mhz", frequency.max or frequency.current, "psutil, processor frequency")
 
 
-def _family(fields: Mapping[str, str], design: CoreDesign | None) -> Family:
+def _family(fields: Mapping[str, str], design: processors.CoreDesign | None) -> Family:
     is_arm = "CPU implementer" in fields or platform.machine() in _MOBILE_MACHINES
     is_large = design is not None and design.architecture.startswith(_LARGE_CORES)
     return Family.MOBILE_CPU if is_arm and not is_large else Family.CPU
 
 
-def _vendor(brand: str, design: CoreDesign | None) -> str:
+def _vendor(brand: str, design: processors.CoreDesign | None) -> str:
     for vendor in ("Intel", "AMD", "Apple", "Qualcomm", "Ampere"):
         if vendor.casefold() in brand.casefold():
             return vendor

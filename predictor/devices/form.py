@@ -7,22 +7,17 @@ same checks.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 from predictor.core.errors import InputError
 from predictor.core.metrics import MEASURABLE, METRICS, Family, Metric
 from predictor.core.records import Cluster, Configuration, Device, MeasuredRate, OperatingPoint
 from predictor.core.text import shortened
+from predictor.devices import consistency, schema
 from predictor.devices.configurations import with_implied
-from predictor.devices.consistency import (
-    CLUSTERS,
-    MEASURED,
-    OPERATING_POINTS,
-    Finding,
-    contradictions,
-)
 from predictor.devices.fields import (
     MAX_NAME,
     MAX_SOURCE,
@@ -35,15 +30,8 @@ from predictor.devices.fields import (
     check_range,
     check_text,
 )
-from predictor.devices.schema import (
-    MAX_CLUSTERS,
-    MAX_CONFIGURATIONS,
-    MAX_OPERATING_POINTS,
-    POINT_COUNTS,
-    POINT_RANGES,
-    DeviceFile,
-)
 
+R = TypeVar("R")
 T = TypeVar("T")
 
 CONFIGURATIONS = "configurations"
@@ -136,13 +124,13 @@ class FormCheck:
         unsourced: names of the metrics without a source, in the registry's order.
     """
 
-    entry: DeviceFile | None
+    entry: schema.DeviceFile | None
     problems: Mapping[str, str]
-    findings: tuple[Finding, ...]
+    findings: tuple[consistency.Finding, ...]
     unsourced: tuple[str, ...]
 
 
-def fields_of(entry: DeviceFile) -> FormFields:
+def fields_of(entry: schema.DeviceFile) -> FormFields:
     """Return the form that shows a device; ``check_form`` of it gives an equal device."""
     device = entry.device
     return FormFields(
@@ -178,7 +166,7 @@ def fields_of(entry: DeviceFile) -> FormFields:
             PointFields(
                 name=point.name,
                 source=point.source,
-                **{name: number_text(getattr(point, name)) for name in POINT_RANGES},
+                **{name: number_text(getattr(point, name)) for name in schema.POINT_RANGES},
             )
             for point in device.operating_points
         ),
@@ -204,20 +192,27 @@ def check_form(fields: FormFields) -> FormCheck:
         metrics=metrics,
         sources=sources,
         configurations=_configurations(checker, fields.configurations),
-        clusters=_clusters(checker, fields.clusters),
+        clusters=checker.rows(
+            consistency.CLUSTERS, fields.clusters, schema.MAX_CLUSTERS, partial(_cluster, checker)
+        ),
         system=checker.text("system", fields.system, required=False),
         notes=checker.run("notes", lambda: check_notes(fields.notes, Place("", "notes"))) or "",
         chip=checker.identity("chip", fields.chip),
         architecture=checker.identity("architecture", fields.architecture),
         instruction_sets=checker.instruction_sets("instruction_sets", fields.instruction_sets),
         measured=_measured(checker, fields.measured),
-        operating_points=_operating_points(checker, fields.operating_points),
+        operating_points=checker.rows(
+            consistency.OPERATING_POINTS,
+            fields.operating_points,
+            schema.MAX_OPERATING_POINTS,
+            partial(_point, checker),
+        ),
     )
-    entry = DeviceFile(with_implied(device), unknown_metrics=fields.unknown_metrics)
+    entry = schema.DeviceFile(with_implied(device), unknown_metrics=fields.unknown_metrics)
     return FormCheck(
         None if checker.problems else entry,
         checker.problems,
-        contradictions(device),
+        consistency.contradictions(device),
         tuple(name for name in metrics if name not in sources),
     )
 
@@ -247,19 +242,19 @@ class _Checker:
             return None
 
     def text(self, key: str, text: str, *, required: bool = True) -> str:
-        return (
-            self.run(key, lambda: check_text(text, Place("", key), MAX_NAME, required=required))
-            or ""
-        )
+        place = _place(key)
+        return self.run(key, lambda: check_text(text, place, MAX_NAME, required=required)) or ""
+
+    def source(self, key: str, text: str) -> str:
+        return self.run(key, lambda: check_text(text, Place("", "source"), MAX_SOURCE)) or ""
 
     def identity(self, key: str, text: str) -> str:
-        """Return an id that may be empty; the field's name is the last part of its key."""
-        place = Place("", key.rpartition(".")[2])
-        return (self.run(key, lambda: check_id(text, place)) or "") if text else ""
+        """Return an id that may be empty."""
+        return (self.run(key, lambda: check_id(text, _place(key))) or "") if text else ""
 
     def instruction_sets(self, key: str, text: str) -> tuple[str, ...]:
         names = text.replace(",", " ").lower().split()
-        place = Place("", "instruction_sets")
+        place = _place(key)
         return (self.run(key, lambda: check_instruction_sets(names, place)) or ()) if names else ()
 
     def metric(self, name: str, text: str, key: str = "") -> float | None:
@@ -271,16 +266,28 @@ class _Checker:
         )
 
     def range(self, key: str, metric: Metric, text: str) -> float | None:
-        place = Place("", key.rpartition(".")[2])
+        place = _place(key)
         return self.run(key, lambda: check_range(metric, _number(text, place), place))
 
     def count(self, key: str, text: str) -> int | None:
-        place = Place("", key.rpartition(".")[2])
+        place = _place(key)
         return self.run(key, lambda: check_count(_number(text, place), place, 1, 1_000_000))
 
-    def source(self, key: str, text: str) -> str:
-        place = Place("", "source")
-        return self.run(key, lambda: check_text(text, place, MAX_SOURCE)) or ""
+    def rows(
+        self, key: str, rows: Sequence[R], limit: int, record: Callable[[R, str], T]
+    ) -> tuple[T, ...]:
+        """Return the records of rows, given with their keys; none where a field of one is wrong."""
+        if len(rows) > limit:
+            self.problems[key] = f"there are {len(rows)}, more than {limit}"
+            return ()
+        before = len(self.problems)
+        records = [record(row, f"{key}.{number}") for number, row in enumerate(rows)]
+        return tuple(records) if len(self.problems) == before else ()
+
+
+def _place(key: str) -> Place:
+    """Return the place of a field, whose name is the last part of its key."""
+    return Place("", key.rpartition(".")[2])
 
 
 def _number(text: str, place: Place, action: str = "") -> float:
@@ -310,29 +317,21 @@ def _configurations(
     count = len(configurations)
     if not count:
         checker.problems[CONFIGURATIONS] = "at least one runtime and precision is needed"
-    elif count > MAX_CONFIGURATIONS:
-        checker.problems[CONFIGURATIONS] = f"there are {count}, more than {MAX_CONFIGURATIONS}"
+    elif count > schema.MAX_CONFIGURATIONS:
+        checker.problems[CONFIGURATIONS] = (
+            f"there are {count}, more than {schema.MAX_CONFIGURATIONS}"
+        )
     elif len(set(configurations)) < count:
         checker.problems[CONFIGURATIONS] = "one runtime and precision is listed twice"
     return configurations
 
 
-def _clusters(checker: _Checker, rows: tuple[ClusterFields, ...]) -> tuple[Cluster, ...]:
-    if len(rows) > MAX_CLUSTERS:
-        checker.problems[CLUSTERS] = f"there are {len(rows)}, more than {MAX_CLUSTERS}"
-        return ()
-    before = len(checker.problems)
-    clusters = [_cluster(checker, row, f"{CLUSTERS}.{n}") for n, row in enumerate(rows)]
-    return tuple(clusters) if len(checker.problems) == before else ()
-
-
 def _cluster(checker: _Checker, row: ClusterFields, key: str) -> Cluster:
     """Return a cluster; a wrong field of it is noted, and it must not be used."""
     cores = checker.count(f"{key}.cores", row.cores)
-    name = checker.run(f"{key}.name", lambda: check_text(row.name, Place("", "name"), MAX_NAME))
     lanes = row.fp32_au_per_core
     return Cluster(
-        name=name or "",
+        name=checker.text(f"{key}.name", row.name),
         cores=cores or 0,
         clock_mhz=checker.metric("clock_mhz", row.clock_mhz, f"{key}.clock_mhz") or 0.0,
         fp32_au_per_core=checker.metric("fp32_au_per_core", lanes, f"{key}.fp32_au_per_core")
@@ -347,7 +346,7 @@ def _measured(checker: _Checker, rows: tuple[MeasuredFields, ...]) -> dict[str, 
     result: dict[str, MeasuredRate] = {}
     before = len(checker.problems)
     for number, row in enumerate(rows):
-        key = f"{MEASURED}.{number}"
+        key = f"{consistency.MEASURED}.{number}"
         value = checker.range(f"{key}.value", MEASURABLE[row.metric], row.value)
         source = checker.source(f"{key}.source", row.source)
         if row.metric in result:
@@ -356,30 +355,18 @@ def _measured(checker: _Checker, rows: tuple[MeasuredFields, ...]) -> dict[str, 
     return result if len(checker.problems) == before else {}
 
 
-def _operating_points(
-    checker: _Checker, rows: tuple[PointFields, ...]
-) -> tuple[OperatingPoint, ...]:
-    if len(rows) > MAX_OPERATING_POINTS:
-        problem = f"there are {len(rows)}, more than {MAX_OPERATING_POINTS}"
-        checker.problems[OPERATING_POINTS] = problem
-        return ()
-    before = len(checker.problems)
-    points = [_point(checker, row, f"{OPERATING_POINTS}.{n}") for n, row in enumerate(rows)]
-    return tuple(points) if len(checker.problems) == before else ()
-
-
 def _point(checker: _Checker, row: PointFields, key: str) -> OperatingPoint:
     """Return an operating point; a wrong field of it is noted, and it must not be used."""
-    name = checker.run(f"{key}.name", lambda: check_text(row.name, Place("", "name"), MAX_NAME))
+    name = checker.text(f"{key}.name", row.name)
     numbers: dict[str, Any] = {
         field: checker.range(f"{key}.{field}", metric, text)
-        for field, metric in POINT_RANGES.items()
-        if field not in POINT_COUNTS and (text := getattr(row, field)).strip()
+        for field, metric in schema.POINT_RANGES.items()
+        if field not in schema.POINT_COUNTS and (text := getattr(row, field)).strip()
     }
     counts = {
         field: checker.count(f"{key}.{field}", text)
-        for field in POINT_COUNTS
+        for field in schema.POINT_COUNTS
         if (text := getattr(row, field)).strip()
     }
     source = checker.source(f"{key}.source", row.source)
-    return OperatingPoint(name=name or "", source=source, **numbers, **counts)
+    return OperatingPoint(name=name, source=source, **numbers, **counts)

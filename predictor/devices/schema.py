@@ -16,38 +16,13 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
+from predictor.core import records
 from predictor.core.metrics import MEASURABLE, METRIC_BY_NAME, METRICS
-from predictor.core.records import (
-    Cluster,
-    Configuration,
-    Device,
-    MeasuredRate,
-    OperatingPoint,
-    Precision,
-)
 from predictor.core.runtimes import RUNTIMES
 from predictor.core.text import shortened
+from predictor.devices import fields
 from predictor.devices.configurations import NOT_STATED, implied_configurations
 from predictor.devices.consistency import consistency_warnings
-from predictor.devices.fields import (
-    MAX_NAME,
-    MAX_SOURCE,
-    Place,
-    check_count,
-    check_family,
-    check_id,
-    check_instruction_sets,
-    check_list,
-    check_metric,
-    check_notes,
-    check_number,
-    check_object,
-    check_precision,
-    check_range,
-    check_runtime,
-    check_text,
-    is_usual_text,
-)
 from predictor.devices.neusight import is_neusight, to_device_object
 from predictor.devices.strict_json import read_object
 
@@ -103,7 +78,7 @@ class DeviceFile:
         unknown_fields: names of its fields that were left out.
     """
 
-    device: Device
+    device: records.Device
     unknown_metrics: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
     unknown_fields: tuple[str, ...] = ()
 
@@ -144,20 +119,22 @@ def device_from_object(content: Mapping[str, object], subject: str) -> DeviceFil
     """
     if is_neusight(content):
         content = to_device_object(content, subject)
-    place = Place(subject)
+    place = fields.Place(subject)
     _check_schema(content, place)
     metrics, unknown = _metrics(content["metrics"], place.at("metrics"))
-    device = Device(
-        id=check_id(content["id"], place.at("id")),
-        name=check_text(content["name"], place.at("name"), MAX_NAME),
-        vendor=check_text(content["vendor"], place.at("vendor"), MAX_NAME),
-        family=check_family(content["family"], place),
+    device = records.Device(
+        id=fields.check_id(content["id"], place.at("id")),
+        name=fields.check_text(content["name"], place.at("name"), fields.MAX_NAME),
+        vendor=fields.check_text(content["vendor"], place.at("vendor"), fields.MAX_NAME),
+        family=fields.check_family(content["family"], place),
         metrics=metrics,
         sources=_sources(content.get("sources", {}), place.at("sources")),
         configurations=_configurations(content, place.at("configurations")),
         clusters=_clusters(content, place.at("clusters")),
-        system=check_text(content.get("system", ""), place.at("system"), MAX_NAME, required=False),
-        notes=check_notes(content.get("notes", ""), place.at("notes")),
+        system=fields.check_text(
+            content.get("system", ""), place.at("system"), fields.MAX_NAME, required=False
+        ),
+        notes=fields.check_notes(content.get("notes", ""), place.at("notes")),
         chip=_optional_id(content, "chip", place),
         architecture=_optional_id(content, "architecture", place),
         instruction_sets=_instruction_sets(content, place),
@@ -171,7 +148,7 @@ def device_from_object(content: Mapping[str, object], subject: str) -> DeviceFil
 
 
 def device_to_object(
-    device: Device, unknown_metrics: Mapping[str, float] | None = None
+    device: records.Device, unknown_metrics: Mapping[str, float] | None = None
 ) -> dict[str, object]:
     """Return the JSON object of a device, metrics in the registry's order, empty fields left out.
 
@@ -206,18 +183,20 @@ def device_to_object(
     return {key: value for key, value in content.items() if value or key in needed}
 
 
-def device_to_json(device: Device, unknown_metrics: Mapping[str, float] | None = None) -> str:
+def device_to_json(
+    device: records.Device, unknown_metrics: Mapping[str, float] | None = None
+) -> str:
     """Return the text of the device's file, one field a line and in a fixed order."""
     content = device_to_object(device, unknown_metrics)
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _check_schema(content: Mapping[str, object], place: Place) -> None:
+def _check_schema(content: Mapping[str, object], place: fields.Place) -> None:
     if "schema" not in content:
-        raise Place(place.subject, "this JSON").wrong(
+        raise fields.Place(place.subject, "this JSON").wrong(
             f'is not a device file (it has no field "schema": "{SCHEMA}")', "choose a device file"
         )
-    schema = check_text(content["schema"], place.at("schema"), MAX_NAME)
+    schema = fields.check_text(content["schema"], place.at("schema"), fields.MAX_NAME)
     if schema != SCHEMA:
         raise place.at("schema").wrong(
             f'is "{schema}", which this version cannot read', f'use a file of schema "{SCHEMA}"'
@@ -227,38 +206,40 @@ def _check_schema(content: Mapping[str, object], place: Place) -> None:
             raise place.at(name).wrong("is missing", "add the field")
 
 
-def _metrics(value: object, place: Place) -> tuple[dict[str, float], dict[str, float]]:
-    content = check_object(value, place)
+def _metrics(value: object, place: fields.Place) -> tuple[dict[str, float], dict[str, float]]:
+    content = fields.check_object(value, place)
     if len(content) > MAX_METRICS:
         raise place.wrong(f"has {len(content):,} entries, more than {MAX_METRICS}")
     metrics: dict[str, float] = {}
     unknown: dict[str, float] = {}
     for name, item in content.items():
         if name in METRIC_BY_NAME:
-            metrics[name] = check_metric(name, item, place)
+            metrics[name] = fields.check_metric(name, item, place)
         else:
-            check_text(name, place, MAX_NAME)
-            unknown[name] = check_number(item, place.at(name))
+            fields.check_text(name, place, fields.MAX_NAME)
+            unknown[name] = fields.check_number(item, place.at(name))
     return metrics, unknown
 
 
-def _sources(value: object, place: Place) -> dict[str, str]:
+def _sources(value: object, place: fields.Place) -> dict[str, str]:
     result: dict[str, str] = {}
-    for name, text in check_object(value, place).items():
+    for name, text in fields.check_object(value, place).items():
         if name not in METRIC_BY_NAME:
-            check_text(name, place, MAX_NAME)
+            fields.check_text(name, place, fields.MAX_NAME)
         # The usual text first: thousands are checked at each start.
-        if isinstance(text, str) and is_usual_text(text, MAX_SOURCE):
+        if isinstance(text, str) and fields.is_usual_text(text, fields.MAX_SOURCE):
             result[name] = text
         else:
-            result[name] = check_text(text, place.at(name), MAX_SOURCE)
+            result[name] = fields.check_text(text, place.at(name), fields.MAX_SOURCE)
     return result
 
 
-def _configurations(content: Mapping[str, object], place: Place) -> tuple[Configuration, ...]:
+def _configurations(
+    content: Mapping[str, object], place: fields.Place
+) -> tuple[records.Configuration, ...]:
     if "configurations" not in content:
         return NOT_STATED
-    items = check_list(content["configurations"], place, MAX_CONFIGURATIONS)
+    items = fields.check_list(content["configurations"], place, MAX_CONFIGURATIONS)
     if not items:
         raise place.wrong("is empty", "name at least one runtime and precision")
     result = tuple(_configuration(item, place, index) for index, item in enumerate(items))
@@ -268,7 +249,7 @@ def _configurations(content: Mapping[str, object], place: Place) -> tuple[Config
     return result
 
 
-def _configuration(value: object, parent: Place, index: int) -> Configuration:
+def _configuration(value: object, parent: fields.Place, index: int) -> records.Configuration:
     # The usual entry first: the catalogue has two thousand, of some forty kinds.
     if isinstance(value, dict) and len(value) == 2:
         runtime, precision = value.get("runtime"), value.get("precision")
@@ -277,103 +258,107 @@ def _configuration(value: object, parent: Place, index: int) -> Configuration:
             if usual is not None:
                 return usual
     place = parent.item(index)
-    item = check_object(value, place)
+    item = fields.check_object(value, place)
     _only(item, _CONFIGURATION_FIELDS, place)
-    return Configuration(
-        check_runtime(item.get("runtime", "unknown"), place),
-        check_precision(item.get("precision", Precision.FP32.value), place),
+    return records.Configuration(
+        fields.check_runtime(item.get("runtime", "unknown"), place),
+        fields.check_precision(item.get("precision", records.Precision.FP32.value), place),
         _optional_count(item, "threads", place, MAX_THREADS),
         _optional_count(item, "batch", place, MAX_BATCH),
     )
 
 
 USUAL_CONFIGURATIONS = {
-    (runtime, precision.value): Configuration(runtime, precision)
+    (runtime, precision.value): records.Configuration(runtime, precision)
     for runtime in RUNTIMES
-    for precision in Precision
+    for precision in records.Precision
 }
 
 
-def _optional_count(item: dict[str, object], name: str, place: Place, high: int) -> int:
+def _optional_count(item: dict[str, object], name: str, place: fields.Place, high: int) -> int:
     """Check a whole number that most configurations leave out; 0 is then meant."""
-    return check_count(item[name], place.at(name), 0, high) if name in item else 0
+    return fields.check_count(item[name], place.at(name), 0, high) if name in item else 0
 
 
-def _clusters(content: Mapping[str, object], place: Place) -> tuple[Cluster, ...]:
-    items = check_list(content.get("clusters", []), place, MAX_CLUSTERS)
+def _clusters(content: Mapping[str, object], place: fields.Place) -> tuple[records.Cluster, ...]:
+    items = fields.check_list(content.get("clusters", []), place, MAX_CLUSTERS)
     return tuple(_cluster(item, place.item(index)) for index, item in enumerate(items))
 
 
-def _cluster(value: object, place: Place) -> Cluster:
+def _cluster(value: object, place: fields.Place) -> records.Cluster:
     item = _complete(value, ("name", "cores", "clock_mhz"), place, _CLUSTER_OPTIONAL)
     lanes = item.get("fp32_au_per_core")
-    return Cluster(
-        name=check_text(item["name"], place.at("name"), MAX_NAME),
-        cores=check_count(item["cores"], place.at("cores"), 1, 1_000_000),
-        clock_mhz=check_metric("clock_mhz", item["clock_mhz"], place),
-        fp32_au_per_core=None if lanes is None else check_metric("fp32_au_per_core", lanes, place),
+    return records.Cluster(
+        name=fields.check_text(item["name"], place.at("name"), fields.MAX_NAME),
+        cores=fields.check_count(item["cores"], place.at("cores"), 1, 1_000_000),
+        clock_mhz=fields.check_metric("clock_mhz", item["clock_mhz"], place),
+        fp32_au_per_core=None
+        if lanes is None
+        else fields.check_metric("fp32_au_per_core", lanes, place),
         architecture=_optional_id(item, "architecture", place),
         instruction_sets=_instruction_sets(item, place),
     )
 
 
-def _optional_id(item: Mapping[str, object], name: str, place: Place) -> str:
+def _optional_id(item: Mapping[str, object], name: str, place: fields.Place) -> str:
     """Check an id that may be left out; it is then empty."""
-    return check_id(item[name], place.at(name)) if name in item else ""
+    return fields.check_id(item[name], place.at(name)) if name in item else ""
 
 
-def _instruction_sets(item: Mapping[str, object], place: Place) -> tuple[str, ...]:
+def _instruction_sets(item: Mapping[str, object], place: fields.Place) -> tuple[str, ...]:
     if "instruction_sets" not in item:
         return ()
-    return check_instruction_sets(item["instruction_sets"], place.at("instruction_sets"))
+    return fields.check_instruction_sets(item["instruction_sets"], place.at("instruction_sets"))
 
 
-def _measured(value: object, place: Place) -> dict[str, MeasuredRate]:
+def _measured(value: object, place: fields.Place) -> dict[str, records.MeasuredRate]:
     result = {}
-    for name, entry in check_object(value, place).items():
+    for name, entry in fields.check_object(value, place).items():
         if name not in MEASURABLE:
             raise place.wrong(
                 f'has the rate "{shortened(name, 40)}"', f"use {', '.join(MEASURABLE)}"
             )
         inside = place.at(name)
         item = _complete(entry, ("value", "source"), inside)
-        result[name] = MeasuredRate(
-            check_range(MEASURABLE[name], item["value"], inside.at("value")),
-            check_text(item["source"], inside.at("source"), MAX_SOURCE),
+        result[name] = records.MeasuredRate(
+            fields.check_range(MEASURABLE[name], item["value"], inside.at("value")),
+            fields.check_text(item["source"], inside.at("source"), fields.MAX_SOURCE),
         )
     return result
 
 
-def _operating_points(content: Mapping[str, object], place: Place) -> tuple[OperatingPoint, ...]:
-    items = check_list(content.get("operating_points", []), place, MAX_OPERATING_POINTS)
+def _operating_points(
+    content: Mapping[str, object], place: fields.Place
+) -> tuple[records.OperatingPoint, ...]:
+    items = fields.check_list(content.get("operating_points", []), place, MAX_OPERATING_POINTS)
     return tuple(_point(item, place.item(index)) for index, item in enumerate(items))
 
 
-def _point(value: object, place: Place) -> OperatingPoint:
+def _point(value: object, place: fields.Place) -> records.OperatingPoint:
     item = _complete(value, ("name", "source"), place, tuple(POINT_RANGES))
     numbers: dict[str, Any] = {
-        name: check_range(metric, item[name], place.at(name))
+        name: fields.check_range(metric, item[name], place.at(name))
         for name, metric in POINT_RANGES.items()
         if name in item and name not in POINT_COUNTS
     }
     counts = {
-        name: check_count(item[name], place.at(name), 1, 1_000_000)
+        name: fields.check_count(item[name], place.at(name), 1, 1_000_000)
         for name in POINT_COUNTS
         if name in item
     }
-    return OperatingPoint(
-        name=check_text(item["name"], place.at("name"), MAX_NAME),
-        source=check_text(item["source"], place.at("source"), MAX_SOURCE),
+    return records.OperatingPoint(
+        name=fields.check_text(item["name"], place.at("name"), fields.MAX_NAME),
+        source=fields.check_text(item["source"], place.at("source"), fields.MAX_SOURCE),
         **numbers,
         **counts,
     )
 
 
 def _complete(
-    value: object, required: tuple[str, ...], place: Place, optional: tuple[str, ...] = ()
+    value: object, required: tuple[str, ...], place: fields.Place, optional: tuple[str, ...] = ()
 ) -> dict[str, object]:
     """Check that a value is an object with the required fields, and no others than those."""
-    item = check_object(value, place)
+    item = fields.check_object(value, place)
     _only(item, (*required, *optional), place)
     for name in required:
         if name not in item:
@@ -381,7 +366,7 @@ def _complete(
     return item
 
 
-def _only(item: Mapping[str, object], allowed: tuple[str, ...], place: Place) -> None:
+def _only(item: Mapping[str, object], allowed: tuple[str, ...], place: fields.Place) -> None:
     for name in item:
         if name not in allowed:
             raise place.wrong(
@@ -389,7 +374,7 @@ def _only(item: Mapping[str, object], allowed: tuple[str, ...], place: Place) ->
             )
 
 
-def _configuration_object(configuration: Configuration) -> dict[str, object]:
+def _configuration_object(configuration: records.Configuration) -> dict[str, object]:
     item = {
         "runtime": configuration.runtime,
         "precision": configuration.precision.value,
@@ -399,7 +384,7 @@ def _configuration_object(configuration: Configuration) -> dict[str, object]:
     return {name: value for name, value in item.items() if value}
 
 
-def _cluster_object(cluster: Cluster) -> dict[str, object]:
+def _cluster_object(cluster: records.Cluster) -> dict[str, object]:
     content = {
         "name": cluster.name,
         "cores": cluster.cores,
@@ -411,7 +396,7 @@ def _cluster_object(cluster: Cluster) -> dict[str, object]:
     return {name: value for name, value in content.items() if value}
 
 
-def _point_object(point: OperatingPoint) -> dict[str, object]:
+def _point_object(point: records.OperatingPoint) -> dict[str, object]:
     values = {name: getattr(point, name) for name in POINT_RANGES}
     numbers = {name: _number(value) for name, value in values.items() if value is not None}
     return {"name": point.name, **numbers, "source": point.source}

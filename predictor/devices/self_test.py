@@ -23,9 +23,6 @@ from predictor.core.progress import CancelToken, Progress, ProgressCallback, no_
 from predictor.core.records import Device, MeasuredRate, SustainedRates
 from predictor.devices.detection import NO_BANDWIDTH
 
-SELF_TEST_FLAG = "--self-test"
-"""First argument of a frozen program that is to measure this machine."""
-
 COPY_MIB = 256
 GEMM_SIZE = 1024
 SECONDS_PER_RATE = 0.8
@@ -78,20 +75,6 @@ def run_self_test(
     if child.returncode != 0:
         raise HostError("self-test", f"its process ended with code {child.returncode}", _ACTION)
     return _parsed(output)
-
-
-def serve_if_self_test(arguments: Sequence[str]) -> int | None:
-    """Measure and print the rates where a frozen program was started to do that.
-
-    Args:
-        arguments: the program's, without its name.
-
-    Returns:
-        The exit code once that is done; None where the program is to run as usual.
-    """
-    if list(arguments[:1]) != [SELF_TEST_FLAG]:
-        return None
-    return main(arguments[1:])
 
 
 def with_measured_rates(device: Device, result: SustainedRates) -> Device:
@@ -200,7 +183,7 @@ def _fastest(work: Callable[[], object], seconds: float) -> float:
 
 def _command(seconds_per_rate: float) -> list[str]:
     if getattr(sys, "frozen", False):
-        return [sys.executable, SELF_TEST_FLAG, repr(seconds_per_rate)]
+        return [sys.executable, "--self-test", repr(seconds_per_rate)]
     return [sys.executable, "-m", "predictor.devices.self_test", repr(seconds_per_rate)]
 
 

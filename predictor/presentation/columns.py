@@ -16,34 +16,8 @@ from predictor.core.records import Basis, Configuration, Precision
 from predictor.core.runtimes import UNKNOWN
 from predictor.core.text import plural
 from predictor.core.units import LatencyUnit
+from predictor.presentation import verdict, wording
 from predictor.presentation.report import Tone
-from predictor.presentation.verdict import (
-    budget_probability,
-    is_over,
-    likelihood,
-    verdict_text,
-    verdict_tone,
-)
-from predictor.presentation.wording import (
-    NOTHING,
-    UNSTABLE,
-    adaptation_name,
-    basis_text,
-    batch_of,
-    batch_text,
-    configuration_text,
-    in_unit,
-    interval_ms,
-    interval_text,
-    latency_text,
-    limit_sign,
-    memory_text,
-    number,
-    p50_number,
-    shown,
-    threads_text,
-    unsupported_text,
-)
 
 # The answer stands where a narrow window shows it.
 _FIRST: Final = ("model", "latency", "device", "runtime", "precision", "interval80", "basis")
@@ -137,7 +111,7 @@ class PredictionColumn:
         """Return the header in a place that has one."""
         return self.titles[context.place].format(
             unit=context.unit,
-            budget=number(context.budget_ms),
+            budget=wording.number(context.budget_ms),
             latency=latency_title(context.unit),
             rate=latency_title(_other_kind(context.unit)),
         )
@@ -175,7 +149,7 @@ def remarks(row: PredictionRow, context: TableContext) -> list[str]:
 
 
 def _remark_text(text: str) -> str:
-    return shown(text, _LONGEST_REMARK)
+    return wording.shown(text, _LONGEST_REMARK)
 
 
 def _other_kind(unit: LatencyUnit) -> LatencyUnit:
@@ -223,13 +197,13 @@ def _time(
 ) -> PredictionColumn:
     def value(row: PredictionRow, context: TableContext) -> float | None:
         prediction = row.prediction
-        batch = batch_of(prediction.configuration)
-        return in_unit(fact_ms(prediction), unit(context.unit), batch)
+        batch = wording.batch_of(prediction.configuration)
+        return wording.in_unit(fact_ms(prediction), unit(context.unit), batch)
 
     return PredictionColumn(
         id=column_id,
         titles=titles,
-        text=lambda row, context: number(value(row, context)),
+        text=lambda row, context: wording.number(value(row, context)),
         value=value,
         help=help_text,
         is_needed=is_needed,
@@ -256,13 +230,13 @@ def _p50(
 
     return replace(
         column,
-        text=lambda row, context: p50_number(row.prediction, unit(context.unit)),
+        text=lambda row, context: wording.p50_number(row.prediction, unit(context.unit)),
         sort_key=key,
     )
 
 
 def _device(row: PredictionRow, context: TableContext) -> str:
-    name = shown(row.device_name)
+    name = wording.shown(row.device_name)
     # The column of the batch may be out of view.
     is_named = row.batch and context.place is Place.COMPARE
     return f"{name}, batch {row.batch}" if is_named else name
@@ -270,16 +244,16 @@ def _device(row: PredictionRow, context: TableContext) -> str:
 
 def _runtime(row: PredictionRow, context: TableContext) -> str:
     runtime = row.prediction.configuration.runtime
-    return NOTHING if runtime == UNKNOWN and context.place is Place.TEXT else runtime
+    return wording.NOTHING if runtime == UNKNOWN and context.place is Place.TEXT else runtime
 
 
 def _likely(row: PredictionRow, context: TableContext) -> float | None:
-    return budget_probability(row.prediction, context.budget_ms or 0.0)
+    return verdict.budget_probability(row.prediction, context.budget_ms or 0.0)
 
 
 def _likely_text(row: PredictionRow, context: TableContext) -> str:
     part = _likely(row, context)
-    return NOTHING if part is None else likelihood(part)
+    return wording.NOTHING if part is None else verdict.likelihood(part)
 
 
 def _memory_tone(row: PredictionRow, _: TableContext) -> Tone:
@@ -295,7 +269,7 @@ _C, _H, _T, _R = Place.COMPARE, Place.HISTORY, Place.TEXT, Place.REPORT
 
 
 def _width_ms(row: PredictionRow, _: TableContext) -> float | None:
-    low, high = interval_ms(row.prediction)
+    low, high = wording.interval_ms(row.prediction)
     return None if low is None or high is None else high - low
 
 
@@ -303,7 +277,7 @@ def _needs_rate(rows: Sequence[PredictionRow], context: TableContext) -> bool:
     if context.place is Place.COMPARE or context.unit is LatencyUnit.FPS:
         return context.place is Place.COMPARE
     # On paper room is short: where calls are alike, their latencies say as much.
-    batches = {batch_of(row.prediction.configuration) for row in rows}
+    batches = {wording.batch_of(row.prediction.configuration) for row in rows}
     return context.place is not Place.REPORT or len(batches) > 1
 
 
@@ -314,7 +288,7 @@ _INTERVAL80 = PredictionColumn(
         _T: "80 % interval",
         _R: "80 % interval {unit}",
     },
-    text=lambda row, context: interval_text(row.prediction, context.unit),
+    text=lambda row, context: wording.interval_text(row.prediction, context.unit),
     sort_key=_width_ms,
     help="Sorted by its width in milliseconds.",
     is_needed=lambda rows, context: any(_width_ms(row, context) is not None for row in rows),
@@ -322,7 +296,9 @@ _INTERVAL80 = PredictionColumn(
 
 COLUMNS: Final[tuple[PredictionColumn, ...]] = (
     PredictionColumn(
-        id="model", titles=_titled("Model", _C, _H), text=lambda row, _: shown(row.model_label)
+        id="model",
+        titles=_titled("Model", _C, _H),
+        text=lambda row, _: wording.shown(row.model_label),
     ),
     PredictionColumn(id="device", titles=_titled("Device", _C, _H, _T), text=_device),
     PredictionColumn(id="target", titles=_titled("Target", _R), text=_device),
@@ -333,12 +309,12 @@ COLUMNS: Final[tuple[PredictionColumn, ...]] = (
         lambda p: p.configuration.precision.value,
         " ".join(precision.explanation for precision in Precision if precision.explanation),
     ),
-    _count("threads", _titled("Threads", _C, _H, _T), lambda c: c.threads, threads_text),
-    _count("batch", _titled("Batch", _C, _H), lambda c: c.batch, batch_text),
+    _count("threads", _titled("Threads", _C, _H, _T), lambda c: c.threads, wording.threads_text),
+    _count("batch", _titled("Batch", _C, _H), lambda c: c.batch, wording.batch_text),
     _words(
         "configuration",
         _titled("Configuration", _H, _R),
-        lambda p: configuration_text(p.configuration),
+        lambda p: wording.configuration_text(p.configuration),
     ),
     _p50(
         "latency",
@@ -367,7 +343,7 @@ COLUMNS: Final[tuple[PredictionColumn, ...]] = (
     PredictionColumn(
         id="memory",
         titles=_titled("Memory", _C, _T, _R),
-        text=lambda row, _: memory_text(row.prediction.fits_memory, row.prediction.memory),
+        text=lambda row, _: wording.memory_text(row.prediction.fits_memory, row.prediction.memory),
         sort_key=_memory_bytes,
         help="Weights and live activations at the peak of a run, of the memory of the device; what "
         "the runtime takes for itself is not in it.",
@@ -376,21 +352,21 @@ COLUMNS: Final[tuple[PredictionColumn, ...]] = (
             c.place is Place.COMPARE or any(row.prediction.memory is not None for row in rows)
         ),
     ),
-    _words("basis", _titled("Basis", _C, _H, _T, _R), basis_text),
+    _words("basis", _titled("Basis", _C, _H, _T, _R), wording.basis_text),
     _words(
         "adaptation",
         _titled("Adapted by", _H),
-        lambda p: adaptation_name(p.adaptation),
+        lambda p: wording.adaptation_name(p.adaptation),
         "What took the number to its target: the times of operators there, FiLM of the network "
         "fine-tuned to it, or a Bayesian posterior alone.",
     ),
-    _words("engine", _titled("Engine", _H), lambda p: shown(p.engine)),
+    _words("engine", _titled("Engine", _H), lambda p: wording.shown(p.engine)),
     PredictionColumn(
         id="verdict",
         titles={_C: "Budget", _R: "Budget {budget} ms"},
-        text=lambda row, context: verdict_text(row.prediction, context.budget_ms),
+        text=lambda row, context: verdict.verdict_text(row.prediction, context.budget_ms),
         help="Of one call: every item of a batch waits until the whole call is done.",
-        tone=lambda row, context: verdict_tone(row.prediction, context.budget_ms),
+        tone=lambda row, context: verdict.verdict_tone(row.prediction, context.budget_ms),
         is_needed=lambda _, c: c.place is Place.COMPARE or c.budget_ms is not None,
     ),
     PredictionColumn(
@@ -423,16 +399,16 @@ def _origin(
         if prediction.scaled_from:
             yield {Place.COMPARE}, "scaled from what you measured of it elsewhere"
     if is_measured and prediction.predicted_ms is not None:
-        batch = batch_of(prediction.configuration)
-        predicted = latency_text(prediction.predicted_ms, context.unit, batch)
+        batch = wording.batch_of(prediction.configuration)
+        predicted = wording.latency_text(prediction.predicted_ms, context.unit, batch)
         yield {Place.DETAILS, Place.REPORT}, f"the engine alone predicts {predicted}"
         yield {Place.TEXT}, f"predicted {predicted}"
     if prediction.adaptation:
-        yield {Place.TEXT}, f"adapted by {adaptation_name(prediction.adaptation)}"
+        yield {Place.TEXT}, f"adapted by {wording.adaptation_name(prediction.adaptation)}"
 
 
 def _stands(prediction: Prediction, budget_ms: float) -> str:
-    if is_over(prediction, budget_ms):
+    if verdict.is_over(prediction, budget_ms):
         return "over"
     return "may be over" if prediction.is_lower_limit else "meets"
 
@@ -444,7 +420,7 @@ def _uncounted(
     if prediction.flagged_operators:
         flagged = plural(len(prediction.flagged_operators), "operator")
         places = {Place.COMPARE, Place.TEXT}
-        if limit_sign(prediction):
+        if wording.limit_sign(prediction):
             yield places | {Place.REPORT}, f"a lower limit: {flagged} not counted in full"
         else:
             yield places, f"{flagged} not counted in full"
@@ -453,7 +429,7 @@ def _uncounted(
 def _doubts(prediction: Prediction) -> Iterator[tuple[frozenset[Place] | set[Place], str]]:
     """Yield why a number may be wrong."""
     if prediction.unstable:
-        yield _EVERYWHERE, f"{UNSTABLE}: {_remark_text(prediction.unstable)}"
+        yield _EVERYWHERE, f"{wording.UNSTABLE}: {_remark_text(prediction.unstable)}"
     if prediction.out_of_distribution:
         yield (
             _EVERYWHERE - {Place.TEXT},
@@ -463,7 +439,7 @@ def _doubts(prediction: Prediction) -> Iterator[tuple[frozenset[Place] | set[Pla
 
 
 def _ends_at_bound(prediction: Prediction) -> bool:
-    (low_ms, _), bound_ms = interval_ms(prediction), prediction.bound_ms
+    (low_ms, _), bound_ms = wording.interval_ms(prediction), prediction.bound_ms
     return low_ms is not None and bound_ms is not None and 0 < bound_ms >= low_ms
 
 
@@ -485,11 +461,11 @@ def _remarks(
     yield from _doubts(prediction)
     yield from _origin(prediction, context)
     if budget_ms is not None and prediction.latency_ms is not None:
-        yield {Place.TEXT}, f"{_stands(prediction, budget_ms)} {number(budget_ms)} ms"
+        yield {Place.TEXT}, f"{_stands(prediction, budget_ms)} {wording.number(budget_ms)} ms"
     if _ends_at_bound(prediction):
         yield _EVERYWHERE, "the interval ends at the bound"
     if prediction.fits_memory is False:
         yield {Place.TEXT, Place.REPORT}, "does not fit in the device's memory"
     if prediction.unsupported is not None:
-        yield _EVERYWHERE, unsupported_text(prediction.unsupported)
+        yield _EVERYWHERE, wording.unsupported_text(prediction.unsupported)
     yield from _uncounted(prediction)

@@ -64,10 +64,3 @@ def cell(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.2f}"
     return str(value).replace("|", "\\|")
-
-
-def with_spread(mean: float | None, spread: float | None) -> str:
-    """Write a mean with its standard deviation."""
-    if mean is None:
-        return "-"
-    return f"{mean:.2f}" if spread is None else f"{mean:.2f} ± {spread:.2f}"

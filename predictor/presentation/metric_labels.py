@@ -57,6 +57,33 @@ _LABELS: dict[Family, dict[str, str]] = {
     },
     Family.MCU: {**_CPU_LABELS, "onchip_sram_kb": "SRAM", "dram_gb": "External memory"},
 }
+METRIC_HELP = {
+    "clock_mhz": "Base or sustained clock of the compute unit.",
+    "boost_clock_mhz": "Highest clock of the compute unit.",
+    "core_count": "SMs on a GPU, cores on a CPU, PEs or cores on an accelerator.",
+    "fp32_au_per_core": "FP32 lanes per SM, or FMA lanes times units per CPU core.",
+    "matrix_units": "Tensor cores or other matrix engines on the device.",
+    "dsp_count": "DSP slices of an FPGA.",
+    "fp32_tflops": "Vector rate in FP32, one FMA being two operations.",
+    "tf32_tflops": "Dense TF32 rate with the matrix units.",
+    "fp16_tflops": "Dense FP16 rate with the matrix units.",
+    "bf16_tflops": "Dense BF16 rate with the matrix units.",
+    "int8_tops": "Dense INT8 rate with the matrix units.",
+    "int4_tops": "Dense INT4 rate with the matrix units.",
+    "l1_kb_per_core": "First-level data cache or shared memory per core.",
+    "l2_kb": "Second-level cache of the whole device.",
+    "llc_kb": "Last-level cache of the whole device, where it is not the L2.",
+    "onchip_sram_kb": "Explicitly managed on-chip memory.",
+    "dram_gb": "Memory that the device can use; 1 GiB is 2^30 bytes, which vendors write as 1 GB.",
+    "dram_bw_gbps": "Peak bandwidth of the memory, 1e9 bytes a second.",
+    "l2_bw_gbps": "Peak bandwidth of the second-level cache.",
+    "host_link_gbps": "Peak bandwidth between host and device, one direction.",
+    "tdp_w": "Thermal design power or board power limit.",
+    "process_nm": "Manufacturing process.",
+    "fp32_matrix_tflops": "Dense rate of the matrix units in full FP32.",
+    "launch_us": "Time to start one kernel or operator.",
+}
+"""What a metric is, in one sentence."""
 
 
 def metric_label(name: str, family: Family) -> str:

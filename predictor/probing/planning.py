@@ -13,17 +13,8 @@ import numpy as np
 
 from predictor.core.errors import InputError
 from predictor.core.records import Target
-from predictor.probing.choice import (
-    ADAPTIVE,
-    DBSEL,
-    DEFAULT_BUDGET_S,
-    ROUND,
-    Beliefs,
-    Choosing,
-    PlanRequest,
-)
+from predictor.probing import choice
 from predictor.probing.estimates import START_S, block_seconds, estimated_ms, expected_seconds
-from predictor.probing.measuring.interface import RunConfiguration
 from predictor.probing.networks.pool import PoolNetwork, graph_features
 from predictor.probing.runner.settings import BLOCKS, Settings
 from predictor.probing.selection.dbsel import MIN_LIVE_BUDGET
@@ -52,41 +43,33 @@ class ProbePlan:
 
     Attributes:
         id: of the session that carries it out, UUID hex.
-        target: threads and batch resolved to counts.
+        request: that it answers.
         probes: in the order of measuring.
         sentinel: measured between them.
-        configuration: execution configuration of the networks.
         settings: of the measuring protocol.
-        selector: name of the selector that chose them.
-        seed: of random draws.
         expected_s: expected time of the session, networks that are chosen later included.
-        budget_s: longest time of the session.
         to_come: most networks that may still be chosen when these are measured.
-        within: a live session ends when intervals are no wider than this share; None for never.
-        sure: number of networks that fit into ``budget_s`` whatever happens, where the others are
-            measured while there is time left; None for all.
     """
 
     id: str
-    target: Target
+    request: choice.PlanRequest
     probes: tuple[PlannedProbe, ...]
     sentinel: PlannedProbe
-    configuration: RunConfiguration
     settings: Settings
-    selector: str
-    seed: int
     expected_s: float
-    budget_s: float = DEFAULT_BUDGET_S
     to_come: int = 0
-    within: float | None = None
-    sure: int | None = None
+
+    @property
+    def target(self) -> Target:
+        """The target, threads and batch resolved to counts."""
+        return self.request.target
 
 
 def make_plan(
-    request: PlanRequest,
+    request: choice.PlanRequest,
     pool: Sequence[PoolNetwork],
     training_ms: Floats | None,
-    beliefs: Beliefs | None = None,
+    beliefs: choice.Beliefs | None = None,
 ) -> ProbePlan:
     """Choose the networks that are measured first: all, unless the choice is live.
 
@@ -119,22 +102,16 @@ def make_plan(
     expected_s += _sentinel_blocks(request) * block_seconds(watch.expected_ms, settings)
     return ProbePlan(
         id=uuid.uuid4().hex,
-        target=request.target,
+        request=request,
         probes=tuple(probes),
         sentinel=watch,
-        configuration=request.configuration,
         settings=settings,
-        selector=request.selector,
-        seed=request.seed,
         expected_s=expected_s if request.sure is None else min(expected_s, request.budget_s),
-        budget_s=request.budget_s,
         to_come=request.probes - len(probes),
-        within=request.within,
-        sure=request.sure,
     )
 
 
-def max_probes(request: PlanRequest, pool: Sequence[PoolNetwork]) -> int:
+def max_probes(request: choice.PlanRequest, pool: Sequence[PoolNetwork]) -> int:
     """Return the largest number of networks, up to the request's, that its time allows.
 
     At least 1, which :func:`make_plan` refuses where the time is too short for any.
@@ -149,11 +126,11 @@ def max_probes(request: PlanRequest, pool: Sequence[PoolNetwork]) -> int:
 
 
 def more_probes(
-    request: PlanRequest,
+    request: choice.PlanRequest,
     pool: Sequence[PoolNetwork],
     training_ms: Floats | None,
     latency_ms: Mapping[str, float],
-    beliefs: Beliefs | None = None,
+    beliefs: choice.Beliefs | None = None,
     limit: int | None = None,
 ) -> list[PlannedProbe]:
     """Choose the next networks of a live session; none once it is enough.
@@ -175,14 +152,14 @@ def more_probes(
 
 
 def _choosing(
-    request: PlanRequest,
+    request: choice.PlanRequest,
     pool: Sequence[PoolNetwork],
     rows: Sequence[int],
     training_ms: Floats | None,
-    beliefs: Beliefs | None,
-) -> Choosing:
+    beliefs: choice.Beliefs | None,
+) -> choice.Choosing:
     """Restrict a choice to some networks of the pool."""
-    return Choosing(
+    return choice.Choosing(
         request,
         [pool[row] for row in rows],
         None if training_ms is None else training_ms[list(rows)],
@@ -190,18 +167,18 @@ def _choosing(
     )
 
 
-def _sentinel_blocks(request: PlanRequest) -> int:
+def _sentinel_blocks(request: choice.PlanRequest) -> int:
     """Number of blocks of the sentinel: three in each round."""
     rounds = 1
-    if request.live and request.selector == ADAPTIVE:
-        rounds = math.ceil(request.planned / ROUND)
-    elif request.live and request.selector == DBSEL and request.planned >= MIN_LIVE_BUDGET:
+    if request.live and request.selector == choice.ADAPTIVE:
+        rounds = math.ceil(request.planned / choice.ROUND)
+    elif request.live and request.selector == choice.DBSEL and request.planned >= MIN_LIVE_BUDGET:
         # The random probes, then the rest.
         rounds = 2
     return _SENTINEL_BLOCKS * rounds
 
 
-def _settings_within(request: PlanRequest) -> Settings:
+def _settings_within(request: choice.PlanRequest) -> Settings:
     """Return the protocol with a cap that keeps the session in its budget, three blocks a network.
 
     Raises:
@@ -225,7 +202,7 @@ def _settings_within(request: PlanRequest) -> Settings:
     return replace(settings, cap_s=min(settings.cap_s, cap_s))
 
 
-def _affordable(expected: Floats, request: PlanRequest, settings: Settings) -> list[int]:
+def _affordable(expected: Floats, request: choice.PlanRequest, settings: Settings) -> list[int]:
     """Return rows of networks whose probe fits its share of the budget; all without estimates."""
     # The sentinel's blocks count as probes of two blocks each.
     share_s = request.budget_s / (request.planned + _sentinel_blocks(request) / BLOCKS)

@@ -28,8 +28,6 @@ from predictor.store.reading import BUSY_TIMEOUT_MS, READ_ONLY_PLACE, connect_re
 from predictor.store.recognition import APPLICATION_ID, newer, refuse_foreign, refuse_foreign_file
 from predictor.store.tables import Tables
 
-__all__ = ["Database", "Tables", "has_store", "open_database", "open_read_only", "store_path"]
-
 ENVIRONMENT_VARIABLE = "CTM_STORE"
 _RETRY_S = 0.005
 _PRIVATE_FILE = 0o600
@@ -55,12 +53,15 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[Tables]:
-        """Write everything in the block, or nothing of it.
+        """Write everything in the block, or nothing of it; one inside another is a part of it.
 
         Raises:
             HostError: the disk is full, read-only or failing, or another program holds the store.
         """
         tables = self.tables
+        if self.connection.in_transaction:
+            yield tables
+            return
         with explained(self.path), _transaction(self.connection):
             yield tables
 

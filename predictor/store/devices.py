@@ -8,22 +8,15 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from predictor.core import records
 from predictor.core.metrics import Family
-from predictor.core.records import (
-    Cluster,
-    Configuration,
-    Device,
-    MeasuredRate,
-    OperatingPoint,
-    Precision,
-)
-from predictor.store.database import Database, Tables
+from predictor.store.database import Database
 from predictor.store.values import text_in, text_out
 
 
 def put(
     database: Database,
-    device: Device,
+    device: records.Device,
     unknown_metrics: Mapping[str, float] | None = None,
     replacing: str | None = None,
 ) -> None:
@@ -38,25 +31,20 @@ def put(
     with database.transaction() as db:
         if replacing not in {None, device.id}:
             db.table("devices").delete_where("id = ?", (replacing,))
-        insert(db, device, unknown_metrics)
+        db.table("devices").upsert(
+            {
+                "id": device.id,
+                "name": text_in(device.name),
+                "vendor": text_in(device.vendor),
+                "family": str(device.family),
+                "description": _description(device, unknown_metrics or {}),
+                "updated_ns": time.time_ns(),
+            },
+            pk="id",
+        )
 
 
-def insert(db: Tables, device: Device, unknown_metrics: Mapping[str, float] | None = None) -> None:
-    """Store a device, an earlier description with its id is replaced; inside a transaction."""
-    db.table("devices").upsert(
-        {
-            "id": device.id,
-            "name": text_in(device.name),
-            "vendor": text_in(device.vendor),
-            "family": str(device.family),
-            "description": _description(device, unknown_metrics or {}),
-            "updated_ns": time.time_ns(),
-        },
-        pk="id",
-    )
-
-
-def load_all(database: Database) -> list[Device]:
+def load_all(database: Database) -> list[records.Device]:
     """Return all stored devices, by id."""
     with database.reading() as db:
         return [_device(row) for row in db.table("devices").rows_where(order_by="id")]
@@ -78,7 +66,7 @@ def remove(database: Database, device_id: str) -> None:
         db.table("devices").delete_where("id = ?", (device_id,))
 
 
-def _description(device: Device, unknown_metrics: Mapping[str, float]) -> str:
+def _description(device: records.Device, unknown_metrics: Mapping[str, float]) -> str:
     """Return the fields without a column of their own as a JSON object."""
     return json.dumps(
         {
@@ -98,26 +86,28 @@ def _description(device: Device, unknown_metrics: Mapping[str, float]) -> str:
     )
 
 
-def _device(row: Mapping[str, Any]) -> Device:
+def _device(row: Mapping[str, Any]) -> records.Device:
     parts: dict[str, Any] = json.loads(row["description"])
     parts.pop("unknown_metrics", None)
     parts["configurations"] = tuple(
-        Configuration(**{**c, "precision": Precision(c["precision"])})
+        records.Configuration(**{**c, "precision": records.Precision(c["precision"])})
         for c in parts["configurations"]
     )
     parts["clusters"] = tuple(
         # Records of earlier versions have no instruction sets.
-        Cluster(**{**cluster, "instruction_sets": tuple(cluster.get("instruction_sets", ()))})
+        records.Cluster(
+            **{**cluster, "instruction_sets": tuple(cluster.get("instruction_sets", ()))}
+        )
         for cluster in parts["clusters"]
     )
     parts["instruction_sets"] = tuple(parts.get("instruction_sets", ()))
     parts["measured"] = {
-        name: MeasuredRate(**rate) for name, rate in parts.get("measured", {}).items()
+        name: records.MeasuredRate(**rate) for name, rate in parts.get("measured", {}).items()
     }
     parts["operating_points"] = tuple(
-        OperatingPoint(**point) for point in parts.get("operating_points", ())
+        records.OperatingPoint(**point) for point in parts.get("operating_points", ())
     )
-    return Device(
+    return records.Device(
         id=row["id"],
         name=text_out(row["name"]),
         vendor=text_out(row["vendor"]),

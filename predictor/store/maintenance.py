@@ -6,8 +6,9 @@ import sqlite3
 from pathlib import Path
 
 from predictor.store import migrations
-from predictor.store.database import Database, Tables
+from predictor.store.database import Database
 from predictor.store.failures import has_code
+from predictor.store.tables import Tables
 
 TABLES = (
     "devices",

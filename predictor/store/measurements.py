@@ -8,32 +8,17 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
 
 from predictor.core import fields
 from predictor.core.errors import InputError
 from predictor.core.records import Measurement
+from predictor.core.stored import StoredMeasurement
 from predictor.store import targets
-from predictor.store.database import Database, Tables
+from predictor.store.database import Database
+from predictor.store.tables import Tables
 from predictor.store.values import Columns, next_time
-
-
-@dataclass(frozen=True, slots=True)
-class StoredMeasurement:
-    """A measurement as it is stored.
-
-    Attributes:
-        measurement: the record.
-        created_ns: when it was stored, since 1970.
-        prediction_id: of the prediction that it was recorded for, None where it was for none.
-    """
-
-    measurement: Measurement
-    created_ns: int
-    prediction_id: str | None = None
-
 
 _COLUMNS = Columns(fields.MEASUREMENT)
 _SELECT = (
@@ -42,31 +27,23 @@ _SELECT = (
 )
 
 
-def add(database: Database, measurement: Measurement) -> None:
-    """Store one measurement; it is on the disk when this returns."""
-    with database.transaction() as db:
-        insert(db, measurement)
-
-
-def insert(
-    db: Tables,
+def add(
+    database: Database,
     measurement: Measurement,
     session_id: str | None = None,
     prediction_id: str | None = None,
 ) -> None:
-    """Store one measurement; inside a transaction.
+    """Store one measurement; it is on the disk when this returns.
 
     Args:
-        db: of the store.
+        database: open.
         measurement: the record.
         session_id: of the probe session that it belongs to.
         prediction_id: of the prediction that it was recorded for.
     """
-    insert_stored(
-        db,
-        [StoredMeasurement(measurement, next_time(db, "measurements"), prediction_id)],
-        session_id,
-    )
+    with database.transaction() as db:
+        created_ns = next_time(db, "measurements")
+        insert_stored(db, [StoredMeasurement(measurement, created_ns, prediction_id)], session_id)
 
 
 def insert_stored(

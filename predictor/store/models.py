@@ -6,7 +6,8 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from predictor.store.database import Database, Tables
+from predictor.store.database import Database
+from predictor.store.tables import Tables
 from predictor.store.values import text_in
 
 _IDENTITY = "fingerprint, path, size_bytes, modified_ns"

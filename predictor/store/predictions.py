@@ -16,34 +16,11 @@ from typing import Any
 from predictor.core import fields
 from predictor.core.documents import NO_SETTINGS, PredictionSettings
 from predictor.core.prediction import Prediction
+from predictor.core.stored import StoredPrediction
 from predictor.store import targets
-from predictor.store.database import Database, Tables
+from predictor.store.database import Database
+from predictor.store.tables import Tables
 from predictor.store.values import Columns, names_out, new_id, next_time, text_in, text_out
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredPrediction:
-    """A prediction as it is stored.
-
-    Attributes:
-        id: UUID hex.
-        created_ns: when it was recorded, since 1970.
-        path: of the model's file, empty where it is not known.
-        settings_hash: SHA-256 (hex) of engine, configuration and signature.
-        prediction: the record.
-        settings: the program's version and the values of dynamic dimensions.
-        tags: the user's words for it, in order.
-        note: the user's remark.
-    """
-
-    id: str
-    created_ns: int
-    path: str
-    settings_hash: str
-    prediction: Prediction
-    settings: PredictionSettings = NO_SETTINGS
-    tags: tuple[str, ...] = ()
-    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

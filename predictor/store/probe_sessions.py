@@ -9,84 +9,16 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
 from predictor.core.documents import NO_FACTS, NO_OUTCOME, ProbeOutcome, ProbingFacts
 from predictor.core.errors import InputError
-from predictor.core.records import Configuration, Measurement, Signature
+from predictor.core.records import Measurement, Signature
+from predictor.core.stored import ProbeState, SessionProbe, SessionState, StoredSession
 from predictor.store import measurements, signatures, targets
-from predictor.store.database import Database, Tables
+from predictor.store.database import Database
+from predictor.store.tables import Tables
 from predictor.store.values import next_time, target_of, text_in, text_out
-
-
-class SessionState(StrEnum):
-    """State of a session; one that was paused or killed is running."""
-
-    RUNNING = "running"
-    FINISHED = "finished"
-    CANCELLED = "cancelled"
-    FAILED = "failed"
-
-
-class ProbeState(StrEnum):
-    """State of a network in its session."""
-
-    WAITING = "waiting"
-    MEASURED = "measured"
-    INCONCLUSIVE = "inconclusive"
-    FAILED = "failed"
-    SKIPPED = "skipped"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionProbe:
-    """One network of a session.
-
-    Attributes:
-        name: unique in the session.
-        fingerprint: of its operator graph.
-        state: of its measuring.
-        reason: why it has no number, in words, else empty.
-        outcome: the runner's verdict and, where there is no number, its results.
-        measurement_id: of its measurement, None where it has none.
-    """
-
-    name: str
-    fingerprint: str
-    state: ProbeState = ProbeState.WAITING
-    reason: str = ""
-    outcome: ProbeOutcome = NO_OUTCOME
-    measurement_id: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class StoredSession:
-    """A session as it is stored.
-
-    Attributes:
-        id: UUID hex.
-        device_id: id of the device.
-        configuration: threads and batch resolved to counts.
-        plan_text: networks and settings, as a JSON object.
-        probes: in the order of measuring.
-        state: whether it has something to do.
-        created_ns: when it was planned, since 1970.
-        finished_ns: when it ended, None while it is running.
-        facts: notes on machine and drift.
-    """
-
-    id: str
-    device_id: str
-    configuration: Configuration
-    plan_text: str
-    probes: tuple[SessionProbe, ...]
-    state: SessionState = SessionState.RUNNING
-    created_ns: int = 0
-    finished_ns: int | None = None
-    facts: ProbingFacts = NO_FACTS
-
 
 _SELECT = (
     f"SELECT probe_sessions.*, {targets.COLUMNS}"  # noqa: S608 - our own words
@@ -151,7 +83,7 @@ def record(
     """
     with database.transaction() as db:
         if measurement is not None:
-            measurements.insert(db, measurement, session_id)
+            measurements.add(database, measurement, session_id)
         _update(db, session_id, name, state, outcome, reason, measurement)
 
 
@@ -193,7 +125,7 @@ def finish(
         not_before = {"finished_ns": "max(created_ns, ?)"}
         db.table("probe_sessions").update(session_id, ended, conversions=not_before)
         if signature is not None:
-            signatures.insert(db, signature, facts, session_id)
+            signatures.add(database, signature, facts, session_id)
 
 
 def _update(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from predictor.core.prediction import Prediction
-from predictor.store.database import Database, Tables
+from predictor.store.database import Database
+from predictor.store.tables import Tables
 from predictor.store.values import new_id, next_time, text_in
 
 

@@ -5,41 +5,15 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from predictor.core.documents import NO_FACTS, ProbingFacts
 from predictor.core.errors import InputError
 from predictor.core.records import Signature
+from predictor.core.stored import StoredSignature
 from predictor.store import targets
-from predictor.store.database import Database, Tables
+from predictor.store.database import Database
+from predictor.store.tables import Tables
 from predictor.store.values import next_time, target_of
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredSignature:
-    """A signature as it is stored.
-
-    Attributes:
-        signature: the record.
-        created_ns: when it was stored, since 1970.
-        facts: of the machine and the protocol.
-        session_id: of the probe session that it came from, None where it came from none.
-        deleted_ns: when it was deleted; None where it was not.
-        timed: number of its measurements with times of operators.
-    """
-
-    signature: Signature
-    created_ns: int
-    facts: ProbingFacts = NO_FACTS
-    session_id: str | None = None
-    deleted_ns: int | None = None
-    timed: int = 0
-
-    @property
-    def deleted(self) -> bool:
-        """Whether it was deleted."""
-        return self.deleted_ns is not None
-
 
 # Without reading the provenances, which may be 128 MB long.
 _TIMED = (
@@ -57,25 +31,11 @@ def add(
 ) -> None:
     """Store a signature of stored measurements; an active one takes the place of the one before."""
     with database.transaction() as db:
-        insert(db, signature, facts, session_id)
-
-
-def insert(
-    db: Tables,
-    signature: Signature,
-    facts: ProbingFacts = NO_FACTS,
-    session_id: str | None = None,
-) -> None:
-    """Store a signature like ``add``, inside a transaction."""
-    insert_stored(
-        db,
-        StoredSignature(
-            signature=signature,
-            created_ns=next_time(db, "signatures"),
-            facts=facts,
-            session_id=session_id,
-        ),
-    )
+        created_ns = next_time(db, "signatures")
+        new = StoredSignature(
+            signature=signature, created_ns=created_ns, facts=facts, session_id=session_id
+        )
+        insert_stored(db, new)
 
 
 def insert_stored(db: Tables, stored: StoredSignature) -> None:
@@ -167,13 +127,8 @@ def activate(database: Database, signature_id: str) -> None:
         InputError: there is no such signature, or it was deleted.
     """
     with database.transaction() as db:
-        make_active(db, signature_id)
-
-
-def make_active(db: Tables, signature_id: str) -> None:
-    """Activate a signature like ``activate``, inside a transaction."""
-    _deactivate(db, _target_of(db, signature_id))
-    db.table("signatures").update(signature_id, {"active": 1})
+        _deactivate(db, _target_of(db, signature_id))
+        db.table("signatures").update(signature_id, {"active": 1})
 
 
 def delete(database: Database, signature_id: str) -> bool:
@@ -186,7 +141,11 @@ def delete(database: Database, signature_id: str) -> bool:
         InputError: there is no such signature, or it was deleted before.
     """
     with database.transaction() as db:
-        return _put_away(db, signature_id)
+        _target_of(db, signature_id)
+        signatures = db.table("signatures")
+        active = bool(signatures.get(signature_id)["active"])
+        signatures.update(signature_id, {"active": 0, "deleted_ns": time.time_ns()})
+    return active
 
 
 def give_back(database: Database, signature_id: str, before_id: str) -> bool:
@@ -206,32 +165,18 @@ def give_back(database: Database, signature_id: str, before_id: str) -> bool:
     with database.transaction() as db:
         # For its error, before anything is changed.
         _target_of(db, before_id)
-        active = _put_away(db, signature_id)
+        active = delete(database, signature_id)
         if active:
-            make_active(db, before_id)
+            activate(database, before_id)
     return active
 
 
 def restore(database: Database, signature_id: str, *, active: bool) -> None:
     """Undo a deletion; an active signature takes the place of the one before."""
     with database.transaction() as db:
-        undelete(db, signature_id)
+        db.table("signatures").update(signature_id, {"deleted_ns": None})
         if active:
-            make_active(db, signature_id)
-
-
-def undelete(db: Tables, signature_id: str) -> None:
-    """Undo a deletion, the signature not active; inside a transaction."""
-    db.table("signatures").update(signature_id, {"deleted_ns": None})
-
-
-def _put_away(db: Tables, signature_id: str) -> bool:
-    """Delete a signature; returns whether it was active."""
-    _target_of(db, signature_id)
-    signatures = db.table("signatures")
-    active = bool(signatures.get(signature_id)["active"])
-    signatures.update(signature_id, {"active": 0, "deleted_ns": time.time_ns()})
-    return active
+            activate(database, signature_id)
 
 
 def _deactivate(db: Tables, target_id: int) -> None:

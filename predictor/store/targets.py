@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from predictor.core.records import Configuration
-from predictor.store.database import Tables
+from predictor.store.tables import Tables
 
 # For queries that join the table; ``values.target_of`` reads them.
 COLUMNS = "device_id, runtime, precision, threads, batch"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from predictor.core.documents import Document
-from predictor.store.database import Database, Tables
+from predictor.store.database import Database
 from predictor.store.values import text_in, text_out
 
 
@@ -30,20 +30,15 @@ class TokenRate:
 def put(database: Database, rate: TokenRate) -> None:
     """Store the rate of a device; an earlier one is replaced."""
     with database.transaction() as db:
-        insert(db, rate)
-
-
-def insert(db: Tables, rate: TokenRate) -> None:
-    """Store the rate of a device, an earlier one is replaced; inside a transaction."""
-    db.table("token_rates").upsert(
-        {
-            "device_id": rate.device_id,
-            "tokens_per_s": rate.tokens_per_s,
-            "run": text_in(rate.run.to_json()),
-            "updated_ns": time.time_ns(),
-        },
-        pk="device_id",
-    )
+        db.table("token_rates").upsert(
+            {
+                "device_id": rate.device_id,
+                "tokens_per_s": rate.tokens_per_s,
+                "run": text_in(rate.run.to_json()),
+                "updated_ns": time.time_ns(),
+            },
+            pk="device_id",
+        )
 
 
 def remove(database: Database, device_id: str) -> None:

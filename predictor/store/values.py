@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from predictor.core.fields import Field, Kind
 from predictor.core.records import Basis, Configuration, Precision
-from predictor.store.database import Tables
+from predictor.store.tables import Tables
 
 _SAMPLE_BYTES = 8
 # A project may carry any time; one past this year is no clock's.

@@ -9,14 +9,11 @@ from typing import Any, Final
 
 from ctm_research.goals import LEAST_SILICON, goal_of
 from predictor.services.measurements import track_record as shipped
-from predictor.services.measurements.track_record import COLUMNS, ERROR, METHOD, Columns, Entry
+from predictor.services.measurements.track_record import COLUMNS, ERROR, Columns, Entry
 
 _FIRST: Final = ("group", "is_class", "chips", "devices", "error_percent")  # before the goal
-_METHOD: Final = (
-    METHOD
-    + f""" Goals are for classes of at least {LEAST_SILICON}
+_GOALS: Final = f""" Goals are for classes of at least {LEAST_SILICON}
 chips; an error that reaches its goal is bold."""
-)
 
 
 def track_record() -> dict[str, object]:
@@ -47,7 +44,7 @@ def page(document: Entry, origin: str) -> str:
         document: of :func:`track_record`.
         origin: command, place and time of the page.
     """
-    return shipped.page(document, origin, _columns(), _METHOD, _reached)
+    return shipped.page(document, origin, _columns(), _GOALS, _reached)
 
 
 def _columns() -> Columns:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from predictor.core.stored import ProbeState
 from predictor.services.probing.open import open_probing
-from predictor.services.probing.sessions import ProbeState
 from tests.e2e.conftest import ROOT
 from tests.support.ssh_server import PROGRAM, Server
 

@@ -14,11 +14,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from predictor.services.probing.events import NetworkDone
+from predictor.core.stored import ProbeState, SessionState
+from predictor.probing.measuring.interface import NetworkDone
+from predictor.probing.measuring.local import LocalRunner
 from predictor.services.probing.measure import measure
 from predictor.services.probing.open import open_probing
-from predictor.services.probing.runners import LocalRunner
-from predictor.services.probing.sessions import ProbeState, SessionState
 from tests.e2e.conftest import ROOT, Start
 from tests.support.probe_sessions import small_plan
 

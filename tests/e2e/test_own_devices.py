@@ -11,7 +11,7 @@ import pytest
 
 from predictor.core.metrics import Family
 from predictor.core.records import Configuration, Device
-from predictor.services.devices.user_devices import DeviceFile
+from predictor.devices.schema import DeviceFile
 from predictor.services.history.history import open_history
 
 Run = Callable[..., CompletedProcess[str]]

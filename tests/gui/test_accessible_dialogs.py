@@ -24,8 +24,8 @@ from ctm_gui.widgets.theme_change import apply_theme
 from ctm_gui.widgets.view_options import ViewOptions
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace
+from predictor.core.stored import StoredPrediction
 from predictor.core.units import LatencyUnit
-from predictor.services.history.past_predictions import StoredPrediction
 from predictor.services.project.conflicts import Choice, Conflict, Subject
 from tests.support.accessible import controls, faint, nameless, out_of_order, same_keys
 from tests.support.past_predictions import predictions_of, small_model

@@ -56,6 +56,7 @@ def test_every_command_ships_and_research_does_not() -> None:
     shipped = contents.command_modules()
 
     assert {"predictor.cli", "predictor.cli.report", "predictor.cli.probe.run"} <= set(shipped)
+    assert "predictor.probing.networks.build" in shipped  # of a child process
     assert all(importlib.util.find_spec(module) is not None for module in shipped)
     assert "ctm_research" in contents.EXCLUDED
 

@@ -16,9 +16,7 @@ from pathlib import Path
 import pytest
 
 from predictor.services.frozen import serve_if_child
-from predictor.services.graph.layout_worker import LAYOUT_FLAG
 from predictor.services.report.pdf import WRITER_FLAG
-from predictor.services.rows.worker import ROWS_FLAG
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "resources" / "samples" / "mobilenetv2-1.0-224.onnx"
@@ -88,7 +86,7 @@ def test_rows_of_several_processes_are_made_in_itself(ctm: Path) -> None:
     run(ctm, "predict", str(SAMPLE), str(other), *asked)
 
     assert len(rows.read_text(encoding="utf-8").splitlines()) == 2
-    assert sorted(starts(ctm)) == [*["--ingestion-worker"] * 2, *[ROWS_FLAG] * 2, "predict"]
+    assert sorted(starts(ctm)) == [*["--ingestion-worker"] * 2, *["--rows-worker"] * 2, "predict"]
 
 
 def test_a_kit_builds_its_networks_in_itself(ctm: Path) -> None:
@@ -121,7 +119,7 @@ def test_the_runner_is_itself(ctm: Path) -> None:
 
 def test_the_layout_of_a_graph_is_itself(ctm: Path) -> None:
     request = {"id": 1, "levels": [{"members": 3, "edges": [[0, 1], [1, 2]]}]}
-    answer = json.loads(run(ctm, LAYOUT_FLAG, said=json.dumps(request) + "\n"))
+    answer = json.loads(run(ctm, "--graph-layout", said=json.dumps(request) + "\n"))
 
     assert answer["payload"]["levels"] == [{"layers": [[0], [1], [2]], "routes": [[], []]}]
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from predictor.core.metrics import METRICS, Family
 from predictor.core.records import Device
-from predictor.services.prediction.attention import AttentionMaps
+from predictor.cost.engine import AttentionMaps
 from predictor.services.prediction.explain import OperatorTable
 
 BOARD = Device(

@@ -8,20 +8,14 @@ import numpy as np
 
 from ctm_gui.prediction.explained import Explained
 from predictor.services.prediction.explain import OperatorTable
-from predictor.services.prediction.roofline import BOUND, MEASURED, STATED, Roof, Roofline
+from predictor.services.prediction.roofline import BOUND, BYTE, MEASURED, STATED, Roof, Roofline
 from predictor.services.prediction.timeline import timeline_of
 
 ROOFS = (
-    Roof(label="Memory bandwidth", rate=8e9, is_memory=True, origin=MEASURED, source="a bench"),
-    Roof(label="Memory bandwidth", rate=1e10, is_memory=True, origin=STATED, source="the maker"),
-    Roof(label="FP32 peak", rate=1e12, is_memory=False, origin=STATED, source="the maker"),
-    Roof(
-        label="Bound",
-        rate=4e12,
-        is_memory=False,
-        origin=BOUND,
-        source="the highest rate of any kernel",
-    ),
+    Roof("Memory bandwidth", 8e9, MEASURED, "a bench", BYTE),
+    Roof("Memory bandwidth", 1e10, STATED, "the maker", BYTE),
+    Roof("FP32 peak", 1e12, STATED, "the maker"),
+    Roof("Bound", 4e12, BOUND, "the highest rate of any kernel"),
 )
 
 

@@ -7,7 +7,7 @@ import dataclasses
 from predictor.core.documents import ProbingFacts, Provenance
 from predictor.core.metrics import Family
 from predictor.core.records import Configuration, Device, Measurement, Precision, Signature
-from predictor.services.devices.user_devices import DeviceFile
+from predictor.devices.schema import DeviceFile
 from predictor.services.history.history import History
 from predictor.services.history.past_predictions import NewTruth
 from predictor.store import measurements, signatures

@@ -10,6 +10,7 @@ from predictor.core.errors import CancelledError
 from predictor.core.metrics import Family
 from predictor.core.progress import CancelToken
 from predictor.core.records import Device
+from predictor.probing.choice import PlanRequest
 from predictor.probing.measuring.interface import (
     Command,
     Drift,
@@ -22,14 +23,9 @@ from predictor.probing.measuring.interface import (
     RunStarted,
 )
 from predictor.probing.networks.pool import load_pool
+from predictor.probing.planning import PlannedProbe, ProbePlan
 from predictor.probing.runner.medians import percentile, summary
-from predictor.services.probing.plan import (
-    PlannedProbe,
-    PlanRequest,
-    ProbePlan,
-    plan_probes,
-    probe_target,
-)
+from predictor.services.probing.plan import plan_probes, probe_target
 from tests.support.probe_plans import QUICK
 
 BOARD = Device(

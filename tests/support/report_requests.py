@@ -18,12 +18,12 @@ from predictor.core.records import (
     Signature,
     Target,
 )
+from predictor.core.stored import StoredSignature
+from predictor.cost.engine import AttentionMaps
 from predictor.graph.model import Model
-from predictor.services.prediction.attention import AttentionMaps
 from predictor.services.prediction.explain import OperatorTable, explain
 from predictor.services.prediction.predict import predict
 from predictor.services.report.request import MeasuredSignature, ReportedModel, ReportRequest
-from predictor.services.signatures.adaptation import StoredSignature
 from tests.support.graphs import Op, make_target
 from tests.support.models import make_model
 

@@ -17,6 +17,7 @@ from predictor.core.errors import HostError, InputError
 from predictor.core.files import write_text
 from predictor.core.records import Target
 from predictor.core.text import printable
+from predictor.graph.model import Model
 from predictor.services.check.budget_file import Check, read_budget
 from predictor.services.check.check import (
     Base,
@@ -29,7 +30,6 @@ from predictor.services.check.check import (
 )
 from predictor.services.check.outputs import cells, headline, junit, markdown, text_columns
 from predictor.services.devices.catalogue import Catalogue
-from predictor.services.models.inspection import Model
 
 
 def run(options: argparse.Namespace, console: Console) -> int:

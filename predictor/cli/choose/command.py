@@ -20,15 +20,16 @@ from predictor.core.records import Device, Precision
 from predictor.core.run_facts import MEDIAN
 from predictor.core.text import plural, printable, shortened
 from predictor.core.units import LatencyUnit
+from predictor.graph.model import Model
 from predictor.presentation.wording import interval_text, number, p50_number
 from predictor.services.choose.choice import Choice, Option
 from predictor.services.choose.choose import choose
 from predictor.services.choose.options import BATCHES, Budget, Wanted, options_of
 from predictor.services.devices.catalogue import Catalogue
-from predictor.services.models.inspection import Model
 from predictor.services.report.request import labelled
 
 _SCHEMA = "ctm-choice/1"  # scripts depend on it
+_OF_LATENCY = ("latency_ms", "low80_ms", "high80_ms", "p90_ms", "p99_ms", "basis", "evidence")
 
 
 def run(options: argparse.Namespace, console: Console, readings: Sequence[Future[Model]]) -> int:
@@ -52,15 +53,15 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
             return code
         if not models:
             raise InputError("ctm choose", "no model was found", "name an ONNX file")
-        signatures = store.signatures([*choices.targets, *(entry.target for entry in latencies)])
-        measurements, devices = measured_of(options, store, models, latencies, signatures)
+        measured = store.signatures([*choices.targets, *(entry.target for entry in latencies)])
+        measurements, devices = measured_of(options, store, models, latencies, measured)
         choice = choose(
             models,
             choices,
             budget,
             min_chance=options.chance,
             measurements=measurements,
-            signatures=signatures,
+            measured=measured,
             devices=devices,
         )
         names = [entry.label for entry in labelled(models)]
@@ -172,13 +173,7 @@ def _option(option: Option, names: Sequence[str]) -> dict[str, object]:
         "latencies": [
             {
                 "model": name,
-                "latency_ms": p.latency_ms,
-                "low80_ms": p.low80_ms,
-                "high80_ms": p.high80_ms,
-                "p90_ms": p.p90_ms,
-                "p99_ms": p.p99_ms,
-                "basis": p.basis,
-                "evidence": p.evidence,
+                **{field: getattr(p, field) for field in _OF_LATENCY},
                 "unsupported": list(p.unsupported.types) if p.unsupported else [],
             }
             for name, p in zip(names, option.predictions, strict=True)

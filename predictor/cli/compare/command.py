@@ -11,31 +11,18 @@ from dataclasses import asdict
 
 import numpy as np
 
+from predictor.cli import predicting
 from predictor.cli.catalogue import open_catalogue
 from predictor.cli.console import Console
 from predictor.cli.measured import measured_of
 from predictor.cli.model_text import NAME_COLUMNS, headline
 from predictor.cli.predict.text import fastest_text
-from predictor.cli.predicting import (
-    BUDGET_MISSED,
-    PredictionStore,
-    budget_error,
-    choose_targets,
-    read_models,
-)
 from predictor.cli.tables import render_table
 from predictor.core.errors import InputError
 from predictor.core.records import Target
 from predictor.core.text import printable, shortened
-from predictor.presentation.wording import (
-    NOTHING,
-    change_text,
-    configuration_text,
-    number,
-    p50_number,
-    signed,
-)
-from predictor.services.models.inspection import Model
+from predictor.graph.model import Model
+from predictor.presentation import wording
 from predictor.services.prediction.assumptions import assumptions
 from predictor.services.prediction.fastest import fastest_sentence, fastest_within
 from predictor.services.prediction.operator_difference import (
@@ -60,9 +47,9 @@ moved on each target where both have a number."""
 
 def run(options: argparse.Namespace, console: Console, readings: Sequence[Future[Model]]) -> int:
     """Predict every model on every target, print their differences, store the predictions."""
-    targets = choose_targets(options, open_catalogue(options, console), console)
-    with closing(PredictionStore(options.store)) as store:
-        models, code = read_models(readings, console)
+    targets = predicting.choose_targets(options, open_catalogue(options, console), console)
+    with closing(predicting.PredictionStore(options.store)) as store:
+        models, code = predicting.read_models(readings, console)
         if len(models) < 2:
             if code:
                 return code
@@ -71,15 +58,15 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
                 "one model has nothing to be compared with",
                 "name two or more",
             )
-        signatures = store.signatures(targets)
-        measurements, devices = measured_of(options, store, models, (), signatures)
-        predictions = predict(models, targets, options.engine, measurements, signatures, devices)
+        measured = store.signatures(targets)
+        measurements, devices = measured_of(options, store, models, (), measured)
+        predictions = predict(models, targets, options.engine, measurements, measured, devices)
         labels = [entry.label for entry in labelled(models)]
         baseline = _baseline(options.baseline, models, labels)
         variants = compare_variants(labels, targets, predictions, baseline)
         changes: _Changes = ()
         if options.operators:
-            changes = list(_operator_changes(models, variants, options.engine, signatures))
+            changes = list(_operator_changes(models, variants, options.engine, measured))
         store.record(models, predictions)
         if options.json:
             console.document(_document(options, models, variants, changes) | store.not_stored)
@@ -115,14 +102,14 @@ def _budget_code(variants: Variants, budget_ms: float | None) -> int:
     columns = [variants.on_target(target) for target in range(len(variants.targets))]
     with_numbers = [row for row in columns if any(p.latency_ms is not None for p in row)]
     if not with_numbers:
-        raise budget_error(columns[0][0])
+        raise predicting.budget_error(columns[0][0])
     # One model per target is enough: the variants are alternatives to choose from.
     missed = any(fastest_within(row, budget_ms) is None for row in with_numbers)
-    return BUDGET_MISSED if missed else 0
+    return predicting.BUDGET_MISSED if missed else 0
 
 
 def _operator_changes(
-    models: Sequence[Model], variants: Variants, engine: str, signatures: KnownTargets
+    models: Sequence[Model], variants: Variants, engine: str, measured: KnownTargets
 ) -> Iterator[tuple[str, OperatorDifference, Sequence[tuple[Target, TimeChanges]]]]:
     first = variants.baseline
     for second in range(len(models)):
@@ -134,7 +121,7 @@ def _operator_changes(
         for column, target in enumerate(variants.targets):
             pair = variants.prediction(first, column), variants.prediction(second, column)
             time_change = time_changes_on(
-                difference, target, pair_of_models, pair, engine, signatures
+                difference, target, pair_of_models, pair, engine, measured
             )
             if time_change is not None:
                 times.append((target, time_change))
@@ -175,29 +162,29 @@ def _target_table(variants: Variants, target: int) -> str:
     rows = [_row(variants, model, target) for model in range(len(variants.labels))]
     name = shortened(variants.targets[target].device.name, NAME_COLUMNS)
     configuration = variants.prediction(variants.baseline, target).configuration
-    title = f"{name}, {configuration_text(configuration)}"
+    title = f"{name}, {wording.configuration_text(configuration)}"
     return f"{title}\n{render_table(headers, rows, ' ' + 'r' * (len(headers) - 2))}"
 
 
 def _row(variants: Variants, model: int, target: int) -> list[str]:
     prediction, cell = variants.prediction(model, target), variants.cell(model, target)
     d = variants.differences
-    ratios = [change_text(_at(end, cell)) for end in (d.low80_ratio, d.high80_ratio)]
-    times = [signed(_at(end, cell)) for end in (d.low80_ms, d.high80_ms)]
-    cells = [change_text(_at(d.ratio, cell)), signed(_at(d.difference_ms, cell))]
+    ratios = [wording.change_text(_at(end, cell)) for end in (d.low80_ratio, d.high80_ratio)]
+    times = [wording.signed(_at(end, cell)) for end in (d.low80_ms, d.high80_ms)]
+    cells = [wording.change_text(_at(d.ratio, cell)), wording.signed(_at(d.difference_ms, cell))]
     if variants.has_intervals:
         cells = [cells[0], _interval(ratios), cells[1], _interval(times)]
     is_baseline = model == variants.baseline
     return [
         shortened(variants.labels[model], NAME_COLUMNS),
-        p50_number(prediction),
+        wording.p50_number(prediction),
         *([""] * len(cells) if is_baseline else cells),
         "baseline" if is_baseline else printable(prediction.problem),
     ]
 
 
 def _interval(ends: Sequence[str]) -> str:
-    return NOTHING if NOTHING in ends else " … ".join(ends)
+    return wording.NOTHING if wording.NOTHING in ends else " … ".join(ends)
 
 
 def _change_table(difference: OperatorDifference, target: Target, times: TimeChanges) -> str:
@@ -209,16 +196,19 @@ def _change_table(difference: OperatorDifference, target: Target, times: TimeCha
     rows = [
         (
             difference.change[row].value,
-            difference.what[row] or NOTHING,
+            difference.what[row] or wording.NOTHING,
             shortened(_operator(difference, row)[0], NAME_COLUMNS),
-            number(float(times.before_ms[row]) if difference.first[row] >= 0 else None),
-            number(float(times.after_ms[row]) if difference.second[row] >= 0 else None),
-            signed(float(change_ms[row])),
+            wording.number(float(times.before_ms[row]) if difference.first[row] >= 0 else None),
+            wording.number(float(times.after_ms[row]) if difference.second[row] >= 0 else None),
+            wording.signed(float(change_ms[row])),
         )
         for row in order.tolist()
     ]
-    sums = ", ".join(f"{change.value} {signed(times.change_of(change))}" for change in Change)
-    total = f"{number(float(times.before_ms.sum()))} → {number(float(times.after_ms.sum()))} ms"
+    sums = ", ".join(
+        f"{change.value} {wording.signed(times.change_of(change))}" for change in Change
+    )
+    before, after = (wording.number(float(t.sum())) for t in (times.before_ms, times.after_ms))
+    total = f"{before} → {after} ms"
     title = f"{shortened(target.device.name, NAME_COLUMNS)}: {total} ({sums})"
     headers = ("Change", "What", "Operator", "First ms", "Second ms", "Moved ms")
     return f"{title}\n{render_table(headers, rows, '   rrr')}"

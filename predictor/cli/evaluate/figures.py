@@ -9,19 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from predictor.cli.console import Console
-from predictor.cli.parser import Parser, json_option
+from predictor.cli.parser import Parser
 from predictor.core.errors import InputError
 from predictor.core.files import write_text
 from predictor.services.measurements.origin import environment_of, origin_of
-
-
-def data_options(parser: Parser) -> None:
-    """Add the folder of published measurements, :func:`output_option` and ``--json``."""
-    parser.add_argument(
-        "--data", required=True, metavar="DIR", help="folder with one folder a source"
-    )
-    output_option(parser)
-    json_option(parser)
 
 
 def output_option(parser: Parser) -> None:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from predictor.core.errors import InputError
 from predictor.core.prediction import Prediction
 from predictor.core.records import Target
 from predictor.core.text import printable
-from predictor.services.models.inspection import Model
+from predictor.graph.model import Model
 from predictor.services.prediction.predict import KnownTargets
 
 if TYPE_CHECKING:  # most commands ask for no clocks
-    from predictor.services.prediction.clocks import Clocked, Clocks, MeasuredAt
+    from predictor.devices.operating import Clocks
+    from predictor.services.prediction.clocks import Clocked, MeasuredAt
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ class AskedClocks:
         model: Model,
         targets: Sequence[Target],
         predictions: tuple[Prediction, ...],
-        signatures: KnownTargets,
+        measured: KnownTargets,
     ) -> ClockedRow:
         """Return a model's predictions at these clocks.
 
@@ -58,15 +59,12 @@ class AskedClocks:
             model: the model.
             targets: the targets.
             predictions: at the usual clocks, one a target.
-            signatures: the user's measurements on the targets.
+            measured: the user's measurements on the targets.
         """
         if not self:
             return ClockedRow(predictions)
-        from predictor.services.prediction.clocks import (  # noqa: PLC0415 - see above
-            at_clocks,
-            clock_model,
-            named_mode,
-        )
+        from predictor.devices.operating import named_mode  # noqa: PLC0415
+        from predictor.services.prediction.clocks import at_clocks, clock_model  # noqa: PLC0415
 
         row = ClockedRow(())
         clocked_row: list[Prediction] = []
@@ -78,7 +76,7 @@ class AskedClocks:
             # Power is stated of a mode as it is.
             of_mode = options.mode and not options.clock
             point = named_mode(target.device, options.mode) if of_mode else None
-            followed = clock_model(model, target, options.engine, signatures)
+            followed = clock_model(model, target, options.engine, measured)
             clocked = at_clocks(prediction, followed, target, clocks, point, self.measured)
             clocked_row.append(clocked.prediction)
             row.sentences.append(f"{printable(target.device.name)}, {clocked.sentence}.")
@@ -96,10 +94,8 @@ def clocks_of_options(
     """
     if not (options.mode or options.clock or options.measured_at):
         return AskedClocks()
-    from predictor.services.prediction.clocks import (  # noqa: PLC0415 - see above
-        measured_at,
-        requested_clocks,
-    )
+    from predictor.devices.operating import requested_clocks  # noqa: PLC0415
+    from predictor.services.prediction.clocks import measured_at  # noqa: PLC0415
 
     if options.command == "predict":
         _check_alone(options)
@@ -147,12 +143,5 @@ def _entry(clocked: Clocked) -> dict[str, object]:
         "mhz": clocked.clocks.stated,
         "default_mhz": clocked.default.stated,
         "factor": clocked.factor,
-        "energy": None
-        if energy is None
-        else {
-            "limit_w": energy.limit_w,
-            "mj": energy.mj,
-            "low80_mj": energy.low80_mj,
-            "high80_mj": energy.high80_mj,
-        },
+        "energy": None if energy is None else asdict(energy),
     }

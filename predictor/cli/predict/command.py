@@ -10,26 +10,19 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from predictor.cli import predicting
 from predictor.cli.catalogue import open_catalogue
 from predictor.cli.console import Console
 from predictor.cli.measured import measured_of, stated_latencies
 from predictor.cli.model_text import dimension_lines
 from predictor.cli.predict.clocks import add_points, clocks_of_options
-from predictor.cli.predicting import (
-    BUDGET_MISSED,
-    PredictionStore,
-    budget_error,
-    choose_targets,
-    models_as_read,
-    no_number_error,
-)
 from predictor.core.errors import InputError
 from predictor.core.fields import PREDICTION_DOCUMENT, Kind
 from predictor.core.prediction import Prediction
 from predictor.core.records import Target
 from predictor.core.text import printable
-from predictor.services.devices.catalogue import THIS_MACHINE_ID
-from predictor.services.models.inspection import Model
+from predictor.devices.catalogue import THIS_MACHINE_ID
+from predictor.graph.model import Model
 from predictor.services.prediction.assumptions import assumptions
 from predictor.services.prediction.explain import OperatorTable, explain
 from predictor.services.prediction.predict import KnownTargets, predict
@@ -56,7 +49,7 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
     decide the exit code.
     """
     catalogue = open_catalogue(options, console)
-    targets = choose_targets(options, catalogue, console)
+    targets = predicting.choose_targets(options, catalogue, console)
     latencies = stated_latencies(options, catalogue, len(readings))
     _check_files(options, len(readings) * len(targets))
     clocks = clocks_of_options(options, targets, len(readings))
@@ -65,22 +58,22 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
     predictions: list[Prediction] = []
     sensitivity_rows: list[Sensitivity | None] = []
     points: list[dict[str, object]] = []
-    with closing(PredictionStore(options.store)) as store:
-        signatures = store.signatures([*targets, *(latency.target for latency in latencies)])
-        for model in models_as_read(readings, console, failed):
-            measurements, devices = measured_of(options, store, [model], latencies, signatures)
-            row = predict([model], targets, options.engine, measurements, signatures, devices)
-            clocked = clocks.predicted(options, model, targets, row, signatures)
+    with closing(predicting.PredictionStore(options.store)) as store:
+        measured = store.signatures([*targets, *(latency.target for latency in latencies)])
+        for model in predicting.models_as_read(readings, console, failed):
+            measurements, devices = measured_of(options, store, [model], latencies, measured)
+            row = predict([model], targets, options.engine, measurements, measured, devices)
+            clocked = clocks.predicted(options, model, targets, row, measured)
             row = clocked.predictions
             of_row: list[Sensitivity | None] = [None] * len(row)
             if options.sensitivity:
                 from predictor.cli.predict.sensitivity import sensitivities
 
-                of_row = sensitivities(options, model, targets, row, signatures, measurements)
+                of_row = sensitivities(options, model, targets, row, measured, measurements)
             if not options.json:
                 from predictor.cli.predict.text import model_text
 
-                text = model_text(options, model, targets, row, signatures, of_row)
+                text = model_text(options, model, targets, row, measured, of_row)
                 text = "\n\n".join([text, *clocked.sentences])
                 console.result(("\n" if models else "") + text)
             models.append(model)
@@ -95,7 +88,7 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
             store.record(models, predictions)
         if options.json:
             document = prediction_document(
-                options, models, targets, predictions, signatures, sensitivity_rows
+                options, models, targets, predictions, measured, sensitivity_rows
             )
             add_points(document, points)
             _print_document(console, models, document | store.not_stored)
@@ -103,7 +96,7 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
         stored = store.exit_code(console, "the predictions were not stored")
         if not stored and all(prediction.latency_ms is None for prediction in predictions):
             raise _without_number(options, models, predictions[0])
-        _write_files(options, console, models[0], targets[0], signatures, predictions[0])
+        _write_files(options, console, models[0], targets[0], measured, predictions[0])
         return stored or code or _budget_code(predictions, options.budget_ms)
 
 
@@ -154,7 +147,7 @@ def _write_files(
     console: Console,
     model: Model,
     target: Target,
-    signatures: KnownTargets,
+    measured: KnownTargets,
     prediction: Prediction,
 ) -> None:
     """Write the operators' times as the files that were requested."""
@@ -163,7 +156,7 @@ def _write_files(
     from predictor.services.prediction.node_data import write_node_data
     from predictor.services.prediction.timeline import pair_title, write_trace
 
-    table = explain(model, target, options.engine, signatures).scaled(prediction.scale)
+    table = explain(model, target, options.engine, measured).scaled(prediction.scale)
     files: tuple[Path, ...] = ()
     if options.node_data is not None:
         files += write_node_data(table, Path(options.node_data))
@@ -178,13 +171,13 @@ def _without_number(
 ) -> InputError:
     """Return the error of predictions without any number, after what there is was printed."""
     if options.budget_ms is not None:
-        return budget_error(prediction)
+        return predicting.budget_error(prediction)
     if options.sensitivity:
         subject = "--sensitivity" if options.command == "predict" else "explain"
-        return no_number_error(subject, prediction, use="that could change")
+        return predicting.no_number_error(subject, prediction, use="that could change")
     from predictor.services.report.request import labelled
 
-    return no_number_error(labelled(models)[0].label, prediction)
+    return predicting.no_number_error(labelled(models)[0].label, prediction)
 
 
 def _budget_code(predictions: Sequence[Prediction], budget_ms: float | None) -> int:
@@ -192,7 +185,7 @@ def _budget_code(predictions: Sequence[Prediction], budget_ms: float | None) -> 
     if budget_ms is None:
         return 0
     latencies = (p.latency_ms for p in predictions if p.latency_ms is not None)
-    return BUDGET_MISSED if any(latency > budget_ms for latency in latencies) else 0
+    return predicting.BUDGET_MISSED if any(latency > budget_ms for latency in latencies) else 0
 
 
 def _plain(record: DataclassInstance) -> dict[str, object]:
@@ -213,7 +206,7 @@ def prediction_document(
     models: Sequence[Model],
     targets: Sequence[Target],
     predictions: Sequence[Prediction],
-    signatures: KnownTargets,
+    measured: KnownTargets,
     sensitivity: Sequence[Sensitivity | None] = (),
 ) -> dict[str, object]:
     """Return the document: every key is always there, null where there is no number.
@@ -223,7 +216,7 @@ def prediction_document(
         models: the models.
         targets: the targets.
         predictions: one a pair, all targets of the first model first.
-        signatures: the user's measurements on the targets.
+        measured: the user's measurements on the targets.
         sensitivity: sensitivity of each prediction where it was requested; None without a number.
     """
     entries: list[dict[str, Any]] = []
@@ -237,7 +230,7 @@ def prediction_document(
             entry["budget_probability"] = budget_probability(prediction, options.budget_ms)
         if options.operators:
             entry["operators"] = operator_entries(
-                model, target, prediction, options.engine, signatures
+                model, target, prediction, options.engine, measured
             )
             entry["roofs"] = roof_entries(model, target)
         if options.sensitivity:
@@ -249,12 +242,12 @@ def prediction_document(
 
 
 def operator_entries(
-    model: Model, target: Target, prediction: Prediction, engine: str, signatures: KnownTargets
+    model: Model, target: Target, prediction: Prediction, engine: str, measured: KnownTargets
 ) -> list[dict[str, object]]:
     """Return where the time goes, an entry an operator; empty where there is no number."""
     if prediction.latency_ms is None:
         return []
-    table = explain(model, target, engine, signatures).scaled(prediction.scale)
+    table = explain(model, target, engine, measured).scaled(prediction.scale)
     return _operators(table, _reached(model, target, table))
 
 

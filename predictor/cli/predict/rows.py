@@ -21,8 +21,9 @@ from predictor.cli.reading import unique
 from predictor.core.errors import InputError
 from predictor.core.progress import CancelToken, Progress, no_progress
 from predictor.core.records import Target
+from predictor.graph.model import Model
 from predictor.services.models.files import find_model_files
-from predictor.services.models.ingestion import IngestionWorker, Model
+from predictor.services.models.ingestion import IngestionWorker
 from predictor.services.prediction.engines import open_engine
 from predictor.services.prediction.predict import KnownTargets
 from predictor.services.rows.cluster import Cluster, rows_by_cluster
@@ -72,12 +73,12 @@ def write_rows(options: argparse.Namespace, console: Console) -> int:
 
 
 def _request(
-    options: argparse.Namespace, targets: Sequence[Target], signatures: KnownTargets
+    options: argparse.Namespace, targets: Sequence[Target], measured: KnownTargets
 ) -> RowsRequest:
     return RowsRequest(
         targets=tuple(targets),
         engine=options.engine,
-        signatures=signatures,
+        measured=measured,
         bindings=unique(options.dim, "--dim"),
         batch=options.batch,
         shapes=unique(options.shape, "--shape"),
@@ -191,5 +192,5 @@ def _measured_rows(
     """Return the rows of a model, with the user's measurements of it."""
     if isinstance(model, InputError):
         return model
-    measurements, devices = measured_of(options, store, [model], (), request.signatures)
+    measurements, devices = measured_of(options, store, [model], (), request.measured)
     return rows_of(request, path, model, measurements, devices)

@@ -9,8 +9,8 @@ from typing import Any, Final
 from predictor.cli.tables import render_table
 from predictor.core.prediction import Prediction
 from predictor.core.records import Basis, Measurement, Target
+from predictor.graph.model import Model
 from predictor.presentation.wording import NOTHING, memory_text, number, signed
-from predictor.services.models.inspection import Model
 from predictor.services.prediction.predict import KnownTargets
 from predictor.services.prediction.sensitivity import (
     Alternative,
@@ -22,6 +22,10 @@ from predictor.services.prediction.sensitivity import (
 MOVES: Final = "Moves with"
 _FACTS: Final = ("Fact", "Value", "Elasticity", "+10 %")
 _ALTERNATIVES: Final = ("Change", "ms", "Latency", "80 % interval", "Items a second", "Memory")
+_DOCUMENTED: Final = (
+    *("change", "latency_ms", "latency_factor", "low80_factor", "high80_factor"),
+    *("throughput_factor", "fits_memory"),
+)
 _STRONGEST: Final = 2  # facts of an operator
 
 
@@ -30,7 +34,7 @@ def sensitivities(
     model: Model,
     targets: Sequence[Target],
     predictions: Sequence[Prediction],
-    signatures: KnownTargets,
+    measured: KnownTargets,
     measurements: Sequence[Measurement],
 ) -> list[Sensitivity | None]:
     """Return the sensitivity of each prediction of a model; None without a number of the engine.
@@ -40,11 +44,11 @@ def sensitivities(
         model: the model.
         targets: the targets.
         predictions: one a target.
-        signatures: the user's measurements on the targets.
+        measured: the user's measurements on the targets.
         measurements: the user's measurements of the model.
     """
     return [
-        sensitivity_of(model, target, options.engine, signatures, measurements).scaled(
+        sensitivity_of(model, target, options.engine, measured, measurements).scaled(
             prediction.scale
         )
         if _is_predicted(prediction)
@@ -116,15 +120,7 @@ def _entry(sensitivity: Sensitivity) -> dict[str, object]:
             for fact in sensitivity.facts
         ],
         "alternatives": [
-            {
-                "change": alternative.change,
-                "latency_ms": alternative.latency_ms,
-                "latency_factor": alternative.latency_factor,
-                "low80_factor": alternative.low80_factor,
-                "high80_factor": alternative.high80_factor,
-                "throughput_factor": alternative.throughput_factor,
-                "fits_memory": alternative.fits_memory,
-            }
+            {name: getattr(alternative, name) for name in _DOCUMENTED}
             for alternative in sensitivity.alternatives
         ],
     }

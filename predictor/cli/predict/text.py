@@ -11,9 +11,9 @@ from predictor.cli.tables import render_table
 from predictor.core.prediction import Prediction
 from predictor.core.records import Device, Target
 from predictor.core.text import shortened
+from predictor.graph.model import Model
 from predictor.presentation.columns import Place, PredictionRow, TableContext, columns_of
 from predictor.presentation.wording import configuration_text, p50_text, percent
-from predictor.services.models.inspection import Model
 from predictor.services.prediction.assumptions import assumptions
 from predictor.services.prediction.attention import operators_peak, token_label
 from predictor.services.prediction.explain import OperatorTable, explain
@@ -31,7 +31,7 @@ def model_text(
     model: Model,
     targets: Sequence[Target],
     predictions: Sequence[Prediction],
-    signatures: KnownTargets,
+    measured: KnownTargets,
     sensitivities: Sequence[Sensitivity | None] = (),
 ) -> str:
     """Return the text about one model.
@@ -41,7 +41,7 @@ def model_text(
         model: the model.
         targets: the targets.
         predictions: one a target.
-        signatures: the user's measurements on the targets.
+        measured: the user's measurements on the targets.
         sensitivities: sensitivity of each prediction where it was requested; None without a number.
     """
     pairs = sorted(zip(targets, predictions, strict=True), key=lambda pair: rank(pair[1]))
@@ -54,7 +54,7 @@ def model_text(
         sensitivity = of_target.get(target.id)
         parts = [] if sensitivity is None else sensitivity_blocks(sensitivity)
         if options.operators:
-            table = explain(model, target, options.engine, signatures).scaled(prediction.scale)
+            table = explain(model, target, options.engine, measured).scaled(prediction.scale)
             parts.append(_operator_table(table, target.device, sensitivity))
         if parts:
             name = shortened(target.device.name, NAME_COLUMNS)

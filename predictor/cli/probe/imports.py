@@ -17,8 +17,10 @@ from predictor.core.records import Configuration, Measurement, Precision
 from predictor.core.runtimes import UNKNOWN, offered, usual_name
 from predictor.core.text import printable
 from predictor.core.units import significant
-from predictor.services.models.ingestion import IngestionWorker, Model
-from predictor.services.probing.imports import ImportedMeasurements, import_file, take_over
+from predictor.graph.model import Model
+from predictor.probing.importers.registry import import_file
+from predictor.services.models.ingestion import IngestionWorker
+from predictor.services.probing.imports import ImportedMeasurements, take_over
 from predictor.services.probing.kits import import_results
 from predictor.services.probing.open import Probing
 

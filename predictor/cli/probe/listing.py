@@ -18,10 +18,10 @@ from predictor.cli.probe.sessions import (
 from predictor.cli.probe.signatures import show_signature
 from predictor.cli.tables import configuration_text, day, render_table
 from predictor.core.errors import InputError
+from predictor.core.stored import StoredSignature
 from predictor.core.text import printable
 from predictor.services.probing.open import Probing
 from predictor.services.probing.sessions import ProbeSession
-from predictor.services.signatures.adaptation import StoredSignature
 
 
 def add_list(parser: Parser) -> None:

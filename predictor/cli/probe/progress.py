@@ -8,15 +8,8 @@ from collections.abc import Callable
 from predictor.cli.progress import duration
 from predictor.core.text import printable
 from predictor.presentation.wording import percent
-from predictor.services.probing.events import (
-    DRIFT_LIMIT,
-    Drift,
-    NetworkDone,
-    NetworkFailed,
-    ProbesChosen,
-    SessionEvent,
-    done_words,
-)
+from predictor.probing.measuring.interface import Drift, NetworkDone, NetworkFailed
+from predictor.services.probing import events
 from predictor.services.probing.sessions import ProbeSession
 
 
@@ -40,19 +33,19 @@ class ProbeProgress:
         # Those that there may be no time for are counted when they are chosen.
         self._total += 0 if self._in_time else to_come
 
-    def take(self, event: SessionEvent) -> None:
+    def take(self, event: events.SessionEvent) -> None:
         """Write the line of an event."""
         if isinstance(event, NetworkDone):
-            self._write(event.name, done_words(event))
+            self._write(event.name, events.done_words(event))
         elif isinstance(event, NetworkFailed):
             if not event.sentinel:
                 self._write(event.name, f"not measured: {event.reason} ({event.failure})")
-        elif isinstance(event, ProbesChosen):
+        elif isinstance(event, events.ProbesChosen):
             self._total += len(event.names) * (event.again or self._in_time)
             chosen = "There is time for more" if self._in_time else "Chosen by what they showed"
             why = "Inconclusive, and measured again" if event.again else chosen
             self._note(f"{why}: {', '.join(map(printable, event.names))}.")
-        elif isinstance(event, Drift) and event.drift > DRIFT_LIMIT:
+        elif isinstance(event, Drift) and event.drift > events.DRIFT_LIMIT:
             self._note(
                 f"The network that is measured again and again changed by {percent(event.drift)}: "
                 "the machine gets warm or other programs are at work. Let it cool down and "

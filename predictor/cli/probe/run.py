@@ -17,7 +17,18 @@ from predictor.core.errors import InputError
 from predictor.core.records import Target
 from predictor.core.text import printable
 from predictor.core.units import format_count, significant
-from predictor.services.devices.this_machine import THIS_MACHINE_ID, lacks_rates
+from predictor.devices.catalogue import THIS_MACHINE_ID
+from predictor.probing.choice import (
+    ADAPTIVE,
+    DEFAULT_PROBES,
+    DEFAULT_SELECTOR,
+    SELECTOR_NAMES,
+    PlanRequest,
+)
+from predictor.probing.measuring.interface import ProbeRunner, RunConfiguration
+from predictor.probing.measuring.local import LocalRunner
+from predictor.probing.planning import ProbePlan
+from predictor.services.devices.this_machine import lacks_rates
 from predictor.services.probing.expectation import (
     ExpectedInterval,
     expected_interval,
@@ -27,19 +38,8 @@ from predictor.services.probing.kits import make_kit
 from predictor.services.probing.measure import measure
 from predictor.services.probing.open import Probing
 from predictor.services.probing.other_load import busy_words, other_load
-from predictor.services.probing.plan import (
-    ADAPTIVE,
-    DEFAULT_PROBES,
-    DEFAULT_SELECTOR,
-    SELECTOR_NAMES,
-    PlanRequest,
-    ProbePlan,
-    RunConfiguration,
-    plan_probes,
-    probe_target,
-    probes_in_time,
-)
-from predictor.services.probing.runners import LocalRunner, ProbeRunner, board_runner
+from predictor.services.probing.plan import plan_probes, probe_target, probes_in_time
+from predictor.services.probing.runners import board_runner
 from predictor.services.probing.sessions import ProbeSession
 
 _CPU_PROVIDER = "CPUExecutionProvider"
@@ -238,8 +238,8 @@ def _plan_document(plan: ProbePlan, interval: ExpectedInterval | None) -> dict[s
         "schema": "ctm-probe-plan/1",
         "device": plan.target.device.id,
         "configuration": asdict(plan.target.configuration),
-        "selector": plan.selector,
-        "seed": plan.seed,
+        "selector": plan.request.selector,
+        "seed": plan.request.seed,
         "expected_s": plan.expected_s,
         "interval80_above": asdict(interval) if interval else None,
         "settings": asdict(plan.settings),

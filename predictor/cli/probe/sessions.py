@@ -11,18 +11,13 @@ from predictor.cli.console import Console
 from predictor.cli.tables import configuration_text, render_table
 from predictor.core.percentiles import coefficient_of_variation, supported_percentiles
 from predictor.core.records import Measurement
+from predictor.core.stored import ProbeState, SessionProbe, SessionState, StoredSignature
 from predictor.core.text import printable
 from predictor.core.units import significant
 from predictor.presentation.wording import UNSTABLE, percent
 from predictor.services.probing.events import drift_words
 from predictor.services.probing.open import Probing, open_probing
-from predictor.services.probing.sessions import (
-    ProbeSession,
-    ProbeState,
-    SessionProbe,
-    SessionState,
-)
-from predictor.services.signatures.adaptation import StoredSignature
+from predictor.services.probing.sessions import ProbeSession
 from predictor.services.signatures.checks import belief_words, is_used
 
 ID_DIGITS = 8

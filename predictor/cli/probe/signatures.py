@@ -8,39 +8,19 @@ from collections.abc import Mapping, Sequence
 from predictor.cli.catalogue import open_catalogue
 from predictor.cli.console import Console
 from predictor.cli.parser import Parser, json_option
-from predictor.cli.probe.sessions import (
-    ID_DIGITS,
-    belief_text,
-    measured_numbers,
-    measuring_facts,
-    signature_summary,
-    use_text,
-    with_store,
-)
+from predictor.cli.probe import sessions
 from predictor.cli.progress import progress_on
 from predictor.cli.tables import configuration_text, day, render_table
 from predictor.core.errors import InputError
-from predictor.core.prediction import Prediction, adaptation_by
+from predictor.core.prediction import TIMES, Prediction, adaptation_by
 from predictor.core.records import Device, Measurement, Target
+from predictor.core.stored import StoredSignature
 from predictor.core.text import printable
 from predictor.core.units import significant
 from predictor.presentation.wording import UNSTABLE, percent
 from predictor.services.models.ingestion import IngestionWorker
 from predictor.services.probing.open import Probing
-from predictor.services.signatures.adaptation import (
-    ADAPTATIONS,
-    FILM,
-    StoredSignature,
-    adaptation_of,
-    outdated_film_words,
-)
-from predictor.services.signatures.assessment import (
-    BeforeAfter,
-    LeftOut,
-    before_and_after,
-    errors_in_words,
-    left_out,
-)
+from predictor.services.signatures import adaptation, assessment
 from predictor.services.signatures.film import adaptations, median_error
 
 
@@ -50,7 +30,7 @@ def add_exclude(parser: Parser) -> None:
         "Leave a network out of a signature. A new signature without it takes its "
         "place; the old one stays, and the reason is kept. `ctm probe include` undoes it."
     )
-    parser.set_defaults(run=with_store(_exclude))
+    parser.set_defaults(run=sessions.with_store(_exclude))
     _add_id(parser)
     parser.add_argument("network", metavar="NETWORK")
     parser.add_argument("--reason", required=True, metavar="TEXT")
@@ -63,7 +43,7 @@ def add_include(parser: Parser) -> None:
         "Take a network in again that was left out of a signature. A new signature "
         "with it takes its place; the old one stays, and why the network was left out is kept."
     )
-    parser.set_defaults(run=with_store(_include))
+    parser.set_defaults(run=sessions.with_store(_include))
     _add_id(parser)
     parser.add_argument("network", metavar="NETWORK")
     json_option(parser)
@@ -76,7 +56,7 @@ def add_adapt(parser: Parser) -> None:
         "from the others that way and without, and keep the better. A new signature "
         "takes the place of this one where its adaptation changes. Needs torch."
     )
-    parser.set_defaults(run=with_store(_adapt))
+    parser.set_defaults(run=sessions.with_store(_adapt))
     _add_id(parser)
     parser.add_argument(
         "--by",
@@ -89,21 +69,21 @@ def add_adapt(parser: Parser) -> None:
 
 def add_use(parser: Parser) -> None:
     """Add the options of ``ctm probe use``."""
-    parser.set_defaults(run=with_store(_use))
+    parser.set_defaults(run=sessions.with_store(_use))
     _add_id(parser)
     json_option(parser)
 
 
 def add_delete(parser: Parser) -> None:
     """Add the options of ``ctm probe delete``."""
-    parser.set_defaults(run=with_store(_delete))
+    parser.set_defaults(run=sessions.with_store(_delete))
     _add_id(parser)
     json_option(parser)
 
 
 def add_restore(parser: Parser) -> None:
     """Add the options of ``ctm probe restore``."""
-    parser.set_defaults(run=with_store(_restore))
+    parser.set_defaults(run=sessions.with_store(_restore))
     _add_id(parser)
     json_option(parser)
 
@@ -145,7 +125,7 @@ def _adapt(options: argparse.Namespace, console: Console, probing: Probing) -> i
             film = tried.film
     chosen = adaptation_by(fine_tuned=film is not None, by_operators=stored.timed > 0)
     # Every change is a new signature: an equal one would only fill the list.
-    if chosen != adaptation_of(stored):
+    if chosen != adaptation.adaptation_of(stored):
         signature_id = probing.signatures.adapt(signature_id, film)
     if options.json:
         console.document({"signature": signature_id, "adaptation": chosen, "errors": errors})
@@ -220,16 +200,16 @@ def show_signature(options: argparse.Namespace, console: Console, probing: Probi
     reason = probing.signatures.reason_against(stored)
     measurements = probing.signatures.measurements(stored.signature.id)
     device = _device(options, console, stored)
-    fits: Sequence[LeftOut] = ()
-    changed: Sequence[BeforeAfter] = ()
+    fits: Sequence[assessment.LeftOut] = ()
+    changed: Sequence[assessment.BeforeAfter] = ()
     if device:
         target = Target(device, stored.signature.configuration)
         measured, used = probing.signatures.measured(stored.signature.id)
-        fits = left_out(target, measured, used)
+        fits = assessment.left_out(target, measured, used)
         if options.model:
             with IngestionWorker() as worker:
                 models = [worker.ingest(path) for path in options.model]
-            changed = before_and_after(target, measured, models)
+            changed = assessment.before_and_after(target, measured, models)
     if options.json:
         console.document(signature_document(stored, measurements, fits, changed, reason))
     else:
@@ -252,8 +232,8 @@ def _device(
 def signature_text(
     stored: StoredSignature,
     measurements: Sequence[Measurement],
-    fits: Sequence[LeftOut],
-    changed: Sequence[BeforeAfter] = (),
+    fits: Sequence[assessment.LeftOut],
+    changed: Sequence[assessment.BeforeAfter] = (),
     reason: str = "",
 ) -> str:
     """Return a signature: its machine, its latencies, and each predicted from the others.
@@ -280,7 +260,7 @@ def signature_text(
     machine = ", ".join(
         printable(str(host[key])) for key in ("processor", "system", "onnxruntime") if host.get(key)
     )
-    use = use_text(stored, reason)
+    use = sessions.use_text(stored, reason)
     head = (
         f"Signature {signature.id}: {printable(signature.device_id)}, "
         f"{configuration_text(signature.configuration)}, {day(stored.created_ns)}"
@@ -288,11 +268,11 @@ def signature_text(
     )
     headers = ("Network", "Median ms", "Runs", "From the others ms", "Error", "")
     table = render_table(headers, rows, " rrrr")
-    words = errors_in_words(fits)
+    words = assessment.errors_in_words(fits)
     notes = ["", words] if words else []
-    notes += filter(None, (belief_text(stored, reason),))
-    notes += [f"Adapted by: {ADAPTATIONS[adaptation_of(stored)]}"]
-    if outdated := outdated_film_words(stored):
+    notes += filter(None, (sessions.belief_text(stored, reason),))
+    notes += [f"Adapted by: {adaptation.ADAPTATIONS[adaptation.adaptation_of(stored)]}"]
+    if outdated := adaptation.outdated_film_words(stored):
         notes += [f"FiLM: {outdated}"]
     notes += [f"Left out: {printable(text)}" for text in facts.excluded_words()]
     notes += [f"Taken in again: {printable(text)}" for text in facts.included_again_words()]
@@ -302,17 +282,17 @@ def signature_text(
 
 def _network_name(measurement: Measurement) -> str:
     name = measurement.provenance.network
-    return measurement.fingerprint[:ID_DIGITS] if name is None else name
+    return measurement.fingerprint[: sessions.ID_DIGITS] if name is None else name
 
 
-def _fit_cells(fit: LeftOut | None) -> tuple[str, str, str]:
+def _fit_cells(fit: assessment.LeftOut | None) -> tuple[str, str, str]:
     if fit is None:
         return "—", "—", ""
     doubt = "disagrees with the others: repeat it" if fit.disagrees else ""
     return significant(fit.predicted_ms, 4), percent(fit.error, signed=True), doubt
 
 
-def _changed_table(changed: Sequence[BeforeAfter]) -> str:
+def _changed_table(changed: Sequence[assessment.BeforeAfter]) -> str:
     rows = [
         (
             printable(prediction.after.model),
@@ -345,14 +325,14 @@ def adapted_text(signature_id: str, chosen: str, errors: Mapping[str, float]) ->
         f"Each network predicted from the others, median error: {percent(error)} {methods[method]}."
         for method, error in errors.items()
     ]
-    return "\n".join([*lines, f"Signature {signature_id}: {ADAPTATIONS[chosen]}."])
+    return "\n".join([*lines, f"Signature {signature_id}: {adaptation.ADAPTATIONS[chosen]}."])
 
 
 def signature_document(
     stored: StoredSignature,
     measurements: list[Measurement],
-    fits: Sequence[LeftOut],
-    changed: Sequence[BeforeAfter] = (),
+    fits: Sequence[assessment.LeftOut],
+    changed: Sequence[assessment.BeforeAfter] = (),
     reason: str = "",
 ) -> dict[str, object]:
     """Return a signature with its measurements; latencies in ms.
@@ -363,13 +343,13 @@ def signature_document(
     fit_of = {fit.measurement_id: fit for fit in fits}
     return {
         "schema": "ctm-signature/1",
-        **signature_summary(stored, reason),
-        **measuring_facts(stored.facts.without(FILM).content),
-        "adaptation": adaptation_of(stored),
+        **sessions.signature_summary(stored, reason),
+        **sessions.measuring_facts(stored.facts.without(adaptation.FILM).content),
+        "adaptation": adaptation.adaptation_of(stored),
         "measurements": [
             {
                 "fingerprint": measurement.fingerprint,
-                **measured_numbers(measurement),
+                **sessions.measured_numbers(measurement),
                 "left_out_ms": fit.predicted_ms if (fit := fit_of.get(measurement.id)) else None,
                 "disagrees": fit.disagrees if fit else None,
             }
@@ -387,5 +367,4 @@ def signature_document(
 
 
 def _interval(prediction: Prediction) -> dict[str, object]:
-    names = ("latency_ms", "low80_ms", "high80_ms", "low95_ms", "high95_ms")
-    return {"basis": prediction.basis, **{name: getattr(prediction, name) for name in names}}
+    return {"basis": prediction.basis, **{name: getattr(prediction, name) for name in TIMES}}

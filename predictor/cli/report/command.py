@@ -22,8 +22,8 @@ from predictor.core.prediction import Prediction
 from predictor.core.progress import Progress, ProgressCallback, no_progress
 from predictor.core.records import Measurement, Precision, Target
 from predictor.core.text import printable
+from predictor.graph.model import Model
 from predictor.presentation.report import USUAL_SECTIONS, Report
-from predictor.services.models.inspection import Model
 from predictor.services.models.language import read_language_model
 from predictor.services.prediction.explain import explain
 from predictor.services.prediction.predict import KnownTargets, predict
@@ -59,13 +59,13 @@ def run(
     if not models:
         return code
     with closing(PredictionStore(options.store)) as store:
-        signatures = store.signatures([*targets, *(latency.target for latency in latencies)])
-        measurements, devices = measured_of(options, store, models, latencies, signatures)
-        predictions = predict(models, targets, options.engine, measurements, signatures, devices)
+        measured = store.signatures([*targets, *(latency.target for latency in latencies)])
+        measurements, devices = measured_of(options, store, models, latencies, measured)
+        predictions = predict(models, targets, options.engine, measurements, measured, devices)
         of_devices = [target.device for target in targets]
         language += decoders(models)
         runs = language_runs(options, console, language, of_devices, catalogue)
-        request = _request(options, models, targets, predictions, store, signatures, measurements)
+        request = _request(options, models, targets, predictions, store, measured, measurements)
         request = replace(request, language=runs)
         report = _write(options, request, _progress(console))
         path = Path(options.output).absolute()
@@ -88,7 +88,7 @@ def _request(
     targets: Sequence[Target],
     predictions: Sequence[Prediction],
     store: PredictionStore,
-    signatures: KnownTargets,
+    measured: KnownTargets,
     measurements: Sequence[Measurement],
 ) -> ReportRequest:
     precision = Precision(options.precision) if options.precision else None
@@ -99,9 +99,9 @@ def _request(
         models=labelled(models),
         targets=tuple(targets),
         predictions=tuple(predictions),
-        explain=partial(explain, engine=options.engine, signatures=signatures),
+        explain=partial(explain, engine=options.engine, measured=measured),
         sensitivity=partial(
-            sensitivity_of, engine=options.engine, signatures=signatures, measurements=measurements
+            sensitivity_of, engine=options.engine, measured=measured, measurements=measurements
         ),
         created=datetime.now(UTC).astimezone(),
         budget_ms=options.budget_ms,

@@ -15,14 +15,10 @@ from predictor.cli.predicting import choose_targets
 from predictor.core.errors import InputError
 from predictor.core.records import Device
 from predictor.core.text import printable
+from predictor.graph.model import Model
 from predictor.services.devices.catalogue import Catalogue
 from predictor.services.generation.generate import GenerationRequest, LanguageRun, generate
-from predictor.services.models.inspection import Model
-from predictor.services.models.language import (
-    LanguageModel,
-    language_model_of,
-    read_language_model,
-)
+from predictor.services.models import language
 from predictor.services.report.files import save_report
 from predictor.services.report.language import generation_report
 from predictor.services.report.pdf import report_pdf
@@ -34,7 +30,7 @@ def run_alone(options: argparse.Namespace, console: Console, configurations: Seq
     Raises:
         InputError: a configuration is wrong, or its run is not one of the model.
     """
-    models = [read_language_model(path) for path in configurations]
+    models = [language.read_language_model(path) for path in configurations]
     catalogue = open_catalogue(options, console)
     devices = [target.device for target in choose_targets(options, catalogue, console)]
     runs = language_runs(options, console, models, devices, catalogue)
@@ -44,11 +40,11 @@ def run_alone(options: argparse.Namespace, console: Console, configurations: Seq
     return 0
 
 
-def decoders(models: Iterable[Model]) -> Iterator[LanguageModel]:
+def decoders(models: Iterable[Model]) -> Iterator[language.LanguageModel]:
     """Yield the language models among ONNX files; those of no known architecture are none."""
     for model in models:
         try:
-            decoder = language_model_of(model)
+            decoder = language.language_model_of(model)
         except InputError:
             continue  # the report has it as a graph of fixed lengths
         if decoder is not None:
@@ -58,7 +54,7 @@ def decoders(models: Iterable[Model]) -> Iterator[LanguageModel]:
 def language_runs(
     options: argparse.Namespace,
     console: Console,
-    models: Sequence[LanguageModel],
+    models: Sequence[language.LanguageModel],
     devices: Sequence[Device],
     catalogue: Catalogue,
 ) -> tuple[LanguageRun, ...]:
@@ -75,7 +71,7 @@ def language_runs(
 
 def _run(
     options: argparse.Namespace,
-    model: LanguageModel,
+    model: language.LanguageModel,
     devices: Sequence[Device],
     stored_rates: UserRates,
 ) -> LanguageRun:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from predictor.core.files import read_bytes
 from predictor.probing.importers import (
@@ -18,7 +18,8 @@ from predictor.probing.importers import (
     ncnn_log,
     onnxruntime_profile,
     tflite_log,
-    trtexec,
+    trtexec_profile,
+    trtexec_times,
 )
 from predictor.probing.importers.records import ImportedFile, ImportedLatency, Reading, Statistic
 from predictor.probing.importers.source import LONGEST_LINE, MAX_BYTES, Source
@@ -89,88 +90,47 @@ def parse_typed(text: str) -> Reading:
 _HALVES = re.compile(r"\\u[dD][89a-fA-F]")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+class Importer(Protocol):
+    """A module that reads a kind of file."""
+
+    def recognises(self, source: Source, /) -> bool:
+        """Whether a file looks like this; looks at the content only and never raises."""
+
+    def parse(self, source: Source, /) -> Reading:
+        """Read the whole file, or raise one ``InputError`` and keep nothing."""
+
+
+@dataclass(frozen=True, slots=True)
 class Format:
     """A kind of file.
 
     Attributes:
         name: short and stable; kept with every measurement.
         title: for people.
-        recognises: whether a file looks like this; looks at the content only and never raises.
-        parse: reads the whole file, or raises one ``InputError`` and keeps nothing.
+        importer: the module that reads it.
         names_nodes: whether times of operators carry the names of the model's nodes.
         has_lines: whether it is read line by line; such files have no long lines.
     """
 
     name: str
     title: str
-    recognises: Callable[[Source], bool]
-    parse: Callable[[Source], Reading]
+    importer: Importer
     names_nodes: bool = False
     has_lines: bool = False
 
 
 FORMATS: Final = (
+    Format("ctm-results", "ctm results (JSON)", ctm_results, names_nodes=True),
     Format(
-        name="ctm-results",
-        title="ctm results (JSON)",
-        recognises=ctm_results.recognises,
-        parse=ctm_results.parse,
-        names_nodes=True,
+        "onnxruntime-profile", "ONNX Runtime profile (JSON)", onnxruntime_profile, names_nodes=True
     ),
-    Format(
-        name="onnxruntime-profile",
-        title="ONNX Runtime profile (JSON)",
-        recognises=onnxruntime_profile.recognises,
-        parse=onnxruntime_profile.parse,
-        names_nodes=True,
-    ),
-    Format(
-        name="trtexec-times",
-        title="trtexec --exportTimes (JSON)",
-        recognises=trtexec.recognises_times,
-        parse=trtexec.parse_times,
-    ),
-    Format(
-        name="trtexec-profile",
-        title="trtexec --exportProfile (JSON)",
-        recognises=trtexec.recognises_profile,
-        parse=trtexec.parse_profile,
-    ),
-    Format(
-        name="tflite-benchmark",
-        title="TFLite benchmark_model log",
-        recognises=tflite_log.recognises,
-        parse=tflite_log.parse,
-        has_lines=True,
-    ),
-    Format(
-        name="ncnn-benchmark",
-        title="ncnn benchncnn log",
-        recognises=ncnn_log.recognises,
-        parse=ncnn_log.parse,
-        has_lines=True,
-    ),
-    Format(
-        name="aihub-profile",
-        title="Qualcomm AI Hub profile (JSON)",
-        recognises=aihub_profile.recognises,
-        parse=aihub_profile.parse,
-    ),
-    Format(
-        name="mlperf-log",
-        title="MLPerf LoadGen mlperf_log_detail.txt",
-        recognises=mlperf_log.recognises,
-        parse=mlperf_log.parse,
-        has_lines=True,
-    ),
-    Format(
-        name="csv",
-        title="CSV table (model, latency_ms)",
-        recognises=csv_table.recognises,
-        parse=csv_table.parse,
-        has_lines=True,
-    ),
+    Format("trtexec-times", "trtexec --exportTimes (JSON)", trtexec_times),
+    Format("trtexec-profile", "trtexec --exportProfile (JSON)", trtexec_profile),
+    Format("tflite-benchmark", "TFLite benchmark_model log", tflite_log, has_lines=True),
+    Format("ncnn-benchmark", "ncnn benchncnn log", ncnn_log, has_lines=True),
+    Format("aihub-profile", "Qualcomm AI Hub profile (JSON)", aihub_profile),
+    Format("mlperf-log", "MLPerf LoadGen mlperf_log_detail.txt", mlperf_log, has_lines=True),
+    Format("csv", "CSV table (model, latency_ms)", csv_table, has_lines=True),
 )
 NAMING_NODES: Final = frozenset(format_.name for format_ in FORMATS if format_.names_nodes)
 """Formats whose times of operators carry the names of the model's nodes."""
@@ -189,7 +149,7 @@ def import_bytes(name: str, data: bytes) -> ImportedFile:
     """Read the content of a file; see ``import_file``."""
     source = Source.from_bytes(name, data)
     chosen = recognise(source)
-    reading = chosen.parse(source)
+    reading = chosen.importer.parse(source)
     _check_texts(source, reading)
     return ImportedFile(
         name=name,
@@ -243,7 +203,7 @@ def recognise(source: Source) -> Format:
             reason = f"it is longer than the limit of {LONGEST_LINE:,} characters"
             raise source.error_at(f"line {source.long_line}", reason)
         formats = [format_ for format_ in FORMATS if not format_.has_lines]
-    matching = [format_ for format_ in formats if format_.recognises(source)]
+    matching = [format_ for format_ in formats if format_.importer.recognises(source)]
     if len(matching) == 1:
         return matching[0]
     if matching:

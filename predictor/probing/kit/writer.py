@@ -8,6 +8,7 @@ import zipfile
 from pathlib import Path
 
 from predictor.core.files import replaced
+from predictor.core.resources import resources_dir
 from predictor.probing.measuring.documents import PLAN_FILE, RESULTS_FILE, carried_files
 from predictor.probing.measuring.interface import MeasuringPlan
 from predictor.probing.runner.bundle import RUNNER_FILE
@@ -17,23 +18,6 @@ MANIFEST_SCHEMA = "ctm-kit/1"
 README_FILE = "README.txt"
 # The earliest time that a zip file can hold: equal kits are equal files.
 _EPOCH = (1980, 1, 1, 0, 0, 0)
-
-_README = """\
-CloserToMe probe kit {id}
-
-This folder measures {networks} networks on this machine in about {minutes} min. It needs
-Python 3.8 or later with numpy and onnxruntime (pip install numpy onnxruntime), opens no
-connection, and writes one file, {results}.
-
-    python3 {runner}
-
-Close other programs first and keep the machine on mains power. Ctrl+C stops; the same command goes
-on where it stopped. Then take {results} back and run
-
-    ctm probe import {results}
-
-{manifest} lists every file of this kit with its SHA-256.
-"""
 
 
 def write_kit(plan: MeasuringPlan, path: Path, expected_s: float) -> str:
@@ -61,7 +45,8 @@ def write_kit(plan: MeasuringPlan, path: Path, expected_s: float) -> str:
 
 
 def _readme(plan: MeasuringPlan, expected_s: float) -> bytes:
-    text = _README.format(
+    text = (resources_dir() / "probes" / "kit-readme.txt").read_text("ascii")
+    filled = text.format(
         id=plan.id,
         networks=len(plan.networks),
         minutes=max(1, round(expected_s / 60)),
@@ -69,7 +54,7 @@ def _readme(plan: MeasuringPlan, expected_s: float) -> bytes:
         results=RESULTS_FILE,
         manifest=MANIFEST_FILE,
     )
-    return text.encode("ascii")
+    return filled.encode("ascii")
 
 
 def _manifest(plan: MeasuringPlan, files: dict[str, bytes]) -> bytes:

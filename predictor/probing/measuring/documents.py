@@ -8,19 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from predictor.core.files import read_bytes
-from predictor.probing.measuring.interface import (
-    BlockStarted,
-    Drift,
-    Failure,
-    MeasuringPlan,
-    NetworkDone,
-    NetworkFailed,
-    NetworkFile,
-    ProbeEvent,
-    RunFinished,
-    RunStarted,
-    Samples,
-)
+from predictor.probing.measuring import interface
 from predictor.probing.runner.bundle import RUNNER_FILE, runner_bytes
 from predictor.probing.runner.settings import PLAN_SCHEMA
 
@@ -29,7 +17,7 @@ RESULTS_FILE = "results.json"
 _LARGEST_NETWORK = 2**30  # bytes; ours have a hundred million at most
 
 
-def plan_bytes(plan: MeasuringPlan, *, in_place: bool = False) -> bytes:
+def plan_bytes(plan: interface.MeasuringPlan, *, in_place: bool = False) -> bytes:
     """Return the runner's document of a plan.
 
     Args:
@@ -51,7 +39,7 @@ def plan_bytes(plan: MeasuringPlan, *, in_place: bool = False) -> bytes:
     return json.dumps(document, indent=1).encode("ascii")
 
 
-def carried_files(plan: MeasuringPlan) -> Iterator[tuple[str, bytes]]:
+def carried_files(plan: interface.MeasuringPlan) -> Iterator[tuple[str, bytes]]:
     """Yield all that a machine needs to measure the plan: names relative to one folder, contents.
 
     Raises:
@@ -63,18 +51,18 @@ def carried_files(plan: MeasuringPlan) -> Iterator[tuple[str, bytes]]:
         yield carried_name(network), read_bytes(network.path, _LARGEST_NETWORK, "plan again")
 
 
-def carried_name(network: NetworkFile) -> str:
+def carried_name(network: interface.NetworkFile) -> str:
     """Return where a network's file lies beside a carried plan."""
     return f"networks/{network.name}.onnx"
 
 
-def _files(plan: MeasuringPlan) -> dict[str, NetworkFile]:
+def _files(plan: interface.MeasuringPlan) -> dict[str, interface.NetworkFile]:
     """Return each network once; the sentinel may be one of them."""
     networks = plan.networks if plan.sentinel is None else (*plan.networks, plan.sentinel)
     return {network.name: network for network in networks}
 
 
-def _network(network: NetworkFile, in_place: bool) -> dict[str, Any]:
+def _network(network: interface.NetworkFile, in_place: bool) -> dict[str, Any]:
     return {
         "name": network.name,
         "file": str(network.path.absolute()) if in_place else carried_name(network),
@@ -84,7 +72,7 @@ def _network(network: NetworkFile, in_place: bool) -> dict[str, Any]:
     }
 
 
-def event_of(message: Mapping[str, Any]) -> ProbeEvent | None:
+def event_of(message: Mapping[str, Any]) -> interface.ProbeEvent | None:
     """Return the event of a runner's message, or None where it has none.
 
     A malformed message has none: it came from another machine.
@@ -96,31 +84,35 @@ def event_of(message: Mapping[str, Any]) -> ProbeEvent | None:
         return None
 
 
-def _samples(payload: Mapping[str, Any]) -> Samples:
+def _samples(payload: Mapping[str, Any]) -> interface.Samples:
     samples_ns = tuple(int(sample) for sample in payload["samples_ns"])
-    return Samples(str(payload["name"]), int(payload["block"]), samples_ns, _sentinel(payload))
+    return interface.Samples(
+        str(payload["name"]), int(payload["block"]), samples_ns, _sentinel(payload)
+    )
 
 
-def _measured(payload: Mapping[str, Any]) -> NetworkDone:
+def _measured(payload: Mapping[str, Any]) -> interface.NetworkDone:
     entry = {key: value for key, value in payload.items() if key != "event"}
-    return NetworkDone(str(payload["name"]), entry)
+    return interface.NetworkDone(str(payload["name"]), entry)
 
 
-def _failed(payload: Mapping[str, Any]) -> NetworkFailed:
-    failure = Failure(payload["failure"])
-    return NetworkFailed(str(payload["name"]), failure, str(payload["reason"]), _sentinel(payload))
+def _failed(payload: Mapping[str, Any]) -> interface.NetworkFailed:
+    failure = interface.Failure(payload["failure"])
+    return interface.NetworkFailed(
+        str(payload["name"]), failure, str(payload["reason"]), _sentinel(payload)
+    )
 
 
 def _sentinel(payload: Mapping[str, Any]) -> bool:
     return payload.get("sentinel") is True
 
 
-_EVENTS: dict[str, Callable[[Mapping[str, Any]], ProbeEvent]] = {
-    "run": lambda p: RunStarted(dict(p["host"])),
-    "block": lambda p: BlockStarted(str(p["name"]), int(p["block"]), _sentinel(p)),
+_EVENTS: dict[str, Callable[[Mapping[str, Any]], interface.ProbeEvent]] = {
+    "run": lambda p: interface.RunStarted(dict(p["host"])),
+    "block": lambda p: interface.BlockStarted(str(p["name"]), int(p["block"]), _sentinel(p)),
     "samples": _samples,
     "measured": _measured,
     "failed": _failed,
-    "drift": lambda p: Drift(tuple(float(m) for m in p["medians_ms"]), float(p["drift"])),
-    "finished": lambda _: RunFinished(),
+    "drift": lambda p: interface.Drift(tuple(float(m) for m in p["medians_ms"]), float(p["drift"])),
+    "finished": lambda _: interface.RunFinished(),
 }

@@ -16,13 +16,8 @@ from predictor.core.child_process import ChildProcess
 from predictor.core.errors import HostError, InputError
 from predictor.core.progress import CancelToken
 from predictor.core.text import shortened
+from predictor.probing.measuring import interface
 from predictor.probing.measuring.documents import PLAN_FILE, event_of, plan_bytes
-from predictor.probing.measuring.interface import (
-    Command,
-    MeasuringPlan,
-    ProbeEvent,
-    RunFinished,
-)
 from predictor.probing.runner.bundle import RUNNER_FILE, runner_bytes
 from predictor.probing.runner.process import FROZEN_FLAG
 
@@ -41,7 +36,9 @@ class LocalRunner:
     def __init__(self) -> None:
         self._child: _RunnerProcess | None = None
 
-    def run(self, plan: MeasuringPlan, cancel: CancelToken | None = None) -> Iterator[ProbeEvent]:
+    def run(
+        self, plan: interface.MeasuringPlan, cancel: CancelToken | None = None
+    ) -> Iterator[interface.ProbeEvent]:
         """Measure; see :class:`ProbeRunner`."""
         with _folder(plan) as folder:
             child = self._child = _RunnerProcess(
@@ -53,14 +50,14 @@ class LocalRunner:
                 self._child = None
                 child.kill()
 
-    def send(self, command: Command) -> None:
+    def send(self, command: interface.Command) -> None:
         """Send a command to the run under way; see :class:`ProbeRunner`."""
         child = self._child
         if child is not None:
             child.send({"command": command.value})
 
 
-def _folder(plan: MeasuringPlan) -> tempfile.TemporaryDirectory[str]:
+def _folder(plan: interface.MeasuringPlan) -> tempfile.TemporaryDirectory[str]:
     folder = plan.networks[0].path.parent
     try:
         return tempfile.TemporaryDirectory(prefix="ctm-probe-", dir=folder)
@@ -72,7 +69,7 @@ def _not_written(folder: Path, error: OSError) -> HostError:
     return HostError(str(folder), f"it cannot be written ({error.strerror})", "free some space")
 
 
-def _prepared(folder: Path, plan: MeasuringPlan) -> list[str]:
+def _prepared(folder: Path, plan: interface.MeasuringPlan) -> list[str]:
     """Write the runner and its plan, and return the command line."""
     try:
         (folder / PLAN_FILE).write_bytes(plan_bytes(plan, in_place=True))
@@ -86,7 +83,7 @@ def _prepared(folder: Path, plan: MeasuringPlan) -> list[str]:
     return [*program, "run", "--plan", str(folder / PLAN_FILE), "--lines", "--attached"]
 
 
-def _events(child: _RunnerProcess, cancel: CancelToken) -> Iterator[ProbeEvent]:
+def _events(child: _RunnerProcess, cancel: CancelToken) -> Iterator[interface.ProbeEvent]:
     while True:
         cancel.check()
         try:
@@ -99,7 +96,7 @@ def _events(child: _RunnerProcess, cancel: CancelToken) -> Iterator[ProbeEvent]:
         event = event_of(message)
         if event is not None:
             yield event
-        if isinstance(event, RunFinished):
+        if isinstance(event, interface.RunFinished):
             return
 
 

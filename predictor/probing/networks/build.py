@@ -11,12 +11,13 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Sequence
 
 from predictor.core.errors import CtmError
 from predictor.probing.runner.messages import Lines
 
 
-def main() -> int:
+def main(_: Sequence[str] = ()) -> int:
     """Build the networks that the standard input names, and answer."""
     answers = Lines(os.fdopen(os.dup(1), "wb"))
     os.dup2(2, 1)  # prints of a library are no answer

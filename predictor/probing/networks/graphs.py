@@ -7,25 +7,16 @@ byte form; ``packaging/make_probes.py`` writes it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Final
-from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile, ZipInfo
+from zipfile import BadZipFile, ZipFile
 
 from predictor.core.errors import HostError
 from predictor.core.resources import resources_dir
 from predictor.graph.operator_graph import OperatorGraph
 
 FILE: Final = "graphs.zip"
-
-
-def write_graphs(path: Path, graphs: Iterable[OperatorGraph]) -> None:
-    """Write graphs to a file; the same graphs give the same bytes."""
-    with ZipFile(path, "w", ZIP_DEFLATED, compresslevel=9) as archive:
-        for graph in graphs:
-            entry = ZipInfo(graph.fingerprint)  # of 1980: no time of writing
-            archive.writestr(entry, graph.to_bytes(), ZIP_DEFLATED, 9)
 
 
 def pool_graph(fingerprint: str, path: Path | None = None) -> OperatorGraph | None:

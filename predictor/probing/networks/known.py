@@ -38,18 +38,6 @@ class KnownLatencies:
     latency_ms: NDArray[np.float64]
 
 
-def write_pool_latencies(path: Path, latencies: KnownLatencies) -> None:
-    """Write the file; the same latencies give the same bytes."""
-    with path.open("wb") as file:
-        np.savez_compressed(
-            file,
-            engine=np.array(latencies.engine),
-            networks=np.array(latencies.networks),
-            targets=np.array(latencies.targets),
-            latency_ms=latencies.latency_ms.astype(np.float32),
-        )
-
-
 @cache
 def load_pool_latencies(path: Path | None = None) -> KnownLatencies:
     """Read the latencies that ship.

@@ -102,11 +102,6 @@ def _load(path: Path) -> tuple[PoolNetwork, ...]:
         raise HostError(str(path), f"it cannot be read ({error})", "install again") from error
 
 
-def pool_document(networks: Sequence[PoolNetwork]) -> dict[str, Any]:
-    """Return the document of a pool."""
-    return {"schema": SCHEMA, "networks": [_to_object(network) for network in networks]}
-
-
 def cost_by_kind(graph: OperatorGraph) -> dict[str, KindCost]:
     """Cost of the operators of each kind, in the order of :data:`KINDS`."""
     runs = ~graph.has_flag(_NOT_RUN)
@@ -147,20 +142,6 @@ def costs_of(networks: Sequence[PoolNetwork]) -> NDArray[np.float64]:
     table = np.array(pairs, dtype=np.float64).reshape(len(networks), len(KINDS), 2)
     # [N, kinds, 2] to [2, N, kinds].
     return np.moveaxis(table, 2, 0)
-
-
-def _to_object(network: PoolNetwork) -> dict[str, Any]:
-    return {
-        "name": network.name,
-        "space": network.space,
-        "code": list(network.code),
-        "fingerprint": network.fingerprint,
-        "parameters": network.parameters,
-        "cost": {
-            kind: [cost.macs, cost.bytes_moved, cost.launches]
-            for kind, cost in network.cost.items()
-        },
-    }
 
 
 def _from_object(entry: dict[str, Any]) -> PoolNetwork:

@@ -14,18 +14,8 @@ from predictor.core.errors import CtmError, HostError, InputError
 from predictor.core.progress import Progress, ProgressCallback
 from predictor.core.text import shortened
 from predictor.core.units import format_bytes
+from predictor.probing.measuring import interface
 from predictor.probing.measuring.documents import event_of
-from predictor.probing.measuring.interface import (
-    BlockStarted,
-    Command,
-    MeasuringPlan,
-    NetworkDone,
-    NetworkFailed,
-    ProbeEvent,
-    RunFinished,
-    RunStarted,
-    Samples,
-)
 from predictor.probing.runner.messages import parse_line
 from predictor.probing.ssh.connection import Ask, LostError, connect
 from predictor.probing.ssh.host_keys import KnownHosts
@@ -61,12 +51,12 @@ class BoardRun:
     target: SshTarget
     known_hosts: KnownHosts
     ask: Ask
-    post: Callable[[ProbeEvent], None]
+    post: Callable[[interface.ProbeEvent], None]
     progress: ProgressCallback
     patience_s: float
     _session: BoardSession | None = field(default=None, init=False)
     _sending: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
-    _pending: list[Command] = field(default_factory=list, init=False)
+    _pending: list[interface.Command] = field(default_factory=list, init=False)
     _generation: int = field(default=0, init=False)
     _offset: int = field(default=0, init=False)
     _started: bool = field(default=False, init=False)
@@ -76,7 +66,9 @@ class BoardRun:
     _restarts: int = field(default=0, init=False)
     _contact_s: float | None = field(default=None, init=False)
 
-    async def measure(self, plan: MeasuringPlan, files: Sequence[tuple[str, bytes]]) -> None:
+    async def measure(
+        self, plan: interface.MeasuringPlan, files: Sequence[tuple[str, bytes]]
+    ) -> None:
         """Measure and post events; ``RunFinished`` is the last, when the board is clean again.
 
         Args:
@@ -106,7 +98,7 @@ class BoardRun:
             # Any word from the board since the last attempt starts the delays again.
             delay_s = _FIRST_DELAY_S if self._contact_s != contact_s else delay_s * 2
             await asyncio.sleep(min(delay_s, _LONGEST_DELAY_S))
-        self.post(RunFinished())
+        self.post(interface.RunFinished())
 
     def _check_patience(self, error: LostError) -> None:
         if self._contact_s is None:
@@ -200,26 +192,29 @@ class BoardRun:
             reason = str(payload.get("reason"))
             raise refusal(self.target.label, reason, "install what is missing, or plan again")
         event = event_of(message)
-        if isinstance(event, RunFinished):
+        if isinstance(event, interface.RunFinished):
             self._finished = True
         elif event is not None and self._is_new(event):
             self.post(event)
 
-    def _is_new(self, event: ProbeEvent) -> bool:
+    def _is_new(self, event: interface.ProbeEvent) -> bool:
         """Return whether an event is of this plan and new.
 
         A runner that was started again repeats some events, and one that is found at work may
         measure more networks than this plan has.
         """
-        if isinstance(event, BlockStarted | Samples | NetworkFailed) and event.sentinel:
+        if (
+            isinstance(event, interface.BlockStarted | interface.Samples | interface.NetworkFailed)
+            and event.sentinel
+        ):
             return True
         name = getattr(event, "name", None)
         if name is not None and name not in self._wanted:
             return False
-        if isinstance(event, RunStarted):
+        if isinstance(event, interface.RunStarted):
             was_started, self._started = self._started, True
             return not was_started
-        if not isinstance(event, NetworkDone):
+        if not isinstance(event, interface.NetworkDone):
             return True
         if event.name in self._done:
             return False
@@ -243,7 +238,7 @@ class BoardRun:
         reason = f"its runner ended with {how}{': ' if ending.words else ''}{ending.words}"
         raise HostError(self.target.label, reason, "try again")
 
-    async def send(self, command: Command) -> None:
+    async def send(self, command: interface.Command) -> None:
         """Send the runner a command, now or when the connection stands again."""
         self._pending.append(command)
         if self._session is not None:

@@ -18,20 +18,8 @@ from predictor.core.progress import Progress, ProgressCallback
 from predictor.core.text import shortened
 from predictor.core.units import format_bytes
 from predictor.probing.measuring.documents import PLAN_FILE
+from predictor.probing.ssh import replies
 from predictor.probing.ssh.connection import LostError
-from predictor.probing.ssh.replies import (
-    LONGEST_LINE_BYTES,
-    Answer,
-    Hello,
-    OldPython,
-    Reply,
-    ReplyError,
-    RunnerEnd,
-    RunnerLine,
-    generation_of,
-    missing_files,
-    parse_reply,
-)
 from predictor.probing.ssh.target import SshTarget
 
 # Read as text and never imported here: it needs Linux, and this may be another system.
@@ -56,12 +44,14 @@ class BoardSession:
     def __init__(self, target: SshTarget, process: asyncssh.SSHClientProcess[bytes]) -> None:
         self._target = target
         self._process = process
-        self._messages: asyncio.Queue[RunnerLine | RunnerEnd | None] = asyncio.Queue()
-        self._answers: dict[int, asyncio.Future[Answer]] = {}
+        self._messages: asyncio.Queue[replies.RunnerLine | replies.RunnerEnd | None] = (
+            asyncio.Queue()
+        )
+        self._answers: dict[int, asyncio.Future[replies.Answer]] = {}
         self._last_id = 0
         self._reader: asyncio.Task[None] | None = None
         # Raised wherever something of the agent is awaited once nothing more will come.
-        self._failure: LostError | ReplyError = LostError("it closed the connection")
+        self._failure: LostError | replies.ReplyError = LostError("it closed the connection")
 
     @classmethod
     async def start(
@@ -95,12 +85,12 @@ class BoardSession:
         except (asyncssh.Error, OSError) as error:
             raise LostError("it closed the connection") from error
 
-    async def _hello(self) -> Hello | OldPython:
+    async def _hello(self) -> replies.Hello | replies.OldPython:
         """Return the agent's first reply; prints of a login before it are passed over."""
         try:
             async with asyncio.timeout(self._target.timeout_s):
                 async for reply in self._replies():
-                    if isinstance(reply, Hello | OldPython):
+                    if isinstance(reply, replies.Hello | replies.OldPython):
                         return reply
                 result = await self._process.wait(check=False)
         except TimeoutError as error:
@@ -118,9 +108,9 @@ class BoardSession:
             "install Python 3 on the board, or name its program",
         )
 
-    def _check(self, hello: Hello | OldPython) -> None:
+    def _check(self, hello: replies.Hello | replies.OldPython) -> None:
         oldest = ".".join(map(str, _OLDEST))
-        if isinstance(hello, OldPython):
+        if isinstance(hello, replies.OldPython):
             reason = f"its Python is {hello.version}, the runner needs {oldest} or later"
             raise HostError(self._target.label, reason, "name a newer Python there")
         missing = " and ".join(hello.missing)
@@ -132,14 +122,14 @@ class BoardSession:
                 f"run there: {hello.program} -m pip install {' '.join(hello.missing)}",
             )
 
-    async def _replies(self) -> AsyncIterator[Reply]:
+    async def _replies(self) -> AsyncIterator[replies.Reply]:
         """Yield the replies until the connection ends.
 
         Raises:
             ReplyError: one is wrong or too long.
         """
         while line := await self._line():
-            reply = parse_reply(line)
+            reply = replies.parse_reply(line)
             if reply is not None:
                 yield reply
 
@@ -149,22 +139,24 @@ class BoardSession:
         # A line that fills the window of the connection comes in parts.
         while not line.endswith(b"\n") and (part := await self._process.stdout.readline()):
             line += part
-            if len(line) > LONGEST_LINE_BYTES:
-                raise ReplyError(f"it is longer than {format_bytes(LONGEST_LINE_BYTES)}")
+            if len(line) > replies.LONGEST_LINE_BYTES:
+                raise replies.ReplyError(
+                    f"it is longer than {format_bytes(replies.LONGEST_LINE_BYTES)}"
+                )
         return line
 
     async def _read(self) -> None:
         try:
             async for reply in self._replies():
-                if isinstance(reply, Answer):
+                if isinstance(reply, replies.Answer):
                     answer = self._answers.pop(reply.id, None)
                     if answer is not None and not answer.done():
                         answer.set_result(reply)
-                elif isinstance(reply, RunnerLine | RunnerEnd):
+                elif isinstance(reply, replies.RunnerLine | replies.RunnerEnd):
                     self._messages.put_nowait(reply)
         except (asyncssh.Error, OSError):
             pass  # the same as an end: nothing more will come
-        except ReplyError as error:
+        except replies.ReplyError as error:
             self._failure = error
         finally:
             self._messages.put_nowait(None)
@@ -172,7 +164,7 @@ class BoardSession:
                 if not answer.done():
                     answer.set_exception(self._failure)
 
-    async def message(self) -> RunnerLine | RunnerEnd:
+    async def message(self) -> replies.RunnerLine | replies.RunnerEnd:
         """Return the agent's next message of the runner.
 
         Raises:
@@ -221,7 +213,7 @@ class BoardSession:
         if self._reader is None or self._reader.done():
             raise self._failure
         self._last_id += 1
-        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[replies.Answer] = asyncio.get_running_loop().create_future()
         self._answers[self._last_id] = future
         self._write(json.dumps({"id": self._last_id, "do": do, **fields}).encode("ascii") + b"\n")
         # In chunks, so that the limit of silence holds for each and not for the whole file.
@@ -235,7 +227,7 @@ class BoardSession:
             raise self._refused(answer, fields.get("name", self._target.folder))
         return answer.value
 
-    def _refused(self, answer: Answer, subject: str) -> HostError:
+    def _refused(self, answer: replies.Answer, subject: str) -> HostError:
         if answer.refusal == "full":
             return HostError(
                 self._target.label,
@@ -260,7 +252,7 @@ class BoardSession:
         digests = {name: hashlib.sha256(data).hexdigest() for name, data in contents.items()}
         plan = json.loads(contents[PLAN_FILE])
         answer = await self.request("open", folder=folder, files=digests, plan=plan)
-        missing = missing_files(answer, digests)
+        missing = replies.missing_files(answer, digests)
         for done, name in enumerate(missing):
             progress(Progress(done, len(missing), f"copying {name}"))
             data = contents[name]
@@ -283,7 +275,9 @@ class BoardSession:
             ReplyError: something else answers.
             LostError: the connection is gone.
         """
-        return generation_of(await self.request("start", generation=generation, offset=offset))
+        return replies.generation_of(
+            await self.request("start", generation=generation, offset=offset)
+        )
 
     def close(self) -> None:
         """End the agent; the runner goes on unless it was removed."""

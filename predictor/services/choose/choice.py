@@ -14,19 +14,8 @@ from predictor.core.prediction import Prediction
 from predictor.core.records import OperatingPoint, Target
 from predictor.core.run_facts import MEDIAN
 from predictor.core.text import plural
+from predictor.presentation import wording
 from predictor.presentation.verdict import Verdict, likelihood
-from predictor.presentation.wording import (
-    FEW_CHECKED,
-    QUANTISED,
-    UNSTABLE,
-    configuration_text,
-    interval_ms,
-    number,
-    p50_text,
-    run_text,
-    shown,
-    unsupported_text,
-)
 from predictor.services.choose.options import Budget, Options, tails_of
 from predictor.services.choose.rows import Row
 from predictor.services.choose.settle import NextMeasurement
@@ -90,8 +79,8 @@ class Option:
     @property
     def runs(self) -> str:
         """The configuration as text, and whether it needs a quantised model."""
-        words = configuration_text(self.prediction.configuration)
-        return f"{words}, {QUANTISED}" if self.needs_quantising else words
+        words = wording.configuration_text(self.prediction.configuration)
+        return f"{words}, {wording.QUANTISED}" if self.needs_quantising else words
 
     @property
     def prediction(self) -> Prediction:
@@ -107,11 +96,11 @@ class Option:
     def remark(self) -> str:
         """The limits that it breaks, what is not known or run, its place on the front."""
         refused = {p.unsupported for p in self.predictions if p.unsupported is not None}
-        words = [*self.broken, *sorted(map(unsupported_text, refused))]
+        words = [*self.broken, *sorted(map(wording.unsupported_text, refused))]
         words += [_LIMITED] if self.is_lower_limit else []
-        words += [FEW_CHECKED] if self.few_chips else []
+        words += [wording.FEW_CHECKED] if self.few_chips else []
         if any(prediction.unstable for prediction in self.predictions):
-            words.insert(0, UNSTABLE)
+            words.insert(0, wording.UNSTABLE)
         if self.tail_ms is None:
             words.append(f"P{self.percentile} not known, judged by P50")
         return "; ".join([*words, "Pareto front"] if self.on_front else words)
@@ -119,9 +108,9 @@ class Option:
     @property
     def name(self) -> str:
         """Device, configuration, batch and mode, as text."""
-        words = [run_text(self.prediction.configuration, self.mode)]
-        words += [QUANTISED] if self.needs_quantising else []
-        return f"{shown(self.target.device.name)} ({', '.join(words)})"
+        words = [wording.run_text(self.prediction.configuration, self.mode)]
+        words += [wording.QUANTISED] if self.needs_quantising else []
+        return f"{wording.shown(self.target.device.name)} ({', '.join(words)})"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -263,8 +252,10 @@ class Choice:
         budget += f" with all {models} models" if models > 1 else ""
         if self.is_met:
             named = self._named
-            before = "" if named is best else f" {best.name} ranks before it, but {FEW_CHECKED}."
-            doubt = f", but {FEW_CHECKED}" if named.few_chips else ""
+            before = (
+                "" if named is best else f" {best.name} ranks before it, but {wording.FEW_CHECKED}."
+            )
+            doubt = f", but {wording.FEW_CHECKED}" if named.few_chips else ""
             return (
                 f"{self.meeting} of {devices} meet {budget}; {named.name} comes first with a "
                 f"chance of {likelihood(named.chance)}: {_numbers(named)}{doubt}.{before}"
@@ -286,13 +277,13 @@ class Choice:
         prediction = best.prediction
         limit = float(self.budget.limits_ms(np.array([best.batch]))[0])
         if prediction.bound_ms is not None and prediction.bound_ms > limit:
-            return f"no run there can be under {number(prediction.bound_ms)} ms"
+            return f"no run there can be under {wording.number(prediction.bound_ms)} ms"
         low = prediction.low80_ms
         if low is not None and low <= limit:
             return f"its chance is {likelihood(best.chance)}"
         if self.budget.percentile != MEDIAN and (prediction.latency_ms or 0) <= limit:
             return f"its chance is {likelihood(best.chance)}"
-        return f"its P50 is {number((prediction.latency_ms or 0) / limit)} times the limit"
+        return f"its P50 is {wording.number((prediction.latency_ms or 0) / limit)} times the limit"
 
 
 def _front(goods: Floats) -> NDArray[np.intp]:
@@ -307,16 +298,20 @@ def _front(goods: Floats) -> NDArray[np.intp]:
 
 def _numbers(option: Option) -> str:
     p = option.prediction
-    low, high = interval_ms(p)
-    interval = "" if low is None else f" (80 % interval {number(low)} to {number(high)} ms)"
-    which = f"{shown(p.model)} " if len(option.predictions) > 1 else ""
-    parts = [f"{which}P50 {p50_text(p)}{interval}"]
+    low, high = wording.interval_ms(p)
+    interval = (
+        ""
+        if low is None
+        else f" (80 % interval {wording.number(low)} to {wording.number(high)} ms)"
+    )
+    which = f"{wording.shown(p.model)} " if len(option.predictions) > 1 else ""
+    parts = [f"{which}P50 {wording.p50_text(p)}{interval}"]
     if option.percentile != MEDIAN and option.tail_ms is not None:
-        parts.append(f"P{option.percentile} {number(option.tail_ms)} ms")
+        parts.append(f"P{option.percentile} {wording.number(option.tail_ms)} ms")
     if option.watts is not None:
-        parts.append(f"{number(option.watts)} W")
+        parts.append(f"{wording.number(option.watts)} W")
     if option.memory_mb is not None:
-        parts.append(f"{number(option.memory_mb)} MB")
+        parts.append(f"{wording.number(option.memory_mb)} MB")
     return ", ".join(parts)
 
 

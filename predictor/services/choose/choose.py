@@ -13,6 +13,7 @@ from predictor.core.errors import InputError
 from predictor.core.percentiles import Z80
 from predictor.core.records import Device, Measurement
 from predictor.core.run_facts import PERCENTILES
+from predictor.cost.engine import NOTHING_MEASURED
 from predictor.graph.model import Model
 from predictor.services.choose.chances import joint_chance
 from predictor.services.choose.choice import Choice
@@ -37,7 +38,7 @@ def choose(
     *,
     min_chance: float = EVEN,
     measurements: Iterable[Measurement] = (),
-    signatures: KnownTargets | None = None,
+    measured: KnownTargets = NOTHING_MEASURED,
     devices: Mapping[str, Device] = NO_DEVICES,
 ) -> Choice:
     """Judge models on every option of hardware by a budget.
@@ -48,14 +49,14 @@ def choose(
         budget: the limits.
         min_chance: chance from which an option meets the budget.
         measurements: the user's measurements, the oldest first.
-        signatures: measurements of targets, by target.
+        measured: measurements of targets, by target.
         devices: that ``measurements`` may be of beside those of the targets, by id.
 
     Raises:
         InputError: no option has a number with an interval.
     """
-    measured = tuple(measurements)
-    rows = [row_of(model, options, measured, signatures or {}, devices) for model in models]
+    measurements = tuple(measurements)
+    rows = [row_of(model, options, measurements, measured, devices) for model in models]
     limits = budget.limits_ms(rows[0].batch)
     z, deviation = _with_tails(rows, options, budget, *_limits_in_deviations(rows, limits))
     watts = _watts(options)

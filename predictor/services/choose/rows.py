@@ -17,11 +17,12 @@ from predictor.cost.clocks import ClockModel
 from predictor.cost.engine import PredictionTable
 from predictor.cost.memory import peak_bytes
 from predictor.cost.run_facts import uncounted
+from predictor.devices.operating import clocks_of
 from predictor.graph.model import Model
 from predictor.graph.scaling import at_batch
 from predictor.services.choose.options import Options
 from predictor.services.prediction.assumptions import is_quantised
-from predictor.services.prediction.clocks import at_clocks, clock_models, clocks_of, latencies_at
+from predictor.services.prediction.clocks import at_clocks, clock_models, latencies_at
 from predictor.services.prediction.engines import open_engine
 from predictor.services.prediction.measured import published_targets, with_measured
 from predictor.services.prediction.predict import (
@@ -68,7 +69,7 @@ def row_of(
     model: Model,
     options: Options,
     measurements: Sequence[Measurement],
-    signatures: KnownTargets,
+    measured: KnownTargets,
     devices: Mapping[str, Device],
 ) -> Row:
     """Return the latencies of a model on all options.
@@ -77,18 +78,18 @@ def row_of(
         model: at its own batch.
         options: N of them.
         measurements: the user's measurements, the oldest first.
-        signatures: measurements of targets, by target.
+        measured: measurements of targets, by target.
         devices: that ``measurements`` may be of beside those of the targets, by id.
     """
-    further = without(signatures, model.graph.fingerprint)
+    further = without(measured, model.graph.fingerprint)
     table = open_engine().predict([model.graph], options.targets, further)
-    overrides = _measured(model, options, table, measurements, signatures, devices)
+    overrides = _measured(model, options, table, measurements, measured, devices)
     factors = {place: _measured_factor(override) for place, override in overrides.items()}
     blocks = [_block(model, options, table, further, overrides, {})]
     for factor in options.batches[1:]:
         larger = replace(model, graph=at_batch(model.graph, factor))
-        table = open_engine().predict([larger.graph], options.targets, signatures)
-        blocks.append(_block(larger, options, table, signatures, {}, factors))
+        table = open_engine().predict([larger.graph], options.targets, measured)
+        blocks.append(_block(larger, options, table, measured, {}, factors))
     batch = model_batch(model) * np.repeat(options.batches, options.block)
 
     def prediction(place: int) -> Prediction:
@@ -115,13 +116,13 @@ def _measured(
     options: Options,
     table: PredictionTable,
     measurements: Sequence[Measurement],
-    signatures: KnownTargets,
+    measured: KnownTargets,
     devices: Mapping[str, Device],
 ) -> dict[int, Prediction]:
     """Return predictions that measurements of the model changed, by place of the target."""
     targets, fingerprint = options.targets, model.graph.fingerprint
-    if fingerprint in fingerprints(measurements, signatures):
-        return dict(enumerate(predict([model], targets, "", measurements, signatures, devices)))
+    if fingerprint in fingerprints(measurements, measured):
+        return dict(enumerate(predict([model], targets, "", measurements, measured, devices)))
     published = published_targets(fingerprint)
     devices_measured = {target_id.device_id for target_id in published}
     places = [
@@ -137,7 +138,7 @@ def _block(
     model: Model,
     options: Options,
     table: PredictionTable,
-    signatures: KnownTargets,
+    measured: KnownTargets,
     overrides: Mapping[int, Prediction],
     factors: Mapping[int, float],
 ) -> Row:
@@ -147,7 +148,7 @@ def _block(
         model: at that batch.
         options: the options.
         table: the engine's, of the model on all targets.
-        signatures: measurements of targets.
+        measured: measurements of targets.
         overrides: predictions in place of the engine's, by place of the target.
         factors: factors on the engine's, by place of the target.
     """
@@ -173,10 +174,12 @@ def _block(
         if place in overrides:
             return overrides[place]
         (predicted,) = of_table(table, 0, model, targets, [place])
-        return _scaled(predicted, factors.get(place, 1.0))
+        # Of a larger batch: scaled as a measurement scaled the usual one.
+        factor = factors.get(place, 1.0)
+        return predicted if factor == 1.0 else predicted.scaled(factor, predicted.bound_ms or 0.0)
 
     def followed(places: Sequence[int]) -> Iterator[ClockModel | None]:
-        return clock_models(model, targets, table.latency_ms[0], places, signatures)
+        return clock_models(model, targets, table.latency_ms[0], places, measured)
 
     @lru_cache(maxsize=_MAX_CLOCK_MODELS)  # a model has numbers for each operator
     def followed_at(place: int) -> ClockModel | None:
@@ -237,22 +240,3 @@ def _measured_factor(measured: Prediction) -> float:
     if measured.basis is Basis.MEASURED and measured.predicted_ms and measured.latency_ms:
         return measured.latency_ms / measured.predicted_ms
     return measured.scale
-
-
-def _scaled(larger: Prediction, factor: float) -> Prediction:
-    """Return the prediction of a larger batch, scaled as a measurement scaled the usual one."""
-    if factor == 1.0:
-        return larger
-    bound_ms = larger.bound_ms or 0.0
-
-    def scaled(time_ms: float | None) -> float | None:
-        return None if time_ms is None else max(time_ms * factor, bound_ms)
-
-    return replace(
-        larger,
-        latency_ms=scaled(larger.latency_ms),
-        low80_ms=scaled(larger.low80_ms),
-        high80_ms=scaled(larger.high80_ms),
-        low95_ms=scaled(larger.low95_ms),
-        high95_ms=scaled(larger.high95_ms),
-    )

@@ -27,15 +27,6 @@ DEFAULT_DEVICE_IDS: Final = (
     "a100-pcie-40gb",
 )
 
-__all__ = [
-    "DEFAULT_DEVICE_IDS",
-    "THIS_MACHINE_ID",
-    "Catalogue",
-    "ThisMachine",
-    "load_catalogue",
-    "means_this_machine",
-]
-
 _MAX_NAMES = 8
 _SUGGESTED = 3
 # difflib's own default refuses "a100x" for "a100-pcie-40gb"; a suggestion costs nothing.

@@ -14,19 +14,7 @@ from predictor.core.files import read_text, write_text
 from predictor.core.metrics import COMPUTED_HERE
 from predictor.core.progress import CancelToken, ProgressCallback, no_progress
 from predictor.core.records import Device, SustainedRates
-from predictor.devices.catalogue import THIS_MACHINE_ID
 from predictor.store.database import store_path
-
-__all__ = [
-    "THIS_MACHINE_ID",
-    "MachineRates",
-    "describe_this_machine",
-    "is_this_machine",
-    "lacks_rates",
-    "measure_rates",
-    "this_machine",
-    "with_measured_rates",
-]
 
 _FILE: Final = "machine-rates.json"
 _SCHEMA: Final = "ctm-machine-rates/1"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import unicodedata
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -12,30 +11,11 @@ from pathlib import Path
 
 from predictor.core.files import write_text
 from predictor.core.records import Device
+from predictor.devices import schema
 from predictor.devices.configurations import with_implied
 from predictor.devices.fields import MAX_ID
-from predictor.devices.schema import (
-    DeviceFile,
-    device_from_object,
-    device_to_json,
-    device_to_object,
-    read_device,
-)
 from predictor.store import devices as device_records
 from predictor.store.database import Database, has_store, open_database
-
-__all__ = [
-    "DeviceFile",
-    "UserDevices",
-    "copy_of",
-    "export_device",
-    "import_device",
-    "slug",
-    "stored_devices",
-    "unused_id",
-    "user_devices_of",
-    "with_unused_ids",
-]
 
 _REPEAT = re.compile(r"-([0-9]+)$")
 
@@ -50,15 +30,15 @@ class UserDevices:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def all(self) -> tuple[DeviceFile, ...]:
+    def all(self) -> tuple[schema.DeviceFile, ...]:
         """Return all of them, by id."""
         unknown = device_records.unknown_metrics(self._database)
         return tuple(
-            DeviceFile(with_implied(device), unknown.get(device.id, {}))
+            schema.DeviceFile(with_implied(device), unknown.get(device.id, {}))
             for device in device_records.load_all(self._database)
         )
 
-    def save(self, entry: DeviceFile, replacing: str | None = None) -> DeviceFile:
+    def save(self, entry: schema.DeviceFile, replacing: str | None = None) -> schema.DeviceFile:
         """Store a device, checked as a file of it would be, and return it as stored.
 
         Args:
@@ -70,8 +50,8 @@ class UserDevices:
             HostError: the store cannot be written.
         """
         # Through the file format, so that what is stored can always be exported and read again.
-        content = device_to_object(with_implied(entry.device), entry.unknown_metrics)
-        checked = device_from_object(content, entry.device.id)
+        content = schema.device_to_object(with_implied(entry.device), entry.unknown_metrics)
+        checked = schema.device_from_object(content, entry.device.id)
         device_records.put(self._database, checked.device, checked.unknown_metrics, replacing)
         return checked
 
@@ -79,7 +59,7 @@ class UserDevices:
         """Make a device the user's, unless it is; return whether it was made."""
         if any(entry.device.id == device.id for entry in self.all()):
             return False
-        self.save(DeviceFile(device))
+        self.save(schema.DeviceFile(device))
         return True
 
     def delete(self, device_id: str) -> None:
@@ -112,7 +92,7 @@ def user_devices_of(path: str | Path | None) -> Callable[[], Sequence[Device]]:
     return lambda: stored_devices(Path(path) if path else None)
 
 
-def import_device(path: str | os.PathLike[str], used_ids: Container[str]) -> DeviceFile:
+def import_device(path: str | os.PathLike[str], used_ids: Container[str]) -> schema.DeviceFile:
     """Read a device file, ours or NeuSight's, under an unused id.
 
     Args:
@@ -122,21 +102,21 @@ def import_device(path: str | os.PathLike[str], used_ids: Container[str]) -> Dev
     Raises:
         InputError: the file is damaged or a field of it is wrong.
     """
-    entry = read_device(path)
+    entry = schema.read_device(path)
     return replace(entry, device=replace(entry.device, id=unused_id(entry.device.id, used_ids)))
 
 
-def export_device(entry: DeviceFile, path: str | os.PathLike[str]) -> None:
+def export_device(entry: schema.DeviceFile, path: str | os.PathLike[str]) -> None:
     """Write a device's file; an existing one is replaced as a whole or not at all.
 
     Raises:
         HostError: the file cannot be written.
     """
-    content = device_to_json(entry.device, entry.unknown_metrics)
+    content = schema.device_to_json(entry.device, entry.unknown_metrics)
     write_text(path, content, "the device file")
 
 
-def copy_of(entry: DeviceFile, used_ids: Container[str]) -> DeviceFile:
+def copy_of(entry: schema.DeviceFile, used_ids: Container[str]) -> schema.DeviceFile:
     """Return a duplicate of a device under an id of its own, its name marked as a copy."""
     device = entry.device
     return replace(
@@ -148,14 +128,6 @@ def copy_of(entry: DeviceFile, used_ids: Container[str]) -> DeviceFile:
             name=f"{device.name[:100]} (copy)",
         ),
     )
-
-
-def slug(name: str) -> str:
-    """Return an id made of the letters and digits of a name: "Müller's Board" is mullers-board."""
-    # NFKD parts "ü" into "u" and its dots, which the encoding to ASCII drops.
-    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
-    words = re.findall(r"[a-z0-9]+", plain.replace("'", ""))
-    return "-".join(words)[:MAX_ID].strip("-") or "device"
 
 
 def unused_id(wanted: str, used_ids: Container[str]) -> str:

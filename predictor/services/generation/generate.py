@@ -13,6 +13,7 @@ import numpy as np
 
 from predictor.core.errors import InputError
 from predictor.core.records import Basis, Device
+from predictor.language import runtimes
 from predictor.language.architecture import DecoderArchitecture
 from predictor.language.machine import Machine, machine_of
 from predictor.language.memory import (
@@ -38,18 +39,12 @@ from predictor.language.rates import (
     target_of,
 )
 from predictor.language.rates_file import Backend, shipped_rates
-from predictor.language.runtimes import (
-    LANGUAGE_RUNTIMES,
-    LanguageRuntime,
-    runtime_for,
-    table_on_host,
-)
 from predictor.language.weights import FORMATS, KV_BITS, WeightFormat, weight_format
 from predictor.services.generation.probes import DecodeProbe
 
 WEIGHT_FORMATS: Final = tuple(FORMATS)
 KV_PRECISIONS: Final = tuple(KV_BITS)
-RUNTIME_NAMES: Final = tuple(LANGUAGE_RUNTIMES)
+RUNTIME_NAMES: Final = tuple(runtimes.LANGUAGE_RUNTIMES)
 
 # The format that users of a runtime mostly take.
 USUAL_WEIGHTS: Final[Mapping[str, str]] = {
@@ -276,7 +271,7 @@ class _Plan:
     """A device with the runtime that it takes."""
 
     device: Device
-    runtime: LanguageRuntime
+    runtime: runtimes.LanguageRuntime
     backend: str
     form: WeightFormat
     machine: Machine
@@ -289,7 +284,7 @@ def can_run(device: Device, request: GenerationRequest) -> bool:
 
 def _planned(device: Device, request: GenerationRequest) -> _Plan | InputError:
     try:
-        runtime, backend = runtime_for(device, request.runtime)
+        runtime, backend = runtimes.runtime_for(device, request.runtime)
         machine = machine_of(device)
     except InputError as error:
         return error
@@ -395,7 +390,7 @@ def _predict(
         is_of_user = any(o.is_of_user and o.device == plan.device.id for o in observed)
         basis = Basis.PROBED if is_of_user else Basis.ZERO_SHOT if observed else Basis.ANALYTIC
         usable = usable_memory(plan.device, backend.used_bytes.get(plan.device.id, 0))
-        form, on_host = plan.form.name, table_on_host(plan.device, name)
+        form, on_host = plan.form.name, runtimes.table_on_host(plan.device, name)
         generations.append(
             Generation(
                 model=work.model.name,

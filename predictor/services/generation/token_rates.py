@@ -16,19 +16,12 @@ from predictor.core.documents import Document
 from predictor.core.records import Device
 from predictor.language.architecture import DecoderArchitecture, Encoder
 from predictor.language.fields import MAX_COUNTS
-from predictor.services.generation.generate import (
-    KV_PRECISIONS,
-    RUNTIME_NAMES,
-    WEIGHT_FORMATS,
-    GenerationRequest,
-    MeasuredRate,
-    can_run,
-)
+from predictor.services.generation import generate
 from predictor.store import token_rates as records
 from predictor.store.database import Database, has_store, open_database
 from predictor.store.token_rates import TokenRate
 
-_Counts = TypeVar("_Counts", DecoderArchitecture, Encoder, GenerationRequest)
+_Counts = TypeVar("_Counts", DecoderArchitecture, Encoder, generate.GenerationRequest)
 
 # Counts that nothing has none of; the others may be 0.
 _POSITIVE: Final = frozenset(
@@ -48,7 +41,7 @@ class TokenRates:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def all(self, devices: Mapping[str, Device]) -> dict[str, MeasuredRate]:
+    def all(self, devices: Mapping[str, Device]) -> dict[str, generate.MeasuredRate]:
         """Return the rates by device; one whose device is gone, or cannot run it now, is left out.
 
         Args:
@@ -61,11 +54,13 @@ class TokenRates:
                 model, request = run_of(stored.run)
             except ValueError:
                 continue  # of a later version of the program
-            if device is not None and can_run(device, request):
-                rates[device.id] = MeasuredRate(device, stored.tokens_per_s, model, request)
+            if device is not None and generate.can_run(device, request):
+                rates[device.id] = generate.MeasuredRate(
+                    device, stored.tokens_per_s, model, request
+                )
         return rates
 
-    def keep(self, rate: MeasuredRate) -> None:
+    def keep(self, rate: generate.MeasuredRate) -> None:
         """Store a rate in place of an earlier one of its device.
 
         Raises:
@@ -85,7 +80,7 @@ class TokenRates:
 
 def stored_token_rates(
     devices: Mapping[str, Device], path: Path | None = None
-) -> dict[str, MeasuredRate]:
+) -> dict[str, generate.MeasuredRate]:
     """Read the user's tokens a second by device from a store; one is not made for it.
 
     Args:
@@ -102,7 +97,7 @@ def stored_token_rates(
         return TokenRates(database).all(devices)
 
 
-def run_of(run: Document) -> tuple[DecoderArchitecture, GenerationRequest]:
+def run_of(run: Document) -> tuple[DecoderArchitecture, generate.GenerationRequest]:
     """Return the model and the run of a stored rate.
 
     Raises:
@@ -120,17 +115,17 @@ def run_of(run: Document) -> tuple[DecoderArchitecture, GenerationRequest]:
     return model, request
 
 
-def request_of(document: Document) -> GenerationRequest:
+def request_of(document: Document) -> generate.GenerationRequest:
     """Return the run that a document holds under ``run``, the fields of a ``GenerationRequest``.
 
     Raises:
         ValueError: it is none that this version writes.
     """
-    request = _counts(GenerationRequest, _object(document.content, "run"))
+    request = _counts(generate.GenerationRequest, _object(document.content, "run"))
     if (
-        request.runtime not in ("", *RUNTIME_NAMES)
-        or request.weights not in ("", *WEIGHT_FORMATS)
-        or request.kv_precision not in KV_PRECISIONS
+        request.runtime not in ("", *generate.RUNTIME_NAMES)
+        or request.weights not in ("", *generate.WEIGHT_FORMATS)
+        or request.kv_precision not in generate.KV_PRECISIONS
     ):
         raise ValueError("its runtime or a format is not known")
     return request

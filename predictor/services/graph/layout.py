@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from predictor.core.child_process import ChildProcess, result_of
+from predictor.core.child_start import child_command
 from predictor.core.progress import CancelToken
 from predictor.services.graph.grouping import GroupTree
-from predictor.services.graph.layout_worker import LAYOUT_FLAG
 
 LIMIT_S = 20.0
 
@@ -71,7 +70,11 @@ def lay_out(
     for group, pairs in zip(groups, edges, strict=True):
         place = {node: at for at, node in enumerate(tree.members_of(group))}
         request.append({"members": len(place), "edges": [[place[a], place[b]] for a, b in pairs]})
-    child = ChildProcess(command or _command(), "the layout of the graph", "open the model again")
+    child = ChildProcess(
+        command or child_command("--graph-layout"),
+        "the layout of the graph",
+        "open the model again",
+    )
     result = result_of(child, {"id": 1, "levels": request}, cancel, limit_s=limit_s)
     return {
         group: _level(tree.members_of(group), pairs, level)
@@ -102,9 +105,3 @@ def _level(
         tuple(tuple(map(item, layer)) for layer in level["layers"]),
         {pair: tuple(map(item, route)) for pair, route in zip(pairs, level["routes"], strict=True)},
     )
-
-
-def _command() -> list[str]:
-    if getattr(sys, "frozen", False):
-        return [sys.executable, LAYOUT_FLAG]
-    return [sys.executable, "-P", "-X", "utf8", "-m", "predictor.services.graph.layout_worker"]

@@ -13,14 +13,12 @@ from __future__ import annotations
 import json
 import math
 import sys
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-LAYOUT_FLAG = "--graph-layout"
-"""First argument of a frozen program that is to be this child; see ``services/frozen.py``."""
 
-
-def main() -> int:
+def main(_: Sequence[str] = ()) -> int:
     """Answer the one request of the standard input."""
     request = json.loads(sys.stdin.buffer.readline())
     levels = [in_layers(level["members"], level["edges"]) for level in request["levels"]]

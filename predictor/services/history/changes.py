@@ -7,15 +7,13 @@ from dataclasses import dataclass, replace
 
 from predictor.core.prediction import Prediction
 from predictor.core.records import Device, Target
+from predictor.core.stored import StoredPrediction
 from predictor.graph.model import Model
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.presentation.wording import adaptation_name
 from predictor.services.history.truth import engine_ms
 from predictor.services.prediction.predict import predict
 from predictor.services.signatures.user_signatures import NOTHING_MEASURED, UserSignatures
-from predictor.store.predictions import StoredPrediction
-
-__all__ = ["Change", "Graphs", "predict_again"]
 
 Graphs = Mapping[str, OperatorGraph]
 
@@ -95,7 +93,7 @@ def predict_again(
             Target(devices[p.device_id], replace(p.configuration, batch=0))
             for p in (s.prediction for s in group)
         ]
-        again = predict([model], targets, engine, signatures=signatures.of(targets))
+        again = predict([model], targets, engine, measured=signatures.of(targets))
         for entry, new in zip(group, again, strict=True):
             before = entry.prediction
             # Name and configuration as stored: the graph alone has neither the file nor the batch.

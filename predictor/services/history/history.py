@@ -24,10 +24,11 @@ from predictor.store import measurements as measurement_records
 from predictor.store import models as model_records
 from predictor.store import predictions as prediction_records
 from predictor.store import reports as report_records
-from predictor.store.database import Database, Tables, open_database
+from predictor.store.database import Database, open_database
 from predictor.store.failures import REFUSALS
 from predictor.store.models import StoredModel
-from predictor.store.predictions import NewPrediction, StoredPrediction
+from predictor.store.predictions import NewPrediction
+from predictor.store.tables import Tables
 
 if TYPE_CHECKING:  # a command that stores predictions waits for none of them
     from predictor.services.devices.user_devices import UserDevices
@@ -36,8 +37,6 @@ if TYPE_CHECKING:  # a command that stores predictions waits for none of them
     from predictor.services.project.projects import Projects
     from predictor.services.signatures.stored import Signatures
     from predictor.services.signatures.user_signatures import UserSignatures
-
-__all__ = ["History", "Recorded", "StoredPrediction", "open_history"]
 
 
 @dataclass(frozen=True, slots=True)

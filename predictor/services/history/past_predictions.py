@@ -12,6 +12,7 @@ from predictor.core.documents import Provenance
 from predictor.core.errors import InputError
 from predictor.core.prediction import Prediction
 from predictor.core.records import Measurement
+from predictor.core.stored import StoredMeasurement, StoredPrediction
 from predictor.core.tags import checked_note, clean_tags
 from predictor.core.text import shortened
 from predictor.core.units import LatencyUnit
@@ -24,20 +25,6 @@ from predictor.store import models as model_records
 from predictor.store import predictions as records
 from predictor.store import signatures as signature_records
 from predictor.store.database import Database
-from predictor.store.measurements import StoredMeasurement
-from predictor.store.predictions import StoredPrediction
-
-__all__ = [
-    "STATISTICS",
-    "NewTruth",
-    "PastContent",
-    "PastPredictions",
-    "Statistic",
-    "StoredMeasurement",
-    "StoredPrediction",
-    "latency_in_ms",
-    "plausible_ms",
-]
 
 PROTOCOL = "typed-by-hand/1"
 STATISTICS: tuple[Statistic, ...] = tuple(Statistic)
@@ -146,8 +133,7 @@ class PastPredictions:
             HostError: the store cannot be written.
         """
         measurement = _measurement(stored, truth, identity or uuid.uuid4().hex)
-        with self._database.transaction() as db:
-            measurement_records.insert(db, measurement, prediction_id=stored.id)
+        measurement_records.add(self._database, measurement, prediction_id=stored.id)
         return measurement.id
 
     def withdraw_truth(self, measurement_id: str) -> None:

@@ -21,8 +21,6 @@ from predictor.store.database import has_store, open_read_only, store_path
 from predictor.store.failures import explained
 from predictor.store.recognition import refuse_other_program, refuse_special
 
-__all__ = ["Restored", "back_up", "restore", "store_info", "store_problems"]
-
 
 @dataclass(frozen=True, slots=True)
 class Restored:

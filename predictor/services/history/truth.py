@@ -16,20 +16,7 @@ import numpy as np
 
 from predictor.core.prediction import Prediction
 from predictor.core.records import Basis, Configuration, Measurement, TargetId
-from predictor.store.measurements import StoredMeasurement
-from predictor.store.predictions import StoredPrediction
-
-__all__ = [
-    "Pair",
-    "StoredMeasurement",
-    "Surprise",
-    "TargetErrors",
-    "engine_ms",
-    "errors_by_target",
-    "latest_by_target",
-    "pairs",
-    "target_of",
-]
+from predictor.core.stored import StoredMeasurement, StoredPrediction
 
 # A wrong alarm in at most one of a hundred targets whose intervals are right.
 CHANCE = 0.01

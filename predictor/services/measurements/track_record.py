@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, Final
 
+from predictor.core.resources import resources_dir
 from predictor.engine import track
 from predictor.engine.checkpoint import read_checkpoint
 from predictor.engine.track import COUNTS, Track
@@ -26,7 +28,6 @@ UNSEEN: Final = "unseen"
 SAME_CHIP: Final = "known"
 """The setting in which another device of the silicon was measured in the class."""
 
-_SPANS: Final = ("1 or 2 networks", "3 to 5 networks", "6 to 11 networks", "12 networks or more")
 # Settings, by the cases of the estimate's records.
 _SETTINGS: Final = {
     UNSEEN: track.UNSEEN,
@@ -34,47 +35,6 @@ _SETTINGS: Final = {
     **{f"k={count}": case for count, case in zip(COUNTS, track.PROBED, strict=True)},
     **{f"published {count}": case for count, case in zip(COUNTS, track.MEASURED, strict=True)},
 }
-_TITLES: Final = {
-    UNSEEN: "Hardware not seen",
-    SAME_CHIP: "Chip known from another device",
-    **{
-        f"k={count}": f"Hardware not seen, {span} measured by the user"
-        for count, span in zip(COUNTS, _SPANS, strict=True)
-    },
-    **{
-        f"published {count}": f"Hardware not seen, {span} published"
-        for count, span in zip(COUNTS, _SPANS, strict=True)
-    },
-}
-_NOTES: Final = {
-    UNSEEN: "No measurement of the chip was in training, under any runtime. An interval reaches "
-    "from the\nnumber divided by the factor to the number times the factor.",
-    SAME_CHIP: "The device was left out; another device with its chip, or its cores, was in "
-    "training under the\nsame runtime. The more of the chip was measured, the narrower the "
-    "interval: the factors are those of\nthe median target.",
-    f"k={COUNTS[0]}": "As after a probing: the least number of networks of a target was drawn, and "
-    "the others asked.",
-    f"published {COUNTS[0]}": "As where published measurements of a target come with the program: "
-    "they count with level and shape\nalone.",
-}
-METHOD: Final = """\
-Numbers for hardware without measurements come from the estimate (`docs/engine.md`). This is how far
-off it was on published measurements that it had not seen. It was fitted ten times, each time
-without a tenth of the chips (or of the devices whose chip stays in training), and asked for them.
-Of each chip the median error over its networks counts, each network once; of a class the median
-over its chips, each chip once. Chips of one design and cores are one. A class is a kind of device
-and a runtime. It stands here from three chips on; one with fewer takes the record of its runtime,
-else of its kind of device, else of all, and on an unseen chip its predictions say so. A precision
-of a class has a record of its own from four chips on.
-
-*Other sources*: the same error where whoever published the measurements was left out too, in five
-further trainings, each without a fifth of all measurements. Where one publisher alone measured a
-class, nothing of the class is left then.
-
-Widths are those that intervals needed to cover 80 and 95 % of these measurements, each chip counted
-the same; those of a class of few chips lean to its kind of device, or to all where that has none,
-half at 8 chips: its own say little. *Held* is the share of measurements in 80 % intervals
-whose widths were set on other chips, in five parts."""
 
 
 def track_record() -> dict[str, object]:
@@ -140,7 +100,7 @@ def page(
     document: Entry,
     origin: str,
     columns: Columns = COLUMNS,
-    method: str = METHOD,
+    further: str = "",
     summary: Callable[[Sequence[Entry]], str] | None = None,
 ) -> str:
     """Return the page of a document.
@@ -149,21 +109,20 @@ def page(
         document: of :func:`track_record`.
         origin: command, place and time of the page.
         columns: of its tables.
-        method: says what the figures are.
+        further: said of the figures behind what they are.
         summary: of the classes of a setting, before its table.
     """
-    parts = ["# Track record of the estimate", origin, method]
+    words = tomllib.loads((resources_dir() / "report" / "track_record.toml").read_text("utf-8"))
+    parts = ["# Track record of the estimate", origin, words["method"] + further]
     for setting, entries in document["settings"].items():
         classes = [entry for entry in entries if entry["is_class"]]
         groups = [entry for entry in entries if not entry["is_class"]]
         lead = [] if summary is None else [summary(classes)]
-        parts += [f"## {_TITLES[setting]}", *lead, *_note(setting), _table(classes, columns)]
+        of_setting = words["settings"][setting]
+        lead += [of_setting["note"]] if "note" in of_setting else []
+        parts += [f"## {of_setting['title']}", *lead, _table(classes, columns)]
         parts += ["All, kinds of devices and runtimes by themselves:", _table(groups, columns)]
     return "\n\n".join(parts) + "\n"
-
-
-def _note(setting: str) -> list[str]:
-    return [_NOTES[setting]] if setting in _NOTES else []
 
 
 def _table(entries: Sequence[Entry], columns: Columns) -> str:

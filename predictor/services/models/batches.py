@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from predictor.core.errors import InputError
 from predictor.core.progress import CancelToken
-from predictor.graph.model import LEADING_BATCH, NAMED_BATCH
-from predictor.services.models.ingestion import IngestionWorker, Model
+from predictor.graph.model import LEADING_BATCH, NAMED_BATCH, Model
+from predictor.services.models.ingestion import IngestionWorker
 
 
 def read_at(

@@ -12,27 +12,12 @@ from queue import Empty
 from types import TracebackType
 from typing import Any, Self
 
+from predictor.core import errors
 from predictor.core.child_process import ChildProcess
-from predictor.core.errors import (
-    CancelledError,
-    CtmError,
-    HostError,
-    InputError,
-    error_from_dict,
-)
 from predictor.core.progress import CancelToken
 from predictor.graph.model import Model
-from predictor.graph.worker import main as worker_main
 from predictor.graph.worker import out_of_memory
-from predictor.services.models.reader import (
-    MAX_BYTES,
-    MAX_SECONDS,
-    WORKER_FLAG,
-    reader_command,
-    take_ahead,
-)
-
-__all__ = ["WORKER_FLAG", "IngestionLimits", "IngestionWorker", "Model", "serve_if_worker"]
+from predictor.services.models import reader
 
 _POLL_S = 0.05  # how late a cancel, the clock or the memory is noticed
 _WATCH_AFTER_S = 0.5  # psutil is not loaded for files that are read sooner
@@ -47,8 +32,8 @@ class IngestionLimits:
         memory_bytes: address space of the child on Linux, and its resident memory on every system.
     """
 
-    seconds: float = MAX_SECONDS
-    memory_bytes: int = MAX_BYTES
+    seconds: float = reader.MAX_SECONDS
+    memory_bytes: int = reader.MAX_BYTES
 
 
 class IngestionWorker:
@@ -66,11 +51,11 @@ class IngestionWorker:
         self, limits: IngestionLimits | None = None, command: Sequence[str] | None = None
     ) -> None:
         self._limits = limits or IngestionLimits()
-        usual = reader_command(self._limits.memory_bytes, self._limits.seconds)
+        usual = reader.reader_command(self._limits.memory_bytes, self._limits.seconds)
         self._command = list(command) if command else usual
         self._turn = threading.Lock()
         # One that was started ahead has the usual command line.
-        ahead = take_ahead() if self._command == reader_command() else None
+        ahead = reader.take_ahead() if self._command == reader.reader_command() else None
         self._child = None if ahead is None else ChildProcess(self._command, process=ahead)
         self._closed = False
         self._requests = 0
@@ -149,7 +134,7 @@ class IngestionWorker:
                 self._replace(child)
                 raise
         if answer["kind"] == "error":
-            raise _naming_file(error_from_dict(answer["payload"]), absolute, written_path)
+            raise _naming_file(errors.error_from_dict(answer["payload"]), absolute, written_path)
         return Model.from_payload(answer["payload"])
 
     @contextmanager
@@ -164,7 +149,7 @@ class IngestionWorker:
 
     def _check_cancelled(self, cancel: CancelToken | None) -> None:
         if self._closed:
-            raise CancelledError
+            raise errors.CancelledError
         if cancel is not None:
             cancel.check()
 
@@ -173,7 +158,7 @@ class IngestionWorker:
         if self._child is None or not self._child.running:
             self._replace(self._child)
         if self._child is None:
-            raise CancelledError
+            raise errors.CancelledError
         return self._child
 
     def _replace(self, child: ChildProcess | None) -> None:
@@ -211,7 +196,7 @@ class IngestionWorker:
 
     def _check_limits(self, child: ChildProcess, path: str, elapsed_s: float) -> None:
         if elapsed_s > self._limits.seconds:
-            raise InputError(
+            raise errors.InputError(
                 path,
                 f"reading it took more than the {self._limits.seconds:g} s that it may take",
                 "check that the file is sound, or give a smaller model",
@@ -221,38 +206,24 @@ class IngestionWorker:
             raise out_of_memory(path, self._limits.memory_bytes)
 
 
-def serve_if_worker(arguments: Sequence[str]) -> int | None:
-    """Be the ingestion worker where a frozen program was started as one.
-
-    Args:
-        arguments: the program's, without its name.
-
-    Returns:
-        The exit code once the worker has ended; None where the program is to run as usual.
-    """
-    if list(arguments[:1]) != [WORKER_FLAG]:
-        return None
-    return worker_main(arguments[1:])
-
-
 def _absolute(path: str) -> str:
     try:
         return os.path.abspath(path)  # noqa: PTH100  # keeps ".." and links as given
     except FileNotFoundError as error:
-        raise InputError(
+        raise errors.InputError(
             path, "the current folder no longer exists", "change to a folder that exists"
         ) from error
 
 
-def _death(child: ChildProcess, path: str, limits: IngestionLimits) -> CtmError:
+def _death(child: ChildProcess, path: str, limits: IngestionLimits) -> errors.CtmError:
     """Return the error of a child that ended without an answer."""
     end = child.describe_end()
     # It never began, so no file is to blame.
     if not child.ready:
-        return HostError(
+        return errors.HostError(
             "the reader of model files", f"it cannot start ({end})", "install the program again"
         )
-    return InputError(
+    return errors.InputError(
         path,
         f"reading it crashed the reader ({end}), which may take "
         f"{limits.memory_bytes / 2**30:.3g} GiB of memory",
@@ -260,7 +231,7 @@ def _death(child: ChildProcess, path: str, limits: IngestionLimits) -> CtmError:
     )
 
 
-def _naming_file(error: CtmError, absolute: str, written: str) -> CtmError:
+def _naming_file(error: errors.CtmError, absolute: str, written: str) -> errors.CtmError:
     """Return a child's error with the file in its subject, as the user wrote it."""
     subject = written if error.subject == absolute else f"{written}, {error.subject}"
     return type(error)(subject, error.reason, error.action)

@@ -9,15 +9,6 @@ from predictor.core.records import Device
 from predictor.graph.model import Model
 from predictor.services.models.operator_facts import operator_facts
 
-__all__ = [
-    "Model",
-    "check_device_file",
-    "device_document",
-    "device_summary",
-    "inspection_document",
-    "totals",
-]
-
 SCHEMA = "ctm-inspection/1"
 
 

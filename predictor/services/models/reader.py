@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import math
 import subprocess
-import sys
 
-from predictor.core.child_start import started
+from predictor.core.child_start import child_command, started
 
-WORKER_FLAG = "--ingestion-worker"
-"""First argument of a frozen program that is to be the worker: see ``serve_if_worker``."""
 MAX_SECONDS = 60.0
 """That reading one file may take."""
 MAX_BYTES = 4 * 2**30
@@ -25,10 +22,7 @@ _ahead: list[subprocess.Popen[bytes]] = []
 def reader_command(memory_bytes: int = MAX_BYTES, seconds: float = MAX_SECONDS) -> list[str]:
     """Return the command line of the process, also in a frozen program."""
     numbers = [str(memory_bytes), str(math.ceil(seconds))]
-    if getattr(sys, "frozen", False):
-        return [sys.executable, WORKER_FLAG, *numbers]
-    # -P: modules in the folder that the child is started in are not imported.
-    return [sys.executable, "-P", "-X", "utf8", "-m", "predictor.graph.worker", *numbers]
+    return child_command("--ingestion-worker", *numbers)
 
 
 def start_ahead() -> None:

@@ -13,15 +13,6 @@ from predictor.cost.engine import AttentionMaps
 from predictor.presentation.metric_labels import metric_label, metric_text
 from predictor.presentation.wording import NOTHING
 
-__all__ = [
-    "AttentionMaps",
-    "AttentionPeak",
-    "attention_peak",
-    "operators_peak",
-    "token_label",
-    "token_text",
-]
-
 _SAME = 1e-4
 # Usable by a configuration, beside the metrics of the device itself.
 _OF_CONFIGURATION = {

@@ -16,47 +16,13 @@ from predictor.core.prediction import Prediction
 from predictor.core.records import Basis, Device, OperatingPoint, Target
 from predictor.core.text import plural
 from predictor.cost.clocks import CPU, GPU, ClockModel, Slowness
-from predictor.cost.engine import Explanation
-from predictor.devices.operating import (
-    DOMAINS,
-    Clocks,
-    clock_domain,
-    clock_ranges,
-    clocks_of,
-    default_clocks,
-    is_clocked,
-    named_mode,
-    parsed_clocks,
-    power_modes,
-    requested_clocks,
-)
+from predictor.cost.engine import NOTHING_MEASURED, Explanation
+from predictor.devices import operating
 from predictor.graph.model import Model
 from predictor.presentation.wording import number
 from predictor.services.prediction.explain import OperatorTable, explain, explanations
 from predictor.services.prediction.predict import KnownTargets
 from predictor.services.prediction.scaling import check_plausible
-
-__all__ = [
-    "DOMAINS",
-    "Clocked",
-    "Clocks",
-    "Energy",
-    "MeasuredAt",
-    "at_clocks",
-    "clock_model",
-    "clock_models",
-    "clock_ranges",
-    "clocks_of",
-    "default_clocks",
-    "is_clocked",
-    "latencies_at",
-    "latency_plane",
-    "measured_at",
-    "named_mode",
-    "parsed_clocks",
-    "power_modes",
-    "requested_clocks",
-]
 
 Floats = NDArray[np.float64]
 
@@ -93,8 +59,8 @@ class Clocked:
     prediction: Prediction
     mode: str
     source: str
-    clocks: Clocks
-    default: Clocks
+    clocks: operating.Clocks
+    default: operating.Clocks
     factor: float
     energy: Energy | None
 
@@ -119,7 +85,7 @@ class MeasuredAt:
     """A latency that the user measured of a model at some clocks, and how it was given."""
 
     text: str
-    clocks: Clocks
+    clocks: operating.Clocks
     latency_ms: float
 
 
@@ -142,19 +108,19 @@ def measured_at(device: Device, text: str) -> MeasuredAt:
         )
     modes = [point.name.casefold() for point in device.operating_points]
     if clocks.strip().casefold() in modes or "=" not in clocks:
-        return MeasuredAt(text, requested_clocks(device, "", clocks), latency_ms)
-    return MeasuredAt(text, requested_clocks(device, clocks, ""), latency_ms)
+        return MeasuredAt(text, operating.requested_clocks(device, "", clocks), latency_ms)
+    return MeasuredAt(text, operating.requested_clocks(device, clocks, ""), latency_ms)
 
 
 def clock_model(
-    model: Model, target: Target, engine: str = "", signatures: KnownTargets | None = None
+    model: Model, target: Target, engine: str = "", measured: KnownTargets = NOTHING_MEASURED
 ) -> ClockModel:
     """Return how the latency of a model on a target follows its clocks.
 
     Raises:
         InputError: no engine of that name, or the target has no number for the model.
     """
-    return _clock_model(target, explain(model, target, engine, signatures))
+    return _clock_model(target, explain(model, target, engine, measured))
 
 
 def clock_models(
@@ -171,7 +137,7 @@ def clock_models(
 
 
 def _clock_model(target: Target, parts: OperatorTable | Explanation) -> ClockModel:
-    is_gpu = clock_domain(target.device) == "gpu"
+    is_gpu = operating.clock_domain(target.device) == "gpu"
     return ClockModel(
         compute_ms=parts.compute_ms,
         memory_ms=parts.memory_ms,
@@ -182,12 +148,12 @@ def _clock_model(target: Target, parts: OperatorTable | Explanation) -> ClockMod
     )
 
 
-def slowness_of(target: Target, points: Sequence[Clocks]) -> Slowness:
+def slowness_of(target: Target, points: Sequence[operating.Clocks]) -> Slowness:
     """Return times at operating points over those at the target's default clocks.
 
     Of a processor fewer cores than threads make it slower, of a GPU fewer cores (SMs).
     """
-    default, domain = default_clocks(target.device), clock_domain(target.device)
+    default, domain = operating.default_clocks(target.device), operating.clock_domain(target.device)
 
     def slower(name: str) -> Floats:
         was = getattr(default, name)
@@ -209,7 +175,7 @@ def at_clocks(
     prediction: Prediction,
     followed: ClockModel,
     target: Target,
-    clocks: Clocks,
+    clocks: operating.Clocks,
     point: OperatingPoint | None = None,
     measured: Iterable[MeasuredAt] = (),
 ) -> Clocked:
@@ -247,14 +213,14 @@ def at_clocks(
         mode="" if point is None else point.name,
         source="" if point is None else point.source,
         clocks=clocks,
-        default=default_clocks(target.device),
+        default=operating.default_clocks(target.device),
         factor=factor,
         energy=None if point is None else _energy(clocked, point),
     )
 
 
 def latencies_at(
-    times_ms: Floats, followed: ClockModel, target: Target, points: Sequence[Clocks]
+    times_ms: Floats, followed: ClockModel, target: Target, points: Sequence[operating.Clocks]
 ) -> Floats:
     """Return P50, ends of the 80 % interval and bound at P points as :func:`at_clocks`, [4, P].
 
@@ -278,7 +244,7 @@ def latency_plane(
     prediction: Prediction,
     followed: ClockModel,
     target: Target,
-    clocks: Clocks,
+    clocks: operating.Clocks,
     axes: Mapping[str, Floats],
 ) -> Floats:
     """Return latencies in ms over two clocks, [rows, columns]; the rest are those of ``clocks``.

@@ -9,6 +9,7 @@ from statistics import fmean
 
 from predictor.core.prediction import Prediction
 from predictor.core.records import Configuration, Device, Measurement, Precision, Target
+from predictor.cost.engine import NOTHING_MEASURED
 from predictor.graph.model import Model
 from predictor.presentation.wording import QUANTISED, number, p50_number, target_text
 from predictor.services.prediction.assumptions import is_quantised
@@ -71,7 +72,7 @@ def ranked_configurations(
     device: Device,
     configurations: Iterable[Configuration],
     measurements: Iterable[Measurement] = (),
-    signatures: KnownTargets | None = None,
+    measured: KnownTargets = NOTHING_MEASURED,
 ) -> tuple[RankedConfiguration, ...]:
     """Return configurations of a device, the fastest first.
 
@@ -84,14 +85,14 @@ def ranked_configurations(
         device: that runs them.
         configurations: to be ordered, each once.
         measurements: those of the user, the oldest first.
-        signatures: measurements of targets, by target.
+        measured: measurements of targets, by target.
     """
     candidates = tuple(configurations)
     is_float = not all(map(is_quantised, models)) if models else True
     # Threads apart from "all", a batch is that of the models: they are compared as they are.
     targets = [Target(device, candidate) for candidate in candidates]
     predicted = (
-        predict(models, targets, measurements=measurements, signatures=signatures) if models else ()
+        predict(models, targets, measurements=measurements, measured=measured) if models else ()
     )
     ranked = [
         RankedConfiguration(

@@ -9,7 +9,7 @@ from predictor.core.prediction import FEW_CHIPS
 from predictor.core.records import Configuration, Device, Precision, Target
 from predictor.core.runtimes import offered
 from predictor.cost.capability import not_supported
-from predictor.devices.default_configurations import DEPLOYMENTS, Deployment, deployment
+from predictor.devices.default_configurations import Deployment, deployment, deployments
 from predictor.services.prediction.engines import class_chips
 
 
@@ -52,7 +52,7 @@ def count_defaults(devices: Iterable[Device]) -> tuple[DefaultsOfKind, ...]:
         usual = target.configuration
         key = deployment(target.device).title, usual.runtime, usual.precision
         counts.setdefault(key, []).append(chips)
-    rows = {row.title: row for row in DEPLOYMENTS.values()}
+    rows = {row.title: row for row in deployments().values()}
     order = {title: place for place, title in enumerate(rows)}
     return tuple(
         DefaultsOfKind(

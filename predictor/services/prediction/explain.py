@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from predictor.core.errors import InputError
 from predictor.core.records import Target
-from predictor.cost.engine import AttentionMaps, BoundType, Explanation, no_number
+from predictor.cost.engine import NOTHING_MEASURED, AttentionMaps, BoundType, Explanation, no_number
 from predictor.cost.roofline import RooflineEngine
 from predictor.graph.model import Model
 from predictor.graph.operator_graph import OperatorGraph
@@ -61,7 +61,7 @@ def explain(
     model: Model,
     target: Target,
     engine: str = "",
-    signatures: KnownTargets | None = None,
+    measured: KnownTargets = NOTHING_MEASURED,
 ) -> OperatorTable:
     """Explain one model's time on one target.
 
@@ -69,13 +69,13 @@ def explain(
         model: the model.
         target: the target.
         engine: its name, empty for the usual one.
-        signatures: measurements of targets, by target.
+        measured: measurements of targets, by target.
 
     Raises:
         InputError: no engine of that name, or the target has no number for the model.
     """
     # As ``predict`` does, so that the parts are those of its prediction.
-    measured = without(signatures or {}, model.graph.fingerprint)
+    measured = without(measured, model.graph.fingerprint)
     opened = open_engine(engine)
     table = opened.predict([model.graph], [target], measured)
     (parts,) = opened.explain(model.graph, [target], measured, predicted=table.latency_ms[0])

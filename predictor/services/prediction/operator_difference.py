@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from predictor.core.prediction import Prediction
 from predictor.core.records import Target
+from predictor.cost.engine import NOTHING_MEASURED
 from predictor.graph.matching import match_operators
 from predictor.graph.model import Model
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
@@ -122,7 +123,7 @@ def time_changes_on(
     models: tuple[Model, Model],
     predictions: tuple[Prediction, Prediction],
     engine: str = "",
-    signatures: KnownTargets | None = None,
+    measured: KnownTargets = NOTHING_MEASURED,
 ) -> TimeChanges | None:
     """Return the times of two models' operators on a target; None where one has no number.
 
@@ -133,7 +134,7 @@ def time_changes_on(
     for model, prediction in zip(models, predictions, strict=True):
         if prediction.latency_ms is None:
             return None
-        operator_ms = explain(model, target, engine, signatures).latency_ms
+        operator_ms = explain(model, target, engine, measured).latency_ms
         total = float(operator_ms.sum())
         times.append(operator_ms * (prediction.latency_ms / total) if total > 0 else operator_ms)
     return difference.time_changes(*times)

@@ -12,23 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from predictor.core.prediction import Prediction
+from predictor.core.prediction import TIMES, Prediction
 from predictor.core.records import Basis, Configuration, Device, Measurement, Target, TargetId
-from predictor.cost.engine import Engine, PredictionTable, TargetMeasurements
+from predictor.cost.engine import NOTHING_MEASURED, Engine, PredictionTable, TargetMeasurements
 from predictor.graph.model import Model
 from predictor.services.prediction.engines import open_engine
 from predictor.services.prediction.measured import with_measured
 from predictor.services.prediction.scaling import measured_targets, scaled
 
-_NUMBERS = (
-    "latency_ms",
-    "bound_ms",
-    "low80_ms",
-    "high80_ms",
-    "low95_ms",
-    "high95_ms",
-    "predicted_ms",
-)
+_NUMBERS = (*TIMES, "bound_ms", "predicted_ms")
 NO_NUMBER = "the engine gives no number for this model; take another target or engine"
 NO_DEVICES: Mapping[str, Device] = MappingProxyType({})
 KnownTargets = Mapping[TargetId, TargetMeasurements]
@@ -40,7 +32,7 @@ def predict(
     targets: Sequence[Target],
     engine: str = "",
     measurements: Iterable[Measurement] = (),
-    signatures: KnownTargets | None = None,
+    measured: KnownTargets = NOTHING_MEASURED,
     devices: Mapping[str, Device] = NO_DEVICES,
 ) -> tuple[Prediction, ...]:
     """Predict every model on every target; measured latencies stand before predicted ones.
@@ -51,7 +43,7 @@ def predict(
         engine: its name, empty for the usual one.
         measurements: the user's, the oldest first; see :mod:`.measured`. Those of a model on
             one target correct its predictions on others, see :mod:`.scaling`.
-        signatures: measurements of targets, by target.
+        measured: measurements of targets, by target.
         devices: that ``measurements`` may be of beside those of the targets, by id.
 
     Returns:
@@ -61,7 +53,6 @@ def predict(
     Raises:
         InputError: there is no engine of that name.
     """
-    measured = {} if signatures is None else signatures
     measurements = tuple(measurements)
     measured_graphs = fingerprints(measurements, measured)
     predicted: list[Prediction] = []
@@ -85,15 +76,15 @@ def predict(
     return with_measured(predicted, measurements)
 
 
-def fingerprints(measurements: Iterable[Measurement], signatures: KnownTargets) -> set[str]:
+def fingerprints(measurements: Iterable[Measurement], measured: KnownTargets) -> set[str]:
     """Return the fingerprints of all graphs that the user measured anywhere."""
-    signed = {graph.fingerprint for measured in signatures.values() for graph in measured.graphs}
+    signed = {graph.fingerprint for target in measured.values() for graph in target.graphs}
     return signed | {measurement.fingerprint for measurement in measurements}
 
 
-def without(signatures: KnownTargets, fingerprint: str) -> KnownTargets:
+def without(measured: KnownTargets, fingerprint: str) -> KnownTargets:
     """Return the measurements but for one graph, which is to be predicted from the rest."""
-    return {key: _without(measured, fingerprint) for key, measured in signatures.items()}
+    return {key: _without(target, fingerprint) for key, target in measured.items()}
 
 
 def _without(measured: TargetMeasurements, fingerprint: str) -> TargetMeasurements:
@@ -121,10 +112,10 @@ def predicted_by(
     engine: Engine,
     models: Sequence[Model],
     targets: Sequence[Target],
-    signatures: KnownTargets,
+    measured: KnownTargets,
 ) -> Iterator[Prediction]:
     """Yield an engine's own predictions, one a pair, all targets of the first model first."""
-    table = engine.predict([model.graph for model in models], targets, signatures)
+    table = engine.predict([model.graph for model in models], targets, measured)
     for row, model in enumerate(models):
         yield from of_table(table, row, model, targets, range(len(targets)))
 

@@ -32,31 +32,34 @@ from predictor.services.prediction.explain import OperatorTable
 
 Floats = NDArray[np.float64]
 
-# What a rate of arithmetic counts: floating point, or operations of any kind.
-FLOP, OP = "FLOP", "OP"
+# What a rate counts: floating point, operations of any kind, or bytes of a memory.
+FLOP, OP, BYTE = "FLOP", "OP", "B"
 STATED, COMPUTED, MEASURED, BOUND = "stated", "computed", "measured", "bound"
 _SCALE: Final = {"TFLOP/s": 1e12, "TOP/s": 1e12, "GB/s": 1e9}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Roof:
     """A rate that bounds operators.
 
     Attributes:
         label: the fact that it comes from, such as ``FP16 peak``.
         rate: FLOP/s of arithmetic, bytes a second of a memory.
-        is_memory: whether it bounds traffic.
         origin: ``stated``, ``computed`` from stated facts, ``measured``, or ``bound``.
         source: of the fact, in words.
-        operation: ``FLOP``, or ``OP`` of a rate of integers.
+        counted: what its rate counts: ``FLOP``, ``OP`` of integers, or ``B`` of a memory.
     """
 
     label: str
     rate: float
-    is_memory: bool
     origin: str
     source: str
-    operation: str = FLOP
+    counted: str = FLOP
+
+    @property
+    def is_memory(self) -> bool:
+        """Whether it bounds traffic."""
+        return self.counted == BYTE
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,7 +83,7 @@ class Roofline:
     @property
     def operation(self) -> str:
         """What the arithmetic is counted in: ``OP`` where a roof is of integers."""
-        return OP if any(roof.operation == OP for roof in self.roofs) else FLOP
+        return OP if any(roof.counted == OP for roof in self.roofs) else FLOP
 
 
 def roofline_of(model: Model, target: Target, table: OperatorTable) -> Roofline:
@@ -127,7 +130,7 @@ def _run_bytes(columns: Columns, rates_of_target: Capability) -> Floats:
 
 def _memories(device: Device) -> Iterator[Roof]:
     for name in ("dram_bw_gbps", "l2_bw_gbps"):
-        yield from _facts(device, name, is_memory=True)
+        yield from _facts(device, name)
 
 
 def _arithmetic(
@@ -154,14 +157,7 @@ def _arithmetic(
         fast = f", times {gain:.3g} for fast convolutions" if gain > 1 else ""
         rate = highest * FLOPS_PER_MAC * gain
         kind = OP if "int8_tops" in rates else FLOP
-        yield Roof(
-            label="Bound",
-            rate=rate,
-            is_memory=False,
-            origin=BOUND,
-            source=f"the highest rate of any kernel{fast}",
-            operation=kind,
-        )
+        yield Roof("Bound", rate, BOUND, f"the highest rate of any kernel{fast}", kind)
 
 
 def _peaks(target: Target, name: str, rate: float) -> Iterator[Roof]:
@@ -169,50 +165,28 @@ def _peaks(target: Target, name: str, rate: float) -> Iterator[Roof]:
     device, count = target.device, target.device.core_count
     is_part = bool(count and 0 < target.threads < count)
     if device.metric(name) is not None and not is_part:
-        yield from _facts(device, name, is_memory=False)
+        yield from _facts(device, name)
         return
     label = metric_label(name, device.family)
     if is_part:
         label = f"{label}, {target.threads} of {count} cores"
     source = "computed: cores in use x lanes x 2 x clock"
-    yield Roof(
-        label=label,
-        rate=rate,
-        is_memory=False,
-        origin=COMPUTED,
-        source=source,
-        operation=_operation(name),
-    )
+    yield Roof(label, rate, COMPUTED, source, _counted(name))
 
 
-def _facts(device: Device, name: str, *, is_memory: bool) -> Iterator[Roof]:
+def _facts(device: Device, name: str) -> Iterator[Roof]:
     """Yield a rate that a device states, and the one that was measured on it."""
     scale, label = _SCALE[METRIC_BY_NAME[name].unit], metric_label(name, device.family)
-    stated, measured, operation = device.metric(name), device.measured.get(name), _operation(name)
+    stated, measured = device.metric(name), device.measured.get(name)
     if stated is not None:
         source = device.sources.get(name, "")
-        yield Roof(
-            label=label,
-            rate=stated * scale,
-            is_memory=is_memory,
-            origin=_origin(source),
-            source=source,
-            operation=operation,
-        )
+        yield Roof(label, stated * scale, _origin(source), source, _counted(name))
     if measured is not None:
-        rate, source = measured.value * scale, measured.source
-        yield Roof(
-            label=label,
-            rate=rate,
-            is_memory=is_memory,
-            origin=MEASURED,
-            source=source,
-            operation=operation,
-        )
+        yield Roof(label, measured.value * scale, MEASURED, measured.source, _counted(name))
 
 
-def _operation(name: str) -> str:
-    return OP if METRIC_BY_NAME[name].unit == "TOP/s" else FLOP
+def _counted(name: str) -> str:
+    return {"TFLOP/s": FLOP, "TOP/s": OP, "GB/s": BYTE}[METRIC_BY_NAME[name].unit]
 
 
 def _origin(source: str) -> str:

@@ -26,7 +26,7 @@ from predictor.core.prediction import Prediction
 from predictor.core.records import Basis, Configuration, Measurement, Precision, Target
 from predictor.core.runtimes import runtime_of
 from predictor.core.text import plural, uncapitalised
-from predictor.cost.engine import Engine
+from predictor.cost.engine import NOTHING_MEASURED, Engine
 from predictor.devices.variation import NO_RESOURCES, fact_value, facts_of, scaled
 from predictor.graph.model import Model
 from predictor.graph.operator_graph import OperatorGraph
@@ -190,7 +190,7 @@ def sensitivity_of(
     model: Model,
     target: Target,
     engine: str = "",
-    signatures: KnownTargets | None = None,
+    measured: KnownTargets = NOTHING_MEASURED,
     measurements: Iterable[Measurement] = (),
 ) -> Sensitivity:
     """Return the sensitivity of one model's prediction on one target.
@@ -199,14 +199,14 @@ def sensitivity_of(
         model: the model, N operators.
         target: the target.
         engine: its name, empty for the usual one.
-        signatures: measurements of targets, by target.
+        measured: measurements of targets, by target.
         measurements: the user's measurements of models, the oldest first.
 
     Raises:
         InputError: no engine of that name, or the target has no number for the model.
     """
     # As ``predict`` does, so that this is of its prediction.
-    measured = without(signatures or {}, model.graph.fingerprint)
+    measured = without(measured, model.graph.fingerprint)
     opened = open_engine(engine)
     return Sensitivity(
         tuple(fact_sensitivities(opened, model.graph, target, measured)),

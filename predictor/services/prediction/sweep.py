@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from predictor.core.prediction import Prediction
 from predictor.core.records import Device, Measurement, Target
+from predictor.cost.engine import NOTHING_MEASURED
 from predictor.graph.model import Model
 from predictor.graph.scaling import at_batch
 from predictor.presentation.wording import batch_of
@@ -52,7 +53,7 @@ def sweeps(
     model: Model,
     target: Target,
     measurements: Sequence[Measurement] = (),
-    signatures: KnownTargets | None = None,
+    measured: KnownTargets = NOTHING_MEASURED,
     devices: Mapping[str, Device] = NO_DEVICES,
 ) -> tuple[Sweep, ...]:
     """Return the sweep over the batch, and over the threads where they mean something.
@@ -64,7 +65,7 @@ def sweeps(
         model: the model, at the batch of its file.
         target: the target.
         measurements: the user's, the oldest first; those of the model stand for predictions.
-        signatures: measurements of targets, by target.
+        measured: measurements of targets, by target.
         devices: that ``measurements`` may be of, by id.
     """
     counts = _thread_counts(target)
@@ -75,39 +76,28 @@ def sweeps(
         [model],
         [target, *targets],
         measurements=measurements,
-        signatures=signatures,
+        measured=measured,
         devices=devices,
     )
     now, *over_threads = predicted
-    batches = Sweep("batch", 0, tuple(_over_batch(model, target, now, signatures or {})))
+    batches = Sweep("batch", 0, tuple(_over_batch(model, target, now, measured)))
     if not counts:
         return (batches,)
     return batches, Sweep("threads", counts.index(target.threads), tuple(over_threads))
 
 
 def _over_batch(
-    model: Model, target: Target, now: Prediction, signatures: KnownTargets
+    model: Model, target: Target, now: Prediction, measured: KnownTargets
 ) -> Iterator[Prediction]:
     yield now
-    measured = without(signatures, model.graph.fingerprint)
+    rest = without(measured, model.graph.fingerprint)
     larger = [replace(model, graph=at_batch(model.graph, factor)) for factor in _FACTORS[1:]]
-    rows = predicted_by(open_engine(), larger, [target], measured)
+    rows = predicted_by(open_engine(), larger, [target], rest)
     for factor, row in zip(_FACTORS[1:], rows, strict=True):
         batch = factor * batch_of(now.configuration)
         # A measurement elsewhere that scales the model's latency scales it at every batch.
-        yield replace(
-            row,
-            configuration=replace(row.configuration, batch=batch),
-            latency_ms=_scaled(row.latency_ms, now.scale),
-            low80_ms=_scaled(row.low80_ms, now.scale),
-            high80_ms=_scaled(row.high80_ms, now.scale),
-            low95_ms=_scaled(row.low95_ms, now.scale),
-            high95_ms=_scaled(row.high95_ms, now.scale),
-        )
-
-
-def _scaled(value_ms: float | None, factor: float) -> float | None:
-    return None if value_ms is None else value_ms * factor
+        configuration = replace(row.configuration, batch=batch)
+        yield replace(row.scaled(now.scale), configuration=configuration)
 
 
 def _thread_counts(target: Target) -> list[int]:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from predictor.core.child_process import ChildProcess, result_of
+from predictor.core.child_start import child_command
 from predictor.core.progress import CancelToken
 from predictor.probing.measuring.interface import MeasuringPlan, NetworkFile
 from predictor.services.probing.session_plan import PlannedNetwork, SessionPlan
-
-BUILDER_FLAG = "--network-builder"
-"""First argument of a frozen program that is to build networks."""
 
 _TIME_LIMIT_S = 120.0
 
@@ -60,7 +57,7 @@ def build_files(
         CancelledError: it was cancelled.
     """
     entries = [{"name": n.name, "space": n.space, "code": n.code} for n in networks]
-    child = ChildProcess(_command(), "the builder of reference networks")
+    child = ChildProcess(child_command("--network-builder"), "the builder of reference networks")
     job = {"folder": str(folder), "networks": entries}
     sha256 = result_of(child, job, cancel, limit_s=_TIME_LIMIT_S)
     return tuple(
@@ -73,10 +70,3 @@ def build_files(
         )
         for n in networks
     )
-
-
-def _command() -> list[str]:
-    if getattr(sys, "frozen", False):
-        return [sys.executable, BUILDER_FLAG]
-    # -P: a module in the current folder cannot stand in for one of ours.
-    return [sys.executable, "-P", "-X", "utf8", "-m", "predictor.probing.networks.build"]

@@ -7,32 +7,10 @@ from dataclasses import dataclass
 from predictor.core.units import significant
 from predictor.presentation.wording import percent
 from predictor.probing.measuring.interface import (
-    BlockStarted,
-    Drift,
     NetworkDone,
-    NetworkFailed,
     ProbeEvent,
-    RunFinished,
-    RunStarted,
-    Samples,
 )
 from predictor.probing.runner.settings import Settings
-
-__all__ = [
-    "DRIFT_LIMIT",
-    "BlockStarted",
-    "Drift",
-    "NetworkDone",
-    "NetworkFailed",
-    "ProbeEvent",
-    "ProbesChosen",
-    "RunFinished",
-    "RunStarted",
-    "Samples",
-    "SessionEvent",
-    "done_words",
-    "drift_words",
-]
 
 DRIFT_LIMIT = Settings().drift
 """A sentinel whose medians differ by more than this share has drifted."""

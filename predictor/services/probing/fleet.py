@@ -12,14 +12,16 @@ from typing import Any, Final
 
 from predictor.core.errors import CtmError, HostError
 from predictor.core.progress import CancelToken
+from predictor.core.stored import SessionState
+from predictor.probing.choice import PlanRequest
 from predictor.probing.measuring.interface import ProbeRunner
 from predictor.services.probing.events import SessionEvent
 from predictor.services.probing.inventory import Host
 from predictor.services.probing.measure import measure
 from predictor.services.probing.open import Probing, open_probing
-from predictor.services.probing.plan import PlanRequest, plan_probes
+from predictor.services.probing.plan import plan_probes
 from predictor.services.probing.runners import board_runner
-from predictor.services.probing.sessions import ProbeSession, SessionState
+from predictor.services.probing.sessions import ProbeSession
 
 _FACT: Final = "fleet"  # of a session: the board and the plan that it is of
 

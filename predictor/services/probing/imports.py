@@ -16,8 +16,6 @@ from predictor.graph.model import Model
 from predictor.probing.importers.measurements import to_measurement
 from predictor.probing.importers.names import NameMatch, match_names, resolve_names, stem
 from predictor.probing.importers.records import ImportedFile
-from predictor.probing.importers.registry import NAME as TYPED
-from predictor.probing.importers.registry import import_file, import_typed
 from predictor.probing.networks.pool import load_pool
 from predictor.services.history.history import History
 from predictor.services.signatures.adaptation import FILM
@@ -25,18 +23,6 @@ from predictor.services.signatures.stored import Signatures
 from predictor.store import measurements as measurement_records
 from predictor.store import signatures as signature_records
 from predictor.store.database import Database, open_database
-
-__all__ = [
-    "TYPED",
-    "ImportedFile",
-    "ImportedMeasurements",
-    "NameMatch",
-    "candidates",
-    "import_file",
-    "import_typed",
-    "matches",
-    "take_over",
-]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,17 +8,13 @@ from dataclasses import asdict
 from pathlib import Path
 
 from predictor.core.errors import InputError
+from predictor.core.stored import ProbeState, SessionState
 from predictor.probing.kit.results import KitResults, read_results
 from predictor.probing.kit.writer import write_kit
 from predictor.probing.planning import ProbePlan
 from predictor.services.probing.build import build_plan
 from predictor.services.probing.session_plan import SessionPlan
-from predictor.services.probing.sessions import (
-    ProbeSession,
-    ProbeSessions,
-    ProbeState,
-    SessionState,
-)
+from predictor.services.probing.sessions import ProbeSession, ProbeSessions
 
 
 def make_kit(sessions: ProbeSessions, plan: ProbePlan, path: Path) -> ProbeSession:

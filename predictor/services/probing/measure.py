@@ -12,14 +12,7 @@ from predictor.core.records import Target
 from predictor.devices.schema import device_from_object
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.probing.choice import ADAPTIVE, BY_OPERATORS, PlanRequest
-from predictor.probing.measuring.interface import (
-    Drift,
-    NetworkDone,
-    NetworkFailed,
-    ProbeEvent,
-    ProbeRunner,
-    RunStarted,
-)
+from predictor.probing.measuring import interface
 from predictor.probing.networks.known import load_pool_latencies
 from predictor.probing.networks.pool import load_pool
 from predictor.probing.planning import PlannedProbe, longest_seconds, more_probes
@@ -40,7 +33,7 @@ _LONGER: Final = 2.0  # what is repeated needs a third block, and a sentinel sta
 def measure(
     sessions: ProbeSessions,
     session_id: str,
-    runner: ProbeRunner,
+    runner: interface.ProbeRunner,
     cancel: CancelToken | None = None,
     source: str = "local",
     to_predict: Sequence[OperatorGraph] = (),
@@ -74,18 +67,18 @@ def measure(
     """
     session = sessions.running(session_id)
     medians_ms: tuple[float, ...] = ()  # of the sentinel in the rounds before
-    drift: Drift | None = None
+    drift: interface.Drift | None = None
     pace = Pace(session.plan.budget_s)
     try:
         while True:
             for event in _measure_waiting(sessions, session, runner, cancel, source):
                 pace.take(event)
-                if not isinstance(event, Drift):
+                if not isinstance(event, interface.Drift):
                     yield event
                     continue
                 # Drift over the session, so of the medians of the sentinel in all rounds.
                 together = (*medians_ms, *event.medians_ms)
-                drift = Drift(together, difference(together)) if medians_ms else event
+                drift = interface.Drift(together, difference(together)) if medians_ms else event
                 sessions.note(session.id, drift=drift.drift)
                 yield drift
             medians_ms = drift.medians_ms if drift else ()
@@ -107,10 +100,10 @@ def measure(
 def _measure_waiting(
     sessions: ProbeSessions,
     session: ProbeSession,
-    runner: ProbeRunner,
+    runner: interface.ProbeRunner,
     cancel: CancelToken | None,
     source: str,
-) -> Iterator[ProbeEvent]:
+) -> Iterator[interface.ProbeEvent]:
     """Measure the waiting networks of a session, each stored before its event is yielded."""
     names = session.waiting
     if not names:
@@ -118,7 +111,7 @@ def _measure_waiting(
     host: Mapping[str, Any] = {}
     plan = build_plan(session.id, session.plan, names, sessions.folder(session.id), cancel)
     for event in runner.run(plan, cancel):
-        if isinstance(event, RunStarted):
+        if isinstance(event, interface.RunStarted):
             host = event.host
         # Stored before it is yielded, so that a caller that stops here loses nothing.
         if _is_awaited(event, names):
@@ -126,23 +119,26 @@ def _measure_waiting(
             yield event
 
 
-def _is_awaited(event: ProbeEvent, names: Sequence[str]) -> bool:
+def _is_awaited(event: interface.ProbeEvent, names: Sequence[str]) -> bool:
     """Return whether an event is of this run: a board that was left alone has older ones."""
-    if isinstance(event, NetworkDone):
+    if isinstance(event, interface.NetworkDone):
         return event.name in names
-    return not isinstance(event, NetworkFailed) or event.sentinel or event.name in names
+    return not isinstance(event, interface.NetworkFailed) or event.sentinel or event.name in names
 
 
 def _record(
-    sessions: ProbeSessions, session: ProbeSession, event: ProbeEvent, origin: Mapping[str, Any]
+    sessions: ProbeSessions,
+    session: ProbeSession,
+    event: interface.ProbeEvent,
+    origin: Mapping[str, Any],
 ) -> None:
-    if isinstance(event, NetworkDone):
+    if isinstance(event, interface.NetworkDone):
         # Verdict and median are read again from the samples: a board is not trusted with them.
         network = checked_network(event.document, session.plan.protocol, "the runner")
         sessions.record(session, network, origin)
-    elif isinstance(event, NetworkFailed) and not event.sentinel:
+    elif isinstance(event, interface.NetworkFailed) and not event.sentinel:
         sessions.record_failure(session.id, event.name, event.failure, event.reason)
-    elif isinstance(event, RunStarted):
+    elif isinstance(event, interface.RunStarted):
         sessions.note(session.id, host=dict(event.host))
 
 
@@ -209,9 +205,9 @@ class Pace:
         self._inconclusive: dict[str, bool] = {}
         self._repeats: dict[str, int] = {}
 
-    def take(self, event: ProbeEvent) -> None:
+    def take(self, event: interface.ProbeEvent) -> None:
         """Take note of the result of a network."""
-        if isinstance(event, NetworkDone):
+        if isinstance(event, interface.NetworkDone):
             self._measured += 1
             self._inconclusive[event.name] = event.document.get("median_ms") is None
 

@@ -12,37 +12,15 @@ from predictor.core.records import Configuration, Device, Target
 from predictor.core.runtimes import MEASURED
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.probing.choice import (
-    ADAPTIVE,
     BY_OPERATORS,
     DBSEL,
-    DEFAULT_PROBES,
-    DEFAULT_SELECTOR,
-    SELECTOR_NAMES,
     PlanRequest,
 )
 from predictor.probing.estimates import estimated_ms
-from predictor.probing.measuring.interface import RunConfiguration
 from predictor.probing.networks.known import load_pool_latencies
 from predictor.probing.networks.pool import load_pool
-from predictor.probing.planning import PlannedProbe, ProbePlan, make_plan, max_probes
+from predictor.probing.planning import ProbePlan, make_plan, max_probes
 from predictor.services.probing.expectation import beliefs_of
-
-__all__ = [
-    "ADAPTIVE",
-    "DEFAULT_PROBES",
-    "DEFAULT_SELECTOR",
-    "SELECTOR_NAMES",
-    "Coverage",
-    "PlanRequest",
-    "PlannedProbe",
-    "ProbePlan",
-    "RunConfiguration",
-    "coverage",
-    "plan_probes",
-    "planned_once",
-    "probe_target",
-    "probes_in_time",
-]
 
 
 def probe_target(device: Device, threads: int) -> Target:

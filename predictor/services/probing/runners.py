@@ -10,14 +10,11 @@ from typing import TYPE_CHECKING
 
 from predictor.core.errors import HostError
 from predictor.core.progress import ProgressCallback, no_progress
-from predictor.probing.measuring.interface import Command, ProbeRunner
-from predictor.probing.measuring.local import LocalRunner
+from predictor.probing.measuring.interface import ProbeRunner
 from predictor.store.database import store_path
 
 if TYPE_CHECKING:
     from predictor.probing.ssh.host_keys import HostKey
-
-__all__ = ["Command", "LocalRunner", "ProbeRunner", "board_runner", "known_hosts_file"]
 
 
 def known_hosts_file(store: Path | None = None) -> Path:

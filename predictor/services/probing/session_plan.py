@@ -106,20 +106,20 @@ class SessionPlan:
     @classmethod
     def of(cls, plan: ProbePlan) -> SessionPlan:
         """Return the stored form of a plan that was made now."""
-        live = None
+        live, request = None, plan.request
         if plan.to_come:
             # The device as planned for: the user may edit or delete it before the session goes on.
             device = device_to_object(plan.target.device, {})
             count = len(plan.probes) + plan.to_come
-            live = LiveChoice(count, plan.budget_s, plan.within, device, plan.sure)
+            live = LiveChoice(count, request.budget_s, request.within, device, request.sure)
         return cls(
-            selector=plan.selector,
-            seed=plan.seed,
+            selector=request.selector,
+            seed=request.seed,
             expected_s=plan.expected_s,
-            budget_s=plan.budget_s,
+            budget_s=request.budget_s,
             live=live,
             settings=asdict(plan.settings),
-            configuration=plan.configuration,
+            configuration=request.configuration,
             probes=tuple(map(PlannedNetwork.of, plan.probes)),
             sentinel=PlannedNetwork.of(plan.sentinel),
         )

@@ -15,6 +15,13 @@ from predictor import __version__
 from predictor.core.documents import ProbeOutcome
 from predictor.core.errors import InputError
 from predictor.core.records import Measurement, Signature
+from predictor.core.stored import (
+    ProbeState,
+    SessionProbe,
+    SessionState,
+    StoredSession,
+    StoredSignature,
+)
 from predictor.probing.planning import PlannedProbe, ProbePlan
 from predictor.probing.protocol import CheckedNetwork, measurement_of
 from predictor.probing.runner.settings import PROTOCOL
@@ -24,10 +31,6 @@ from predictor.services.signatures.user_signatures import measurements_of
 from predictor.store import measurements as measurement_records
 from predictor.store import probe_sessions as records
 from predictor.store.database import Database
-from predictor.store.probe_sessions import ProbeState, SessionProbe, SessionState, StoredSession
-from predictor.store.signatures import StoredSignature
-
-__all__ = ["ProbeSession", "ProbeSessions", "ProbeState", "SessionProbe", "SessionState"]
 
 
 class ProbeSession(StoredSession):

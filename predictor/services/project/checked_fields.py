@@ -10,15 +10,7 @@ from typing import Literal, TypeVar
 from predictor.core.documents import Document
 from predictor.core.records import Basis, Configuration
 from predictor.core.text import escaped
-from predictor.devices.fields import (
-    Place,
-    check_count,
-    check_list,
-    check_number,
-    check_object,
-    check_precision,
-    check_runtime,
-)
+from predictor.devices import fields
 from predictor.devices.schema import MAX_BATCH, MAX_THREADS
 from predictor.devices.strict_json import kind_of
 
@@ -27,7 +19,7 @@ _MAX_INT64 = 2**63 - 1
 
 
 def check_names(
-    content: Mapping[str, object], names: Iterable[str], place: Place
+    content: Mapping[str, object], names: Iterable[str], place: fields.Place
 ) -> Mapping[str, object]:
     """Check that an object has exactly these fields."""
     expected = tuple(names)
@@ -40,14 +32,14 @@ def check_names(
     return content
 
 
-def check_inner(value: object, names: Iterable[str], place: Place) -> Mapping[str, object]:
+def check_inner(value: object, names: Iterable[str], place: fields.Place) -> Mapping[str, object]:
     """Check an object inside another one."""
-    return check_names(check_object(value, place), names, place)
+    return check_names(fields.check_object(value, place), names, place)
 
 
 def check_any_text(
     value: object,
-    place: Place,
+    place: fields.Place,
     limit: int,
     *,
     required: bool = False,
@@ -73,7 +65,7 @@ def check_any_text(
     return value
 
 
-def check_digits(value: object, place: Place, count: int) -> str:
+def check_digits(value: object, place: fields.Place, count: int) -> str:
     """Check a number of ``count`` hex digits: a record's id, or a SHA-256."""
     if not isinstance(value, str) or not re.fullmatch(rf"[0-9a-f]{{{count}}}", value):
         raise place.wrong(f"is not {count} hex digits")
@@ -81,14 +73,14 @@ def check_digits(value: object, place: Place, count: int) -> str:
 
 
 def check_items(
-    value: object, place: Place, limit: int, check: Callable[[object, Place], _Value]
+    value: object, place: fields.Place, limit: int, check: Callable[[object, fields.Place], _Value]
 ) -> tuple[_Value, ...]:
     """Check a list of at most ``limit`` entries."""
-    items = check_list(value, place, limit)
+    items = fields.check_list(value, place, limit)
     return tuple(check(item, place.item(index)) for index, item in enumerate(items))
 
 
-def check_integer(value: object, place: Place) -> int:
+def check_integer(value: object, place: fields.Place) -> int:
     """Check a whole number that is not negative and that SQLite can hold."""
     # bool is a subclass of int: true would pass for 1.
     if isinstance(value, bool) or not isinstance(value, int):
@@ -98,40 +90,42 @@ def check_integer(value: object, place: Place) -> int:
     return value
 
 
-def check_flag(value: object, place: Place) -> bool:
+def check_flag(value: object, place: fields.Place) -> bool:
     """Check true or false."""
     if not isinstance(value, bool):
         raise place.wrong(f"is {kind_of(value)} where true or false was expected")
     return value
 
 
-def check_latency(value: object, place: Place, *, over_zero: bool) -> float:
+def check_latency(value: object, place: fields.Place, *, over_zero: bool) -> float:
     """Check a time in ms that is not negative."""
-    number = check_number(value, place)
+    number = fields.check_number(value, place)
     if number < 0 or (over_zero and not number):
         raise place.wrong("is not over 0")
     return number
 
 
-def check_basis(value: object, place: Place) -> Basis:
+def check_basis(value: object, place: fields.Place) -> Basis:
     """Check the basis of a latency."""
     if value not in list(Basis):
         raise place.wrong("is none that this version knows", f"use one of {', '.join(Basis)}")
     return Basis(str(value))
 
 
-def check_configuration(value: object, place: Place) -> Configuration:
+def check_configuration(value: object, place: fields.Place) -> Configuration:
     """Check an execution configuration."""
     content = check_inner(value, ("runtime", "precision", "threads", "batch"), place)
     return Configuration(
-        check_runtime(content["runtime"], place),
-        check_precision(content["precision"], place),
-        check_count(content["threads"], place.at("threads"), 0, MAX_THREADS),
-        check_count(content["batch"], place.at("batch"), 0, MAX_BATCH),
+        fields.check_runtime(content["runtime"], place),
+        fields.check_precision(content["precision"], place),
+        fields.check_count(content["threads"], place.at("threads"), 0, MAX_THREADS),
+        fields.check_count(content["batch"], place.at("batch"), 0, MAX_BATCH),
     )
 
 
-def check_document(value: object, place: Place, limit: int, document: type[Document]) -> Document:
+def check_document(
+    value: object, place: fields.Place, limit: int, document: type[Document]
+) -> Document:
     """Check the text of a JSON object."""
     text = check_any_text(value, place, limit)
     try:

@@ -8,12 +8,10 @@ from datetime import UTC, datetime
 from enum import StrEnum
 
 from predictor.core.records import Device
+from predictor.core.stored import StoredMeasurement, StoredPrediction, StoredSignature
 from predictor.core.text import shortened
 from predictor.core.units import significant
 from predictor.devices.schema import FIELDS, device_to_object
-from predictor.store.measurements import StoredMeasurement
-from predictor.store.predictions import StoredPrediction
-from predictor.store.signatures import StoredSignature
 from predictor.store.token_rates import TokenRate
 
 _MAX_TEXT = 80

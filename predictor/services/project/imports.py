@@ -15,6 +15,7 @@ from functools import partial
 from typing import TypeVar
 
 from predictor.core.records import Configuration, Device
+from predictor.core.stored import StoredMeasurement, StoredPrediction, StoredSignature
 from predictor.core.tags import MAX_NOTE, MAX_TAGS
 from predictor.devices.schema import DeviceFile, device_to_object
 from predictor.services.devices.catalogue import Catalogue
@@ -28,9 +29,6 @@ from predictor.store import predictions as prediction_records
 from predictor.store import signatures as signature_records
 from predictor.store import token_rates as token_rate_records
 from predictor.store.database import Database
-from predictor.store.measurements import StoredMeasurement
-from predictor.store.predictions import StoredPrediction
-from predictor.store.signatures import StoredSignature
 from predictor.store.token_rates import TokenRate
 
 _Record = TypeVar("_Record", StoredMeasurement, StoredSignature, StoredPrediction)

@@ -11,6 +11,7 @@ from predictor.core.errors import InputError
 from predictor.core.files import is_folder, is_there
 from predictor.core.progress import CancelToken, ProgressCallback, no_progress
 from predictor.core.records import TargetId
+from predictor.core.stored import StoredMeasurement, StoredPrediction, StoredSignature
 from predictor.graph.untrusted import checked_graph
 from predictor.services.devices.catalogue import Catalogue
 from predictor.services.devices.user_devices import UserDevices
@@ -25,9 +26,6 @@ from predictor.store import predictions as prediction_records
 from predictor.store import signatures as signature_records
 from predictor.store import token_rates as token_rate_records
 from predictor.store.database import Database
-from predictor.store.measurements import StoredMeasurement
-from predictor.store.predictions import StoredPrediction
-from predictor.store.signatures import StoredSignature
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,11 +198,11 @@ class Projects:
         return made
 
     def _make(self, changes: Changes) -> None:
-        db = self._database.tables
+        database, db = self._database, self._database.tables
         # Measurements and predictions refer to each other.
         db.execute("PRAGMA defer_foreign_keys = ON")
         for entry in changes.devices:
-            device_records.insert(db, entry.device, entry.unknown_metrics)
+            device_records.put(database, entry.device, entry.unknown_metrics)
         for fingerprint, graph in changes.graphs.items():
             model_records.put_graph(db, fingerprint, graph)
         measurement_records.insert_stored(db, changes.measurements)
@@ -213,12 +211,12 @@ class Projects:
         for signature in changes.signatures:
             signature_records.insert_stored(db, signature)
         for identity in changes.undeleted:
-            signature_records.undelete(db, identity)
+            signature_records.restore(database, identity, active=False)
         prediction_records.insert(db, changes.predictions)
         for identity, (tags, note) in changes.marks.items():
             prediction_records.mark(db, identity, tags, note)
         prediction_records.restore(db, changes.restored)
         for identity in changes.active:
-            signature_records.make_active(db, identity)
+            signature_records.activate(database, identity)
         for rate in changes.token_rates:
-            token_rate_records.insert(db, rate)
+            token_rate_records.put(database, rate)

@@ -19,6 +19,7 @@ from predictor.core.documents import Document, Provenance
 from predictor.core.fields import Field, Kind
 from predictor.core.prediction import Prediction
 from predictor.core.records import Measurement, Signature
+from predictor.core.stored import StoredMeasurement, StoredPrediction, StoredSignature
 from predictor.core.tags import MAX_NOTE, MAX_TAG, MAX_TAGS, clean_tags
 from predictor.devices.fields import Place, check_id
 from predictor.devices.schema import DeviceFile, device_from_object, device_to_object
@@ -36,9 +37,6 @@ from predictor.services.project.checked_fields import (
     check_latency,
     check_names,
 )
-from predictor.store.measurements import StoredMeasurement
-from predictor.store.predictions import StoredPrediction
-from predictor.store.signatures import StoredSignature
 from predictor.store.token_rates import TokenRate
 
 MAX_SAMPLES = 1_000_000

@@ -8,23 +8,12 @@ from predictor.core.progress import CancelToken, Progress, ProgressCallback, no_
 from predictor.core.text import plural
 from predictor.presentation.report import Report, Section, SectionId
 from predictor.presentation.wording import number, shown
+from predictor.services.report import operators, pictures
 from predictor.services.report.comparison import comparison_section
 from predictor.services.report.devices import devices_section
 from predictor.services.report.language import language_section
 from predictor.services.report.methods import methods_section
 from predictor.services.report.models import models_section
-from predictor.services.report.operators import (
-    Explained,
-    attention_section,
-    explained_pairs,
-    operators_section,
-)
-from predictor.services.report.pictures import (
-    graphs_section,
-    matrix_section,
-    rooflines_section,
-    timelines_section,
-)
 from predictor.services.report.probing import probing_section
 from predictor.services.report.request import ReportRequest
 from predictor.services.report.settings import settings_section
@@ -37,7 +26,7 @@ ALL_SECTIONS = tuple(SectionId)
 
 _PLAIN: dict[SectionId, Callable[[ReportRequest], Section]] = {
     SectionId.COMPARISON: comparison_section,
-    SectionId.MATRIX: matrix_section,
+    SectionId.MATRIX: pictures.matrix_section,
     SectionId.LANGUAGE: lambda request: language_section(request.language),
     SectionId.MODELS: models_section,
     SectionId.DEVICES: devices_section,
@@ -46,14 +35,14 @@ _PLAIN: dict[SectionId, Callable[[ReportRequest], Section]] = {
     SectionId.METHODS: methods_section,
     SectionId.VERSIONS: versions_section,
 }
-_EXPLAINED: dict[SectionId, Callable[[ReportRequest, Sequence[Explained]], Section]] = {
+_EXPLAINED: dict[SectionId, Callable[[ReportRequest, Sequence[operators.Explained]], Section]] = {
     SectionId.SUMMARY: summary_section,
     SectionId.WHY: why_section,
-    SectionId.OPERATORS: operators_section,
-    SectionId.ATTENTION: attention_section,
-    SectionId.ROOFLINE: rooflines_section,
-    SectionId.TIMELINE: timelines_section,
-    SectionId.GRAPH: graphs_section,
+    SectionId.OPERATORS: operators.operators_section,
+    SectionId.ATTENTION: operators.attention_section,
+    SectionId.ROOFLINE: pictures.rooflines_section,
+    SectionId.TIMELINE: pictures.timelines_section,
+    SectionId.GRAPH: pictures.graphs_section,
 }
 # Sections of all pairs; the others explain the models on their fastest targets.
 _PAIR_SECTIONS = frozenset({SectionId.OPERATORS, SectionId.ATTENTION})
@@ -78,12 +67,12 @@ def build_report(
         CancelledError: it was cancelled.
     """
     token = cancel or CancelToken()
-    explained: Sequence[Explained] = ()
+    explained: Sequence[operators.Explained] = ()
     # Explaining takes most of the time: only the pairs that a section needs.
     if _PAIR_SECTIONS & set(sections):
-        explained = explained_pairs(request, token, report)
+        explained = operators.explained_pairs(request, token, report)
     elif _EXPLAINED.keys() & set(sections):
-        explained = explained_pairs(request, token, report, fastest_only=True)
+        explained = operators.explained_pairs(request, token, report, fastest_only=True)
     made = tuple(_sections(request, sections, explained, token))
     report(Progress(1, 1, "Writing"))
     title = shown(request.title.strip()) or _title(request)
@@ -94,7 +83,7 @@ def build_report(
 def _sections(
     request: ReportRequest,
     wanted: Collection[SectionId],
-    explained: Sequence[Explained],
+    explained: Sequence[operators.Explained],
     token: CancelToken,
 ) -> Iterator[Section]:
     for identity in ALL_SECTIONS:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from predictor.core.records import Basis
 from predictor.core.text import capitalised, plural
 from predictor.core.units import LatencyUnit
+from predictor.presentation import report, wording
 from predictor.presentation.columns import (
     Place,
     PredictionColumn,
@@ -18,36 +19,7 @@ from predictor.presentation.columns import (
     no_number,
     remarks,
 )
-from predictor.presentation.report import (
-    BUDGET_REACH,
-    LINEAR_SPAN,
-    Bar,
-    BarChart,
-    Block,
-    Bullets,
-    Cell,
-    Column,
-    Facts,
-    Heading,
-    Limit,
-    Row,
-    Section,
-    SectionId,
-    Table,
-)
 from predictor.presentation.verdict import is_over
-from predictor.presentation.wording import (
-    QUANTISED,
-    batch_of,
-    configuration_text,
-    in_unit,
-    interval_in_unit,
-    interval_ms,
-    interval_text,
-    limit_sign,
-    number,
-    shown,
-)
 from predictor.services.prediction.assumptions import needs_quantising
 from predictor.services.prediction.fastest import rank
 from predictor.services.report.request import Pair, ReportRequest
@@ -62,7 +34,7 @@ _OVER = "A pale one is over the budget."
 _LIMIT = (
     "An arrow stands for a limit: the time of operators of unknown cost is missing from its number."
 )
-_LIMITS = {"≥": Limit.LOWER, "≤": Limit.UPPER}
+_LIMITS = {"≥": report.Limit.LOWER, "≤": report.Limit.UPPER}
 _BASIS_SENTENCES: dict[Basis, str] = {
     Basis.MEASURED: "Measured: this very model was measured on this target.",
     Basis.PROBED: "Calibrated: predicted from other networks that were measured on this target.",
@@ -78,21 +50,23 @@ _BASIS_SENTENCES: dict[Basis, str] = {
 }
 
 
-def comparison_section(request: ReportRequest) -> Section:
+def comparison_section(request: ReportRequest) -> report.Section:
     """Return a table a model, and how sure its numbers are."""
-    blocks: list[Block] = []
+    blocks: list[report.Block] = []
     origins = _common_origins(request)
     for model in request.models:
         pairs = request.pairs_of(model)
-        batches = sorted({batch_of(pair.prediction.configuration) for pair in pairs})
+        batches = sorted({wording.batch_of(pair.prediction.configuration) for pair in pairs})
         batch = f"batch {', '.join(map(str, batches))}"
-        blocks.append(Heading(shown(model.label), f"{plural(len(pairs), 'target')}, {batch}"))
+        blocks.append(
+            report.Heading(wording.shown(model.label), f"{plural(len(pairs), 'target')}, {batch}")
+        )
         blocks.append(_table(pairs, request, origins))
     if origins:
-        facts = tuple((target, Cell(origin)) for target, origin in origins.items())
-        blocks += [Heading("Where the numbers come from"), Facts(facts)]
-    blocks += [Heading("How sure this is"), Bullets(tuple(_sureness(request)))]
-    return Section(SectionId.COMPARISON, "Comparison", tuple(blocks))
+        facts = tuple((target, report.Cell(origin)) for target, origin in origins.items())
+        blocks += [report.Heading("Where the numbers come from"), report.Facts(facts)]
+    blocks += [report.Heading("How sure this is"), report.Bullets(tuple(_sureness(request)))]
+    return report.Section(report.SectionId.COMPARISON, "Comparison", tuple(blocks))
 
 
 def _common_origins(request: ReportRequest) -> dict[str, str]:
@@ -108,10 +82,12 @@ def _common_origins(request: ReportRequest) -> dict[str, str]:
         origin = "" if measured else pair.prediction.evidence
         origins.setdefault(request.target_name(pair.target), set()).add(origin)
     common = {target: texts.pop() for target, texts in origins.items() if len(texts) == 1}
-    return {target: capitalised(shown(origin)) for target, origin in common.items() if origin}
+    return {
+        target: capitalised(wording.shown(origin)) for target, origin in common.items() if origin
+    }
 
 
-def _table(pairs: Sequence[Pair], request: ReportRequest, origins: Collection[str]) -> Table:
+def _table(pairs: Sequence[Pair], request: ReportRequest, origins: Collection[str]) -> report.Table:
     """Return a row a pair in the registry's columns; empty ones are left out.
 
     Args:
@@ -124,8 +100,8 @@ def _table(pairs: Sequence[Pair], request: ReportRequest, origins: Collection[st
     all_rows = [_row_of(pair) for pair in request.pairs()]
     columns = [c for c in columns_of(Place.REPORT) if c.is_needed(all_rows, context)]
     rows = [_row_of(p, without_evidence=request.target_name(p.target) in origins) for p in pairs]
-    return Table(
-        tuple(Column(c.id, c.title(context), c.is_number) for c in columns),
+    return report.Table(
+        tuple(report.Column(c.id, c.title(context), c.is_number) for c in columns),
         tuple(_row(row, columns, context) for row in rows),
     )
 
@@ -137,15 +113,17 @@ def _row_of(pair: Pair, *, without_evidence: bool = False) -> PredictionRow:
     )
 
 
-def _row(row: PredictionRow, columns: Sequence[PredictionColumn], context: TableContext) -> Row:
+def _row(
+    row: PredictionRow, columns: Sequence[PredictionColumn], context: TableContext
+) -> report.Row:
     cells = (
-        Cell(c.text(row, context), c.value and c.value(row, context), c.tone(row, context))
+        report.Cell(c.text(row, context), c.value and c.value(row, context), c.tone(row, context))
         for c in columns
     )
-    return Row(tuple(cells), ". ".join(map(capitalised, remarks(row, context))))
+    return report.Row(tuple(cells), ". ".join(map(capitalised, remarks(row, context))))
 
 
-def latency_chart(request: ReportRequest) -> BarChart:
+def latency_chart(request: ReportRequest) -> report.BarChart:
     """Return a chart of the fastest targets, each with a bar a model."""
     unit = request.unit
     pairs = list(request.pairs())
@@ -162,49 +140,49 @@ def latency_chart(request: ReportRequest) -> BarChart:
         for series, pair in enumerate(group)
     )
     budget = _budget(pairs, request, bars)
-    return BarChart(
+    return report.BarChart(
         axis=axis_title(unit),
-        series=tuple(shown(model.label) for model in request.models),
+        series=tuple(wording.shown(model.label) for model in request.models),
         bars=bars,
         logarithmic=_spans_decades(bars),
         budget=budget,
-        budget_text="" if budget is None else f"budget {number(request.budget_ms)} ms",
+        budget_text="" if budget is None else f"budget {wording.number(request.budget_ms)} ms",
         note=_note(bars, logarithmic=_spans_decades(bars))
         + (f" The other {plural(more, 'target')} stand in the tables." if more > 0 else ""),
     )
 
 
-def _note(bars: Sequence[Bar], *, logarithmic: bool) -> str:
+def _note(bars: Sequence[report.Bar], *, logarithmic: bool) -> str:
     """Return the legend of the chart in words."""
     parts = (
         (_DOT if logarithmic else _P50, True),
         (_WHISKERS, any(bar.low80 is not None for bar in bars)),
         (_BOUND, any(bar.bound is not None for bar in bars)),
         (_OVER, any(bar.over for bar in bars)),
-        (_LIMIT, any(bar.limit is not Limit.NONE for bar in bars)),
+        (_LIMIT, any(bar.limit is not report.Limit.NONE for bar in bars)),
     )
     return " ".join(sentence for sentence, is_there in parts if is_there)
 
 
 def has_several_batches(pairs: Sequence[Pair]) -> bool:
     """Whether calls of different batches stand side by side: their times are not alike."""
-    return len({batch_of(pair.prediction.configuration) for pair in pairs}) > 1
+    return len({wording.batch_of(pair.prediction.configuration) for pair in pairs}) > 1
 
 
-def _bar(pair: Pair, series: int, request: ReportRequest, *, has_rate: bool) -> Bar:
+def _bar(pair: Pair, series: int, request: ReportRequest, *, has_rate: bool) -> report.Bar:
     prediction, unit = pair.prediction, request.unit
-    batch = batch_of(prediction.configuration)
-    value = in_unit(prediction.latency_ms, unit, batch)
-    low80, high80 = interval_in_unit(prediction, unit)
-    low95, high95 = interval_in_unit(prediction, unit, 95)
+    batch = wording.batch_of(prediction.configuration)
+    value = wording.in_unit(prediction.latency_ms, unit, batch)
+    low80, high80 = wording.interval_in_unit(prediction, unit)
+    low95, high95 = wording.interval_in_unit(prediction, unit, 95)
     over = is_over(prediction, request.budget_ms)
     rate = f" · {latency_words(prediction, LatencyUnit.FPS)}" if has_rate else ""
     words_of_bar = f"{latency_words(prediction, unit)}{rate}" + (" · over" if over else "")
     if needs_quantising(pair.model.model, prediction):
-        words_of_bar += f" · {QUANTISED}"
-    return Bar(
-        label=shown(pair.target.device.name),
-        detail=configuration_text(prediction.configuration),
+        words_of_bar += f" · {wording.QUANTISED}"
+    return report.Bar(
+        label=wording.shown(pair.target.device.name),
+        detail=wording.configuration_text(prediction.configuration),
         is_configuration=True,
         series=series,
         value=value,
@@ -214,12 +192,14 @@ def _bar(pair: Pair, series: int, request: ReportRequest, *, has_rate: bool) -> 
         high80=high80,
         low95=low95,
         high95=high95,
-        bound=in_unit(prediction.bound_ms, unit, batch),
-        limit=_LIMITS.get(limit_sign(prediction, unit)[:1], Limit.NONE),
+        bound=wording.in_unit(prediction.bound_ms, unit, batch),
+        limit=_LIMITS.get(wording.limit_sign(prediction, unit)[:1], report.Limit.NONE),
     )
 
 
-def _budget(pairs: Sequence[Pair], request: ReportRequest, bars: Sequence[Bar]) -> float | None:
+def _budget(
+    pairs: Sequence[Pair], request: ReportRequest, bars: Sequence[report.Bar]
+) -> float | None:
     """Return the place of the budget's line; None where one line cannot stand for all bars.
 
     Nor is there one far beyond the longest bar, where it would squeeze them all.
@@ -227,39 +207,41 @@ def _budget(pairs: Sequence[Pair], request: ReportRequest, bars: Sequence[Bar]) 
     is_rate = request.unit is LatencyUnit.FPS
     if request.budget_ms is None or (is_rate and has_several_batches(pairs)):
         return None
-    budget = in_unit(request.budget_ms, request.unit, batch_of(pairs[0].prediction.configuration))
+    budget = wording.in_unit(
+        request.budget_ms, request.unit, wording.batch_of(pairs[0].prediction.configuration)
+    )
     longest = max((bar.value for bar in bars if bar.value is not None), default=0.0)
-    return budget if budget is not None and budget <= BUDGET_REACH * longest else None
+    return budget if budget is not None and budget <= report.BUDGET_REACH * longest else None
 
 
-def _spans_decades(bars: Sequence[Bar]) -> bool:
+def _spans_decades(bars: Sequence[report.Bar]) -> bool:
     """Whether the shortest bar would be hardly seen beside the farthest end of an interval."""
     lengths = [bar.value for bar in bars if bar.value]
     ends = [end for bar in bars for end in (bar.value, bar.high80, bar.high95) if end]
-    return bool(lengths) and max(ends) > LINEAR_SPAN * min(lengths)
+    return bool(lengths) and max(ends) > report.LINEAR_SPAN * min(lengths)
 
 
-def _sureness(request: ReportRequest) -> Iterator[Cell]:
+def _sureness(request: ReportRequest) -> Iterator[report.Cell]:
     """Yield sentences on the basis of the numbers and the width of their intervals."""
     pairs = list(request.pairs())
     for basis, sentence in _BASIS_SENTENCES.items():
         of_basis = [pair for pair in pairs if pair.prediction.basis is basis]
         if of_basis:
-            yield Cell(f"{plural(len(of_basis), 'number')}. {sentence}")
+            yield report.Cell(f"{plural(len(of_basis), 'number')}. {sentence}")
     widest = max(pairs, key=_spread)
     if _spread(widest) > 0:
-        yield Cell(
+        yield report.Cell(
             "The 80 % interval is meant to hold the real latency in 8 of 10 cases, the 95 % one in "
             f"19 of 20. The widest here: {request.target_name(widest.target)}, "
-            f"{interval_text(widest.prediction, request.unit)} {request.unit}."
+            f"{wording.interval_text(widest.prediction, request.unit)} {request.unit}."
         )
     elif any(pair.prediction.latency_ms is not None for pair in pairs):
-        yield Cell("This engine gives no interval.")
+        yield report.Cell("This engine gives no interval.")
 
 
 def _spread(pair: Pair) -> float:
     """Return the high end of the 80 % interval over its low end; 0 without one."""
-    low, high = interval_ms(pair.prediction)
+    low, high = wording.interval_ms(pair.prediction)
     if not low or high is None:
         return 0.0
     return high / low

@@ -7,19 +7,7 @@ from datetime import datetime
 
 from predictor.core.text import plural
 from predictor.core.units import GIB
-from predictor.presentation.report import (
-    Bar,
-    BarChart,
-    Block,
-    Bullets,
-    Cell,
-    Heading,
-    Paragraph,
-    Report,
-    Section,
-    SectionId,
-    Tone,
-)
+from predictor.presentation import report
 from predictor.presentation.wording import NOTHING, memory_text, number, shown
 from predictor.services.generation.document import size_of
 from predictor.services.generation.generate import Generation, Interval, LanguageRun
@@ -27,7 +15,9 @@ from predictor.services.report.versions import PROGRAM
 from predictor.services.report.words import Field, brief, count, figures, table_of, words
 
 
-def generation_report(runs: Sequence[LanguageRun], created: datetime, title: str = "") -> Report:
+def generation_report(
+    runs: Sequence[LanguageRun], created: datetime, title: str = ""
+) -> report.Report:
     """Return the report of language models alone.
 
     Args:
@@ -41,17 +31,17 @@ def generation_report(runs: Sequence[LanguageRun], created: datetime, title: str
     devices = plural(len(runs[0].results), "device")
     section = language_section(runs)
     title = shown(title.strip()) or f"Tokens a second of {subject}"
-    return Report(title, f"Predicted on {devices}", date, PROGRAM, (section,))
+    return report.Report(title, f"Predicted on {devices}", date, PROGRAM, (section,))
 
 
-def language_section(runs: Sequence[LanguageRun]) -> Section:
+def language_section(runs: Sequence[LanguageRun]) -> report.Section:
     """Return the section on runs of language models, the fastest device of each first."""
     blocks = [block for run in runs for block in _blocks(run)]
     title = "Language model" if len(runs) == 1 else "Language models"
-    return Section(SectionId.LANGUAGE, title, tuple(blocks))
+    return report.Section(report.SectionId.LANGUAGE, title, tuple(blocks))
 
 
-def _blocks(run: LanguageRun) -> list[Block]:
+def _blocks(run: LanguageRun) -> list[report.Block]:
     rows = sorted(run.results, key=lambda result: -(result.decode_tokens_per_s or 0))
     request = run.request
     words = (
@@ -59,25 +49,32 @@ def _blocks(run: LanguageRun) -> list[Block]:
         f"{plural(request.batch, 'sequence')}; tokens a second with {request.depth:,} tokens in "
         "the cache."
     )
-    blocks: list[Block] = [Heading(brief(shown(run.model.name))), Paragraph(words)]
+    blocks: list[report.Block] = [
+        report.Heading(brief(shown(run.model.name))),
+        report.Paragraph(words),
+    ]
     if any(result.token for result in rows):
         bars = tuple(_bar(result) for result in rows)
         note = "Lines show the 80 % interval."
         blocks.append(
-            BarChart(axis="Tokens a second", series=("Tokens a second",), bars=bars, note=note)
+            report.BarChart(
+                axis="Tokens a second", series=("Tokens a second",), bars=bars, note=note
+            )
         )
-    blocks += [table_of(_COLUMNS, rows), Heading("What binds, and what it rests on")]
-    return [*blocks, Bullets(tuple(_behind(result) for result in rows))]
+    blocks += [table_of(_COLUMNS, rows), report.Heading("What binds, and what it rests on")]
+    return [*blocks, report.Bullets(tuple(_behind(result) for result in rows))]
 
 
-def _bar(result: Generation) -> Bar:
+def _bar(result: Generation) -> report.Bar:
     token, rate = result.token, result.decode_tokens_per_s
     label = brief(shown(result.device.name))
     if token is None:
-        return Bar(label=label, detail=result.runtime, series=0, value=None, text="no number")
+        return report.Bar(
+            label=label, detail=result.runtime, series=0, value=None, text="no number"
+        )
     # The axis ends with the longest interval, and the bound lies beyond it.
     low, high = _rate(result, token.high), _rate(result, token.low)
-    return Bar(
+    return report.Bar(
         label=label,
         detail=result.runtime,
         series=0,
@@ -92,19 +89,19 @@ def _rate(result: Generation, token_ms: float) -> float:
     return 1000 * result.request.batch / token_ms
 
 
-def _figure(value: float | None) -> Cell:
-    return Cell(number(value), value)
+def _figure(value: float | None) -> report.Cell:
+    return report.Cell(number(value), value)
 
 
 def _between(low: float, high: float) -> str:
     return f"{number(low)} to {number(high)}"
 
 
-def _longest(result: Generation) -> Cell:
-    return Cell(NOTHING) if result.longest_context is None else count(result.longest_context)
+def _longest(result: Generation) -> report.Cell:
+    return report.Cell(NOTHING) if result.longest_context is None else count(result.longest_context)
 
 
-def _median(time: Interval | None) -> Cell:
+def _median(time: Interval | None) -> report.Cell:
     return _figure(time.median if time else None)
 
 
@@ -112,7 +109,7 @@ def _first(time: Interval | None) -> str:
     return _between(time.low, time.high) if time else NOTHING
 
 
-def _bound(result: Generation) -> Cell:
+def _bound(result: Generation) -> report.Cell:
     return _figure(_rate(result, result.token.bound) if result.token else None)
 
 
@@ -136,11 +133,11 @@ _COLUMNS: tuple[Field[Generation], ...] = (
 )
 
 
-def _behind(result: Generation) -> Cell:
+def _behind(result: Generation) -> report.Cell:
     """Return what binds the phases of a device and what its numbers rest on, in a sentence."""
     device = brief(shown(result.device.name))
     if result.token is None or result.first_token is None:
-        return Cell(f"{device}: {shown(result.problem)}.", tone=Tone.WARN)
+        return report.Cell(f"{device}: {shown(result.problem)}.", tone=report.Tone.WARN)
     binds = f"prompt bound by {result.first_token.binds}, tokens bound by {result.token.binds}"
     parts = ", ".join(
         f"{number(size_bytes / GIB)} GiB of {name}"
@@ -148,8 +145,8 @@ def _behind(result: Generation) -> Cell:
     )
     memory = f"; {parts}" + (f"; memory: {result.usable.assumption}" if result.usable else "")
     unfit = "; it does not fit, the rates are those that it would have if it did"
-    return Cell(
+    return report.Cell(
         f"{device}: {binds}; {result.basis}, {result.evidence}{memory}"
         f"{unfit if result.fits is False else ''}.",
-        tone=Tone.WARN if result.fits is False else Tone.PLAIN,
+        tone=report.Tone.WARN if result.fits is False else report.Tone.PLAIN,
     )

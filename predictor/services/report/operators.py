@@ -11,6 +11,7 @@ from predictor.core.progress import CancelToken, Progress, ProgressCallback
 from predictor.core.records import Basis
 from predictor.core.text import plural
 from predictor.core.units import format_count, significant
+from predictor.cost.engine import AttentionMaps
 from predictor.presentation.report import (
     Block,
     Cell,
@@ -21,7 +22,7 @@ from predictor.presentation.report import (
     SectionId,
 )
 from predictor.presentation.wording import configuration_text, number, percent, shape_text, shown
-from predictor.services.prediction.attention import AttentionMaps, token_label
+from predictor.services.prediction.attention import token_label
 from predictor.services.prediction.explain import OperatorTable
 from predictor.services.prediction.sensitivity import Sensitivity
 from predictor.services.report.request import Pair, ReportRequest, leading

@@ -11,17 +11,7 @@ from predictor.core.errors import HostError
 from predictor.core.prediction import Prediction
 from predictor.core.text import plural
 from predictor.core.units import LatencyUnit
-from predictor.presentation.report import (
-    Block,
-    Graph,
-    GraphBox,
-    HeatMap,
-    Lane,
-    Section,
-    SectionId,
-    Span,
-    Timeline,
-)
+from predictor.presentation import report
 from predictor.presentation.wording import batch_of, in_unit, latency_text, number, percent, shown
 from predictor.services.graph.grouping import GroupTree, group_operators
 from predictor.services.graph.layout import by_depth, lay_out
@@ -38,10 +28,10 @@ _MODULE_LANES = 2
 _BOUND_OF = tuple(map(BOUNDS.index, ("launch", "compute", "memory")))  # of each of LANES
 _MAX_BOXES = 60  # of a graph: a page or two
 _MATRIX_ROWS = 400
-_Spans = tuple[Span, ...]
+_Spans = tuple[report.Span, ...]
 
 
-def matrix_section(request: ReportRequest) -> Section:
+def matrix_section(request: ReportRequest) -> report.Section:
     """Return the latency of every model on every target as a heat map, a row a target."""
     per_model = len(request.targets)
     pairs = list(request.pairs())
@@ -55,7 +45,7 @@ def matrix_section(request: ReportRequest) -> Section:
         for p in pairs
     ]
     rows = range(min(per_model, _MATRIX_ROWS))
-    heat_map = HeatMap(
+    heat_map = report.HeatMap(
         title=f"Latency of every model on every target, {request.unit}: the darker, the slower",
         row_title="Target",
         rows=tuple(request.target_name(request.targets[row]) for row in rows),
@@ -63,7 +53,7 @@ def matrix_section(request: ReportRequest) -> Section:
         values=tuple(tuple(column) for column in _heat(latency_ms).T[: len(rows)].tolist()),
         texts=tuple(tuple(texts[row::per_model]) for row in rows),
     )
-    return Section(SectionId.MATRIX, "Matrix", (heat_map,))
+    return report.Section(report.SectionId.MATRIX, "Matrix", (heat_map,))
 
 
 def _figure(prediction: Prediction, unit: LatencyUnit) -> str:
@@ -81,72 +71,74 @@ def _heat(latency_ms: NDArray[np.float64]) -> NDArray[np.float64]:
     return heat
 
 
-def rooflines_section(request: ReportRequest, explained: Sequence[Explained]) -> Section:
+def rooflines_section(request: ReportRequest, explained: Sequence[Explained]) -> report.Section:
     """Return the roofline of each model on its fastest target."""
-    blocks: list[Block] = []
+    blocks: list[report.Block] = []
     for one in fastest_per_model(explained):
         chart = roofline_chart(one)
         if chart.points:
             blocks += [pair_heading(one.pair, request), chart]
-    return Section(SectionId.ROOFLINE, "Rooflines", tuple(blocks))
+    return report.Section(report.SectionId.ROOFLINE, "Rooflines", tuple(blocks))
 
 
-def timelines_section(request: ReportRequest, explained: Sequence[Explained]) -> Section:
+def timelines_section(request: ReportRequest, explained: Sequence[Explained]) -> report.Section:
     """Return the operators of each model over time, on its fastest target."""
-    blocks: list[Block] = []
+    blocks: list[report.Block] = []
     for one in fastest_per_model(explained):
         if one.table.latency_ms.sum() > 0:
             blocks += [pair_heading(one.pair, request), _timeline(one.table)]
-    return Section(SectionId.TIMELINE, "Timelines", tuple(blocks))
+    return report.Section(report.SectionId.TIMELINE, "Timelines", tuple(blocks))
 
 
-def _timeline(table: OperatorTable) -> Timeline:
+def _timeline(table: OperatorTable) -> report.Timeline:
     timeline = timeline_of(table)
     ends, min_ms = timeline.ends_ms, timeline.total_ms * _MIN_SPAN
     lanes = []
     for depth in range(min(timeline.depth, _MODULE_LANES)):
         spans = (
-            Span(float(ends[m.operators[0]]), float(ends[m.operators[1]]), shown(m.path[-1]))
+            report.Span(float(ends[m.operators[0]]), float(ends[m.operators[1]]), shown(m.path[-1]))
             for m in timeline.modules
             if m.depth == depth
         )
-        lanes.append(Lane("Modules" if depth == 0 else "", tuple(spans)))
+        lanes.append(report.Lane("Modules" if depth == 0 else "", tuple(spans)))
     # An operator that takes no time is bound by nothing, and is not drawn.
     bounds = [BOUNDS.index(kind) if kind in BOUNDS else 0 for kind in table.bound_type]
-    lanes.append(Lane("Operators", _runs(ends[:-1], table.latency_ms, bounds, min_ms)))
+    lanes.append(report.Lane("Operators", _runs(ends[:-1], table.latency_ms, bounds, min_ms)))
     for place, name in enumerate(LANES):
         starts, lengths = timeline.lane_start_ms[place], timeline.lane_ms[place]
-        lanes.append(Lane(name, _runs(starts, lengths, [_BOUND_OF[place]] * len(bounds), min_ms)))
+        lanes.append(
+            report.Lane(name, _runs(starts, lengths, [_BOUND_OF[place]] * len(bounds), min_ms))
+        )
     colours = tuple(f"bound by {kind}" for kind in BOUNDS)
-    return Timeline(colours, tuple(lanes), timeline.total_ms, "ms")
+    return report.Timeline(colours, tuple(lanes), timeline.total_ms, "ms")
 
 
 def _runs(
     starts: NDArray[np.float64], lengths: NDArray[np.float64], series: Sequence[int], min_ms: float
 ) -> _Spans:
     """Return a span an operator; neighbours of one colour are one where each would be a hair."""
-    spans: list[Span] = []
+    spans: list[report.Span] = []
     for start, length, place in zip(starts.tolist(), lengths.tolist(), series, strict=True):
         if length <= 0:
             continue
         last = spans[-1] if spans else None
         is_short = last is not None and (length < min_ms or last.end - last.start < min_ms)
         if last is not None and is_short and last.series == place and start - last.end < min_ms:
-            spans[-1] = Span(last.start, start + length, "", place)
+            spans[-1] = report.Span(last.start, start + length, "", place)
         else:
-            spans.append(Span(start, start + length, "", place))
+            spans.append(report.Span(start, start + length, "", place))
     return tuple(spans)
 
 
-def graphs_section(request: ReportRequest, explained: Sequence[Explained]) -> Section:
+def graphs_section(request: ReportRequest, explained: Sequence[Explained]) -> report.Section:
     """Return the modules of each model as boxes, with their time on its fastest target."""
-    blocks: list[Block] = []
+    blocks: list[report.Block] = []
     for one in fastest_per_model(explained):
         blocks += [pair_heading(one.pair, request), _graph(one.table, request.unit)]
-    return Section(SectionId.GRAPH, "Graphs", tuple(blocks))
+    return report.Section(report.SectionId.GRAPH, "Graphs", tuple(blocks))
 
 
-def _graph(table: OperatorTable, unit: LatencyUnit) -> Graph:
+def _graph(table: OperatorTable, unit: LatencyUnit) -> report.Graph:
     """Return the picture that the window shows first, its groups open as far as a page holds."""
     tree = group_operators(table.names, table.op_types, table.edges)
     opened = frozenset(first_opened(tree, _MAX_BOXES))
@@ -166,7 +158,7 @@ def _graph(table: OperatorTable, unit: LatencyUnit) -> Graph:
         words = f"{latency_text(time, written)} · {percent(share, 2)}" if time else ""
         title, detail = shown(tree.labels[node]) or "model", _kinds(tree, node, table)
         boxes.append(
-            GraphBox(
+            report.GraphBox(
                 path=_path(tree, node),
                 title=title,
                 detail=detail,
@@ -180,7 +172,7 @@ def _graph(table: OperatorTable, unit: LatencyUnit) -> Graph:
             )
         )
     edges = tuple(edge.points for edge in picture.edges)
-    return Graph(tuple(boxes), edges, picture.width, picture.height)
+    return report.Graph(tuple(boxes), edges, picture.width, picture.height)
 
 
 def _path(tree: GroupTree, node: int) -> str:

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from predictor.core.prediction import Prediction
 from predictor.core.records import Measurement, Precision, Target
+from predictor.core.stored import StoredSignature
 from predictor.core.units import LatencyUnit
 from predictor.graph.model import Model
 from predictor.presentation.wording import are_alike, runtime_text, target_text
@@ -17,7 +18,6 @@ from predictor.services.prediction.explain import OperatorTable
 from predictor.services.prediction.fastest import is_rankable, rank
 from predictor.services.prediction.sensitivity import Sensitivity
 from predictor.services.report.words import brief
-from predictor.services.signatures.adaptation import StoredSignature
 
 MAX_OPERATORS = 15
 

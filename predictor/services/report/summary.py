@@ -8,16 +8,7 @@ from predictor.core.prediction import Prediction
 from predictor.core.records import Basis
 from predictor.core.text import plural
 from predictor.core.units import LatencyUnit
-from predictor.presentation.report import (
-    Block,
-    Bullets,
-    Cell,
-    Heading,
-    Paragraph,
-    Section,
-    SectionId,
-    Tone,
-)
+from predictor.presentation import report, wording
 from predictor.presentation.verdict import (
     VERDICT_TONES,
     budget_probability,
@@ -25,15 +16,6 @@ from predictor.presentation.verdict import (
     likelihood,
     meets,
     verdict,
-)
-from predictor.presentation.wording import (
-    FEW_CHECKED,
-    NOTHING,
-    QUANTISED,
-    batch_of,
-    in_unit,
-    interval_text,
-    number,
 )
 from predictor.services.prediction.assumptions import needs_quantising
 from predictor.services.prediction.fastest import is_rankable
@@ -55,32 +37,34 @@ _WARNINGS: tuple[tuple[str, Callable[[Prediction], bool]], ...] = (
 )
 
 
-def summary_section(request: ReportRequest, explained: Sequence[Explained]) -> Section:
+def summary_section(request: ReportRequest, explained: Sequence[Explained]) -> report.Section:
     """Return an answer a model, advice, and a chart of the latencies."""
     models = request.models[:_MODELS_NAMED]
     more = len(request.models) - len(models)
     answers = [_answer(model, request.pairs_of(model), request) for model in models]
     advice = tuple(dict.fromkeys(_advice(request, explained)))
-    blocks: list[Block] = [Bullets(tuple(answers))]
+    blocks: list[report.Block] = [report.Bullets(tuple(answers))]
     if more > 0:
-        blocks.append(Paragraph(f"{plural(more, 'more model')} stand in the comparison."))
+        blocks.append(report.Paragraph(f"{plural(more, 'more model')} stand in the comparison."))
     if advice:
-        blocks += [Heading("What would change it, and what to heed"), Bullets(advice)]
+        blocks += [report.Heading("What would change it, and what to heed"), report.Bullets(advice)]
     blocks.append(latency_chart(request))
-    return Section(SectionId.SUMMARY, "Answer", tuple(blocks))
+    return report.Section(report.SectionId.SUMMARY, "Answer", tuple(blocks))
 
 
-def _answer(model: ReportedModel, pairs: Sequence[Pair], request: ReportRequest) -> Cell:
+def _answer(model: ReportedModel, pairs: Sequence[Pair], request: ReportRequest) -> report.Cell:
     """Return the sentence of a model: what meets the budget, how sure, what to measure."""
     name, targets = brief(model.label), plural(len(pairs), "target")
     numbers = [pair for pair in pairs if pair.prediction.latency_ms is not None]
     if not numbers:
-        return Cell(f"{name} has no number on any of {targets}.", tone=Tone.WARN)
+        return report.Cell(f"{name} has no number on any of {targets}.", tone=report.Tone.WARN)
     fastest = leading(numbers)
     if fastest.prediction.is_lower_limit:
         lowest = _named([fastest], request)
         limit = f"{name} has lower limits only: at least that of {lowest}"
-        return Cell(f"{limit}; operators of unknown cost are not in it.", tone=Tone.WARN)
+        return report.Cell(
+            f"{limit}; operators of unknown cost are not in it.", tone=report.Tone.WARN
+        )
     if request.budget_ms is None:
         sure = f"; {_MEASURE_IT}" if fastest.prediction.basis is not Basis.MEASURED else ""
         best_rate = _best_rate(numbers, request)
@@ -90,7 +74,7 @@ def _answer(model: ReportedModel, pairs: Sequence[Pair], request: ReportRequest)
             is_fastest = len(pairs) > 1 and is_rankable(fastest.prediction)
             runs = f"is fastest of {targets} on" if is_fastest else "is predicted on"
         less = _less(fastest, numbers, request)
-        return Cell(f"{name} {runs} {_named([fastest], request)}{less}{sure}{best_rate}.")
+        return report.Cell(f"{name} {runs} {_named([fastest], request)}{less}{sure}{best_rate}.")
     within = [p for p in numbers if meets(p.prediction, request.budget_ms)]
     named = min(len(within) or 1, _TARGETS_NAMED)
     sentence = (
@@ -98,7 +82,7 @@ def _answer(model: ReportedModel, pairs: Sequence[Pair], request: ReportRequest)
         f"{_named(within or [fastest], request)}"
         f"{_doubt(numbers, named, request, request.budget_ms)}{_best_rate(within, request)}."
     )
-    return Cell(sentence, tone=VERDICT_TONES[verdict(fastest.prediction, request.budget_ms)])
+    return report.Cell(sentence, tone=VERDICT_TONES[verdict(fastest.prediction, request.budget_ms)])
 
 
 def _less(fastest: Pair, numbers: Sequence[Pair], request: ReportRequest) -> str:
@@ -118,13 +102,15 @@ def _best_rate(numbers: Sequence[Pair], request: ReportRequest) -> str:
 
 
 def _items_a_second(prediction: Prediction) -> float:
-    rate = in_unit(prediction.latency_ms, LatencyUnit.FPS, batch_of(prediction.configuration))
+    rate = wording.in_unit(
+        prediction.latency_ms, LatencyUnit.FPS, wording.batch_of(prediction.configuration)
+    )
     return rate or 0.0
 
 
 def _met(within: int, pairs: Sequence[Pair], budget_ms: float) -> str:
     call = " a call" if has_several_batches(pairs) else ""
-    budget, targets = f"the budget of {number(budget_ms)} ms{call} on", len(pairs)
+    budget, targets = f"the budget of {wording.number(budget_ms)} ms{call} on", len(pairs)
     if targets == 1:
         return f"{'meets' if within else 'misses'} {budget} its target: "
     total = plural(targets, "target")
@@ -170,30 +156,34 @@ def _with_latency(pair: Pair, request: ReportRequest) -> str:
     unit = request.unit if is_alike else LatencyUnit.MS
     words = [latency_words(pair.prediction, unit)]
     if request.budget_ms is None:
-        interval = interval_text(pair.prediction, unit)
-        words += [] if interval == NOTHING else [f"80 % interval {interval} {unit}"]
+        interval = wording.interval_text(pair.prediction, unit)
+        words += [] if interval == wording.NOTHING else [f"80 % interval {interval} {unit}"]
     else:
         if is_over(pair.prediction, request.budget_ms):
-            words.append(f"{number((pair.prediction.latency_ms or 0.0) / request.budget_ms)}×")
+            words.append(
+                f"{wording.number((pair.prediction.latency_ms or 0.0) / request.budget_ms)}×"
+            )
         likely = budget_probability(pair.prediction, request.budget_ms)
         words += [] if likely is None else [f"{likelihood(likely)} likely"]
     if needs_quantising(pair.model.model, pair.prediction):
-        words.append(QUANTISED)
+        words.append(wording.QUANTISED)
     if pair.prediction.few_chips:
-        words.append(FEW_CHECKED)
+        words.append(wording.FEW_CHECKED)
     return f"{request.target_name(pair.target)} ({', '.join(words)})"
 
 
-def _advice(request: ReportRequest, explained: Sequence[Explained]) -> Iterator[Cell]:
+def _advice(request: ReportRequest, explained: Sequence[Explained]) -> Iterator[report.Cell]:
     """Yield what changes each model's fastest prediction, warnings, and assumptions."""
     models = request.models[:_MODELS_NAMED]
     for one in fastest_per_model(explained)[:_MODELS_NAMED]:
         if one.sensitivity and one.sensitivity.sentence:
             target = request.target_name(one.pair.target)
-            yield Cell(f"{brief(one.pair.model.label)} on {target}. {one.sensitivity.sentence}")
+            yield report.Cell(
+                f"{brief(one.pair.model.label)} on {target}. {one.sensitivity.sentence}"
+            )
     warnings = [(brief(model.label), tuple(_warnings(model, request))) for model in models]
     for sentence in (*by_sentence(warnings), *assumed(request)):
-        yield Cell(sentence, tone=Tone.WARN)
+        yield report.Cell(sentence, tone=report.Tone.WARN)
 
 
 def _warnings(model: ReportedModel, request: ReportRequest) -> Iterator[str]:

@@ -7,19 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from predictor.core.text import capitalised, plural
-from predictor.presentation.report import (
-    BUDGET_REACH,
-    Bar,
-    BarChart,
-    Block,
-    Heading,
-    Paragraph,
-    RooflineChart,
-    RooflinePoint,
-    RoofMark,
-    Section,
-    SectionId,
-)
+from predictor.presentation import report
 from predictor.presentation.wording import batch_of, number, percent, shown
 from predictor.services.prediction.explain import OperatorTable
 from predictor.services.prediction.roofline import BOUND, MEASURED, Roof, roofline_of
@@ -44,7 +32,7 @@ _ROOFLINE_NOTE = (
 )
 
 
-def why_section(request: ReportRequest, explained: Sequence[Explained]) -> Section:
+def why_section(request: ReportRequest, explained: Sequence[Explained]) -> report.Section:
     """Return the pictures of the model that takes longest, on its fastest target.
 
     Of each other model a sentence states the same on its fastest target.
@@ -52,50 +40,48 @@ def why_section(request: ReportRequest, explained: Sequence[Explained]) -> Secti
     fastest = fastest_per_model(explained)
     order = sorted(fastest, key=lambda one: one.pair.prediction.latency_ms or 0.0, reverse=True)
     blocks = [*_pictures(order[0], request), *_other_models(order[1:], request)] if order else []
-    return Section(SectionId.WHY, "Where the time goes, and what would change it", tuple(blocks))
+    return report.Section(
+        report.SectionId.WHY, "Where the time goes, and what would change it", tuple(blocks)
+    )
 
 
-def _pictures(one: Explained, request: ReportRequest) -> Iterator[Block]:
+def _pictures(one: Explained, request: ReportRequest) -> Iterator[report.Block]:
     yield pair_heading(one.pair, request)
-    yield Paragraph(time_sentence(one.table, slowest(one.table, request.operators)))
+    yield report.Paragraph(time_sentence(one.table, slowest(one.table, request.operators)))
     roofline = roofline_chart(one)
     if roofline.points:
         yield roofline
     yield _types(one.table)
     if one.sensitivity and one.sensitivity.sentence:
-        yield Heading("What would change it", "one thing at a time, the rest as it is")
+        yield report.Heading("What would change it", "one thing at a time, the rest as it is")
         yield _changes(one, one.sensitivity, request.budget_ms)
 
 
-def _other_models(further: Sequence[Explained], request: ReportRequest) -> Iterator[Block]:
+def _other_models(further: Sequence[Explained], request: ReportRequest) -> Iterator[report.Block]:
     for one in further:
         table, changes = one.table, one.sensitivity.sentence if one.sensitivity else ""
         yield pair_heading(one.pair, request)
         change = f" {changes}" if changes else ""
-        yield Paragraph(time_sentence(table, slowest(table, request.operators)) + change)
+        yield report.Paragraph(time_sentence(table, slowest(table, request.operators)) + change)
 
 
-def roofline_chart(one: Explained) -> RooflineChart:
+def roofline_chart(one: Explained) -> report.RooflineChart:
     """Return the roofs of a pair's target, and its slowest operators that multiply."""
     table = one.table
     roofline = roofline_of(one.pair.model.model, one.pair.target, table)
     with np.errstate(invalid="ignore"):
         is_placed = (roofline.intensity > 0) & (roofline.flops_per_s > 0)
     places = [place for place in slowest(table, len(table.names)) if is_placed[place]]
-    return RooflineChart(
+    return report.RooflineChart(
         series=tuple(f"bound by {kind}" for kind in BOUNDS),
         roofs=tuple(
-            RoofMark(
-                _roof_name(roof),
-                roof.rate,
-                roof.is_memory,
-                roof.origin == BOUND,
-                "B" if roof.is_memory else roof.operation,
+            report.RoofMark(
+                _roof_name(roof), roof.rate, roof.is_memory, roof.origin == BOUND, roof.counted
             )
             for roof in roofline.roofs
         ),
         points=tuple(
-            RooflinePoint(
+            report.RooflinePoint(
                 float(roofline.intensity[place]),
                 float(roofline.flops_per_s[place]),
                 float(table.share[place]),
@@ -112,7 +98,7 @@ def _roof_name(roof: Roof) -> str:
     return shown(f"{roof.label}, measured" if roof.origin == MEASURED else roof.label)
 
 
-def _types(table: OperatorTable) -> BarChart:
+def _types(table: OperatorTable) -> report.BarChart:
     """Return the time of the types of operators that take most of it."""
     of_type: dict[str, list[int]] = {}
     for place, name in enumerate(table.op_types):
@@ -128,14 +114,18 @@ def _types(table: OperatorTable) -> BarChart:
         text = f"{number(float(times.sum()))} ms, {percent(float(table.share[places].sum()))}"
         detail = f"{plural(len(places), 'operator')}, most by {main_bound}"
         bars.append(
-            Bar(label=shown(name), detail=detail, series=0, value=float(times.sum()), text=text)
+            report.Bar(
+                label=shown(name), detail=detail, series=0, value=float(times.sum()), text=text
+            )
         )
     more = len(ordered) - _TYPES
     note = f"{plural(more, 'more type')} take the rest." if more > 0 else ""
-    return BarChart(axis="Time by type of operator, ms", series=("",), bars=tuple(bars), note=note)
+    return report.BarChart(
+        axis="Time by type of operator, ms", series=("",), bars=tuple(bars), note=note
+    )
 
 
-def _changes(one: Explained, sensitivity: Sensitivity, budget_ms: float | None) -> BarChart:
+def _changes(one: Explained, sensitivity: Sensitivity, budget_ms: float | None) -> report.BarChart:
     """Return the latency now and after each change alone, for one inference."""
     prediction = one.pair.prediction
     now_ms = (prediction.latency_ms or 0.0) / batch_of(prediction.configuration)
@@ -148,7 +138,7 @@ def _changes(one: Explained, sensitivity: Sensitivity, budget_ms: float | None) 
         for alternative in sensitivity.alternatives
     ]
     bars = [
-        Bar(
+        report.Bar(
             label="As it is",
             detail="",
             series=0,
@@ -159,17 +149,17 @@ def _changes(one: Explained, sensitivity: Sensitivity, budget_ms: float | None) 
     ]
     bars += [_changed(words, factor, now_ms, budget) for words, factor in changes]
     longest = max(bar.value or 0.0 for bar in bars)
-    line = budget if budget is not None and budget <= BUDGET_REACH * longest else None
+    line = budget if budget is not None and budget <= report.BUDGET_REACH * longest else None
     words = "" if line is None else f"budget {number(line)} ms"
-    return BarChart(
+    return report.BarChart(
         axis="ms for one inference", series=("",), bars=tuple(bars), budget=line, budget_text=words
     )
 
 
-def _changed(words: str, factor: float, now_ms: float, budget: float | None) -> Bar:
+def _changed(words: str, factor: float, now_ms: float, budget: float | None) -> report.Bar:
     value = now_ms * factor
     text = f"{number(value)} ms, {change_words(factor)}"
-    return Bar(
+    return report.Bar(
         label=words, detail="", series=0, value=value, text=text, over=_is_over(value, budget)
     )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import pickle
-import sys
 from collections.abc import Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, closing
@@ -13,11 +12,11 @@ from queue import SimpleQueue
 from typing import Final
 
 from predictor.core.child_process import ChildProcess
+from predictor.core.child_start import child_command
 from predictor.core.errors import CancelledError, HostError, InputError, error_from_dict
 from predictor.services.models.files import absolute
 from predictor.services.prediction.engines import open_engine
 from predictor.services.rows.request import Answer, ModelRows, RowsRequest
-from predictor.services.rows.worker import ROWS_FLAG
 
 _SUBJECT: Final = "a process that predicts"
 _TRIES: Final = 3  # of a file, where the process that has it ends
@@ -36,7 +35,7 @@ class RowsProcess:
         self._child = self._started()
 
     def _started(self) -> ChildProcess:
-        child = ChildProcess(_command(), _SUBJECT)
+        child = ChildProcess(child_command("--rows-worker"), _SUBJECT)
         child.send({"request": self._request})
         return child
 
@@ -115,9 +114,3 @@ def rows_by_processes(
             pending |= {pool.submit(ask, path) for path in islice(left, len(done))}
             for future in done:
                 yield future.result()
-
-
-def _command() -> list[str]:
-    if getattr(sys, "frozen", False):
-        return [sys.executable, ROWS_FLAG]
-    return [sys.executable, "-P", "-X", "utf8", "-m", "predictor.services.rows.worker"]

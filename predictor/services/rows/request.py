@@ -10,7 +10,8 @@ from typing import Any, TypeAlias
 
 from predictor.core.errors import CtmError
 from predictor.core.records import Device, Measurement, Target
-from predictor.services.models.ingestion import IngestionWorker, Model
+from predictor.graph.model import Model
+from predictor.services.models.ingestion import IngestionWorker
 from predictor.services.prediction.predict import NO_DEVICES, KnownTargets, predict
 from predictor.services.rows.text import RowForm, predictions_text
 
@@ -30,7 +31,7 @@ class RowsRequest:
     Attributes:
         targets: to predict for.
         engine: its name, empty for the usual one.
-        signatures: measurements of targets, by target.
+        measured: measurements of targets, by target.
         bindings: values of dynamic dimensions by name.
         batch: of the models; None for their own.
         shapes: shapes of inputs by name.
@@ -40,7 +41,7 @@ class RowsRequest:
 
     targets: tuple[Target, ...]
     engine: str
-    signatures: KnownTargets
+    measured: KnownTargets
     bindings: Mapping[str, int]
     batch: int | None
     shapes: Mapping[str, tuple[int, ...]]
@@ -91,7 +92,7 @@ def rows_of(
         devices: that they may be of, by id.
     """
     predictions = predict(
-        [model], request.targets, request.engine, measurements, request.signatures, devices
+        [model], request.targets, request.engine, measurements, request.measured, devices
     )
     text = predictions_text(path, predictions, request.form)
     return ModelRows(model.graph.fingerprint, text)

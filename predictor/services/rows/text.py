@@ -10,12 +10,9 @@ from enum import StrEnum
 from operator import attrgetter
 from typing import Final
 
-from predictor.core.prediction import Prediction
+from predictor.core.prediction import TIMES, Prediction
 
-NUMBERS: Final = (
-    *("latency_ms", "low80_ms", "high80_ms", "low95_ms", "high95_ms"),
-    *("p90_ms", "p99_ms", "bound_ms", "basis"),
-)
+NUMBERS: Final = (*TIMES, "p90_ms", "p99_ms", "bound_ms", "basis")
 NAMES: Final = (
     *("model", "fingerprint", "device", "runtime", "precision", "threads", "batch"),
     *NUMBERS,

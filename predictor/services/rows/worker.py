@@ -12,16 +12,14 @@ import base64
 import json
 import pickle
 import sys
+from collections.abc import Sequence
 
 from predictor.core.errors import CtmError
 from predictor.core.libraries import settle_libraries
 from predictor.graph.worker import Answers
 
-ROWS_FLAG = "--rows-worker"
-"""First argument of a frozen program that is to be this child; see ``services/frozen.py``."""
 
-
-def main() -> int:
+def main(_: Sequence[str] = ()) -> int:
     """Answer until the standard input ends."""
     answers = Answers()
     settle_libraries()

@@ -7,18 +7,9 @@ from typing import Final
 
 from predictor.core.documents import ProbingFacts
 from predictor.core.prediction import adaptation_by
+from predictor.core.stored import StoredSignature
 from predictor.cost.engine import FilmTuning
 from predictor.services.prediction.engines import network_in_use
-from predictor.store.signatures import StoredSignature
-
-__all__ = [
-    "ADAPTATIONS",
-    "FILM",
-    "StoredSignature",
-    "adaptation_of",
-    "film_of",
-    "outdated_film_words",
-]
 
 FILM: Final = "film"
 """The fact of a signature that FiLM was fine-tuned to it."""

@@ -75,7 +75,7 @@ def left_out(
         token.check()
         model = Model.of_graph(m.fingerprint, graph)
         # A prediction leaves out what was measured of its own graph.
-        predictions += predict([model], [target], signatures={target.id: measured})
+        predictions += predict([model], [target], measured={target.id: measured})
     return tuple(
         # Where a measured latency replaces the engine's, the engine's is the one to judge.
         LeftOut(m.id, m.value_ms, p.predicted_ms or p.latency_ms, p.low95_ms, p.high95_ms)
@@ -116,6 +116,6 @@ def before_and_after(
     if not measured.graphs or not models:
         return ()
     before = predict(models, [target])
-    after = predict(models, [target], signatures={target.id: measured})
+    after = predict(models, [target], measured={target.id: measured})
     pairs = [BeforeAfter(*pair) for pair in zip(before, after, strict=True)]
     return tuple(pair for pair in pairs if pair.after.latency_ms is not None)

@@ -15,6 +15,7 @@ import numpy as np
 
 from predictor.core.errors import HostError, InputError
 from predictor.core.records import Device, Measurement, Target
+from predictor.core.stored import ProbeState, SessionProbe, StoredSignature
 from predictor.core.text import plural
 from predictor.cost.engine import TargetMeasurements
 from predictor.presentation.wording import UNSTABLE, percent
@@ -24,8 +25,6 @@ from predictor.services.signatures.assessment import left_out
 from predictor.store import probe_sessions as session_records
 from predictor.store import signatures as records
 from predictor.store.database import Database
-from predictor.store.probe_sessions import ProbeState, SessionProbe
-from predictor.store.signatures import StoredSignature
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,16 +22,6 @@ from predictor.engine.closertome import CloserToMeEngine
 from predictor.services.prediction.engines import open_engine
 from predictor.services.signatures.assessment import LeftOut, left_out
 
-__all__ = [
-    "Adaptations",
-    "FilmTuning",
-    "adaptations",
-    "can_fine_tune",
-    "fine_tune",
-    "median_error",
-    "obstacle",
-]
-
 _SUBJECT: Final = "FiLM fine-tuning"
 _MIN_NETWORKS: Final = 3  # networks: fewer determine the fit alone
 _MODULE: Final = "predictor.network.film_tuning.child"

@@ -9,8 +9,9 @@ from functools import partial
 from predictor.core.documents import ProbingFacts
 from predictor.core.errors import InputError
 from predictor.core.records import Measurement
+from predictor.core.stored import StoredSignature
 from predictor.cost.engine import FilmTuning, TargetMeasurements
-from predictor.services.signatures.adaptation import FILM, StoredSignature
+from predictor.services.signatures.adaptation import FILM
 from predictor.services.signatures.checks import CHECKS, USED_ANYWAY, reason_against
 from predictor.services.signatures.user_signatures import measurements_of
 from predictor.store import measurements as measurement_records

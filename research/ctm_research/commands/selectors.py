@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from ctm_research.commands.data import data_options
 from ctm_research.commands.libraries import libraries_needed
 from predictor.cli.console import Console
-from predictor.cli.evaluate.figures import checked_output, data_options, give
+from predictor.cli.evaluate.figures import checked_output, give
 from predictor.cli.parser import EPILOG, Parser, positive_int, thread_count
 from predictor.cli.progress import progress_on
 from predictor.services.devices.catalogue import load_catalogue

@@ -6,9 +6,10 @@ import argparse
 import json
 from pathlib import Path
 
+from ctm_research.commands.data import data_options
 from ctm_research.commands.libraries import libraries_needed
 from predictor.cli.console import Console
-from predictor.cli.evaluate.figures import checked_output, data_options, give
+from predictor.cli.evaluate.figures import checked_output, give
 from predictor.cli.parser import Parser
 from predictor.core.files import write_text
 

@@ -24,7 +24,7 @@ from ctm_gui.widgets.view_options import ViewOptions
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace
 from predictor.core.records import Target
-from predictor.services.models.ingestion import Model
+from predictor.graph.model import Model
 from predictor.services.prediction.explain import OperatorTable, explain
 from tests.support.attended import BOARD, attended
 from tests.support.operator_tables import make_table

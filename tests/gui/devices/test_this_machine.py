@@ -16,13 +16,9 @@ from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace
 from predictor.core.prediction import Prediction
 from predictor.core.records import SustainedRates
-from predictor.services.devices.this_machine import (
-    THIS_MACHINE_ID,
-    MachineRates,
-    describe_this_machine,
-    lacks_rates,
-)
-from predictor.services.devices.user_devices import DeviceFile
+from predictor.devices.catalogue import THIS_MACHINE_ID
+from predictor.devices.schema import DeviceFile
+from predictor.services.devices.this_machine import MachineRates, describe_this_machine, lacks_rates
 from tests.support.heartbeat import LIMIT_MS, Heartbeat
 
 WAIT_MS = 30_000

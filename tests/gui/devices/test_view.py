@@ -19,8 +19,8 @@ from ctm_gui.widgets.theme import DARK
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace
 from predictor.core.records import Device
+from predictor.devices.consistency import CLUSTERS, MEASURED, OPERATING_POINTS
 from predictor.services.devices.catalogue import Catalogue
-from predictor.services.devices.form import CLUSTERS, MEASURED, OPERATING_POINTS
 from predictor.services.history.history import open_history
 from predictor.services.models.ingestion import IngestionWorker
 

@@ -16,15 +16,11 @@ from ctm_gui.probing.presenter import ProbingPresenter
 from ctm_gui.probing.wizard import NAMES, RESULT, TARGET, ProbingWizard
 from ctm_gui.window.workspace import Workspace
 from predictor.core.records import Basis, Configuration, Precision
+from predictor.probing.choice import PlanRequest
 from predictor.probing.networks.pool import load_pool
+from predictor.probing.planning import PlannedProbe
 from predictor.services.probing.imports import candidates
-from predictor.services.probing.plan import (
-    PlannedProbe,
-    PlanRequest,
-    coverage,
-    plan_probes,
-    probe_target,
-)
+from predictor.services.probing.plan import coverage, plan_probes, probe_target
 from tests.support.probe_plans import QUICK
 
 WAIT_MS = 120_000

@@ -29,22 +29,17 @@ from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace
 from predictor.core.progress import CancelToken
 from predictor.core.records import Basis
+from predictor.core.stored import ProbeState
+from predictor.probing.choice import PlanRequest
+from predictor.probing.measuring.interface import NetworkDone
+from predictor.probing.measuring.local import LocalRunner
 from predictor.probing.networks.pool import load_pool
-from predictor.services.probing.events import NetworkDone
+from predictor.probing.planning import PlannedProbe, ProbePlan
 from predictor.services.probing.imports import candidates
 from predictor.services.probing.measure import measure
 from predictor.services.probing.open import Probing, open_probing
 from predictor.services.probing.other_load import OtherLoad
-from predictor.services.probing.plan import (
-    PlannedProbe,
-    PlanRequest,
-    ProbePlan,
-    coverage,
-    plan_probes,
-    probe_target,
-)
-from predictor.services.probing.runners import LocalRunner
-from predictor.services.probing.sessions import ProbeState
+from predictor.services.probing.plan import coverage, plan_probes, probe_target
 from tests.gui.probing.conftest import PASSED
 from tests.support.probe_plans import QUICK
 from tests.support.wizard import WAIT_MS, cells, click, signed, titles
@@ -510,7 +505,7 @@ def test_the_adaptive_selector_has_a_width_at_which_it_stops(
     page.within_box.setValue(30)
     page.probes_box.setValue(4)
     qtbot.waitUntil(lambda: wizard.presenter.planner.planned is not None, timeout=WAIT_MS)
-    assert wizard.presenter.planner.planned.plan.within == 0.3
+    assert wizard.presenter.planner.planned.plan.request.within == 0.3
     assert len(cells(page.table, 0)) == 3
 
 

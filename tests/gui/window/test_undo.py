@@ -17,8 +17,8 @@ from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace
 from predictor.core.records import Precision
 from predictor.core.units import LatencyUnit
+from predictor.devices.schema import DeviceFile
 from predictor.services.devices.this_machine import describe_this_machine
-from predictor.services.devices.user_devices import DeviceFile
 
 
 def words(window: MainWindow) -> str:

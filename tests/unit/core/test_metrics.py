@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from predictor.core.metrics import METRIC_BY_NAME, METRICS, Family, Metric
+from predictor.presentation.metric_labels import METRIC_HELP
 
 # Checkpoints and device files depend on this order: new names are appended, here too.
 SHIPPED = [
@@ -31,7 +32,7 @@ def test_a_metric_is_found_by_its_name() -> None:
 def test_a_metric_says_what_it_is(metric: Metric) -> None:
     assert 0 < metric.low < metric.high
     assert metric.label
-    assert metric.help.endswith(".")
+    assert METRIC_HELP[metric.name].endswith(".")
     suffixes = [unit for end, unit in UNIT_OF_SUFFIX.items() if metric.name.endswith(end)]
     assert [metric.unit] == (suffixes or [""])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,14 +12,14 @@ from hypothesis import strategies as st
 
 from predictor.core.metrics import Family
 from predictor.core.records import Cluster, Configuration, Device, Precision
+from predictor.core.resources import resources_dir
 from predictor.core.runtimes import RUNTIMES
 from predictor.devices.catalogue import shipped_devices
 from predictor.devices.configurations import implied_configurations
 from predictor.devices.default_configurations import (
-    DEPLOYMENTS,
-    MAKERS_RUNTIMES,
     best_first,
     deployment,
+    deployments,
     has_fast_halves,
     ranking,
     usual_configuration,
@@ -112,12 +113,14 @@ def test_what_needs_a_quantised_model_is_no_default_but_of_units_made_for_it(
 
 
 def test_the_rows_name_runtimes_of_the_registry_and_each_has_a_reason() -> None:
-    for row in DEPLOYMENTS.values():
+    for row in deployments().values():
         assert set(row.runtimes) <= set(RUNTIMES)
         assert row.reason.endswith(".")
-    assert {name for names in MAKERS_RUNTIMES.values() for name in names} <= set(RUNTIMES)
+    table = json.loads((resources_dir() / "deployments.json").read_bytes())
+    named = {*table["follow"], *(name for names in table["makers"].values() for name in names)}
+    assert named <= set(RUNTIMES)
     assert {deployment(device).title for device in DEVICES.values()} == {
-        row.title for row in DEPLOYMENTS.values()
+        row.title for row in deployments().values()
     }
 
 
@@ -285,7 +288,7 @@ def test_the_first_is_the_same_in_whatever_order_they_are_listed(
     listed: list[Configuration], device_id: str
 ) -> None:
     device = DEVICES[device_id]
-    if DEPLOYMENTS["nvidia"] is deployment(device):
+    if deployments()["nvidia"] is deployment(device):
         first, *_ = best_first(device, listed)
         assert first == best_first(device, CARD.configurations)[0]
 
@@ -386,7 +389,7 @@ def test_a_device_that_states_nothing_has_the_default_of_its_kind(
 def test_the_page_shows_the_table() -> None:
     page = (Path(__file__).parents[3] / "docs" / "defaults.md").read_text(encoding="utf-8")
 
-    for row in DEPLOYMENTS.values():
+    for row in deployments().values():
         runtimes = ", ".join(f"`{name}`" for name in row.runtimes) or "-"
         cells = (row.title, runtimes, row.precision or "-", row.threads or "-", row.reason)
         assert f"| {' | '.join(cells)} |" in page

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from predictor.core.errors import HostError
-from predictor.probing.networks.graphs import pool_graph, write_graphs
+from predictor.probing.networks.graphs import pool_graph
 from predictor.probing.networks.pool import cost_by_kind, load_pool
 from predictor.probing.networks.spaces import operator_graph_of
 
@@ -42,16 +42,6 @@ def test_graphs_are_read_without_onnx() -> None:
         "assert 'onnx' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
-
-
-def test_the_same_graphs_give_the_same_file(tmp_path: Path) -> None:
-    graphs = [g for n in load_pool()[:3] if (g := pool_graph(n.fingerprint)) is not None]
-    for name in ("a.zip", "b.zip"):
-        write_graphs(tmp_path / name, graphs)
-    assert (tmp_path / "a.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
-    again = pool_graph(graphs[1].fingerprint, tmp_path / "a.zip")
-    assert again is not None
-    assert again.to_bytes() == graphs[1].to_bytes()
 
 
 @pytest.mark.parametrize("damage", [b"", b"PK no archive"])

@@ -17,6 +17,7 @@ from predictor.core.errors import HostError, InputError
 from predictor.core.metrics import Family
 from predictor.core.prediction import Prediction
 from predictor.core.records import Basis, Configuration, Device, Measurement, Precision, Signature
+from predictor.core.stored import ProbeState, SessionProbe, SessionState
 from predictor.store import (
     devices,
     maintenance,
@@ -31,16 +32,15 @@ from predictor.store import (
 )
 from predictor.store.database import Database, backup_path, open_database
 from predictor.store.migrations import Migration
-from predictor.store.probe_sessions import ProbeState, SessionProbe, SessionState
 from predictor.store.token_rates import TokenRate
 from tests.support import store_settings as settings
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "store"
 SAMPLES = sorted(GOLDEN.glob("*.sqlite"))
 
-NEXT = Migration("9998_next", ("ALTER TABLE reports ADD COLUMN note TEXT NOT NULL DEFAULT ''",))
+NEXT = Migration("9998_next", "ALTER TABLE reports ADD COLUMN note TEXT NOT NULL DEFAULT ''")
 FAILING = Migration(
-    "9999_failing", ("CREATE TABLE half (id INTEGER PRIMARY KEY)", "INSERT INTO nowhere VALUES (1)")
+    "9999_failing", "CREATE TABLE half (id INTEGER PRIMARY KEY);\nINSERT INTO nowhere VALUES (1)"
 )
 
 

@@ -9,9 +9,9 @@ import pytest
 from predictor.core.documents import NO_OUTCOME, ProbeOutcome, ProbingFacts, Provenance
 from predictor.core.errors import InputError
 from predictor.core.records import Configuration, Measurement, Precision, Signature
+from predictor.core.stored import ProbeState, SessionProbe, SessionState, StoredSession
 from predictor.store import measurements, probe_sessions, signatures
 from predictor.store.database import Database
-from predictor.store.probe_sessions import ProbeState, SessionProbe, SessionState, StoredSession
 
 BOARD = Configuration("onnxruntime", Precision.FP32, 1, 1)
 STEADY = ProbeOutcome({"verdict": "steady"})

@@ -19,7 +19,7 @@ from ctm_research.nas.benchmark.published import (
 from ctm_research.nas.benchmark.registry import METHODS
 from ctm_research.nas.benchmark.splits import TEST_ARCHITECTURES
 from predictor.core.text import plural
-from predictor.presentation.markdown import table, with_spread
+from predictor.presentation.markdown import table
 
 Document = Mapping[str, Any]
 
@@ -156,7 +156,7 @@ def _means(document: Document) -> str:
             (
                 _label(mean["method"]),
                 mean["k"],
-                with_spread(mean["rae"], mean["rae_std"]),
+                _with_spread(mean["rae"], mean["rae_std"]),
                 mean["paper_rae"],
                 mean["within_5"],
                 mean["within_10"],
@@ -193,10 +193,10 @@ def _places(document: Document) -> list[tuple[str, str]]:
 
 def _figure(entry: Mapping[str, Any], score: str) -> str:
     if score != "rae":
-        return with_spread(entry[score], None)
+        return _with_spread(entry[score], None)
     printed = entry["paper_rae"]
     paper = "" if printed is None else f" ({printed:.2f})"
-    return f"{with_spread(entry['rae'], entry['rae_std'])}{paper}"
+    return f"{_with_spread(entry['rae'], entry['rae_std'])}{paper}"
 
 
 def _paper_lines(document: Document) -> list[str]:
@@ -304,7 +304,7 @@ def _table3(document: Document) -> list[str]:
     for variant, names in ABLATION_METHODS.items():
         for device, printed in zip(TABLE3_DEVICES, TABLE3[variant], strict=True):
             ours = [cells.get((name, device)) for name in names]
-            figures = [with_spread(c["rae"], c["rae_std"]) if c else None for c in ours]
+            figures = [_with_spread(c["rae"], c["rae_std"]) if c else None for c in ours]
             rows.append([variant, device, printed, *figures])
     return [
         f"## RAE in %, k = {k}",
@@ -385,3 +385,10 @@ _BODIES: Mapping[str, Callable[[Document], list[str]]] = MappingProxyType(
         "selectors": _table1,
     }
 )
+
+
+def _with_spread(mean: float | None, spread: float | None) -> str:
+    """Write a mean with its standard deviation."""
+    if mean is None:
+        return "-"
+    return f"{mean:.2f}" if spread is None else f"{mean:.2f} ± {spread:.2f}"

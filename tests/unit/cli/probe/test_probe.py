@@ -49,7 +49,8 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def small(request: probing_plan.PlanRequest) -> probing_plan.ProbePlan:
         plan = small_plan(request.probes)
-        return replace(plan, target=request.target, configuration=request.configuration)
+        of_plan = replace(plan.request, target=request.target, configuration=request.configuration)
+        return replace(plan, request=of_plan)
 
     monkeypatch.setattr("predictor.cli.probe.run.plan_probes", small)
 

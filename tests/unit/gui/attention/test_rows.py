@@ -15,7 +15,7 @@ from ctm_gui.attention.map import GAP, ROW_PX, Cell, MapLayout
 from ctm_gui.attention.rows import AttentionGrid, AttentionSummary
 from predictor.core.metrics import Family
 from predictor.core.records import Device
-from predictor.services.prediction.attention import AttentionMaps
+from predictor.cost.engine import AttentionMaps
 from predictor.services.prediction.explain import OperatorTable
 
 GPU = Device(

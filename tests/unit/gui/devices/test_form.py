@@ -24,18 +24,10 @@ from predictor.core.records import (
     OperatingPoint,
     Precision,
 )
+from predictor.devices.consistency import CLUSTERS, MEASURED, OPERATING_POINTS
+from predictor.devices.form import ClusterFields, MeasuredFields, PointFields, check_form, fields_of
+from predictor.devices.schema import DeviceFile
 from predictor.services.devices.catalogue import Catalogue, load_catalogue
-from predictor.services.devices.form import (
-    CLUSTERS,
-    MEASURED,
-    OPERATING_POINTS,
-    ClusterFields,
-    MeasuredFields,
-    PointFields,
-    check_form,
-    fields_of,
-)
-from predictor.services.devices.user_devices import DeviceFile
 from predictor.services.history.history import History, open_history
 
 T = TypeVar("T")

@@ -20,13 +20,10 @@ from ctm_gui.history.past_tables import (
 from predictor.core.documents import PredictionSettings, Provenance
 from predictor.core.prediction import Prediction
 from predictor.core.records import Basis, Configuration, Measurement, Precision
+from predictor.core.stored import StoredMeasurement, StoredPrediction
 from predictor.core.units import LatencyUnit
 from predictor.services.history.changes import Change
-from predictor.services.history.past_predictions import (
-    PastContent,
-    StoredMeasurement,
-    StoredPrediction,
-)
+from predictor.services.history.past_predictions import PastContent
 from predictor.services.history.truth import pairs
 
 DAY_NS = 24 * 3600 * 10**9

@@ -11,9 +11,10 @@ from ctm_gui.probing.presenter import resumed_choice
 from predictor.core.documents import Provenance
 from predictor.core.metrics import Family
 from predictor.core.records import Configuration, Device, Measurement
-from predictor.services.probing.plan import RunConfiguration
+from predictor.core.stored import ProbeState, SessionProbe, SessionState
+from predictor.probing.measuring.interface import RunConfiguration
 from predictor.services.probing.session_plan import PlannedNetwork, SessionPlan
-from predictor.services.probing.sessions import ProbeSession, ProbeState, SessionProbe, SessionState
+from predictor.services.probing.sessions import ProbeSession
 
 BOARD = Device(id="board", name="Board", vendor="maker", family=Family.CPU, metrics={})
 

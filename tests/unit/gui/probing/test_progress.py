@@ -18,17 +18,18 @@ from ctm_gui.probing.progress import (
 )
 from predictor.core.documents import ProbeOutcome, Provenance
 from predictor.core.records import Configuration, Measurement
-from predictor.services.probing.events import (
+from predictor.core.stored import ProbeState, SessionProbe
+from predictor.probing.measuring.interface import (
     BlockStarted,
     Drift,
     NetworkDone,
     NetworkFailed,
+    RunConfiguration,
     RunFinished,
     Samples,
 )
-from predictor.services.probing.plan import RunConfiguration
 from predictor.services.probing.session_plan import LiveChoice, PlannedNetwork, SessionPlan
-from predictor.services.probing.sessions import ProbeSession, ProbeState, SessionProbe
+from predictor.services.probing.sessions import ProbeSession
 
 
 def session(*probes: SessionProbe, live: LiveChoice | None = None) -> ProbeSession:

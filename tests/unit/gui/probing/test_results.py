@@ -21,9 +21,8 @@ from ctm_gui.probing.results import (
 from predictor.core.documents import ProbingFacts, Provenance
 from predictor.core.prediction import Prediction
 from predictor.core.records import Basis, Configuration, Measurement, Signature
+from predictor.core.stored import ProbeState, SessionProbe, StoredSignature
 from predictor.cost.engine import FilmBiases, FilmTuning
-from predictor.services.probing.sessions import ProbeState, SessionProbe
-from predictor.services.signatures.adaptation import StoredSignature
 from predictor.services.signatures.assessment import BeforeAfter
 
 

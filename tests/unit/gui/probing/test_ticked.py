@@ -12,10 +12,10 @@ from ctm_gui.targets.choice import TargetSelection
 from predictor.core.metrics import Family
 from predictor.core.records import Configuration, Device, Precision, Target
 from predictor.cost.engine import TargetMeasurements
+from predictor.devices.catalogue import THIS_MACHINE_ID
 from predictor.probing.networks.graphs import pool_graph
 from predictor.probing.networks.pool import load_pool
 from predictor.services.devices.catalogue import load_catalogue
-from predictor.services.devices.this_machine import THIS_MACHINE_ID
 from predictor.services.signatures.user_signatures import NOTHING_MEASURED, UserSignatures
 
 CATALOGUE = load_catalogue()

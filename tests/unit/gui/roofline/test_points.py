@@ -146,14 +146,7 @@ def test_rates_have_a_prefix(rate: float, counted: str, text: str) -> None:
 def test_a_rate_of_integers_is_no_rate_of_floating_point() -> None:
     pair = explained_pair(others=False)
     assert pair.roofline is not None
-    of_integers = Roof(
-        label="INT8 peak",
-        rate=2.6e13,
-        is_memory=False,
-        origin=STATED,
-        source="the maker",
-        operation=OP,
-    )
+    of_integers = Roof("INT8 peak", 2.6e13, STATED, "the maker", OP)
     mixed = replace(pair.roofline, roofs=(*pair.roofline.roofs, of_integers))
     points = RooflinePoints(pair, mixed)
     assert points.operation == "OP"

@@ -16,7 +16,7 @@ import pytest
 
 from predictor.core.errors import CancelledError, CtmError, HostError, InputError
 from predictor.core.progress import CancelToken
-from predictor.probing.ssh import board_run, session
+from predictor.probing.ssh import board_run, replies
 from predictor.probing.ssh.host_keys import KnownHosts
 from predictor.probing.ssh.runner import SshRunner
 from predictor.probing.ssh.target import SshTarget
@@ -233,7 +233,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Board]:
 def test_each_wrong_answer_is_one_sentence_that_names_the_board(
     name: str, hostile: Board, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(session, "LONGEST_LINE_BYTES", 2**22)
+    monkeypatch.setattr(replies, "LONGEST_LINE_BYTES", 2**22)
     hostile.mode, words = MODES[name]
     begin_s = time.monotonic()
 

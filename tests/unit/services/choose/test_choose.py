@@ -15,13 +15,14 @@ from predictor.core.errors import InputError
 from predictor.core.metrics import Family
 from predictor.core.percentiles import Z80
 from predictor.core.records import Basis, Configuration, Device, Measurement, Precision
+from predictor.devices.operating import clocks_of
 from predictor.graph.operator_graph import OperatorFlag
 from predictor.services.choose.choice import Choice, Option
 from predictor.services.choose.choose import choose
 from predictor.services.choose.options import Budget, Wanted, options_of
 from predictor.services.choose.rows import TIMES
 from predictor.services.devices.catalogue import load_catalogue
-from predictor.services.prediction.clocks import at_clocks, clock_model, clocks_of
+from predictor.services.prediction.clocks import at_clocks, clock_model
 from predictor.services.prediction.predict import predict
 from tests.support.graphs import Op
 from tests.support.models import make_model

@@ -12,13 +12,12 @@ from predictor.core.errors import HostError, InputError
 from predictor.core.metrics import Family
 from predictor.core.records import Cluster, Configuration, Device, Precision
 from predictor.devices.configurations import implied_configurations
+from predictor.devices.schema import DeviceFile
 from predictor.services.devices.catalogue import Catalogue, load_catalogue
 from predictor.services.devices.user_devices import (
-    DeviceFile,
     copy_of,
     export_device,
     import_device,
-    slug,
     stored_devices,
     unused_id,
     user_devices_of,
@@ -153,9 +152,7 @@ def test_a_duplicate_gets_an_id_of_its_own() -> None:
     assert len(copied.name) <= 120
 
 
-def test_ids_from_names() -> None:
-    assert slug("Müller's Board, Rev. B") == "mullers-board-rev-b"
-    assert slug("板") == "device"
+def test_an_id_in_use_gets_the_next_number() -> None:
     assert unused_id("board-9", {"board-9", "board-2"}) == "board-3"
 
 

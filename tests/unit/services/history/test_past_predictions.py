@@ -12,15 +12,11 @@ from predictor.core.errors import InputError
 from predictor.core.records import Basis, Signature
 from predictor.core.tags import clean_tags
 from predictor.core.units import LatencyUnit
+from predictor.probing.importers.records import Statistic
 from predictor.services.history import past_predictions
 from predictor.services.history.changes import Change, predict_again
 from predictor.services.history.history import History, open_history
-from predictor.services.history.past_predictions import (
-    NewTruth,
-    PastPredictions,
-    Statistic,
-    latency_in_ms,
-)
+from predictor.services.history.past_predictions import NewTruth, PastPredictions, latency_in_ms
 from predictor.services.history.store_files import store_problems
 from predictor.services.signatures.stored import Signatures
 from predictor.store import models, signatures

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from predictor.core.documents import Provenance
 from predictor.core.prediction import Prediction
 from predictor.core.records import Basis, Configuration, Measurement, Precision
+from predictor.core.stored import StoredMeasurement, StoredPrediction
 from predictor.services.history.truth import Pair, binomial_tail, errors_by_target, pairs, surprise
-from predictor.store.measurements import StoredMeasurement
-from predictor.store.predictions import StoredPrediction
 
 PI = Configuration("ncnn", Precision.FP16, 4, 1)
 

@@ -13,7 +13,7 @@ from onnx import TensorProto, helper
 from predictor.core.errors import InputError
 from predictor.graph.ingest import ingest
 from predictor.graph.operator_graph import ARRAYS
-from predictor.services.models.ingestion import WORKER_FLAG, IngestionLimits, IngestionWorker
+from predictor.services.models.ingestion import IngestionLimits, IngestionWorker
 from tests.support.model_files import (
     external,
     field,
@@ -179,11 +179,11 @@ def test_a_folder_that_no_longer_exists(worker, tmp_path, monkeypatch):
 def test_a_frozen_program_can_be_the_worker(tmp_path):
     path = saved(tmp_path / "m.onnx", model_of([relu_node()]))
     code = (
-        "import sys; from predictor.services.models.ingestion import serve_if_worker;"
-        "assert serve_if_worker(['predict', '--ingestion-worker']) is None;"
-        "sys.exit(serve_if_worker(sys.argv[1:]))"
+        "import sys; from predictor.services.frozen import serve_if_child;"
+        "assert serve_if_child(['predict', '--ingestion-worker']) is None;"
+        "sys.exit(serve_if_child(sys.argv[1:]))"
     )
-    command = [sys.executable, "-c", code, WORKER_FLAG, str(4 * 2**30), "60"]
+    command = [sys.executable, "-c", code, "--ingestion-worker", str(4 * 2**30), "60"]
     with IngestionWorker(command=command) as frozen:
         assert len(frozen.ingest(path).graph) == 1
 

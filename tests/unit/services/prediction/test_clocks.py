@@ -11,16 +11,9 @@ from predictor.core.errors import InputError
 from predictor.core.prediction import Prediction
 from predictor.core.records import Basis, Configuration, Precision, Target
 from predictor.cost.clocks import ClockModel
+from predictor.devices.operating import default_clocks, named_mode, requested_clocks
 from predictor.services.devices.catalogue import load_catalogue
-from predictor.services.prediction.clocks import (
-    at_clocks,
-    clock_model,
-    default_clocks,
-    latency_plane,
-    measured_at,
-    named_mode,
-    requested_clocks,
-)
+from predictor.services.prediction.clocks import at_clocks, clock_model, latency_plane, measured_at
 from predictor.services.prediction.predict import predict
 from tests.support.graphs import Op
 from tests.support.models import make_model

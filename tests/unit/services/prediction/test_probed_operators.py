@@ -10,15 +10,14 @@ import pytest
 from predictor.cli.probe.sessions import session_document, session_text
 from predictor.core.documents import Provenance
 from predictor.core.records import Signature
+from predictor.probing.measuring.local import LocalRunner
 from predictor.probing.networks.pool import load_pool
 from predictor.probing.operator_times import operator_times
-from predictor.probing.planning import SENTINEL
+from predictor.probing.planning import SENTINEL, PlannedProbe
 from predictor.probing.runner.settings import MAX_OPERATORS
 from predictor.services.history.history import open_history
 from predictor.services.probing.measure import measure
 from predictor.services.probing.open import open_probing
-from predictor.services.probing.plan import PlannedProbe
-from predictor.services.probing.runners import LocalRunner
 from predictor.services.project.file import read_project
 from predictor.store import measurements, signatures
 from tests.support.probe_sessions import small_plan

@@ -82,7 +82,7 @@ def test_the_link_to_the_host_is_no_roof_of_what_stays_on_the_chip() -> None:
     facts = {"int8_tops": 26.0, "onchip_sram_kb": 32768.0, "host_link_gbps": 3.94}
     target = make_target(facts, precision=Precision.INT8)
     made = roofline_of(MODEL, target, explain(MODEL, target))
-    assert [(roof.label, roof.operation) for roof in made.roofs] == [
+    assert [(roof.label, roof.counted) for roof in made.roofs] == [
         ("INT8 peak", OP),
         ("Bound", OP),
     ]

@@ -16,7 +16,6 @@ from predictor.probing.networks.pool import load_pool
 from predictor.probing.planning import PlannedProbe
 from predictor.services.probing import build as probing_build
 from predictor.services.probing.build import build_files
-from predictor.services.probing.child import serve_if_runner
 from predictor.services.probing.session_plan import PlannedNetwork
 
 SMALL = sorted(load_pool(), key=lambda network: network.macs + network.bytes_moved)[:2]
@@ -45,7 +44,7 @@ def test_what_is_wrong_comes_back_as_the_error_it_was(tmp_path: Path) -> None:
 
 def test_a_child_that_dies_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dying = [sys.executable, "-c", "import sys; sys.exit('the last words')"]
-    monkeypatch.setattr(probing_build, "_command", lambda: dying)
+    monkeypatch.setattr(probing_build, "child_command", lambda _: dying)
     with pytest.raises(HostError, match="exit code 1: the last words; try again"):
         build_files(job(), tmp_path)
 
@@ -55,8 +54,3 @@ def test_building_is_cancelled(tmp_path: Path) -> None:
     cancel.cancel()
     with pytest.raises(CancelledError):
         build_files(job(), tmp_path, cancel)
-
-
-def test_a_usual_start_serves_nobody() -> None:
-    assert serve_if_runner(["probe", "list"]) is None
-    assert serve_if_runner([]) is None

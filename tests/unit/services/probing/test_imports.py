@@ -10,8 +10,9 @@ import pytest
 from predictor.core.errors import InputError
 from predictor.core.records import Configuration, Precision
 from predictor.graph.ingest import ingest
+from predictor.probing.importers.registry import import_typed
 from predictor.probing.networks.pool import load_pool
-from predictor.services.probing.imports import import_typed, take_over
+from predictor.services.probing.imports import take_over
 from predictor.services.probing.open import open_probing
 from predictor.store import models
 from predictor.store.database import open_database

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from predictor.core.stored import SessionState
+from predictor.probing.choice import ADAPTIVE, SELECTOR_NAMES, PlanRequest
 from predictor.probing.measuring.interface import Drift, Failure
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.probing.events import ProbesChosen
@@ -17,15 +19,7 @@ from predictor.services.probing.expectation import (
 )
 from predictor.services.probing.measure import Pace, measure
 from predictor.services.probing.open import Probing, open_probing
-from predictor.services.probing.plan import (
-    ADAPTIVE,
-    SELECTOR_NAMES,
-    PlanRequest,
-    plan_probes,
-    probe_target,
-    probes_in_time,
-)
-from predictor.services.probing.sessions import SessionState
+from predictor.services.probing.plan import plan_probes, probe_target, probes_in_time
 from tests.support.probe_sessions import Script
 
 PI = probe_target(load_catalogue().find("rpi5"), 1)

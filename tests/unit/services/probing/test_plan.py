@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from predictor.probing.choice import PlanRequest
 from predictor.probing.networks.pool import load_pool
 from predictor.services.devices.catalogue import load_catalogue
-from predictor.services.probing.plan import PlanRequest, coverage, plan_probes, probe_target
+from predictor.services.probing.plan import coverage, plan_probes, probe_target
 
 BOARD = load_catalogue().by_id["rpi5"]
 

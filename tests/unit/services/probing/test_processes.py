@@ -17,7 +17,7 @@ RUN = """
 from pathlib import Path
 from predictor.services.probing.measure import measure
 from predictor.services.probing.open import open_probing
-from predictor.services.probing.runners import LocalRunner
+from predictor.probing.measuring.local import LocalRunner
 from tests.support.probe_sessions import small_plan
 with open_probing(Path({store!r})) as probing:
     session = probing.sessions.start(small_plan(1))

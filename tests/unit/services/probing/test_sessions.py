@@ -17,6 +17,7 @@ import pytest
 from predictor.core.documents import ProbingFacts
 from predictor.core.errors import CancelledError, InputError
 from predictor.core.progress import CancelToken
+from predictor.core.stored import ProbeState, SessionState
 from predictor.probing.measuring.interface import (
     Failure,
     MeasuringPlan,
@@ -29,7 +30,7 @@ from predictor.services.probing.events import ProbesChosen
 from predictor.services.probing.kits import import_results, make_kit
 from predictor.services.probing.measure import measure
 from predictor.services.probing.open import Probing, open_probing
-from predictor.services.probing.sessions import ProbeSession, ProbeState, SessionState
+from predictor.services.probing.sessions import ProbeSession
 from predictor.store import probe_sessions
 from tests.support.probe_plans import QUICK
 from tests.support.probe_sessions import Script, small_plan

@@ -23,8 +23,8 @@ from predictor.core.records import (
     OperatingPoint,
     Signature,
 )
+from predictor.devices.schema import DeviceFile
 from predictor.services.devices.catalogue import Catalogue, load_catalogue
-from predictor.services.devices.user_devices import DeviceFile
 from predictor.services.generation import generate
 from predictor.services.history.history import History, open_history
 from predictor.services.history.store_files import store_info, store_problems

@@ -34,7 +34,7 @@ def request_() -> RowsRequest:
     return RowsRequest(
         targets=resolve_targets(devices),
         engine="roofline",
-        signatures={},
+        measured={},
         bindings={},
         batch=None,
         shapes={},
@@ -77,7 +77,7 @@ def test_a_killed_process_is_replaced_and_its_reader_ends(
 def test_a_process_that_never_starts_is_one_error(
     request_: RowsRequest, monkeypatch: pytest.MonkeyPatch, model: str
 ) -> None:
-    monkeypatch.setattr(processes, "_command", lambda: [sys.executable, "-c", "1/0"])
+    monkeypatch.setattr(processes, "child_command", lambda _: [sys.executable, "-c", "1/0"])
     with pytest.raises(HostError, match=r"cannot start \(exit code 1: ZeroDivisionError"):
         list(rows_by_processes(request_, [model] * 3, 2))
 
@@ -87,7 +87,7 @@ def test_a_file_that_ends_every_process_is_an_answer(
 ) -> None:
     ready = r'import os; print("{\"id\":0,\"kind\":\"progress\",\"payload\":{}}", flush=True)'
     code = f"{ready}; input(); input(); os._exit(7)"
-    monkeypatch.setattr(processes, "_command", lambda: [sys.executable, "-c", code])
+    monkeypatch.setattr(processes, "child_command", lambda _: [sys.executable, "-c", code])
     ((path, answer),) = rows_by_processes(request_, [model], 1)
     assert path == model
     assert isinstance(answer, HostError)

@@ -14,8 +14,9 @@ from predictor.core.prediction import Prediction
 from predictor.core.records import Basis, Signature, Target
 from predictor.presentation.columns import Place, PredictionRow, TableContext, remarks
 from predictor.presentation.wording import basis_text
+from predictor.probing.importers.registry import import_typed
 from predictor.services.prediction.predict import predict
-from predictor.services.probing.imports import import_typed, take_over
+from predictor.services.probing.imports import take_over
 from predictor.services.signatures.checks import LIMITS, ProbingChecks
 from predictor.services.signatures.stored import Signatures
 from predictor.services.signatures.user_signatures import read_user_signatures
@@ -78,7 +79,7 @@ def store(
 
 def asked(database: Database, target: Target = TARGET) -> Prediction:
     known = read_user_signatures(database).of([target])
-    return predict([ASKED], [target], signatures=known)[0]
+    return predict([ASKED], [target], measured=known)[0]
 
 
 def told(prediction: Prediction, place: Place) -> list[str]:
@@ -164,7 +165,7 @@ def test_other_configurations_of_its_device_are_unstable_too(database: Database)
     other = Target(BOARD, replace(CONFIGURATION, runtime="ncnn"))
     elsewhere = replace(other, device=replace(BOARD, id="another"))
     known = read_user_signatures(database).of([other, elsewhere])
-    near, far = predict([ASKED], [other, elsewhere], signatures=known)
+    near, far = predict([ASKED], [other, elsewhere], measured=known)
     assert near.unstable == FAILING["drift"].reason
     assert far.unstable == ""
 
@@ -173,7 +174,7 @@ def test_a_measured_number_is_not_unstable(database: Database) -> None:
     store(database, checks=FAILING["drift"].to_json(), used_anyway=True)
     own = [measured(len(PROBES), 9.0, "own")]
     known = read_user_signatures(database).of([TARGET])
-    (now,) = predict([ASKED], [TARGET], measurements=own, signatures=known)
+    (now,) = predict([ASKED], [TARGET], measurements=own, measured=known)
     assert (now.basis, now.unstable) == (Basis.MEASURED, "")
 
 

@@ -16,6 +16,7 @@ from predictor.core.prediction import Prediction
 from predictor.core.progress import CancelToken, Progress, no_progress
 from predictor.core.records import Configuration, Measurement, Precision, Signature, Target
 from predictor.core.resources import resources_dir
+from predictor.core.stored import StoredSignature
 from predictor.cost.engine import FilmBiases, FilmTuning, TargetMeasurements
 from predictor.probing.networks.pool import load_pool
 from predictor.services.models.ingestion import IngestionWorker
@@ -23,11 +24,7 @@ from predictor.services.prediction.engines import network_in_use
 from predictor.services.prediction.predict import predict
 from predictor.services.probing.open import Probing, open_probing
 from predictor.services.signatures import film as signature_film
-from predictor.services.signatures.adaptation import (
-    StoredSignature,
-    adaptation_of,
-    outdated_film_words,
-)
+from predictor.services.signatures.adaptation import adaptation_of, outdated_film_words
 from predictor.services.signatures.assessment import left_out
 from predictor.services.signatures.film import Adaptations, adaptations, median_error
 from predictor.services.signatures.user_signatures import stored_signatures
@@ -117,7 +114,7 @@ def test_a_signature_says_what_adapts_to_it_and_predictions_follow(
     def prediction() -> Prediction:
         target = Target(BOARD, CONFIGURATION)
         known = stored_signatures(store).of([target])
-        return predict([model], [target], signatures=known)[0]
+        return predict([model], [target], measured=known)[0]
 
     plain = prediction()
     made = probing.signatures.adapt(before.signature.id, found.film)

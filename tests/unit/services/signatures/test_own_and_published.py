@@ -53,7 +53,7 @@ def predictions(
         )
         for g in graphs(names)
     ]
-    return list(predict(models, [target], signatures=own))
+    return list(predict(models, [target], measured=own))
 
 
 def numbers(found: Sequence[Prediction], field: str = "latency_ms") -> np.ndarray:

@@ -11,6 +11,7 @@ import pytest
 
 from predictor.core.documents import Provenance
 from predictor.core.records import Basis, Signature, Target
+from predictor.core.stored import StoredPrediction
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
 from predictor.presentation.wording import percent
 from predictor.services.history.changes import predict_again
@@ -28,7 +29,6 @@ from predictor.services.signatures.user_signatures import (
 from predictor.store import measurements as measurement_records
 from predictor.store import signatures as signature_records
 from predictor.store.database import Database, open_database
-from predictor.store.predictions import StoredPrediction
 from tests.support.own_signatures import (
     BOARD,
     CONFIGURATION,
@@ -93,14 +93,14 @@ def test_a_signature_whose_operators_were_timed_corrects_each_kind_of_operator_a
     (stored,) = signature_records.stored(database)
     known = read_user_signatures(database).of([TARGET])
     asked = MODELS[len(PROBES) :]
-    predictions = predict(asked, [TARGET], signatures=known)
+    predictions = predict(asked, [TARGET], measured=known)
 
     assert (stored.timed, adaptation_of(stored)) == (len(PROBES), "operators")
     assert {p.adaptation for p in predictions} == {"operators"}
     actual = np.array([sum(times.values()) for times in told[len(PROBES) :]])
     off = np.log([p.latency_ms or 0.0 for p in predictions]) - np.log(actual)
     assert np.median(np.abs(off)) < 0.2
-    explained = explain(asked[0], TARGET, signatures=known)
+    explained = explain(asked[0], TARGET, measured=known)
     assert explained.latency_ms.sum() == pytest.approx(predictions[0].latency_ms)
 
 
@@ -110,7 +110,7 @@ def test_a_signature_corrects_predictions_and_narrows_their_intervals(
     store_signature(database, [SLOWER * ms for ms in zero_shot[: len(PROBES)]])
     known = read_user_signatures(database).of([TARGET])
     others = MODELS[len(PROBES) :]
-    before, after = predict(others, [TARGET]), predict(others, [TARGET], signatures=known)
+    before, after = predict(others, [TARGET]), predict(others, [TARGET], measured=known)
     off: list[float] = []
     for then, now in zip(before, after, strict=True):
         assert (then.basis, now.basis) == (Basis.ZERO_SHOT, Basis.PROBED)
@@ -119,7 +119,7 @@ def test_a_signature_corrects_predictions_and_narrows_their_intervals(
         assert width(now) < width(then)
     # The network, which reads signatures, weighs operators otherwise than the estimate does.
     assert np.median(off) < 0.3
-    table = explain(others[0], TARGET, signatures=known)
+    table = explain(others[0], TARGET, measured=known)
     assert table.latency_ms.sum() == pytest.approx(after[0].latency_ms, rel=1e-6)
 
 
@@ -156,7 +156,7 @@ def test_own_models_join_the_signature(database: Database, zero_shot: list[float
 def test_own_models_alone_correct_predictions(database: Database, zero_shot: list[float]) -> None:
     measurement_records.add(database, measured(0, SLOWER * zero_shot[0]))
     own = read_user_signatures(database)
-    (now,) = predict([MODELS[1]], [TARGET], signatures=own.of([TARGET]))
+    (now,) = predict([MODELS[1]], [TARGET], measured=own.of([TARGET]))
     assert now.basis is Basis.PROBED
     assert now.signature is None
     assert (now.latency_ms or 0) > 1.2 * zero_shot[1]
@@ -171,8 +171,8 @@ def test_what_was_measured_of_a_model_does_not_tell_its_prediction(
     with database.transaction() as connection:
         connection.execute("UPDATE measurements SET value_ms = value_ms * 3 WHERE id LIKE '%m2'")
     changed = read_user_signatures(database).of([TARGET])
-    (one,) = predict([MODELS[2]], [TARGET], signatures=honest)
-    (other,) = predict([MODELS[2]], [TARGET], signatures=changed)
+    (one,) = predict([MODELS[2]], [TARGET], measured=honest)
+    (other,) = predict([MODELS[2]], [TARGET], measured=changed)
     assert one.latency_ms == other.latency_ms
 
 
@@ -234,7 +234,7 @@ def test_what_was_predicted_before_is_predicted_again_with_the_signature(
     (entry,) = predict_again(
         [then], {before.fingerprint: model.graph}, {BOARD.id: BOARD}, signatures=own
     )
-    (wanted,) = predict([model], [TARGET], signatures=own.of([TARGET]))
+    (wanted,) = predict([model], [TARGET], measured=own.of([TARGET]))
     assert entry.today is not None
     assert (entry.today.basis, entry.today.signature) == (Basis.PROBED, SIGNATURE)
     assert entry.today.latency_ms == wanted.latency_ms

@@ -10,8 +10,6 @@ from predictor.engine.targets.prepared import PREPARED, write_prepared
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.prediction.targets import resolve_targets
 
-__all__ = ["prepare_targets"]
-
 
 def prepare_targets(folder: Path) -> Path:
     """Write it for every shipped device in its usual configuration, as ``--all`` asks for them.
