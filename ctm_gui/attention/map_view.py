@@ -11,13 +11,7 @@ from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPen
 from PySide6.QtWidgets import QWidget
 
 from ctm_gui.attention.map import Cell, MapLayout
-from ctm_gui.attention.map_items import (
-    ColourBars,
-    MapState,
-    MetricNames,
-    RowNames,
-    heat_table,
-)
+from ctm_gui.attention.map_items import ColourBars, MapState, MetricNames, RowNames, heat_table
 from ctm_gui.widgets.axes import PixelItem
 from ctm_gui.widgets.basic import vbox
 from ctm_gui.widgets.plots import RowPlot
@@ -39,14 +33,13 @@ class AttentionMap(QWidget):
 
     Args:
         options: the theme.
-        parent: the parent widget.
     """
 
     cell_chosen = Signal(object)
     row_activated = Signal(int)
 
-    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, options: ViewOptions) -> None:
+        super().__init__()
         self._state = MapState(self.font(), options)
         self._names, self._metrics = RowNames(self._state), MetricNames(self._state)
         self._names.setWidth(_NAMES_PX)

@@ -52,14 +52,13 @@ class AttentionView(QWidget):
 
     Args:
         options: the theme.
-        parent: the parent widget.
     """
 
     operators_selected = Signal(object, object)
     operator_activated = Signal(int)
 
-    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, options: ViewOptions) -> None:
+        super().__init__()
         self._summary: AttentionSummary | None = None
         self._model = GridModel(parent=self)
         self.table = FilteredTable(self._model, "Attention", min_width_px={"name": PATH_PX})

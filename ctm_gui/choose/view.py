@@ -55,7 +55,6 @@ class ChooseView(QWidget):
     Args:
         options: budget and theme.
         presenter: of the choice.
-        parent: the parent widget.
 
     Signals:
         device_activated: the user asked where the time goes on a device: its id.
@@ -65,10 +64,8 @@ class ChooseView(QWidget):
     device_activated = Signal(str)
     measuring_requested = Signal(str)
 
-    def __init__(
-        self, options: ViewOptions, presenter: ChoicePresenter, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, options: ViewOptions, presenter: ChoicePresenter) -> None:
+        super().__init__()
         self._options, self._presenter = options, presenter
         self._model = OptionsModel(options, self)
         self.table = FilteredTable(

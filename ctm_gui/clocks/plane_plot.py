@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPen
-from PySide6.QtWidgets import QWidget
 
 from ctm_gui.attention.map_items import heat_table
 from ctm_gui.clocks.plane import Floats, Plane, contour
@@ -29,16 +28,15 @@ class PlanePlot(PointPlot):
 
     Args:
         options: unit, budget and theme.
-        parent: the parent widget.
     """
 
     clocks_chosen = Signal(float, float)
 
-    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
+    def __init__(self, options: ViewOptions) -> None:
         self._plane: Plane | None = None
         self._labels: list[QRectF] = []  # those of this painting
         name = "Latency over the clocks"
-        super().__init__(options, {}, name, name, parent)
+        super().__init__(options, {}, name, name)
         options.budget_changed.connect(self._item.refresh)
 
     def show_plane(self, plane: Plane | None) -> None:

@@ -34,13 +34,10 @@ class ClocksView(QWidget):
     Args:
         options: unit, budget and theme.
         presenter: pair, clocks and plane.
-        parent: the parent widget.
     """
 
-    def __init__(
-        self, options: ViewOptions, presenter: ClocksPresenter, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, options: ViewOptions, presenter: ClocksPresenter) -> None:
+        super().__init__()
         self._options, self._presenter = options, presenter
         self.pair = PairChoice()
         self.pair.sentence.hide()  # on sensitivities, which are of the default clocks

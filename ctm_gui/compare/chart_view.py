@@ -173,7 +173,6 @@ class LatencyChart(QWidget):
 
     Args:
         options: the theme.
-        parent: the parent widget.
     """
 
     row_selected = Signal(int)
@@ -181,8 +180,8 @@ class LatencyChart(QWidget):
     budget_dragged = Signal(object)
     budget_dropped = Signal(object)
 
-    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, options: ViewOptions) -> None:
+        super().__init__()
         self._options = options
         empty = lay_out(target_groups(ComparisonColumns(())), LatencyUnit.MS, None)
         self._state = ChartState(layout=empty, options=options, font=self.font())

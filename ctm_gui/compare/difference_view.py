@@ -50,14 +50,13 @@ class DifferenceView(QWidget):
 
     Args:
         options: the unit.
-        parent: the parent widget.
     """
 
     models_chosen = Signal(int, int)
     exchange_requested = Signal()
 
-    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, options: ViewOptions) -> None:
+        super().__init__()
         self._options = options
         self._difference: ModelDifference | None = None
         self._run_id: RunId | None = None

@@ -29,14 +29,13 @@ class MatrixView(QWidget):
 
     Args:
         options: unit, budget and theme.
-        parent: the parent widget.
     """
 
     baseline_chosen = Signal(int)
     pair_activated = Signal(int, int)
 
-    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, options: ViewOptions) -> None:
+        super().__init__()
         self._options = options
         self._matrix: VariantMatrix | None = None
         self._model = MatrixModel(options, self)

@@ -8,7 +8,6 @@ from itertools import pairwise
 import numpy as np
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QPainter, QPen
-from PySide6.QtWidgets import QWidget
 
 from ctm_gui.compare.pareto import TradeOff, axis_ranges, point_details
 from ctm_gui.widgets.axes import ValueAxis, faded
@@ -33,13 +32,13 @@ class ParetoPlot(PointPlot):
 
     model_chosen = Signal(int)
 
-    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
+    def __init__(self, options: ViewOptions) -> None:
         self._points: TradeOff | None = None
         self._log = False
         self._current: int | None = None
         self._value_axis = ValueAxis("bottom")
         name = "Latency against score"
-        super().__init__(options, {"bottom": self._value_axis}, name, name, parent)
+        super().__init__(options, {"bottom": self._value_axis}, name, name)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
 
     def show_trade_off(self, points: TradeOff) -> None:

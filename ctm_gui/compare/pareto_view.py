@@ -5,12 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QCheckBox,
-    QLineEdit,
-    QWidget,
-)
+from PySide6.QtWidgets import QAbstractItemView, QCheckBox, QLineEdit, QWidget
 
 from ctm_gui.compare.item_models import ScoresModel
 from ctm_gui.compare.matrix import VariantMatrix
@@ -41,13 +36,12 @@ class ParetoView(QWidget):
     Args:
         options: unit, budget and theme.
         scores: of the models.
-        parent: the parent widget.
     """
 
     score_typed = Signal(int, object)
 
-    def __init__(self, options: ViewOptions, scores: Scores, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, options: ViewOptions, scores: Scores) -> None:
+        super().__init__()
         self._options = options
         self._scores = scores
         self._matrix: VariantMatrix | None = None

@@ -7,7 +7,6 @@ import math
 import numpy as np
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QPainter, QPen, QPolygonF
-from PySide6.QtWidgets import QWidget
 
 from ctm_gui.compare.chart_items import DOT_PX, paint_diamond, paint_dot
 from ctm_gui.compare.sweep import curve, point_words
@@ -52,7 +51,6 @@ class SweepPlot(PointPlot):
     Args:
         options: unit and theme.
         kind: of the sweep, "batch" or "threads".
-        parent: the parent widget.
 
     Signals:
         pointed: the words of the dot that is pointed at; empty where none is any more.
@@ -60,14 +58,14 @@ class SweepPlot(PointPlot):
 
     pointed = Signal(str)
 
-    def __init__(self, options: ViewOptions, kind: str, parent: QWidget | None = None) -> None:
+    def __init__(self, options: ViewOptions, kind: str) -> None:
         self._sweep: Sweep | None = None
         self._values: FloatArray = np.zeros((3, 0))
         self._current: int | None = None
         self._choices = _ChoiceAxis()
         axes = {"bottom": self._choices, "left": ValueAxis("left")}
         name = f"Latency over {kind}"
-        super().__init__(options, axes, name, name, parent)
+        super().__init__(options, axes, name, name)
         self.canvas.setLabel("bottom", _TITLES[kind])
         for axis in axes.values():
             axis.setLogMode(x=True, y=True)

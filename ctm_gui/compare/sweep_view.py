@@ -23,13 +23,10 @@ class SweepView(QWidget):
     Args:
         options: unit and theme.
         presenter: the pair and its sweeps.
-        parent: the parent widget.
     """
 
-    def __init__(
-        self, options: ViewOptions, presenter: SweepPresenter, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, options: ViewOptions, presenter: SweepPresenter) -> None:
+        super().__init__()
         self._presenter = presenter
         self.pair = PairChoice()
         self.batch_plot, self.threads_plot = (

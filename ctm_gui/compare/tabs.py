@@ -46,7 +46,6 @@ class CompareTabs(QWidget):
         difference: of two models.
         sweep: of one pair.
         scores: of the models.
-        parent: the parent widget.
     """
 
     page_changed = Signal(int)
@@ -59,9 +58,8 @@ class CompareTabs(QWidget):
         difference: DifferencePresenter,
         sweep: SweepPresenter,
         scores: Scores,
-        parent: QWidget | None = None,
     ) -> None:
-        super().__init__(parent)
+        super().__init__()
         self._options = options
         self._variants, self._difference, self._scores = variants, difference, scores
         self._sweep = sweep

@@ -54,13 +54,12 @@ class CompareView(QWidget):
 
     Args:
         options: unit, budget and theme.
-        parent: the parent widget.
     """
 
     row_activated = Signal(int)
 
-    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, options: ViewOptions) -> None:
+        super().__init__()
         self._options = options
         self._data = ComparisonColumns(())
         self._budget_ms = options.budget_ms  # another one while its line is dragged

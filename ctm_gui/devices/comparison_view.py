@@ -20,8 +20,8 @@ from predictor.presentation.wording import shown
 class DeviceComparisonView(QWidget):
     """The current device beside another one that the user chooses."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._entries: tuple[DeviceEntry, ...] = ()
         self._device: Device | None = None
         self.title = label(wraps=False)

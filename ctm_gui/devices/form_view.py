@@ -6,22 +6,10 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QGridLayout,
-    QLabel,
-    QScrollArea,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QCheckBox, QGridLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
 
 from ctm_gui.devices.form import DeviceForm
-from ctm_gui.devices.lists_view import (
-    ConfigurationsEditor,
-    RowsEditor,
-    implied_sets,
-    list_editors,
-)
+from ctm_gui.devices.lists_view import ConfigurationsEditor, RowsEditor, implied_sets, list_editors
 from ctm_gui.devices.tables import applies, metric_help
 from ctm_gui.widgets.basic import combo_box, fill, label, named, note_label, show_note
 from ctm_gui.widgets.fields import ChoiceLineEdit, FormLineEdit, FormTextEdit
@@ -174,11 +162,10 @@ class DeviceFormView(QScrollArea):
 
     Args:
         form: the form of the device that is shown.
-        parent: owner.
     """
 
-    def __init__(self, form: DeviceForm, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, form: DeviceForm) -> None:
+        super().__init__()
         self._form = form
         self.setAccessibleName("Form of the device")
         self.fields: dict[str, MetricField] = {}

@@ -7,14 +7,7 @@ from PySide6.QtWidgets import QWidget
 
 from ctm_gui.devices.form import DeviceForm
 from ctm_gui.devices.live import LivePrediction
-from ctm_gui.widgets.basic import (
-    ElidedLabel,
-    button,
-    hbox,
-    label,
-    show_note,
-    vbox,
-)
+from ctm_gui.widgets.basic import ElidedLabel, button, hbox, label, show_note, vbox
 from ctm_gui.widgets.tooltips import as_tooltip
 from predictor.core.text import plural
 from predictor.presentation.wording import shown
@@ -35,10 +28,8 @@ class DeviceHeader(QWidget):
     export = Signal()
     delete = Signal()
 
-    def __init__(
-        self, form: DeviceForm, live: LivePrediction, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, form: DeviceForm, live: LivePrediction) -> None:
+        super().__init__()
         self._form, self._live = form, live
         self.name = ElidedLabel()
         self.name.setProperty("role", "heading")

@@ -7,14 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import (
-    QComboBox,
-    QGridLayout,
-    QLabel,
-    QListWidget,
-    QSizePolicy,
-    QWidget,
-)
+from PySide6.QtWidgets import QComboBox, QGridLayout, QLabel, QListWidget, QSizePolicy, QWidget
 
 from ctm_gui.devices.form import DeviceForm, ListRow
 from ctm_gui.prediction.what_if_bar import MAX_THREADS

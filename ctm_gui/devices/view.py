@@ -39,10 +39,8 @@ class DevicesList(QWidget):
 
     chosen = Signal(str)
 
-    def __init__(
-        self, library: DeviceLibrary, form: DeviceForm, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, library: DeviceLibrary, form: DeviceForm) -> None:
+        super().__init__()
         self._library, self._form = library, form
         self.grid = self._new_grid()
         self.table = FilteredTable(GridModel(self.grid), "Devices", "Search devices (Ctrl+F)")
@@ -112,7 +110,6 @@ class DevicesView(QWidget):
         form: the form of the current one.
         machine: makes a device of this machine.
         live: predicts on the device as it is typed.
-        parent: owner.
     """
 
     built = Signal()
@@ -124,9 +121,8 @@ class DevicesView(QWidget):
         form: DeviceForm,
         machine: ThisMachine,
         live: LivePrediction,
-        parent: QWidget | None = None,
     ) -> None:
-        super().__init__(parent)
+        super().__init__()
         self.library, self.form, self.machine, self.live = library, form, machine, live
         self._options = options
         self._profile: DeviceProfile | None = None

@@ -61,15 +61,12 @@ class GraphView(QWidget):
     Args:
         options: unit and theme.
         presenter: the groups and their picture.
-        parent: the parent widget.
     """
 
     operators_selected = Signal(object, object)
 
-    def __init__(
-        self, options: ViewOptions, presenter: GraphPresenter, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, options: ViewOptions, presenter: GraphPresenter) -> None:
+        super().__init__()
         self._options, self.presenter = options, presenter
         # The node with the cursor; an operator may be hidden in a closed group.
         self._current: int | None = None
@@ -336,11 +333,10 @@ class GraphTab(QWidget):
 
     Args:
         graph: is in it until it is borrowed.
-        parent: the parent widget.
     """
 
-    def __init__(self, graph: GraphView, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, graph: GraphView) -> None:
+        super().__init__()
         self.graph = graph
         self._layout: QVBoxLayout = vbox(graph.pair, of=self)
         self.take_back()

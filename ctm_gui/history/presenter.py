@@ -23,10 +23,7 @@ from predictor.core.text import plural
 from predictor.presentation.wording import shown
 from predictor.services.history.changes import Change, Graphs, predict_again
 from predictor.services.history.history import History
-from predictor.services.history.past_predictions import (
-    NewTruth,
-    StoredPrediction,
-)
+from predictor.services.history.past_predictions import NewTruth, StoredPrediction
 from predictor.services.signatures.user_signatures import UserSignatures
 
 MAX_ROWS = 20_000

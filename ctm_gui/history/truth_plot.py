@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from PySide6.QtCore import QLineF, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
-from PySide6.QtWidgets import QWidget
 
 from ctm_gui.history.past_rows import BASES, PastRows, TruthChart
 from ctm_gui.history.past_tables import pair_details
@@ -30,12 +29,11 @@ class TruthPlot(PointPlot):
 
     Args:
         options: unit and theme.
-        parent: the parent widget.
     """
 
     pair_chosen = Signal(str)
 
-    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
+    def __init__(self, options: ViewOptions) -> None:
         self._data, self._chart = PastRows(), TruthChart()
         self._current: frozenset[str] = frozenset()
         axes = {"bottom": ValueAxis("bottom"), "left": ValueAxis("left")}
@@ -43,7 +41,7 @@ class TruthPlot(PointPlot):
         axes["left"].setLogMode(y=True)
         self._axes = axes
         name = "Predicted against measured"
-        super().__init__(options, axes, name, f"{name} latency", parent)
+        super().__init__(options, axes, name, f"{name} latency")
         self.setMinimumSize(QSize(_MIN_HEIGHT_PX, _MIN_HEIGHT_PX))
 
     def show_pairs(self, data: PastRows) -> None:

@@ -95,7 +95,6 @@ class HistoryView(QWidget):
         options: unit and theme.
         presenter: the predictions of the past.
         projects: writes them to files and takes them over from files.
-        parent: owner.
     """
 
     built = Signal()
@@ -105,9 +104,8 @@ class HistoryView(QWidget):
         options: ViewOptions,
         presenter: HistoryPresenter,
         projects: ProjectExchange,
-        parent: QWidget | None = None,
     ) -> None:
-        super().__init__(parent)
+        super().__init__()
         self._options = options
         self.presenter, self.projects = presenter, projects
         self._is_started = self._is_built = False

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 import numpy as np
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
-from PySide6.QtWidgets import QWidget
 
 from ctm_gui.language.curves import TITLES, Along, Curve
 from ctm_gui.widgets.axes import ValueAxis, faded
@@ -28,17 +27,16 @@ class CurvePlot(PointPlot):
 
     Args:
         options: the theme.
-        parent: the parent widget.
     """
 
-    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
+    def __init__(self, options: ViewOptions) -> None:
         self._curves: Sequence[Curve] = ()
         axes = {
             "bottom": ValueAxis("bottom", lambda value: f"{value:,.0f}"),
             "left": ValueAxis("left"),
         }
         name = "Curves of the selected devices"
-        super().__init__(options, axes, name, name, parent)
+        super().__init__(options, axes, name, name)
         for axis in axes.values():
             axis.setLogMode(x=True, y=True)
 

@@ -57,7 +57,6 @@ class LanguageView(QWidget):
     Args:
         options: the theme.
         presenter: model, run and results.
-        parent: the parent widget.
 
     Signals:
         open_requested: the user asks for a file.
@@ -65,10 +64,8 @@ class LanguageView(QWidget):
 
     open_requested = Signal()
 
-    def __init__(
-        self, options: ViewOptions, presenter: LanguagePresenter, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, options: ViewOptions, presenter: LanguagePresenter) -> None:
+        super().__init__()
         self._options, self._presenter = options, presenter
         self._make_run()
         self._make_results()

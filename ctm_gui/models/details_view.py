@@ -25,8 +25,8 @@ class DimensionsEditor(QWidget):
 
     value_changed = Signal(str, int)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._form = QFormLayout(self)
         self._form.setContentsMargins(0, 0, 0, 0)
         self._form.setSpacing(4)
@@ -86,8 +86,8 @@ class DimensionsEditor(QWidget):
 class ModelDetails(QWidget):
     """Details of one row of the shelf; hidden where there is none."""
 
-    def __init__(self, shelf: ModelShelf, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, shelf: ModelShelf) -> None:
+        super().__init__()
         self._shelf = shelf
         self._entry: ModelEntry | None = None
         self._error = label(role="bad", name="Why the model could not be read", selectable=True)

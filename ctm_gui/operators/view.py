@@ -10,13 +10,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QCheckBox, QFileDialog, QWidget
 
-from ctm_gui.operators.rows import (
-    SHARE,
-    OperatorFilter,
-    OperatorsGrid,
-    OperatorSummary,
-    totals,
-)
+from ctm_gui.operators.rows import SHARE, OperatorFilter, OperatorsGrid, OperatorSummary, totals
 from ctm_gui.operators.share_delegate import MIN_SHARE_PX, ShareDelegate
 from ctm_gui.operators.type_strip import TypeStrip
 from ctm_gui.widgets.basic import (
@@ -60,14 +54,13 @@ class OperatorsView(QWidget):
 
     Args:
         options: unit and theme.
-        parent: the parent widget.
     """
 
     node_data_requested = Signal(object)
     type_chosen = Signal(str, str)
 
-    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, options: ViewOptions) -> None:
+        super().__init__()
         self._options = options
         self._summary: OperatorSummary | None = None
         self._device: Device | None = None

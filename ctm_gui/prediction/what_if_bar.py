@@ -57,7 +57,6 @@ class WhatIfBar(QWidget):
 
     Args:
         options: the unit.
-        parent: the parent widget.
     """
 
     batch_changed = Signal(object)
@@ -65,8 +64,8 @@ class WhatIfBar(QWidget):
     threads_changed = Signal(object)
     reset_requested = Signal()
 
-    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, options: ViewOptions) -> None:
+        super().__init__()
         self._options = options
         self.batch = _spin_box(MAX_BATCH, "model default", "Batch", _BATCH)
         self.threads = _spin_box(MAX_THREADS, "default", "Threads", _THREADS)

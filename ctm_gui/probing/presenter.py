@@ -51,15 +51,12 @@ class ProbingPresenter(QObject):
     Args:
         store: the store's file; None for the usual one.
         workspace: of the window: its devices, models and undo.
-        parent: owner.
     """
 
     ticked_changed = Signal()
 
-    def __init__(
-        self, store: Path | None, workspace: Workspace, parent: QObject | None = None
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, store: Path | None, workspace: Workspace) -> None:
+        super().__init__()
         self._workspace = workspace
         self.library, self.models = workspace.library, workspace.shelf.models
         self.undo_stack = workspace.undo_stack

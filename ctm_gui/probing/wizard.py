@@ -7,14 +7,7 @@ from functools import partial
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QCloseEvent, QKeySequence, QShortcut, QShowEvent
-from PySide6.QtWidgets import (
-    QDialog,
-    QFileDialog,
-    QFrame,
-    QLabel,
-    QStackedWidget,
-    QWidget,
-)
+from PySide6.QtWidgets import QDialog, QFileDialog, QFrame, QLabel, QStackedWidget, QWidget
 
 from ctm_gui.probing.choice import Source, TargetChoice, Unfinished, Way
 from ctm_gui.probing.dialogs import HostKeyDialog

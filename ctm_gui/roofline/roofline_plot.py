@@ -18,7 +18,6 @@ from PySide6.QtGui import (
     QPolygonF,
     QTransform,
 )
-from PySide6.QtWidgets import QWidget
 
 from ctm_gui.operators.rows import BOUND_TYPES
 from ctm_gui.roofline.label_places import GAP_PX, Crowd, label_places
@@ -51,19 +50,18 @@ class RooflinePlot(PointPlot):
 
     Args:
         options: unit and theme.
-        parent: the parent widget.
     """
 
     operator_chosen = Signal(int)
 
-    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
+    def __init__(self, options: ViewOptions) -> None:
         self._points: RooflinePoints | None = None
         self._selected = np.zeros(0, dtype=np.intp)
         self._current: int | None = None
         self._stamps: dict[tuple[int, float, float, str], QPixmap] = {}
         self._saving = False
         axes = {side: ValueAxis(side, format_count) for side in ("bottom", "left")}
-        super().__init__(options, axes, "Roofline", "Roofline", parent)
+        super().__init__(options, axes, "Roofline", "Roofline")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         for axis in axes.values():
             axis.setLogMode(x=True, y=True)

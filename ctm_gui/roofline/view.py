@@ -33,13 +33,12 @@ class RooflineView(QWidget):
 
     Args:
         options: unit and theme.
-        parent: the parent widget.
     """
 
     operators_selected = Signal(object, object)
 
-    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, options: ViewOptions) -> None:
+        super().__init__()
         self._explained: Explained | None = None
         self.pair = PairChoice()
         self.plot = RooflinePlot(options)

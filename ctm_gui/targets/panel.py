@@ -39,9 +39,8 @@ class TargetsPanel(QWidget):
         selection: TargetSelection,
         shelf: ModelShelf,
         ranking: ConfigurationRanking,
-        parent: QWidget | None = None,
     ) -> None:
-        super().__init__(parent)
+        super().__init__()
         self.selection, self._shelf, self._ranking = selection, shelf, ranking
         self._model = TargetsTreeModel(selection, self)
         self.heading = label(role="heading", wraps=False)

@@ -66,13 +66,12 @@ class TimelinePlot(QWidget):
 
     Args:
         options: unit and theme.
-        parent: the parent widget.
     """
 
     operators_chosen = Signal(object, object)
 
-    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, options: ViewOptions) -> None:
+        super().__init__()
         self._options = options
         self.strip: Strip | None = None
         self._selected = np.zeros(0, dtype=np.intp)

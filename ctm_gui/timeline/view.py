@@ -10,15 +10,7 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 from ctm_gui.prediction.explained import Explained
 from ctm_gui.timeline.strip import Strip
 from ctm_gui.timeline.timeline_plot import TimelinePlot
-from ctm_gui.widgets.basic import (
-    ContentOrMessage,
-    button,
-    hbox,
-    holder,
-    label,
-    tool_button,
-    vbox,
-)
+from ctm_gui.widgets.basic import ContentOrMessage, button, hbox, holder, label, tool_button, vbox
 from ctm_gui.widgets.ordering import IndexArray
 from ctm_gui.widgets.pair_choice import PairChoice
 from ctm_gui.widgets.save_plot import ask_and_save, save_plot
@@ -42,14 +34,13 @@ class TimelineView(QWidget):
 
     Args:
         options: unit and theme.
-        parent: the parent widget.
     """
 
     operators_selected = Signal(object, object)
     trace_requested = Signal(object)
 
-    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, options: ViewOptions) -> None:
+        super().__init__()
         self._options = options
         self._strip: Strip | None = None
         self.pair = PairChoice()

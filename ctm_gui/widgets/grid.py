@@ -12,13 +12,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from ctm_gui.widgets.ordering import (
-    FloatArray,
-    IndexArray,
-    number_keys,
-    stable_order,
-    text_ranks,
-)
+from ctm_gui.widgets.ordering import FloatArray, IndexArray, number_keys, stable_order, text_ranks
 from predictor.core.text import is_plain, printable
 from predictor.core.units import format_count
 from predictor.presentation.markdown import markdown_table

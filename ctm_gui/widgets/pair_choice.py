@@ -20,8 +20,8 @@ class PairChoice(QWidget):
 
     choice_changed = Signal(int, int)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.model_box = combo_box("Model", letters=16)
         self.target_box = combo_box("Target", letters=16)
         self.sentence = label(name="What would change it", selectable=True)

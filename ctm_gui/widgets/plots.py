@@ -11,30 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pyqtgraph as pg
-from PySide6.QtCore import (
-    QEvent,
-    QLineF,
-    QPoint,
-    QPointF,
-    QRectF,
-    Qt,
-    Signal,
-)
-from PySide6.QtGui import (
-    QColor,
-    QHelpEvent,
-    QMouseEvent,
-    QPainter,
-    QPen,
-    QResizeEvent,
-    QWheelEvent,
-)
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QScrollBar,
-    QToolTip,
-    QWidget,
-)
+from PySide6.QtCore import QEvent, QLineF, QPoint, QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import QColor, QHelpEvent, QMouseEvent, QPainter, QPen, QResizeEvent, QWheelEvent
+from PySide6.QtWidgets import QHBoxLayout, QScrollBar, QToolTip, QWidget
 
 from ctm_gui.widgets.axes import PixelItem, colour_axes, first_ticks
 from ctm_gui.widgets.save_plot import save_plot
@@ -137,7 +116,6 @@ class PointPlot(QWidget):
         axes: axis items by side, ``bottom`` and ``left``, where they are not the usual ones.
         name: for screen readers.
         title: of the plot in a file.
-        parent: the parent widget.
     """
 
     def __init__(
@@ -146,9 +124,8 @@ class PointPlot(QWidget):
         axes: dict[str, pg.AxisItem],
         name: str,
         title: str,
-        parent: QWidget | None = None,
     ) -> None:
-        super().__init__(parent)
+        super().__init__()
         self._options, self._title = options, title
         self.canvas = _PointCanvas(self, axes)
         self._box: pg.ViewBox = self.canvas.getViewBox()

@@ -25,13 +25,7 @@ from PySide6.QtGui import (
     QKeySequence,
     QResizeEvent,
 )
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QMenu,
-    QTableView,
-    QToolButton,
-    QToolTip,
-)
+from PySide6.QtWidgets import QAbstractItemView, QMenu, QTableView, QToolButton, QToolTip
 
 from ctm_gui.tasks.turns import in_turns
 from ctm_gui.widgets.basic import tool_button

@@ -8,12 +8,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QKeyEvent, QKeySequence, QResizeEvent
-from PySide6.QtWidgets import (
-    QFileDialog,
-    QMainWindow,
-    QToolBar,
-    QWidget,
-)
+from PySide6.QtWidgets import QFileDialog, QMainWindow, QToolBar, QWidget
 
 from ctm_gui import settings as table
 from ctm_gui.models.panel import ModelsPanel

@@ -74,7 +74,6 @@ class Workspace(QObject):
         ingestion: reads model files in a child process.
         open_store: opens the store of predictions, called on the store's own thread.
         rates: of this machine; None for those beside the usual store.
-        parent: owner.
     """
 
     comparison_changed = Signal()
@@ -90,9 +89,8 @@ class Workspace(QObject):
         ingestion: IngestionWorker,
         open_store: Callable[[], History],
         rates: MachineRates | None = None,
-        parent: QObject | None = None,
     ) -> None:
-        super().__init__(parent)
+        super().__init__()
         self.ingestion = ingestion
         self._reader = SerialWorker("reader", self)
         self.predictor = SerialWorker("predictor", self)
