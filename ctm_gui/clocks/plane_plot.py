@@ -91,14 +91,6 @@ class PlanePlot(PointPlot):
         x = left + (right - left) * x_px / rect.width()
         return x, top - (top - bottom) * y_px / rect.height()
 
-    def _place(self, x: float, y: float) -> QPointF:
-        (left, right), (bottom, top) = self._box.viewRange()
-        rect = self._box.rect()
-        return QPointF(
-            (x - left) / (right - left) * rect.width(),
-            (top - y) / (top - bottom) * rect.height(),
-        )
-
     def _paint(self, painter: QPainter, rect: QRectF) -> None:
         plane = self._plane
         if plane is None:

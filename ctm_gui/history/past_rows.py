@@ -11,7 +11,6 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from ctm_gui.widgets.geometry import nearest_point
 from ctm_gui.widgets.grid import search_mask
 from ctm_gui.widgets.ordering import FloatArray, IndexArray, natural_key
 from predictor.core.records import Basis, Device
@@ -331,17 +330,6 @@ class TruthChart:
         start, end = float(values.min()) - _MARGIN, float(values.max()) + _MARGIN
         middle, half = (start + end) / 2, max(end - start, _MIN_SPAN) / 2
         return middle - half, middle + half
-
-    def nearest(self, points: FloatArray, at: tuple[float, float], reach: float) -> Pair | None:
-        """Return the pair whose point is nearest to a place.
-
-        Args:
-            points: float64 [N, 2], where the points are drawn.
-            at: the place.
-            reach: distance at most.
-        """
-        nearest = nearest_point(points, at, reach) if len(self) else None
-        return None if nearest is None else self.pairs[nearest]
 
     def _logs(self, values_ms: Sequence[float | None]) -> FloatArray:
         def log(value_ms: float | None, batch: int) -> float:

@@ -228,8 +228,10 @@ def test_scores_are_typed_drawn_saved_and_remembered(
     compared.settings.sync()
     assert len(Settings(tmp_path / "window.ini").get(table.SCORES)) == 2
     model = workspace.comparison.models[0]
-    place = view.plot.canvas.mapFromScene(view.plot._box.mapToScene(*view.plot._pixel(0)).toPoint())
-    assert view.plot.model_at(place.toPointF()) == 0
+    place = view.plot.canvas.mapFromScene(
+        view.plot._box.mapToScene(*view.plot.points_px()[0]).toPoint()
+    )
+    assert view.plot.point_at(place.toPointF()) == 0
     assert model.label in view.plot.tooltip_at(place.toPointF())
     placed = np.argsort(view.plot._points.values).tolist()
     qtbot.keyClick(view.plot, Qt.Key.Key_Left)
@@ -323,7 +325,7 @@ def test_the_sweep_of_one_pair_follows_choice_and_unit(qtbot: QtBot, compared: M
 
 
 def hover(plot: SweepPlot, place: int) -> str:
-    scene = plot._box.mapToScene(QPointF(*plot._pixel(place)))
+    scene = plot._box.mapToScene(QPointF(*plot.points_px()[place]))
     return plot.tooltip_at(QPointF(plot.canvas.mapFromScene(scene)))
 
 

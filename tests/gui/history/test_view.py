@@ -201,7 +201,7 @@ def test_a_measured_latency_is_recorded_shown_and_undone(
 
 def tooltip_of_first_point(view: HistoryView) -> str:
     plot = view.plot
-    x, y = plot._points()[0]
+    x, y = plot.points_px()[0]
     scene = plot._box.mapToScene(QPointF(x, y))
     return plot.tooltip_at(QPointF(plot.canvas.mapFromScene(scene)))
 
