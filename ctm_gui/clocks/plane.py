@@ -173,7 +173,7 @@ class ClocksPresenter(ComparisonFollower):
                 clocked=clocked,
             )
 
-        self._submit(lambda _: plane(), lambda made: self._show(made, ""), self._on_error)
+        self._task.start(lambda _: plane(), lambda made: self._show(made, ""), self._on_error)
 
     def _let_go(self) -> None:
         self._show(None, WORKING)
@@ -182,7 +182,6 @@ class ClocksPresenter(ComparisonFollower):
         self._show(None, str(error))
 
     def _show(self, plane: Plane | None, message: str) -> None:
-        self._task = None
         self.plane, self.message = plane, message
         self.plane_changed.emit()
 

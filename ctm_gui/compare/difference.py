@@ -154,10 +154,9 @@ class DifferencePresenter(ComparisonFollower):
             self._work_out(partial(_with_more_times, difference))
 
     def _work_out(self, work: Callable[[TaskContext], ModelDifference]) -> None:
-        self._submit(work, self._on_result, lambda error: self._show(None, str(error)))
+        self._task.start(work, self._on_result, lambda error: self._show(None, str(error)))
 
     def _show(self, difference: ModelDifference | None, message: str) -> None:
-        self._task = None
         self.difference = difference
         self.message = message
         self.difference_changed.emit()

@@ -55,7 +55,7 @@ class SweepPresenter(PairFollower):
             return
         devices = {variant.device.id: variant.device for variant in comparison.targets}
         self._show((), _WORKING)
-        self._submit(
+        self._task.start(
             lambda _: sweeps(
                 compared.model, target, comparison.measurements, comparison.signatures, devices
             ),
@@ -71,7 +71,6 @@ class SweepPresenter(PairFollower):
         self._show((), str(error))
 
     def _show(self, swept: tuple[Sweep, ...], message: str) -> None:
-        self._task = None
         self.sweeps, self.message = (() if message else swept), message
         self.changed.emit()
 

@@ -140,7 +140,7 @@ class ExplanationPresenter(PairFollower):
 
         def show(pair: Explained) -> None:
             self._show(pair, "", device)
-            self._submit(
+            self._task.start(
                 lambda _: sensitivity_of(
                     compared.model, target, signatures=signatures, measurements=measurements
                 ).scaled(prediction.scale),
@@ -151,13 +151,13 @@ class ExplanationPresenter(PairFollower):
 
         def show_sensitivity(sensitivity: Sensitivity | None) -> None:
             self._show_sensitivity(sensitivity)
-            self._submit(
+            self._task.start(
                 lambda task: costs_of(compared.model, targets, predictions, signatures, task.token),
                 self._show_costs,
                 lambda _: self._show_costs(None),
             )
 
-        self._submit(
+        self._task.start(
             lambda _: explain_pair(compared.model, target, further, prediction, signatures),
             show,
             self._on_error,
@@ -171,7 +171,6 @@ class ExplanationPresenter(PairFollower):
         self._show(None, str(error))
 
     def _show(self, pair: Explained | None, message: str, device: Device | None = None) -> None:
-        self._task = None
         self.explained, self.device = pair, device
         # Rows of the table before mean other operators now.
         self.selected, self.current = np.zeros(0, dtype=np.intp), None
@@ -181,12 +180,10 @@ class ExplanationPresenter(PairFollower):
         self._show_costs(None)
 
     def _show_sensitivity(self, sensitivity: Sensitivity | None) -> None:
-        self._task = None
         self.sensitivity = sensitivity
         self.sensitivity_changed.emit()
 
     def _show_costs(self, costs: Costs | None) -> None:
-        self._task = None
         self.costs = costs
         self.costs_changed.emit()
 

@@ -248,3 +248,35 @@ class SerialWorker(QObject):
             call()
         if not (self._outcomes or self._showing):
             self._turns.stop()
+
+
+class OneTask:
+    """The present one of tasks on a shared worker, where each takes the place of the one before.
+
+    Args:
+        worker: that does the work.
+    """
+
+    def __init__(self, worker: SerialWorker) -> None:
+        self._worker = worker
+        self._task: Task | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether an outcome is still to come."""
+        return self._task is not None and self._task.active
+
+    def start(
+        self,
+        work: Callable[[TaskContext], T],
+        on_result: Callable[[T], None],
+        on_error: Callable[[CtmError], None],
+    ) -> None:
+        """Submit work as ``SerialWorker.submit`` does, and cancel the work before."""
+        self.cancel()
+        self._task = self._worker.submit(work, on_result=on_result, on_error=on_error)
+
+    def cancel(self) -> None:
+        """Cancel the present task, where there is one."""
+        if self._task is not None:
+            self._task.cancel()
