@@ -14,7 +14,6 @@ from ctm_gui.prediction.comparison import Comparison
 from ctm_gui.prediction.explanation import ExplanationPresenter
 from ctm_gui.prediction.followers import ComparisonFollower
 from ctm_gui.tasks.serial import SerialWorker
-from predictor.core.errors import CtmError
 from predictor.core.records import Device, OperatingPoint
 from predictor.services.prediction.clocks import (
     Clocked,
@@ -173,13 +172,14 @@ class ClocksPresenter(ComparisonFollower):
                 clocked=clocked,
             )
 
-        self._task.start(lambda _: plane(), lambda made: self._show(made, ""), self._on_error)
+        self._task.start(
+            lambda _: plane(),
+            lambda made: self._show(made, ""),
+            lambda error: self._show(None, str(error)),
+        )
 
     def _let_go(self) -> None:
         self._show(None, WORKING)
-
-    def _on_error(self, error: CtmError) -> None:
-        self._show(None, str(error))
 
     def _show(self, plane: Plane | None, message: str) -> None:
         self.plane, self.message = plane, message

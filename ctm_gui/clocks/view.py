@@ -10,7 +10,6 @@ from ctm_gui.clocks.plane_plot import PlanePlot
 from ctm_gui.widgets.basic import (
     STRETCH,
     ContentOrMessage,
-    button,
     combo_box,
     hbox,
     holder,
@@ -19,7 +18,7 @@ from ctm_gui.widgets.basic import (
     vbox,
 )
 from ctm_gui.widgets.pair_choice import PairChoice
-from ctm_gui.widgets.save_plot import ask_and_save
+from ctm_gui.widgets.save_plot import save_button
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.presentation.wording import batch_of, interval_text, latency_text, number, shown
 from predictor.services.prediction.clocks import DOMAINS
@@ -48,7 +47,7 @@ class ClocksView(QWidget):
         self.summary = label(role="heading", name="Latency at these clocks")
         self.details = label(role="muted", name="What the clocks change", selectable=True)
         self.plot = PlanePlot(options)
-        self.save_button = button("Save &plot…")
+        self.save_button = save_button("clocks", self.plot.save)
         self._arrange()
         self._connect()
         self._show_choices()
@@ -83,7 +82,6 @@ class ClocksView(QWidget):
                 lambda mhz, domain=name: presenter.choose_clock(domain, float(mhz))
             )
         self.plot.clocks_chosen.connect(self._on_clicked)
-        self.save_button.clicked.connect(lambda: ask_and_save(self, "clocks", self.plot.save))
         presenter.choices_changed.connect(self._show_choices)
         presenter.plane_changed.connect(self._show_plane)
         self._options.unit_changed.connect(self._show_plane)

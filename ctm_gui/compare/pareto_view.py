@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QAbstractItemView, QCheckBox, QLineEdit, QWidget
 
@@ -13,8 +11,8 @@ from ctm_gui.compare.pareto import prefers_log_axis, trade_off, trade_off_senten
 from ctm_gui.compare.pareto_plot import ParetoPlot
 from ctm_gui.compare.scores import Scores
 from ctm_gui.compare.scores_grid import SCORE, ScoresGrid
-from ctm_gui.widgets.basic import button, combo_box, hbox, label, named, splitter, vbox
-from ctm_gui.widgets.save_plot import ask_and_save
+from ctm_gui.widgets.basic import combo_box, hbox, label, named, splitter, vbox
+from ctm_gui.widgets.save_plot import save_button
 from ctm_gui.widgets.table_view import GridView, copy_button
 from ctm_gui.widgets.view_options import ViewOptions
 
@@ -71,14 +69,6 @@ class ParetoView(QWidget):
         """Go to the scores: there is nothing to search."""
         self.table.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
-    def save_plot(self, path: Path) -> None:
-        """Save the plot as SVG or PNG by the path's ending.
-
-        Raises:
-            HostError: the file cannot be written.
-        """
-        self.plot.save(path)
-
     def _make_controls(self) -> None:
         self.summary = label(role="heading", name="Summary of the plot")
         self.target_box = combo_box("Target of the plot", letters=14)
@@ -90,7 +80,7 @@ class ParetoView(QWidget):
         self.higher_box = QCheckBox("Higher is &better")
         self.higher_box.setChecked(self._scores.higher_is_better)
         self.log_box = QCheckBox("&Log scale")
-        self.save_button = button("Save &plot…")
+        self.save_button = save_button("pareto", self.plot.save)
 
     def _arrange(self) -> None:
         controls = hbox(
@@ -118,7 +108,6 @@ class ParetoView(QWidget):
             lambda higher: self._scores.set_higher_is_better(higher=higher)
         )
         self.log_box.toggled.connect(lambda log: self.plot.set_log(log=log))
-        self.save_button.clicked.connect(lambda: ask_and_save(self, "pareto", self.save_plot))
         self.plot.model_chosen.connect(lambda model: self.table.select_rows([model], model))
         self.table.rows_selected.connect(lambda _, current: self.plot.select(current))
         self.table.row_activated.connect(self._edit)

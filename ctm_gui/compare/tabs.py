@@ -95,7 +95,9 @@ class CompareTabs(QWidget):
     def pareto(self) -> ParetoView:
         """The page of latency against a score."""
         page = ParetoView(self._options, self._scores)
-        page.score_typed.connect(self._on_score)
+        page.score_typed.connect(
+            lambda model, score: self._scores.set(self._comparison.models[model], score)
+        )
         self._adopt(page)
         return page
 
@@ -223,6 +225,3 @@ class CompareTabs(QWidget):
             self.difference.choose_target(self._comparison.targets[target].run_id)
             self._difference.choose(baseline, model)
             self.show_page(DIFFERENCE_PAGE)
-
-    def _on_score(self, model: int, score: float | None) -> None:
-        self._scores.set(self._comparison.models[model], score)

@@ -60,7 +60,7 @@ class DeviceHeader(QWidget):
         buttons = hbox((self.name, 1), *commands, spacing=6)
         findings = hbox((self.problems, 1), (self.warnings, 1), spacing=8)
         vbox(buttons, self.state, self.live, findings, of=self, margins=(8, 8, 8, 4), spacing=3)
-        live.changed.connect(self._show_live)
+        live.changed.connect(lambda: self.live.set_full_text(live.words))
         for signal in (form.device_changed, form.changed, form.modified_changed):
             signal.connect(self._show)
         self._show()
@@ -82,9 +82,6 @@ class DeviceHeader(QWidget):
         warnings = form.warning_lines() if here else []
         _count(self.problems, "", problems, "wrong value")
         _count(self.warnings, missing, warnings, "warning")
-
-    def _show_live(self) -> None:
-        self.live.set_full_text(self._live.words)
 
     def _state(self) -> str:
         form = self._form

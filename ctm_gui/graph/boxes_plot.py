@@ -212,15 +212,17 @@ class GraphPainter:
     def spots(self) -> list[tuple[QRectF, QColor]]:
         """Return the boxes with the colour that each has on a map."""
         return [
-            (rect, faded(self._theme.muted, 40) if is_open else self._spot(look))
+            (
+                rect,
+                # The palest boxes are as pale as the map.
+                faded(self._theme.muted, 40)
+                if is_open
+                else mixed(look.fill.name(), self._theme.outline, 0.25),
+            )
             for rect, look, is_open in zip(
                 self._rects, self._looks, self.picture.is_open.tolist(), strict=True
             )
         ]
-
-    def _spot(self, look: BoxLook) -> QColor:
-        # The palest boxes are as pale as the map.
-        return mixed(look.fill.name(), self._theme.outline, 0.25)
 
     def _paint_frame(self, painter: QPainter, box: int, scale: float) -> None:
         rect, look, theme = self._rects[box], self._looks[box], self._theme

@@ -18,7 +18,6 @@ from ctm_gui.widgets.basic import (
     ContentOrMessage,
     SearchBox,
     add_view_keys,
-    button,
     combo_box,
     hbox,
     holder,
@@ -30,7 +29,7 @@ from ctm_gui.widgets.basic import (
 )
 from ctm_gui.widgets.ordering import IndexArray
 from ctm_gui.widgets.pair_choice import PairChoice
-from ctm_gui.widgets.save_plot import ask_and_save, save_plot
+from ctm_gui.widgets.save_plot import save_button, save_plot
 from ctm_gui.widgets.theme_change import follow_theme
 from ctm_gui.widgets.tooltips import as_tooltip
 from ctm_gui.widgets.view_options import ViewOptions
@@ -148,7 +147,7 @@ class GraphView(QWidget):
         self.fit_button = tool_button("F&it", "Show all of the graph (0).")
         self.closer_button = tool_button("+", "Enlarge (+).", "Enlarge")
         self.wider_button = tool_button("−", "Make smaller (-).", "Make smaller")
-        self.save_button = button("Save &plot…")
+        self.save_button = save_button("graph", self.save_plot)
         self.problem = note_label("warn")
         self.facts = label(_HINT, role="muted", name="Box with the cursor")
 
@@ -175,7 +174,6 @@ class GraphView(QWidget):
         self.fit_button.clicked.connect(self.canvas.fit)
         self.closer_button.clicked.connect(lambda: self.canvas.zoom(1.25))
         self.wider_button.clicked.connect(lambda: self.canvas.zoom(0.8))
-        self.save_button.clicked.connect(lambda: ask_and_save(self, "graph", self.save_plot))
         self.canvas.clicked.connect(self._on_clicked)
         self.canvas.toggled.connect(self._toggle)
         self.canvas.stepped.connect(self._on_stepped)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -47,7 +46,7 @@ from ctm_gui.widgets.drop_overlay import refuse_drops
 from ctm_gui.widgets.grid import Grid
 from ctm_gui.widgets.grid_model import GridModel
 from ctm_gui.widgets.ordering import IndexArray
-from ctm_gui.widgets.save_plot import ask_and_save
+from ctm_gui.widgets.save_plot import save_button
 from ctm_gui.widgets.table_view import GridView, copy_button
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.units import LatencyUnit
@@ -135,17 +134,6 @@ class HistoryView(QWidget):
         if self._is_built:
             self.table.focus_search()
 
-    def save_plot(self, path: Path) -> None:
-        """Save the plot as SVG or PNG by the path's ending.
-
-        Raises:
-            HostError: the file cannot be written.
-        """
-        self.plot.save(path)
-
-    def _ask_and_save(self) -> None:
-        ask_and_save(self, "predicted-measured", self.save_plot)
-
     def record(self) -> TruthDialog | None:
         """Ask for the latency that was measured of the current prediction."""
         row = self.table.current_row()
@@ -223,7 +211,12 @@ class HistoryView(QWidget):
             "Delete the selected rows with their runs; undo brings them back",
             self.delete,
         )
-        self.save_button = button("Sa&ve plot…", "Save the plot as SVG or PNG", self._ask_and_save)
+        self.save_button = save_button(
+            "predicted-measured",
+            self.plot.save,
+            text="Sa&ve plot…",
+            tip="Save the plot as SVG or PNG",
+        )
         self.project_button = ProjectButton(self.projects, lambda: self.filter_bar.wanted().tag)
         self.progress = ProjectProgress(self.projects)
 
@@ -257,7 +250,9 @@ class HistoryView(QWidget):
         )
         self.table.rows_selected.connect(self._on_selected)
         self.table.row_activated.connect(lambda _: self.compare())
-        self.plot.pair_chosen.connect(self._choose)
+        self.plot.pair_chosen.connect(
+            lambda chosen: self._select_ids((frozenset({chosen}), chosen))
+        )
         add_view_keys(self, QKeySequence.StandardKey.Find, self.focus_search)
 
     def _show_data(self) -> None:
@@ -276,7 +271,8 @@ class HistoryView(QWidget):
         self.table.selectionModel().reset()
         self.table.show_grid(PastGrid(data, self._options.unit))
         self._select_ids(chosen)
-        self.table.set_column_visible("interval", visible=_has_interval(data))
+        has_interval = any(row.stored.prediction.low80_ms is not None for row in data.rows)
+        self.table.set_column_visible("interval", visible=has_interval)
         self.table.fit_columns()
         self.errors.show_grid(ErrorsGrid(data))
         self.errors.fit_columns()
@@ -324,9 +320,6 @@ class HistoryView(QWidget):
         self.plot.select(self._selected_ids()[0])
         self._show_state()
 
-    def _choose(self, prediction_id: str) -> None:
-        self._select_ids((frozenset({prediction_id}), prediction_id))
-
     def _on_edited(self, row: int, key: str, text: str) -> None:
         if key == TAGS:
             self.presenter.set_tags(row, text)
@@ -357,7 +350,3 @@ class HistoryView(QWidget):
         rows = [row_of[entry.stored.id] for entry in there]
         self.changes = ChangeDialog(there, rows, self._options.unit, self)
         self.changes.show()
-
-
-def _has_interval(data: PastRows) -> bool:
-    return any(row.stored.prediction.low80_ms is not None for row in data.rows)

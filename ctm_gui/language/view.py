@@ -32,7 +32,7 @@ from ctm_gui.widgets.fields import BudgetBox
 from ctm_gui.widgets.filtered_table import FilteredTable
 from ctm_gui.widgets.grid_model import GridModel
 from ctm_gui.widgets.number_boxes import NumberBox
-from ctm_gui.widgets.save_plot import ask_and_save
+from ctm_gui.widgets.save_plot import save_button
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.presentation.wording import shown
 from predictor.services.generation.generate import (
@@ -107,7 +107,7 @@ class LanguageView(QWidget):
         self.answer = label(role="heading", name="Answer", selectable=True)
         self.plot, self.parts = CurvePlot(self._options), PartsPlot(self._options)
         self.along_box = combo_box("Curve", [along.value for along in Along])
-        self.save_button = button("Save &plot…")
+        self.save_button = save_button("language-model", self.plot.save)
         self.subject = ElidedLabel()
         self.subject.setAccessibleName("Device whose parts are shown")
         self.evidence = label(role="muted", name="What its numbers rest on", selectable=True)
@@ -156,9 +156,6 @@ class LanguageView(QWidget):
         for key, choice in self.choices.items():
             choice.activated.connect(lambda _, key=key: self._ask(key, _chosen(self.choices[key])))
         self.along_box.activated.connect(self._show_selected)
-        self.save_button.clicked.connect(
-            lambda: ask_and_save(self, "language-model", self.plot.save)
-        )
         self.measured_box.budget_edited.connect(self._on_measured)
         self.table.rows_selected.connect(self._show_selected)
         presenter = self._presenter

@@ -30,7 +30,7 @@ from ctm_gui.widgets.grid import Grid
 from ctm_gui.widgets.grid_model import GridModel
 from ctm_gui.widgets.ordering import IndexArray
 from ctm_gui.widgets.pair_choice import PairChoice
-from ctm_gui.widgets.save_plot import ask_and_save, save_plot
+from ctm_gui.widgets.save_plot import save_button, save_plot
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.records import Device
 from predictor.presentation.wording import shown
@@ -133,7 +133,7 @@ class OperatorsView(QWidget):
         as_filter(self.hide_box)
         self.type_button = button("", "Show all types again.", name="All types")
         self.type_button.hide()
-        self.save_button = button("Save &plot…")
+        self.save_button = save_button("operator types", self.save_plot)
         self.node_data_button = button(
             "&Node data…", "Save latency and share of every operator for Google's Model Explorer."
         )
@@ -161,9 +161,6 @@ class OperatorsView(QWidget):
         self.hide_box.toggled.connect(self.table.filter)
         self.type_button.clicked.connect(lambda: self._choose_type(None))
         self.strip.chosen.connect(self._choose_type)
-        self.save_button.clicked.connect(
-            lambda: ask_and_save(self, "operator types", self.save_plot)
-        )
         self.node_data_button.clicked.connect(self._ask_for_node_data)
         self._model.layoutChanged.connect(self._show_totals)
         self._model.modelReset.connect(self._show_totals)

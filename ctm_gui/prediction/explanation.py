@@ -13,7 +13,6 @@ from ctm_gui.prediction.explained import Costs, Explained, costs_of, explain_pai
 from ctm_gui.prediction.followers import PairFollower
 from ctm_gui.tasks.serial import SerialWorker
 from ctm_gui.widgets.ordering import IndexArray
-from predictor.core.errors import CtmError
 from predictor.core.records import Device, RunId, TargetId
 from predictor.presentation.wording import number, shown
 from predictor.services.prediction.explain import OperatorTable
@@ -160,15 +159,12 @@ class ExplanationPresenter(PairFollower):
         self._task.start(
             lambda _: explain_pair(compared.model, target, further, prediction, signatures),
             show,
-            self._on_error,
+            lambda error: self._show(None, str(error)),
         )
 
     def _let_go(self) -> None:
         if self.explained is not None:
             self._show(None, WORKING)
-
-    def _on_error(self, error: CtmError) -> None:
-        self._show(None, str(error))
 
     def _show(self, pair: Explained | None, message: str, device: Device | None = None) -> None:
         self.explained, self.device = pair, device

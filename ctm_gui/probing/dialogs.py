@@ -132,8 +132,7 @@ class HostKeyDialog(QDialog):
         )
         self._buttons.accepted.connect(self.accept)
         self._buttons.rejected.connect(self.reject)
-        self.finished.connect(self._answer)
+        self.finished.connect(
+            lambda result: question.answer(accepted=result == QDialog.DialogCode.Accepted)
+        )
         self.refuse_button.setFocus()
-
-    def _answer(self, result: int) -> None:
-        self._question.answer(accepted=result == QDialog.DialogCode.Accepted)

@@ -154,7 +154,7 @@ class ProbeRun(QObject):
 
     def start(self, plan: ProbePlan, choice: TargetChoice) -> None:
         """Store a new session of a plan and measure it."""
-        self._begin(choice, partial(_new_session, plan))
+        self._begin(choice, lambda probing: probing.sessions.start(plan))
 
     def go_on(self, session_id: str, choice: TargetChoice, again: Sequence[str] = ()) -> None:
         """Measure the waiting networks of a session.
@@ -338,10 +338,6 @@ class ProbeRun(QObject):
 
     def _stop_clock(self) -> None:
         self._active_s, self._since_s = self._measured_s(), None
-
-
-def _new_session(plan: ProbePlan, probing: Probing) -> ProbeSession:
-    return probing.sessions.start(plan)
 
 
 def _stored_session(session_id: str, again: Sequence[str], probing: Probing) -> ProbeSession:

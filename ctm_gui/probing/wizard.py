@@ -18,7 +18,7 @@ from ctm_gui.probing.plan_page import NamesPage, PlanPage
 from ctm_gui.probing.plots import CoveragePlot, SamplesPlot
 from ctm_gui.probing.presenter import ProbingPresenter, resumed_choice
 from ctm_gui.probing.result_page import ResultPage
-from ctm_gui.probing.run import HostKeyQuestion, Phase
+from ctm_gui.probing.run import Phase
 from ctm_gui.probing.target_page import TargetPage
 from ctm_gui.tasks.turns import in_turns
 from ctm_gui.widgets.basic import STRETCH, hbox, scrolled
@@ -183,11 +183,15 @@ class ProbingWizard(QDialog):
         self.target_page.resumed.connect(self._resume)
         self.target_page.left.connect(presenter.shelf.leave)
         self.plan_page.idle.connect(self.next)
-        self.measure_page.go_on_requested.connect(self._go_on)
+        self.measure_page.go_on_requested.connect(
+            lambda: presenter.run.go_on(presenter.run.session_id, self._choice)
+        )
         self.result_page.repeat_requested.connect(self._repeat)
         presenter.run.changed.connect(self._show_buttons)
         presenter.run.ended.connect(self._on_ended)
-        presenter.run.host_key_requested.connect(self._ask_host_key)
+        presenter.run.host_key_requested.connect(
+            lambda question: HostKeyDialog(question, self).open()
+        )
         presenter.imports.read.connect(self._on_read)
         presenter.imports.imported.connect(self._on_imported)
         presenter.imports.changed.connect(self._show_buttons)
@@ -288,9 +292,6 @@ class ProbingWizard(QDialog):
         self.presenter.run.go_on(left.session.id, choice)
         self.show_page(MEASURE)
 
-    def _go_on(self) -> None:
-        self.presenter.run.go_on(self.presenter.run.session_id, self._choice)
-
     def _repeat(self, session_id: str, way: Way | None, names: tuple[str, ...]) -> None:
         """Measure networks of a session again, as it was measured before."""
         choice = resumed_choice(self.target_page.choice, way)
@@ -319,9 +320,6 @@ class ProbingWizard(QDialog):
             self.presenter.shelf.show_signature(imported.signature_id)
         self.show_page(RESULT)
         show_words(self.problem, " ".join(imported.notes), "warn")
-
-    def _ask_host_key(self, question: HostKeyQuestion) -> None:
-        HostKeyDialog(question, self).open()
 
     def _show_problem(self, error: CtmError) -> None:
         show_words(self.problem, str(error), "bad")

@@ -27,7 +27,7 @@ from ctm_gui.report.preview import PagePreview
 from ctm_gui.tasks.serial import TaskContext
 from ctm_gui.widgets.basic import STRETCH, button, combo_box, fill, hbox, label, named, vbox
 from ctm_gui.widgets.view_options import ViewOptions
-from predictor.core.errors import CtmError, HostError
+from predictor.core.errors import HostError
 from predictor.core.progress import Progress
 from predictor.presentation.report import APPENDICES, USUAL_SECTIONS, SectionId
 
@@ -86,7 +86,7 @@ class ReportDialog(QDialog):
         presenter.changed.connect(self._show_state)
         presenter.progressed.connect(self._show_progress)
         presenter.done.connect(self._show_result)
-        presenter.failed.connect(self._show_error)
+        presenter.failed.connect(lambda error: self._show_result(str(error), "bad"))
 
     def show_subject(self, subject: ReportSubject) -> None:
         """Make the report of the window's present comparison."""
@@ -226,9 +226,6 @@ class ReportDialog(QDialog):
         self.bar.setRange(0, max(progress.total, 1))
         self.bar.setValue(progress.done)
         self.bar.setAccessibleDescription(progress.message)
-
-    def _show_error(self, error: CtmError) -> None:
-        self._show_result(str(error), "bad")
 
     def _show_result(self, words: str, role: str = "muted") -> None:
         self.words.setProperty("role", role)

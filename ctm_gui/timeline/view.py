@@ -13,7 +13,7 @@ from ctm_gui.timeline.timeline_plot import TimelinePlot
 from ctm_gui.widgets.basic import ContentOrMessage, button, hbox, holder, label, tool_button, vbox
 from ctm_gui.widgets.ordering import IndexArray
 from ctm_gui.widgets.pair_choice import PairChoice
-from ctm_gui.widgets.save_plot import ask_and_save, save_plot
+from ctm_gui.widgets.save_plot import save_button, save_plot
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.presentation.wording import shown
 
@@ -51,7 +51,7 @@ class TimelineView(QWidget):
             tool_button("\N{MINUS SIGN}", "Zoom out (-)", "Zoom out"),
             tool_button("All", "Show the whole time (Escape)", "Show the whole time"),
         ]
-        self.save_button = button("Save &plot…")
+        self.save_button = save_button("timeline", self.save)
         self.trace_button = button(
             "Tr&ace…", "Save the timeline as trace events, which Perfetto opens."
         )
@@ -114,7 +114,6 @@ class TimelineView(QWidget):
         )
         for made, act in zip(self.zoom_buttons, actions, strict=True):
             made.clicked.connect(lambda _checked, act=act: act())
-        self.save_button.clicked.connect(lambda: ask_and_save(self, "timeline", self.save))
         self.trace_button.clicked.connect(self.ask_for_trace)
         self.plot.operators_chosen.connect(self._on_chosen)
         self._options.unit_changed.connect(self._show_summary)

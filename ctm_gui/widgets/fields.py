@@ -124,7 +124,7 @@ class BudgetBox(DecimalBox):
         self.setKeyboardTracking(False)
         self.setStepType(DecimalBox.StepType.AdaptiveDecimalStepType)
         self.setAccessibleName(name)
-        self.valueChanged.connect(self._emit_budget)
+        self.valueChanged.connect(lambda value: self.budget_edited.emit(value or None))
 
     def show_budget(self, budget: float | None) -> None:
         """Show a budget without emitting ``budget_edited``."""
@@ -135,9 +135,6 @@ class BudgetBox(DecimalBox):
     def textFromValue(self, value: float) -> str:
         """Write a budget without trailing zeros."""
         return significant(value, 6)
-
-    def _emit_budget(self, value: float) -> None:
-        self.budget_edited.emit(value or None)
 
 
 class LatencyBudgetBox(BudgetBox):

@@ -293,7 +293,7 @@ class MainWindow(QMainWindow):
         workspace.opened.connect(self.settings.add_recent)
         workspace.language_opened.connect(lambda: self.show_page("language"))
         workspace.activity_changed.connect(self._show_activity)
-        workspace.what_if_changed.connect(self._show_what_if)
+        workspace.what_if_changed.connect(lambda: self.what_if_bar.show_what_if(workspace.what_if))
         workspace.comparison_changed.connect(self._show_engine)
         workspace.language.state_changed.connect(self._show_activity)
         self.models_panel.open_requested.connect(self.open_files)
@@ -340,9 +340,6 @@ class MainWindow(QMainWindow):
             self.settings.sync()
         except HostError as error:
             self.workspace.messages.error(error)
-
-    def _show_what_if(self) -> None:
-        self.what_if_bar.show_what_if(self.workspace.what_if)
 
     def _show_engine(self) -> None:
         problem = self.workspace.comparison.engine_problem
@@ -391,11 +388,10 @@ class MainWindow(QMainWindow):
             from ctm_gui.window.central_views import CentralViews  # noqa: PLC0415
 
             self._central = CentralViews(self)
-            self._central.built.connect(self._on_views)
+            self._central.built.connect(
+                lambda: self._on_current_model(self.models_panel.current_row())
+            )
         return self._central
-
-    def _on_views(self) -> None:
-        self._on_current_model(self.models_panel.current_row())
 
     def _on_current_model(self, row: int) -> None:
         entries = self.workspace.shelf.entries

@@ -221,9 +221,9 @@ def test_scores_are_typed_drawn_saved_and_remembered(
     view.higher_box.click()
     qtbot.waitUntil(lambda: view.summary.text() == "2 on the front, 0 dominated")
     compared.options.set_theme(DARK)
-    view.save_plot(tmp_path / "p.svg")
+    view.plot.save(tmp_path / "p.svg")
     assert "two" in "".join(ET.parse(tmp_path / "p.svg").getroot().itertext())  # noqa: S314
-    view.save_plot(tmp_path / "p.png")
+    view.plot.save(tmp_path / "p.png")
     assert not QImage(str(tmp_path / "p.png")).isNull()
     compared.settings.sync()
     assert len(Settings(tmp_path / "window.ini").get(table.SCORES)) == 2

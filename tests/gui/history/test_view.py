@@ -446,7 +446,7 @@ def test_units_themes_copies_and_saved_plots(
     assert text.splitlines()[0].startswith("Model,Predicted (FPS),Device,Configuration")
     assert len(text.splitlines()) == 5
     for name in ("plot.svg", "plot.png"):
-        view.save_plot(tmp_path / name)
+        view.plot.save(tmp_path / name)
         assert (tmp_path / name).stat().st_size > 1000
     assert "Predicted rate (FPS)" in (tmp_path / "plot.svg").read_text()
 

@@ -114,7 +114,7 @@ def test_what_binds_is_told_by_shape_too(view, options, theme):
 @pytest.mark.parametrize("ending", ["svg", "png"])
 def test_the_plot_is_saved(view, tmp_path: Path, ending: str):
     path = tmp_path / f"roofline.{ending}"
-    view.save(path)
+    view.plot.save(path)
     content = path.read_bytes()
     if ending == "svg":
         # Points stay shapes: no picture of them is in the file.
@@ -123,4 +123,4 @@ def test_the_plot_is_saved(view, tmp_path: Path, ending: str):
     else:
         assert QImage.fromData(content).width() > 1000
     with pytest.raises(HostError, match="could not be written"):
-        view.save(path / f"roofline.{ending}")  # a file in the way of a folder
+        view.plot.save(path / f"roofline.{ending}")  # a file in the way of a folder
