@@ -22,9 +22,8 @@ from ctm_gui.widgets.basic import (
     named,
     vbox,
 )
-from ctm_gui.widgets.fields import BudgetBox, LatencyBudgetBox
+from ctm_gui.widgets.fields import BudgetBox, DecimalBox, LatencyBudgetBox
 from ctm_gui.widgets.filtered_table import FilteredTable
-from ctm_gui.widgets.number_boxes import DecimalBox
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.metrics import Family
 from predictor.core.records import Precision

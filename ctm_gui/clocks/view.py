@@ -11,6 +11,7 @@ from ctm_gui.widgets.basic import (
     STRETCH,
     ContentOrMessage,
     combo_box,
+    fill_box,
     hbox,
     holder,
     label,
@@ -100,10 +101,8 @@ class ClocksView(QWidget):
         mode, default = presenter.mode, presenter.is_default
         if mode is None and not default:
             names.append(_FREE)
-        self.mode_box.clear()
-        self.mode_box.addItems(names)
         index = 0 if mode is None else presenter.modes.index(mode) + 1
-        self.mode_box.setCurrentIndex(index if default or mode else len(names) - 1)
+        fill_box(self.mode_box, names, index if default or mode else len(names) - 1)
         for name, slider in self.sliders.items():
             ends, mhz = presenter.ranges.get(name), getattr(presenter.clocks, name)
             for part in (self._names[name], slider, self._values[name]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QWidget
 
 from ctm_gui.compare.difference import (
@@ -21,6 +21,7 @@ from ctm_gui.widgets.basic import (
     as_filter,
     button,
     combo_box,
+    fill_box,
     hbox,
     holder,
     label,
@@ -74,10 +75,7 @@ class DifferenceView(QWidget):
         """Offer the models, and show which two are chosen."""
         labels = [shown(compared.label) for compared in presenter.models]
         for box, chosen in zip((self.first_box, self.second_box), presenter.choice, strict=True):
-            with QSignalBlocker(box):
-                box.clear()
-                box.addItems(labels)
-                box.setCurrentIndex(chosen if chosen < len(labels) else -1)
+            fill_box(box, labels, chosen if chosen < len(labels) else -1)
             box.setEnabled(len(labels) > 1)
 
     def show_difference(self, difference: ModelDifference | None, message: str) -> None:

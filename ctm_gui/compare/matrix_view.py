@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QModelIndex, QSignalBlocker, QTimer, Signal
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QModelIndex, QTimer, Signal
+from PySide6.QtGui import QPainter, QResizeEvent
+from PySide6.QtWidgets import QStyle, QStyleOptionViewItem, QWidget
 
 from ctm_gui.compare.item_models import MatrixModel
 from ctm_gui.compare.matrix import CellValue, MatrixGrid, VariantMatrix, matrix_summary
-from ctm_gui.compare.matrix_delegate import HeatDelegate
-from ctm_gui.widgets.basic import combo_box, hbox, label, named, vbox
+from ctm_gui.widgets.basic import combo_box, fill_box, hbox, label, named, vbox
+from ctm_gui.widgets.cell_delegate import CellDelegate, Index
 from ctm_gui.widgets.fields import LatencyBudgetBox
 from ctm_gui.widgets.filtered_table import FilteredTable
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.presentation.wording import shown
+
+
+class HeatDelegate(CellDelegate):
+    """Paints the colour of a cell under its number."""
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        model = index.model()
+        is_selected = QStyle.StateFlag.State_Selected in option.state
+        if isinstance(model, MatrixModel) and not is_selected:
+            fill = model.fill(index)
+            if fill is not None:
+                painter.fillRect(option.rect, fill)
+        super().paint(painter, option, index)
+
 
 _MIN_WIDTHS_PX = {"device": 120, "configuration": 90}
 # Under it a sentence would be cut: that of the current row stands below the table then.
@@ -55,10 +69,8 @@ class MatrixView(QWidget):
         """Show another matrix."""
         self._matrix = matrix
         if matrix is not None:
-            with QSignalBlocker(self.baseline_box):
-                self.baseline_box.clear()
-                self.baseline_box.addItems([shown(compared.label) for compared in matrix.models])
-                self.baseline_box.setCurrentIndex(matrix.baseline)
+            labels = [shown(compared.label) for compared in matrix.models]
+            fill_box(self.baseline_box, labels, matrix.baseline)
         self._refresh()
 
     def resizeEvent(self, event: QResizeEvent) -> None:

@@ -7,10 +7,15 @@ from PySide6.QtWidgets import QAbstractItemView, QCheckBox, QLineEdit, QWidget
 
 from ctm_gui.compare.item_models import ScoresModel
 from ctm_gui.compare.matrix import VariantMatrix
-from ctm_gui.compare.pareto import prefers_log_axis, trade_off, trade_off_sentence
+from ctm_gui.compare.pareto import (
+    SCORE,
+    ScoresGrid,
+    prefers_log_axis,
+    trade_off,
+    trade_off_sentence,
+)
 from ctm_gui.compare.pareto_plot import ParetoPlot
 from ctm_gui.compare.scores import Scores
-from ctm_gui.compare.scores_grid import SCORE, ScoresGrid
 from ctm_gui.widgets.basic import combo_box, hbox, label, named, splitter, vbox
 from ctm_gui.widgets.save_plot import save_button
 from ctm_gui.widgets.table_view import GridView, copy_button

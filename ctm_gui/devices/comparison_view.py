@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QComboBox, QCompleter, QLineEdit, QWidget
 
 from ctm_gui.devices.library import DeviceEntry
 from ctm_gui.devices.tables import DeviceComparisonGrid, comparison_summary
-from ctm_gui.widgets.basic import combo_box, hbox, label, named, vbox
+from ctm_gui.widgets.basic import combo_box, fill_box, hbox, label, named, vbox
 from ctm_gui.widgets.grid import Grid
 from ctm_gui.widgets.grid_model import GridModel
 from ctm_gui.widgets.table_view import GridView, copy_button
@@ -43,12 +43,9 @@ class DeviceComparisonView(QWidget):
         chosen = self._chosen()
         key = chosen.key if chosen else ""
         self._entries = tuple(entries)
-        self.other.blockSignals(True)
-        self.other.clear()
-        self.other.addItems([shown(entry.device.name) for entry in self._entries])
         keys = [entry.key for entry in self._entries]
-        self.other.setCurrentIndex(keys.index(key) if key in keys else 0)
-        self.other.blockSignals(False)
+        names = [shown(entry.device.name) for entry in self._entries]
+        fill_box(self.other, names, keys.index(key) if key in keys else 0)
         self._refresh()
 
     def show_device(self, device: Device | None) -> None:

@@ -23,8 +23,7 @@ from ctm_gui.widgets.basic import (
     tool_button,
     vbox,
 )
-from ctm_gui.widgets.fields import ChoiceLineEdit, FormLineEdit
-from ctm_gui.widgets.number_boxes import NumberBox
+from ctm_gui.widgets.fields import ChoiceLineEdit, FormLineEdit, NumberBox
 from ctm_gui.widgets.tooltips import as_tooltip
 from predictor.core.metrics import MEASURABLE
 from predictor.core.records import Configuration, Precision

@@ -9,9 +9,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ctm_gui.operators.details import operator_details
-from ctm_gui.operators.rows import BOUND_TYPES, bound_codes, operator_unit
-from ctm_gui.prediction.explained import Costs
+from ctm_gui.operators.rows import BOUND_TYPES, bound_codes, operator_details, operator_unit
+from ctm_gui.prediction.explanation import Costs
 from predictor.core.text import plural
 from predictor.core.units import LatencyUnit, format_bytes, format_count
 from predictor.presentation.wording import latency_text, number, percent, shape_text, shown

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QObject, Signal
 
 from ctm_gui.graph.facts import NodeFacts
-from ctm_gui.prediction.explained import Costs
+from ctm_gui.prediction.explanation import Costs
 from ctm_gui.tasks.serial import SerialWorker, Task
 from ctm_gui.widgets.grid import search_mask, search_texts
 from ctm_gui.widgets.ordering import IndexArray

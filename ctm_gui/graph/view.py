@@ -13,7 +13,7 @@ from ctm_gui.graph.boxes_plot import Colouring, GraphPainter, looks_of
 from ctm_gui.graph.canvas_view import GraphCanvas
 from ctm_gui.graph.legend_strip import Legend
 from ctm_gui.graph.presenter import WORKING, GraphPresenter
-from ctm_gui.prediction.explained import Costs, Explained
+from ctm_gui.prediction.explanation import Costs, Explained
 from ctm_gui.widgets.basic import (
     ContentOrMessage,
     SearchBox,

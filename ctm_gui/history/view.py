@@ -12,7 +12,6 @@ from PySide6.QtGui import QHideEvent, QKeySequence, QShowEvent
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QWidget
 
 from ctm_gui.history.conflicts_dialog import ConflictsDialog
-from ctm_gui.history.past_model import PastModel
 from ctm_gui.history.past_rows import PastRow, PastRows
 from ctm_gui.history.past_tables import (
     NOTHING_YET,
@@ -25,7 +24,7 @@ from ctm_gui.history.past_tables import (
     summary,
     warnings,
 )
-from ctm_gui.history.past_view import PastFilterBar, PastTable
+from ctm_gui.history.past_view import PastFilterBar, PastModel, PastTable
 from ctm_gui.history.presenter import HistoryPresenter
 from ctm_gui.history.project_menu import ProjectButton, ProjectProgress
 from ctm_gui.history.projects import OpenedProject, ProjectExchange

@@ -9,7 +9,7 @@ from PySide6.QtCore import QEvent, QLineF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from ctm_gui.language.parts_bar import PartsBar
+from ctm_gui.language.rows import PartsBar
 from ctm_gui.widgets.tooltips import as_tooltip
 from ctm_gui.widgets.view_options import ViewOptions
 

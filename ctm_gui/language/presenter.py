@@ -13,7 +13,7 @@ from ctm_gui.language.curves import Along, Curve, curve_of
 from ctm_gui.targets.choice import TargetSelection
 from ctm_gui.tasks.serial import OneTask, SerialWorker
 from ctm_gui.tasks.store_client import OwnMeasurements, StoreClient, StoreRunner
-from ctm_gui.undo import UndoStep
+from ctm_gui.undo import push_change
 from predictor.core.errors import CtmError
 from predictor.core.records import Device
 from predictor.presentation.wording import number, shown
@@ -172,8 +172,7 @@ class LanguagePresenter(StoreClient):
             rate = MeasuredRate(device, tokens_per_s, model.architecture, request)
             words = f"Measured {number(tokens_per_s)} Tokens/s on {shown(device.name)}"
         if rate != before:
-            change, back = (partial(self._keep, device.id, entry) for entry in (rate, before))
-            self._undo_stack.push(UndoStep(words, change, back))
+            push_change(self._undo_stack, words, partial(self._keep, device.id), rate, before)
 
     def show_curves(self, devices: Sequence[Device], along: Along) -> None:
         """Work out the curves of some devices along a count."""
@@ -198,8 +197,8 @@ class LanguagePresenter(StoreClient):
             self._refresh()
 
     def _push(self, words: str, state: LanguageState, typed: str = "") -> None:
-        change, back = (partial(self._set, entry) for entry in (state, self.state))
-        self._undo_stack.push(UndoStep(words, change, back, typed and f"language {typed}"))
+        typed = typed and f"language {typed}"
+        push_change(self._undo_stack, words, self._set, state, self.state, typed)
 
     def _keep(self, device_id: str, rate: MeasuredRate | None) -> None:
         """Keep the rate of a device, here at once and in the store; None forgets it."""

@@ -10,10 +10,9 @@ from PySide6.QtWidgets import QComboBox, QSpinBox, QWidget
 
 from ctm_gui.language.curve_plot import CurvePlot
 from ctm_gui.language.curves import Along
-from ctm_gui.language.parts_bar import parts_bars
 from ctm_gui.language.parts_plot import PartsPlot
 from ctm_gui.language.presenter import LanguagePresenter
-from ctm_gui.language.rows import DevicesGrid, answer, details
+from ctm_gui.language.rows import DevicesGrid, answer, details, parts_bars
 from ctm_gui.widgets.basic import (
     STRETCH,
     ContentOrMessage,
@@ -28,10 +27,9 @@ from ctm_gui.widgets.basic import (
     splitter,
     vbox,
 )
-from ctm_gui.widgets.fields import BudgetBox
+from ctm_gui.widgets.fields import BudgetBox, NumberBox
 from ctm_gui.widgets.filtered_table import FilteredTable
 from ctm_gui.widgets.grid_model import GridModel
-from ctm_gui.widgets.number_boxes import NumberBox
 from ctm_gui.widgets.save_plot import save_button
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.presentation.wording import shown

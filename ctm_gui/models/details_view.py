@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QFormLayout, QPushButton, QSpinBox, QWidget
 
 from ctm_gui.models.shelf import ModelEntry, ModelShelf
 from ctm_gui.widgets.basic import STRETCH, busy_bar, button, hbox, label, named, vbox
-from ctm_gui.widgets.number_boxes import NumberBox
+from ctm_gui.widgets.fields import NumberBox
 from predictor.core.tensors import DynamicDimension
 from predictor.core.text import plural, shortened
 from predictor.core.units import format_bytes

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeySequence
-from PySide6.QtWidgets import QCheckBox, QFileDialog, QWidget
+from PySide6.QtCore import QObject, QRectF, Qt, Signal
+from PySide6.QtGui import QColor, QKeySequence, QPainter
+from PySide6.QtWidgets import QCheckBox, QFileDialog, QStyle, QStyleOptionViewItem, QWidget
 
 from ctm_gui.operators.rows import SHARE, OperatorFilter, OperatorsGrid, OperatorSummary, totals
-from ctm_gui.operators.share_delegate import MIN_SHARE_PX, ShareDelegate
 from ctm_gui.operators.type_strip import TypeStrip
 from ctm_gui.widgets.basic import (
     ContentOrMessage,
@@ -25,6 +25,7 @@ from ctm_gui.widgets.basic import (
     tool_button,
     vbox,
 )
+from ctm_gui.widgets.cell_delegate import CellDelegate, Index
 from ctm_gui.widgets.filtered_table import PATH_ELIDE, FilteredTable
 from ctm_gui.widgets.grid import Grid
 from ctm_gui.widgets.grid_model import GridModel
@@ -35,6 +36,39 @@ from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.records import Device
 from predictor.presentation.wording import shown
 from predictor.services.prediction.explain import OperatorTable
+
+# Room for a text like 99.99 % to the right of a share's bar, and least width of bar and text.
+SHARE_TEXT_PX, MIN_SHARE_PX = 66, 116
+
+
+class ShareDelegate(CellDelegate):
+    """A bar in the colour of what binds, its length that of the share; the text at the right.
+
+    Args:
+        options: the theme.
+        parent: owner.
+    """
+
+    def __init__(self, options: ViewOptions, parent: QObject) -> None:
+        super().__init__(parent)
+        self._options = options
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        """Paint the cell, and its bar to the left of the text."""
+        super().paint(painter, option, index)
+        grid = cast("GridModel", index.model()).grid
+        if not isinstance(grid, OperatorsGrid):
+            return
+        length = grid.bar_length(index.row())
+        if length:
+            theme = self._options.theme
+            selected = QStyle.StateFlag.State_Selected in option.state
+            bound = theme.series[grid.bound_at(index.row())]
+            colour = QColor(theme.on_accent if selected else bound)
+            room = QRectF(option.rect).adjusted(4, 4, -SHARE_TEXT_PX, -4)
+            room.setWidth(room.width() * length)
+            painter.fillRect(room, colour)
+
 
 # Beside the graph the share stays in view at 1280 pixels.
 _MIN_WIDTH_PX = {SHARE: MIN_SHARE_PX, "name": 182}

@@ -7,10 +7,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ctm_gui.prediction.what_ifs import WhatIf
 from predictor.core.errors import CtmError
 from predictor.core.prediction import Prediction
-from predictor.core.records import Device, Measurement, RunId, Target
+from predictor.core.records import Device, Measurement, Precision, RunId, Target
 from predictor.core.text import capitalised
 from predictor.presentation.columns import PredictionRow
 from predictor.presentation.wording import target_text
@@ -20,6 +19,22 @@ from predictor.services.prediction.engines import usual_engine_problem
 from predictor.services.prediction.predict import NO_DEVICES, KnownTargets, predict
 from predictor.services.prediction.targets import distinct, resolve_targets
 from predictor.services.signatures.user_signatures import NOTHING_MEASURED, UserSignatures
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIf:
+    """Choices of the user instead of each device's usual configuration.
+
+    Attributes:
+        batch: of every model; None is the model's own.
+        precision: of every target; None is the device's usual one.
+        threads: of every target; None is the device's usual count.
+    """
+
+    batch: int | None = None
+    precision: Precision | None = None
+    threads: int | None = None
+
 
 _PART_S = 0.2  # how long a part of a comparison may take before what is there is shown
 

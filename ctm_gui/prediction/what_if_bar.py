@@ -5,9 +5,9 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QSpinBox, QWidget
 
-from ctm_gui.prediction.what_ifs import WhatIf
+from ctm_gui.prediction.comparison import WhatIf
 from ctm_gui.widgets.basic import STRETCH, button, combo_box, explain_items, fill, label, named
-from ctm_gui.widgets.number_boxes import NumberBox
+from ctm_gui.widgets.fields import NumberBox
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.records import Precision
 from predictor.core.units import LatencyUnit

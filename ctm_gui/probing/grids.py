@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from ctm_gui.probing.choice import Unfinished, Way
+from ctm_gui.probing.choice import Ticked, Unfinished, Way
 from ctm_gui.probing.imports import ReadFile
 from ctm_gui.probing.progress import NetworkRow, milliseconds
 from ctm_gui.probing.results import ResultRow, ratio_text
-from ctm_gui.probing.ticked import Ticked
 from ctm_gui.widgets.grid import Column, Grid, number_column, text_column
 from predictor.core.records import Target
 from predictor.core.units import LatencyUnit, format_count

@@ -13,7 +13,7 @@ from ctm_gui.probing.page_parts import Table, box, button, column, label, show_w
 from ctm_gui.probing.plan import SELECTORS, PlanFields, Planned, ProbePlanner, plan_words
 from ctm_gui.probing.plots import CoveragePlot
 from ctm_gui.widgets.basic import STRETCH, combo_box, hbox, named, splitter
-from ctm_gui.widgets.number_boxes import NumberBox
+from ctm_gui.widgets.fields import NumberBox
 from ctm_gui.widgets.table_view import copy_button
 from predictor.core.text import plural
 from predictor.presentation.wording import configuration_text, shown

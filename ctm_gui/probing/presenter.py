@@ -9,15 +9,13 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
-from ctm_gui.probing.choice import TargetChoice, Way
+from ctm_gui.probing.choice import TargetChoice, Ticked, Way, ticked_targets
 from ctm_gui.probing.fine_tuning import FineTuning
 from ctm_gui.probing.imports import Imported, ProbeImport
 from ctm_gui.probing.load import LoadWatch
 from ctm_gui.probing.plan import ProbePlanner
 from ctm_gui.probing.run import ProbeRun
-from ctm_gui.probing.shelf import Lookup, SignatureShelf
-from ctm_gui.probing.store import ProbingStore
-from ctm_gui.probing.ticked import Ticked, ticked_targets
+from ctm_gui.probing.shelf import Lookup, ProbingStore, SignatureShelf
 from ctm_gui.window.workspace import Workspace
 from predictor.core.records import Configuration, Device
 from predictor.presentation.wording import configuration_text, shown

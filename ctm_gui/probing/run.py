@@ -16,7 +16,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from ctm_gui.probing.choice import TargetChoice, Way
 from ctm_gui.probing.progress import RunProgress, StoredEvent
-from ctm_gui.probing.store import ProbingStore
+from ctm_gui.probing.shelf import ProbingStore
 from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
 from predictor.core.errors import CancelledError, CtmError
 from predictor.core.progress import CancelToken, Progress

@@ -18,8 +18,8 @@ from PySide6.QtWidgets import (
 
 from ctm_gui.devices.library import DeviceEntry
 from ctm_gui.probing.choice import Source, TargetChoice, Way
-from ctm_gui.widgets.basic import button, combo_box, fill
-from ctm_gui.widgets.number_boxes import NumberBox
+from ctm_gui.widgets.basic import button, combo_box, fill, fill_box
+from ctm_gui.widgets.fields import NumberBox
 from predictor.core.records import Configuration, Device, Precision
 from predictor.core.runtimes import MEASURED, RUNTIMES, UNKNOWN
 from predictor.presentation.wording import shown
@@ -63,13 +63,8 @@ class DeviceBox(QComboBox):
             first: text of the first entry, which stands for no device.
         """
         text = self.currentText() if self.currentIndex() > 0 else first
-        self.blockSignals(True)
-        self.clear()
-        self.addItem(first)
         self._devices = {_device_text(entry): entry.device for entry in entries}
-        self.addItems(list(self._devices))
-        self.setCurrentIndex(max(self.findText(text), 0))
-        self.blockSignals(False)
+        fill_box(self, [first, *self._devices], text)
 
     @property
     def device(self) -> Device | None:

@@ -13,8 +13,7 @@ from typing import TypeVar
 from PySide6.QtCore import QObject, QSize, Signal
 from PySide6.QtGui import QColor, QImage, QPainter
 
-from ctm_gui.prediction.comparison import ComparedModel, Comparison
-from ctm_gui.prediction.what_ifs import WhatIf
+from ctm_gui.prediction.comparison import ComparedModel, Comparison, WhatIf
 from ctm_gui.report.compose import compose
 from ctm_gui.report.marks import Page, Pages, PageSize
 from ctm_gui.report.painting import paint_page, pdf_of

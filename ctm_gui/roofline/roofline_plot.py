@@ -20,8 +20,17 @@ from PySide6.QtGui import (
 )
 
 from ctm_gui.operators.rows import BOUND_TYPES
-from ctm_gui.roofline.label_places import GAP_PX, Crowd, label_places
-from ctm_gui.roofline.points import EDGE, MAX_PX, MIN_PX, SIZES, RoofLine, RooflinePoints
+from ctm_gui.roofline.points import (
+    EDGE,
+    GAP_PX,
+    MAX_PX,
+    MIN_PX,
+    SIZES,
+    Crowd,
+    RoofLine,
+    RooflinePoints,
+    label_places,
+)
 from ctm_gui.widgets.axes import ValueAxis, faded
 from ctm_gui.widgets.ordering import FloatArray, IndexArray
 from ctm_gui.widgets.plots import PointPlot

@@ -6,7 +6,7 @@ import numpy as np
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QWidget
 
-from ctm_gui.prediction.explained import Explained
+from ctm_gui.prediction.explanation import Explained
 from ctm_gui.roofline.points import RooflinePoints
 from ctm_gui.roofline.roofline_plot import RooflinePlot
 from ctm_gui.widgets.basic import ContentOrMessage, hbox, holder, label, vbox

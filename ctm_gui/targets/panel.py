@@ -4,19 +4,59 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
-from PySide6.QtGui import QActionGroup, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QMenu, QToolButton, QTreeView, QWidget
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, Qt, Signal
+from PySide6.QtGui import QActionGroup, QPainter, QResizeEvent
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QHeaderView,
+    QMenu,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QToolButton,
+    QTreeView,
+    QWidget,
+)
 
 from ctm_gui.models.shelf import ModelShelf
 from ctm_gui.targets.choice import TargetSelection
 from ctm_gui.targets.ranking import ConfigurationRanking, Ranked
-from ctm_gui.targets.row_delegate import RowDelegate
 from ctm_gui.targets.tree_model import Column, TargetsTreeModel
 from ctm_gui.targets.variant_dialog import VariantDialog
 from ctm_gui.widgets.basic import STRETCH, SearchBox, hbox, label, tool_button, vbox
 from predictor.core.records import Device
 from predictor.presentation.wording import target_text
+
+Index = QModelIndex | QPersistentModelIndex
+
+
+class RowDelegate(QStyledItemDelegate):
+    """Paints the cells of a tree of targets.
+
+    Args:
+        tree: shows the targets; owns this.
+    """
+
+    def __init__(self, tree: QTreeView) -> None:
+        super().__init__(tree)
+        self._tree = tree
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        """Paint a cell, a name over the badge's column too where that is empty."""
+        has_badge = bool(index.sibling(index.row(), Column.BASIS).data())
+        if index.column() == Column.BASIS and not has_badge:
+            return
+        if index.column() == Column.NAME and not has_badge:
+            option.rect.setWidth(self.name_px(index))
+        super().paint(painter, option, index)
+
+    def name_px(self, index: Index) -> int:
+        """Return the pixels from a name's left end to where its row has something else."""
+        px = self._tree.visualRect(index).width()
+        if not index.sibling(index.row(), Column.BASIS).data():
+            # Nothing where the column is hidden.
+            px += self._tree.columnWidth(Column.BASIS)
+        return px
+
 
 _BASIS_WIDTH = 76
 _STAR_WIDTH = 22

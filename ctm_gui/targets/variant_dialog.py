@@ -20,7 +20,7 @@ from ctm_gui.prediction.what_if_bar import MAX_BATCH
 from ctm_gui.targets.choice import TargetSelection, are_same
 from ctm_gui.targets.ranking import ConfigurationRanking, Ranked
 from ctm_gui.widgets.basic import combo_box, explain_items, label, vbox
-from ctm_gui.widgets.number_boxes import NumberBox
+from ctm_gui.widgets.fields import NumberBox
 from predictor.core.errors import CtmError
 from predictor.core.records import Configuration, Device
 from predictor.core.runtimes import CPUS, RUNTIMES

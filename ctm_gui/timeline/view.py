@@ -7,7 +7,7 @@ from pathlib import Path
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFileDialog, QWidget
 
-from ctm_gui.prediction.explained import Explained
+from ctm_gui.prediction.explanation import Explained
 from ctm_gui.timeline.strip import Strip
 from ctm_gui.timeline.timeline_plot import TimelinePlot
 from ctm_gui.widgets.basic import ContentOrMessage, button, hbox, holder, label, tool_button, vbox

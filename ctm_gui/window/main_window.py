@@ -22,11 +22,9 @@ from ctm_gui.widgets.theme import ThemeChoice
 from ctm_gui.widgets.view_options import ViewOptions
 from ctm_gui.window.actions import action_specs, build_actions
 from ctm_gui.window.assistance import Assistance
-from ctm_gui.window.filter_steps import FilterSteps
 from ctm_gui.window.focus_parts import copy_from, go_to_part, select_all_in
 from ctm_gui.window.menus import RecentMenu, fill_menus, follow_undo
 from ctm_gui.window.message_list import MessageList, Noticed
-from ctm_gui.window.option_steps import OptionSteps
 from ctm_gui.window.pages import PAGES, Page, place_of
 from ctm_gui.window.session import (
     FIRST_SIZE,
@@ -40,6 +38,7 @@ from ctm_gui.window.session import (
 from ctm_gui.window.side_panels import SidePanels, Views
 from ctm_gui.window.start_page import FirstView
 from ctm_gui.window.status_line import StatusLine
+from ctm_gui.window.steps import FilterSteps, OptionSteps
 from ctm_gui.window.workspace import Workspace
 from predictor.core.errors import HostError
 

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 
 from ctm_gui.settings import TABLE, AnySetting, Settings
 from ctm_gui.widgets.basic import STRETCH, label, vbox
-from ctm_gui.widgets.number_boxes import DecimalBox, NumberBox
+from ctm_gui.widgets.fields import DecimalBox, NumberBox
 from predictor.core.text import printable
 
 _WIDTH_PX = 580

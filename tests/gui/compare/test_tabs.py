@@ -15,7 +15,7 @@ from pytestqt.qtbot import QtBot
 
 from ctm_gui import settings as table
 from ctm_gui.compare.matrix import CellValue
-from ctm_gui.compare.sweep_plot import SweepPlot
+from ctm_gui.compare.sweep_view import SweepPlot
 from ctm_gui.compare.tabs import (
     CHART_PAGE,
     DIFFERENCE_PAGE,

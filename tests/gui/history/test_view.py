@@ -12,7 +12,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QAbstractItemView, QDialogButtonBox, QFileDialog, QLineEdit
 from pytestqt.qtbot import QtBot
 
-from ctm_gui.history.past_model import PastModel
+from ctm_gui.history.past_view import PastModel
 from ctm_gui.history.truth_dialog import TruthDialog
 from ctm_gui.history.view import HistoryView
 from ctm_gui.widgets.theme import DARK

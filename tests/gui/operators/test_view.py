@@ -12,8 +12,7 @@ from PySide6.QtGui import QColor, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QMessageBox
 
-from ctm_gui.operators.share_delegate import SHARE_TEXT_PX
-from ctm_gui.operators.view import OperatorsView
+from ctm_gui.operators.view import SHARE_TEXT_PX, OperatorsView
 from ctm_gui.widgets.theme import DARK, LIGHT
 from ctm_gui.widgets.theme_change import apply_theme
 from predictor.core.units import LatencyUnit
