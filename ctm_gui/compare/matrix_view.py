@@ -7,7 +7,7 @@ from PySide6.QtGui import QPainter, QResizeEvent
 from PySide6.QtWidgets import QStyle, QStyleOptionViewItem, QWidget
 
 from ctm_gui.compare.item_models import MatrixModel
-from ctm_gui.compare.matrix import CellValue, MatrixGrid, VariantMatrix, matrix_summary
+from ctm_gui.compare.matrix import CellValue, MatrixGrid, VariantsPresenter, matrix_summary
 from ctm_gui.widgets.basic import combo_box, fill_box, hbox, label, named, vbox
 from ctm_gui.widgets.cell_delegate import CellDelegate, Index
 from ctm_gui.widgets.fields import LatencyBudgetBox
@@ -38,20 +38,18 @@ class MatrixView(QWidget):
     """Targets by models, a number and a colour a cell.
 
     Signals:
-        baseline_chosen: the user chose another baseline: the index of its model.
         pair_activated: the user asks for a difference: indices of a model and a target.
 
     Args:
         options: unit, budget and theme.
+        variants: the models.
     """
 
-    baseline_chosen = Signal(int)
     pair_activated = Signal(int, int)
 
-    def __init__(self, options: ViewOptions) -> None:
+    def __init__(self, options: ViewOptions, variants: VariantsPresenter) -> None:
         super().__init__()
-        self._options = options
-        self._matrix: VariantMatrix | None = None
+        self._options, self._variants = options, variants
         self._model = MatrixModel(options, self)
         self.table = FilteredTable(
             self._model, "Targets by models", "Filter targets…", _MIN_WIDTHS_PX
@@ -65,9 +63,9 @@ class MatrixView(QWidget):
         self._arrange()
         self._connect()
 
-    def show_matrix(self, matrix: VariantMatrix | None) -> None:
-        """Show another matrix."""
-        self._matrix = matrix
+    def follow(self) -> None:
+        """Show the present matrix."""
+        matrix = self._variants.matrix
         if matrix is not None:
             labels = [shown(compared.label) for compared in matrix.models]
             fill_box(self.baseline_box, labels, matrix.baseline)
@@ -101,12 +99,12 @@ class MatrixView(QWidget):
         self._options.budget_changed.connect(self._refresh)
         self._options.unit_changed.connect(self._refresh)
         self.value_box.currentIndexChanged.connect(self._refresh)
-        self.baseline_box.activated.connect(self.baseline_chosen)
+        self.baseline_box.activated.connect(self._variants.choose_baseline)
         self.table.doubleClicked.connect(self._activated)
         self.table.rows_selected.connect(self._show_answer)
 
     def _refresh(self, *_: object) -> None:
-        matrix = self._matrix
+        matrix = self._variants.matrix
         if matrix is None or not len(matrix.comparison.rows):
             self.table.show_nothing()
             return
@@ -119,7 +117,7 @@ class MatrixView(QWidget):
     def _fit(self) -> None:
         """Give the sentences a column where there is room beside the numbers."""
         columns = len(self._model.grid.columns)
-        if self._matrix is not None and columns:
+        if self._variants.matrix is not None and columns:
             numbers_px = sum(self.table.columnWidth(number) for number in range(columns - 1))
             has_room = self.table.viewport().width() - numbers_px >= _SENTENCE_PX
             self.table.set_column_visible("fastest", visible=has_room)
