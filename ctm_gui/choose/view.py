@@ -150,12 +150,7 @@ class ChooseView(QWidget):
         for box in (self.rate_box, self.power_box, self.memory_box):
             box.budget_edited.connect(self._take_limits)
         self.chance_box.valueChanged.connect(self._take_limits)
-        for choice in (
-            self.percentile_box,
-            self.family_box,
-            self.runtime_box,
-            self.precision_box,
-        ):
+        for choice in (self.percentile_box, self.family_box, self.runtime_box, self.precision_box):
             choice.activated.connect(self._take_limits)
         self.table.row_activated.connect(
             lambda row: self.device_activated.emit(self._model.grid.options[row].target.device.id)

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import QObject, Signal
 
 from ctm_gui.prediction.comparison import Comparison
 from ctm_gui.prediction.explanation import ExplanationPresenter
 from ctm_gui.prediction.followers import ComparisonFollower
 from ctm_gui.tasks.serial import SerialWorker
+from ctm_gui.widgets.ordering import FloatArray
 from predictor.core.records import Device, OperatingPoint
 from predictor.services.prediction.clocks import (
     Clocked,
@@ -27,8 +27,6 @@ from predictor.services.prediction.clocks import (
     latency_plane,
     power_modes,
 )
-
-Floats = NDArray[np.float64]
 
 _PURPOSE: Final = "to see the latency over the clocks."
 WORKING: Final = "Working out the latency over the clocks…"
@@ -49,9 +47,9 @@ class Plane:
 
     across: str
     up: str
-    columns: Floats
-    rows: Floats
-    latency_ms: Floats
+    columns: FloatArray
+    rows: FloatArray
+    latency_ms: FloatArray
     clocked: Clocked
 
 
@@ -71,10 +69,7 @@ class ClocksPresenter(ComparisonFollower):
     plane_changed = Signal()
 
     def __init__(
-        self,
-        explanation: ExplanationPresenter,
-        worker: SerialWorker,
-        parent: QObject | None = None,
+        self, explanation: ExplanationPresenter, worker: SerialWorker, parent: QObject | None = None
     ) -> None:
         super().__init__(worker, parent)
         self._explanation = explanation
@@ -186,7 +181,7 @@ class ClocksPresenter(ComparisonFollower):
         self.plane_changed.emit()
 
 
-def _axes(ranges: Mapping[str, tuple[float, float]]) -> dict[str, Floats]:
+def _axes(ranges: Mapping[str, tuple[float, float]]) -> dict[str, FloatArray]:
     """Return the two axes: the unit's clock across, memory or the host's upwards.
 
     A device of one clock has one row, at a memory clock that nothing follows.

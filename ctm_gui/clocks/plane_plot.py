@@ -7,7 +7,8 @@ from PySide6.QtCore import QLineF, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPen
 
 from ctm_gui.attention.map_items import heat_table
-from ctm_gui.clocks.plane import Floats, Plane, contour
+from ctm_gui.clocks.plane import Plane, contour
+from ctm_gui.widgets.ordering import FloatArray
 from ctm_gui.widgets.plots import RING_PX, PointPlot
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.text import capitalised
@@ -116,7 +117,7 @@ class PlanePlot(PointPlot):
         x_px = min(max(centre.x(), room), rect.width() - room)
         return QPointF(x_px, min(max(centre.y(), room), rect.height() - room))
 
-    def _curve(self, plane: Plane) -> Floats:
+    def _curve(self, plane: Plane) -> FloatArray:
         """Return the latency over the only clock in the unit, float64 [C]."""
         unit, batch = self._options.unit, batch_of(plane.clocked.prediction.configuration)
         return np.array([unit.from_ms(ms, batch) for ms in plane.latency_ms[0].tolist()])

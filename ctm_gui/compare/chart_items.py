@@ -221,12 +221,7 @@ class BarPainter:
                 painter.drawLine(QLineF(0, y, rect.width(), y))
 
     def _bar(
-        self,
-        painter: QPainter,
-        bar: Bar,
-        rect: QRectF,
-        top: float,
-        x_of: Callable[[float], float],
+        self, painter: QPainter, bar: Bar, rect: QRectF, top: float, x_of: Callable[[float], float]
     ) -> None:
         state = self._state
         row = QRectF(0, bar.top_px - top, rect.width(), state.layout.row_px)

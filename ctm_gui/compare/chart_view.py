@@ -105,9 +105,7 @@ class LegendAxis(PaintedAxis):
             x += _SWATCH_PX + 6
             painter.setPen(QColor(self._state.theme.muted))
             painter.drawText(
-                QRectF(x, room.top(), width, room.height()),
-                Qt.AlignmentFlag.AlignVCenter,
-                text,
+                QRectF(x, room.top(), width, room.height()), Qt.AlignmentFlag.AlignVCenter, text
             )
             x += width + _ENTRY_GAP_PX
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
@@ -32,6 +31,7 @@ from ctm_gui.widgets.basic import (
 from ctm_gui.widgets.filtered_table import PATH_ELIDE, PATH_PX, FilteredTable
 from ctm_gui.widgets.grid import Grid
 from ctm_gui.widgets.grid_model import GridModel
+from ctm_gui.widgets.ordering import BoolArray
 from ctm_gui.widgets.table_view import GridView
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.records import RunId
@@ -180,7 +180,7 @@ class DifferenceView(QWidget):
         if is_first:
             self.table.sort_by(TIME_CHANGE, descending=True)
 
-    def _mask(self, grid: Grid) -> npt.NDArray[np.bool_]:
+    def _mask(self, grid: Grid) -> BoolArray:
         if not isinstance(grid, DifferenceGrid):
             return np.ones(grid.count, dtype=np.bool_)
         return grid.mask(self.table.words, _CHANGES[self.change_box.currentIndex()])

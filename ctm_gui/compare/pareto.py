@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from ctm_gui.compare.matrix import VariantMatrix
 from ctm_gui.widgets.grid import Grid, number_column, text_column
-from ctm_gui.widgets.ordering import FloatArray, number_keys
+from ctm_gui.widgets.ordering import BoolArray, FloatArray, number_keys
 from predictor.core.units import LatencyUnit
 from predictor.presentation.columns import latency_title
 from predictor.presentation.wording import (
@@ -54,7 +53,7 @@ class TradeOff:
     highs: FloatArray
     latency_ms: FloatArray
     scores: FloatArray
-    front: npt.NDArray[np.bool_]
+    front: BoolArray
     unit: LatencyUnit
     budget: float | None
     budget_ms: float | None
@@ -62,7 +61,7 @@ class TradeOff:
     higher_is_better: bool
 
     @property
-    def is_placed(self) -> npt.NDArray[np.bool_]:
+    def is_placed(self) -> BoolArray:
         """True for models with both numbers, bool [M]."""
         return ~np.isnan(self.values + self.scores)
 
@@ -114,7 +113,7 @@ def trade_off(
     )
 
 
-def front(latency_ms: FloatArray, goodness: FloatArray) -> npt.NDArray[np.bool_]:
+def front(latency_ms: FloatArray, goodness: FloatArray) -> BoolArray:
     """Return the mask of the Pareto front: no other point is as fast and good, and better in one.
 
     Args:

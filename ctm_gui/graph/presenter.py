@@ -7,14 +7,13 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import QObject, Signal
 
 from ctm_gui.graph.facts import NodeFacts
 from ctm_gui.prediction.explanation import Costs
 from ctm_gui.tasks.serial import SerialWorker, Task
 from ctm_gui.widgets.grid import search_mask, search_texts
-from ctm_gui.widgets.ordering import IndexArray
+from ctm_gui.widgets.ordering import BoolArray, IndexArray
 from predictor.core.errors import HostError
 from predictor.core.progress import CancelToken
 from predictor.services.graph.grouping import GroupTree, group_operators
@@ -164,7 +163,7 @@ class GraphPresenter(QObject):
                 return box
         return None
 
-    def boxes_of(self, operators: IndexArray) -> NDArray[np.bool_]:
+    def boxes_of(self, operators: IndexArray) -> BoolArray:
         """Return the boxes that hold any of some operators, bool [B]."""
         holds = np.zeros(self.picture.nodes.size, dtype=np.bool_)
         if self._drawn is not None and operators.size:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ctm_gui.widgets.grid import search_mask
-from ctm_gui.widgets.ordering import FloatArray, IndexArray, natural_key
+from ctm_gui.widgets.ordering import BoolArray, FloatArray, IndexArray, natural_key
 from predictor.core.records import Basis, Device
 from predictor.core.units import LatencyUnit
 from predictor.presentation.wording import adaptation_name, basis_text, shown
@@ -141,7 +141,7 @@ class PastRows:
         """Return the tags, each once, in natural order."""
         return sorted({tag for row in self.rows for tag in row.stored.tags}, key=natural_key)
 
-    def mask(self, wanted: PastFilter, now_ns: int | None = None) -> npt.NDArray[np.bool_]:
+    def mask(self, wanted: PastFilter, now_ns: int | None = None) -> BoolArray:
         """Return a mask of the rows that pass a filter, bool [N].
 
         Args:
@@ -198,13 +198,13 @@ class PastRows:
         return np.array([number_of[key] for key in keys], dtype=np.intp)
 
     @cached_property
-    def _is_newest(self) -> npt.NDArray[np.bool_]:
+    def _is_newest(self) -> BoolArray:
         mask = np.zeros(len(self), dtype=np.bool_)
         mask[np.unique(self._groups, return_index=True)[1]] = True
         return mask
 
     @cached_property
-    def _is_marked(self) -> npt.NDArray[np.bool_]:
+    def _is_marked(self) -> BoolArray:
         stored = [row.stored for row in self.rows]
         return np.array([bool(s.tags or s.note) for s in stored], dtype=np.bool_)
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-import numpy as np
-import numpy.typing as npt
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QKeySequence, QShowEvent
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QWidget
@@ -44,7 +42,7 @@ from ctm_gui.widgets.basic import (
 from ctm_gui.widgets.drop_overlay import refuse_drops
 from ctm_gui.widgets.grid import Grid
 from ctm_gui.widgets.grid_model import GridModel
-from ctm_gui.widgets.ordering import IndexArray
+from ctm_gui.widgets.ordering import BoolArray, IndexArray
 from ctm_gui.widgets.save_plot import save_button
 from ctm_gui.widgets.table_view import GridView, copy_button
 from ctm_gui.widgets.view_options import ViewOptions
@@ -98,10 +96,7 @@ class HistoryView(QWidget):
     built = Signal()
 
     def __init__(
-        self,
-        options: ViewOptions,
-        presenter: HistoryPresenter,
-        projects: ProjectExchange,
+        self, options: ViewOptions, presenter: HistoryPresenter, projects: ProjectExchange
     ) -> None:
         super().__init__()
         self._options = options
@@ -289,7 +284,7 @@ class HistoryView(QWidget):
         self.table.filter()
         self._show_state()
 
-    def _mask(self, grid: Grid) -> npt.NDArray[np.bool_]:
+    def _mask(self, grid: Grid) -> BoolArray:
         rows = grid.data if isinstance(grid, PastGrid) else PastRows()
         return rows.mask(self.filter_bar.wanted())
 

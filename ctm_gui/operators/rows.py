@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from ctm_gui.attention.rows import looked_at
 from ctm_gui.widgets.grid import (
@@ -26,7 +25,7 @@ from ctm_gui.widgets.grid import (
     search_texts,
     share_column,
 )
-from ctm_gui.widgets.ordering import FloatArray, IndexArray, text_ranks
+from ctm_gui.widgets.ordering import BoolArray, FloatArray, IndexArray, text_ranks
 from predictor.core.records import Device
 from predictor.core.text import plural
 from predictor.core.units import LatencyUnit, format_bytes, format_count
@@ -93,16 +92,16 @@ class OperatorSummary:
         return len(self.table.names)
 
     @cached_property
-    def is_free(self) -> npt.NDArray[np.bool_]:
+    def is_free(self) -> BoolArray:
         """Whether each operator is a view or fused into another, and takes no time, bool [N].
 
         Where the operators of a target were timed, a fused one may have run apart.
         """
         within = np.fromiter((_is_within(flags) for flags in self.table.flags), np.bool_, len(self))
-        free: npt.NDArray[np.bool_] = within & ~(self.table.latency_ms > 0)
+        free: BoolArray = within & ~(self.table.latency_ms > 0)
         return free
 
-    def mask(self, chosen: OperatorFilter) -> npt.NDArray[np.bool_]:
+    def mask(self, chosen: OperatorFilter) -> BoolArray:
         """Return a mask of the operators that pass the filter, bool [N]."""
         mask = np.ones(len(self), dtype=np.bool_)
         if chosen.search.strip():
@@ -343,10 +342,7 @@ class OperatorsGrid(Grid):
 
 
 def operator_details(
-    table: OperatorTable,
-    operator: int,
-    unit: LatencyUnit,
-    interval: tuple[float, float] | None,
+    table: OperatorTable, operator: int, unit: LatencyUnit, interval: tuple[float, float] | None
 ) -> list[str]:
     """Return name, shape, work and time of an operator, as plain text.
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import cast
 
 import numpy as np
-import numpy.typing as npt
 from PySide6.QtCore import QObject, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QKeySequence, QPainter
 from PySide6.QtWidgets import QCheckBox, QFileDialog, QStyle, QStyleOptionViewItem, QWidget
@@ -29,7 +28,7 @@ from ctm_gui.widgets.cell_delegate import CellDelegate, Index
 from ctm_gui.widgets.filtered_table import PATH_ELIDE, FilteredTable
 from ctm_gui.widgets.grid import Grid
 from ctm_gui.widgets.grid_model import GridModel
-from ctm_gui.widgets.ordering import IndexArray
+from ctm_gui.widgets.ordering import BoolArray, IndexArray
 from ctm_gui.widgets.pair_choice import PairChoice
 from ctm_gui.widgets.save_plot import save_button, save_plot
 from ctm_gui.widgets.view_options import ViewOptions
@@ -220,7 +219,7 @@ class OperatorsView(QWidget):
         self.strip.show_times(self._summary.type_times)
         self._show_type()
 
-    def _mask(self, grid: Grid) -> npt.NDArray[np.bool_]:
+    def _mask(self, grid: Grid) -> BoolArray:
         if self._summary is None:
             return np.ones(grid.count, dtype=np.bool_)
         types = None if self._type is None else self._summary.type_times[self._type].types

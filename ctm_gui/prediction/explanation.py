@@ -16,7 +16,7 @@ from PySide6.QtCore import QObject, Signal
 from ctm_gui.prediction.comparison import Comparison, target_names
 from ctm_gui.prediction.followers import PairFollower
 from ctm_gui.tasks.serial import SerialWorker
-from ctm_gui.widgets.ordering import IndexArray
+from ctm_gui.widgets.ordering import FloatArray, IndexArray
 from predictor.core.errors import InputError
 from predictor.core.prediction import Prediction
 from predictor.core.progress import CancelToken
@@ -53,7 +53,7 @@ class Costs:
 
     names: tuple[str, ...]
     latency_ms: NDArray[np.float32]
-    interval: NDArray[np.float64]
+    interval: FloatArray
     left_out: int = 0
 
 

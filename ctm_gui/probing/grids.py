@@ -143,10 +143,7 @@ def changes_grid(changes: Sequence[BeforeAfter]) -> Grid:
     """Return a row for each open model: predicted without the signature and with it."""
     before, after = [c.before for c in changes], [c.after for c in changes]
     columns = [text_column("model", "Model", [shown(p.model) for p in after])]
-    for key, title, predictions in (
-        ("before", "Before", before),
-        ("after", "After", after),
-    ):
+    for key, title, predictions in (("before", "Before", before), ("after", "After", after)):
         columns += [
             _numbers(key, f"{title} (ms)", [p.latency_ms for p in predictions], number),
             text_column(
@@ -173,9 +170,7 @@ def sessions_grid(sessions: Sequence[Unfinished], name_of: Callable[[str], str])
                 [configuration_text(record.configuration) for record in records],
             ),
             text_column(
-                "done",
-                "Done",
-                [f"{left.done} of {len(left.session.probes)}" for left in sessions],
+                "done", "Done", [f"{left.done} of {len(left.session.probes)}" for left in sessions]
             ),
         ],
     )
@@ -207,9 +202,7 @@ def ticked_grid(entries: Sequence[Ticked]) -> Grid:
 
 
 def signatures_grid(
-    signatures: Sequence[StoredSignature],
-    name_of: Callable[[str], str],
-    reasons: Mapping[str, str],
+    signatures: Sequence[StoredSignature], name_of: Callable[[str], str], reasons: Mapping[str, str]
 ) -> Grid:
     """Return a row for each signature, of any target.
 
@@ -337,11 +330,7 @@ def _how(left: Unfinished) -> str:
 
 
 def _numbers(
-    key: str,
-    title: str,
-    values: Sequence[float | None],
-    text: Callable[..., str],
-    tip: str = "",
+    key: str, title: str, values: Sequence[float | None], text: Callable[..., str], tip: str = ""
 ) -> Column:
     """Return a column of numbers that are copied as they are shown."""
     return replace(number_column(key, title, values, tip, text), copied=None)

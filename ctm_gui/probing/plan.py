@@ -173,10 +173,7 @@ class ProbePlanner(QObject):
         models = tuple(self._models())
         work = partial(_plan, *self._request, self._store, self._machine, models)
         self._worker.submit(
-            work,
-            on_result=self._on_planned,
-            on_error=self._on_error,
-            on_progress=self._on_progress,
+            work, on_result=self._on_planned, on_error=self._on_error, on_progress=self._on_progress
         )
 
     def _on_progress(self, progress: Progress) -> None:

@@ -14,13 +14,12 @@ from functools import cached_property
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 from PySide6.QtCore import QLineF, QRectF
 from PySide6.QtGui import QTransform
 
 from ctm_gui.operators.rows import BOUND_TYPES, bound_codes, operator_details
 from ctm_gui.prediction.explanation import Explained
-from ctm_gui.widgets.ordering import FloatArray, IndexArray
+from ctm_gui.widgets.ordering import BoolArray, FloatArray, IndexArray
 from predictor.core.text import plural
 from predictor.core.units import LatencyUnit, format_bytes, format_count
 from predictor.presentation.wording import number, percent, shown
@@ -80,15 +79,15 @@ class RooflinePoints:
         return self.roofline.operation
 
     @cached_property
-    def has_macs(self) -> npt.NDArray[np.bool_]:
+    def has_macs(self) -> BoolArray:
         """Whether each operator has an intensity, bool [N]."""
         return self.roofline.intensity > 0
 
     @cached_property
-    def is_placed(self) -> npt.NDArray[np.bool_]:
+    def is_placed(self) -> BoolArray:
         """Whether each operator is on the plot: it takes time and moves data, bool [N]."""
         moves = np.nan_to_num(self.roofline.bytes_per_s) > 0
-        placed: npt.NDArray[np.bool_] = np.isfinite(self.roofline.intensity) & moves
+        placed: BoolArray = np.isfinite(self.roofline.intensity) & moves
         return placed
 
     @cached_property
@@ -289,14 +288,12 @@ class Crowd:
         return int(points.sum()) + int(lines.sum())
 
 
-def _inside(
-    places: FloatArray, turn: QTransform, room: QRectF, reach: float
-) -> npt.NDArray[np.bool_]:
+def _inside(places: FloatArray, turn: QTransform, room: QRectF, reach: float) -> BoolArray:
     """Return whether each place, float64 [..., 2], is turned into a rectangle or near it."""
     matrix = np.array([[turn.m11(), turn.m12()], [turn.m21(), turn.m22()]])
     x, y = np.moveaxis(places @ matrix + (turn.dx(), turn.dy()), -1, 0)
     around = room.adjusted(-reach, -reach, reach, reach)
-    inside: npt.NDArray[np.bool_] = (
+    inside: BoolArray = (
         (x > around.left()) & (x < around.right()) & (y > around.top()) & (y < around.bottom())
     )
     return inside

@@ -75,10 +75,7 @@ class TargetsPanel(QWidget):
     details_requested = Signal(str)
 
     def __init__(
-        self,
-        selection: TargetSelection,
-        shelf: ModelShelf,
-        ranking: ConfigurationRanking,
+        self, selection: TargetSelection, shelf: ModelShelf, ranking: ConfigurationRanking
     ) -> None:
         super().__init__()
         self.selection, self._shelf, self._ranking = selection, shelf, ranking
@@ -247,8 +244,7 @@ def target_menu(
     )
     _add_choices(menu, selection, ranking, device)
     menu.addAction(
-        "Add Variant…",
-        lambda: VariantDialog(selection, shelf, ranking, device, parent).open(),
+        "Add Variant…", lambda: VariantDialog(selection, shelf, ranking, device, parent).open()
     )
     if variants := selection.variants_of(device):
         removable = menu.addMenu("Remove Variant")

@@ -164,10 +164,7 @@ class ChoiceBox(QComboBox):
         self.initStyleOption(option)
         style = self.style()
         field = style.subControlRect(
-            QStyle.ComplexControl.CC_ComboBox,
-            option,
-            QStyle.SubControl.SC_ComboBoxEditField,
-            self,
+            QStyle.ComplexControl.CC_ComboBox, option, QStyle.SubControl.SC_ComboBoxEditField, self
         )
         right = Qt.TextElideMode.ElideRight
         option.currentText = self.fontMetrics().elidedText(

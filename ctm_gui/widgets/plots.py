@@ -127,11 +127,7 @@ class PointPlot(QWidget):
     reach_px = 16.0
 
     def __init__(
-        self,
-        options: ViewOptions,
-        axes: dict[str, pg.AxisItem],
-        name: str,
-        title: str,
+        self, options: ViewOptions, axes: dict[str, pg.AxisItem], name: str, title: str
     ) -> None:
         super().__init__()
         self._options, self._title = options, title
@@ -239,10 +235,7 @@ class RowPlot(QWidget):
     double_clicked = Signal(float, float)
 
     def __init__(
-        self,
-        options: ViewOptions,
-        axes: dict[str, pg.AxisItem],
-        parent: QWidget | None = None,
+        self, options: ViewOptions, axes: dict[str, pg.AxisItem], parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
         self._options = options

@@ -39,10 +39,7 @@ _ENDINGS = {SVG: ".svg", PNG: ".png", CSV: ".csv"}
 
 
 def ask_and_save(
-    parent: QWidget,
-    name: str,
-    save: Callable[[Path], None],
-    kinds: Sequence[str] = (SVG, PNG),
+    parent: QWidget, name: str, save: Callable[[Path], None], kinds: Sequence[str] = (SVG, PNG)
 ) -> None:
     """Ask where to save a plot and in which format, save it, and say so where that fails.
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 from PySide6.QtCore import (
     QEvent,
     QItemSelection,
@@ -33,7 +32,7 @@ from ctm_gui.widgets.cell_delegate import CellDelegate
 from ctm_gui.widgets.column_fit import ColumnFit
 from ctm_gui.widgets.grid import Grid
 from ctm_gui.widgets.grid_model import GridModel
-from ctm_gui.widgets.ordering import IndexArray
+from ctm_gui.widgets.ordering import BoolArray, IndexArray
 from ctm_gui.widgets.tooltips import as_tooltip
 
 # About 12 ms of writing.
@@ -73,7 +72,7 @@ class GridView(QTableView):
         super().__init__()
         self.grid_model = model
         self.details_of: Callable[[int], str] | None = None
-        self.mask_of: Callable[[Grid], npt.NDArray[np.bool_]] | None = None
+        self.mask_of: Callable[[Grid], BoolArray] | None = None
         self._restoring = False
         self._copies = 0
         self._row_actions: dict[QAction, bool] = {}  # and whether each needs a single row

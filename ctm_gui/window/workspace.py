@@ -141,9 +141,7 @@ class Workspace(QObject):
     def start(self) -> None:
         """Start the slow parts in the background: the reader's child process, the store."""
         self._reader.submit(
-            lambda _: self.ingestion.start(),
-            on_result=lambda _: None,
-            on_error=self.messages.error,
+            lambda _: self.ingestion.start(), on_result=lambda _: None, on_error=self.messages.error
         )
         self.recorder.open()
 
