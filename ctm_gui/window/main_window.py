@@ -79,10 +79,11 @@ class MainWindow(QMainWindow):
         pages: Sequence[Page] = PAGES,
     ) -> None:
         super().__init__()
-        self.workspace, self.options = workspace, options
+        self.workspace: Workspace = workspace
+        self.options = options
         self.settings, self.pages = settings, pages
         self._central: CentralViews | None = None
-        self.models_panel = ModelsPanel(options, workspace.shelf)
+        self.models_panel: ModelsPanel = ModelsPanel(options, workspace.shelf)
         ranking = ConfigurationRanking(
             workspace.predictor, workspace.shelf, workspace.user_measurements
         )
@@ -149,14 +150,6 @@ class MainWindow(QMainWindow):
             self.settings.set(table.FOLDER, str(Path(paths[0]).parent))
             self.workspace.open_paths(paths)
 
-    def undo(self) -> None:
-        """Take the last step back."""
-        self.workspace.undo_stack.undo()
-
-    def redo(self) -> None:
-        """Do the step again that was taken back."""
-        self.workspace.undo_stack.redo()
-
     def copy(self) -> None:
         """Copy from the focused widget, as its copy keys do."""
         copy_from(self.focusWidget())
@@ -165,10 +158,6 @@ class MainWindow(QMainWindow):
         """Select everything in the widget that has the focus; every model where it has none."""
         if not select_all_in(self.focusWidget()):
             self.models_panel.select_all()
-
-    def remove(self) -> None:
-        """Remove the selected models."""
-        self.models_panel.remove_selected()
 
     def search(self) -> None:
         """Put the cursor into the search box of the view that has the focus."""
@@ -182,10 +171,6 @@ class MainWindow(QMainWindow):
         """Read the selected models again."""
         for row in self.models_panel.selected_rows():
             self.workspace.shelf.read_again(row)
-
-    def cancel(self) -> None:
-        """Stop searching and reading."""
-        self.workspace.cancel_all()
 
     @property
     def page(self) -> Page:
@@ -213,13 +198,17 @@ class MainWindow(QMainWindow):
         self.settings.set(table.THEME, choice.value)
         self.theme_chosen.emit(choice)
 
-    def probe_device(self) -> None:
-        """Ask for the probing wizard."""
-        self.probing_requested.emit()
-
     def _see_machine(self) -> None:
         self.show_page("devices")
         self.workspace.machine.detect()
+
+    def probe_device(self) -> None:
+        """Open the probing wizard."""
+        self.probing_requested.emit()
+
+    def write_report(self) -> None:
+        """Open the report."""
+        self.report_requested.emit()
 
     def go_to_part(self, step: int) -> None:
         """Put the focus into the next part of the window, or the one before."""
@@ -227,18 +216,6 @@ class MainWindow(QMainWindow):
         # The first button of the targets ticks all of them.
         entries: dict[QWidget, QWidget] = {self.targets_panel: self.targets_panel.search_box}
         go_to_part((*parts, self.message_list), step, entries)
-
-    def write_report(self) -> None:
-        """Ask for the report of the comparison."""
-        self.report_requested.emit()
-
-    def toggle_side_bar(self) -> None:
-        """Show or hide models and targets."""
-        self._side_panels.toggle()
-
-    def export_trace(self) -> None:
-        """Ask where to save the timeline."""
-        self.central.export_trace()
 
     def toggle_messages(self) -> None:
         """Show or hide the list of messages."""
@@ -258,7 +235,7 @@ class MainWindow(QMainWindow):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._side_panels.fit()
+        self.side_panels.fit()
 
     def _arrange(self) -> None:
         self.first_view = FirstView(self.workspace.shelf)
@@ -267,7 +244,7 @@ class MainWindow(QMainWindow):
             self.tabs.addTab(QWidget() if index else self.first_view, page.title)
         across, down = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
         self._panels = splitter(down, self.models_panel, self.targets_panel, sizes=(320, 420))
-        self._side_panels = SidePanels(
+        self.side_panels: SidePanels = SidePanels(
             self._panels, self.tabs, self.pages, self.actions_by_id["side_bar"]
         )
         self.noticed = Noticed(self.tabs)
