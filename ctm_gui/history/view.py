@@ -7,7 +7,7 @@ from functools import partial
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QKeySequence, QShowEvent
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QWidget
+from PySide6.QtWidgets import QDialogButtonBox, QWidget
 
 from ctm_gui.history.conflicts_dialog import ConflictsDialog
 from ctm_gui.history.past_rows import PastRow, PastRows
@@ -29,6 +29,7 @@ from ctm_gui.history.projects import OpenedProject, ProjectExchange
 from ctm_gui.history.truth_dialog import TruthDialog
 from ctm_gui.history.truth_plot import TruthPlot
 from ctm_gui.tasks.turns import in_turns
+from ctm_gui.widgets.base_dialog import BaseDialog
 from ctm_gui.widgets.basic import (
     STRETCH,
     ContentOrMessage,
@@ -54,7 +55,7 @@ _SIZE_PX = (1120, 360)
 _MIN_WIDTHS_PX = {"model": 150, "device": 200, "why": 250}
 
 
-class ChangeDialog(QDialog):
+class ChangeDialog(BaseDialog):
     """Shows the result of predicting again; deleted when it is closed."""
 
     def __init__(
@@ -64,10 +65,7 @@ class ChangeDialog(QDialog):
         unit: LatencyUnit,
         parent: QWidget | None = None,
     ) -> None:
-        super().__init__(parent)
-        self.setWindowTitle("Then and now")
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.resize(*_SIZE_PX)
+        super().__init__("Then and now", parent, _SIZE_PX)
         self.heading = label(change_summary(entries), "heading")
         self.table = GridView(
             GridModel(ChangeGrid(entries, rows, unit)), "Then and now", _MIN_WIDTHS_PX
@@ -326,7 +324,6 @@ class HistoryView(QWidget):
 
     def _ask_truth(self, stored: StoredPrediction, device_name: str) -> TruthDialog:
         dialog = TruthDialog(stored, device_name, self._options.unit, self.window())
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.recorded.connect(partial(self.presenter.add_truth, stored))
         dialog.open()
         self.truth_dialog = dialog
@@ -334,7 +331,6 @@ class HistoryView(QWidget):
 
     def _ask_conflicts(self, opened: OpenedProject) -> None:
         self.conflicts = ConflictsDialog(opened, self.window())
-        self.conflicts.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.conflicts.answered.connect(partial(self.projects.apply, opened))
         self.conflicts.open()
 

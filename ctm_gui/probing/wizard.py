@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtGui import QCloseEvent, QKeySequence, QShortcut, QShowEvent
-from PySide6.QtWidgets import QDialog, QFileDialog, QFrame, QLabel, QStackedWidget, QWidget
+from PySide6.QtWidgets import QFileDialog, QFrame, QLabel, QStackedWidget, QWidget
 
 from ctm_gui.probing.choice import Source, TargetChoice, Unfinished, Way
 from ctm_gui.probing.dialogs import HostKeyDialog
@@ -21,6 +21,7 @@ from ctm_gui.probing.result_page import ResultPage
 from ctm_gui.probing.run import Phase
 from ctm_gui.probing.target_page import TargetPage
 from ctm_gui.tasks.turns import in_turns
+from ctm_gui.widgets.base_dialog import BaseDialog
 from ctm_gui.widgets.basic import STRETCH, hbox, scrolled
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.errors import CtmError
@@ -45,7 +46,7 @@ _KIT_STEPS = (
 _SIZE = (980, 760)
 
 
-class ProbingWizard(QDialog):
+class ProbingWizard(BaseDialog):
     """Guides from a device to its signature. Closing it stops measuring; the session stays.
 
     ``built`` is emitted once all pages exist.
@@ -61,12 +62,9 @@ class ProbingWizard(QDialog):
     def __init__(
         self, options: ViewOptions, presenter: ProbingPresenter, parent: QWidget | None = None
     ) -> None:
-        super().__init__(parent)
+        super().__init__("Probe a Device", parent, _SIZE, is_retained=True)
         self._options, self.presenter = options, presenter
         self._choice = TargetChoice()
-        self.setWindowTitle("Probe a Device")
-        self.setWindowFlag(Qt.WindowType.WindowMaximizeButtonHint, on=True)
-        self.resize(*_SIZE)
         self.is_built = False
         self.steps = QLabel()
         self.steps.setAccessibleName("Steps")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QTimer
 from PySide6.QtGui import QCloseEvent, QKeySequence, QPageLayout, QPageSize, QPainter
 from PySide6.QtPrintSupport import QPrintDialog, QPrinter
 from PySide6.QtWidgets import (
@@ -25,6 +25,7 @@ from ctm_gui.report.painting import QT_SIZES, paint_page
 from ctm_gui.report.presenter import ReportPresenter, ReportSubject
 from ctm_gui.report.preview import PagePreview
 from ctm_gui.tasks.serial import TaskContext
+from ctm_gui.widgets.base_dialog import BaseDialog
 from ctm_gui.widgets.basic import STRETCH, button, combo_box, fill, hbox, label, named, vbox
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.errors import HostError
@@ -55,7 +56,7 @@ _TYPING_MS = 400
 _LEFT_PX = 220
 
 
-class ReportDialog(QDialog):
+class ReportDialog(BaseDialog):
     """Shows the report of the window's comparison; saves and prints it.
 
     Args:
@@ -72,12 +73,9 @@ class ReportDialog(QDialog):
         folder: str,
         parent: QWidget | None = None,
     ) -> None:
-        super().__init__(parent)
+        super().__init__("Report", parent, _SIZE, is_retained=True)
         self.presenter = presenter
         self._folder = folder
-        self.setWindowTitle("Report")
-        self.setWindowFlag(Qt.WindowType.WindowMaximizeButtonHint, on=True)
-        self.resize(*_SIZE)
         register_fonts()
         self.preview = PagePreview(options)
         self._make_choices()
