@@ -95,11 +95,7 @@ class ChooseView(QWidget):
         for box in (self.latency_box, self.rate_box, self.power_box, self.memory_box):
             box.setSpecialValueText("no limit")
             box.setMinimumWidth(_FIELD_PX)
-        self.chance_box = DecimalBox()
-        self.chance_box.setRange(1.0, 99.0)
-        self.chance_box.setDecimals(0)
-        self.chance_box.setSuffix(" %")
-        self.chance_box.setValue(50.0)
+        self.chance_box = DecimalBox(minimum=1.0, maximum=99.0, decimals=0, suffix=" %", value=50.0)
         self.chance_box.setKeyboardTracking(False)
         self.chance_box.setAccessibleName("Least chance in percent with which a budget is met")
         self.family_box = _choice("Kind of device", "All devices", _FAMILIES.items())

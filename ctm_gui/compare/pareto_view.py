@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QAbstractItemView, QCheckBox, QLineEdit, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QCheckBox, QWidget
 
 from ctm_gui.compare.item_models import ScoresModel
 from ctm_gui.compare.matrix import VariantsPresenter
@@ -17,6 +17,7 @@ from ctm_gui.compare.pareto import (
 from ctm_gui.compare.pareto_plot import ParetoPlot
 from ctm_gui.compare.scores import Scores
 from ctm_gui.widgets.basic import combo_box, fill_box, hbox, label, named, splitter, vbox
+from ctm_gui.widgets.fields import line_edit
 from ctm_gui.widgets.save_plot import save_button
 from ctm_gui.widgets.table_view import GridView, copy_button
 from ctm_gui.widgets.view_options import ViewOptions
@@ -69,9 +70,8 @@ class ParetoView(QWidget):
     def _make_controls(self) -> None:
         self.summary = label(role="heading", name="Summary of the plot")
         self.target_box = combo_box("Target of the plot", letters=14)
-        self.name_box = QLineEdit(self._scores.name)
-        self.name_box.setAccessibleName("What the scores are")
-        self.name_box.setToolTip("What the scores are: accuracy, mAP, word error rate.")
+        tip = "What the scores are: accuracy, mAP, word error rate."
+        self.name_box = line_edit("What the scores are", self._scores.name, toolTip=tip)
         self.name_box.setMinimumWidth(100)
         self.name_box.setMaximumWidth(160)
         self.higher_box = QCheckBox("Higher is &better")

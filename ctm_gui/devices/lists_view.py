@@ -59,9 +59,8 @@ class ConfigurationsEditor(QWidget):
         self.runtime = combo_box("Runtime", sorted(RUNTIMES))
         self.precision = combo_box("Precision", [precision.words for precision in Precision])
         explain_items(self.precision, [precision.explanation for precision in Precision])
-        self.threads = NumberBox(minimum=0, maximum=MAX_THREADS)
+        self.threads = NumberBox(maximum=MAX_THREADS, accessibleName="Threads")
         self.threads.setSpecialValueText("all threads")
-        self.threads.setAccessibleName("Threads")
         self.add_button = button("Add", act=self._add, name="Add configuration")
         self.first_button = button(
             "Make default", "Predictions use the first configuration", self._make_first

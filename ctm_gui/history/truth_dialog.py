@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QDialogButtonBox, QFormLayout, QLineEdit, QWidget
+from PySide6.QtWidgets import QDialogButtonBox, QFormLayout, QWidget
 
 from ctm_gui.widgets.base_dialog import BaseDialog
 from ctm_gui.widgets.basic import combo_box, hbox, label, vbox
+from ctm_gui.widgets.fields import line_edit
 from predictor.core.errors import InputError
 from predictor.core.tags import MAX_NOTE
 from predictor.core.units import LatencyUnit
@@ -58,14 +59,12 @@ class TruthDialog(BaseDialog):
         super().accept()
 
     def _make_fields(self, unit: LatencyUnit) -> None:
-        self.value_box = QLineEdit()
-        self.value_box.setAccessibleName("Measured latency")
+        self.value_box = line_edit("Measured latency")
         self.unit_box = combo_box("Unit", map(str, LatencyUnit))
         self.unit_box.setCurrentText(str(unit))
         self.statistic_box = combo_box("", map(str, STATISTICS))
-        self.note_box = QLineEdit()
-        self.note_box.setMaxLength(MAX_NOTE)
-        self.note_box.setPlaceholderText("tool, driver, power mode, who measured…")
+        hint = "tool, driver, power mode, who measured…"
+        self.note_box = line_edit("", maxLength=MAX_NOTE, placeholderText=hint)
         self.problem = label(role="muted")
         self.buttons = self.make_buttons("Record", QDialogButtonBox.StandardButton.Save)
 

@@ -233,8 +233,7 @@ class LanguageView(QWidget):
 
 
 def _count_box(name: str, minimum: int) -> QSpinBox:
-    made = NumberBox(minimum=minimum, maximum=_MAX_COUNT)
-    made.setAccessibleName(name)
+    made = NumberBox(minimum=minimum, maximum=_MAX_COUNT, accessibleName=name)
     made.setGroupSeparatorShown(True)
     # A spin box asks for the width of its largest number.
     made.setMinimumWidth(_BOX_PX)

@@ -121,11 +121,9 @@ class WhatIfBar(QWidget):
 
 
 def _spin_box(maximum: int, usual: str, name: str, words: tuple[str, str]) -> QSpinBox:
-    box = NumberBox(minimum=0, maximum=maximum)
     # Zero stands for "as usual" and is shown in words.
-    box.setSpecialValueText(usual)
+    box = NumberBox(maximum=maximum, specialValueText=usual, accessibleName=name)
     box.setMinimumWidth(110)
-    box.setAccessibleName(name)
     _explain(box, words)
     return box
 

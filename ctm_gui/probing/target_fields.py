@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import (
     QComboBox,
-    QCompleter,
     QFileDialog,
     QFormLayout,
     QHBoxLayout,
@@ -19,7 +18,7 @@ from PySide6.QtWidgets import (
 from ctm_gui.devices.library import DeviceEntry
 from ctm_gui.probing.choice import Source, TargetChoice, Way
 from ctm_gui.widgets.basic import button, combo_box, fill, fill_box
-from ctm_gui.widgets.fields import NumberBox
+from ctm_gui.widgets.fields import NumberBox, line_edit, make_searchable
 from predictor.core.records import Configuration, Device, Precision
 from predictor.core.runtimes import MEASURED, RUNTIMES, UNKNOWN
 from predictor.presentation.wording import shown
@@ -41,19 +40,11 @@ class DeviceBox(QComboBox):
     def __init__(self) -> None:
         super().__init__()
         self._devices: dict[str, Device] = {}
-        self.setEditable(True)
-        self.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
         self.setAccessibleName("Device")
         # Its width is not that of the longest name: all of them would be measured, 40 ms.
         self.setSizeAdjustPolicy(self.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.setMinimumContentsLength(_NAME_LETTERS)
-        edit = QLineEdit(placeholderText="Type a part of its name")
-        self.setLineEdit(edit)
-        completer = QCompleter(self.model(), self)
-        completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
-        completer.setFilterMode(Qt.MatchFlag.MatchContains)
-        completer.setCompletionMode(QCompleter.CompletionMode.PopupCompletion)
-        self.setCompleter(completer)
+        make_searchable(self, QLineEdit(placeholderText="Type a part of its name"))
 
     def show_devices(self, entries: Sequence[DeviceEntry], first: str) -> None:
         """Offer devices; the choice stays.
@@ -90,11 +81,10 @@ class FileField(QWidget):
 
     changed = Signal()
 
-    def __init__(self, name: str, title: str) -> None:
+    def __init__(self, name: str, title: str, hint: str = "") -> None:
         super().__init__()
         self._title = title
-        self.edit = QLineEdit()
-        self.edit.setAccessibleName(name)
+        self.edit = line_edit(name, placeholderText=hint)
         self.button = button("Browse…", act=self._browse, name=f"Choose: {name}")
         fill(QHBoxLayout(self), (self.edit, 1), self.button, margins=0)
         self.edit.textChanged.connect(lambda _: self.changed.emit())
@@ -120,17 +110,14 @@ class TargetForm(QWidget):
         self.device_box = DeviceBox()
         self.runtime_box = combo_box("Runtime", [MEASURED])
         self.precision_box = combo_box("Precision", [Precision.FP32.value])
-        self.threads_box = NumberBox(minimum=0, maximum=_MAX_THREADS, value=0)
-        self.threads_box.setAccessibleName("Threads")
-        self.batch_box = NumberBox(minimum=0, maximum=_MAX_THREADS, value=0)
-        self.batch_box.setAccessibleName("Batch")
+        self.threads_box = NumberBox(maximum=_MAX_THREADS, accessibleName="Threads")
+        self.batch_box = NumberBox(maximum=_MAX_THREADS, accessibleName="Batch")
         self.batch_box.setSpecialValueText("as the file says")
-        self.address_edit = QLineEdit(placeholderText="user@host or user@host:22")
-        self.address_edit.setAccessibleName("Address of the board")
-        self.key_field = FileField("Private key", "Private key for the board")
-        self.key_field.edit.setPlaceholderText("the SSH agent and the default keys")
-        self.python_edit = QLineEdit("python3")
-        self.python_edit.setAccessibleName("Python on the board")
+        hint = "user@host or user@host:22"
+        self.address_edit = line_edit("Address of the board", placeholderText=hint)
+        hint = "the SSH agent and the default keys"
+        self.key_field = FileField("Private key", "Private key for the board", hint)
+        self.python_edit = line_edit("Python on the board", "python3")
         self.file_field = FileField("File to import", "File to import")
         self.typed_edit = QPlainTextEdit()
         self.typed_edit.setAccessibleName("Medians")

@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QFileDialog,
     QGridLayout,
     QGroupBox,
-    QLineEdit,
     QProgressBar,
     QPushButton,
     QWidget,
@@ -27,6 +26,7 @@ from ctm_gui.report.preview import PagePreview
 from ctm_gui.tasks.serial import TaskContext
 from ctm_gui.widgets.base_dialog import BaseDialog
 from ctm_gui.widgets.basic import STRETCH, button, combo_box, fill, hbox, label, named, vbox
+from ctm_gui.widgets.fields import line_edit
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.errors import HostError
 from predictor.core.progress import Progress
@@ -136,10 +136,7 @@ class ReportDialog(BaseDialog):
         for size in PageSize:
             self.size_box.addItem(size.label, size)
         self.size_box.currentIndexChanged.connect(self._choose)
-        self.title_box = QLineEdit()
-        self.title_box.setAccessibleName("Title")
-        self.title_box.setPlaceholderText("automatic")
-        self.title_box.setMaxLength(200)
+        self.title_box = line_edit("Title", placeholderText="automatic", maxLength=200)
         self._typing = QTimer(self, singleShot=True, interval=_TYPING_MS)
         self._typing.timeout.connect(self._choose)
         self.title_box.textChanged.connect(lambda _: self._typing.start())

@@ -8,6 +8,7 @@ from typing import Any
 from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import (
+    QComboBox,
     QCompleter,
     QDoubleSpinBox,
     QLineEdit,
@@ -127,6 +128,29 @@ class FormTextEdit(QPlainTextEdit):
         """Show a text that was not typed here; the cursor stays while it is the same."""
         if text != self.toPlainText():
             self.setPlainText(text)
+
+
+def line_edit(name: str, text: str = "", **properties: Any) -> QLineEdit:
+    """Return a line to type into.
+
+    Args:
+        name: for screen readers.
+        text: its first text.
+        properties: further ones of its class.
+    """
+    return QLineEdit(text, **{"accessibleName": name, **properties})
+
+
+def make_searchable(box: QComboBox, line: QLineEdit) -> None:
+    """Let a part of an entry be typed into ``line``, and offer the entries that hold it."""
+    box.setEditable(True)
+    box.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+    box.setLineEdit(line)
+    completer = QCompleter(box.model(), box)
+    completer.setFilterMode(Qt.MatchFlag.MatchContains)
+    completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
+    completer.setCompletionMode(QCompleter.CompletionMode.PopupCompletion)
+    box.setCompleter(completer)
 
 
 def _is_windows(event: QEvent) -> bool:

@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QHeaderView, QLineEdit, QTreeWidget, QTreeWidgetItem, QWidget
+from PySide6.QtWidgets import QHeaderView, QTreeWidget, QTreeWidgetItem, QWidget
 
 from ctm_gui.widgets.base_dialog import BaseDialog
 from ctm_gui.widgets.basic import label, vbox
+from ctm_gui.widgets.fields import line_edit
 from ctm_gui.window.help_pages import Command, matching
 
 _WIDTH_PX, _ROWS = 560, 12
@@ -31,9 +32,8 @@ class CommandPalette(BaseDialog):
         super().__init__("Commands", parent)
         self._commands = commands
         self._run = run
-        self.edit = QLineEdit(placeholderText="Type what you want to do")
-        self.edit.setAccessibleName("Command")
-        self.edit.setClearButtonEnabled(True)
+        hint = "Type what you want to do"
+        self.edit = line_edit("Command", placeholderText=hint, clearButtonEnabled=True)
         self.list = _list()
         self.tip = label(role="muted", wraps=False)
         vbox(self.edit, self.list, self.tip, of=self)
