@@ -26,6 +26,7 @@ class PastModel(GridModel):
     """
 
     edited = Signal(int, str, str)
+    grid: PastGrid
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(PastGrid(PastRows(), LatencyUnit.MS), parent)
@@ -54,8 +55,6 @@ class PastModel(GridModel):
 
     def _typed(self, index: Index) -> str | None:
         """Return the initial text of a cell's editor, unescaped."""
-        if not isinstance(self.grid, PastGrid):
-            return None
         stored = self.grid.data.rows[self.grid.source(index.row())].stored
         return {TAGS: ", ".join(stored.tags), NOTE: stored.note}.get(self._key(index))
 

@@ -275,7 +275,7 @@ class HistoryView(QWidget):
     def _follow(self) -> None:
         """Show the data that came while a cell was edited."""
         grid = self._model.grid
-        if isinstance(grid, PastGrid) and grid.data is not self.presenter.data:
+        if grid.data is not self.presenter.data:
             self._show_data()
 
     def _show_rows(self) -> None:
@@ -296,8 +296,6 @@ class HistoryView(QWidget):
 
     def _selected_ids(self) -> tuple[frozenset[str], str]:
         """Return the ids of the selected predictions, and that of the current one."""
-        if not isinstance(self._model.grid, PastGrid):
-            return frozenset(), ""
         rows = self._model.grid.data.rows
         current = self.table.current_row()
         ids = frozenset(rows[row].stored.id for row in self.table.selected_rows().tolist())

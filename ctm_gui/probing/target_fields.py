@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import (
@@ -196,23 +196,10 @@ class TargetForm(QWidget):
             self._addresses[self.device_box.device.id] = address
 
     def _show_rows(self) -> None:
-        way = self.way
         source = list(_SOURCES)[self.source_box.currentIndex()]
-        importing, kit = way is Way.IMPORT, way is Way.IMPORT and source is Source.KIT
-        for field, there in (
-            (self.source_box, importing),
-            (self.file_field, importing and source is not Source.TYPED),
-            (self.typed_edit, importing and source is Source.TYPED),
-            (self.address_edit, way is Way.SSH),
-            (self.key_field, way is Way.SSH),
-            (self.python_edit, way is Way.SSH),
-            (self.device_box, not kit),
-            (self.runtime_box, not kit),
-            (self.precision_box, not kit),
-            (self.threads_box, not kit),
-            (self.batch_box, importing and not kit),
-        ):
-            self._form.setRowVisible(field, there)
+        case = source if self.way is Way.IMPORT else self.way
+        for _, field, cases in self._rows:
+            self._form.setRowVisible(field, case in cases)
         self.changed.emit()
 
     def _offer(self, importing: bool) -> None:
@@ -224,21 +211,32 @@ class TargetForm(QWidget):
         self.threads_box.setSpecialValueText("as the file says" if importing else "all cores")
         self.threads_box.setValue(0)
 
+    @property
+    def _rows(self) -> Sequence[tuple[str, QWidget, Collection[Way | Source]]]:
+        """Name and field of each row, and the ways and sources that need it."""
+        files = (Source.KIT, Source.TOOL)
+        of_import = (Source.TOOL, Source.TYPED)
+        of_target = (Way.THIS, Way.SSH, Way.KIT, *of_import)
+        return (
+            ("What", self.source_box, tuple(Source)),
+            ("File", self.file_field, files),
+            ("Medians", self.typed_edit, (Source.TYPED,)),
+            ("Address", self.address_edit, (Way.SSH,)),
+            ("Private key", self.key_field, (Way.SSH,)),
+            ("Python there", self.python_edit, (Way.SSH,)),
+            ("Device", self.device_box, of_target),
+            ("Runtime", self.runtime_box, of_target),
+            ("Precision", self.precision_box, of_target),
+            ("Threads", self.threads_box, of_target),
+            ("Batch", self.batch_box, of_import),
+        )
+
     def _arrange(self) -> QFormLayout:
         form = QFormLayout(self)
         form.setContentsMargins(0, 0, 0, 0)
         form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.ExpandingFieldsGrow)
-        form.addRow("What", self.source_box)
-        form.addRow("File", self.file_field)
-        form.addRow("Medians", self.typed_edit)
-        form.addRow("Address", self.address_edit)
-        form.addRow("Private key", self.key_field)
-        form.addRow("Python there", self.python_edit)
-        form.addRow("Device", self.device_box)
-        form.addRow("Runtime", self.runtime_box)
-        form.addRow("Precision", self.precision_box)
-        form.addRow("Threads", self.threads_box)
-        form.addRow("Batch", self.batch_box)
+        for name, field, _ in self._rows:
+            form.addRow(name, field)
         tip = "Reference networks are fp32 networks, run by onnxruntime"
         self.runtime_box.setToolTip(tip)
         self.precision_box.setToolTip(tip)
@@ -246,16 +244,19 @@ class TargetForm(QWidget):
         return form
 
     def _connect(self) -> None:
-        for edit in (self.address_edit, self.python_edit):
-            edit.textChanged.connect(lambda _: self.changed.emit())
+        for edited in (
+            self.address_edit.textChanged,
+            self.python_edit.textChanged,
+            self.key_field.changed,
+            self.file_field.changed,
+            self.typed_edit.textChanged,
+            self.device_box.currentTextChanged,
+            self.threads_box.valueChanged,
+            self.batch_box.valueChanged,
+        ):
+            edited.connect(self.changed)
         self.address_edit.textChanged.connect(self._note_address)
-        for field in (self.key_field, self.file_field):
-            field.changed.connect(self.changed)
-        self.typed_edit.textChanged.connect(self.changed)
-        self.device_box.currentTextChanged.connect(lambda _: self.changed.emit())
         self.source_box.currentIndexChanged.connect(lambda _: self._show_rows())
-        for box in (self.threads_box, self.batch_box):
-            box.valueChanged.connect(lambda _: self.changed.emit())
 
 
 def _device_text(entry: DeviceEntry) -> str:
