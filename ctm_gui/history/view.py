@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QHideEvent, QKeySequence, QShowEvent
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QDialogButtonBox, QWidget
 
 from ctm_gui.history.conflicts_dialog import ConflictsDialog
@@ -28,7 +28,6 @@ from ctm_gui.history.project_menu import ProjectButton, ProjectProgress
 from ctm_gui.history.projects import OpenedProject, ProjectExchange
 from ctm_gui.history.truth_dialog import TruthDialog
 from ctm_gui.history.truth_plot import TruthPlot
-from ctm_gui.tasks.turns import in_turns
 from ctm_gui.widgets.base_dialog import BaseDialog
 from ctm_gui.widgets.basic import (
     STRETCH,
@@ -40,9 +39,9 @@ from ctm_gui.widgets.basic import (
     splitter,
     vbox,
 )
-from ctm_gui.widgets.drop_overlay import refuse_drops
 from ctm_gui.widgets.grid import Grid
 from ctm_gui.widgets.grid_model import GridModel
+from ctm_gui.widgets.late_view import LateView
 from ctm_gui.widgets.ordering import BoolArray, IndexArray
 from ctm_gui.widgets.save_plot import save_button
 from ctm_gui.widgets.table_view import GridView, copy_button
@@ -80,10 +79,8 @@ class ChangeDialog(BaseDialog):
 _TARGET_PX = 230
 
 
-class HistoryView(QWidget):
+class HistoryView(LateView):
     """Shows a history presenter; built, and the store read, when it is first shown.
-
-    ``built`` is emitted at the end.
 
     Args:
         options: unit and theme.
@@ -91,39 +88,19 @@ class HistoryView(QWidget):
         projects: writes them to files and takes them over from files.
     """
 
-    built = Signal()
-
     def __init__(
         self, options: ViewOptions, presenter: HistoryPresenter, projects: ProjectExchange
     ) -> None:
-        super().__init__()
+        super().__init__(presenter)
         self._options = options
         self.presenter, self.projects = presenter, projects
-        self._is_started = self._is_built = False
         self.conflicts: ConflictsDialog | None = None
         presenter.truth_requested.connect(self._ask_truth)
         projects.undecided.connect(self._ask_conflicts)
 
-    @property
-    def is_built(self) -> bool:
-        """Whether the view is complete."""
-        return self._is_built
-
-    def showEvent(self, event: QShowEvent) -> None:
-        """Follow the store while somebody looks; the first time, begin to build the view."""
-        if not self._is_started:
-            self._is_started = True
-            in_turns(self._build(), self)
-        self.presenter.set_active(active=True)
-        super().showEvent(event)
-
-    def hideEvent(self, event: QHideEvent) -> None:
-        super().hideEvent(event)
-        self.presenter.set_active(active=False)
-
     def focus_search(self) -> None:
         """Put the cursor into the filter."""
-        if self._is_built:
+        if self.is_built:
             self.table.focus_search()
 
     def record(self) -> TruthDialog | None:
@@ -160,10 +137,7 @@ class HistoryView(QWidget):
         self._make_buttons()
         self._arrange()
         self._connect()
-        refuse_drops(self)
-        self._is_built = True
         self._show_data()
-        self.built.emit()
 
     def _make_table(self) -> None:
         self.summary = label(role="heading", name="Summary")

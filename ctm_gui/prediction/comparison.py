@@ -185,6 +185,18 @@ def compare(
     rows: list[PredictionRow] = []
     done = predicted = 0
     count, problem = 1, ""
+
+    def compared_so_far() -> Comparison:
+        return Comparison(
+            models=tuple(models[:done]),
+            targets=targets,
+            rows=tuple(rows),
+            predicted=predicted,
+            signatures=measured,
+            engine_problem=problem,
+            measurements=measurements,
+        )
+
     while done < len(models) and targets:
         chunk_started = time.perf_counter()
         chunk = models[done : done + count]
@@ -196,28 +208,9 @@ def compare(
         # Each run gives the pace of the next: as many models as fit in the time of a part.
         count = max(1, int(len(chunk) * _PART_S / (now - chunk_started)))
         if done < len(models) and now - reported_at > _PART_S:
-            part(
-                Comparison(
-                    models=tuple(models[:done]),
-                    targets=targets,
-                    rows=tuple(rows),
-                    predicted=predicted,
-                    signatures=measured,
-                    engine_problem=problem,
-                    measurements=measurements,
-                )
-            )
+            part(compared_so_far())
             reported_at = time.perf_counter()
-    return Comparison(
-        models=tuple(models),
-        targets=targets,
-        rows=tuple(rows),
-        predicted=predicted,
-        seconds=time.perf_counter() - started,
-        signatures=measured,
-        engine_problem=problem,
-        measurements=measurements,
-    )
+    return replace(compared_so_far(), models=tuple(models), seconds=time.perf_counter() - started)
 
 
 def _of_library(target: Target, devices_by_id: Mapping[str, Device]) -> Target:
