@@ -61,10 +61,6 @@ class AttentionMap(QWidget):
         self.rows_plot.double_clicked.connect(self._double_clicked)
         follow_theme(self, options, self._colour_images)
 
-    def show_layout(self, layout: MapLayout) -> None:
-        """Show the rows of ``layout``."""
-        self._show(layout)
-
     def show_nothing(self) -> None:
         """Let go of the rows."""
         self._state.layout = self._state.cell = None
@@ -108,7 +104,7 @@ class AttentionMap(QWidget):
         copy.resize(max(self.width(), _EXPORT_WIDTH_PX), 400)
         layout = self._state.layout.full()
         copy._repeats = (layout.row_px, _SAVED_CELL_PX)
-        copy._show(layout)
+        copy.show_layout(layout)
         title = "Attention between operators and metrics"
         copy.rows_plot.save_rows(copy, layout.height_px, path, title)
 
@@ -131,7 +127,7 @@ class AttentionMap(QWidget):
         else:
             self.cell_chosen.emit(target_cell)
 
-    def _show(self, layout: MapLayout) -> None:
+    def show_layout(self, layout: MapLayout) -> None:
         self._state.layout = layout
         self._metrics.fit()
         self.rows_plot.box.setXRange(0, layout.columns, padding=0)

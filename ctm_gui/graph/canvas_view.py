@@ -62,10 +62,6 @@ class _PictureItem(QGraphicsItem):
             marks = self.current, self.selected, self.bright
             self.painter.paint(painter, exposed, scale, *marks)
 
-    def about_to_change(self) -> None:
-        """Notify the scene of a new size."""
-        self.prepareGeometryChange()
-
 
 class GraphCanvas(QGraphicsView):
     """Shows a picture; drag moves it, Ctrl and the wheel enlarge it, arrows go along edges.
@@ -115,7 +111,7 @@ class GraphCanvas(QGraphicsView):
 
     def show_picture(self, painter: GraphPainter) -> None:
         """Show another picture at the place of the one before."""
-        self._item.about_to_change()
+        self._item.prepareGeometryChange()
         self._item.painter = painter
         self._item.current = self._item.selected = self._item.bright = None
         self.setSceneRect(self._item.boundingRect())

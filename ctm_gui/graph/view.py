@@ -35,7 +35,6 @@ from ctm_gui.widgets.tooltips import as_tooltip
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.text import plural
 from predictor.presentation.wording import shown
-from predictor.services.prediction.sensitivity import Sensitivity
 
 _NOTHING_YET = "Drop an ONNX model and tick a target to see its graph with the time on it."
 _HINT = (
@@ -93,10 +92,6 @@ class GraphView(QWidget):
         self.presenter.show_table(explained.table, explained.interval)
         if not self.presenter.picture.nodes.size:
             self._stack.show_message(WORKING)
-
-    def show_sensitivity(self, sensitivity: Sensitivity | None) -> None:
-        """Say on hover what would change the times."""
-        self.presenter.show_sensitivity(sensitivity)
 
     def show_costs(self, costs: Costs | None) -> None:
         """Say the times on every target, on hover and of the box with the cursor."""

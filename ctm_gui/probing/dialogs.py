@@ -94,7 +94,6 @@ class HostKeyDialog(BaseDialog):
 
     def __init__(self, question: HostKeyQuestion, parent: QWidget | None = None) -> None:
         super().__init__("Unknown host key", parent)
-        self._question = question
         self.setModal(True)
         host = f"{shown(question.host)}, port {question.port}"
         self.fingerprint = basic.label(

@@ -105,6 +105,7 @@ class ProbeRun(QObject):
         session_id: of the session, empty before it is known.
         error: that stopped the run.
         state: of the copying to a board, in a few words.
+        again: names of the networks that are to be measured once more.
 
     Args:
         store: of the sessions.
@@ -128,7 +129,7 @@ class ProbeRun(QObject):
         self._queue: SimpleQueue[_Queued] = SimpleQueue()
         self._task: Task | None = None
         self._runner: ProbeRunner | None = None
-        self._again: list[str] = []
+        self.again: tuple[str, ...] = ()
         self._active_s = 0.0
         self._since_s: float | None = None
         self._timer = QTimer(self, interval=FOLLOW_MS)
@@ -195,15 +196,10 @@ class ProbeRun(QObject):
     def repeat(self, names: Sequence[str]) -> None:
         """Measure networks again: now, or after the present run."""
         if self.active:
-            self._again += [name for name in names if name not in self._again]
+            self.again = tuple(dict.fromkeys((*self.again, *names)))
             self.changed.emit()
         elif self.session_id:
             self.go_on(self.session_id, self.choice, names)
-
-    @property
-    def again(self) -> tuple[str, ...]:
-        """The networks that are to be measured again after this run."""
-        return tuple(self._again)
 
     def give_up(self) -> None:
         """End a stopped session; its measurements become its signature."""
@@ -226,7 +222,7 @@ class ProbeRun(QObject):
         if self.active:
             return
         self.choice, self.error, self.state = choice, None, "Preparing…"
-        self._again = []
+        self.again = ()
         self._active_s, self._since_s = 0.0, time.monotonic()
         self._timer.start()
         # Taken here, since the window's models belong to the window's thread.
@@ -308,8 +304,8 @@ class ProbeRun(QObject):
         self._settle()
         self.phase = Phase.ENDED
         # go_on refuses while the phase is an active one, hence ENDED before it.
-        if self._again:
-            self.go_on(self.session_id, self.choice, self._again)
+        if self.again:
+            self.go_on(self.session_id, self.choice, self.again)
         else:
             self._end()
 

@@ -81,10 +81,6 @@ class TargetSelection(QObject):
         if old_id in self.variants:
             self.variants[new_id] = self.variants.pop(old_id)
 
-    def search(self, words: str) -> tuple[Device, ...]:
-        """Return the devices that contain every word; all devices where there is no word."""
-        return self.catalogue.search(words)
-
     @property
     def selected_ids(self) -> tuple[str, ...]:
         """Ids of the checked devices, in the catalogue's order."""

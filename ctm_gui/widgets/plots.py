@@ -17,6 +17,7 @@ from PySide6.QtGui import QColor, QHelpEvent, QMouseEvent, QPainter, QPen, QResi
 from PySide6.QtWidgets import QHBoxLayout, QScrollBar, QToolTip, QWidget
 
 from ctm_gui.widgets.axes import PixelItem, colour_axes, first_ticks
+from ctm_gui.widgets.basic import vbox
 from ctm_gui.widgets.geometry import nearest_point
 from ctm_gui.widgets.ordering import FloatArray
 from ctm_gui.widgets.save_plot import save_plot
@@ -134,9 +135,7 @@ class PointPlot(QWidget):
         self.canvas = _PointCanvas(self, axes)
         self._box: pg.ViewBox = self.canvas.getViewBox()
         self._item = PixelItem(self._box, self._paint)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self.canvas)
+        vbox(self.canvas, of=self, margins=0)
         self.setAccessibleName(name)
         follow_theme(self, options, self._draw_ground)
 

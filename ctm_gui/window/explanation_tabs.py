@@ -131,7 +131,7 @@ class ExplanationTabs(QObject):
                 texts = sensitivity.sentence, sensitivity_details(sensitivity)
             pair.show_sentence(*texts)
         if self._graph in self._current_views:
-            self._graph.show_sensitivity(sensitivity)
+            self._graph.presenter.show_sensitivity(sensitivity)
             self._graph.show_costs(self._explanation.costs)
 
     def _show_selection(self, views: Iterable[View]) -> None:
