@@ -240,9 +240,14 @@ def _joined(columns: Sequence[IndexArray | npt.NDArray[np.int64]]) -> tuple[Inde
     for column in columns:
         distinct, codes = np.unique(column, return_inverse=True)
         joined = joined * max(distinct.size, 1) + codes
-    _, firsts, codes = np.unique(joined, return_index=True, return_inverse=True)
+    return _numbered(joined)
+
+
+def _numbered(keys: npt.NDArray[np.int64]) -> tuple[IndexArray, IndexArray]:
+    """Return each key's number in the order of their first rows, and these rows."""
+    # np.unique numbers by value.
+    _, firsts, codes = np.unique(keys, return_index=True, return_inverse=True)
     rank = np.empty_like(firsts)
-    # np.unique numbers by value; the codes shall follow the first rows.
     rank[np.argsort(firsts)] = np.arange(firsts.size)
     return rank[codes], np.sort(firsts)
 
@@ -391,12 +396,8 @@ def target_groups(columns: ComparisonColumns, row_mask: BoolArray | None = None)
     target = columns.target[rows]
     repeat = _repeats(target * max(len(columns.models), 1) + columns.model[rows])
     keys = target * (repeat.max(initial=0) + 1) + repeat
-    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
-    rank = np.empty_like(first)
-    # np.unique orders by key; the groups follow their first rows.
-    rank[np.argsort(first)] = np.arange(first.size)
-    groups = rank[group]
-    sizes = np.bincount(groups, minlength=first.size)
+    groups, firsts = _numbered(keys)
+    sizes = np.bincount(groups, minlength=firsts.size)
     return TargetGroups(columns, rows[np.argsort(groups, kind="stable")], np.cumsum(sizes) - sizes)
 
 
