@@ -202,9 +202,7 @@ class SweepView(QWidget):
 
     def _show(self) -> None:
         presenter = self._presenter
-        self.pair.set_choices(presenter.models, presenter.targets)
-        if presenter.choice is not None:
-            self.pair.set_choice(*presenter.choice)
+        self.pair.set_choices(presenter.models, presenter.targets, presenter.choice)
         by_kind = {sweep.kind: sweep for sweep in presenter.sweeps}
         self.batch_plot.show_sweep(by_kind.get("batch"))
         self.threads_plot.show_sweep(by_kind.get("threads"))

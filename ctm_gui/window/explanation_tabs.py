@@ -101,9 +101,8 @@ class ExplanationTabs(QObject):
         pair = self._pair
         if pair is None:
             return
-        pair.set_choices(self._explanation.models, self._explanation.targets)
-        if self._explanation.choice is not None:
-            pair.set_choice(*self._explanation.choice)
+        explanation = self._explanation
+        pair.set_choices(explanation.models, explanation.targets, explanation.choice)
         self._show_table()
         self._show_sensitivity()
 

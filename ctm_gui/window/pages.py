@@ -182,14 +182,10 @@ def _make_clocks(views: CentralViews) -> QWidget:
     explanation = views.explanation
     presenter = views.clocks = ClocksPresenter(explanation, views.workspace.predictor, views)
     view = views.clocks_view = ClocksView(views.options, presenter)
-
-    def show_pair() -> None:
-        view.pair.set_choices(explanation.models, explanation.targets)
-        if explanation.choice is not None:
-            view.pair.set_choice(*explanation.choice)
-
     view.pair.choice_changed.connect(explanation.choose)
-    presenter.choices_changed.connect(show_pair)
+    presenter.choices_changed.connect(
+        lambda: view.pair.set_choices(explanation.models, explanation.targets, explanation.choice)
+    )
     views.followers.append(presenter)
     views.set_active_on("clocks", presenter)
     return view
