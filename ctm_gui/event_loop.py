@@ -51,11 +51,10 @@ class InterruptWatch(QObject):
 
     Args:
         on_interrupt: the reaction to a SIGINT.
-        parent: owner.
     """
 
-    def __init__(self, on_interrupt: Callable[[], object], parent: QObject | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, on_interrupt: Callable[[], object]) -> None:
+        super().__init__()
         self._on_interrupt = on_interrupt
         self._read, self._write = socket.socketpair()
         # set_wakeup_fd refuses a socket that blocks. Bytes lost to a full one do no harm.

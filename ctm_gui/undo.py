@@ -4,11 +4,28 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
 
-from PySide6.QtGui import QUndoCommand
+from PySide6.QtGui import QUndoCommand, QUndoStack
 
 # Letters of a word and digits of a number follow each other faster than this.
 _TYPING_S = 1.0
+
+
+V = TypeVar("V")
+
+
+def push_change(
+    stack: QUndoStack,
+    text: str,
+    set_value: Callable[[V], object],
+    after: V,
+    before: V,
+    typed: str = "",
+) -> None:
+    """Push the step from one value to another; the other arguments are those of UndoStep."""
+    stack.push(UndoStep(text, partial(set_value, after), partial(set_value, before), typed))
 
 
 class UndoStep(QUndoCommand):

@@ -149,11 +149,7 @@ class MetricNames(PaintedAxis):
         painter.setFont(font)
         painter.setPen(QColor(self._state.theme.text))
         short = QFontMetricsF(font).elidedText(title, _END, room.width())
-        painter.drawText(
-            QRectF(room.left(), room.top(), room.width(), _TITLE_PX),
-            AT_LEFT,
-            short,
-        )
+        painter.drawText(QRectF(room.left(), room.top(), room.width(), _TITLE_PX), AT_LEFT, short)
 
     def _label(self, painter: QPainter, place: QRectF, label: str, *, strong: bool) -> None:
         metrics = QFontMetricsF(self._state.font)

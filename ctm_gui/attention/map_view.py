@@ -11,13 +11,7 @@ from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPen
 from PySide6.QtWidgets import QWidget
 
 from ctm_gui.attention.map import Cell, MapLayout
-from ctm_gui.attention.map_items import (
-    ColourBars,
-    MapState,
-    MetricNames,
-    RowNames,
-    heat_table,
-)
+from ctm_gui.attention.map_items import ColourBars, MapState, MetricNames, RowNames, heat_table
 from ctm_gui.widgets.axes import PixelItem
 from ctm_gui.widgets.basic import vbox
 from ctm_gui.widgets.plots import RowPlot
@@ -39,14 +33,13 @@ class AttentionMap(QWidget):
 
     Args:
         options: the theme.
-        parent: the parent widget.
     """
 
     cell_chosen = Signal(object)
     row_activated = Signal(int)
 
-    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, options: ViewOptions) -> None:
+        super().__init__()
         self._state = MapState(self.font(), options)
         self._names, self._metrics = RowNames(self._state), MetricNames(self._state)
         self._names.setWidth(_NAMES_PX)
@@ -67,10 +60,6 @@ class AttentionMap(QWidget):
         self.rows_plot.clicked.connect(self._clicked)
         self.rows_plot.double_clicked.connect(self._double_clicked)
         follow_theme(self, options, self._colour_images)
-
-    def show_layout(self, layout: MapLayout) -> None:
-        """Show the rows of ``layout``."""
-        self._show(layout)
 
     def show_nothing(self) -> None:
         """Let go of the rows."""
@@ -115,7 +104,7 @@ class AttentionMap(QWidget):
         copy.resize(max(self.width(), _EXPORT_WIDTH_PX), 400)
         layout = self._state.layout.full()
         copy._repeats = (layout.row_px, _SAVED_CELL_PX)
-        copy._show(layout)
+        copy.show_layout(layout)
         title = "Attention between operators and metrics"
         copy.rows_plot.save_rows(copy, layout.height_px, path, title)
 
@@ -138,7 +127,7 @@ class AttentionMap(QWidget):
         else:
             self.cell_chosen.emit(target_cell)
 
-    def _show(self, layout: MapLayout) -> None:
+    def show_layout(self, layout: MapLayout) -> None:
         self._state.layout = layout
         self._metrics.fit()
         self.rows_plot.box.setXRange(0, layout.columns, padding=0)

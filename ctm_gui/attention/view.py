@@ -15,7 +15,6 @@ from ctm_gui.attention.rows import LATENCY, AttentionGrid, AttentionSummary
 from ctm_gui.widgets.basic import (
     ContentOrMessage,
     add_view_keys,
-    button,
     hbox,
     holder,
     label,
@@ -26,7 +25,7 @@ from ctm_gui.widgets.filtered_table import PATH_ELIDE, PATH_PX, FilteredTable
 from ctm_gui.widgets.grid_model import GridModel
 from ctm_gui.widgets.ordering import IndexArray
 from ctm_gui.widgets.pair_choice import PairChoice
-from ctm_gui.widgets.save_plot import CSV, PNG, SVG, ask_and_save, save_table
+from ctm_gui.widgets.save_plot import CSV, PNG, SVG, save_button, save_table
 from ctm_gui.widgets.table_view import in_parts
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.records import Device
@@ -52,14 +51,13 @@ class AttentionView(QWidget):
 
     Args:
         options: the theme.
-        parent: the parent widget.
     """
 
     operators_selected = Signal(object, object)
     operator_activated = Signal(int)
 
-    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, options: ViewOptions) -> None:
+        super().__init__()
         self._summary: AttentionSummary | None = None
         self._model = GridModel(parent=self)
         self.table = FilteredTable(self._model, "Attention", min_width_px={"name": PATH_PX})
@@ -118,7 +116,13 @@ class AttentionView(QWidget):
         self.pair = PairChoice()
         self.group_box = QCheckBox("&Group by type")
         self.group_box.setToolTip("One row a type of operator: the mean of its operators.")
-        self.save_button = button("S&ave…", "Save the maps as a picture, or their numbers as CSV.")
+        self.save_button = save_button(
+            "attention",
+            self.save,
+            (SVG, PNG, CSV),
+            text="S&ave…",
+            tip="Save the maps as a picture, or their numbers as CSV.",
+        )
         self.pairs = label(role="heading", name="What operators are most sensitive to")
         self.weights = label(role="muted", name="Meaning of the weights")
         self.cell = label(role="muted", name="Cell under the cursor")
@@ -140,9 +144,6 @@ class AttentionView(QWidget):
     def _connect(self) -> None:
         self.table.search_box.textChanged.connect(self._show_map)
         self.group_box.toggled.connect(self._show_rows)
-        self.save_button.clicked.connect(
-            lambda: ask_and_save(self, "attention", self.save, (SVG, PNG, CSV))
-        )
         self.map.cell_chosen.connect(self._on_cell)
         self.map.row_activated.connect(self._activate)
         self.table.row_activated.connect(self._activate)

@@ -116,20 +116,13 @@ class ChoicePresenter(ComparisonFollower):
             measurements=self._user_measurements.measurements,
             signatures=self._user_measurements.signatures,
         )
-        self._task = self._worker.submit(
-            lambda _: work(), on_result=self._on_chosen, on_error=self._on_error
-        )
+        self._task.start(lambda _: work(), lambda chosen: self._show(chosen, ""), self._on_error)
         self.changed.emit()
 
     def _let_go(self) -> None:
         self.chosen = None
 
-    def _on_chosen(self, chosen: Chosen) -> None:
-        self._task = None
-        self._show(chosen, "")
-
     def _on_error(self, error: CtmError) -> None:
-        self._task = None
         self._show(None, f"{capitalised(error.reason)}; {error.action}.")
 
     def _show(self, chosen: Chosen | None, message: str) -> None:

@@ -22,9 +22,8 @@ from ctm_gui.widgets.basic import (
     named,
     vbox,
 )
-from ctm_gui.widgets.fields import BudgetBox, LatencyBudgetBox
+from ctm_gui.widgets.fields import BudgetBox, DecimalBox, LatencyBudgetBox
 from ctm_gui.widgets.filtered_table import FilteredTable
-from ctm_gui.widgets.number_boxes import DecimalBox
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.metrics import Family
 from predictor.core.records import Precision
@@ -55,7 +54,6 @@ class ChooseView(QWidget):
     Args:
         options: budget and theme.
         presenter: of the choice.
-        parent: the parent widget.
 
     Signals:
         device_activated: the user asked where the time goes on a device: its id.
@@ -65,10 +63,8 @@ class ChooseView(QWidget):
     device_activated = Signal(str)
     measuring_requested = Signal(str)
 
-    def __init__(
-        self, options: ViewOptions, presenter: ChoicePresenter, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, options: ViewOptions, presenter: ChoicePresenter) -> None:
+        super().__init__()
         self._options, self._presenter = options, presenter
         self._model = OptionsModel(options, self)
         self.table = FilteredTable(
@@ -99,11 +95,7 @@ class ChooseView(QWidget):
         for box in (self.latency_box, self.rate_box, self.power_box, self.memory_box):
             box.setSpecialValueText("no limit")
             box.setMinimumWidth(_FIELD_PX)
-        self.chance_box = DecimalBox()
-        self.chance_box.setRange(1.0, 99.0)
-        self.chance_box.setDecimals(0)
-        self.chance_box.setSuffix(" %")
-        self.chance_box.setValue(50.0)
+        self.chance_box = DecimalBox(minimum=1.0, maximum=99.0, decimals=0, suffix=" %", value=50.0)
         self.chance_box.setKeyboardTracking(False)
         self.chance_box.setAccessibleName("Least chance in percent with which a budget is met")
         self.family_box = _choice("Kind of device", "All devices", _FAMILIES.items())
@@ -154,12 +146,7 @@ class ChooseView(QWidget):
         for box in (self.rate_box, self.power_box, self.memory_box):
             box.budget_edited.connect(self._take_limits)
         self.chance_box.valueChanged.connect(self._take_limits)
-        for choice in (
-            self.percentile_box,
-            self.family_box,
-            self.runtime_box,
-            self.precision_box,
-        ):
+        for choice in (self.percentile_box, self.family_box, self.runtime_box, self.precision_box):
             choice.activated.connect(self._take_limits)
         self.table.row_activated.connect(
             lambda row: self.device_activated.emit(self._model.grid.options[row].target.device.id)

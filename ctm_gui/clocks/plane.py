@@ -7,14 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import QObject, Signal
 
 from ctm_gui.prediction.comparison import Comparison
 from ctm_gui.prediction.explanation import ExplanationPresenter
 from ctm_gui.prediction.followers import ComparisonFollower
 from ctm_gui.tasks.serial import SerialWorker
-from predictor.core.errors import CtmError
+from ctm_gui.widgets.ordering import FloatArray
 from predictor.core.records import Device, OperatingPoint
 from predictor.devices.operating import (
     Clocks,
@@ -25,8 +24,6 @@ from predictor.devices.operating import (
     power_modes,
 )
 from predictor.services.prediction.clocks import Clocked, at_clocks, clock_model, latency_plane
-
-Floats = NDArray[np.float64]
 
 _PURPOSE: Final = "to see the latency over the clocks."
 WORKING: Final = "Working out the latency over the clocks…"
@@ -47,9 +44,9 @@ class Plane:
 
     across: str
     up: str
-    columns: Floats
-    rows: Floats
-    latency_ms: Floats
+    columns: FloatArray
+    rows: FloatArray
+    latency_ms: FloatArray
     clocked: Clocked
 
 
@@ -69,10 +66,7 @@ class ClocksPresenter(ComparisonFollower):
     plane_changed = Signal()
 
     def __init__(
-        self,
-        explanation: ExplanationPresenter,
-        worker: SerialWorker,
-        parent: QObject | None = None,
+        self, explanation: ExplanationPresenter, worker: SerialWorker, parent: QObject | None = None
     ) -> None:
         super().__init__(worker, parent)
         self._explanation = explanation
@@ -170,21 +164,21 @@ class ClocksPresenter(ComparisonFollower):
                 clocked=clocked,
             )
 
-        self._submit(lambda _: plane(), lambda made: self._show(made, ""), self._on_error)
+        self._task.start(
+            lambda _: plane(),
+            lambda made: self._show(made, ""),
+            lambda error: self._show(None, str(error)),
+        )
 
     def _let_go(self) -> None:
         self._show(None, WORKING)
 
-    def _on_error(self, error: CtmError) -> None:
-        self._show(None, str(error))
-
     def _show(self, plane: Plane | None, message: str) -> None:
-        self._task = None
         self.plane, self.message = plane, message
         self.plane_changed.emit()
 
 
-def _axes(ranges: Mapping[str, tuple[float, float]]) -> dict[str, Floats]:
+def _axes(ranges: Mapping[str, tuple[float, float]]) -> dict[str, FloatArray]:
     """Return the two axes: the unit's clock across, memory or the host's upwards.
 
     A device of one clock has one row, at a memory clock that nothing follows.

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPen
-from PySide6.QtWidgets import QWidget
 
 from ctm_gui.attention.map_items import heat_table
-from ctm_gui.clocks.plane import Floats, Plane, contour
+from ctm_gui.clocks.plane import Plane, contour
+from ctm_gui.widgets.ordering import FloatArray
 from ctm_gui.widgets.plots import RING_PX, PointPlot
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.text import capitalised
@@ -29,16 +29,15 @@ class PlanePlot(PointPlot):
 
     Args:
         options: unit, budget and theme.
-        parent: the parent widget.
     """
 
     clocks_chosen = Signal(float, float)
 
-    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
+    def __init__(self, options: ViewOptions) -> None:
         self._plane: Plane | None = None
         self._labels: list[QRectF] = []  # those of this painting
         name = "Latency over the clocks"
-        super().__init__(options, {}, name, name, parent)
+        super().__init__(options, {}, name, name)
         options.budget_changed.connect(self._item.refresh)
 
     def show_plane(self, plane: Plane | None) -> None:
@@ -93,14 +92,6 @@ class PlanePlot(PointPlot):
         x = left + (right - left) * x_px / rect.width()
         return x, top - (top - bottom) * y_px / rect.height()
 
-    def _place(self, x: float, y: float) -> QPointF:
-        (left, right), (bottom, top) = self._box.viewRange()
-        rect = self._box.rect()
-        return QPointF(
-            (x - left) / (right - left) * rect.width(),
-            (top - y) / (top - bottom) * rect.height(),
-        )
-
     def _paint(self, painter: QPainter, rect: QRectF) -> None:
         plane = self._plane
         if plane is None:
@@ -126,7 +117,7 @@ class PlanePlot(PointPlot):
         x_px = min(max(centre.x(), room), rect.width() - room)
         return QPointF(x_px, min(max(centre.y(), room), rect.height() - room))
 
-    def _curve(self, plane: Plane) -> Floats:
+    def _curve(self, plane: Plane) -> FloatArray:
         """Return the latency over the only clock in the unit, float64 [C]."""
         unit, batch = self._options.unit, batch_of(plane.clocked.prediction.configuration)
         return np.array([unit.from_ms(ms, batch) for ms in plane.latency_ms[0].tolist()])

@@ -10,8 +10,8 @@ from ctm_gui.clocks.plane_plot import PlanePlot
 from ctm_gui.widgets.basic import (
     STRETCH,
     ContentOrMessage,
-    button,
     combo_box,
+    fill_box,
     hbox,
     holder,
     label,
@@ -19,7 +19,7 @@ from ctm_gui.widgets.basic import (
     vbox,
 )
 from ctm_gui.widgets.pair_choice import PairChoice
-from ctm_gui.widgets.save_plot import ask_and_save
+from ctm_gui.widgets.save_plot import save_button
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.devices.operating import DOMAINS
 from predictor.presentation.wording import batch_of, interval_text, latency_text, number, shown
@@ -34,13 +34,10 @@ class ClocksView(QWidget):
     Args:
         options: unit, budget and theme.
         presenter: pair, clocks and plane.
-        parent: the parent widget.
     """
 
-    def __init__(
-        self, options: ViewOptions, presenter: ClocksPresenter, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, options: ViewOptions, presenter: ClocksPresenter) -> None:
+        super().__init__()
         self._options, self._presenter = options, presenter
         self.pair = PairChoice()
         self.pair.sentence.hide()  # on sensitivities, which are of the default clocks
@@ -51,7 +48,7 @@ class ClocksView(QWidget):
         self.summary = label(role="heading", name="Latency at these clocks")
         self.details = label(role="muted", name="What the clocks change", selectable=True)
         self.plot = PlanePlot(options)
-        self.save_button = button("Save &plot…")
+        self.save_button = save_button("clocks", self.plot.save)
         self._arrange()
         self._connect()
         self._show_choices()
@@ -86,7 +83,6 @@ class ClocksView(QWidget):
                 lambda mhz, domain=name: presenter.choose_clock(domain, float(mhz))
             )
         self.plot.clocks_chosen.connect(self._on_clicked)
-        self.save_button.clicked.connect(lambda: ask_and_save(self, "clocks", self.plot.save))
         presenter.choices_changed.connect(self._show_choices)
         presenter.plane_changed.connect(self._show_plane)
         self._options.unit_changed.connect(self._show_plane)
@@ -105,10 +101,8 @@ class ClocksView(QWidget):
         mode, default = presenter.mode, presenter.is_default
         if mode is None and not default:
             names.append(_FREE)
-        self.mode_box.clear()
-        self.mode_box.addItems(names)
         index = 0 if mode is None else presenter.modes.index(mode) + 1
-        self.mode_box.setCurrentIndex(index if default or mode else len(names) - 1)
+        fill_box(self.mode_box, names, index if default or mode else len(names) - 1)
         for name, slider in self.sliders.items():
             ends, mhz = presenter.ranges.get(name), getattr(presenter.clocks, name)
             for part in (self._names[name], slider, self._values[name]):

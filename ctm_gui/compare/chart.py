@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ctm_gui.compare.columns import ComparisonColumns, TargetGroups
 from ctm_gui.compare.words import Badge, badges_of
-from ctm_gui.widgets.ordering import FloatArray, IndexArray
+from ctm_gui.widgets.ordering import BoolArray, FloatArray, IndexArray
 from predictor.core.units import LatencyUnit
 from predictor.presentation.columns import PredictionRow, no_number
 from predictor.presentation.report import BUDGET_REACH
@@ -100,7 +100,7 @@ class ChartLayout:
     lows: FloatArray
     highs: FloatArray
     predicted: FloatArray
-    over: npt.NDArray[np.bool_]
+    over: BoolArray
     limits: npt.NDArray[np.int64]
     budget: float | None
 

@@ -221,12 +221,7 @@ class BarPainter:
                 painter.drawLine(QLineF(0, y, rect.width(), y))
 
     def _bar(
-        self,
-        painter: QPainter,
-        bar: Bar,
-        rect: QRectF,
-        top: float,
-        x_of: Callable[[float], float],
+        self, painter: QPainter, bar: Bar, rect: QRectF, top: float, x_of: Callable[[float], float]
     ) -> None:
         state = self._state
         row = QRectF(0, bar.top_px - top, rect.width(), state.layout.row_px)
@@ -333,14 +328,15 @@ class NameAxis(PaintedAxis):
         metrics = QFontMetricsF(self._state.font)
         if room.height() >= 2 * metrics.height() + _CHIP_PADDING_PX:
             middle, height = room.center().y(), metrics.height()
+            right = Qt.AlignmentFlag.AlignRight
             upper = QRectF(room.left(), middle - height - 2, room.width(), height)
-            self._name(painter, group.name, upper, Qt.AlignmentFlag.AlignRight)
+            self._write(painter, group.name, upper, right)
             lower = upper.translated(0, height + 3)
             self._configuration(painter, group, lower, self._widths(group, lower.width())[1:])
             return
         name_px, *rest_px = self._widths(group, room.width(), metrics.horizontalAdvance(group.name))
         name = room.adjusted(0, 0, name_px - room.width(), 0)
-        self._name(painter, group.name, name, Qt.AlignmentFlag.AlignLeft)
+        self._write(painter, group.name, name, Qt.AlignmentFlag.AlignLeft)
         self._configuration(painter, group, room, rest_px)
 
     def _widths(self, group: GroupBox, room: float, name_px: float = 0.0) -> list[float]:
@@ -357,9 +353,8 @@ class NameAxis(PaintedAxis):
         chip_px, detail_px = widths
         self._chip(painter, group.chip, room.adjusted(room.width() - chip_px, 0, 0, 0))
         end = -(chip_px + PADDING_PX)
-        self._detail(
-            painter, group.detail, room.adjusted(room.width() + end - detail_px, 0, end, 0)
-        )
+        inside = room.adjusted(room.width() + end - detail_px, 0, end, 0)
+        self._write(painter, group.detail, inside, Qt.AlignmentFlag.AlignRight, is_detail=True)
 
     def _chip(self, painter: QPainter, text: str, room: QRectF) -> None:
         theme, height = self._state.theme, QFontMetricsF(self._state.font).height() + 2
@@ -367,20 +362,8 @@ class NameAxis(PaintedAxis):
         painter.setPen(QPen(QColor(theme.muted), 1.0))
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.drawRoundedRect(frame.adjusted(0.5, 0.5, -0.5, -0.5), _ROUND_PX, _ROUND_PX)
-        painter.setPen(QColor(theme.text))
         inside = frame.adjusted(_CHIP_PADDING_PX, 0, -_CHIP_PADDING_PX, 0)
-        right = Qt.AlignmentFlag.AlignHCenter
-        self._write(painter, text, inside, right, Qt.TextElideMode.ElideMiddle)
-
-    def _name(self, painter: QPainter, text: str, room: QRectF, side: Qt.AlignmentFlag) -> None:
-        painter.setPen(QColor(self._state.theme.text))
-        self._write(painter, text, room, side, Qt.TextElideMode.ElideMiddle)
-
-    def _detail(self, painter: QPainter, text: str, room: QRectF) -> None:
-        # Its end may go: "…6 threads" for 96 would lie.
-        painter.setPen(QColor(self._state.theme.muted))
-        right = Qt.AlignmentFlag.AlignRight
-        self._write(painter, text, room, right, Qt.TextElideMode.ElideRight)
+        self._write(painter, text, inside, Qt.AlignmentFlag.AlignHCenter)
 
     def _write(
         self,
@@ -388,7 +371,12 @@ class NameAxis(PaintedAxis):
         text: str,
         room: QRectF,
         side: Qt.AlignmentFlag,
-        elide: Qt.TextElideMode,
+        *,
+        is_detail: bool = False,
     ) -> None:
+        theme, modes = self._state.theme, Qt.TextElideMode
+        painter.setPen(QColor(theme.muted if is_detail else theme.text))
+        # The end of a detail may go: "…6 threads" for 96 would lie.
+        elide = modes.ElideRight if is_detail else modes.ElideMiddle
         short = QFontMetricsF(self._state.font).elidedText(text, elide, room.width() + 1)
         painter.drawText(room, Qt.AlignmentFlag.AlignVCenter | side, short)

@@ -14,7 +14,6 @@ from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QPainter, QResizeEve
 from PySide6.QtWidgets import QWidget
 
 from ctm_gui.compare.chart import (
-    Bar,
     ChartLayout,
     bars_share,
     budget_in_ms,
@@ -106,9 +105,7 @@ class LegendAxis(PaintedAxis):
             x += _SWATCH_PX + 6
             painter.setPen(QColor(self._state.theme.muted))
             painter.drawText(
-                QRectF(x, room.top(), width, room.height()),
-                Qt.AlignmentFlag.AlignVCenter,
-                text,
+                QRectF(x, room.top(), width, room.height()), Qt.AlignmentFlag.AlignVCenter, text
             )
             x += width + _ENTRY_GAP_PX
 
@@ -173,7 +170,6 @@ class LatencyChart(QWidget):
 
     Args:
         options: the theme.
-        parent: the parent widget.
     """
 
     row_selected = Signal(int)
@@ -181,8 +177,8 @@ class LatencyChart(QWidget):
     budget_dragged = Signal(object)
     budget_dropped = Signal(object)
 
-    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, options: ViewOptions) -> None:
+        super().__init__()
         self._options = options
         empty = lay_out(target_groups(ComparisonColumns(())), LatencyUnit.MS, None)
         self._state = ChartState(layout=empty, options=options, font=self.font())
@@ -268,8 +264,11 @@ class LatencyChart(QWidget):
         line = pg.InfiniteLine(angle=90, movable=True)
         line.setCursor(Qt.CursorShape.SizeHorCursor)
         line.setVisible(False)
-        line.sigDragged.connect(self._dragged)
-        line.sigPositionChangeFinished.connect(self._dropped)
+        for moved, signal in (
+            (line.sigDragged, self.budget_dragged),
+            (line.sigPositionChangeFinished, self.budget_dropped),
+        ):
+            moved.connect(lambda _, signal=signal: signal.emit(self._line_budget_ms()))
         self.rows_plot.box.addItem(line, ignoreBounds=True)
         return line
 
@@ -277,12 +276,6 @@ class LatencyChart(QWidget):
         colour = self._options.theme.bad
         self.budget_line.setPen(pg.mkPen(colour, width=2, style=Qt.PenStyle.DashLine))
         self.budget_line.setHoverPen(pg.mkPen(colour, width=4))
-
-    def _dragged(self) -> None:
-        self.budget_dragged.emit(self._line_budget_ms())
-
-    def _dropped(self) -> None:
-        self.budget_dropped.emit(self._line_budget_ms())
 
     def _line_budget_ms(self) -> float | None:
         position = float(self.budget_line.value())
@@ -294,7 +287,8 @@ class LatencyChart(QWidget):
         low, high = value_range(layout, log=log)
         start, end = (math.log10(low), math.log10(high)) if log else (low, high)
         width = max(self.rows_plot.box.rect().width(), 1.0)
-        share = bars_share(layout, self._label_px, width, log=log)
+        ruler = self._state.ruler
+        share = bars_share(layout, lambda bar: ruler.width(bar) + 2 * LABEL_GAP_PX, width, log=log)
         # Before the range, whose change makes pyqtgraph ask for the ticks again.
         self._value_axis.end = end
         self.rows_plot.box.setXRange(start, start + (end - start) / share, padding=0)
@@ -314,9 +308,6 @@ class LatencyChart(QWidget):
             self._state.budget_text = f"budget {number(self._budget_ms)} ms"
         if had_text != is_visible:
             self._legend.fit()
-
-    def _label_px(self, bar: Bar) -> float:
-        return self._state.ruler.width(bar) + 2 * LABEL_GAP_PX
 
     def _fit_names(self) -> None:
         """Give the names the width that they need."""

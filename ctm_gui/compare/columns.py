@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ctm_gui.widgets.grid import Column, Grid
-from ctm_gui.widgets.ordering import FloatArray, IndexArray, number_keys, text_ranks
+from ctm_gui.widgets.ordering import BoolArray, FloatArray, IndexArray, number_keys, text_ranks
 from predictor.core.records import Configuration
 from predictor.core.units import LatencyUnit
 from predictor.presentation.columns import (
@@ -71,7 +71,7 @@ class ComparisonColumns:
         return np.array([p.predicted_ms for p in self._predictions], dtype=np.float64)
 
     @cached_property
-    def is_lower_limit(self) -> npt.NDArray[np.bool_]:
+    def is_lower_limit(self) -> BoolArray:
         """True where operators of unknown cost make a latency a lower limit, bool [N]."""
         return np.array([p.is_lower_limit for p in self._predictions], dtype=np.bool_)
 
@@ -142,7 +142,7 @@ class ComparisonColumns:
         return codes, tuple(tuple(fact[row] for fact in facts) for row in firsts.tolist())
 
     @cached_property
-    def is_flagged(self) -> npt.NDArray[np.bool_]:
+    def is_flagged(self) -> BoolArray:
         """True for rows with words of warning beside their number, bool [N]."""
         return np.array([_is_flagged(row) for row in self.rows], dtype=np.bool_)
 
@@ -175,12 +175,12 @@ class ComparisonColumns:
             and np.array_equal(self.batch, other.batch)
         )
 
-    def over(self, budget_ms: float | None) -> npt.NDArray[np.bool_]:
+    def over(self, budget_ms: float | None) -> BoolArray:
         """Return a mask of the rows whose P50 is over the budget, bool [N]."""
         if budget_ms is None:
             return np.zeros(len(self), dtype=np.bool_)
         # NaN compares false: a row without a number is not over.
-        over: npt.NDArray[np.bool_] = self.latency_ms > budget_ms
+        over: BoolArray = self.latency_ms > budget_ms
         return over
 
     def in_unit(self, latency_ms: FloatArray, unit: LatencyUnit) -> FloatArray:
@@ -193,7 +193,7 @@ class ComparisonColumns:
             values = latency_ms * unit.from_ms(1.0)
         return np.where(np.isfinite(values), values, np.nan)
 
-    def search_mask(self, search: str) -> npt.NDArray[np.bool_]:
+    def search_mask(self, search: str) -> BoolArray:
         """Return a mask of the rows that hold every word of ``search``, case aside, bool [N].
 
         A word holds no blank, so it lies within one fact, and rows share most of their facts.
@@ -233,18 +233,21 @@ def _codes(values: Sequence[Hashable]) -> tuple[IndexArray, tuple[Hashable, ...]
     return np.fromiter(map(code_of.__getitem__, values), np.intp, len(values)), distinct
 
 
-def _joined(
-    columns: Sequence[IndexArray | npt.NDArray[np.int64]],
-) -> tuple[IndexArray, IndexArray]:
+def _joined(columns: Sequence[IndexArray | npt.NDArray[np.int64]]) -> tuple[IndexArray, IndexArray]:
     """Return one code for each distinct combination of codes, and its first row."""
     # Mixed radix, one int64 a combination: np.unique over rows (axis=0) is much slower.
     joined = np.zeros(columns[0].size, dtype=np.int64)
     for column in columns:
         distinct, codes = np.unique(column, return_inverse=True)
         joined = joined * max(distinct.size, 1) + codes
-    _, firsts, codes = np.unique(joined, return_index=True, return_inverse=True)
+    return _numbered(joined)
+
+
+def _numbered(keys: npt.NDArray[np.int64]) -> tuple[IndexArray, IndexArray]:
+    """Return each key's number in the order of their first rows, and these rows."""
+    # np.unique numbers by value.
+    _, firsts, codes = np.unique(keys, return_index=True, return_inverse=True)
     rank = np.empty_like(firsts)
-    # np.unique numbers by value; the codes shall follow the first rows.
     rank[np.argsort(firsts)] = np.arange(firsts.size)
     return rank[codes], np.sort(firsts)
 
@@ -260,7 +263,7 @@ class ComparisonGrid(Grid):
         self.data, self.rows, self.context = data, data.rows, context
         super().__init__(len(data), prediction_columns(data.rows, context))
 
-    def search(self, words: str) -> npt.NDArray[np.bool_]:
+    def search(self, words: str) -> BoolArray:
         """Return a mask of the rows that hold every word, bool [N]."""
         return self.data.search_mask(words)
 
@@ -380,9 +383,7 @@ class TargetGroups:
         return TargetGroups(self.columns, self.rows[places], starts)
 
 
-def target_groups(
-    columns: ComparisonColumns, row_mask: npt.NDArray[np.bool_] | None = None
-) -> TargetGroups:
+def target_groups(columns: ComparisonColumns, row_mask: BoolArray | None = None) -> TargetGroups:
     """Gather the rows of each target, in the order of each target's first row.
 
     Where a model appears twice on a target, its second row belongs to a second group.
@@ -395,12 +396,8 @@ def target_groups(
     target = columns.target[rows]
     repeat = _repeats(target * max(len(columns.models), 1) + columns.model[rows])
     keys = target * (repeat.max(initial=0) + 1) + repeat
-    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
-    rank = np.empty_like(first)
-    # np.unique orders by key; the groups follow their first rows.
-    rank[np.argsort(first)] = np.arange(first.size)
-    groups = rank[group]
-    sizes = np.bincount(groups, minlength=first.size)
+    groups, firsts = _numbered(keys)
+    sizes = np.bincount(groups, minlength=firsts.size)
     return TargetGroups(columns, rows[np.argsort(groups, kind="stable")], np.cumsum(sizes) - sizes)
 
 

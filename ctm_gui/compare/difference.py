@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 from PySide6.QtCore import QObject, Signal
 
 from ctm_gui.operators.rows import operator_unit
@@ -16,6 +15,7 @@ from ctm_gui.prediction.comparison import ComparedModel, Comparison, target_name
 from ctm_gui.prediction.followers import ComparisonFollower
 from ctm_gui.tasks.serial import SerialWorker, TaskContext
 from ctm_gui.widgets.grid import Grid, number_column, search_mask, search_texts, text_column
+from ctm_gui.widgets.ordering import BoolArray, IndexArray
 from predictor.core.prediction import Prediction
 from predictor.core.records import Target
 from predictor.core.units import LatencyUnit
@@ -154,10 +154,9 @@ class DifferencePresenter(ComparisonFollower):
             self._work_out(partial(_with_more_times, difference))
 
     def _work_out(self, work: Callable[[TaskContext], ModelDifference]) -> None:
-        self._submit(work, self._on_result, lambda error: self._show(None, str(error)))
+        self._task.start(work, self._on_result, lambda error: self._show(None, str(error)))
 
     def _show(self, difference: ModelDifference | None, message: str) -> None:
-        self._task = None
         self.difference = difference
         self.message = message
         self.difference_changed.emit()
@@ -237,10 +236,7 @@ class TargetsGrid(Grid):
                 number_column("before", f"First ({display_unit})", before),
                 number_column("after", f"Second ({display_unit})", after),
                 number_column(
-                    "difference",
-                    f"Difference ({display_unit})",
-                    after - before,
-                    write=signed,
+                    "difference", f"Difference ({display_unit})", after - before, write=signed
                 ),
                 number_column("change", "Change", ratio, write=change_text),
                 *columns,
@@ -291,7 +287,7 @@ class DifferenceGrid(Grid):
             ],
         )
 
-    def mask(self, search: str, change: Change | None) -> npt.NDArray[np.bool_]:
+    def mask(self, search: str, change: Change | None) -> BoolArray:
         """Return a mask of the rows with every word and one kind of change, bool [R]."""
         mask = np.ones(self.count, dtype=np.bool_)
         if search.strip():
@@ -312,10 +308,7 @@ def difference_summary(difference: ModelDifference) -> str:
 
 
 def _pairs(
-    before: tuple[str, ...],
-    first: npt.NDArray[np.intp],
-    after: tuple[str, ...],
-    second: npt.NDArray[np.intp],
+    before: tuple[str, ...], first: IndexArray, after: tuple[str, ...], second: IndexArray
 ) -> list[str]:
     """Return the text of each row: of one side, or of both where they differ."""
     texts = []

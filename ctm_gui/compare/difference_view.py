@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
-from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
 from ctm_gui.compare.difference import (
@@ -21,6 +20,7 @@ from ctm_gui.widgets.basic import (
     as_filter,
     button,
     combo_box,
+    fill_box,
     hbox,
     holder,
     label,
@@ -31,6 +31,7 @@ from ctm_gui.widgets.basic import (
 from ctm_gui.widgets.filtered_table import PATH_ELIDE, PATH_PX, FilteredTable
 from ctm_gui.widgets.grid import Grid
 from ctm_gui.widgets.grid_model import GridModel
+from ctm_gui.widgets.ordering import BoolArray
 from ctm_gui.widgets.table_view import GridView
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.records import RunId
@@ -44,21 +45,14 @@ _CHANGES = (None, *Change)
 class DifferenceView(QWidget):
     """Two models side by side: by target above, operator by operator below.
 
-    Signals:
-        models_chosen: the user chose two models: their indices.
-        exchange_requested: the user wants them the other way round.
-
     Args:
         options: the unit.
-        parent: the parent widget.
+        presenter: the two models.
     """
 
-    models_chosen = Signal(int, int)
-    exchange_requested = Signal()
-
-    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._options = options
+    def __init__(self, options: ViewOptions, presenter: DifferencePresenter) -> None:
+        super().__init__()
+        self._options, self._presenter = options, presenter
         self._difference: ModelDifference | None = None
         self._run_id: RunId | None = None
         self.targets = GridView(GridModel(), "Time moved by target", {"device": _DEVICE_PX})
@@ -71,18 +65,17 @@ class DifferenceView(QWidget):
         self._arrange()
         self._connect()
 
-    def show_choices(self, presenter: DifferencePresenter) -> None:
+    def follow(self) -> None:
         """Offer the models, and show which two are chosen."""
+        presenter = self._presenter
         labels = [shown(compared.label) for compared in presenter.models]
         for box, chosen in zip((self.first_box, self.second_box), presenter.choice, strict=True):
-            with QSignalBlocker(box):
-                box.clear()
-                box.addItems(labels)
-                box.setCurrentIndex(chosen if chosen < len(labels) else -1)
+            fill_box(box, labels, chosen if chosen < len(labels) else -1)
             box.setEnabled(len(labels) > 1)
 
-    def show_difference(self, difference: ModelDifference | None, message: str) -> None:
+    def show_difference(self) -> None:
         """Show two models' operators, or say why there are none; targets may come part by part."""
+        difference = self._presenter.difference
         before, self._difference = self._difference, difference
         if difference is not None and before is not None and self._follows(before, difference):
             self._show_targets(difference)
@@ -90,7 +83,7 @@ class DifferenceView(QWidget):
         if difference is None:
             self.targets.show_nothing()
             self.table.show_nothing()
-            self._stack.show_message(message)
+            self._stack.show_message(self._presenter.message)
         else:
             self._stack.show_content()
         self._refresh()
@@ -109,7 +102,9 @@ class DifferenceView(QWidget):
     def _make_controls(self) -> None:
         self.first_box = combo_box("First model", letters=16)
         self.second_box = combo_box("Second model", letters=16)
-        self.exchange_button = button("S&wap", "Compare the other way round.")
+        self.exchange_button = button(
+            "S&wap", "Compare the other way round.", self._presenter.exchange
+        )
         changes = ["All operators" if c is None else c.capitalize() for c in _CHANGES]
         self.change_box = combo_box("Operators shown", changes)
         as_filter(self.change_box)
@@ -139,9 +134,11 @@ class DifferenceView(QWidget):
         vbox(self.summary, choices, (self._stack, 1), of=self, margins=0)
 
     def _connect(self) -> None:
-        for box in (self.first_box, self.second_box):
-            box.activated.connect(self._choose)
-        self.exchange_button.clicked.connect(self.exchange_requested)
+        first, second = self.first_box, self.second_box
+        for box in (first, second):
+            box.activated.connect(
+                lambda _: self._presenter.choose(first.currentIndex(), second.currentIndex())
+            )
         self.change_box.currentIndexChanged.connect(self.table.filter)
         self.targets.rows_selected.connect(self._on_target)
         self._options.unit_changed.connect(self._refresh)
@@ -183,7 +180,7 @@ class DifferenceView(QWidget):
         if is_first:
             self.table.sort_by(TIME_CHANGE, descending=True)
 
-    def _mask(self, grid: Grid) -> npt.NDArray[np.bool_]:
+    def _mask(self, grid: Grid) -> BoolArray:
         if not isinstance(grid, DifferenceGrid):
             return np.ones(grid.count, dtype=np.bool_)
         return grid.mask(self.table.words, _CHANGES[self.change_box.currentIndex()])
@@ -194,6 +191,3 @@ class DifferenceView(QWidget):
             if chosen != self._run_id:
                 self._run_id = chosen
                 self._show_operators()
-
-    def _choose(self, *_: object) -> None:
-        self.models_chosen.emit(self.first_box.currentIndex(), self.second_box.currentIndex())

@@ -11,8 +11,8 @@ from PySide6.QtGui import QColor
 
 from ctm_gui.compare.columns import ComparisonColumns, ComparisonGrid
 from ctm_gui.compare.matrix import CellValue, MatrixGrid, cell_details
+from ctm_gui.compare.pareto import SCORE, ScoresGrid
 from ctm_gui.compare.scores import parse_score
-from ctm_gui.compare.scores_grid import SCORE, ScoresGrid
 from ctm_gui.compare.words import details
 from ctm_gui.widgets.grid_model import GridModel, Index
 from ctm_gui.widgets.view_options import ViewOptions

@@ -237,7 +237,7 @@ class VariantsPresenter(ComparisonFollower):
             self._show(None)
             return
         work = partial(variant_matrix, self._comparison, self.baseline)
-        self._submit(lambda _: work(), self._show, self._on_error)
+        self._task.start(lambda _: work(), self._show, self._on_error)
 
     def _let_go(self) -> None:
         if self.matrix is not None:
@@ -248,7 +248,6 @@ class VariantsPresenter(ComparisonFollower):
         self.failed.emit(error)
 
     def _show(self, matrix: VariantMatrix | None) -> None:
-        self._task = None
         self.matrix = matrix
         self.matrix_changed.emit()
 

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QModelIndex, QSignalBlocker, QTimer, Signal
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QModelIndex, QTimer, Signal
+from PySide6.QtGui import QPainter, QResizeEvent
+from PySide6.QtWidgets import QStyle, QStyleOptionViewItem, QWidget
 
 from ctm_gui.compare.item_models import MatrixModel
-from ctm_gui.compare.matrix import CellValue, MatrixGrid, VariantMatrix, matrix_summary
-from ctm_gui.compare.matrix_delegate import HeatDelegate
-from ctm_gui.widgets.basic import combo_box, hbox, label, named, vbox
+from ctm_gui.compare.matrix import CellValue, MatrixGrid, VariantsPresenter, matrix_summary
+from ctm_gui.widgets.basic import combo_box, fill_box, hbox, label, named, vbox
+from ctm_gui.widgets.cell_delegate import CellDelegate, Index
 from ctm_gui.widgets.fields import LatencyBudgetBox
 from ctm_gui.widgets.filtered_table import FilteredTable
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.presentation.wording import shown
+
+
+class HeatDelegate(CellDelegate):
+    """Paints the colour of a cell under its number."""
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        model = index.model()
+        is_selected = QStyle.StateFlag.State_Selected in option.state
+        if isinstance(model, MatrixModel) and not is_selected:
+            fill = model.fill(index)
+            if fill is not None:
+                painter.fillRect(option.rect, fill)
+        super().paint(painter, option, index)
+
 
 _MIN_WIDTHS_PX = {"device": 120, "configuration": 90}
 # Under it a sentence would be cut: that of the current row stands below the table then.
@@ -24,21 +38,18 @@ class MatrixView(QWidget):
     """Targets by models, a number and a colour a cell.
 
     Signals:
-        baseline_chosen: the user chose another baseline: the index of its model.
         pair_activated: the user asks for a difference: indices of a model and a target.
 
     Args:
         options: unit, budget and theme.
-        parent: the parent widget.
+        variants: the models.
     """
 
-    baseline_chosen = Signal(int)
     pair_activated = Signal(int, int)
 
-    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._options = options
-        self._matrix: VariantMatrix | None = None
+    def __init__(self, options: ViewOptions, variants: VariantsPresenter) -> None:
+        super().__init__()
+        self._options, self._variants = options, variants
         self._model = MatrixModel(options, self)
         self.table = FilteredTable(
             self._model, "Targets by models", "Filter targets…", _MIN_WIDTHS_PX
@@ -52,14 +63,12 @@ class MatrixView(QWidget):
         self._arrange()
         self._connect()
 
-    def show_matrix(self, matrix: VariantMatrix | None) -> None:
-        """Show another matrix."""
-        self._matrix = matrix
+    def follow(self) -> None:
+        """Show the present matrix."""
+        matrix = self._variants.matrix
         if matrix is not None:
-            with QSignalBlocker(self.baseline_box):
-                self.baseline_box.clear()
-                self.baseline_box.addItems([shown(compared.label) for compared in matrix.models])
-                self.baseline_box.setCurrentIndex(matrix.baseline)
+            labels = [shown(compared.label) for compared in matrix.models]
+            fill_box(self.baseline_box, labels, matrix.baseline)
         self._refresh()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -90,12 +99,12 @@ class MatrixView(QWidget):
         self._options.budget_changed.connect(self._refresh)
         self._options.unit_changed.connect(self._refresh)
         self.value_box.currentIndexChanged.connect(self._refresh)
-        self.baseline_box.activated.connect(self.baseline_chosen)
+        self.baseline_box.activated.connect(self._variants.choose_baseline)
         self.table.doubleClicked.connect(self._activated)
         self.table.rows_selected.connect(self._show_answer)
 
     def _refresh(self, *_: object) -> None:
-        matrix = self._matrix
+        matrix = self._variants.matrix
         if matrix is None or not len(matrix.comparison.rows):
             self.table.show_nothing()
             return
@@ -108,7 +117,7 @@ class MatrixView(QWidget):
     def _fit(self) -> None:
         """Give the sentences a column where there is room beside the numbers."""
         columns = len(self._model.grid.columns)
-        if self._matrix is not None and columns:
+        if self._variants.matrix is not None and columns:
             numbers_px = sum(self.table.columnWidth(number) for number in range(columns - 1))
             has_room = self.table.viewport().width() - numbers_px >= _SENTENCE_PX
             self.table.set_column_visible("fastest", visible=has_room)

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from ctm_gui.compare.matrix import VariantMatrix
-from ctm_gui.widgets.ordering import FloatArray, number_keys
+from ctm_gui.widgets.grid import Grid, number_column, text_column
+from ctm_gui.widgets.ordering import BoolArray, FloatArray, number_keys
 from predictor.core.units import LatencyUnit
+from predictor.presentation.columns import latency_title
 from predictor.presentation.wording import (
+    NOTHING,
     batch_of,
     in_unit,
     interval_in_unit,
@@ -51,7 +53,7 @@ class TradeOff:
     highs: FloatArray
     latency_ms: FloatArray
     scores: FloatArray
-    front: npt.NDArray[np.bool_]
+    front: BoolArray
     unit: LatencyUnit
     budget: float | None
     budget_ms: float | None
@@ -59,7 +61,7 @@ class TradeOff:
     higher_is_better: bool
 
     @property
-    def is_placed(self) -> npt.NDArray[np.bool_]:
+    def is_placed(self) -> BoolArray:
         """True for models with both numbers, bool [M]."""
         return ~np.isnan(self.values + self.scores)
 
@@ -111,7 +113,7 @@ def trade_off(
     )
 
 
-def front(latency_ms: FloatArray, goodness: FloatArray) -> npt.NDArray[np.bool_]:
+def front(latency_ms: FloatArray, goodness: FloatArray) -> BoolArray:
     """Return the mask of the Pareto front: no other point is as fast and good, and better in one.
 
     Args:
@@ -210,3 +212,32 @@ def _padded(marks: FloatArray, lower_limit: float | None) -> Range:
     span = high - low or max(abs(high) * _PADDING, 1e-3 if math.isfinite(high) else 1.0)
     start = low - _PADDING * span
     return (start if lower_limit is None else max(lower_limit, start)), high + _PADDING * span
+
+
+SCORE = "score"
+
+
+class ScoresGrid(Grid):
+    """The models with their editable scores, and their place."""
+
+    def __init__(self, points: TradeOff) -> None:
+        self.points, models = points, range(len(points.labels))
+        super().__init__(
+            len(models),
+            [
+                text_column("model", "Model", points.labels),
+                number_column(
+                    SCORE, points.score_name, points.scores, "Type a number; empty for none."
+                ),
+                number_column("latency", latency_title(points.unit), points.values),
+                text_column(
+                    "front", "Front", [_place(points, m) for m in range(len(points.labels))]
+                ),
+            ],
+        )
+
+
+def _place(points: TradeOff, model: int) -> str:
+    if not points.is_placed[model]:
+        return NOTHING
+    return "on the front" if points.front[model] else "dominated"

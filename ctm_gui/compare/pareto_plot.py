@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from itertools import pairwise
 
 import numpy as np
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QPainter, QPen
-from PySide6.QtWidgets import QWidget
 
 from ctm_gui.compare.pareto import TradeOff, axis_ranges, point_details
 from ctm_gui.widgets.axes import ValueAxis, faded
-from ctm_gui.widgets.geometry import nearest_point
+from ctm_gui.widgets.geometry import logs
+from ctm_gui.widgets.ordering import FloatArray
 from ctm_gui.widgets.plots import PointPlot
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.presentation.columns import axis_title
 from predictor.presentation.wording import model_name
 
 _RADIUS_PX = 5.5
-_REACH_PX = 14.0
 _LABEL_GAP_PX = 9.0
 _DIMMED = 90
 
@@ -32,14 +32,15 @@ class ParetoPlot(PointPlot):
     """
 
     model_chosen = Signal(int)
+    reach_px = 14.0
 
-    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
+    def __init__(self, options: ViewOptions) -> None:
         self._points: TradeOff | None = None
         self._log = False
         self._current: int | None = None
         self._value_axis = ValueAxis("bottom")
         name = "Latency against score"
-        super().__init__(options, {"bottom": self._value_axis}, name, name, parent)
+        super().__init__(options, {"bottom": self._value_axis}, name, name)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
 
     def show_trade_off(self, points: TradeOff) -> None:
@@ -76,22 +77,16 @@ class ParetoPlot(PointPlot):
         here = placed.index(self._current) + step if self._current in placed else 0
         self.model_chosen.emit(placed[min(max(here, 0), len(placed) - 1)])
 
-    def model_at(self, point: QPointF) -> int | None:
-        """Return the model near a point of the canvas, None where there is none."""
-        if self._points is None:
-            return None
-        pixels = np.array([self._pixel(m) for m in range(len(self._points.labels))])
-        return nearest_point(pixels, self._inside(point), _REACH_PX)
+    def points_px(self) -> FloatArray:
+        points = self._points
+        return np.zeros((0, 2)) if points is None else self._px(points.values, points.scores)
 
-    def choose_at(self, point: QPointF) -> None:
-        model = self.model_at(point)
-        if model is not None:
-            self.model_chosen.emit(model)
+    def choose(self, index: int | None) -> None:
+        if index is not None:
+            self.model_chosen.emit(index)
 
-    def tooltip_at(self, point: QPointF) -> str:
-        """Return the tooltip of a point of the canvas, plain text."""
-        model = self.model_at(point)
-        return "" if model is None or self._points is None else point_details(self._points, model)
+    def details(self, index: int) -> str:
+        return "" if self._points is None else point_details(self._points, index)
 
     def _set_ranges(self) -> None:
         if self._points is None:
@@ -100,21 +95,8 @@ class ParetoPlot(PointPlot):
         self._box.setRange(xRange=across, yRange=up, padding=0)
         self._item.refresh()
 
-    def _pixel(self, model: int) -> tuple[float, float]:
-        if self._points is None:
-            return math.nan, math.nan
-        return self._x(self._points.values[model]), self._y(self._points.scores[model])
-
-    def _x(self, value: float) -> float:
-        (left, right), _ = self._box.viewRange()
-        place = value
-        if self._log:
-            place = math.log10(value) if value > 0 else math.nan
-        return float((place - left) / (right - left) * self._box.rect().width())
-
-    def _y(self, score: float) -> float:
-        _, (bottom, top) = self._box.viewRange()
-        return float((top - score) / (top - bottom) * self._box.rect().height())
+    def _px(self, values: FloatArray, scores: FloatArray) -> FloatArray:
+        return self._places(logs(values) if self._log else values, scores)
 
     def _paint(self, painter: QPainter, rect: QRectF) -> None:
         points = self._points
@@ -122,63 +104,60 @@ class ParetoPlot(PointPlot):
             return
         painter.setFont(self.font())
         self._paint_grid(painter, rect)
-        self._paint_budget(painter, rect, points)
-        self._paint_front(painter, points)
+        budget = self._px(np.array([points.budget or math.nan]), np.zeros(1))[0, 0]
+        if 0 <= budget <= rect.width():
+            painter.setPen(QPen(QColor(self._theme.bad), 2.0, Qt.PenStyle.DashLine))
+            painter.drawLine(QLineF(budget, 0, budget, rect.height()))
+        steps = [QPointF(*place) for place in self._px(*points.front_path()).tolist()]
+        painter.setPen(QPen(QColor(self._theme.series[0]), 1.6))
+        painter.drawPolyline(steps)
+        centres = [QPointF(*place) for place in self.points_px().tolist()]
+        whiskers = self._whiskers(points)
         placed = np.flatnonzero(points.is_placed).tolist()
         # The front last, so that pale points never cover it.
         for model in sorted(placed, key=lambda m: bool(points.front[m])):
-            self._paint_point(painter, points, model)
-        self._paint_labels(painter, rect, points, placed)
+            on_front = bool(points.front[model])
+            if model == self._current:
+                self._paint_ring(painter, centres[model], _RADIUS_PX)
+            self._paint_point(painter, centres[model], whiskers[model], on_front=on_front)
+        # Points count as taken as well: a name must not cover another point.
+        lines = _segments(steps, *(whiskers[model] for model in placed))
+        self._paint_labels(
+            painter, rect, points, {model: centres[model] for model in placed}, lines
+        )
 
-    def _paint_budget(self, painter: QPainter, rect: QRectF, points: TradeOff) -> None:
-        x = self._x(points.budget) if points.budget else math.nan
-        if 0 <= x <= rect.width():
-            painter.setPen(QPen(QColor(self._theme.bad), 2.0, Qt.PenStyle.DashLine))
-            painter.drawLine(QLineF(x, 0, x, rect.height()))
+    def _whiskers(self, points: TradeOff) -> list[list[QPointF]]:
+        """Return the ends of each model's interval, none where it has no interval."""
+        lows, highs = (self._px(x, points.scores).tolist() for x in (points.lows, points.highs))
+        return [
+            [] if math.isnan(low[0] + high[0]) else [QPointF(*low), QPointF(*high)]
+            for low, high in zip(lows, highs, strict=True)
+        ]
 
-    def _paint_front(self, painter: QPainter, points: TradeOff) -> None:
-        painter.setPen(QPen(QColor(self._theme.series[0]), 1.6))
-        painter.drawPolyline(self._steps(points))
-
-    def _steps(self, points: TradeOff) -> list[QPointF]:
-        values, scores = points.front_path()
-        pairs = zip(values.tolist(), scores.tolist(), strict=True)
-        return [QPointF(self._x(value), self._y(score)) for value, score in pairs]
-
-    def _paint_point(self, painter: QPainter, points: TradeOff, model: int) -> None:
-        x, y = self._pixel(model)
-        colour = QColor(self._theme.series[0] if points.front[model] else self._theme.muted)
-        if not points.front[model]:
-            colour.setAlpha(_DIMMED)
-        for whisker in self._whisker(points, model):
-            painter.setPen(QPen(faded(colour, _DIMMED), 1.4))
-            painter.drawLine(whisker)
-        if model == self._current:
-            self._paint_ring(painter, QPointF(x, y), _RADIUS_PX)
+    def _paint_point(
+        self, painter: QPainter, centre: QPointF, whisker: list[QPointF], *, on_front: bool
+    ) -> None:
+        colour = QColor(self._theme.series[0]) if on_front else faded(self._theme.muted, _DIMMED)
+        painter.setPen(QPen(faded(colour, _DIMMED), 1.4))
+        painter.drawPolyline(whisker)
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(colour)
-        painter.drawEllipse(QPointF(x, y), _RADIUS_PX, _RADIUS_PX)
-
-    def _whisker(self, points: TradeOff, model: int) -> list[QLineF]:
-        """Return the line of a model's interval, none where it has no interval."""
-        low, high = self._x(points.lows[model]), self._x(points.highs[model])
-        y = self._y(points.scores[model])
-        return [] if math.isnan(low + high) else [QLineF(low, y, high, y)]
+        painter.drawEllipse(centre, _RADIUS_PX, _RADIUS_PX)
 
     def _paint_labels(
-        self, painter: QPainter, rect: QRectF, points: TradeOff, placed: list[int]
+        self,
+        painter: QPainter,
+        rect: QRectF,
+        points: TradeOff,
+        centres: Mapping[int, QPointF],
+        lines: list[QRectF],
     ) -> None:
         """Write names where there is room, those of the front first; tooltips have the others."""
-        # Points count as taken as well: a name must not cover another point.
-        occupied = [_around(*self._pixel(model)) for model in placed]
-        lines = _segments(self._steps(points))
-        for model in placed:
-            lines += _segments(
-                [end for w in self._whisker(points, model) for end in (w.p1(), w.p2())]
-            )
+        reach = QPointF(_RADIUS_PX, _RADIUS_PX)
+        occupied = [QRectF(centre - reach, centre + reach) for centre in centres.values()]
         metrics = QFontMetricsF(self.font())
-        for model in sorted(placed, key=lambda m: not points.front[m]):
-            name, point = model_name(points.labels[model]), self._pixel(model)
+        for model in sorted(centres, key=lambda m: not points.front[m]):
+            name, point = model_name(points.labels[model]), centres[model]
             short = metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, rect.width() / 3)
             # Rather across a line than not at all, and rather in part.
             tries = ((name, occupied + lines), (name, occupied), (short, occupied))
@@ -193,11 +172,11 @@ class ParetoPlot(PointPlot):
             painter.drawText(room, Qt.AlignmentFlag.AlignCenter, text)
 
     def _room(
-        self, text: str, rect: QRectF, point: tuple[float, float], occupied: list[QRectF]
+        self, text: str, rect: QRectF, point: QPointF, occupied: list[QRectF]
     ) -> QRectF | None:
         metrics = QFontMetricsF(self.font())
         width, height = metrics.horizontalAdvance(text) + 2, metrics.height()
-        x, y = point
+        x, y = point.x(), point.y()
         gap, small_gap_px = _LABEL_GAP_PX, _LABEL_GAP_PX / 2
         for left, top in (
             (x + gap, y - height / 2),
@@ -213,11 +192,7 @@ class ParetoPlot(PointPlot):
         return None
 
 
-def _around(x: float, y: float) -> QRectF:
-    return QRectF(x - _RADIUS_PX, y - _RADIUS_PX, 2 * _RADIUS_PX, 2 * _RADIUS_PX)
-
-
-def _segments(points: list[QPointF]) -> list[QRectF]:
-    """Return the room of each piece of a line of steps."""
-    pieces = [QRectF(start, end).normalized() for start, end in pairwise(points)]
+def _segments(*lines: list[QPointF]) -> list[QRectF]:
+    """Return the room of each piece of lines."""
+    pieces = [QRectF(*ends).normalized() for line in lines for ends in pairwise(line)]
     return [piece.adjusted(-1, -1, 1, 1) for piece in pieces]

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QCheckBox,
-    QLineEdit,
-    QWidget,
-)
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtWidgets import QAbstractItemView, QCheckBox, QWidget
 
 from ctm_gui.compare.item_models import ScoresModel
-from ctm_gui.compare.matrix import VariantMatrix
-from ctm_gui.compare.pareto import prefers_log_axis, trade_off, trade_off_sentence
+from ctm_gui.compare.matrix import VariantsPresenter
+from ctm_gui.compare.pareto import (
+    SCORE,
+    ScoresGrid,
+    prefers_log_axis,
+    trade_off,
+    trade_off_sentence,
+)
 from ctm_gui.compare.pareto_plot import ParetoPlot
 from ctm_gui.compare.scores import Scores
-from ctm_gui.compare.scores_grid import SCORE, ScoresGrid
-from ctm_gui.widgets.basic import button, combo_box, hbox, label, named, splitter, vbox
-from ctm_gui.widgets.save_plot import ask_and_save
+from ctm_gui.widgets.basic import combo_box, fill_box, hbox, label, named, splitter, vbox
+from ctm_gui.widgets.fields import line_edit
+from ctm_gui.widgets.save_plot import save_button
 from ctm_gui.widgets.table_view import GridView, copy_button
 from ctm_gui.widgets.view_options import ViewOptions
 
@@ -35,22 +34,16 @@ _TRIGGERS = (
 class ParetoView(QWidget):
     """A plot, and beside it the table in which scores are typed.
 
-    Signals:
-        score_typed: the user gave a model a score: its index, and a number or None.
-
     Args:
         options: unit, budget and theme.
+        variants: the models.
         scores: of the models.
-        parent: the parent widget.
     """
 
-    score_typed = Signal(int, object)
-
-    def __init__(self, options: ViewOptions, scores: Scores, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, options: ViewOptions, variants: VariantsPresenter, scores: Scores) -> None:
+        super().__init__()
         self._options = options
-        self._scores = scores
-        self._matrix: VariantMatrix | None = None
+        self._variants, self._scores = variants, scores
         self._scaled = False
         self._model = ScoresModel(parent=self)
         min_width_px = {"model": _MODEL_PX, SCORE: _SCORE_PX}
@@ -61,15 +54,12 @@ class ParetoView(QWidget):
         self._arrange()
         self._connect()
 
-    def show_matrix(self, matrix: VariantMatrix | None) -> None:
-        """Show the models of another matrix; the target stays where it is in it."""
-        self._matrix = matrix
+    def follow(self) -> None:
+        """Show the models of the present matrix; the target stays where it is in it."""
+        matrix = self._variants.matrix
         if matrix is not None:
             names = [matrix.target_title(t).replace("\n", ", ") for t in range(len(matrix.targets))]
-            chosen = self.target_box.currentText()
-            self.target_box.clear()
-            self.target_box.addItems(names)
-            self.target_box.setCurrentIndex(names.index(chosen) if chosen in names else 0)
+            fill_box(self.target_box, names, self.target_box.currentText())
         self._refresh()
         self.table.fit_columns()
 
@@ -77,26 +67,17 @@ class ParetoView(QWidget):
         """Go to the scores: there is nothing to search."""
         self.table.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
-    def save_plot(self, path: Path) -> None:
-        """Save the plot as SVG or PNG by the path's ending.
-
-        Raises:
-            HostError: the file cannot be written.
-        """
-        self.plot.save(path)
-
     def _make_controls(self) -> None:
         self.summary = label(role="heading", name="Summary of the plot")
         self.target_box = combo_box("Target of the plot", letters=14)
-        self.name_box = QLineEdit(self._scores.name)
-        self.name_box.setAccessibleName("What the scores are")
-        self.name_box.setToolTip("What the scores are: accuracy, mAP, word error rate.")
+        tip = "What the scores are: accuracy, mAP, word error rate."
+        self.name_box = line_edit("What the scores are", self._scores.name, toolTip=tip)
         self.name_box.setMinimumWidth(100)
         self.name_box.setMaximumWidth(160)
         self.higher_box = QCheckBox("Higher is &better")
         self.higher_box.setChecked(self._scores.higher_is_better)
         self.log_box = QCheckBox("&Log scale")
-        self.save_button = button("Save &plot…")
+        self.save_button = save_button("pareto", self.plot.save)
 
     def _arrange(self) -> None:
         controls = hbox(
@@ -124,11 +105,10 @@ class ParetoView(QWidget):
             lambda higher: self._scores.set_higher_is_better(higher=higher)
         )
         self.log_box.toggled.connect(lambda log: self.plot.set_log(log=log))
-        self.save_button.clicked.connect(lambda: ask_and_save(self, "pareto", self.save_plot))
         self.plot.model_chosen.connect(lambda model: self.table.select_rows([model], model))
         self.table.rows_selected.connect(lambda _, current: self.plot.select(current))
         self.table.row_activated.connect(self._edit)
-        self._model.score_typed.connect(self.score_typed)
+        self._model.score_typed.connect(self._on_score)
         # Not at once: the table still takes itself for edited. Not queued: the editor is deleted.
         self.table.itemDelegate().closeEditor.connect(
             lambda *_: QTimer.singleShot(0, self, self._refresh)
@@ -138,7 +118,7 @@ class ParetoView(QWidget):
         self._options.budget_changed.connect(self._refresh)
 
     def _refresh(self, *_: object) -> None:
-        matrix, target = self._matrix, self.target_box.currentIndex()
+        matrix, target = self._variants.matrix, self.target_box.currentIndex()
         if self.table.state() is QAbstractItemView.State.EditingState:
             return  # what is typed would be lost; it follows when the editor closes
         if matrix is None or not 0 <= target < len(matrix.targets):
@@ -158,6 +138,10 @@ class ParetoView(QWidget):
             self._scaled = True  # from then on the scale is the user's
             self.log_box.setChecked(prefers_log_axis(points))
         self.plot.show_trade_off(points)
+
+    def _on_score(self, model: int, score: float | None) -> None:
+        if self._variants.matrix is not None:
+            self._scores.set(self._variants.matrix.models[model], score)
 
     def _edit(self, model: int) -> None:
         """Type the score of a model."""

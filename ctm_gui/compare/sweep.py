@@ -10,7 +10,6 @@ from PySide6.QtCore import QObject, Signal
 from ctm_gui.prediction.followers import PairFollower
 from ctm_gui.tasks.serial import SerialWorker
 from ctm_gui.widgets.ordering import FloatArray
-from predictor.core.errors import CtmError
 from predictor.core.prediction import Prediction
 from predictor.core.records import Basis
 from predictor.core.text import plural
@@ -55,23 +54,19 @@ class SweepPresenter(PairFollower):
             return
         devices = {variant.device.id: variant.device for variant in comparison.targets}
         self._show((), _WORKING)
-        self._submit(
+        self._task.start(
             lambda _: sweeps(
                 compared.model, target, comparison.measurements, comparison.signatures, devices
             ),
             lambda swept: self._show(swept, _problem(swept)),
-            self._on_error,
+            lambda error: self._show((), str(error)),
         )
 
     def _let_go(self) -> None:
         if self.sweeps:
             self._show((), _WORKING)
 
-    def _on_error(self, error: CtmError) -> None:
-        self._show((), str(error))
-
     def _show(self, swept: tuple[Sweep, ...], message: str) -> None:
-        self._task = None
         self.sweeps, self.message = (() if message else swept), message
         self.changed.emit()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from typing import TypeVar
 
 from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QStackedWidget, QTabBar, QVBoxLayout, QWidget
@@ -33,6 +34,10 @@ PAGES = (
 _OF_SEVERAL = (MATRIX_PAGE, PARETO_PAGE, DIFFERENCE_PAGE)  # pages that need two models
 
 
+Page = CompareView | MatrixView | ParetoView | DifferenceView | SweepView
+P = TypeVar("P", bound=QWidget)
+
+
 class CompareTabs(QWidget):
     """The chart under a bar of pages, each built when first shown; some need several models.
 
@@ -46,7 +51,6 @@ class CompareTabs(QWidget):
         difference: of two models.
         sweep: of one pair.
         scores: of the models.
-        parent: the parent widget.
     """
 
     page_changed = Signal(int)
@@ -59,9 +63,8 @@ class CompareTabs(QWidget):
         difference: DifferencePresenter,
         sweep: SweepPresenter,
         scores: Scores,
-        parent: QWidget | None = None,
     ) -> None:
-        super().__init__(parent)
+        super().__init__()
         self._options = options
         self._variants, self._difference, self._scores = variants, difference, scores
         self._sweep = sweep
@@ -87,48 +90,36 @@ class CompareTabs(QWidget):
     @cached_property
     def matrix(self) -> MatrixView:
         """The page of models by targets."""
-        page = MatrixView(self._options)
-        page.baseline_chosen.connect(self._variants.choose_baseline)
+        page = self._adopt(MatrixView(self._options, self._variants))
         page.pair_activated.connect(self._on_pair)
-        self._adopt(page)
         return page
 
     @cached_property
     def pareto(self) -> ParetoView:
         """The page of latency against a score."""
-        page = ParetoView(self._options, self._scores)
-        page.score_typed.connect(self._on_score)
-        self._adopt(page)
-        return page
+        return self._adopt(ParetoView(self._options, self._variants, self._scores))
 
     @cached_property
     def difference(self) -> DifferenceView:
         """The page of two models' operators."""
-        page = DifferenceView(self._options)
-        page.models_chosen.connect(self._difference.choose)
-        page.exchange_requested.connect(self._difference.exchange)
-        self._adopt(page)
-        return page
+        return self._adopt(DifferenceView(self._options, self._difference))
 
     @cached_property
     def sweep(self) -> SweepView:
         """The page of one pair over batch and threads."""
-        page = SweepView(self._options, self._sweep)
-        self._adopt(page)
-        return page
+        return self._adopt(SweepView(self._options, self._sweep))
 
     @property
-    def page(self) -> QWidget:
+    def page(self) -> Page:
         """The page that is shown, or will be once there are models enough for it."""
-        if not self._comparison.models:
-            return self.chart
-        pages: dict[int, Callable[[], QWidget]] = {
-            MATRIX_PAGE: lambda: self.matrix,
-            PARETO_PAGE: lambda: self.pareto,
-            DIFFERENCE_PAGE: lambda: self.difference,
-            SWEEP_PAGE: lambda: self.sweep,
-        }
-        return pages.get(self.bar.currentIndex(), lambda: self.chart)()
+        pages: tuple[Callable[[], Page], ...] = (
+            lambda: self.chart,
+            lambda: self.matrix,
+            lambda: self.pareto,
+            lambda: self.difference,
+            lambda: self.sweep,
+        )
+        return pages[self.bar.currentIndex() if self._comparison.models else CHART_PAGE]()
 
     @property
     def settled(self) -> bool:
@@ -153,9 +144,7 @@ class CompareTabs(QWidget):
 
     def focus_search(self) -> None:
         """Put the cursor into the search box of the page."""
-        page = self.page
-        if isinstance(page, CompareView | MatrixView | ParetoView | DifferenceView | SweepView):
-            page.focus_search()
+        self.page.focus_search()
 
     def _offer_pages(self) -> None:
         """Offer the pages that there are models for; the requested one comes back."""
@@ -168,9 +157,10 @@ class CompareTabs(QWidget):
             self.bar.setCurrentIndex(self._requested_page if is_there else CHART_PAGE)
         self.bar.setVisible(count > 0)
 
-    def _adopt(self, page: QWidget) -> None:
+    def _adopt(self, page: P) -> P:
         self.pages.addWidget(page)
         refuse_drops(page)
+        return page
 
     def _connect(self) -> None:
         self.bar.currentChanged.connect(self._on_page)
@@ -181,37 +171,35 @@ class CompareTabs(QWidget):
     def _show_page(self) -> None:
         page = self.page
         self.pages.setCurrentWidget(page)
-        is_difference = isinstance(page, DifferenceView)
-        is_matrix = isinstance(page, MatrixView | ParetoView)
-        self._variants.set_active(active=self._looked_at and is_matrix)
-        self._difference.set_active(active=self._looked_at and is_difference)
-        is_sweep = isinstance(page, SweepView)
-        self._sweep.set_active(active=self._looked_at and is_sweep)
-        if not self._looked_at:
+        for presenter, kinds in (
+            (self._variants, MatrixView | ParetoView),
+            (self._difference, DifferenceView),
+            (self._sweep, SweepView),
+        ):
+            presenter.set_active(active=self._looked_at and isinstance(page, kinds))
+        if not self._looked_at or isinstance(page, SweepView):
             return
-        if is_difference:
-            self._show_choices()
-        elif is_matrix:
-            self._show_matrix()
-        elif not is_sweep:
-            self.chart.show_predictions(self._comparison.rows)
+        if isinstance(page, CompareView):
+            page.show_predictions(self._comparison.rows)
+        else:
+            page.follow()
 
     def _show_matrix(self) -> None:
-        current, matrix = self.page, self._variants.matrix
         for page in map(self.pages.widget, range(self.pages.count())):
+            is_needed = page is self.page or self._variants.matrix is None
             # A matrix that is gone is let go of by the hidden pages too.
-            if isinstance(page, MatrixView | ParetoView) and (page is current or matrix is None):
-                page.show_matrix(matrix)
+            if isinstance(page, MatrixView | ParetoView) and is_needed:
+                page.follow()
 
     def _show_choices(self) -> None:
         if isinstance(self.page, DifferenceView):
-            self.difference.show_choices(self._difference)
+            self.page.follow()
 
     def _show_difference(self) -> None:
-        current, difference = self.page, self._difference.difference
         for page in map(self.pages.widget, range(self.pages.count())):
-            if isinstance(page, DifferenceView) and (page is current or difference is None):
-                page.show_difference(difference, self._difference.message)
+            is_needed = page is self.page or self._difference.difference is None
+            if isinstance(page, DifferenceView) and is_needed:
+                page.show_difference()
 
     def _on_page(self, index: int) -> None:
         self._requested_page = index
@@ -225,6 +213,3 @@ class CompareTabs(QWidget):
             self.difference.choose_target(self._comparison.targets[target].run_id)
             self._difference.choose(baseline, model)
             self.show_page(DIFFERENCE_PAGE)
-
-    def _on_score(self, model: int, score: float | None) -> None:
-        self._scores.set(self._comparison.models[model], score)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence
@@ -25,7 +24,6 @@ from ctm_gui.tasks.turns import NextTurn
 from ctm_gui.widgets.basic import (
     ContentOrMessage,
     add_view_keys,
-    button,
     combo_box,
     hbox,
     named,
@@ -34,7 +32,7 @@ from ctm_gui.widgets.basic import (
 )
 from ctm_gui.widgets.fields import LatencyBudgetBox
 from ctm_gui.widgets.filtered_table import FilteredTable
-from ctm_gui.widgets.save_plot import ask_and_save
+from ctm_gui.widgets.save_plot import save_button
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.units import LatencyUnit
 from predictor.presentation.columns import Place, PredictionRow, TableContext
@@ -54,13 +52,12 @@ class CompareView(QWidget):
 
     Args:
         options: unit, budget and theme.
-        parent: the parent widget.
     """
 
     row_activated = Signal(int)
 
-    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, options: ViewOptions) -> None:
+        super().__init__()
         self._options = options
         self._data = ComparisonColumns(())
         self._budget_ms = options.budget_ms  # another one while its line is dragged
@@ -73,6 +70,7 @@ class CompareView(QWidget):
         self.table.details_of = self._model.details
         self._make_controls()
         self.chart = LatencyChart(options)
+        self.save_button = save_button("latency", self.chart.save)
         self._chart_turn = NextTurn(self._show_chart, self)
         self._arrange()
         self._connect()
@@ -107,14 +105,6 @@ class CompareView(QWidget):
         missing = f"{self._missing} to compare latencies here." if self._missing else _NOTHING_YET
         self._stack.message.setText(self._activity or missing)
 
-    def save_plot(self, path: Path) -> None:
-        """Save the chart, every row of it, as SVG or PNG by the path's ending.
-
-        Raises:
-            HostError: the file cannot be written.
-        """
-        self.chart.save(path)
-
     def focus_search(self) -> None:
         """Put the cursor into the filter."""
         self.table.focus_search()
@@ -124,7 +114,6 @@ class CompareView(QWidget):
         self.budget_box = LatencyBudgetBox(self._options)
         self.order_box = combo_box("Order of the targets", [order.value for order in GroupOrder])
         self.log_box = QCheckBox("Lo&g scale")
-        self.save_button = button("Save &plot…")
 
     def _arrange(self) -> None:
         controls = hbox(
@@ -158,7 +147,6 @@ class CompareView(QWidget):
         self.log_box.toggled.connect(self.chart.set_log)
         self.log_box.clicked.connect(self._on_scale)
         self.table.search_box.textChanged.connect(self._show_chart)
-        self.save_button.clicked.connect(lambda: ask_and_save(self, "latency", self.save_plot))
         self.chart.row_selected.connect(lambda row: self.table.select_rows([row], row))
         self.chart.row_activated.connect(self.row_activated)
         self.table.row_activated.connect(self.row_activated)

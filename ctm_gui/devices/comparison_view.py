@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QComboBox, QCompleter, QLineEdit, QWidget
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 from ctm_gui.devices.library import DeviceEntry
 from ctm_gui.devices.tables import DeviceComparisonGrid, comparison_summary
-from ctm_gui.widgets.basic import combo_box, hbox, label, named, vbox
+from ctm_gui.widgets.basic import combo_box, fill_box, hbox, label, named, vbox
+from ctm_gui.widgets.fields import make_searchable
 from ctm_gui.widgets.grid import Grid
 from ctm_gui.widgets.grid_model import GridModel
 from ctm_gui.widgets.table_view import GridView, copy_button
@@ -20,12 +20,13 @@ from predictor.presentation.wording import shown
 class DeviceComparisonView(QWidget):
     """The current device beside another one that the user chooses."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._entries: tuple[DeviceEntry, ...] = ()
         self._device: Device | None = None
         self.title = label(wraps=False)
-        self.other, self._typed = _searchable_box("Compare with")
+        self.other, self._typed = combo_box("Compare with", letters=24), QLineEdit()
+        make_searchable(self.other, self._typed)
         self.table = GridView(GridModel(), "Metrics of both devices")
         self.summary = label(role="muted", wraps=False)
         head = hbox(
@@ -43,12 +44,9 @@ class DeviceComparisonView(QWidget):
         chosen = self._chosen()
         key = chosen.key if chosen else ""
         self._entries = tuple(entries)
-        self.other.blockSignals(True)
-        self.other.clear()
-        self.other.addItems([shown(entry.device.name) for entry in self._entries])
         keys = [entry.key for entry in self._entries]
-        self.other.setCurrentIndex(keys.index(key) if key in keys else 0)
-        self.other.blockSignals(False)
+        names = [shown(entry.device.name) for entry in self._entries]
+        fill_box(self.other, names, keys.index(key) if key in keys else 0)
         self._refresh()
 
     def show_device(self, device: Device | None) -> None:
@@ -83,17 +81,3 @@ class DeviceComparisonView(QWidget):
         self.table.details_of = lambda row: grid.details(grid.source(row))
         self.table.fit_columns()
         self.summary.setText(comparison_summary(self._device, chosen.device))
-
-
-def _searchable_box(name: str) -> tuple[QComboBox, QLineEdit]:
-    """Return a box that completes any part of a name, and its line."""
-    box, line = combo_box(name, letters=24), QLineEdit()
-    box.setEditable(True)
-    box.setLineEdit(line)
-    box.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
-    completer = QCompleter(box.model(), box)
-    completer.setFilterMode(Qt.MatchFlag.MatchContains)
-    completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
-    completer.setCompletionMode(QCompleter.CompletionMode.PopupCompletion)
-    box.setCompleter(completer)
-    return box, line

@@ -6,22 +6,10 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QGridLayout,
-    QLabel,
-    QScrollArea,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QCheckBox, QGridLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
 
 from ctm_gui.devices.form import DeviceForm
-from ctm_gui.devices.lists_view import (
-    ConfigurationsEditor,
-    RowsEditor,
-    implied_sets,
-    list_editors,
-)
+from ctm_gui.devices.lists_view import ConfigurationsEditor, RowsEditor, implied_sets, list_editors
 from ctm_gui.devices.tables import applies, metric_help
 from ctm_gui.widgets.basic import combo_box, fill, label, named, note_label, show_note
 from ctm_gui.widgets.fields import ChoiceLineEdit, FormLineEdit, FormTextEdit
@@ -133,14 +121,16 @@ _GROUPS = {
     MetricGroup.MEMORY: "Memory",
     MetricGroup.POWER: "Power",
 }
+# The title of a text, and its row and column in the grid.
 _TEXTS = {
-    "name": "Name",
-    "id": "Id",
-    "vendor": "Vendor",
-    "system": "System",
-    "chip": "Chip",
-    "architecture": "Architecture",
-    "instruction_sets": "Instructions",
+    "name": ("Name", 0, 0),
+    "vendor": ("Vendor", 0, 2),
+    "id": ("Id", 2, 0),
+    "system": ("System", 4, 0),
+    "chip": ("Chip", 4, 2),
+    "architecture": ("Architecture", 6, 0),
+    "instruction_sets": ("Instructions", 6, 2),
+    "notes": ("Notes", 9, 0),
 }
 _TIPS = {
     "name": "What people call the device.",
@@ -170,11 +160,10 @@ class DeviceFormView(QScrollArea):
 
     Args:
         form: the form of the device that is shown.
-        parent: owner.
     """
 
-    def __init__(self, form: DeviceForm, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, form: DeviceForm) -> None:
+        super().__init__()
         self._form = form
         self.setAccessibleName("Form of the device")
         self.fields: dict[str, MetricField] = {}
@@ -199,8 +188,8 @@ class DeviceFormView(QScrollArea):
                 yield
         self._build_configurations()
         yield
-        for name, editor in list_editors(self._form, self._architectures, self.widget()):
-            self._build_list(name, editor)
+        for editor in list_editors(self._form, self._architectures, self.widget()):
+            self._build_list(editor)
             yield
         self._layout.addStretch(1)
         self._form.device_changed.connect(self._on_device)
@@ -277,8 +266,9 @@ class DeviceFormView(QScrollArea):
         self._architectures = architecture_titles()
         architecture = ChoiceLineEdit()
         architecture.offer(self._architectures)
-        self.texts = {name: FormLineEdit() for name in _TEXTS} | {"architecture": architecture}
-        self.text_notes = {name: note_label("bad") for name in (*_TEXTS, "notes")}
+        self.texts = {name: FormLineEdit() for name in _TEXTS if name != "notes"}
+        self.texts["architecture"] = architecture
+        self.text_notes = {name: note_label("bad") for name in _TEXTS}
         self.text_warning = note_label("warn")
         self.notes = FormTextEdit()
         self.notes.setFixedHeight(_NOTES_PX)
@@ -311,7 +301,8 @@ class DeviceFormView(QScrollArea):
         self._show_configurations()
         self.configurations.edited.connect(self._form.set_configurations)
 
-    def _build_list(self, name: str, editor: RowsEditor) -> None:
+    def _build_list(self, editor: RowsEditor) -> None:
+        name = editor.key
         self._list_titles[name] = self._add_heading(_TITLES[name])
         self.lists[name] = editor
         self._layout.addWidget(editor)
@@ -322,33 +313,22 @@ class DeviceFormView(QScrollArea):
         grid = QGridLayout()
         grid.setHorizontalSpacing(8)
         grid.setVerticalSpacing(4)
-        places = (
-            *(("name", 0, 0), ("vendor", 0, 2), ("id", 2, 0), ("system", 4, 0), ("chip", 4, 2)),
-            *(("architecture", 6, 0), ("instruction_sets", 6, 2)),
-        )
-        for name, row, column in places:
-            self._place(grid, name, _TEXTS[name], self.texts[name], (row, column))
+        for name, field in self.texts.items():
+            self._place(grid, name, field)
         self._label(grid, "Family", self.family, (2, 2))
         grid.addWidget(self.text_warning, 8, 1, 1, 3)
-        self._place(grid, "notes", "Notes", self.notes, (9, 0), span=3)
+        self._place(grid, "notes", self.notes, span=3)
         for column in (1, 3):
             grid.setColumnStretch(column, 1)
         return grid
 
-    def _place(
-        self,
-        grid: QGridLayout,
-        name: str,
-        title: str,
-        field: QWidget,
-        place: tuple[int, int],
-        span: int = 1,
-    ) -> None:
+    def _place(self, grid: QGridLayout, name: str, field: QWidget, span: int = 1) -> None:
+        title, row, column = _TEXTS[name]
         field.setToolTip(_TIPS[name])
         field.setWhatsThis(_TIPS[name])
         field.setAccessibleName(title)
-        self._label(grid, title, field, place, span)
-        grid.addWidget(self.text_notes[name], place[0] + 1, place[1] + 1, 1, span)
+        self._label(grid, title, field, (row, column), span)
+        grid.addWidget(self.text_notes[name], row + 1, column + 1, 1, span)
 
     @staticmethod
     def _label(

@@ -7,14 +7,7 @@ from PySide6.QtWidgets import QWidget
 
 from ctm_gui.devices.form import DeviceForm
 from ctm_gui.devices.live import LivePrediction
-from ctm_gui.widgets.basic import (
-    ElidedLabel,
-    button,
-    hbox,
-    label,
-    show_note,
-    vbox,
-)
+from ctm_gui.widgets.basic import ElidedLabel, button, hbox, label, show_note, vbox
 from ctm_gui.widgets.tooltips import as_tooltip
 from predictor.core.text import plural
 from predictor.presentation.wording import shown
@@ -35,10 +28,8 @@ class DeviceHeader(QWidget):
     export = Signal()
     delete = Signal()
 
-    def __init__(
-        self, form: DeviceForm, live: LivePrediction, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, form: DeviceForm, live: LivePrediction) -> None:
+        super().__init__()
         self._form, self._live = form, live
         self.name = ElidedLabel()
         self.name.setProperty("role", "heading")
@@ -69,7 +60,7 @@ class DeviceHeader(QWidget):
         buttons = hbox((self.name, 1), *commands, spacing=6)
         findings = hbox((self.problems, 1), (self.warnings, 1), spacing=8)
         vbox(buttons, self.state, self.live, findings, of=self, margins=(8, 8, 8, 4), spacing=3)
-        live.changed.connect(self._show_live)
+        live.changed.connect(lambda: self.live.set_full_text(live.words))
         for signal in (form.device_changed, form.changed, form.modified_changed):
             signal.connect(self._show)
         self._show()
@@ -91,9 +82,6 @@ class DeviceHeader(QWidget):
         warnings = form.warning_lines() if here else []
         _count(self.problems, "", problems, "wrong value")
         _count(self.warnings, missing, warnings, "warning")
-
-    def _show_live(self) -> None:
-        self.live.set_full_text(self._live.words)
 
     def _state(self) -> str:
         form = self._form

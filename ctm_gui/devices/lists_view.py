@@ -7,14 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import (
-    QComboBox,
-    QGridLayout,
-    QLabel,
-    QListWidget,
-    QSizePolicy,
-    QWidget,
-)
+from PySide6.QtWidgets import QComboBox, QGridLayout, QLabel, QListWidget, QSizePolicy, QWidget
 
 from ctm_gui.devices.form import DeviceForm, ListRow
 from ctm_gui.prediction.what_if_bar import MAX_THREADS
@@ -30,8 +23,7 @@ from ctm_gui.widgets.basic import (
     tool_button,
     vbox,
 )
-from ctm_gui.widgets.fields import ChoiceLineEdit, FormLineEdit
-from ctm_gui.widgets.number_boxes import NumberBox
+from ctm_gui.widgets.fields import ChoiceLineEdit, FormLineEdit, NumberBox
 from ctm_gui.widgets.tooltips import as_tooltip
 from predictor.core.metrics import MEASURABLE
 from predictor.core.records import Configuration, Precision
@@ -61,9 +53,8 @@ class ConfigurationsEditor(QWidget):
         self.runtime = combo_box("Runtime", sorted(RUNTIMES))
         self.precision = combo_box("Precision", [precision.words for precision in Precision])
         explain_items(self.precision, [precision.explanation for precision in Precision])
-        self.threads = NumberBox(minimum=0, maximum=MAX_THREADS)
+        self.threads = NumberBox(maximum=MAX_THREADS, accessibleName="Threads")
         self.threads.setSpecialValueText("all threads")
-        self.threads.setAccessibleName("Threads")
         self.add_button = button("Add", act=self._add, name="Add configuration")
         self.first_button = button(
             "Make default", "Predictions use the first configuration", self._make_first
@@ -162,7 +153,7 @@ class RowsEditor(QWidget):
     """A row of fields for each entry of a list.
 
     Args:
-        key: of the list; its problems have keys that begin with it.
+        key: name of the list; its problems have keys that begin with it.
         cells: its columns.
         new_row: a row that is added.
         add_text: words of the button that adds one.
@@ -183,7 +174,7 @@ class RowsEditor(QWidget):
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self._key, self._kinds, self._new_row = key, tuple(cells), new_row
+        self.key, self._kinds, self._new_row = key, tuple(cells), new_row
         self._rows: tuple[ListRow, ...] = ()
         self.cells: list[dict[str, QWidget]] = []
         self._is_editable: bool | None = None
@@ -214,7 +205,7 @@ class RowsEditor(QWidget):
         lines = []
         for key, sentence in problems.items():
             parts = key.split(".")
-            if parts[0] == self._key:
+            if parts[0] == self.key:
                 lines.append(f"Row {int(parts[1]) + 1}: {sentence}" if len(parts) > 1 else sentence)
         show_note(self.problem, lines)
         show_note(self.warning, warnings)
@@ -296,74 +287,65 @@ def _show_cell(cell: QWidget, kind: CellKind, row: ListRow) -> None:
 
 def list_editors(
     form: DeviceForm, titles: Mapping[str, str], parent: QWidget | None
-) -> Iterator[tuple[str, RowsEditor]]:
-    """Yield the lists below the metrics of a form, by name.
+) -> Iterator[RowsEditor]:
+    """Yield the lists below the metrics of a form.
 
     Args:
         form: gives the stated values beside the measured ones.
         titles: of the architectures, by id.
         parent: owner.
     """
-    yield (
+    yield RowsEditor(
         CLUSTERS,
-        RowsEditor(
-            CLUSTERS,
-            (
-                CellKind(key="name", title="Core", width=104),
-                CellKind(key="cores", title="Cores", width=42),
-                CellKind(key="clock_mhz", title="Clock, MHz", width=72),
-                CellKind(key="fp32_au_per_core", title="FP32 lanes", width=72),
-                CellKind(key="architecture", title="Architecture", width=110, offered=titles),
-                CellKind(
-                    key="instruction_sets",
-                    title="Instructions",
-                    hint=lambda row: implied_sets(row.architecture),
-                ),
+        (
+            CellKind(key="name", title="Core", width=104),
+            CellKind(key="cores", title="Cores", width=42),
+            CellKind(key="clock_mhz", title="Clock, MHz", width=72),
+            CellKind(key="fp32_au_per_core", title="FP32 lanes", width=72),
+            CellKind(key="architecture", title="Architecture", width=110, offered=titles),
+            CellKind(
+                key="instruction_sets",
+                title="Instructions",
+                hint=lambda row: implied_sets(row.architecture),
             ),
-            ClusterFields(),
-            "Add a kind of core",
-            parent,
         ),
+        ClusterFields(),
+        "Add a kind of core",
+        parent,
     )
     rates = {metric.name: f"{metric.label}, {metric.unit}" for metric in MEASURABLE.values()}
-    yield (
+    yield RowsEditor(
         MEASURED,
-        RowsEditor(
-            MEASURED,
-            (
-                CellKind(key="metric", title="Rate", width=176, choices=rates),
-                CellKind(key="value", title="Measured", width=70),
-                CellKind(
-                    key="stated",
-                    title="Stated",
-                    width=60,
-                    said=lambda row: form.stated_text(row.metric),
-                ),
-                CellKind(key="source", title="Source"),
+        (
+            CellKind(key="metric", title="Rate", width=176, choices=rates),
+            CellKind(key="value", title="Measured", width=70),
+            CellKind(
+                key="stated",
+                title="Stated",
+                width=60,
+                said=lambda row: form.stated_text(row.metric),
             ),
-            MeasuredFields(),
-            "Add a measured rate",
-            parent,
+            CellKind(key="source", title="Source"),
         ),
+        MeasuredFields(),
+        "Add a measured rate",
+        parent,
     )
-    yield (
+    yield RowsEditor(
         OPERATING_POINTS,
-        RowsEditor(
-            OPERATING_POINTS,
-            (
-                CellKind(key="name", title="Name", width=92),
-                CellKind(key="power_w", title="Power, W", width=56),
-                CellKind(key="cpu_mhz", title="CPU MHz", width=56),
-                CellKind(key="gpu_mhz", title="GPU MHz", width=56),
-                CellKind(key="memory_mhz", title="Memory MHz", width=76),
-                CellKind(key="cores", title="Cores", width=42),
-                CellKind(key="gpu_cores", title="GPU cores", width=66),
-                CellKind(key="source", title="Source"),
-            ),
-            PointFields(),
-            "Add an operating point",
-            parent,
+        (
+            CellKind(key="name", title="Name", width=92),
+            CellKind(key="power_w", title="Power, W", width=56),
+            CellKind(key="cpu_mhz", title="CPU MHz", width=56),
+            CellKind(key="gpu_mhz", title="GPU MHz", width=56),
+            CellKind(key="memory_mhz", title="Memory MHz", width=76),
+            CellKind(key="cores", title="Cores", width=42),
+            CellKind(key="gpu_cores", title="GPU cores", width=66),
+            CellKind(key="source", title="Source"),
         ),
+        PointFields(),
+        "Add an operating point",
+        parent,
     )
 
 

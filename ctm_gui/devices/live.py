@@ -8,9 +8,8 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from ctm_gui.devices.form import DeviceForm
 from ctm_gui.prediction.comparison import Comparison
-from ctm_gui.tasks.serial import SerialWorker, Task
+from ctm_gui.tasks.serial import OneTask, SerialWorker
 from ctm_gui.widgets.view_options import ViewOptions
-from predictor.core.errors import CtmError
 from predictor.core.records import Device
 from predictor.core.units import LatencyUnit
 from predictor.presentation.wording import batch_of, latency_text, model_name
@@ -44,7 +43,7 @@ class LivePrediction(QObject):
         self.words = ""
         self._form, self._comparing, self._worker = form, comparing, worker
         self._options, self._comparison = options, Comparison()
-        self._task: Task | None = None
+        self._task = OneTask(worker)
         self._is_active = False
         self._timer = QTimer(self, singleShot=True, interval=_TYPING_MS)
         self._timer.timeout.connect(self._predict)
@@ -67,20 +66,14 @@ class LivePrediction(QObject):
     def _predict(self) -> None:
         if self._worker.closed:
             return  # the program ends
-        if self._task is not None:
-            self._task.cancel()
+        self._task.cancel()
         entry = self._form.check.entry
         if entry is None or not self._form.key:
             self._show(Comparison())
             return
         work = self._comparing((entry.device,))
-        self._task = self._worker.submit(
-            lambda _: work(), on_result=self._show, on_error=self._on_error
-        )
-
-    def _on_error(self, _: CtmError) -> None:
         # The form says what is wrong with it, and Compare what is wrong with a prediction.
-        self._show(Comparison())
+        self._task.start(lambda _: work(), self._show, lambda _: self._show(Comparison()))
 
     def _show(self, comparison: Comparison) -> None:
         self._comparison = comparison

@@ -34,11 +34,10 @@ class DeviceProfile(QWidget):
 
     Args:
         options: the theme.
-        parent: the parent widget.
     """
 
-    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, options: ViewOptions) -> None:
+        super().__init__()
         self._options = options
         self.rows: Sequence[ProfileRow] = ()
         self.title = label(role="muted")

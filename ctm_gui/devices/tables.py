@@ -11,14 +11,7 @@ import numpy as np
 
 from ctm_gui.devices.library import DeviceEntry
 from ctm_gui.widgets.grid import Column, Grid, count_column, number_column, text_column
-from predictor.core.metrics import (
-    LAUNCH_US,
-    MEASURABLE,
-    METRIC_BY_NAME,
-    METRICS,
-    Family,
-    Metric,
-)
+from predictor.core.metrics import LAUNCH_US, MEASURABLE, METRIC_BY_NAME, METRICS, Family, Metric
 from predictor.core.records import Device
 from predictor.core.text import plural, shortened
 from predictor.core.units import significant

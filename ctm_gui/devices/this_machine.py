@@ -9,7 +9,7 @@ from functools import partial
 from PySide6.QtCore import QObject, Signal
 
 from ctm_gui.devices.library import DeviceLibrary
-from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
+from ctm_gui.tasks.serial import SerialWorker, TaskContext
 from predictor.core.errors import CtmError
 from predictor.core.progress import Progress
 from predictor.core.records import Device, SustainedRates
@@ -49,7 +49,6 @@ class ThisMachine(QObject):
         super().__init__(parent)
         self._library, self._rates = library, rates
         self._worker = SerialWorker("this machine", self)
-        self._task: Task | None = None
         self._added = ""  # key of the device that is described and not measured yet
         self._is_requested = self._is_saving = False
         self.state = ""
@@ -59,13 +58,13 @@ class ThisMachine(QObject):
     @property
     def busy(self) -> bool:
         """Whether it is being described or measured, or its rates are being saved."""
-        return self._task is not None or self._is_saving
+        return self._worker.busy or self._is_saving
 
     def detect(self) -> None:
         """Describe this machine, add it, and measure the rates that its system does not state."""
         if self.busy:
             return
-        self._task = self._worker.submit(
+        self._worker.submit(
             lambda _: describe_this_machine(), on_result=self._on_described, on_error=self._on_error
         )
         self._show("Reading the hardware…")
@@ -82,8 +81,8 @@ class ThisMachine(QObject):
 
     def cancel(self) -> None:
         """Stop measuring; the facts from the system stay."""
-        if self._task is not None:
-            self._task.cancel()
+        if self._worker.busy:
+            self._worker.cancel_all()
             self._end()
             self._library.done.emit(
                 "Measuring was cancelled; this machine is predicted from its hardware alone"
@@ -108,7 +107,7 @@ class ThisMachine(QObject):
         if entry is None:
             return
         self._is_requested = True
-        self._task = self._worker.submit(
+        self._worker.submit(
             partial(_rates_of, entry.device, self._rates),
             on_result=partial(self._on_rates, key),
             on_error=self._on_error,
@@ -137,7 +136,6 @@ class ThisMachine(QObject):
         self._library.failed.emit(error)
 
     def _end(self) -> None:
-        self._task = None
         self._show("")
 
     def _show(self, state: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QHideEvent, QKeySequence, QShowEvent
+from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QAbstractItemView, QFileDialog, QTabWidget, QVBoxLayout, QWidget
 
 from ctm_gui.devices.comparison_view import DeviceComparisonView
@@ -17,7 +17,6 @@ from ctm_gui.devices.live import LivePrediction
 from ctm_gui.devices.profile_plot import DeviceProfile
 from ctm_gui.devices.tables import DevicesGrid
 from ctm_gui.devices.this_machine import ThisMachine
-from ctm_gui.tasks.turns import in_turns
 from ctm_gui.widgets.basic import (
     STRETCH,
     add_view_keys,
@@ -31,6 +30,7 @@ from ctm_gui.widgets.basic import (
 from ctm_gui.widgets.drop_overlay import refuse_drops
 from ctm_gui.widgets.filtered_table import FilteredTable
 from ctm_gui.widgets.grid_model import GridModel
+from ctm_gui.widgets.late_view import LateView
 from ctm_gui.widgets.view_options import ViewOptions
 
 
@@ -39,10 +39,8 @@ class DevicesList(QWidget):
 
     chosen = Signal(str)
 
-    def __init__(
-        self, library: DeviceLibrary, form: DeviceForm, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, library: DeviceLibrary, form: DeviceForm) -> None:
+        super().__init__()
         self._library, self._form = library, form
         self.grid = self._new_grid()
         self.table = FilteredTable(GridModel(self.grid), "Devices", "Search devices (Ctrl+F)")
@@ -100,11 +98,10 @@ _FILES = "Device files (*.json);;All (*)"
 _LIST_PX, _FORM_PX = 330, 610
 
 
-class DevicesView(QWidget):
+class DevicesView(LateView):
     """Shows the devices of a library; built when it is first shown.
 
-    It is built piece by piece between the window's events; ``built`` is emitted at the end. The
-    pages of the profile and of the comparison are made at their first use.
+    The pages of the profile and of the comparison are made at their first use.
 
     Args:
         options: the theme.
@@ -112,10 +109,7 @@ class DevicesView(QWidget):
         form: the form of the current one.
         machine: makes a device of this machine.
         live: predicts on the device as it is typed.
-        parent: owner.
     """
-
-    built = Signal()
 
     def __init__(
         self,
@@ -124,20 +118,13 @@ class DevicesView(QWidget):
         form: DeviceForm,
         machine: ThisMachine,
         live: LivePrediction,
-        parent: QWidget | None = None,
     ) -> None:
-        super().__init__(parent)
+        super().__init__(live)
         self.library, self.form, self.machine, self.live = library, form, machine, live
         self._options = options
         self._profile: DeviceProfile | None = None
         self._comparison: DeviceComparisonView | None = None
         self._places: dict[int, QVBoxLayout] = {}
-        self._is_started = self._is_built = False
-
-    @property
-    def is_built(self) -> bool:
-        """Whether the view is complete."""
-        return self._is_built
 
     @property
     def profile(self) -> DeviceProfile:
@@ -158,27 +145,15 @@ class DevicesView(QWidget):
             refuse_drops(self._comparison)
         return self._comparison
 
-    def showEvent(self, event: QShowEvent) -> None:
-        """Begin to build the view the first time: the window starts without it."""
-        if not self._is_started:
-            self._is_started = True
-            in_turns(self._build(), self)
-        self.live.set_active(active=True)
-        super().showEvent(event)
-
-    def hideEvent(self, event: QHideEvent) -> None:
-        super().hideEvent(event)
-        self.live.set_active(active=False)
-
     def focus_search(self) -> None:
         """Put the cursor into the search box."""
-        if self._is_built:
+        if self.is_built:
             self.list.focus_search()
 
     def show_device(self, device_id: str) -> None:
         """Make a device current."""
         key = self.library.key_of(device_id)
-        if self._is_built:
+        if self.is_built:
             self.list.select(key)
         elif key:
             self.form.show(key)
@@ -215,9 +190,6 @@ class DevicesView(QWidget):
         self._connect()
         self._show_machine()
         self.list.select(self.form.key)
-        refuse_drops(self)
-        self._is_built = True
-        self.built.emit()
 
     def _build_right(self) -> QWidget:
         self.header = DeviceHeader(self.form, self.live)

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPen, QPolygonF
 
 from ctm_gui.attention.map_items import heat_table
 from ctm_gui.graph.facts import NodeFacts
 from ctm_gui.widgets.axes import AT_LEFT, AT_RIGHT, faded
+from ctm_gui.widgets.ordering import BoolArray
 from ctm_gui.widgets.theme import DARK, LIGHT, Theme
 from predictor.core.units import LatencyUnit
 from predictor.services.graph.placement import TITLE_HEIGHT, Edge, Picture
@@ -110,9 +110,7 @@ def looks_of(
                 muted=faded(ink, 190),
                 band=QColor(theme.series[int(facts.kinds[node])]),
                 title=elided(
-                    names,
-                    facts.title(node),
-                    (free_width if is_open else room) - 14 * is_group,
+                    names, facts.title(node), (free_width if is_open else room) - 14 * is_group
                 ),
                 subtitle=elided(words, facts.subtitle(node), free_width),
                 time=time,
@@ -175,8 +173,8 @@ class GraphPainter:
         exposed: QRectF,
         scale: float,
         current: int | None,
-        selected: NDArray[np.bool_] | None,
-        bright: NDArray[np.bool_] | None,
+        selected: BoolArray | None,
+        bright: BoolArray | None,
     ) -> None:
         """Paint what meets a rectangle.
 
@@ -212,15 +210,17 @@ class GraphPainter:
     def spots(self) -> list[tuple[QRectF, QColor]]:
         """Return the boxes with the colour that each has on a map."""
         return [
-            (rect, faded(self._theme.muted, 40) if is_open else self._spot(look))
+            (
+                rect,
+                # The palest boxes are as pale as the map.
+                faded(self._theme.muted, 40)
+                if is_open
+                else mixed(look.fill.name(), self._theme.outline, 0.25),
+            )
             for rect, look, is_open in zip(
                 self._rects, self._looks, self.picture.is_open.tolist(), strict=True
             )
         ]
-
-    def _spot(self, look: BoxLook) -> QColor:
-        # The palest boxes are as pale as the map.
-        return mixed(look.fill.name(), self._theme.outline, 0.25)
 
     def _paint_frame(self, painter: QPainter, box: int, scale: float) -> None:
         rect, look, theme = self._rects[box], self._looks[box], self._theme

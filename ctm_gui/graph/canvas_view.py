@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QBrush, QColor, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QWheelEvent
 from PySide6.QtWidgets import (
@@ -20,6 +19,7 @@ from PySide6.QtWidgets import (
 
 from ctm_gui.graph.boxes_plot import GraphPainter
 from ctm_gui.graph.minimap_view import Minimap
+from ctm_gui.widgets.ordering import BoolArray
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.services.graph.placement import EMPTY
 
@@ -46,28 +46,21 @@ class _PictureItem(QGraphicsItem):
         self.setFlag(QGraphicsItem.GraphicsItemFlag.ItemUsesExtendedStyleOption)
         self.painter: GraphPainter | None = None
         self.current: int | None = None
-        self.selected: NDArray[np.bool_] | None = None
-        self.bright: NDArray[np.bool_] | None = None
+        self.selected: BoolArray | None = None
+        self.bright: BoolArray | None = None
 
     def boundingRect(self) -> QRectF:
         picture = EMPTY if self.painter is None else self.painter.picture
         return QRectF(-_MARGIN, -_MARGIN, picture.width + 2 * _MARGIN, picture.height + 2 * _MARGIN)
 
     def paint(
-        self,
-        painter: QPainter,
-        option: QStyleOptionGraphicsItem,
-        _widget: QWidget | None = None,
+        self, painter: QPainter, option: QStyleOptionGraphicsItem, _widget: QWidget | None = None
     ) -> None:
         if self.painter is not None:
             scale = option.levelOfDetailFromTransform(painter.worldTransform())
             exposed = option.exposedRect
             marks = self.current, self.selected, self.bright
             self.painter.paint(painter, exposed, scale, *marks)
-
-    def about_to_change(self) -> None:
-        """Notify the scene of a new size."""
-        self.prepareGeometryChange()
 
 
 class GraphCanvas(QGraphicsView):
@@ -118,7 +111,7 @@ class GraphCanvas(QGraphicsView):
 
     def show_picture(self, painter: GraphPainter) -> None:
         """Show another picture at the place of the one before."""
-        self._item.about_to_change()
+        self._item.prepareGeometryChange()
         self._item.painter = painter
         self._item.current = self._item.selected = self._item.bright = None
         self.setSceneRect(self._item.boundingRect())
@@ -127,10 +120,7 @@ class GraphCanvas(QGraphicsView):
         self.viewport().update()
 
     def mark(
-        self,
-        current: int | None,
-        selected: NDArray[np.bool_] | None,
-        bright: NDArray[np.bool_] | None,
+        self, current: int | None, selected: BoolArray | None, bright: BoolArray | None
     ) -> None:
         """Mark the box of the cursor, boxes with selected operators and those that were found."""
         self._item.current, self._item.selected, self._item.bright = current, selected, bright
@@ -143,10 +133,7 @@ class GraphCanvas(QGraphicsView):
     def move_to(self, box: int, place: QPointF) -> None:
         """Scroll such that a box is at a place of the viewport."""
         off = self.place_of(box) - place
-        for bar, by in (
-            (self.horizontalScrollBar(), off.x()),
-            (self.verticalScrollBar(), off.y()),
-        ):
+        for bar, by in ((self.horizontalScrollBar(), off.x()), (self.verticalScrollBar(), off.y())):
             bar.setValue(bar.value() + round(by))
 
     def reveal(self, box: int) -> None:

@@ -7,19 +7,16 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ctm_gui.operators.details import operator_details
-from ctm_gui.operators.rows import BOUND_TYPES, bound_codes, operator_unit
-from ctm_gui.prediction.explained import Costs
+from ctm_gui.operators.rows import BOUND_TYPES, bound_codes, operator_details, operator_unit
+from ctm_gui.prediction.explanation import Costs
+from ctm_gui.widgets.ordering import FloatArray, IndexArray
 from predictor.core.text import plural
 from predictor.core.units import LatencyUnit, format_bytes, format_count
 from predictor.presentation.wording import latency_text, number, percent, shape_text, shown
 from predictor.services.graph.grouping import GroupTree
 from predictor.services.prediction.explain import OperatorTable
 from predictor.services.prediction.sensitivity import Sensitivity, change_words
-
-Floats = NDArray[np.float64]
 
 # Kinds of operators by a part of their type, in the order of the theme's series; the first that
 # fits. What moves data only is the last, in the series' grey.
@@ -76,17 +73,17 @@ class NodeFacts:
     costs: Costs | None = None
 
     @cached_property
-    def latency_ms(self) -> Floats:
+    def latency_ms(self) -> FloatArray:
         """Time of each node, float64 [N + G]."""
         return self.tree.sums(self.table.latency_ms)
 
     @cached_property
-    def share(self) -> Floats:
+    def share(self) -> FloatArray:
         """Part of the model's time, 0 to 1, float64 [N + G]."""
         return self.tree.sums(self.table.share)
 
     @cached_property
-    def by_bound_ms(self) -> Floats:
+    def by_bound_ms(self) -> FloatArray:
         """Time of each node by what binds it, float64 [N + G, len(BOUND_TYPES)]."""
         bound = bound_codes(self.table)
         times = [
@@ -96,7 +93,7 @@ class NodeFacts:
         return np.stack(times, axis=1)
 
     @cached_property
-    def kinds(self) -> NDArray[np.intp]:
+    def kinds(self) -> IndexArray:
         """Index in ``KINDS`` of each operator's type, and of what takes most time of a group."""
         kind_by_type = {name: kind_of(name) for name in dict.fromkeys(self.table.op_types)}
         of_operators = np.array([kind_by_type[name] for name in self.table.op_types], dtype=np.intp)
@@ -108,7 +105,7 @@ class NodeFacts:
             ],
             axis=1,
         )
-        kinds: NDArray[np.intp] = np.argmax(times, axis=1)
+        kinds: IndexArray = np.argmax(times, axis=1)
         return kinds
 
     def title(self, node: int) -> str:
@@ -170,7 +167,7 @@ class NodeFacts:
             " / ".join([*(self.tree.labels[ancestor] for ancestor in around), self.title(node)])
         )
 
-    def _group_lines(self, node: int, operators: NDArray[np.intp], unit: LatencyUnit) -> list[str]:
+    def _group_lines(self, node: int, operators: IndexArray, unit: LatencyUnit) -> list[str]:
         table, latency = self.table, float(self.latency_ms[node])
         macs, traffic_bytes = (
             int(table.macs[operators].sum()),
@@ -193,7 +190,7 @@ class NodeFacts:
         ]
         return [*lines, f"bound by {', '.join(parts)}"] if parts else lines
 
-    def _sensitivity_lines(self, operators: NDArray[np.intp]) -> list[str]:
+    def _sensitivity_lines(self, operators: IndexArray) -> list[str]:
         times = self.table.latency_ms[operators]
         if self.sensitivity is None or not times.sum():
             return []
@@ -207,7 +204,7 @@ class NodeFacts:
         return [text for factor, text in changes[:2] if factor < 0.9995]
 
 
-def _types(table: OperatorTable, operators: NDArray[np.intp]) -> str:
+def _types(table: OperatorTable, operators: IndexArray) -> str:
     counts = Counter(table.op_types[operator] for operator in operators.tolist()).most_common()
     words = [f"{shown(name)} × {count}" for name, count in counts[:_TYPES_NAMED]]
     if len(counts) > _TYPES_NAMED:

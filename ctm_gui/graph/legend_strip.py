@@ -23,11 +23,10 @@ class Legend(QWidget):
 
     Args:
         options: the theme.
-        parent: the parent widget.
     """
 
-    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, options: ViewOptions) -> None:
+        super().__init__()
         self._options, self._colouring = options, Colouring.SHARE
         options.theme_changed.connect(self.update)
         self._largest = 0.0

@@ -7,14 +7,13 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import QObject, Signal
 
 from ctm_gui.graph.facts import NodeFacts
-from ctm_gui.prediction.explained import Costs
+from ctm_gui.prediction.explanation import Costs
 from ctm_gui.tasks.serial import SerialWorker, Task
 from ctm_gui.widgets.grid import search_mask, search_texts
-from ctm_gui.widgets.ordering import IndexArray
+from ctm_gui.widgets.ordering import BoolArray, IndexArray
 from predictor.core.errors import HostError
 from predictor.core.progress import CancelToken
 from predictor.services.graph.grouping import GroupTree, group_operators
@@ -49,6 +48,9 @@ class _Drawn:
     problem: str = ""
 
 
+_NOTHING = _Drawn((), group_operators((), (), np.zeros((2, 0), dtype=np.int32)), [])
+
+
 class GraphPresenter(QObject):
     """Groups the operators of a table, lays them out and opens and closes groups.
 
@@ -74,7 +76,7 @@ class GraphPresenter(QObject):
         self._worker = worker
         self._command = command
         self._task: Task | None = None
-        self._drawn: _Drawn | None = None
+        self._drawn = _NOTHING
         # In the order in which the user opened them.
         self._opened: dict[int, None] = {}
         self._sensitivity: Sensitivity | None = None
@@ -86,7 +88,7 @@ class GraphPresenter(QObject):
     @property
     def problem(self) -> str:
         """Why the boxes stand in a plain order; empty where they do not."""
-        return self._drawn.problem if self._drawn else ""
+        return self._drawn.problem
 
     @property
     def settled(self) -> bool:
@@ -98,7 +100,7 @@ class GraphPresenter(QObject):
     ) -> None:
         """Show another table; boxes stay where it is of the same graph."""
         self._sensitivity = self._costs = None
-        if table is not None and self._drawn is not None and _is_same_graph(self._drawn, table):
+        if table is not None and _is_same_graph(self._drawn, table):
             self.facts = NodeFacts(self._drawn.tree, table, interval)
             self.facts_changed.emit()
             return
@@ -106,7 +108,7 @@ class GraphPresenter(QObject):
             self._task.cancel()
             self._task = None
         # Boxes of another graph must not be clicked for this one.
-        self._drawn = self.facts = None
+        self._drawn, self.facts = _NOTHING, None
         self._opened, self.picture = {}, EMPTY
         self.matches = np.zeros(0, dtype=np.intp)
         if table is not None:
@@ -130,7 +132,7 @@ class GraphPresenter(QObject):
 
     def toggle(self, node: int) -> None:
         """Open a closed group, close an open one; an operator stays as it is."""
-        if self._drawn is None or not self._drawn.tree.is_group(node):
+        if not self._drawn.tree.is_group(node):
             return
         if node in self._opened:
             self._close(node)
@@ -140,8 +142,6 @@ class GraphPresenter(QObject):
 
     def reveal(self, operator: int) -> bool:
         """Open the groups around an operator; return whether that changes the picture."""
-        if self._drawn is None:
-            return False
         around = [*reversed(self._drawn.tree.ancestors(operator))][1:]
         if all(group in self._opened for group in around):
             return False
@@ -151,12 +151,12 @@ class GraphPresenter(QObject):
 
     def search(self, text: str) -> None:
         """Match the operators whose name and type hold all words of ``text``; none for none."""
-        texts = self._drawn.search_texts if self._drawn is not None and text.strip() else []
+        texts = self._drawn.search_texts if text.strip() else []
         self.matches = np.flatnonzero(search_mask(texts, text))
 
     def box_of(self, node: int) -> int | None:
         """Return the box in which a node is seen: its own, or that of a closed group around it."""
-        if self._drawn is None or not self.picture.nodes.size:
+        if not self.picture.nodes.size:
             return None
         for candidate in (node, *self._drawn.tree.ancestors(node)):
             box = self.picture.box_of(candidate)
@@ -164,10 +164,10 @@ class GraphPresenter(QObject):
                 return box
         return None
 
-    def boxes_of(self, operators: IndexArray) -> NDArray[np.bool_]:
+    def boxes_of(self, operators: IndexArray) -> BoolArray:
         """Return the boxes that hold any of some operators, bool [B]."""
         holds = np.zeros(self.picture.nodes.size, dtype=np.bool_)
-        if self._drawn is not None and operators.size:
+        if self.picture.nodes.size and operators.size:
             tree = self._drawn.tree
             chosen = np.zeros(tree.operators)
             chosen[operators] = 1.0
@@ -180,7 +180,7 @@ class GraphPresenter(QObject):
         Up and down follow edges, left and right go to the nearest box in the same row.
         """
         here = self.box_of(node)
-        if here is None or self._drawn is None:
+        if here is None:
             return None
         node = int(self.picture.nodes[here])
         if across:
@@ -220,8 +220,6 @@ class GraphPresenter(QObject):
 
     def _leaf_boxes(self) -> IndexArray:
         """Return the closed box in which each operator is seen, intp [N]."""
-        if self._drawn is None:
-            return np.zeros(0, dtype=np.intp)
         tree = self._drawn.tree
         boxes = np.zeros(tree.operators, dtype=np.intp)
         for box in np.flatnonzero(~self.picture.is_open).tolist():
@@ -238,8 +236,6 @@ class GraphPresenter(QObject):
 
     def _draw(self, anchor: int | None) -> None:
         drawn, opened = self._drawn, frozenset(self._opened)
-        if drawn is None:
-            return
         if self._task is not None:
             self._task.drop()
 
@@ -261,8 +257,6 @@ class GraphPresenter(QObject):
 
         Where groups around groups alone are too many boxes, the innermost stay closed.
         """
-        if self._drawn is None:
-            return
         tree = self._drawn.tree
         for group in groups:
             self._opened.pop(group, None)
@@ -279,8 +273,6 @@ class GraphPresenter(QObject):
 
     def _close(self, group: int) -> None:
         """Close a group and those in it: opened again, it begins closed inside."""
-        if self._drawn is None:
-            return
         ancestors = self._drawn.tree.ancestors
         for other in [
             group_id

@@ -13,12 +13,11 @@ from ctm_gui.graph.boxes_plot import Colouring, GraphPainter, looks_of
 from ctm_gui.graph.canvas_view import GraphCanvas
 from ctm_gui.graph.legend_strip import Legend
 from ctm_gui.graph.presenter import WORKING, GraphPresenter
-from ctm_gui.prediction.explained import Costs, Explained
+from ctm_gui.prediction.explanation import Costs, Explained
 from ctm_gui.widgets.basic import (
     ContentOrMessage,
     SearchBox,
     add_view_keys,
-    button,
     combo_box,
     hbox,
     holder,
@@ -30,13 +29,12 @@ from ctm_gui.widgets.basic import (
 )
 from ctm_gui.widgets.ordering import IndexArray
 from ctm_gui.widgets.pair_choice import PairChoice
-from ctm_gui.widgets.save_plot import ask_and_save, save_plot
+from ctm_gui.widgets.save_plot import save_button, save_plot
 from ctm_gui.widgets.theme_change import follow_theme
 from ctm_gui.widgets.tooltips import as_tooltip
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.text import plural
 from predictor.presentation.wording import shown
-from predictor.services.prediction.sensitivity import Sensitivity
 
 _NOTHING_YET = "Drop an ONNX model and tick a target to see its graph with the time on it."
 _HINT = (
@@ -61,15 +59,12 @@ class GraphView(QWidget):
     Args:
         options: unit and theme.
         presenter: the groups and their picture.
-        parent: the parent widget.
     """
 
     operators_selected = Signal(object, object)
 
-    def __init__(
-        self, options: ViewOptions, presenter: GraphPresenter, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, options: ViewOptions, presenter: GraphPresenter) -> None:
+        super().__init__()
         self._options, self.presenter = options, presenter
         # The node with the cursor; an operator may be hidden in a closed group.
         self._current: int | None = None
@@ -97,10 +92,6 @@ class GraphView(QWidget):
         self.presenter.show_table(explained.table, explained.interval)
         if not self.presenter.picture.nodes.size:
             self._stack.show_message(WORKING)
-
-    def show_sensitivity(self, sensitivity: Sensitivity | None) -> None:
-        """Say on hover what would change the times."""
-        self.presenter.show_sensitivity(sensitivity)
 
     def show_costs(self, costs: Costs | None) -> None:
         """Say the times on every target, on hover and of the box with the cursor."""
@@ -151,7 +142,7 @@ class GraphView(QWidget):
         self.fit_button = tool_button("F&it", "Show all of the graph (0).")
         self.closer_button = tool_button("+", "Enlarge (+).", "Enlarge")
         self.wider_button = tool_button("−", "Make smaller (-).", "Make smaller")
-        self.save_button = button("Save &plot…")
+        self.save_button = save_button("graph", self.save_plot)
         self.problem = note_label("warn")
         self.facts = label(_HINT, role="muted", name="Box with the cursor")
 
@@ -178,7 +169,6 @@ class GraphView(QWidget):
         self.fit_button.clicked.connect(self.canvas.fit)
         self.closer_button.clicked.connect(lambda: self.canvas.zoom(1.25))
         self.wider_button.clicked.connect(lambda: self.canvas.zoom(0.8))
-        self.save_button.clicked.connect(lambda: ask_and_save(self, "graph", self.save_plot))
         self.canvas.clicked.connect(self._on_clicked)
         self.canvas.toggled.connect(self._toggle)
         self.canvas.stepped.connect(self._on_stepped)
@@ -336,11 +326,10 @@ class GraphTab(QWidget):
 
     Args:
         graph: is in it until it is borrowed.
-        parent: the parent widget.
     """
 
-    def __init__(self, graph: GraphView, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, graph: GraphView) -> None:
+        super().__init__()
         self.graph = graph
         self._layout: QVBoxLayout = vbox(graph.pair, of=self)
         self.take_back()

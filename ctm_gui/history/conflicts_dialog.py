@@ -9,14 +9,13 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QComboBox,
-    QDialog,
-    QDialogButtonBox,
     QTableWidget,
     QTableWidgetItem,
     QWidget,
 )
 
 from ctm_gui.history.projects import OpenedProject
+from ctm_gui.widgets.base_dialog import BaseDialog
 from ctm_gui.widgets.basic import STRETCH, button, combo_box, hbox, label, vbox
 from predictor.presentation.wording import shown
 from predictor.services.project.conflicts import Choice, Conflict, Subject, always
@@ -32,7 +31,7 @@ _TITLES = ("What", "Which", "Mine", "Theirs", "Do")
 _ANSWER = len(_TITLES) - 1
 
 
-class ConflictsDialog(QDialog):
+class ConflictsDialog(BaseDialog):
     """Lists every conflict with a box of choices; the store's version is kept by default.
 
     Signals:
@@ -42,10 +41,8 @@ class ConflictsDialog(QDialog):
     answered = Signal(object)
 
     def __init__(self, opened: OpenedProject, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__("Conflicts", parent, _SIZE_PX)
         self._conflicts = opened.plan.conflicts
-        self.setWindowTitle("Conflicts")
-        self.resize(*_SIZE_PX)
         self.heading = label(
             f"Things in which {shown(Path(opened.path).name)} and this store differ: "
             f"{len(self._conflicts)}. Everything else is new or the same. Nothing is "
@@ -57,13 +54,9 @@ class ConflictsDialog(QDialog):
             choice: button(f"{_WORDS[choice]}: all", act=partial(self.choose_all, choice))
             for choice in Choice
         }
-        kinds = QDialogButtonBox.StandardButton
-        self.buttons = QDialogButtonBox(kinds.Ok | kinds.Cancel)
-        self.buttons.button(kinds.Ok).setText("Import")
+        self.buttons = self.make_buttons("Import")
         foot = hbox(*self.all_buttons.values(), STRETCH, self.buttons)
         vbox(self.heading, (self.table, 1), foot, of=self)
-        self.buttons.accepted.connect(self.accept)
-        self.buttons.rejected.connect(self.reject)
 
     def choose_all(self, choice: Choice) -> None:
         """Answer every conflict alike, as far as that makes sense."""

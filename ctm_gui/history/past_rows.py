@@ -11,9 +11,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from ctm_gui.widgets.geometry import nearest_point
 from ctm_gui.widgets.grid import search_mask
-from ctm_gui.widgets.ordering import FloatArray, IndexArray, natural_key
+from ctm_gui.widgets.ordering import BoolArray, FloatArray, IndexArray, natural_key
 from predictor.core.records import Basis, Device
 from predictor.core.stored import StoredPrediction
 from predictor.core.units import LatencyUnit
@@ -143,7 +142,7 @@ class PastRows:
         """Return the tags, each once, in natural order."""
         return sorted({tag for row in self.rows for tag in row.stored.tags}, key=natural_key)
 
-    def mask(self, wanted: PastFilter, now_ns: int | None = None) -> npt.NDArray[np.bool_]:
+    def mask(self, wanted: PastFilter, now_ns: int | None = None) -> BoolArray:
         """Return a mask of the rows that pass a filter, bool [N].
 
         Args:
@@ -200,13 +199,13 @@ class PastRows:
         return np.array([number_of[key] for key in keys], dtype=np.intp)
 
     @cached_property
-    def _is_newest(self) -> npt.NDArray[np.bool_]:
+    def _is_newest(self) -> BoolArray:
         mask = np.zeros(len(self), dtype=np.bool_)
         mask[np.unique(self._groups, return_index=True)[1]] = True
         return mask
 
     @cached_property
-    def _is_marked(self) -> npt.NDArray[np.bool_]:
+    def _is_marked(self) -> BoolArray:
         stored = [row.stored for row in self.rows]
         return np.array([bool(s.tags or s.note) for s in stored], dtype=np.bool_)
 
@@ -332,17 +331,6 @@ class TruthChart:
         start, end = float(values.min()) - _MARGIN, float(values.max()) + _MARGIN
         middle, half = (start + end) / 2, max(end - start, _MIN_SPAN) / 2
         return middle - half, middle + half
-
-    def nearest(self, points: FloatArray, at: tuple[float, float], reach: float) -> Pair | None:
-        """Return the pair whose point is nearest to a place.
-
-        Args:
-            points: float64 [N, 2], where the points are drawn.
-            at: the place.
-            reach: distance at most.
-        """
-        nearest = nearest_point(points, at, reach) if len(self) else None
-        return None if nearest is None else self.pairs[nearest]
 
     def _logs(self, values_ms: Sequence[float | None]) -> FloatArray:
         def log(value_ms: float | None, batch: int) -> float:

@@ -14,7 +14,7 @@ from PySide6.QtGui import QUndoStack
 from ctm_gui.history.past_rows import PastRow, PastRows, past_rows
 from ctm_gui.tasks.serial import SerialWorker, TaskContext
 from ctm_gui.tasks.store_client import StoreClient, StoreRunner
-from ctm_gui.undo import UndoStep
+from ctm_gui.undo import UndoStep, push_change
 from predictor.core.errors import InputError
 from predictor.core.prediction import Prediction
 from predictor.core.records import Device
@@ -213,8 +213,7 @@ class HistoryPresenter(StoreClient):
             self._change(lambda history: history.past.mark(stored.id, *marks), done)
 
         if after != before:
-            step = UndoStep(f"Mark {model}", partial(mark, after), partial(mark, before))
-            self._undo_stack.push(step)
+            push_change(self._undo_stack, f"Mark {model}", mark, after, before)
 
     def _on_read(self, data: PastRows) -> None:
         if data is not self.data:

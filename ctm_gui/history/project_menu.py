@@ -5,13 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtWidgets import (
-    QFileDialog,
-    QHBoxLayout,
-    QMenu,
-    QToolButton,
-    QWidget,
-)
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QMenu, QToolButton, QWidget
 
 from ctm_gui.history.projects import ProjectExchange
 from ctm_gui.widgets.basic import busy_bar, button, fill, label
@@ -29,13 +23,10 @@ class ProjectButton(QToolButton):
     Args:
         projects: does it.
         tag: returns the tag that is chosen in the filter, empty for none.
-        parent: owner.
     """
 
-    def __init__(
-        self, projects: ProjectExchange, tag: Callable[[], str], parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, projects: ProjectExchange, tag: Callable[[], str]) -> None:
+        super().__init__()
         self._projects, self._tag = projects, tag
         self.setText("Project")
         self.setToolTip("Give predictions, signatures and devices to a colleague as one file")
@@ -82,8 +73,8 @@ class ProjectButton(QToolButton):
 class ProjectProgress(QWidget):
     """Progress of a project that is written or read, with Cancel; hidden while there is none."""
 
-    def __init__(self, projects: ProjectExchange, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, projects: ProjectExchange) -> None:
+        super().__init__()
         self._projects = projects
         self._text = label(wraps=False)
         self._bar = busy_bar("Project", _BAR_PX)

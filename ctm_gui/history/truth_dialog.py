@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFormLayout, QLineEdit, QWidget
+from PySide6.QtWidgets import QDialogButtonBox, QFormLayout, QWidget
 
+from ctm_gui.widgets.base_dialog import BaseDialog
 from ctm_gui.widgets.basic import combo_box, hbox, label, vbox
+from ctm_gui.widgets.fields import line_edit
 from predictor.core.errors import InputError
 from predictor.core.stored import StoredPrediction
 from predictor.core.tags import MAX_NOTE
@@ -15,7 +17,7 @@ from predictor.services.history.past_predictions import STATISTICS, NewTruth, pl
 from predictor.services.history.truth import engine_ms
 
 
-class TruthDialog(QDialog):
+class TruthDialog(BaseDialog):
     """Asks for a latency, its unit, its statistic over the runs, and a note.
 
     Signals:
@@ -31,15 +33,12 @@ class TruthDialog(QDialog):
         unit: LatencyUnit,
         parent: QWidget | None = None,
     ) -> None:
-        super().__init__(parent)
+        super().__init__("Record a measured latency", parent)
         self._stored = stored
-        self.setWindowTitle("Record a measured latency")
         self._make_fields(unit)
         self._arrange(device_name)
         self.value_box.textChanged.connect(self._check)
         self.unit_box.currentIndexChanged.connect(self._check)
-        self.buttons.accepted.connect(self.accept)
-        self.buttons.rejected.connect(self.reject)
         self._check()
         self.value_box.setFocus()
 
@@ -56,18 +55,14 @@ class TruthDialog(QDialog):
         super().accept()
 
     def _make_fields(self, unit: LatencyUnit) -> None:
-        self.value_box = QLineEdit()
-        self.value_box.setAccessibleName("Measured latency")
+        self.value_box = line_edit("Measured latency")
         self.unit_box = combo_box("Unit", map(str, LatencyUnit))
         self.unit_box.setCurrentText(str(unit))
         self.statistic_box = combo_box("", map(str, STATISTICS))
-        self.note_box = QLineEdit()
-        self.note_box.setMaxLength(MAX_NOTE)
-        self.note_box.setPlaceholderText("tool, driver, power mode, who measured…")
+        hint = "tool, driver, power mode, who measured…"
+        self.note_box = line_edit("", maxLength=MAX_NOTE, placeholderText=hint)
         self.problem = label(role="muted")
-        kinds = QDialogButtonBox.StandardButton
-        self.buttons = QDialogButtonBox(kinds.Save | kinds.Cancel)
-        self.buttons.button(kinds.Save).setText("Record")
+        self.buttons = self.make_buttons("Record", QDialogButtonBox.StandardButton.Save)
 
     def _arrange(self, device_name: str) -> None:
         prediction = self._stored.prediction

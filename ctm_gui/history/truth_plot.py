@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from PySide6.QtCore import QLineF, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
-from PySide6.QtWidgets import QWidget
 
 from ctm_gui.history.past_rows import BASES, PastRows, TruthChart
 from ctm_gui.history.past_tables import pair_details
@@ -14,10 +13,8 @@ from ctm_gui.widgets.ordering import FloatArray
 from ctm_gui.widgets.plots import PointPlot
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.units import LatencyUnit
-from predictor.services.history.truth import Pair
 
 _RADIUS_PX = 4.5
-_REACH_PX = 12.0
 _LEGEND_PX = 8.0
 _MIN_HEIGHT_PX = 220
 
@@ -30,20 +27,19 @@ class TruthPlot(PointPlot):
 
     Args:
         options: unit and theme.
-        parent: the parent widget.
     """
 
     pair_chosen = Signal(str)
+    reach_px = 12.0
 
-    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
+    def __init__(self, options: ViewOptions) -> None:
         self._data, self._chart = PastRows(), TruthChart()
         self._current: frozenset[str] = frozenset()
         axes = {"bottom": ValueAxis("bottom"), "left": ValueAxis("left")}
         axes["bottom"].setLogMode(x=True)
         axes["left"].setLogMode(y=True)
-        self._axes = axes
         name = "Predicted against measured"
-        super().__init__(options, axes, name, f"{name} latency", parent)
+        super().__init__(options, axes, name, f"{name} latency")
         self.setMinimumSize(QSize(_MIN_HEIGHT_PX, _MIN_HEIGHT_PX))
 
     def show_pairs(self, data: PastRows) -> None:
@@ -67,31 +63,15 @@ class TruthPlot(PointPlot):
         self._current = prediction_ids
         self._item.refresh()
 
-    def pair_at(self, point: QPointF) -> Pair | None:
-        """Return the pair near a point of the canvas, None where there is none."""
-        return self._chart.nearest(self._points(), self._inside(point), _REACH_PX)
+    def points_px(self) -> FloatArray:
+        return self._places(self._chart.measured, self._chart.predicted)
 
-    def choose_at(self, point: QPointF) -> None:
-        pair = self.pair_at(point)
-        if pair is not None:
-            self.pair_chosen.emit(pair.predicted.id)
+    def choose(self, index: int | None) -> None:
+        if index is not None:
+            self.pair_chosen.emit(self._chart.pairs[index].predicted.id)
 
-    def tooltip_at(self, point: QPointF) -> str:
-        """Return the tooltip of a point of the canvas, plain text."""
-        pair = self.pair_at(point)
-        return "" if pair is None else pair_details(pair, self._data, self._chart.unit)
-
-    def _points(self) -> FloatArray:
-        """Return the places of the points, float64 [N, 2] in pixels of the box."""
-        return np.stack([self._x(self._chart.measured), self._y(self._chart.predicted)], axis=1)
-
-    def _x(self, values: FloatArray) -> FloatArray:
-        (left, right), _ = self._box.viewRange()
-        return np.asarray((values - left) / (right - left) * self._box.rect().width())
-
-    def _y(self, values: FloatArray) -> FloatArray:
-        _, (bottom, top) = self._box.viewRange()
-        return np.asarray((top - values) / (top - bottom) * self._box.rect().height())
+    def details(self, index: int) -> str:
+        return pair_details(self._chart.pairs[index], self._data, self._chart.unit)
 
     def _paint(self, painter: QPainter, rect: QRectF) -> None:
         painter.setFont(self.font())
@@ -105,14 +85,13 @@ class TruthPlot(PointPlot):
         self._paint_legend(painter)
 
     def _paint_whiskers(self, painter: QPainter) -> None:
-        low, high = self._chart.whiskers
-        x, tops, bottoms = self._x(self._chart.measured), self._y(high), self._y(low)
-        for index in np.flatnonzero(np.isfinite(tops + bottoms)).tolist():
+        bottoms, tops = (self._places(self._chart.measured, y) for y in self._chart.whiskers)
+        for index in np.flatnonzero(np.isfinite(tops + bottoms).all(axis=1)).tolist():
             painter.setPen(QPen(faded(self._colour(index), 150), 1.4))
-            painter.drawLine(QLineF(x[index], bottoms[index], x[index], tops[index]))
+            painter.drawLine(QPointF(*bottoms[index]), QPointF(*tops[index]))
 
     def _paint_points(self, painter: QPainter) -> None:
-        for index, (x, y) in enumerate(self._points().tolist()):
+        for index, (x, y) in enumerate(self.points_px().tolist()):
             if self._chart.pairs[index].predicted.id in self._current:
                 self._paint_ring(painter, QPointF(x, y), _RADIUS_PX)
             painter.setPen(QPen(QColor(self._theme.surface), 1.0))

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
-from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QHideEvent, QKeySequence, QShowEvent
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QWidget
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QKeySequence
+from PySide6.QtWidgets import QDialogButtonBox, QWidget
 
 from ctm_gui.history.conflicts_dialog import ConflictsDialog
-from ctm_gui.history.past_model import PastModel
 from ctm_gui.history.past_rows import PastRow, PastRows
 from ctm_gui.history.past_tables import (
     NOTHING_YET,
@@ -26,13 +22,13 @@ from ctm_gui.history.past_tables import (
     summary,
     warnings,
 )
-from ctm_gui.history.past_view import PastFilterBar, PastTable
+from ctm_gui.history.past_view import PastFilterBar, PastModel, PastTable
 from ctm_gui.history.presenter import HistoryPresenter
 from ctm_gui.history.project_menu import ProjectButton, ProjectProgress
 from ctm_gui.history.projects import OpenedProject, ProjectExchange
 from ctm_gui.history.truth_dialog import TruthDialog
 from ctm_gui.history.truth_plot import TruthPlot
-from ctm_gui.tasks.turns import in_turns
+from ctm_gui.widgets.base_dialog import BaseDialog
 from ctm_gui.widgets.basic import (
     STRETCH,
     ContentOrMessage,
@@ -43,11 +39,11 @@ from ctm_gui.widgets.basic import (
     splitter,
     vbox,
 )
-from ctm_gui.widgets.drop_overlay import refuse_drops
 from ctm_gui.widgets.grid import Grid
 from ctm_gui.widgets.grid_model import GridModel
-from ctm_gui.widgets.ordering import IndexArray
-from ctm_gui.widgets.save_plot import ask_and_save
+from ctm_gui.widgets.late_view import LateView
+from ctm_gui.widgets.ordering import BoolArray, IndexArray
+from ctm_gui.widgets.save_plot import save_button
 from ctm_gui.widgets.table_view import GridView, copy_button
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.stored import StoredPrediction
@@ -58,7 +54,7 @@ _SIZE_PX = (1120, 360)
 _MIN_WIDTHS_PX = {"model": 150, "device": 200, "why": 250}
 
 
-class ChangeDialog(QDialog):
+class ChangeDialog(BaseDialog):
     """Shows the result of predicting again; deleted when it is closed."""
 
     def __init__(
@@ -68,10 +64,7 @@ class ChangeDialog(QDialog):
         unit: LatencyUnit,
         parent: QWidget | None = None,
     ) -> None:
-        super().__init__(parent)
-        self.setWindowTitle("Then and now")
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.resize(*_SIZE_PX)
+        super().__init__("Then and now", parent, _SIZE_PX)
         self.heading = label(change_summary(entries), "heading")
         self.table = GridView(
             GridModel(ChangeGrid(entries, rows, unit)), "Then and now", _MIN_WIDTHS_PX
@@ -86,67 +79,29 @@ class ChangeDialog(QDialog):
 _TARGET_PX = 230
 
 
-class HistoryView(QWidget):
+class HistoryView(LateView):
     """Shows a history presenter; built, and the store read, when it is first shown.
-
-    ``built`` is emitted at the end.
 
     Args:
         options: unit and theme.
         presenter: the predictions of the past.
         projects: writes them to files and takes them over from files.
-        parent: owner.
     """
 
-    built = Signal()
-
     def __init__(
-        self,
-        options: ViewOptions,
-        presenter: HistoryPresenter,
-        projects: ProjectExchange,
-        parent: QWidget | None = None,
+        self, options: ViewOptions, presenter: HistoryPresenter, projects: ProjectExchange
     ) -> None:
-        super().__init__(parent)
+        super().__init__(presenter)
         self._options = options
         self.presenter, self.projects = presenter, projects
-        self._is_started = self._is_built = False
         self.conflicts: ConflictsDialog | None = None
         presenter.truth_requested.connect(self._ask_truth)
         projects.undecided.connect(self._ask_conflicts)
 
-    @property
-    def is_built(self) -> bool:
-        """Whether the view is complete."""
-        return self._is_built
-
-    def showEvent(self, event: QShowEvent) -> None:
-        """Follow the store while somebody looks; the first time, begin to build the view."""
-        if not self._is_started:
-            self._is_started = True
-            in_turns(self._build(), self)
-        self.presenter.set_active(active=True)
-        super().showEvent(event)
-
-    def hideEvent(self, event: QHideEvent) -> None:
-        super().hideEvent(event)
-        self.presenter.set_active(active=False)
-
     def focus_search(self) -> None:
         """Put the cursor into the filter."""
-        if self._is_built:
+        if self.is_built:
             self.table.focus_search()
-
-    def save_plot(self, path: Path) -> None:
-        """Save the plot as SVG or PNG by the path's ending.
-
-        Raises:
-            HostError: the file cannot be written.
-        """
-        self.plot.save(path)
-
-    def _ask_and_save(self) -> None:
-        ask_and_save(self, "predicted-measured", self.save_plot)
 
     def record(self) -> TruthDialog | None:
         """Ask for the latency that was measured of the current prediction."""
@@ -182,10 +137,7 @@ class HistoryView(QWidget):
         self._make_buttons()
         self._arrange()
         self._connect()
-        refuse_drops(self)
-        self._is_built = True
         self._show_data()
-        self.built.emit()
 
     def _make_table(self) -> None:
         self.summary = label(role="heading", name="Summary")
@@ -225,7 +177,12 @@ class HistoryView(QWidget):
             "Delete the selected rows with their runs; undo brings them back",
             self.delete,
         )
-        self.save_button = button("Sa&ve plot…", "Save the plot as SVG or PNG", self._ask_and_save)
+        self.save_button = save_button(
+            "predicted-measured",
+            self.plot.save,
+            text="Sa&ve plot…",
+            tip="Save the plot as SVG or PNG",
+        )
         self.project_button = ProjectButton(self.projects, lambda: self.filter_bar.wanted().tag)
         self.progress = ProjectProgress(self.projects)
 
@@ -259,7 +216,9 @@ class HistoryView(QWidget):
         )
         self.table.rows_selected.connect(self._on_selected)
         self.table.row_activated.connect(lambda _: self.compare())
-        self.plot.pair_chosen.connect(self._choose)
+        self.plot.pair_chosen.connect(
+            lambda chosen: self._select_ids((frozenset({chosen}), chosen))
+        )
         add_view_keys(self, QKeySequence.StandardKey.Find, self.focus_search)
 
     def _show_data(self) -> None:
@@ -278,7 +237,8 @@ class HistoryView(QWidget):
         self.table.selectionModel().reset()
         self.table.show_grid(PastGrid(data, self._options.unit))
         self._select_ids(chosen)
-        self.table.set_column_visible("interval", visible=_has_interval(data))
+        has_interval = any(row.stored.prediction.low80_ms is not None for row in data.rows)
+        self.table.set_column_visible("interval", visible=has_interval)
         self.table.fit_columns()
         self.errors.show_grid(ErrorsGrid(data))
         self.errors.fit_columns()
@@ -289,14 +249,14 @@ class HistoryView(QWidget):
     def _follow(self) -> None:
         """Show the data that came while a cell was edited."""
         grid = self._model.grid
-        if isinstance(grid, PastGrid) and grid.data is not self.presenter.data:
+        if grid.data is not self.presenter.data:
             self._show_data()
 
     def _show_rows(self) -> None:
         self.table.filter()
         self._show_state()
 
-    def _mask(self, grid: Grid) -> npt.NDArray[np.bool_]:
+    def _mask(self, grid: Grid) -> BoolArray:
         rows = grid.data if isinstance(grid, PastGrid) else PastRows()
         return rows.mask(self.filter_bar.wanted())
 
@@ -310,8 +270,6 @@ class HistoryView(QWidget):
 
     def _selected_ids(self) -> tuple[frozenset[str], str]:
         """Return the ids of the selected predictions, and that of the current one."""
-        if not isinstance(self._model.grid, PastGrid):
-            return frozenset(), ""
         rows = self._model.grid.data.rows
         current = self.table.current_row()
         ids = frozenset(rows[row].stored.id for row in self.table.selected_rows().tolist())
@@ -326,9 +284,6 @@ class HistoryView(QWidget):
         self.plot.select(self._selected_ids()[0])
         self._show_state()
 
-    def _choose(self, prediction_id: str) -> None:
-        self._select_ids((frozenset({prediction_id}), prediction_id))
-
     def _on_edited(self, row: int, key: str, text: str) -> None:
         if key == TAGS:
             self.presenter.set_tags(row, text)
@@ -341,7 +296,6 @@ class HistoryView(QWidget):
 
     def _ask_truth(self, stored: StoredPrediction, device_name: str) -> TruthDialog:
         dialog = TruthDialog(stored, device_name, self._options.unit, self.window())
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.recorded.connect(partial(self.presenter.add_truth, stored))
         dialog.open()
         self.truth_dialog = dialog
@@ -349,7 +303,6 @@ class HistoryView(QWidget):
 
     def _ask_conflicts(self, opened: OpenedProject) -> None:
         self.conflicts = ConflictsDialog(opened, self.window())
-        self.conflicts.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.conflicts.answered.connect(partial(self.projects.apply, opened))
         self.conflicts.open()
 
@@ -359,7 +312,3 @@ class HistoryView(QWidget):
         rows = [row_of[entry.stored.id] for entry in there]
         self.changes = ChangeDialog(there, rows, self._options.unit, self)
         self.changes.show()
-
-
-def _has_interval(data: PastRows) -> bool:
-    return any(row.stored.prediction.low80_ms is not None for row in data.rows)

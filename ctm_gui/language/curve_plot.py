@@ -8,15 +8,14 @@ from collections.abc import Sequence
 import numpy as np
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
-from PySide6.QtWidgets import QWidget
 
 from ctm_gui.language.curves import TITLES, Along, Curve
 from ctm_gui.widgets.axes import ValueAxis, faded
-from ctm_gui.widgets.geometry import nearest_point
+from ctm_gui.widgets.geometry import logs
+from ctm_gui.widgets.ordering import FloatArray
 from ctm_gui.widgets.plots import PointPlot
 from ctm_gui.widgets.view_options import ViewOptions
 
-_REACH_PX = 16.0
 _BAND_ALPHA = 50
 _MARGIN = 0.06
 _MIN_SPAN = 0.3  # of the upward axis, in powers of ten
@@ -28,17 +27,16 @@ class CurvePlot(PointPlot):
 
     Args:
         options: the theme.
-        parent: the parent widget.
     """
 
-    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
+    def __init__(self, options: ViewOptions) -> None:
         self._curves: Sequence[Curve] = ()
         axes = {
             "bottom": ValueAxis("bottom", lambda value: f"{value:,.0f}"),
             "left": ValueAxis("left"),
         }
         name = "Curves of the selected devices"
-        super().__init__(options, axes, name, name, parent)
+        super().__init__(options, axes, name, name)
         for axis in axes.values():
             axis.setLogMode(x=True, y=True)
 
@@ -54,17 +52,14 @@ class CurvePlot(PointPlot):
         self.setAccessibleDescription("; ".join(ends) or "There is no curve.")
         self._item.refresh()
 
-    def choose_at(self, point: QPointF) -> None:
-        """A point has nothing to choose: hovering shows all of it."""
+    def points_px(self) -> FloatArray:
+        lines = [self._line(curve, curve.median) for curve in self._curves]
+        return np.concatenate([np.zeros((0, 2)), *lines])
 
-    def tooltip_at(self, point: QPointF) -> str:
-        """Return the tooltip of a point of the canvas, plain text."""
+    def details(self, index: int) -> str:
         places = [(curve, place) for curve in self._curves for place in range(len(curve.at))]
-        pixels = np.array(
-            [self._pixel(curve.at[place], curve.median[place]) for curve, place in places]
-        )
-        nearest = nearest_point(pixels, self._inside(point), _REACH_PX)
-        return "" if nearest is None else places[nearest][0].words(places[nearest][1])
+        curve, place = places[index]
+        return curve.words(place)
 
     def _set_ranges(self) -> None:
         across = np.log10(np.concatenate([curve.at for curve in self._curves]))
@@ -86,20 +81,16 @@ class CurvePlot(PointPlot):
             xRange=(left - wide, right + wide), yRange=(low - tall, high + room), padding=0
         )
 
-    def _pixel(self, at: float, value: float) -> tuple[float, float]:
-        if not value > 0:
-            return math.nan, math.nan
-        (left, right), (bottom, top) = self._box.viewRange()
-        rect = self._box.rect()
-        x = (math.log10(at) - left) / (right - left) * rect.width()
-        return x, (top - math.log10(value)) / (top - bottom) * rect.height()
+    def _line(self, curve: Curve, values: FloatArray) -> FloatArray:
+        """Return values over the counts of a curve in pixels, float64 [N, 2]."""
+        return self._places(logs(curve.at), logs(values))
 
     def _paint(self, painter: QPainter, rect: QRectF) -> None:
         if not self._curves:
             return
         self._paint_grid(painter, rect)
         painter.setFont(self.font())
-        now = self._pixel(max(self._curves[0].now, 1), 1.0)[0]
+        now = self._place(math.log10(max(self._curves[0].now, 1)), 0.0).x()
         painter.setPen(QPen(QColor(self._theme.muted), 1.0, Qt.PenStyle.DashLine))
         painter.drawLine(QLineF(now, 0, now, rect.height()))
         for place, curve in enumerate(self._curves):
@@ -108,7 +99,7 @@ class CurvePlot(PointPlot):
 
     def _paint_curve(self, painter: QPainter, rect: QRectF, curve: Curve, colour: QColor) -> None:
         low, middle, high = (
-            [QPointF(*self._pixel(*pair)) for pair in zip(curve.at, values, strict=True)]
+            [QPointF(*place) for place in self._line(curve, values).tolist()]
             for values in (curve.low, curve.median, curve.high)
         )
         if curve.along is not Along.MEMORY:
@@ -118,7 +109,7 @@ class CurvePlot(PointPlot):
         painter.setPen(QPen(colour, 1.8))
         painter.drawPolyline(middle)
         if curve.limit:
-            y = self._pixel(1.0, curve.limit)[1]
+            y = self._place(0.0, math.log10(curve.limit)).y()
             painter.setPen(QPen(colour, 1.4, Qt.PenStyle.DashLine))
             painter.drawLine(QLineF(0, y, rect.width(), y))
 

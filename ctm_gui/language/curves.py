@@ -8,8 +8,8 @@ from enum import StrEnum
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from ctm_gui.widgets.ordering import FloatArray
 from predictor.core.errors import InputError
 from predictor.core.records import Device
 from predictor.core.units import GIB
@@ -25,8 +25,6 @@ from predictor.services.models.language import LanguageModel
 
 _POINTS: Final = 24
 _MAX_BATCH: Final = 64
-
-Floats = npt.NDArray[np.float64]
 
 
 class Along(StrEnum):
@@ -62,10 +60,10 @@ class Curve:
 
     name: str
     along: Along
-    at: Floats
-    median: Floats
-    low: Floats
-    high: Floats
+    at: FloatArray
+    median: FloatArray
+    low: FloatArray
+    high: FloatArray
     now: float
     limit: float | None = None
 

@@ -9,7 +9,7 @@ from PySide6.QtCore import QEvent, QLineF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from ctm_gui.language.parts_bar import PartsBar
+from ctm_gui.language.rows import PartsBar
 from ctm_gui.widgets.tooltips import as_tooltip
 from ctm_gui.widgets.view_options import ViewOptions
 
@@ -23,11 +23,10 @@ class PartsPlot(QWidget):
 
     Args:
         options: the theme.
-        parent: the parent widget.
     """
 
-    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, options: ViewOptions) -> None:
+        super().__init__()
         self._options = options
         options.theme_changed.connect(self.update)
         self.bars: Sequence[PartsBar] = ()

@@ -11,9 +11,9 @@ from PySide6.QtGui import QUndoStack
 
 from ctm_gui.language.curves import Along, Curve, curve_of
 from ctm_gui.targets.choice import TargetSelection
-from ctm_gui.tasks.serial import SerialWorker, Task
+from ctm_gui.tasks.serial import OneTask, SerialWorker
 from ctm_gui.tasks.store_client import OwnMeasurements, StoreClient, StoreRunner
-from ctm_gui.undo import UndoStep
+from ctm_gui.undo import push_change
 from predictor.core.errors import CtmError
 from predictor.core.records import Device
 from predictor.presentation.wording import number, shown
@@ -82,14 +82,9 @@ class LanguagePresenter(StoreClient):
         parent: QObject | None = None,
     ) -> None:
         super().__init__(run, parent)
-        self._selection, self._user_measurements, self._worker = (
-            selection,
-            user_measurements,
-            worker,
-        )
+        self._selection, self._user_measurements = selection, user_measurements
         self._undo_stack = undo_stack
-        self._task: Task | None = None
-        self._curves_task: Task | None = None
+        self._task, self._curves_task = OneTask(worker), OneTask(worker)
         self._active, self._stale = False, True
         self.state = LanguageState()
         self.measured: Mapping[str, MeasuredRate] = {}
@@ -102,7 +97,7 @@ class LanguagePresenter(StoreClient):
     @property
     def settled(self) -> bool:
         """Whether results and curves are those of the present state."""
-        return self._task is None and self._curves_task is None and not self.busy
+        return not (self._task.busy or self._curves_task.busy or self.busy)
 
     @property
     def size(self) -> str:
@@ -177,14 +172,11 @@ class LanguagePresenter(StoreClient):
             rate = MeasuredRate(device, tokens_per_s, model.architecture, request)
             words = f"Measured {number(tokens_per_s)} Tokens/s on {shown(device.name)}"
         if rate != before:
-            change, back = (partial(self._keep, device.id, entry) for entry in (rate, before))
-            self._undo_stack.push(UndoStep(words, change, back))
+            push_change(self._undo_stack, words, partial(self._keep, device.id), rate, before)
 
     def show_curves(self, devices: Sequence[Device], along: Along) -> None:
         """Work out the curves of some devices along a count."""
-        if self._curves_task is not None:
-            self._curves_task.cancel()
-            self._curves_task = None
+        self._curves_task.cancel()
         model = self.state.model
         if model is None or not devices or not self.results:
             self._on_curves(())
@@ -196,9 +188,7 @@ class LanguagePresenter(StoreClient):
             made = (curve_of(model, device, request, along, measured, probes) for device in devices)
             return tuple(curve for curve in made if curve is not None)
 
-        self._curves_task = self._worker.submit(
-            lambda _: work(), on_result=self._on_curves, on_error=lambda _: self._on_curves(())
-        )
+        self._curves_task.start(lambda _: work(), self._on_curves, lambda _: self._on_curves(()))
 
     def set_active(self, *, active: bool) -> None:
         """Set whether the tab is looked at; nothing is computed for a hidden one."""
@@ -207,8 +197,8 @@ class LanguagePresenter(StoreClient):
             self._refresh()
 
     def _push(self, words: str, state: LanguageState, typed: str = "") -> None:
-        change, back = (partial(self._set, entry) for entry in (state, self.state))
-        self._undo_stack.push(UndoStep(words, change, back, typed and f"language {typed}"))
+        typed = typed and f"language {typed}"
+        push_change(self._undo_stack, words, self._set, state, self.state, typed)
 
     def _keep(self, device_id: str, rate: MeasuredRate | None) -> None:
         """Keep the rate of a device, here at once and in the store; None forgets it."""
@@ -249,9 +239,7 @@ class LanguagePresenter(StoreClient):
         return partial(generate, model.architecture, devices, self.state.request, measured, probes)
 
     def _refresh(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            self._task = None
+        self._task.cancel()
         self._stale = not self._active
         if not self._active:
             return
@@ -260,18 +248,16 @@ class LanguagePresenter(StoreClient):
             self._show((), NO_DEVICE if self.state.model else NOTHING_YET)
             return
         work = self._work(devices)
-        self._task = self._worker.submit(
+        self._task.start(
             lambda _: work(),
-            on_result=partial(self._show, message=""),
-            on_error=lambda error: self._show((), str(error)),
+            partial(self._show, message=""),
+            lambda error: self._show((), str(error)),
         )
 
     def _show(self, results: Sequence[Generation], message: str) -> None:
-        self._task = None
         self.results, self.message = results, message
         self.results_changed.emit()
 
     def _on_curves(self, curves: Sequence[Curve]) -> None:
-        self._curves_task = None
         self.curves = curves
         self.curves_changed.emit()

@@ -10,10 +10,9 @@ from PySide6.QtWidgets import QComboBox, QSpinBox, QWidget
 
 from ctm_gui.language.curve_plot import CurvePlot
 from ctm_gui.language.curves import Along
-from ctm_gui.language.parts_bar import parts_bars
 from ctm_gui.language.parts_plot import PartsPlot
 from ctm_gui.language.presenter import LanguagePresenter
-from ctm_gui.language.rows import DevicesGrid, answer, details
+from ctm_gui.language.rows import DevicesGrid, answer, details, parts_bars
 from ctm_gui.widgets.basic import (
     STRETCH,
     ContentOrMessage,
@@ -28,11 +27,10 @@ from ctm_gui.widgets.basic import (
     splitter,
     vbox,
 )
-from ctm_gui.widgets.fields import BudgetBox
+from ctm_gui.widgets.fields import BudgetBox, NumberBox
 from ctm_gui.widgets.filtered_table import FilteredTable
 from ctm_gui.widgets.grid_model import GridModel
-from ctm_gui.widgets.number_boxes import NumberBox
-from ctm_gui.widgets.save_plot import ask_and_save
+from ctm_gui.widgets.save_plot import save_button
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.presentation.wording import shown
 from predictor.services.generation.generate import (
@@ -57,7 +55,6 @@ class LanguageView(QWidget):
     Args:
         options: the theme.
         presenter: model, run and results.
-        parent: the parent widget.
 
     Signals:
         open_requested: the user asks for a file.
@@ -65,10 +62,8 @@ class LanguageView(QWidget):
 
     open_requested = Signal()
 
-    def __init__(
-        self, options: ViewOptions, presenter: LanguagePresenter, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, options: ViewOptions, presenter: LanguagePresenter) -> None:
+        super().__init__()
         self._options, self._presenter = options, presenter
         self._make_run()
         self._make_results()
@@ -110,7 +105,7 @@ class LanguageView(QWidget):
         self.answer = label(role="heading", name="Answer", selectable=True)
         self.plot, self.parts = CurvePlot(self._options), PartsPlot(self._options)
         self.along_box = combo_box("Curve", [along.value for along in Along])
-        self.save_button = button("Save &plot…")
+        self.save_button = save_button("language-model", self.plot.save)
         self.subject = ElidedLabel()
         self.subject.setAccessibleName("Device whose parts are shown")
         self.evidence = label(role="muted", name="What its numbers rest on", selectable=True)
@@ -159,9 +154,6 @@ class LanguageView(QWidget):
         for key, choice in self.choices.items():
             choice.activated.connect(lambda _, key=key: self._ask(key, _chosen(self.choices[key])))
         self.along_box.activated.connect(self._show_selected)
-        self.save_button.clicked.connect(
-            lambda: ask_and_save(self, "language-model", self.plot.save)
-        )
         self.measured_box.budget_edited.connect(self._on_measured)
         self.table.rows_selected.connect(self._show_selected)
         presenter = self._presenter
@@ -241,8 +233,7 @@ class LanguageView(QWidget):
 
 
 def _count_box(name: str, minimum: int) -> QSpinBox:
-    made = NumberBox(minimum=minimum, maximum=_MAX_COUNT)
-    made.setAccessibleName(name)
+    made = NumberBox(minimum=minimum, maximum=_MAX_COUNT, accessibleName=name)
     made.setGroupSeparatorShown(True)
     # A spin box asks for the width of its largest number.
     made.setMinimumWidth(_BOX_PX)

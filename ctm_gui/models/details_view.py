@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QFormLayout, QPushButton, QSpinBox, QWidget
 
 from ctm_gui.models.shelf import ModelEntry, ModelShelf
 from ctm_gui.widgets.basic import STRETCH, busy_bar, button, hbox, label, named, vbox
-from ctm_gui.widgets.number_boxes import NumberBox
+from ctm_gui.widgets.fields import NumberBox
 from predictor.core.tensors import DynamicDimension
 from predictor.core.text import plural, shortened
 from predictor.core.units import format_bytes
@@ -25,8 +25,8 @@ class DimensionsEditor(QWidget):
 
     value_changed = Signal(str, int)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._form = QFormLayout(self)
         self._form.setContentsMargins(0, 0, 0, 0)
         self._form.setSpacing(4)
@@ -86,18 +86,22 @@ class DimensionsEditor(QWidget):
 class ModelDetails(QWidget):
     """Details of one row of the shelf; hidden where there is none."""
 
-    def __init__(self, shelf: ModelShelf, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, shelf: ModelShelf) -> None:
+        super().__init__()
         self._shelf = shelf
         self._entry: ModelEntry | None = None
         self._error = label(role="bad", name="Why the model could not be read", selectable=True)
         self._facts = label(role="muted", name="About the model", selectable=True)
         self._progress = busy_bar("Reading the model", 8)
         self.dimensions = DimensionsEditor()
-        self.dimensions.value_changed.connect(self._on_dimension)
+        self.dimensions.value_changed.connect(
+            lambda name, value: self._on_row(lambda row: shelf.bind(row, name, value))
+        )
         self._cancel = self._button("Cancel", "Stop reading this model", shelf.cancel)
         self._retry = self._button("Try Again", "Read the file again", shelf.read_again)
-        self._dismiss = self._button("Dismiss", "Take it off the list", self._remove)
+        self._dismiss = self._button(
+            "Dismiss", "Take it off the list", lambda row: shelf.remove([row])
+        )
         parts = (self._error, self._progress, self.dimensions, self._facts)
         buttons = hbox(self._cancel, self._retry, self._dismiss, STRETCH)
         vbox(*parts, buttons, of=self, margins=(0, 4, 0, 0), spacing=6)
@@ -119,9 +123,6 @@ class ModelDetails(QWidget):
         if self._entry is not None and self._entry in self._shelf.entries:
             act(self._shelf.entries.index(self._entry))
 
-    def _remove(self, row: int) -> None:
-        self._shelf.remove([row])
-
     def _show(self, entry: ModelEntry) -> None:
         failed = entry.error is not None
         self._error.setText(str(entry.error) if failed else "")
@@ -134,9 +135,6 @@ class ModelDetails(QWidget):
         facts = _facts(entry)
         self._facts.setText(facts)
         self._facts.setVisible(bool(facts) and not failed)
-
-    def _on_dimension(self, name: str, value: int) -> None:
-        self._on_row(lambda row: self._shelf.bind(row, name, value))
 
 
 def _facts(entry: ModelEntry) -> str:

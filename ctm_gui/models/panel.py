@@ -156,16 +156,13 @@ class ModelsPanel(QWidget):
     Args:
         options: the theme.
         shelf: the models.
-        parent: the parent widget.
     """
 
     open_requested = Signal()
     current_changed = Signal(int)
 
-    def __init__(
-        self, options: ViewOptions, shelf: ModelShelf, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, options: ViewOptions, shelf: ModelShelf) -> None:
+        super().__init__()
         self._options, self._shelf = options, shelf
         self._model = ModelsListModel(shelf, self)
         self._heading = label("Models", "heading", wraps=False)

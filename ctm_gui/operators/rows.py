@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from ctm_gui.attention.rows import looked_at
 from ctm_gui.widgets.grid import (
@@ -26,11 +25,11 @@ from ctm_gui.widgets.grid import (
     search_texts,
     share_column,
 )
-from ctm_gui.widgets.ordering import FloatArray, IndexArray, text_ranks
+from ctm_gui.widgets.ordering import BoolArray, FloatArray, IndexArray, text_ranks
 from predictor.core.records import Device
 from predictor.core.text import plural
 from predictor.core.units import LatencyUnit, format_bytes, format_count
-from predictor.presentation.wording import latency_text, percent, shape_text, shown
+from predictor.presentation.wording import NOTHING, latency_text, number, percent, shape_text, shown
 from predictor.services.prediction.attention import operators_peak, token_label
 from predictor.services.prediction.explain import OperatorTable
 
@@ -93,16 +92,16 @@ class OperatorSummary:
         return len(self.table.names)
 
     @cached_property
-    def is_free(self) -> npt.NDArray[np.bool_]:
+    def is_free(self) -> BoolArray:
         """Whether each operator is a view or fused into another, and takes no time, bool [N].
 
         Where the operators of a target were timed, a fused one may have run apart.
         """
         within = np.fromiter((_is_within(flags) for flags in self.table.flags), np.bool_, len(self))
-        free: npt.NDArray[np.bool_] = within & ~(self.table.latency_ms > 0)
+        free: BoolArray = within & ~(self.table.latency_ms > 0)
         return free
 
-    def mask(self, chosen: OperatorFilter) -> npt.NDArray[np.bool_]:
+    def mask(self, chosen: OperatorFilter) -> BoolArray:
         """Return a mask of the operators that pass the filter, bool [N]."""
         mask = np.ones(len(self), dtype=np.bool_)
         if chosen.search.strip():
@@ -340,3 +339,35 @@ class OperatorsGrid(Grid):
             sort_keys=elements,
             help="Of the first output. Sorted by the number of elements.",
         )
+
+
+def operator_details(
+    table: OperatorTable, operator: int, unit: LatencyUnit, interval: tuple[float, float] | None
+) -> list[str]:
+    """Return name, shape, work and time of an operator, as plain text.
+
+    Args:
+        table: the operators.
+        operator: its index.
+        unit: of the time; milliseconds where it is a rate.
+        interval: ends of the model's 80 % interval over its latency; None without one.
+    """
+    display_unit, latency_ms = operator_unit(unit), float(table.latency_ms[operator])
+    kind = shown(table.op_types[operator])
+    if table.output_shapes[operator]:
+        kind += f", output {shape_text(table.output_shapes[operator])}"
+    macs, traffic = int(table.macs[operator]), int(table.bytes_moved[operator])
+    share = percent(float(table.share[operator]))
+    lines = [
+        shown(table.names[operator]) or kind,
+        kind,
+        f"{format_count(macs)} MACs, {format_bytes(traffic)} moved",
+        f"{latency_text(latency_ms, display_unit)}, {share} of the model",
+    ]
+    if interval is not None and latency_ms:
+        low, high = (number(display_unit.from_ms(latency_ms * end)) for end in interval)
+        # Errors of the operators of one model go together; none is known apart.
+        lines.append(f"{low} to {high} {display_unit} by the model's 80 % interval")
+    if table.bound_type[operator] != NOTHING:
+        lines.append(f"bound by {table.bound_type[operator]}")
+    return lines

@@ -8,12 +8,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QPainter, QPen
 from PySide6.QtWidgets import QWidget
 
-from ctm_gui.operators.rows import (
-    BOUND_TYPES,
-    TypeTime,
-    operator_unit,
-    type_details,
-)
+from ctm_gui.operators.rows import BOUND_TYPES, TypeTime, operator_unit, type_details
 from ctm_gui.widgets.axes import (
     AT_LEFT,
     SELECTED_ALPHA,
@@ -79,13 +74,12 @@ class TypeStrip(QWidget):
 
     Args:
         options: unit and theme.
-        parent: the parent widget.
     """
 
     chosen = Signal(object)
 
-    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, options: ViewOptions) -> None:
+        super().__init__()
         self._options = options
         self.times: Sequence[TypeTime] = ()
         self._current: int | None = None

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
 import numpy as np
-import numpy.typing as npt
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeySequence
-from PySide6.QtWidgets import QCheckBox, QFileDialog, QWidget
+from PySide6.QtCore import QObject, QRectF, Qt, Signal
+from PySide6.QtGui import QColor, QKeySequence, QPainter
+from PySide6.QtWidgets import QCheckBox, QFileDialog, QStyle, QStyleOptionViewItem, QWidget
 
-from ctm_gui.operators.rows import (
-    SHARE,
-    OperatorFilter,
-    OperatorsGrid,
-    OperatorSummary,
-    totals,
-)
-from ctm_gui.operators.share_delegate import MIN_SHARE_PX, ShareDelegate
+from ctm_gui.operators.rows import SHARE, OperatorFilter, OperatorsGrid, OperatorSummary, totals
 from ctm_gui.operators.type_strip import TypeStrip
 from ctm_gui.widgets.basic import (
     ContentOrMessage,
@@ -31,16 +24,50 @@ from ctm_gui.widgets.basic import (
     tool_button,
     vbox,
 )
+from ctm_gui.widgets.cell_delegate import CellDelegate, Index
 from ctm_gui.widgets.filtered_table import PATH_ELIDE, FilteredTable
 from ctm_gui.widgets.grid import Grid
 from ctm_gui.widgets.grid_model import GridModel
-from ctm_gui.widgets.ordering import IndexArray
+from ctm_gui.widgets.ordering import BoolArray, IndexArray
 from ctm_gui.widgets.pair_choice import PairChoice
-from ctm_gui.widgets.save_plot import ask_and_save, save_plot
+from ctm_gui.widgets.save_plot import save_button, save_plot
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.records import Device
 from predictor.presentation.wording import shown
 from predictor.services.prediction.explain import OperatorTable
+
+# Room for a text like 99.99 % to the right of a share's bar, and least width of bar and text.
+SHARE_TEXT_PX, MIN_SHARE_PX = 66, 116
+
+
+class ShareDelegate(CellDelegate):
+    """A bar in the colour of what binds, its length that of the share; the text at the right.
+
+    Args:
+        options: the theme.
+        parent: owner.
+    """
+
+    def __init__(self, options: ViewOptions, parent: QObject) -> None:
+        super().__init__(parent)
+        self._options = options
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        """Paint the cell, and its bar to the left of the text."""
+        super().paint(painter, option, index)
+        grid = cast("GridModel", index.model()).grid
+        if not isinstance(grid, OperatorsGrid):
+            return
+        length = grid.bar_length(index.row())
+        if length:
+            theme = self._options.theme
+            selected = QStyle.StateFlag.State_Selected in option.state
+            bound = theme.series[grid.bound_at(index.row())]
+            colour = QColor(theme.on_accent if selected else bound)
+            room = QRectF(option.rect).adjusted(4, 4, -SHARE_TEXT_PX, -4)
+            room.setWidth(room.width() * length)
+            painter.fillRect(room, colour)
+
 
 # Beside the graph the share stays in view at 1280 pixels.
 _MIN_WIDTH_PX = {SHARE: MIN_SHARE_PX, "name": 182}
@@ -60,14 +87,13 @@ class OperatorsView(QWidget):
 
     Args:
         options: unit and theme.
-        parent: the parent widget.
     """
 
     node_data_requested = Signal(object)
     type_chosen = Signal(str, str)
 
-    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, options: ViewOptions) -> None:
+        super().__init__()
         self._options = options
         self._summary: OperatorSummary | None = None
         self._device: Device | None = None
@@ -140,7 +166,7 @@ class OperatorsView(QWidget):
         as_filter(self.hide_box)
         self.type_button = button("", "Show all types again.", name="All types")
         self.type_button.hide()
-        self.save_button = button("Save &plot…")
+        self.save_button = save_button("operator types", self.save_plot)
         self.node_data_button = button(
             "&Node data…", "Save latency and share of every operator for Google's Model Explorer."
         )
@@ -168,9 +194,6 @@ class OperatorsView(QWidget):
         self.hide_box.toggled.connect(self.table.filter)
         self.type_button.clicked.connect(lambda: self._choose_type(None))
         self.strip.chosen.connect(self._choose_type)
-        self.save_button.clicked.connect(
-            lambda: ask_and_save(self, "operator types", self.save_plot)
-        )
         self.node_data_button.clicked.connect(self._ask_for_node_data)
         self._model.layoutChanged.connect(self._show_totals)
         self._model.modelReset.connect(self._show_totals)
@@ -196,7 +219,7 @@ class OperatorsView(QWidget):
         self.strip.show_times(self._summary.type_times)
         self._show_type()
 
-    def _mask(self, grid: Grid) -> npt.NDArray[np.bool_]:
+    def _mask(self, grid: Grid) -> BoolArray:
         if self._summary is None:
             return np.ones(grid.count, dtype=np.bool_)
         types = None if self._type is None else self._summary.type_times[self._type].types

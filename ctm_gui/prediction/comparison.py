@@ -7,10 +7,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ctm_gui.prediction.what_ifs import WhatIf
 from predictor.core.errors import CtmError
 from predictor.core.prediction import Prediction
-from predictor.core.records import Device, Measurement, RunId, Target
+from predictor.core.records import Device, Measurement, Precision, RunId, Target
 from predictor.core.text import capitalised
 from predictor.graph.model import Model
 from predictor.presentation.columns import PredictionRow
@@ -20,6 +19,22 @@ from predictor.services.prediction.engines import usual_engine_problem
 from predictor.services.prediction.predict import NO_DEVICES, KnownTargets, predict
 from predictor.services.prediction.targets import distinct, resolve_targets
 from predictor.services.signatures.user_signatures import NOTHING_MEASURED, UserSignatures
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIf:
+    """Choices of the user instead of each device's usual configuration.
+
+    Attributes:
+        batch: of every model; None is the model's own.
+        precision: of every target; None is the device's usual one.
+        threads: of every target; None is the device's usual count.
+    """
+
+    batch: int | None = None
+    precision: Precision | None = None
+    threads: int | None = None
+
 
 _PART_S = 0.2  # how long a part of a comparison may take before what is there is shown
 
@@ -170,6 +185,18 @@ def compare(
     rows: list[PredictionRow] = []
     done = predicted = 0
     count, problem = 1, ""
+
+    def compared_so_far() -> Comparison:
+        return Comparison(
+            models=tuple(models[:done]),
+            targets=targets,
+            rows=tuple(rows),
+            predicted=predicted,
+            signatures=measured,
+            engine_problem=problem,
+            measurements=measurements,
+        )
+
     while done < len(models) and targets:
         chunk_started = time.perf_counter()
         chunk = models[done : done + count]
@@ -181,28 +208,9 @@ def compare(
         # Each run gives the pace of the next: as many models as fit in the time of a part.
         count = max(1, int(len(chunk) * _PART_S / (now - chunk_started)))
         if done < len(models) and now - reported_at > _PART_S:
-            part(
-                Comparison(
-                    models=tuple(models[:done]),
-                    targets=targets,
-                    rows=tuple(rows),
-                    predicted=predicted,
-                    signatures=measured,
-                    engine_problem=problem,
-                    measurements=measurements,
-                )
-            )
+            part(compared_so_far())
             reported_at = time.perf_counter()
-    return Comparison(
-        models=tuple(models),
-        targets=targets,
-        rows=tuple(rows),
-        predicted=predicted,
-        seconds=time.perf_counter() - started,
-        signatures=measured,
-        engine_problem=problem,
-        measurements=measurements,
-    )
+    return replace(compared_so_far(), models=tuple(models), seconds=time.perf_counter() - started)
 
 
 def _of_library(target: Target, devices_by_id: Mapping[str, Device]) -> Target:

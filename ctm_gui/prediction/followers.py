@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 
 from PySide6.QtCore import QObject
 
 from ctm_gui.prediction.comparison import Comparison, place_of, target_names
-from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
-from predictor.core.errors import CtmError
+from ctm_gui.tasks.serial import OneTask, SerialWorker
 from predictor.core.records import RunId
-
-T = TypeVar("T")
 
 
 class ComparisonFollower(QObject):
@@ -27,14 +23,14 @@ class ComparisonFollower(QObject):
         super().__init__(parent)
         self._worker = worker
         self._comparison = Comparison()
-        self._task: Task | None = None
+        self._task = OneTask(worker)
         self._active = False
         self._stale = True
 
     @property
     def settled(self) -> bool:
         """Whether the content shown is that of the present comparison and choice."""
-        return self._task is None
+        return not self._task.busy
 
     def set_comparison(self, comparison: Comparison) -> None:
         """Follow a new comparison; the choice stays where the comparison still has it."""
@@ -50,9 +46,7 @@ class ComparisonFollower(QObject):
 
     def _refresh(self) -> None:
         """Drop the running work and begin anew; a hidden view begins when it is shown."""
-        if self._task is not None:
-            self._task.cancel()
-            self._task = None
+        self._task.cancel()
         self._stale = not self._active
         if self._active:
             self._begin()
@@ -66,14 +60,6 @@ class ComparisonFollower(QObject):
     def _let_go(self) -> None:
         """Forget what a hidden view would show: it may be of models that are closed."""
         raise NotImplementedError
-
-    def _submit(
-        self,
-        work: Callable[[TaskContext], T],
-        on_result: Callable[[T], None],
-        on_error: Callable[[CtmError], None],
-    ) -> None:
-        self._task = self._worker.submit(work, on_result=on_result, on_error=on_error)
 
 
 class PairFollower(ComparisonFollower):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QSpinBox, QWidget
 
-from ctm_gui.prediction.what_ifs import WhatIf
+from ctm_gui.prediction.comparison import WhatIf
 from ctm_gui.widgets.basic import STRETCH, button, combo_box, explain_items, fill, label, named
-from ctm_gui.widgets.number_boxes import NumberBox
+from ctm_gui.widgets.fields import NumberBox
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.records import Precision
 from predictor.core.units import LatencyUnit
@@ -57,7 +57,6 @@ class WhatIfBar(QWidget):
 
     Args:
         options: the unit.
-        parent: the parent widget.
     """
 
     batch_changed = Signal(object)
@@ -65,8 +64,8 @@ class WhatIfBar(QWidget):
     threads_changed = Signal(object)
     reset_requested = Signal()
 
-    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, options: ViewOptions) -> None:
+        super().__init__()
         self._options = options
         self.batch = _spin_box(MAX_BATCH, "model default", "Batch", _BATCH)
         self.threads = _spin_box(MAX_THREADS, "default", "Threads", _THREADS)
@@ -122,11 +121,9 @@ class WhatIfBar(QWidget):
 
 
 def _spin_box(maximum: int, usual: str, name: str, words: tuple[str, str]) -> QSpinBox:
-    box = NumberBox(minimum=0, maximum=maximum)
     # Zero stands for "as usual" and is shown in words.
-    box.setSpecialValueText(usual)
+    box = NumberBox(maximum=maximum, specialValueText=usual, accessibleName=name)
     box.setMinimumWidth(110)
-    box.setAccessibleName(name)
     _explain(box, words)
     return box
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
 from PySide6.QtGui import QFontDatabase
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QProgressBar, QPushButton, QWidget
 
@@ -12,6 +11,7 @@ from ctm_gui.probing.page_parts import Table, button, column, label, show_words
 from ctm_gui.probing.results import Result
 from ctm_gui.probing.run import HostKeyQuestion
 from ctm_gui.widgets import basic
+from ctm_gui.widgets.base_dialog import BaseDialog
 from ctm_gui.widgets.basic import STRETCH, hbox
 from predictor.presentation.wording import local_time, shown
 
@@ -19,7 +19,7 @@ _SIZE = (560, 480)
 _BAR_PX = 10
 
 
-class FineTuneDialog(QDialog):
+class FineTuneDialog(BaseDialog):
     """Starts and follows a fine-tuning; closing it cancels the rest and changes nothing.
 
     Args:
@@ -29,12 +29,9 @@ class FineTuneDialog(QDialog):
     """
 
     def __init__(self, tuning: FineTuning, result: Result, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__("Fine-Tune to a Signature", parent, _SIZE)
         self._tuning, self._result = tuning, result
         tuning.forget()
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle("Fine-Tune to a Signature")
-        self.resize(*_SIZE)
         self.table = Table("Networks of the signature")
         self.progress_bar = QProgressBar(textVisible=False)
         self.progress_bar.setMaximumHeight(_BAR_PX)
@@ -87,7 +84,7 @@ class FineTuneDialog(QDialog):
         self.close_button.setText("Cancel" if tuning.active else "Close")
 
 
-class HostKeyDialog(QDialog):
+class HostKeyDialog(BaseDialog):
     """Asks about one key; closing it is a no.
 
     Args:
@@ -96,10 +93,7 @@ class HostKeyDialog(QDialog):
     """
 
     def __init__(self, question: HostKeyQuestion, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._question = question
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle("Unknown host key")
+        super().__init__("Unknown host key", parent)
         self.setModal(True)
         host = f"{shown(question.host)}, port {question.port}"
         self.fingerprint = basic.label(
@@ -132,8 +126,7 @@ class HostKeyDialog(QDialog):
         )
         self._buttons.accepted.connect(self.accept)
         self._buttons.rejected.connect(self.reject)
-        self.finished.connect(self._answer)
+        self.finished.connect(
+            lambda result: question.answer(accepted=result == QDialog.DialogCode.Accepted)
+        )
         self.refuse_button.setFocus()
-
-    def _answer(self, result: int) -> None:
-        self._question.answer(accepted=result == QDialog.DialogCode.Accepted)

@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, Signal
 
 from ctm_gui.probing.results import Result
 from ctm_gui.probing.shelf import SignatureShelf
-from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
+from ctm_gui.tasks.serial import SerialWorker, TaskContext
 from predictor.core.errors import CtmError
 from predictor.core.progress import Progress
 from predictor.core.records import Device, Target
@@ -45,13 +45,12 @@ class FineTuning(QObject):
         super().__init__(parent)
         self._path, self._shelf = path, shelf
         self._worker = SerialWorker("fine tuner", self)
-        self._task: Task | None = None
         self._forget()
 
     @property
     def active(self) -> bool:
         """Whether an outcome is still to come."""
-        return self._task is not None and self._task.active
+        return self._worker.busy
 
     def obstacle(self, result: Result | None) -> str:
         """Return the obstacle to fine-tuning to the shown signature; empty where there is none."""
@@ -76,7 +75,7 @@ class FineTuning(QObject):
             return
         self._forget()
         stored = result.signature
-        self._task = self._worker.submit(
+        self._worker.submit(
             partial(_adaptations, self._path, stored, device),
             on_result=partial(self._keep, stored),
             on_error=self._on_error,
@@ -86,8 +85,8 @@ class FineTuning(QObject):
 
     def cancel(self) -> None:
         """Stop it; nothing is changed."""
-        if self._task is not None and self._task.active:
-            self._task.cancel()
+        if self.active:
+            self._worker.cancel_all()
             self._forget()
             self.cancelled = True
             self.changed.emit()
@@ -102,7 +101,6 @@ class FineTuning(QObject):
         self._worker.close()
 
     def _forget(self) -> None:
-        self._task = None
         self.progress: Progress | None = None
         self.outcome: Adaptations | None = None
         self.error: CtmError | None = None

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Generic, TypeVar
 
-from ctm_gui.probing.choice import Unfinished, Way
+from ctm_gui.probing.choice import Ticked, Unfinished, Way
 from ctm_gui.probing.imports import ReadFile
 from ctm_gui.probing.progress import NetworkRow, milliseconds
 from ctm_gui.probing.results import ResultRow, ratio_text
-from ctm_gui.probing.ticked import Ticked
 from ctm_gui.widgets.grid import Column, Grid, number_column, text_column
 from predictor.core.records import Target
 from predictor.core.stored import ProbeState, StoredSignature
@@ -25,30 +25,57 @@ from predictor.presentation.wording import (
     percent,
     shown,
 )
+from predictor.probing.importers.names import NameMatch
 from predictor.probing.planning import ProbePlan
 from predictor.services.signatures.adaptation import adaptation_of
 from predictor.services.signatures.assessment import BeforeAfter
 from predictor.services.signatures.checks import is_used
 from predictor.services.signatures.film import Adaptations
 
+R = TypeVar("R")
+_MS = LatencyUnit.MS
+
+
+class _Table(Generic[R]):
+    """Columns over records, a row each; numbers are copied as they are shown.
+
+    Args:
+        rows: the records.
+    """
+
+    def __init__(self, rows: Sequence[R]) -> None:
+        self.rows = rows
+
+    def text(self, key: str, title: str, of: Callable[[R], str], tip: str = "") -> Column:
+        """Return a column of texts of the records."""
+        return text_column(key, title, [of(row) for row in self.rows], tip)
+
+    def number(
+        self,
+        key: str,
+        title: str,
+        of: Callable[[R], float | None],
+        write: Callable[..., str],
+        tip: str = "",
+    ) -> Column:
+        """Return a column of numbers of the records."""
+        column = number_column(key, title, [of(row) for row in self.rows], tip, write)
+        return replace(column, copied=None)
+
+    def grid(self, *columns: Column) -> Grid:
+        """Return the grid of columns."""
+        return Grid(len(self.rows), columns)
+
 
 def plan_grid(plan: ProbePlan | None) -> Grid:
     """Return a row for each network of a plan."""
-    probes = () if plan is None else plan.probes
-    return Grid(
-        len(probes),
-        [
-            text_column("network", "Network", [probe.network.name for probe in probes]),
-            _numbers("macs", "MACs", [float(p.network.macs) for p in probes], format_count),
-            _numbers(
-                "expected",
-                "Expected (ms)",
-                [probe.expected_ms for probe in probes],
-                milliseconds,
-                "Roofline estimate, before anything is measured.",
-            ),
-            text_column("why", "Why this one", [probe.reason for probe in probes]),
-        ],
+    table = _Table(() if plan is None else plan.probes)
+    before = "Roofline estimate, before anything is measured."
+    return table.grid(
+        table.text("network", "Network", lambda probe: probe.network.name),
+        table.number("macs", "MACs", lambda probe: float(probe.network.macs), format_count),
+        table.number("expected", "Expected (ms)", lambda p: p.expected_ms, milliseconds, before),
+        table.text("why", "Why this one", lambda probe: probe.reason),
     )
 
 
@@ -66,15 +93,19 @@ def progress_grid(rows: Sequence[NetworkRow], current: str, again: Sequence[str]
             return "measuring…"
         return f"{row.words} (to be repeated)" if row.name in again else row.words
 
-    return Grid(
-        len(rows),
-        [
-            text_column("network", "Network", [row.name for row in rows]),
-            _numbers("expected", "Expected (ms)", [row.expected_ms for row in rows], milliseconds),
-            _numbers("median", "Median (ms)", [row.median_ms for row in rows], milliseconds),
-            text_column("state", "State", [state(row) for row in rows]),
-        ],
+    table = _Table(rows)
+    return table.grid(
+        table.text("network", "Network", lambda row: row.name),
+        table.number("expected", "Expected (ms)", lambda row: row.expected_ms, milliseconds),
+        table.number("median", "Median (ms)", lambda row: row.median_ms, milliseconds),
+        table.text("state", "State", state),
     )
+
+
+_SPREAD = "Standard deviation of the single runs over their mean."
+_CHANGE = "From the signature that it is compared with to this one."
+_FROM_OTHERS = "Predicted from the other networks of the signature."
+_ERROR = "Of what is predicted from the others: what to expect for networks not measured."
 
 
 def result_grid(rows: Sequence[ResultRow], other: str = "") -> Grid:
@@ -84,54 +115,34 @@ def result_grid(rows: Sequence[ResultRow], other: str = "") -> Grid:
         rows: of the signature.
         other: date of the signature that it is compared with; empty for none.
     """
-    columns = [
-        text_column("network", "Network", [row.name for row in rows]),
-        _numbers("median", "Median (ms)", [row.median_ms for row in rows], milliseconds),
-        _numbers("least", "Minimum (ms)", [row.least_ms for row in rows], milliseconds),
-        _numbers(
-            "variation",
-            "Spread",
-            [row.variation for row in rows],
-            percent,
-            "Standard deviation of the single runs over their mean.",
-        ),
-        _numbers(
-            "runs",
-            "Runs",
-            [float(row.runs) if row.runs else None for row in rows],
-            lambda count: NOTHING if count is None else f"{count:.0f}",
-        ),
+    table = _Table(rows)
+    compared = [
+        table.number("other", f"{other} (ms)", lambda row: row.other_ms, milliseconds),
+        table.number("ratio", "Change", lambda row: row.ratio, ratio_text, _CHANGE),
     ]
-    if other:
-        columns += [
-            _numbers("other", f"{other} (ms)", [row.other_ms for row in rows], milliseconds),
-            _numbers(
-                "ratio",
-                "Change",
-                [row.ratio for row in rows],
-                ratio_text,
-                "From the signature that it is compared with to this one.",
-            ),
-        ]
-    fits = [row.fit for row in rows]
-    columns += [
-        _numbers(
+    return table.grid(
+        table.text("network", "Network", lambda row: row.name),
+        table.number("median", "Median (ms)", lambda row: row.median_ms, milliseconds),
+        table.number("least", "Minimum (ms)", lambda row: row.least_ms, milliseconds),
+        table.number("variation", "Spread", lambda row: row.variation, percent, _SPREAD),
+        table.number("runs", "Runs", lambda row: row.runs or None, _count),
+        *(compared if other else ()),
+        table.number(
             "others",
             "From the others (ms)",
-            [fit.predicted_ms if fit else None for fit in fits],
+            lambda row: row.fit.predicted_ms if row.fit else None,
             milliseconds,
-            "Predicted from the other networks of the signature.",
+            _FROM_OTHERS,
         ),
-        _numbers(
-            "error",
-            "Error",
-            [fit.error if fit else None for fit in fits],
-            ratio_text,
-            "Of what is predicted from the others: what to expect for networks not measured.",
+        table.number(
+            "error", "Error", lambda r: r.fit.error if r.fit else None, ratio_text, _ERROR
         ),
-    ]
-    columns.append(text_column("verdict", "Verdict", [_verdict(row) for row in rows]))
-    return Grid(len(rows), columns)
+        table.text("verdict", "Verdict", _verdict),
+    )
+
+
+def _count(count: float | None) -> str:
+    return NOTHING if count is None else f"{count:.0f}"
 
 
 def _verdict(row: ResultRow) -> str:
@@ -142,75 +153,61 @@ def _verdict(row: ResultRow) -> str:
 
 def changes_grid(changes: Sequence[BeforeAfter]) -> Grid:
     """Return a row for each open model: predicted without the signature and with it."""
-    before, after = [c.before for c in changes], [c.after for c in changes]
-    columns = [text_column("model", "Model", [shown(p.model) for p in after])]
-    for key, title, predictions in (
-        ("before", "Before", before),
-        ("after", "After", after),
-    ):
-        columns += [
-            _numbers(key, f"{title} (ms)", [p.latency_ms for p in predictions], number),
-            text_column(
-                f"{key}80",
-                f"{title}, 80 % interval (ms)",
-                [interval_text(p, LatencyUnit.MS) for p in predictions],
-            ),
-        ]
-    return Grid(len(changes), columns)
+    table = _Table(changes)
+    interval = "80 % interval (ms)"
+    return table.grid(
+        table.text("model", "Model", lambda c: shown(c.after.model)),
+        table.number("before", "Before (ms)", lambda c: c.before.latency_ms, number),
+        table.text("before80", f"Before, {interval}", lambda c: interval_text(c.before, _MS)),
+        table.number("after", "After (ms)", lambda c: c.after.latency_ms, number),
+        table.text("after80", f"After, {interval}", lambda c: interval_text(c.after, _MS)),
+    )
 
 
 def sessions_grid(sessions: Sequence[Unfinished], name_of: Callable[[str], str]) -> Grid:
     """Return a row for each unfinished session; ``name_of`` a device's id."""
-    records = [left.session for left in sessions]
-    return Grid(
-        len(records),
-        [
-            text_column("begun", "Begun", [local_time(record.created_ns) for record in records]),
-            text_column("device", "Device", [name_of(record.device_id) for record in records]),
-            text_column("how", "How", [_how(left) for left in sessions]),
-            text_column(
-                "configuration",
-                "Configuration",
-                [configuration_text(record.configuration) for record in records],
-            ),
-            text_column(
-                "done",
-                "Done",
-                [f"{left.done} of {len(left.session.probes)}" for left in sessions],
-            ),
-        ],
+    table = _Table(sessions)
+    return table.grid(
+        table.text("begun", "Begun", lambda left: local_time(left.session.created_ns)),
+        table.text("device", "Device", lambda left: name_of(left.session.device_id)),
+        table.text("how", "How", lambda left: left.way.value if left.way else "not begun"),
+        table.text(
+            "configuration",
+            "Configuration",
+            lambda left: configuration_text(left.session.configuration),
+        ),
+        table.text("done", "Done", lambda left: f"{left.done} of {len(left.session.probes)}"),
     )
 
 
 def ticked_grid(entries: Sequence[Ticked]) -> Grid:
     """Return a row for each ticked target."""
 
-    def runs(targets: Iterable[Target]) -> list[str]:
-        return [configuration_text(replace(t.configuration, threads=t.threads)) for t in targets]
+    def runs(target: Target) -> str:
+        return configuration_text(replace(target.configuration, threads=target.threads))
 
-    return Grid(
-        len(entries),
-        [
-            text_column("device", "Device", [shown(e.target.device.name) for e in entries]),
-            text_column("ticked", "Ticked with", runs(e.target for e in entries)),
-            text_column(
-                "probed",
-                "Probed with",
-                [
-                    NOTHING if entry.way is Way.IMPORT else text
-                    for entry, text in zip(entries, runs(e.probed for e in entries), strict=True)
-                ],
-            ),
-            text_column("how", "How", [entry.reached for entry in entries]),
-            text_column("state", "Probed", [entry.state for entry in entries]),
-        ],
+    def probed(entry: Ticked) -> str:
+        return NOTHING if entry.way is Way.IMPORT else runs(entry.probed)
+
+    table = _Table(entries)
+    return table.grid(
+        table.text("device", "Device", lambda entry: shown(entry.target.device.name)),
+        table.text("ticked", "Ticked with", lambda entry: runs(entry.target)),
+        table.text("probed", "Probed with", probed),
+        table.text("how", "How", lambda entry: entry.reached),
+        table.text("state", "Probed", lambda entry: entry.state),
     )
 
 
+_ACTIVE = f"Predictions use it. A probing that failed its own checks is {UNSTABLE}."
+_ADAPTED = (
+    "How predictions are adapted to it: by the times of its networks' operators, by FiLM of the "
+    "network fine-tuned to it, or by a Bayesian posterior alone."
+)
+
+
 def signatures_grid(
-    signatures: Sequence[StoredSignature],
-    name_of: Callable[[str], str],
-    reasons: Mapping[str, str],
+    signatures: Sequence[StoredSignature], name_of: Callable[[str], str], reasons: Mapping[str, str]
 ) -> Grid:
     """Return a row for each signature, of any target.
 
@@ -219,44 +216,31 @@ def signatures_grid(
         name_of: a device's name by its id.
         reasons: why some are not believed, by their ids.
     """
-    records = [stored.signature for stored in signatures]
-    return Grid(
-        len(records),
-        [
-            text_column("measured", "Measured", [local_time(s.created_ns) for s in signatures]),
-            text_column("device", "Device", [name_of(record.device_id) for record in records]),
-            text_column(
-                "configuration",
-                "Configuration",
-                [configuration_text(record.configuration) for record in records],
-            ),
-            _numbers(
-                "networks",
-                "Networks",
-                [float(len(record.measurement_ids)) for record in records],
-                lambda count: NOTHING if count is None else f"{count:.0f}",
-            ),
-            text_column(
-                "active",
-                "Active",
-                [_use(stored, reasons.get(stored.signature.id, "")) for stored in signatures],
-                f"Predictions use it. A probing that failed its own checks is {UNSTABLE}.",
-            ),
-            text_column(
-                "adaptation",
-                "Adapted by",
-                [adaptation_name(adaptation_of(stored)) for stored in signatures],
-                "How predictions are adapted to it: by the times of its networks' operators, "
-                "by FiLM of the network fine-tuned to it, or by a Bayesian posterior alone.",
-            ),
-        ],
+
+    def use(stored: StoredSignature) -> str:
+        reason = reasons.get(stored.signature.id, "")
+        words = ["active"] if is_used(stored, reason) else []
+        return ", ".join([*words, UNSTABLE] if reason else words)
+
+    table = _Table(signatures)
+    return table.grid(
+        table.text("measured", "Measured", lambda stored: local_time(stored.created_ns)),
+        table.text("device", "Device", lambda stored: name_of(stored.signature.device_id)),
+        table.text(
+            "configuration",
+            "Configuration",
+            lambda stored: configuration_text(stored.signature.configuration),
+        ),
+        table.number("networks", "Networks", lambda s: len(s.signature.measurement_ids), _count),
+        table.text("active", "Active", use, _ACTIVE),
+        table.text(
+            "adaptation", "Adapted by", lambda s: adaptation_name(adaptation_of(s)), _ADAPTED
+        ),
     )
 
 
-def _use(stored: StoredSignature, reason: str) -> str:
-    """Return whether predictions use a signature, and whether it is unstable."""
-    words = ["active"] if is_used(stored, reason) else []
-    return ", ".join([*words, UNSTABLE] if reason else words)
+_WITHOUT = "Predicted from the other networks, without fine-tuning."
+_WITH = "Predicted from the other networks, FiLM fine-tuned to those alone."
 
 
 def tuning_grid(rows: Sequence[ResultRow], outcome: Adaptations | None) -> Grid:
@@ -266,33 +250,22 @@ def tuning_grid(rows: Sequence[ResultRow], outcome: Adaptations | None) -> Grid:
         rows: of the signature.
         outcome: errors of both ways; None before it is done.
     """
-    fits_of_methods = [] if outcome is None else [outcome.by_posterior, outcome.by_film]
-    errors = [{fit.measurement_id: fit.error for fit in fits} for fits in fits_of_methods] or [
-        {},
-        {},
-    ]
-    before, after = ([error_of.get(row.measurement_id) for row in rows] for error_of in errors)
-    return Grid(
-        len(rows),
-        [
-            text_column("network", "Network", [row.name for row in rows]),
-            _numbers("median", "Median (ms)", [row.median_ms for row in rows], milliseconds),
-            _numbers(
-                "before",
-                "Error before",
-                before,
-                ratio_text,
-                "Predicted from the other networks, without fine-tuning.",
-            ),
-            _numbers(
-                "after",
-                "Error after",
-                after,
-                ratio_text,
-                "Predicted from the other networks, FiLM fine-tuned to those alone.",
-            ),
-            text_column("nearer", "Nearer", list(map(_nearer, before, after))),
-        ],
+    methods = ((), ()) if outcome is None else (outcome.by_posterior, outcome.by_film)
+    before, after = ({fit.measurement_id: fit.error for fit in fits} for fits in methods)
+
+    def nearer(row: ResultRow) -> str:
+        return _nearer(before.get(row.measurement_id), after.get(row.measurement_id))
+
+    def error_in(errors: Mapping[str, float]) -> Callable[[ResultRow], float | None]:
+        return lambda row: errors.get(row.measurement_id)
+
+    table = _Table(rows)
+    return table.grid(
+        table.text("network", "Network", lambda row: row.name),
+        table.number("median", "Median (ms)", lambda row: row.median_ms, milliseconds),
+        table.number("before", "Error before", error_in(before), ratio_text, _WITHOUT),
+        table.number("after", "Error after", error_in(after), ratio_text, _WITH),
+        table.text("nearer", "Nearer", nearer),
     )
 
 
@@ -315,34 +288,14 @@ def names_grid(read: ReadFile, meant: Mapping[str, str | None], left_out: str) -
         left_out: the words for a name without one.
     """
     latency_of = {latency.network: latency.value_ms for latency in read.file.latencies}
-    values_ms = [latency_of.get(match.name) for match in read.names]
-    alike = [
-        ", ".join(f"{shown(p.candidate)} ({percent(p.score)})" for p in match.proposals)
-        for match in read.names
-    ]
-    return Grid(
-        len(read.names),
-        [
-            text_column(
-                "name", "Name in the file", [shown(m.name) or "(no name)" for m in read.names]
-            ),
-            _numbers("value", "Latency (ms)", values_ms, milliseconds),
-            text_column("means", "Means", [shown(meant[m.name] or left_out) for m in read.names]),
-            text_column("alike", "Alike", alike),
-        ],
+
+    def alike(match: NameMatch) -> str:
+        return ", ".join(f"{shown(p.candidate)} ({percent(p.score)})" for p in match.proposals)
+
+    table = _Table(read.names)
+    return table.grid(
+        table.text("name", "Name in the file", lambda match: shown(match.name) or "(no name)"),
+        table.number("value", "Latency (ms)", lambda m: latency_of.get(m.name), milliseconds),
+        table.text("means", "Means", lambda match: shown(meant[match.name] or left_out)),
+        table.text("alike", "Alike", alike),
     )
-
-
-def _how(left: Unfinished) -> str:
-    return "not begun" if left.way is None else left.way.value
-
-
-def _numbers(
-    key: str,
-    title: str,
-    values: Sequence[float | None],
-    text: Callable[..., str],
-    tip: str = "",
-) -> Column:
-    """Return a column of numbers that are copied as they are shown."""
-    return replace(number_column(key, title, values, tip, text), copied=None)

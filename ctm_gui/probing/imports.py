@@ -10,7 +10,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal
 
 from ctm_gui.probing.choice import Source, TargetChoice
-from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
+from ctm_gui.tasks.serial import SerialWorker, TaskContext
 from predictor.core.errors import CtmError, InputError
 from predictor.graph.model import Model
 from predictor.probing.importers.names import NameMatch
@@ -63,12 +63,11 @@ class ProbeImport(QObject):
         super().__init__(parent)
         self._store = store
         self._worker = SerialWorker("probe import", self)
-        self._task: Task | None = None
 
     @property
     def busy(self) -> bool:
         """Whether something is being read or taken over."""
-        return self._task is not None
+        return self._worker.busy
 
     def begin(self, choice: TargetChoice, models: Sequence[Model]) -> None:
         """Read the chosen source; the results of a kit are imported at once."""
@@ -103,20 +102,18 @@ class ProbeImport(QObject):
         self._worker.close(finish=True)
 
     def _submit(self, work: object, outcome: object) -> None:
-        if self._task is not None:
+        if self.busy:
             return
 
         def done(result: object) -> None:
-            self._task = None
             self.changed.emit()
             outcome.emit(result)  # type: ignore[attr-defined]  # a bound signal
 
         def wrong(error: CtmError) -> None:
-            self._task = None
             self.changed.emit()
             self.failed.emit(error)
 
-        self._task = self._worker.submit(work, on_result=done, on_error=wrong)  # type: ignore[arg-type]
+        self._worker.submit(work, on_result=done, on_error=wrong)  # type: ignore[arg-type]
         self.changed.emit()
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
+from ctm_gui.tasks.serial import SerialWorker, TaskContext
 from predictor.services.probing.other_load import OtherLoad, OtherPrograms
 
 LOOK_MS = 2000
@@ -39,7 +39,6 @@ class LoadWatch(QObject):
         self._open_look = open_look
         self._look: Look | None = None
         self._worker = SerialWorker("load of others", self)
-        self._task: Task | None = None
         self._timer = QTimer(self, interval=LOOK_MS)
         self._timer.timeout.connect(self._submit)
         self.load: OtherLoad | None = None
@@ -67,17 +66,14 @@ class LoadWatch(QObject):
         self._worker.close()
 
     def _forget(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-        self._task, self._look = None, None
+        self._worker.cancel_all()
+        self._look = None
         self.load, self.quiet = None, 0
         self.changed.emit()
 
     def _submit(self) -> None:
-        if self._task is None:
-            self._task = self._worker.submit(
-                self._work, on_result=self._on_load, on_error=lambda _: None
-            )
+        if not self._worker.busy:
+            self._worker.submit(self._work, on_result=self._on_load, on_error=lambda _: None)
 
     def _work(self, _: TaskContext) -> OtherLoad | None:
         # The first look has nothing to compare with.
@@ -87,7 +83,6 @@ class LoadWatch(QObject):
         return self._look()
 
     def _on_load(self, load: OtherLoad | None) -> None:
-        self._task = None
         if load is None:
             return
         self.load = load

@@ -38,7 +38,9 @@ class MeasurePage(QWidget):
             "&Pause", "Measure nothing after the block that runs", self._pause
         )
         self.skip_button = button("S&kip", "Leave the network that is being measured", run.skip)
-        self.repeat_button = button("&Repeat", "Measure the selected networks again", self._repeat)
+        self.repeat_button = button(
+            "&Repeat", "Measure the selected networks again", lambda: run.repeat(self._to_repeat())
+        )
         self.stop_button = button("&Stop", "Stop now; the session can go on later", run.stop)
         self.go_on_button = button(
             "&Go On", "Measure what is still waiting", self.go_on_requested.emit
@@ -69,9 +71,6 @@ class MeasurePage(QWidget):
             self._run.unpause()
         else:
             self._run.pause()
-
-    def _repeat(self) -> None:
-        self._run.repeat(self._to_repeat())
 
     def _to_repeat(self) -> list[str]:
         """Return the selected networks that are no longer waiting."""

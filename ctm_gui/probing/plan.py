@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from ctm_gui.devices.this_machine import MEASURING
 from ctm_gui.probing.choice import TargetChoice, Way
 from ctm_gui.probing.progress import duration
-from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
+from ctm_gui.tasks.serial import SerialWorker, TaskContext
 from predictor.core.errors import CtmError, HostError
 from predictor.core.progress import Progress
 from predictor.core.records import Device, SustainedRates
@@ -123,7 +123,6 @@ class ProbePlanner(QObject):
         super().__init__(parent)
         self._store, self._models = store, models
         self._worker = SerialWorker("probe planner", self)
-        self._task: Task | None = None
         self._request: tuple[TargetChoice, PlanFields] | None = None
         self._machine: tuple[Device, str] | None = None
         self._timer = QTimer(self, singleShot=True, interval=PLAN_DELAY_MS)
@@ -135,7 +134,7 @@ class ProbePlanner(QObject):
     @property
     def busy(self) -> bool:
         """Whether a plan is still to come."""
-        return self._timer.isActive() or self._task is not None
+        return self._timer.isActive() or self._worker.busy
 
     def ask(self, choice: TargetChoice, fields: PlanFields) -> None:
         """Plan for this request; an older one is dropped."""
@@ -157,9 +156,7 @@ class ProbePlanner(QObject):
         self._worker.close()
 
     def _forget(self, state: str) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            self._task = None
+        self._worker.cancel_all()
         self.planned = self.error = None
         self.state = state
         self.changed.emit()
@@ -169,11 +166,8 @@ class ProbePlanner(QObject):
             return
         models = tuple(self._models())
         work = partial(_plan, *self._request, self._store, self._machine, models)
-        self._task = self._worker.submit(
-            work,
-            on_result=self._on_planned,
-            on_error=self._on_error,
-            on_progress=self._on_progress,
+        self._worker.submit(
+            work, on_result=self._on_planned, on_error=self._on_error, on_progress=self._on_progress
         )
 
     def _on_progress(self, progress: Progress) -> None:
@@ -181,7 +175,6 @@ class ProbePlanner(QObject):
         self.changed.emit()
 
     def _on_planned(self, planned: Planned) -> None:
-        self._task = None
         if planned.plan.target.device.id == THIS_MACHINE_ID:
             # Measuring this machine takes seconds: later plans use the same values.
             self._machine = (planned.plan.target.device, planned.note)
@@ -189,7 +182,6 @@ class ProbePlanner(QObject):
         self.changed.emit()
 
     def _on_error(self, error: CtmError) -> None:
-        self._task = None
         self.error, self.state = error, ""
         self.changed.emit()
 

@@ -13,7 +13,7 @@ from ctm_gui.probing.page_parts import Table, box, button, column, label, show_w
 from ctm_gui.probing.plan import SELECTORS, PlanFields, Planned, ProbePlanner, plan_words
 from ctm_gui.probing.plots import CoveragePlot
 from ctm_gui.widgets.basic import STRETCH, combo_box, hbox, named, splitter
-from ctm_gui.widgets.number_boxes import NumberBox
+from ctm_gui.widgets.fields import NumberBox
 from ctm_gui.widgets.table_view import copy_button
 from predictor.core.text import plural
 from predictor.presentation.wording import configuration_text, shown
@@ -46,8 +46,7 @@ class PlanPage(QWidget):
         self.minutes_box = NumberBox(minimum=1, maximum=_MAX_MINUTES, value=PlanFields().minutes)
         self.minutes_box.setSuffix(" min")
         self.selector_box = combo_box("What chooses the networks", SELECTORS.values())
-        self.within_box = NumberBox(minimum=0, maximum=_WIDEST, value=0, singleStep=5)
-        self.within_box.setSuffix(" %")
+        self.within_box = NumberBox(maximum=_WIDEST, singleStep=5, suffix=" %")
         self.within_box.setSpecialValueText("off")
         self.within_box.setToolTip(
             "The adaptive selector stops once the upper end of the 80 % interval of a typical "

@@ -9,15 +9,13 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
-from ctm_gui.probing.choice import TargetChoice, Way
+from ctm_gui.probing.choice import TargetChoice, Ticked, Way, ticked_targets
 from ctm_gui.probing.fine_tuning import FineTuning
 from ctm_gui.probing.imports import Imported, ProbeImport
 from ctm_gui.probing.load import LoadWatch
 from ctm_gui.probing.plan import ProbePlanner
 from ctm_gui.probing.run import ProbeRun
-from ctm_gui.probing.shelf import Lookup, SignatureShelf
-from ctm_gui.probing.store import ProbingStore
-from ctm_gui.probing.ticked import Ticked, ticked_targets
+from ctm_gui.probing.shelf import Lookup, ProbingStore, SignatureShelf
 from ctm_gui.window.workspace import Workspace
 from predictor.core.records import Configuration, Device
 from predictor.core.stored import StoredSignature
@@ -51,15 +49,12 @@ class ProbingPresenter(QObject):
     Args:
         store: the store's file; None for the usual one.
         workspace: of the window: its devices, models and undo.
-        parent: owner.
     """
 
     ticked_changed = Signal()
 
-    def __init__(
-        self, store: Path | None, workspace: Workspace, parent: QObject | None = None
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, store: Path | None, workspace: Workspace) -> None:
+        super().__init__()
         self._workspace = workspace
         self.library, self.models = workspace.library, workspace.shelf.models
         self.undo_stack = workspace.undo_stack

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ctm_gui.widgets.ordering import FloatArray
 from predictor.core.records import Measurement
 from predictor.core.stored import ProbeState, SessionProbe
 from predictor.core.units import significant
@@ -26,7 +26,7 @@ from predictor.probing.measuring.interface import (
 from predictor.services.probing.events import DRIFT_LIMIT
 from predictor.services.probing.sessions import ProbeSession
 
-Points = tuple[NDArray[np.float64], NDArray[np.float64]]
+Points = tuple[FloatArray, FloatArray]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class SampleTrace:
     """The samples of one network, block by block, for a plot."""
 
     def __init__(self) -> None:
-        self._blocks: dict[int, list[NDArray[np.float64]]] = {}
+        self._blocks: dict[int, list[FloatArray]] = {}
 
     @property
     def blocks(self) -> tuple[int, ...]:
@@ -228,9 +228,7 @@ class RunProgress:
 
 
 def _rows(
-    session: ProbeSession,
-    probes: Iterable[SessionProbe],
-    measurements: Mapping[str, Measurement],
+    session: ProbeSession, probes: Iterable[SessionProbe], measurements: Mapping[str, Measurement]
 ) -> dict[str, NetworkRow]:
     """Return the rows of some of a session's networks, by name."""
     planned = {network.name: network for network in session.plan.probes}

@@ -69,9 +69,7 @@ class ResultPage(QWidget):
         )
         self.delete_button = button("&Delete", "Ctrl+Z brings it back", self._delete)
         self.of_models = box(
-            label("Effect on open models", "heading"),
-            (self.changes, 1),
-            margins=(0, 4, 0, 0),
+            label("Effect on open models", "heading"), (self.changes, 1), margins=(0, 4, 0, 0)
         )
         parts = splitter(
             Qt.Orientation.Vertical,

@@ -16,7 +16,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from ctm_gui.probing.choice import TargetChoice, Way
 from ctm_gui.probing.progress import RunProgress, StoredEvent
-from ctm_gui.probing.store import ProbingStore
+from ctm_gui.probing.shelf import ProbingStore
 from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
 from predictor.core.errors import CancelledError, CtmError
 from predictor.core.progress import CancelToken, Progress
@@ -114,6 +114,7 @@ class ProbeRun(QObject):
         session_id: of the session, empty before it is known.
         error: that stopped the run.
         state: of the copying to a board, in a few words.
+        again: names of the networks that are to be measured once more.
 
     Args:
         store: of the sessions.
@@ -137,7 +138,7 @@ class ProbeRun(QObject):
         self._queue: SimpleQueue[_Queued] = SimpleQueue()
         self._task: Task | None = None
         self._runner: ProbeRunner | None = None
-        self._again: list[str] = []
+        self.again: tuple[str, ...] = ()
         self._active_s = 0.0
         self._since_s: float | None = None
         self._timer = QTimer(self, interval=FOLLOW_MS)
@@ -163,7 +164,7 @@ class ProbeRun(QObject):
 
     def start(self, plan: ProbePlan, choice: TargetChoice) -> None:
         """Store a new session of a plan and measure it."""
-        self._begin(choice, partial(_new_session, plan))
+        self._begin(choice, lambda probing: probing.sessions.start(plan))
 
     def go_on(self, session_id: str, choice: TargetChoice, again: Sequence[str] = ()) -> None:
         """Measure the waiting networks of a session.
@@ -204,15 +205,10 @@ class ProbeRun(QObject):
     def repeat(self, names: Sequence[str]) -> None:
         """Measure networks again: now, or after the present run."""
         if self.active:
-            self._again += [name for name in names if name not in self._again]
+            self.again = tuple(dict.fromkeys((*self.again, *names)))
             self.changed.emit()
         elif self.session_id:
             self.go_on(self.session_id, self.choice, names)
-
-    @property
-    def again(self) -> tuple[str, ...]:
-        """The networks that are to be measured again after this run."""
-        return tuple(self._again)
 
     def give_up(self) -> None:
         """End a stopped session; its measurements become its signature."""
@@ -235,7 +231,7 @@ class ProbeRun(QObject):
         if self.active:
             return
         self.choice, self.error, self.state = choice, None, "Preparing…"
-        self._again = []
+        self.again = ()
         self._active_s, self._since_s = 0.0, time.monotonic()
         self._timer.start()
         # Taken here, since the window's models belong to the window's thread.
@@ -317,8 +313,8 @@ class ProbeRun(QObject):
         self._settle()
         self.phase = Phase.ENDED
         # go_on refuses while the phase is an active one, hence ENDED before it.
-        if self._again:
-            self.go_on(self.session_id, self.choice, self._again)
+        if self.again:
+            self.go_on(self.session_id, self.choice, self.again)
         else:
             self._end()
 
@@ -347,10 +343,6 @@ class ProbeRun(QObject):
 
     def _stop_clock(self) -> None:
         self._active_s, self._since_s = self._measured_s(), None
-
-
-def _new_session(plan: ProbePlan, probing: Probing) -> ProbeSession:
-    return probing.sessions.start(plan)
 
 
 def _stored_session(session_id: str, again: Sequence[str], probing: Probing) -> ProbeSession:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoStack
@@ -19,14 +20,15 @@ from ctm_gui.probing.results import (
     of_session,
     of_signature,
 )
-from ctm_gui.probing.store import ProbingStore
+from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
 from ctm_gui.undo import UndoStep
+from predictor.core.errors import CtmError
 from predictor.core.records import Device, Target
 from predictor.core.stored import StoredSignature
 from predictor.cost.engine import FilmTuning
 from predictor.graph.model import Model
 from predictor.presentation.wording import local_time, shown
-from predictor.services.probing.open import Probing
+from predictor.services.probing.open import Probing, open_probing
 from predictor.services.signatures.assessment import (
     BeforeAfter,
     LeftOut,
@@ -34,6 +36,49 @@ from predictor.services.signatures.assessment import (
     left_out,
 )
 from predictor.services.signatures.stored import Signatures
+
+T = TypeVar("T")
+
+
+class ProbingStore(QObject):
+    """Runs work with the open store; it is opened when it is first needed.
+
+    Args:
+        path: the store's file; None for the usual one.
+        parent: owner.
+    """
+
+    def __init__(self, path: Path | None, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.path = path
+        self._worker = SerialWorker("probing store", self)
+        self._probing: Probing | None = None
+
+    def run(
+        self,
+        work: Callable[[Probing], T],
+        *,
+        on_result: Callable[[T], None],
+        on_error: Callable[[CtmError], None],
+    ) -> Task:
+        """Run ``work`` after all earlier work; its outcome comes on the window's thread."""
+        return self._worker.submit(
+            partial(self._with_store, work), on_result=on_result, on_error=on_error
+        )
+
+    def close(self) -> None:
+        """Finish all submitted work and close the store."""
+        self._worker.close(self._close, finish=True)
+
+    def _with_store(self, work: Callable[[Probing], T], _: TaskContext) -> T:
+        if self._probing is None:
+            self._probing = open_probing(self.path)
+        return work(self._probing)
+
+    def _close(self) -> None:
+        if self._probing is not None:
+            self._probing.close()
+            self._probing = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +104,9 @@ class SignatureShelf(QObject):
     ``sessions_changed`` is emitted when ``sessions`` change; ``result_changed`` gives a Result;
     ``failed`` an error; ``done`` a sentence on a finished action.
 
+    Attributes:
+        device: returns a device of the window by its id, None where it is gone.
+
     Args:
         store: of sessions and signatures.
         undo_stack: gets a command for each deletion, for each network left out or taken in, and for
@@ -81,6 +129,7 @@ class SignatureShelf(QObject):
     ) -> None:
         super().__init__(parent)
         self._store, self._lookup = store, lookup or Lookup()
+        self.device = self._lookup.device
         self._undo_stack = undo_stack
         self.sessions: tuple[Unfinished, ...] = ()
         self.signatures: tuple[StoredSignature, ...] = ()
@@ -95,10 +144,6 @@ class SignatureShelf(QObject):
         """Return the name of a device; its id where there is no such device any more."""
         device = self.device(device_id)
         return shown(device.name if device is not None else device_id)
-
-    def device(self, device_id: str) -> Device | None:
-        """Return a device; None where there is no such device any more."""
-        return self._lookup.device(device_id)
 
     def show_session(self, session_id: str) -> None:
         """Show the outcome of a session."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import (
     QComboBox,
-    QCompleter,
     QFileDialog,
     QFormLayout,
     QHBoxLayout,
@@ -18,8 +17,8 @@ from PySide6.QtWidgets import (
 
 from ctm_gui.devices.library import DeviceEntry
 from ctm_gui.probing.choice import Source, TargetChoice, Way
-from ctm_gui.widgets.basic import button, combo_box, fill
-from ctm_gui.widgets.number_boxes import NumberBox
+from ctm_gui.widgets.basic import button, combo_box, fill, fill_box
+from ctm_gui.widgets.fields import NumberBox, line_edit, make_searchable
 from predictor.core.records import Configuration, Device, Precision
 from predictor.core.runtimes import MEASURED, RUNTIMES, UNKNOWN
 from predictor.presentation.wording import shown
@@ -41,19 +40,11 @@ class DeviceBox(QComboBox):
     def __init__(self) -> None:
         super().__init__()
         self._devices: dict[str, Device] = {}
-        self.setEditable(True)
-        self.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
         self.setAccessibleName("Device")
         # Its width is not that of the longest name: all of them would be measured, 40 ms.
         self.setSizeAdjustPolicy(self.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.setMinimumContentsLength(_NAME_LETTERS)
-        edit = QLineEdit(placeholderText="Type a part of its name")
-        self.setLineEdit(edit)
-        completer = QCompleter(self.model(), self)
-        completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
-        completer.setFilterMode(Qt.MatchFlag.MatchContains)
-        completer.setCompletionMode(QCompleter.CompletionMode.PopupCompletion)
-        self.setCompleter(completer)
+        make_searchable(self, QLineEdit(placeholderText="Type a part of its name"))
 
     def show_devices(self, entries: Sequence[DeviceEntry], first: str) -> None:
         """Offer devices; the choice stays.
@@ -63,13 +54,8 @@ class DeviceBox(QComboBox):
             first: text of the first entry, which stands for no device.
         """
         text = self.currentText() if self.currentIndex() > 0 else first
-        self.blockSignals(True)
-        self.clear()
-        self.addItem(first)
         self._devices = {_device_text(entry): entry.device for entry in entries}
-        self.addItems(list(self._devices))
-        self.setCurrentIndex(max(self.findText(text), 0))
-        self.blockSignals(False)
+        fill_box(self, [first, *self._devices], text)
 
     @property
     def device(self) -> Device | None:
@@ -95,11 +81,10 @@ class FileField(QWidget):
 
     changed = Signal()
 
-    def __init__(self, name: str, title: str) -> None:
+    def __init__(self, name: str, title: str, hint: str = "") -> None:
         super().__init__()
         self._title = title
-        self.edit = QLineEdit()
-        self.edit.setAccessibleName(name)
+        self.edit = line_edit(name, placeholderText=hint)
         self.button = button("Browse…", act=self._browse, name=f"Choose: {name}")
         fill(QHBoxLayout(self), (self.edit, 1), self.button, margins=0)
         self.edit.textChanged.connect(lambda _: self.changed.emit())
@@ -125,17 +110,14 @@ class TargetForm(QWidget):
         self.device_box = DeviceBox()
         self.runtime_box = combo_box("Runtime", [MEASURED])
         self.precision_box = combo_box("Precision", [Precision.FP32.value])
-        self.threads_box = NumberBox(minimum=0, maximum=_MAX_THREADS, value=0)
-        self.threads_box.setAccessibleName("Threads")
-        self.batch_box = NumberBox(minimum=0, maximum=_MAX_THREADS, value=0)
-        self.batch_box.setAccessibleName("Batch")
+        self.threads_box = NumberBox(maximum=_MAX_THREADS, accessibleName="Threads")
+        self.batch_box = NumberBox(maximum=_MAX_THREADS, accessibleName="Batch")
         self.batch_box.setSpecialValueText("as the file says")
-        self.address_edit = QLineEdit(placeholderText="user@host or user@host:22")
-        self.address_edit.setAccessibleName("Address of the board")
-        self.key_field = FileField("Private key", "Private key for the board")
-        self.key_field.edit.setPlaceholderText("the SSH agent and the default keys")
-        self.python_edit = QLineEdit("python3")
-        self.python_edit.setAccessibleName("Python on the board")
+        hint = "user@host or user@host:22"
+        self.address_edit = line_edit("Address of the board", placeholderText=hint)
+        hint = "the SSH agent and the default keys"
+        self.key_field = FileField("Private key", "Private key for the board", hint)
+        self.python_edit = line_edit("Python on the board", "python3")
         self.file_field = FileField("File to import", "File to import")
         self.typed_edit = QPlainTextEdit()
         self.typed_edit.setAccessibleName("Medians")
@@ -214,23 +196,10 @@ class TargetForm(QWidget):
             self._addresses[self.device_box.device.id] = address
 
     def _show_rows(self) -> None:
-        way = self.way
         source = list(_SOURCES)[self.source_box.currentIndex()]
-        importing, kit = way is Way.IMPORT, way is Way.IMPORT and source is Source.KIT
-        for field, there in (
-            (self.source_box, importing),
-            (self.file_field, importing and source is not Source.TYPED),
-            (self.typed_edit, importing and source is Source.TYPED),
-            (self.address_edit, way is Way.SSH),
-            (self.key_field, way is Way.SSH),
-            (self.python_edit, way is Way.SSH),
-            (self.device_box, not kit),
-            (self.runtime_box, not kit),
-            (self.precision_box, not kit),
-            (self.threads_box, not kit),
-            (self.batch_box, importing and not kit),
-        ):
-            self._form.setRowVisible(field, there)
+        case = source if self.way is Way.IMPORT else self.way
+        for _, field, cases in self._rows:
+            self._form.setRowVisible(field, case in cases)
         self.changed.emit()
 
     def _offer(self, importing: bool) -> None:
@@ -242,21 +211,32 @@ class TargetForm(QWidget):
         self.threads_box.setSpecialValueText("as the file says" if importing else "all cores")
         self.threads_box.setValue(0)
 
+    @property
+    def _rows(self) -> Sequence[tuple[str, QWidget, Collection[Way | Source]]]:
+        """Name and field of each row, and the ways and sources that need it."""
+        files = (Source.KIT, Source.TOOL)
+        of_import = (Source.TOOL, Source.TYPED)
+        of_target = (Way.THIS, Way.SSH, Way.KIT, *of_import)
+        return (
+            ("What", self.source_box, tuple(Source)),
+            ("File", self.file_field, files),
+            ("Medians", self.typed_edit, (Source.TYPED,)),
+            ("Address", self.address_edit, (Way.SSH,)),
+            ("Private key", self.key_field, (Way.SSH,)),
+            ("Python there", self.python_edit, (Way.SSH,)),
+            ("Device", self.device_box, of_target),
+            ("Runtime", self.runtime_box, of_target),
+            ("Precision", self.precision_box, of_target),
+            ("Threads", self.threads_box, of_target),
+            ("Batch", self.batch_box, of_import),
+        )
+
     def _arrange(self) -> QFormLayout:
         form = QFormLayout(self)
         form.setContentsMargins(0, 0, 0, 0)
         form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.ExpandingFieldsGrow)
-        form.addRow("What", self.source_box)
-        form.addRow("File", self.file_field)
-        form.addRow("Medians", self.typed_edit)
-        form.addRow("Address", self.address_edit)
-        form.addRow("Private key", self.key_field)
-        form.addRow("Python there", self.python_edit)
-        form.addRow("Device", self.device_box)
-        form.addRow("Runtime", self.runtime_box)
-        form.addRow("Precision", self.precision_box)
-        form.addRow("Threads", self.threads_box)
-        form.addRow("Batch", self.batch_box)
+        for name, field, _ in self._rows:
+            form.addRow(name, field)
         tip = "Reference networks are fp32 networks, run by onnxruntime"
         self.runtime_box.setToolTip(tip)
         self.precision_box.setToolTip(tip)
@@ -264,16 +244,19 @@ class TargetForm(QWidget):
         return form
 
     def _connect(self) -> None:
-        for edit in (self.address_edit, self.python_edit):
-            edit.textChanged.connect(lambda _: self.changed.emit())
+        for edited in (
+            self.address_edit.textChanged,
+            self.python_edit.textChanged,
+            self.key_field.changed,
+            self.file_field.changed,
+            self.typed_edit.textChanged,
+            self.device_box.currentTextChanged,
+            self.threads_box.valueChanged,
+            self.batch_box.valueChanged,
+        ):
+            edited.connect(self.changed)
         self.address_edit.textChanged.connect(self._note_address)
-        for field in (self.key_field, self.file_field):
-            field.changed.connect(self.changed)
-        self.typed_edit.textChanged.connect(self.changed)
-        self.device_box.currentTextChanged.connect(lambda _: self.changed.emit())
         self.source_box.currentIndexChanged.connect(lambda _: self._show_rows())
-        for box in (self.threads_box, self.batch_box):
-            box.valueChanged.connect(lambda _: self.changed.emit())
 
 
 def _device_text(entry: DeviceEntry) -> str:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QButtonGroup, QRadioButton, QWidget
 
-from ctm_gui.probing.choice import TargetChoice, Unfinished, Way
+from ctm_gui.probing.choice import TargetChoice, Ticked, Unfinished, Way, configuration_of
 from ctm_gui.probing.grids import sessions_grid, ticked_grid
 from ctm_gui.probing.page_parts import Table, box, column, label, show_words
 from ctm_gui.probing.presenter import ProbingPresenter, resumed_choice
 from ctm_gui.probing.target_fields import TargetForm
-from ctm_gui.probing.ticked import Ticked, configuration_of
 from ctm_gui.widgets import basic
 from ctm_gui.widgets.basic import STRETCH, hbox
 

@@ -5,16 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtGui import QCloseEvent, QKeySequence, QShortcut, QShowEvent
-from PySide6.QtWidgets import (
-    QDialog,
-    QFileDialog,
-    QFrame,
-    QLabel,
-    QStackedWidget,
-    QWidget,
-)
+from PySide6.QtWidgets import QFileDialog, QFrame, QLabel, QStackedWidget, QWidget
 
 from ctm_gui.probing.choice import Source, TargetChoice, Unfinished, Way
 from ctm_gui.probing.dialogs import HostKeyDialog
@@ -25,9 +18,10 @@ from ctm_gui.probing.plan_page import NamesPage, PlanPage
 from ctm_gui.probing.plots import CoveragePlot, SamplesPlot
 from ctm_gui.probing.presenter import ProbingPresenter, resumed_choice
 from ctm_gui.probing.result_page import ResultPage
-from ctm_gui.probing.run import HostKeyQuestion, Phase
+from ctm_gui.probing.run import Phase
 from ctm_gui.probing.target_page import TargetPage
 from ctm_gui.tasks.turns import in_turns
+from ctm_gui.widgets.base_dialog import BaseDialog
 from ctm_gui.widgets.basic import STRETCH, hbox, scrolled
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.errors import CtmError
@@ -52,7 +46,7 @@ _KIT_STEPS = (
 _SIZE = (980, 760)
 
 
-class ProbingWizard(QDialog):
+class ProbingWizard(BaseDialog):
     """Guides from a device to its signature. Closing it stops measuring; the session stays.
 
     ``built`` is emitted once all pages exist.
@@ -68,12 +62,9 @@ class ProbingWizard(QDialog):
     def __init__(
         self, options: ViewOptions, presenter: ProbingPresenter, parent: QWidget | None = None
     ) -> None:
-        super().__init__(parent)
+        super().__init__("Probe a Device", parent, _SIZE, is_retained=True)
         self._options, self.presenter = options, presenter
         self._choice = TargetChoice()
-        self.setWindowTitle("Probe a Device")
-        self.setWindowFlag(Qt.WindowType.WindowMaximizeButtonHint, on=True)
-        self.resize(*_SIZE)
         self.is_built = False
         self.steps = QLabel()
         self.steps.setAccessibleName("Steps")
@@ -190,11 +181,15 @@ class ProbingWizard(QDialog):
         self.target_page.resumed.connect(self._resume)
         self.target_page.left.connect(presenter.shelf.leave)
         self.plan_page.idle.connect(self.next)
-        self.measure_page.go_on_requested.connect(self._go_on)
+        self.measure_page.go_on_requested.connect(
+            lambda: presenter.run.go_on(presenter.run.session_id, self._choice)
+        )
         self.result_page.repeat_requested.connect(self._repeat)
         presenter.run.changed.connect(self._show_buttons)
         presenter.run.ended.connect(self._on_ended)
-        presenter.run.host_key_requested.connect(self._ask_host_key)
+        presenter.run.host_key_requested.connect(
+            lambda question: HostKeyDialog(question, self).open()
+        )
         presenter.imports.read.connect(self._on_read)
         presenter.imports.imported.connect(self._on_imported)
         presenter.imports.changed.connect(self._show_buttons)
@@ -295,9 +290,6 @@ class ProbingWizard(QDialog):
         self.presenter.run.go_on(left.session.id, choice)
         self.show_page(MEASURE)
 
-    def _go_on(self) -> None:
-        self.presenter.run.go_on(self.presenter.run.session_id, self._choice)
-
     def _repeat(self, session_id: str, way: Way | None, names: tuple[str, ...]) -> None:
         """Measure networks of a session again, as it was measured before."""
         choice = resumed_choice(self.target_page.choice, way)
@@ -326,9 +318,6 @@ class ProbingWizard(QDialog):
             self.presenter.shelf.show_signature(imported.signature_id)
         self.show_page(RESULT)
         show_words(self.problem, " ".join(imported.notes), "warn")
-
-    def _ask_host_key(self, question: HostKeyQuestion) -> None:
-        HostKeyDialog(question, self).open()
 
     def _show_problem(self, error: CtmError) -> None:
         show_words(self.problem, str(error), "bad")

@@ -105,11 +105,7 @@ def _head(flow: Flow, row_title: str, labels: Sequence[str], cell: float, head: 
 
 
 def _cells(
-    flow: Flow,
-    values: Sequence[float],
-    written: Sequence[str] | None,
-    darkest: float,
-    cell: float,
+    flow: Flow, values: Sequence[float], written: Sequence[str] | None, darkest: float, cell: float
 ) -> None:
     x = LEFT + flow.width * _NAME_SHARE
     for place, value in enumerate(values):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QTimer
 from PySide6.QtGui import QCloseEvent, QKeySequence, QPageLayout, QPageSize, QPainter
 from PySide6.QtPrintSupport import QPrintDialog, QPrinter
 from PySide6.QtWidgets import (
@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QFileDialog,
     QGridLayout,
     QGroupBox,
-    QLineEdit,
     QProgressBar,
     QPushButton,
     QWidget,
@@ -25,9 +24,11 @@ from ctm_gui.report.painting import QT_SIZES, paint_page
 from ctm_gui.report.presenter import ReportPresenter, ReportSubject
 from ctm_gui.report.preview import PagePreview
 from ctm_gui.tasks.serial import TaskContext
+from ctm_gui.widgets.base_dialog import BaseDialog
 from ctm_gui.widgets.basic import STRETCH, button, combo_box, fill, hbox, label, named, vbox
+from ctm_gui.widgets.fields import line_edit
 from ctm_gui.widgets.view_options import ViewOptions
-from predictor.core.errors import CtmError, HostError
+from predictor.core.errors import HostError
 from predictor.core.progress import Progress
 from predictor.presentation.report import APPENDICES, USUAL_SECTIONS, SectionId
 
@@ -55,7 +56,7 @@ _TYPING_MS = 400
 _LEFT_PX = 220
 
 
-class ReportDialog(QDialog):
+class ReportDialog(BaseDialog):
     """Shows the report of the window's comparison; saves and prints it.
 
     Args:
@@ -72,12 +73,9 @@ class ReportDialog(QDialog):
         folder: str,
         parent: QWidget | None = None,
     ) -> None:
-        super().__init__(parent)
+        super().__init__("Report", parent, _SIZE, is_retained=True)
         self.presenter = presenter
         self._folder = folder
-        self.setWindowTitle("Report")
-        self.setWindowFlag(Qt.WindowType.WindowMaximizeButtonHint, on=True)
-        self.resize(*_SIZE)
         register_fonts()
         self.preview = PagePreview(options)
         self._make_choices()
@@ -86,7 +84,7 @@ class ReportDialog(QDialog):
         presenter.changed.connect(self._show_state)
         presenter.progressed.connect(self._show_progress)
         presenter.done.connect(self._show_result)
-        presenter.failed.connect(self._show_error)
+        presenter.failed.connect(lambda error: self._show_result(str(error), "bad"))
 
     def show_subject(self, subject: ReportSubject) -> None:
         """Make the report of the window's present comparison."""
@@ -138,10 +136,7 @@ class ReportDialog(QDialog):
         for size in PageSize:
             self.size_box.addItem(size.label, size)
         self.size_box.currentIndexChanged.connect(self._choose)
-        self.title_box = QLineEdit()
-        self.title_box.setAccessibleName("Title")
-        self.title_box.setPlaceholderText("automatic")
-        self.title_box.setMaxLength(200)
+        self.title_box = line_edit("Title", placeholderText="automatic", maxLength=200)
         self._typing = QTimer(self, singleShot=True, interval=_TYPING_MS)
         self._typing.timeout.connect(self._choose)
         self.title_box.textChanged.connect(lambda _: self._typing.start())
@@ -226,9 +221,6 @@ class ReportDialog(QDialog):
         self.bar.setRange(0, max(progress.total, 1))
         self.bar.setValue(progress.done)
         self.bar.setAccessibleDescription(progress.message)
-
-    def _show_error(self, error: CtmError) -> None:
-        self._show_result(str(error), "bad")
 
     def _show_result(self, words: str, role: str = "muted") -> None:
         self.words.setProperty("role", role)

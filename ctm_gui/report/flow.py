@@ -102,11 +102,7 @@ class Flow:
         self.text(right - self.typeface.width(text, style), top, text, style, colour)
 
     def paragraph(
-        self,
-        text: str,
-        style: Style = BODY,
-        colour: str = LIGHT.text,
-        indent: float = 0.0,
+        self, text: str, style: Style = BODY, colour: str = LIGHT.text, indent: float = 0.0
     ) -> None:
         """Set a text over the whole width, on as many pages as it takes."""
         height = self.typeface.line_height(style)

@@ -13,8 +13,7 @@ from typing import TypeVar
 from PySide6.QtCore import QObject, QSize, Signal
 from PySide6.QtGui import QColor, QImage, QPainter
 
-from ctm_gui.prediction.comparison import ComparedModel, Comparison
-from ctm_gui.prediction.what_ifs import WhatIf
+from ctm_gui.prediction.comparison import ComparedModel, Comparison, WhatIf
 from ctm_gui.report.compose import compose
 from ctm_gui.report.marks import Page, Pages, PageSize
 from ctm_gui.report.painting import paint_page, pdf_of
@@ -103,7 +102,6 @@ class ReportPresenter(QObject):
         super().__init__(parent)
         self._recorder = recorder
         self._worker = SerialWorker("report", self)
-        self._task: Task | None = None
         self._turn = 0  # what was asked of the store before it is no longer wanted
         self._is_reading = False
         self._subject: ReportSubject | None = None
@@ -114,7 +112,7 @@ class ReportPresenter(QObject):
     @property
     def busy(self) -> bool:
         """Whether something is being made, written or printed."""
-        return self._task is not None or self._is_reading
+        return self._worker.busy or self._is_reading
 
     def start(self, subject: ReportSubject) -> None:
         """Make the report of a subject; ``cancel`` stops it."""
@@ -160,9 +158,7 @@ class ReportPresenter(QObject):
         """Stop the running work; a finished draft stays."""
         self._turn += 1
         self._is_reading = False
-        if self._task is not None:
-            self._task.cancel()
-            self._task = None
+        self._worker.cancel_all()
         self.changed.emit()
 
     def close(self) -> None:
@@ -187,9 +183,8 @@ class ReportPresenter(QObject):
 
     def _run(self, work: Callable[[TaskContext], T], on_result: Callable[[T], None]) -> None:
         """Cancel the running work and submit this instead."""
-        if self._task is not None:
-            self._task.cancel()
-        self._task = self._worker.submit(
+        self._worker.cancel_all()
+        self._worker.submit(
             work,
             on_result=partial(self._settle, on_result),
             on_error=self._on_error,
@@ -198,7 +193,6 @@ class ReportPresenter(QObject):
         self.changed.emit()
 
     def _settle(self, on_result: Callable[[T], None], result: T) -> None:
-        self._task = None
         on_result(result)
         self.changed.emit()
 
@@ -223,7 +217,6 @@ class ReportPresenter(QObject):
             )
 
     def _on_error(self, error: CtmError) -> None:
-        self._task = None
         self.failed.emit(error)
         self.changed.emit()
 

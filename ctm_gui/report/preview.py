@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QResizeEvent, QWheelEvent
-from PySide6.QtWidgets import QAbstractScrollArea, QWidget
+from PySide6.QtWidgets import QAbstractScrollArea
 
 from ctm_gui.report.marks import Pages
 from ctm_gui.report.presenter import PageImages
@@ -24,13 +24,12 @@ class PagePreview(QAbstractScrollArea):
 
     Args:
         options: the theme of the surroundings; paper stays white.
-        parent: the parent widget.
     """
 
     page_changed = Signal(int)
 
-    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, options: ViewOptions) -> None:
+        super().__init__()
         self._options = options
         self._pages: Pages | None = None
         self._zoom = 1.0

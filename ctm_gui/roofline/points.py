@@ -8,17 +8,18 @@ intensity: it stands at the left edge, as far under the memory's roof as it is u
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
+from PySide6.QtCore import QLineF, QRectF
+from PySide6.QtGui import QTransform
 
-from ctm_gui.operators.details import operator_details
-from ctm_gui.operators.rows import BOUND_TYPES, bound_codes
-from ctm_gui.prediction.explained import Explained
-from ctm_gui.widgets.ordering import FloatArray, IndexArray
+from ctm_gui.operators.rows import BOUND_TYPES, bound_codes, operator_details
+from ctm_gui.prediction.explanation import Explained
+from ctm_gui.widgets.ordering import BoolArray, FloatArray, IndexArray
 from predictor.core.text import plural
 from predictor.core.units import LatencyUnit, format_bytes, format_count
 from predictor.presentation.wording import number, percent, shown
@@ -78,15 +79,15 @@ class RooflinePoints:
         return self.roofline.operation
 
     @cached_property
-    def has_macs(self) -> npt.NDArray[np.bool_]:
+    def has_macs(self) -> BoolArray:
         """Whether each operator has an intensity, bool [N]."""
         return self.roofline.intensity > 0
 
     @cached_property
-    def is_placed(self) -> npt.NDArray[np.bool_]:
+    def is_placed(self) -> BoolArray:
         """Whether each operator is on the plot: it takes time and moves data, bool [N]."""
         moves = np.nan_to_num(self.roofline.bytes_per_s) > 0
-        placed: npt.NDArray[np.bool_] = np.isfinite(self.roofline.intensity) & moves
+        placed: BoolArray = np.isfinite(self.roofline.intensity) & moves
         return placed
 
     @cached_property
@@ -234,3 +235,65 @@ def _ends(logs: FloatArray) -> tuple[float, float]:
     low, high = float(logs.min()) - _MARGIN, float(logs.max()) + _MARGIN
     short = max(_MIN_SPAN - (high - low), 0.0)
     return low - short / 2, high + short / 2
+
+
+GAP_PX = 4.0
+_MAX_POINTS, _STEPS = 400, 64
+
+
+def label_places(line: RoofLine, px: QLineF, room: QRectF) -> Iterator[QTransform]:
+    """Yield places for a label on its line, the better ones first: a memory's rises with it.
+
+    Args:
+        line: the roof.
+        px: the same in pixels.
+        room: of the label, its upper left corner at 0.
+    """
+    above, below = -room.height() - 2, 2.0
+    if not line.roof.is_memory:
+        for step in range(12):
+            x = px.x2() - GAP_PX - step * 0.08 * px.length() - room.width()
+            yield QTransform.fromTranslate(x, px.y1() + above)
+            yield QTransform.fromTranslate(x, px.y1() + below)
+        return
+    for place in (0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8):
+        for side in (above, below):
+            at = px.pointAt(place)
+            turned = QTransform.fromTranslate(at.x(), at.y()).rotate(-px.angle())
+            yield turned.translate(-room.width() / 2, side)
+
+
+class Crowd:
+    """Points and lines that names keep off.
+
+    Args:
+        pixels: places of points, float64 [N, 2]; NaN for one that is not shown.
+        lines: all roofs.
+    """
+
+    def __init__(self, pixels: FloatArray, lines: Sequence[QLineF]) -> None:
+        finite = pixels[np.isfinite(pixels).all(axis=1)]
+        # Some hundred show where there is room: all of 10 000 would take 50 ms.
+        self._points = finite[:: 1 + len(finite) // _MAX_POINTS]
+        ends = np.array([[[x.x1(), x.y1()], [x.x2(), x.y2()]] for x in lines]).reshape(-1, 2, 2)
+        steps = np.linspace(0.0, 1.0, _STEPS)[:, None]
+        # float64 [lines, steps, 2].
+        self._lines = ends[:, :1] + steps * (ends[:, 1:] - ends[:, :1])
+
+    def under(self, room: QRectF, place: QTransform) -> int:
+        """Return how many points and lines a rectangle would lie on at a place."""
+        back, _ = place.inverted()
+        points = _inside(self._points, back, room, MAX_PX / 2)
+        lines = _inside(self._lines, back, room, 0.0).any(axis=1)
+        return int(points.sum()) + int(lines.sum())
+
+
+def _inside(places: FloatArray, turn: QTransform, room: QRectF, reach: float) -> BoolArray:
+    """Return whether each place, float64 [..., 2], is turned into a rectangle or near it."""
+    matrix = np.array([[turn.m11(), turn.m12()], [turn.m21(), turn.m22()]])
+    x, y = np.moveaxis(places @ matrix + (turn.dx(), turn.dy()), -1, 0)
+    around = room.adjusted(-reach, -reach, reach, reach)
+    inside: BoolArray = (
+        (x > around.left()) & (x < around.right()) & (y > around.top()) & (y < around.bottom())
+    )
+    return inside

@@ -18,20 +18,26 @@ from PySide6.QtGui import (
     QPolygonF,
     QTransform,
 )
-from PySide6.QtWidgets import QWidget
 
 from ctm_gui.operators.rows import BOUND_TYPES
-from ctm_gui.roofline.label_places import GAP_PX, Crowd, label_places
-from ctm_gui.roofline.points import EDGE, MAX_PX, MIN_PX, SIZES, RoofLine, RooflinePoints
+from ctm_gui.roofline.points import (
+    EDGE,
+    GAP_PX,
+    MAX_PX,
+    MIN_PX,
+    SIZES,
+    Crowd,
+    RoofLine,
+    RooflinePoints,
+    label_places,
+)
 from ctm_gui.widgets.axes import ValueAxis, faded
-from ctm_gui.widgets.geometry import nearest_point
 from ctm_gui.widgets.ordering import FloatArray, IndexArray
 from ctm_gui.widgets.plots import PointPlot
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.units import format_count
 from predictor.services.prediction.roofline import BOUND, MEASURED
 
-_REACH_PX = 12.0
 _ROOF_REACH_PX = 5.0
 _FIRST_TARGET_SERIES = 3  # series before it are those of what binds
 _LEGEND_GAP_PX = 16.0
@@ -51,19 +57,19 @@ class RooflinePlot(PointPlot):
 
     Args:
         options: unit and theme.
-        parent: the parent widget.
     """
 
     operator_chosen = Signal(int)
+    reach_px = 12.0
 
-    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
+    def __init__(self, options: ViewOptions) -> None:
         self._points: RooflinePoints | None = None
         self._selected = np.zeros(0, dtype=np.intp)
         self._current: int | None = None
         self._stamps: dict[tuple[int, float, float, str], QPixmap] = {}
         self._saving = False
         axes = {side: ValueAxis(side, format_count) for side in ("bottom", "left")}
-        super().__init__(options, axes, "Roofline", "Roofline", parent)
+        super().__init__(options, axes, "Roofline", "Roofline")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         for axis in axes.values():
             axis.setLogMode(x=True, y=True)
@@ -103,25 +109,23 @@ class RooflinePlot(PointPlot):
         finally:
             self._saving = False
 
-    def operator_at(self, point: QPointF) -> int | None:
-        """Return the operator near a point of the canvas, None where there is none."""
-        if self._points is None:
-            return None
-        return nearest_point(self._pixels(self._points), self._inside(point), _REACH_PX)
+    def points_px(self) -> FloatArray:
+        points = self._points
+        return np.zeros((0, 2)) if points is None else self._places(points.x, points.y)
 
-    def choose_at(self, point: QPointF) -> None:
+    def choose(self, index: int | None) -> None:
         self.setFocus(Qt.FocusReason.MouseFocusReason)
-        operator = self.operator_at(point)
-        if operator is not None:
-            self.operator_chosen.emit(operator)
+        if index is not None:
+            self.operator_chosen.emit(index)
+
+    def details(self, index: int) -> str:
+        return "" if self._points is None else self._points.details(index, self._options.unit)
 
     def tooltip_at(self, point: QPointF) -> str:
-        """Return the tooltip of a point of the canvas, plain text."""
-        if self._points is None:
-            return ""
-        operator = self.operator_at(point)
-        if operator is not None:
-            return self._points.details(operator, self._options.unit)
+        """Return the tooltip at a place of the canvas: of the operator there, or else the roof."""
+        words = super().tooltip_at(point)
+        if words or self._points is None:
+            return words
         line = self._line_at(self._points, QPointF(*self._inside(point)))
         return "" if line is None else self._points.line_details(line)
 
@@ -139,27 +143,14 @@ class RooflinePlot(PointPlot):
             place = min(max(here + steps[key], 0), placed.size - 1)
         self.operator_chosen.emit(int(placed[place]))
 
-    def _pixels(self, points: RooflinePoints) -> FloatArray:
-        """Return the places of the operators in pixels of the box, float64 [N, 2]."""
-        (left, right), (bottom, top) = self._box.viewRange()
-        rect = self._box.rect()
-        x = (points.x - left) / (right - left) * rect.width()
-        y = (top - points.y) / (top - bottom) * rect.height()
-        return np.stack([x, y], axis=1)
-
-    def _line_px(self, line: RoofLine) -> QLineF:
-        (left, right), (bottom, top) = self._box.viewRange()
-        rect = self._box.rect()
-        across, up = rect.width() / (right - left), rect.height() / (top - bottom)
-        ends = [
-            QPointF((x - left) * across, (top - y) * up)
-            for x, y in zip(line.x, line.y, strict=True)
-        ]
+    def line_px(self, line: RoofLine) -> QLineF:
+        """Return a roof in pixels of the box."""
+        ends = [self._place(x, y) for x, y in zip(line.x, line.y, strict=True)]
         return QLineF(*ends)
 
     def _line_at(self, points: RooflinePoints, at: QPointF) -> RoofLine | None:
         for line in points.lines:
-            px = self._line_px(line)
+            px = self.line_px(line)
             if not px.length() or not px.x1() <= at.x() <= px.x2():
                 continue
             along = (at.x() - px.x1()) / max(px.dx(), 1e-9)
@@ -175,8 +166,8 @@ class RooflinePlot(PointPlot):
         self._paint_grid(painter, rect)
         for line in reversed(points.lines):
             painter.setPen(self._pen(line))
-            painter.drawLine(self._line_px(line))
-        pixels = self._pixels(points)
+            painter.drawLine(self.line_px(line))
+        pixels = self.points_px()
         self._paint_edge(painter, rect, points)
         self._paint_labels(painter, rect, points, pixels)
         # Last: a name can be read beside a point, a point not under a name.
@@ -268,7 +259,7 @@ class RooflinePlot(PointPlot):
         self, painter: QPainter, rect: QRectF, points: RooflinePoints, pixels: FloatArray
     ) -> None:
         """Name the roofs of the explained target; those of others are in the legend of names."""
-        metrics, lines = QFontMetricsF(self.font()), [self._line_px(x) for x in points.lines]
+        metrics, lines = QFontMetricsF(self.font()), [self.line_px(x) for x in points.lines]
         crowd = Crowd(pixels, lines)
         occupied = [QPolygonF(self._edge_room(rect, points)), QPolygonF(self._bounds_room(points))]
         occupied.append(QPolygonF(self._paint_names(painter, rect, points, crowd)))

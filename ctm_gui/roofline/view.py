@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QWidget
 
-from ctm_gui.prediction.explained import Explained
+from ctm_gui.prediction.explanation import Explained
 from ctm_gui.roofline.points import RooflinePoints
 from ctm_gui.roofline.roofline_plot import RooflinePlot
-from ctm_gui.widgets.basic import ContentOrMessage, button, hbox, holder, label, vbox
+from ctm_gui.widgets.basic import ContentOrMessage, hbox, holder, label, vbox
 from ctm_gui.widgets.ordering import IndexArray
 from ctm_gui.widgets.pair_choice import PairChoice
-from ctm_gui.widgets.save_plot import ask_and_save
+from ctm_gui.widgets.save_plot import save_button
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.text import plural
 from predictor.presentation.wording import shown
@@ -33,13 +31,12 @@ class RooflineView(QWidget):
 
     Args:
         options: unit and theme.
-        parent: the parent widget.
     """
 
     operators_selected = Signal(object, object)
 
-    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, options: ViewOptions) -> None:
+        super().__init__()
         self._explained: Explained | None = None
         self.pair = PairChoice()
         self.plot = RooflinePlot(options)
@@ -48,13 +45,12 @@ class RooflineView(QWidget):
             "Show the highest roofs of the next ticked targets, of four at most."
         )
         self.compare_box.setChecked(True)
-        self.save_button = button("Save &plot…")
+        self.save_button = save_button("roofline", self.plot.save)
         self.summary = label(role="muted", name="Where the operators stand")
         self._stack = ContentOrMessage(holder((self.plot, 1)))
         controls = hbox((self.summary, 1), self.compare_box, self.save_button)
         vbox(self.pair, controls, (self._stack, 1), of=self)
         self.compare_box.toggled.connect(self._refresh)
-        self.save_button.clicked.connect(lambda: ask_and_save(self, "roofline", self.save))
         self.plot.operator_chosen.connect(self._on_chosen)
         self.show_explained(None)
 
@@ -80,14 +76,6 @@ class RooflineView(QWidget):
     def focus_search(self) -> None:
         """Put the focus on the plot: it has nothing to search in."""
         self.plot.setFocus()
-
-    def save(self, path: Path) -> None:
-        """Save the plot as SVG or PNG by the path's ending.
-
-        Raises:
-            HostError: the file cannot be written.
-        """
-        self.plot.save(path)
 
     def _refresh(self, *_: object) -> None:
         explained = self._explained

@@ -9,7 +9,7 @@ from functools import partial
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoStack
 
-from ctm_gui.undo import UndoStep
+from ctm_gui.undo import UndoStep, push_change
 from predictor.core.records import Configuration, Device, Target
 from predictor.core.text import plural, printable
 from predictor.presentation.wording import target_text
@@ -80,10 +80,6 @@ class TargetSelection(QObject):
             self.configurations[new_id] = self.configurations.pop(old_id)
         if old_id in self.variants:
             self.variants[new_id] = self.variants.pop(old_id)
-
-    def search(self, words: str) -> tuple[Device, ...]:
-        """Return the devices that contain every word; all devices where there is no word."""
-        return self.catalogue.search(words)
 
     @property
     def selected_ids(self) -> tuple[str, ...]:
@@ -192,8 +188,8 @@ class TargetSelection(QObject):
         before = self.configuration_of(device)
         if configuration != before:
             words = f"{printable(device.name)}: {target_text(configuration)}"
-            change, back = (partial(self._configure, device, c) for c in (configuration, before))
-            self._undo_stack.push(UndoStep(words, change, back))
+            configure = partial(self._configure, device)
+            push_change(self._undo_stack, words, configure, configuration, before)
 
     def _configure(self, device: Device, configuration: Configuration) -> None:
         if configuration == device.configurations[0]:

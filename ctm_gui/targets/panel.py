@@ -4,19 +4,59 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
-from PySide6.QtGui import QActionGroup, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QMenu, QToolButton, QTreeView, QWidget
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, Qt, Signal
+from PySide6.QtGui import QActionGroup, QPainter, QResizeEvent
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QHeaderView,
+    QMenu,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QToolButton,
+    QTreeView,
+    QWidget,
+)
 
 from ctm_gui.models.shelf import ModelShelf
 from ctm_gui.targets.choice import TargetSelection
 from ctm_gui.targets.ranking import ConfigurationRanking, Ranked
-from ctm_gui.targets.row_delegate import RowDelegate
 from ctm_gui.targets.tree_model import Column, TargetsTreeModel
 from ctm_gui.targets.variant_dialog import VariantDialog
 from ctm_gui.widgets.basic import STRETCH, SearchBox, hbox, label, tool_button, vbox
 from predictor.core.records import Device
 from predictor.presentation.wording import target_text
+
+Index = QModelIndex | QPersistentModelIndex
+
+
+class RowDelegate(QStyledItemDelegate):
+    """Paints the cells of a tree of targets.
+
+    Args:
+        tree: shows the targets; owns this.
+    """
+
+    def __init__(self, tree: QTreeView) -> None:
+        super().__init__(tree)
+        self.tree = tree
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        """Paint a cell, a name over the badge's column too where that is empty."""
+        has_badge = bool(index.sibling(index.row(), Column.BASIS).data())
+        if index.column() == Column.BASIS and not has_badge:
+            return
+        if index.column() == Column.NAME and not has_badge:
+            option.rect.setWidth(self.name_px(index))
+        super().paint(painter, option, index)
+
+    def name_px(self, index: Index) -> int:
+        """Return the pixels from a name's left end to where its row has something else."""
+        px = self.tree.visualRect(index).width()
+        if not index.sibling(index.row(), Column.BASIS).data():
+            # Nothing where the column is hidden.
+            px += self.tree.columnWidth(Column.BASIS)
+        return px
+
 
 _BASIS_WIDTH = 76
 _STAR_WIDTH = 22
@@ -29,30 +69,30 @@ class TargetsPanel(QWidget):
 
     ``device_activated`` gives the id of a device that was double-clicked or entered;
     ``details_requested`` that of a device to show with its facts.
+
+    Attributes:
+        model: the tree's rows.
+        tree: the view of them.
     """
 
     device_activated = Signal(str)
     details_requested = Signal(str)
 
     def __init__(
-        self,
-        selection: TargetSelection,
-        shelf: ModelShelf,
-        ranking: ConfigurationRanking,
-        parent: QWidget | None = None,
+        self, selection: TargetSelection, shelf: ModelShelf, ranking: ConfigurationRanking
     ) -> None:
-        super().__init__(parent)
+        super().__init__()
         self.selection, self._shelf, self._ranking = selection, shelf, ranking
-        self._model = TargetsTreeModel(selection, self)
+        self.model = TargetsTreeModel(selection, self)
         self.heading = label(role="heading", wraps=False)
         self.search_box = SearchBox("Search name, vendor, family…", "Search targets")
         self.search_box.textChanged.connect(self._on_filter)
         self.checked_only = self._build_checked_only()
-        self._tree = self._build_tree()
+        self.tree = self._build_tree()
         self._nothing = label("No device matches.", "muted", wraps=False)
         self._nothing.setVisible(False)
         search = hbox((self.search_box, 1), self.checked_only)
-        parts = (self._build_header(), search, (self._tree, 1), self._nothing)
+        parts = (self._build_header(), search, (self.tree, 1), self._nothing)
         vbox(*parts, of=self, margins=8, spacing=6)
         selection.devices_changed.connect(self._on_devices)
         selection.changed.connect(self._show_counts)
@@ -61,28 +101,18 @@ class TargetsPanel(QWidget):
         self._show_counts()
         self._expand()
 
-    @property
-    def tree(self) -> QTreeView:
-        """The tree, for focus and tests."""
-        return self._tree
-
-    @property
-    def model(self) -> TargetsTreeModel:
-        """The tree's model."""
-        return self._model
-
     def focus_search(self) -> None:
         """Put the cursor into the search box."""
         self.search_box.focus()
 
     def select_visible(self, *, selected: bool) -> None:
         """Check or uncheck every device that the search leaves."""
-        self.selection.select(self._model.visible_device_ids(), selected=selected)
+        self.selection.select(self.model.visible_device_ids(), selected=selected)
 
     def _show_badges(self) -> None:
         """Leave the room to the names where the panel is narrow, or while there is no number."""
         has_room = self.selection.has_badges and self.width() >= _BASIS_FITS_PX
-        self._tree.setColumnHidden(Column.BASIS, not has_room)
+        self.tree.setColumnHidden(Column.BASIS, not has_room)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -105,7 +135,7 @@ class TargetsPanel(QWidget):
 
     def _build_tree(self) -> QTreeView:
         tree = QTreeView()
-        tree.setModel(self._model)
+        tree.setModel(self.model)
         tree.setItemDelegate(RowDelegate(tree))
         tree.setAccessibleName("Targets")
         tree.setHeaderHidden(True)
@@ -128,27 +158,27 @@ class TargetsPanel(QWidget):
 
     def _on_filter(self) -> None:
         checked_only = self.checked_only.isChecked()
-        self._model.set_filter(self.search_box.text(), checked_only=checked_only)
-        self._nothing.setVisible(not self._model.visible_device_ids())
+        self.model.set_filter(self.search_box.text(), checked_only=checked_only)
+        self._nothing.setVisible(not self.model.visible_device_ids())
         self._expand()
 
     def _on_devices(self) -> None:
         """Show other devices; open groups stay open, and the place that was looked at."""
-        place = self._tree.verticalScrollBar().value()
-        closed = {path for path, index in self._groups() if not self._tree.isExpanded(index)}
+        place = self.tree.verticalScrollBar().value()
+        closed = {path for path, index in self._groups() if not self.tree.isExpanded(index)}
         self._on_filter()
         for path, index in self._groups():
-            self._tree.setExpanded(index, path not in closed)
-        self._tree.verticalScrollBar().setValue(place)
+            self.tree.setExpanded(index, path not in closed)
+        self.tree.verticalScrollBar().setValue(place)
         self._show_counts()
 
     def _groups(
         self, parent: QModelIndex = QModelIndex(), path: tuple[str, ...] = ()
     ) -> Iterator[tuple[tuple[str, ...], QModelIndex]]:
         """Yield each group with the titles that lead to it."""
-        for row in range(self._model.rowCount(parent)):
-            index = self._model.index(row, 0, parent)
-            if self._model.rowCount(index):
+        for row in range(self.model.rowCount(parent)):
+            index = self.model.index(row, 0, parent)
+            if self.model.rowCount(index):
                 here = (*path, str(index.data()))
                 yield here, index
                 yield from self._groups(index, here)
@@ -156,33 +186,33 @@ class TargetsPanel(QWidget):
     def _expand(self) -> None:
         """Open every group of a search; without one, the groups that hold a checked device."""
         if self.search_box.text().strip() or self.checked_only.isChecked():
-            self._tree.expandAll()
+            self.tree.expandAll()
         else:
             self._open_checked(QModelIndex())
 
     def _open_checked(self, parent: QModelIndex) -> None:
-        for row in range(self._model.rowCount(parent)):
-            index = self._model.index(row, 0, parent)
+        for row in range(self.model.rowCount(parent)):
+            index = self.model.index(row, 0, parent)
             state = index.data(Qt.ItemDataRole.CheckStateRole)
-            if self._model.rowCount(index) and Qt.CheckState(state) is not Qt.CheckState.Unchecked:
-                self._tree.expand(index)
+            if self.model.rowCount(index) and Qt.CheckState(state) is not Qt.CheckState.Unchecked:
+                self.tree.expand(index)
                 self._open_checked(index)
 
     def _show_menu(self, place: QPoint) -> None:
-        device = self._model.device(self._tree.indexAt(place))
+        device = self.model.device(self.tree.indexAt(place))
         if device is not None:
             menu = target_menu(self.selection, self._shelf, self._ranking, device, self)
             menu.addAction("Show in Devices", lambda: self.details_requested.emit(device.id))
-            menu.popup(self._tree.viewport().mapToGlobal(place))
+            menu.popup(self.tree.viewport().mapToGlobal(place))
 
     def _on_clicked(self, index: QModelIndex) -> None:
-        device = self._model.device(index)
+        device = self.model.device(index)
         if device is not None and index.column() == Column.STAR:
             favourite = device.id not in self.selection.favourites
             self.selection.set_favourite(device.id, favourite=favourite)
 
     def _on_activated(self, index: QModelIndex) -> None:
-        device = self._model.device(index)
+        device = self.model.device(index)
         if device is not None and index.column() != Column.STAR:
             self.device_activated.emit(device.id)
 
@@ -208,8 +238,7 @@ def target_menu(
     )
     _add_choices(menu, selection, ranking, device)
     menu.addAction(
-        "Add Variant…",
-        lambda: VariantDialog(selection, shelf, ranking, device, parent).open(),
+        "Add Variant…", lambda: VariantDialog(selection, shelf, ranking, device, parent).open()
     )
     if variants := selection.variants_of(device):
         removable = menu.addMenu("Remove Variant")

@@ -10,10 +10,7 @@ from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
 from ctm_gui.tasks.store_client import OwnMeasurements
 from predictor.core.errors import CtmError
 from predictor.core.records import Configuration, Device, Target
-from predictor.services.prediction.configurations import (
-    RankedConfiguration,
-    ranked_configurations,
-)
+from predictor.services.prediction.configurations import RankedConfiguration, ranked_configurations
 
 Ranked = Sequence[RankedConfiguration]
 

@@ -196,7 +196,7 @@ class TargetsTreeModel(QAbstractItemModel):
     def _build(self) -> _Node:
         root = _Node("", None)
         favourites = root.child(FAVOURITES) if self._selection.favourites else None
-        for device in sorted(self._selection.search(self._search), key=_order):
+        for device in sorted(self._selection.catalogue.search(self._search), key=_order):
             if self._checked_only and not self._selection.is_selected(device.id):
                 continue
             vendor = root.child(FAMILY_NAMES[device.family]).child(device.vendor)

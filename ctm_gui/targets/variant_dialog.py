@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from PySide6.QtCore import QSignalBlocker, Qt, QTimer
+from PySide6.QtCore import QSignalBlocker, QTimer
 from PySide6.QtWidgets import (
     QComboBox,
-    QDialog,
     QDialogButtonBox,
     QFormLayout,
     QListWidget,
@@ -19,8 +18,9 @@ from ctm_gui.models.shelf import ModelShelf
 from ctm_gui.prediction.what_if_bar import MAX_BATCH
 from ctm_gui.targets.choice import TargetSelection, are_same
 from ctm_gui.targets.ranking import ConfigurationRanking, Ranked
+from ctm_gui.widgets.base_dialog import BaseDialog
 from ctm_gui.widgets.basic import combo_box, explain_items, label, vbox
-from ctm_gui.widgets.number_boxes import NumberBox
+from ctm_gui.widgets.fields import NumberBox
 from predictor.core.errors import CtmError
 from predictor.core.records import Configuration, Device
 from predictor.core.runtimes import CPUS, RUNTIMES
@@ -36,7 +36,7 @@ _LIST_MARGIN_PX = 28
 _MAX_LIST_PX = 520
 
 
-class VariantDialog(QDialog):
+class VariantDialog(BaseDialog):
     """Asks for runtime, precision, threads and batch of a device, and adds them to the selection.
 
     What the device lists stands above the fields, the fastest first: a row fills the fields.
@@ -57,9 +57,7 @@ class VariantDialog(QDialog):
         device: Device,
         parent: QWidget | None = None,
     ) -> None:
-        super().__init__(parent)
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle("Add a variant")
+        super().__init__("Add a variant", parent)
         self._selection, self._shelf, self._device = selection, shelf, device
         self._ranked_choices: Ranked = ()
         # Typing a batch of 128 passes through 1 and 12.
@@ -90,19 +88,15 @@ class VariantDialog(QDialog):
         self.precision_box = combo_box("Precision", self._precisions)
         explain_items(self.precision_box, [item.explanation for item in self._precisions.values()])
         self.precision_box.setCurrentText(str(chosen.precision))
-        self.threads_box = NumberBox()
-        self.threads_box.setAccessibleName("Threads")
-        self.threads_box.setRange(0, max(device.core_count or 0, chosen.threads))
-        self.threads_box.setSpecialValueText("all threads")
+        self.threads_box = NumberBox(specialValueText="all threads", accessibleName="Threads")
+        self.threads_box.setMaximum(max(device.core_count or 0, chosen.threads))
         self.threads_box.setValue(chosen.threads)
         self.batch_box = combo_box("Batch", [_MODEL_BATCH, *map(str, _BATCHES)])
         self.batch_box.setEditable(True)
         self.batch_box.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
         self.batch_box.setToolTip("Inputs of one call. Choose a number or type one.")
         self.problem = label(role="muted")
-        kinds = QDialogButtonBox.StandardButton
-        self.buttons = QDialogButtonBox(kinds.Ok | kinds.Cancel)
-        self.buttons.button(kinds.Ok).setText("Add")
+        self.buttons = self.make_buttons("Add")
 
     def _arrange(self) -> None:
         form = QFormLayout()
@@ -123,8 +117,6 @@ class VariantDialog(QDialog):
         self._try_timer.timeout.connect(self._try_batch)
         self._shelf.batch_read.connect(self._check)
         self.finished.connect(lambda _: self._shelf.try_batch(None))
-        self.buttons.accepted.connect(self.accept)
-        self.buttons.rejected.connect(self.reject)
 
     def _batch(self) -> int | None:
         """Return the batch, 0 for each model's own; None where what was typed is no batch."""

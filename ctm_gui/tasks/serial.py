@@ -46,19 +46,18 @@ class TaskContext:
 
 
 class Task:
-    """Work that was submitted. Its owner may drop it: then none of its callbacks is called."""
+    """Work that was submitted. Its owner may drop it: then none of its callbacks is called.
+
+    Attributes:
+        token: asks the work to stop.
+    """
 
     def __init__(self) -> None:
-        self._token = CancelToken()
+        self.token = CancelToken()
         self._dropped = False
         self._settled = False
         self._future: Future[object] | None = None
         self._displayed = threading.Event()
-
-    @property
-    def token(self) -> CancelToken:
-        """Asks the work to stop."""
-        return self._token
 
     @property
     def active(self) -> bool:
@@ -78,7 +77,7 @@ class Task:
 
     def cancel(self) -> None:
         """Ignore the outcome and ask the work to stop."""
-        self._token.cancel()
+        self.token.cancel()
         self.drop()
 
     def _wait(self, post: Callable[[], None]) -> None:
@@ -101,6 +100,9 @@ class SerialWorker(QObject):
 
     Made and used on the window's thread; ``close`` must be called before it is deleted.
 
+    Attributes:
+        closed: whether it takes no more work.
+
     Args:
         name: of the thread, for reports.
         parent: owner.
@@ -116,7 +118,7 @@ class SerialWorker(QObject):
         self._turns.timeout.connect(self._take_turn)
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix=name)
         self._tasks: set[Task] = set()
-        self._closed = False
+        self.closed = False
         # Queued even where the sender happens to be this thread: an outcome never comes before
         # ``submit`` has returned.
         self._posted.connect(self._on_posted, Qt.ConnectionType.QueuedConnection)
@@ -125,11 +127,6 @@ class SerialWorker(QObject):
     def busy(self) -> bool:
         """Whether any outcome is still to come."""
         return any(task.active for task in self._tasks)
-
-    @property
-    def closed(self) -> bool:
-        """Whether it takes no more work."""
-        return self._closed
 
     def submit(
         self,
@@ -179,9 +176,9 @@ class SerialWorker(QObject):
             last: releases resources of the thread.
             finish: complete the submitted tasks (outcomes are dropped); otherwise cancel them.
         """
-        if self._closed:
+        if self.closed:
             return
-        self._closed = True
+        self.closed = True
         for task in self._tasks:
             # Both release a worker that waits for its part to be shown, or shutdown would deadlock.
             task.ignore() if finish else task.cancel()
@@ -248,3 +245,35 @@ class SerialWorker(QObject):
             call()
         if not (self._outcomes or self._showing):
             self._turns.stop()
+
+
+class OneTask:
+    """The present one of tasks on a shared worker, where each takes the place of the one before.
+
+    Args:
+        worker: that does the work.
+    """
+
+    def __init__(self, worker: SerialWorker) -> None:
+        self._worker = worker
+        self._task: Task | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether an outcome is still to come."""
+        return self._task is not None and self._task.active
+
+    def start(
+        self,
+        work: Callable[[TaskContext], T],
+        on_result: Callable[[T], None],
+        on_error: Callable[[CtmError], None],
+    ) -> None:
+        """Submit work as ``SerialWorker.submit`` does, and cancel the work before."""
+        self.cancel()
+        self._task = self._worker.submit(work, on_result=on_result, on_error=on_error)
+
+    def cancel(self) -> None:
+        """Cancel the present task, where there is one."""
+        if self._task is not None:
+            self._task.cancel()

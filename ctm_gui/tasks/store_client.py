@@ -94,9 +94,7 @@ class Recorder(QObject):
     def _with_store(self, work: Callable[[History], T], _: TaskContext) -> T:
         if self._history is None:
             raise HostError(
-                "the store",
-                "it is not open",
-                "see the messages, and start again with --store",
+                "the store", "it is not open", "see the messages, and start again with --store"
             )
         return work(self._history)
 
@@ -216,10 +214,7 @@ class OwnMeasurements(QObject):
     changed = Signal()
 
     def __init__(
-        self,
-        run: StoreRunner,
-        models: Callable[[], Sequence[Model]],
-        parent: QObject | None = None,
+        self, run: StoreRunner, models: Callable[[], Sequence[Model]], parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
         self.measurements: tuple[Measurement, ...] = ()

@@ -9,9 +9,8 @@ from typing import Final
 
 import numpy as np
 
-from ctm_gui.operators.details import operator_details
-from ctm_gui.operators.rows import BOUND_TYPES, bound_codes, operator_unit
-from ctm_gui.prediction.explained import Explained
+from ctm_gui.operators.rows import BOUND_TYPES, bound_codes, operator_details, operator_unit
+from ctm_gui.prediction.explanation import Explained
 from ctm_gui.widgets.ordering import FloatArray, IndexArray
 from predictor.core.text import plural
 from predictor.core.units import LatencyUnit

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from PySide6.QtCore import QPoint, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QPainter, QPen
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from ctm_gui.operators.rows import BOUND_TYPES, operator_unit
 from ctm_gui.timeline.strip import Bars, Row, Strip, module_forms
@@ -23,6 +23,7 @@ from ctm_gui.widgets.axes import (
     first_ticks,
     hatch_lines,
 )
+from ctm_gui.widgets.basic import vbox
 from ctm_gui.widgets.ordering import IndexArray
 from ctm_gui.widgets.plots import Canvas
 from ctm_gui.widgets.theme import Theme
@@ -66,13 +67,12 @@ class TimelinePlot(QWidget):
 
     Args:
         options: unit and theme.
-        parent: the parent widget.
     """
 
     operators_chosen = Signal(object, object)
 
-    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, options: ViewOptions) -> None:
+        super().__init__()
         self._options = options
         self.strip: Strip | None = None
         self._selected = np.zeros(0, dtype=np.intp)
@@ -85,9 +85,7 @@ class TimelinePlot(QWidget):
         self.box.setMouseEnabled(x=True, y=False)
         self.box.sigResized.connect(self._fit)
         self._item = PixelItem(self.box, self._paint)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self.canvas)
+        vbox(self.canvas, of=self, margins=0)
         self.canvas.scene().sigMouseClicked.connect(self._clicked)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName("Timeline")

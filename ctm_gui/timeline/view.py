@@ -7,21 +7,13 @@ from pathlib import Path
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFileDialog, QWidget
 
-from ctm_gui.prediction.explained import Explained
+from ctm_gui.prediction.explanation import Explained
 from ctm_gui.timeline.strip import Strip
 from ctm_gui.timeline.timeline_plot import TimelinePlot
-from ctm_gui.widgets.basic import (
-    ContentOrMessage,
-    button,
-    hbox,
-    holder,
-    label,
-    tool_button,
-    vbox,
-)
+from ctm_gui.widgets.basic import ContentOrMessage, button, hbox, holder, label, tool_button, vbox
 from ctm_gui.widgets.ordering import IndexArray
 from ctm_gui.widgets.pair_choice import PairChoice
-from ctm_gui.widgets.save_plot import ask_and_save, save_plot
+from ctm_gui.widgets.save_plot import save_button, save_plot
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.presentation.wording import shown
 
@@ -42,14 +34,13 @@ class TimelineView(QWidget):
 
     Args:
         options: unit and theme.
-        parent: the parent widget.
     """
 
     operators_selected = Signal(object, object)
     trace_requested = Signal(object)
 
-    def __init__(self, options: ViewOptions, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, options: ViewOptions) -> None:
+        super().__init__()
         self._options = options
         self._strip: Strip | None = None
         self.pair = PairChoice()
@@ -60,7 +51,7 @@ class TimelineView(QWidget):
             tool_button("\N{MINUS SIGN}", "Zoom out (-)", "Zoom out"),
             tool_button("All", "Show the whole time (Escape)", "Show the whole time"),
         ]
-        self.save_button = button("Save &plot…")
+        self.save_button = save_button("timeline", self.save)
         self.trace_button = button(
             "Tr&ace…", "Save the timeline as trace events, which Perfetto opens."
         )
@@ -123,7 +114,6 @@ class TimelineView(QWidget):
         )
         for made, act in zip(self.zoom_buttons, actions, strict=True):
             made.clicked.connect(lambda _checked, act=act: act())
-        self.save_button.clicked.connect(lambda: ask_and_save(self, "timeline", self.save))
         self.trace_button.clicked.connect(self.ask_for_trace)
         self.plot.operators_chosen.connect(self._on_chosen)
         self._options.unit_changed.connect(self._show_summary)

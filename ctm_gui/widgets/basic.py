@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QAction, QKeySequence, QPaintEvent, QResizeEvent, QShortcut
 from PySide6.QtWidgets import (
     QBoxLayout,
@@ -164,10 +164,7 @@ class ChoiceBox(QComboBox):
         self.initStyleOption(option)
         style = self.style()
         field = style.subControlRect(
-            QStyle.ComplexControl.CC_ComboBox,
-            option,
-            QStyle.SubControl.SC_ComboBoxEditField,
-            self,
+            QStyle.ComplexControl.CC_ComboBox, option, QStyle.SubControl.SC_ComboBoxEditField, self
         )
         right = Qt.TextElideMode.ElideRight
         option.currentText = self.fontMetrics().elidedText(
@@ -199,6 +196,21 @@ def explain_items(box: QComboBox, tips: Iterable[str]) -> None:
     """Give each choice of a box its tooltip."""
     for place, tip in enumerate(tips):
         box.setItemData(place, tip, Qt.ItemDataRole.ToolTipRole)
+
+
+def fill_box(box: QComboBox, texts: Iterable[str], chosen: int | str = 0) -> None:
+    """Give a box other entries, and emit nothing.
+
+    Args:
+        box: the box.
+        texts: its entries.
+        chosen: place or text of the entry that is shown; a text that is none is the first.
+    """
+    with QSignalBlocker(box):
+        box.clear()
+        box.addItems(list(texts))
+        place = max(box.findText(chosen), 0) if isinstance(chosen, str) else chosen
+        box.setCurrentIndex(place)
 
 
 # A word and the button that clears it.

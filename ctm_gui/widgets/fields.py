@@ -3,14 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
-from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, Qt, Signal
+from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence, QStandardItem, QStandardItemModel
-from PySide6.QtWidgets import QCompleter, QLineEdit, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import (
+    QComboBox,
+    QCompleter,
+    QDoubleSpinBox,
+    QLineEdit,
+    QPlainTextEdit,
+    QSpinBox,
+    QWidget,
+)
 
-from ctm_gui.widgets.number_boxes import DecimalBox
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.units import significant
+
+# A style sheet has no say in it: it gives a box's line the frame of the box.
+_INSET_PX = 4
+
+
+class NumberBox(QSpinBox):
+    """A box of a whole number; it takes the properties of its class by name."""
+
+    def __init__(self, **properties: Any) -> None:
+        super().__init__(**properties)
+        self.lineEdit().setTextMargins(_INSET_PX, 0, 0, 0)
+
+    def sizeHint(self) -> QSize:
+        """Return the size that the widest number needs."""
+        return super().sizeHint() + QSize(_INSET_PX, 0)
+
+    def minimumSizeHint(self) -> QSize:
+        """Return the size under which it is not pressed."""
+        return super().minimumSizeHint() + QSize(_INSET_PX, 0)
+
+
+class DecimalBox(QDoubleSpinBox):
+    """A box of a number with decimals; it takes the properties of its class by name."""
+
+    def __init__(self, **properties: Any) -> None:
+        super().__init__(**properties)
+        self.lineEdit().setTextMargins(_INSET_PX, 0, 0, 0)
+
+    def sizeHint(self) -> QSize:
+        """Return the size that the widest number needs."""
+        return super().sizeHint() + QSize(_INSET_PX, 0)
+
+    def minimumSizeHint(self) -> QSize:
+        """Return the size under which it is not pressed."""
+        return super().minimumSizeHint() + QSize(_INSET_PX, 0)
+
 
 # One key undoes one step of the whole form, not of a field.
 _WINDOWS_KEYS = (QKeySequence.StandardKey.Undo, QKeySequence.StandardKey.Redo)
@@ -86,6 +130,29 @@ class FormTextEdit(QPlainTextEdit):
             self.setPlainText(text)
 
 
+def line_edit(name: str, text: str = "", **properties: Any) -> QLineEdit:
+    """Return a line to type into.
+
+    Args:
+        name: for screen readers.
+        text: its first text.
+        properties: further ones of its class.
+    """
+    return QLineEdit(text, **{"accessibleName": name, **properties})
+
+
+def make_searchable(box: QComboBox, line: QLineEdit) -> None:
+    """Let a part of an entry be typed into ``line``, and offer the entries that hold it."""
+    box.setEditable(True)
+    box.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+    box.setLineEdit(line)
+    completer = QCompleter(box.model(), box)
+    completer.setFilterMode(Qt.MatchFlag.MatchContains)
+    completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
+    completer.setCompletionMode(QCompleter.CompletionMode.PopupCompletion)
+    box.setCompleter(completer)
+
+
 def _is_windows(event: QEvent) -> bool:
     """Whether Qt offers undo or redo to the focused widget before the window's shortcut."""
     return (
@@ -124,7 +191,7 @@ class BudgetBox(DecimalBox):
         self.setKeyboardTracking(False)
         self.setStepType(DecimalBox.StepType.AdaptiveDecimalStepType)
         self.setAccessibleName(name)
-        self.valueChanged.connect(self._emit_budget)
+        self.valueChanged.connect(lambda value: self.budget_edited.emit(value or None))
 
     def show_budget(self, budget: float | None) -> None:
         """Show a budget without emitting ``budget_edited``."""
@@ -135,9 +202,6 @@ class BudgetBox(DecimalBox):
     def textFromValue(self, value: float) -> str:
         """Write a budget without trailing zeros."""
         return significant(value, 6)
-
-    def _emit_budget(self, value: float) -> None:
-        self.budget_edited.emit(value or None)
 
 
 class LatencyBudgetBox(BudgetBox):

@@ -101,6 +101,12 @@ def shared_widths(
     return widths
 
 
+def logs(values: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Return the log10 of values; NaN for what is not over zero."""
+    numbers = np.asarray(values, dtype=np.float64)
+    return np.log10(numbers, out=np.full(numbers.shape, np.nan), where=numbers > 0)
+
+
 def nearest_point(
     points: npt.NDArray[np.float64], at: tuple[float, float], reach: float
 ) -> int | None:

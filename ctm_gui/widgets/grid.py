@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ctm_gui.widgets.ordering import (
+    BoolArray,
     FloatArray,
     IndexArray,
     number_keys,
@@ -183,7 +184,7 @@ class Grid:
         self.sort_column: int | None = None
         self.descending = False
         self._sorted: IndexArray = np.arange(count, dtype=np.intp)
-        self._visible: npt.NDArray[np.bool_] = np.ones(count, dtype=np.bool_)
+        self._visible: BoolArray = np.ones(count, dtype=np.bool_)
         self._keys: dict[int, FloatArray] = {}
         self.order: IndexArray = self._sorted
 
@@ -215,7 +216,7 @@ class Grid:
         bare.sort_column, bare.descending = self.sort_column, self.descending
         return bare
 
-    def show_only(self, visible: npt.NDArray[np.bool_]) -> None:
+    def show_only(self, visible: BoolArray) -> None:
         """Show the rows where ``visible`` (bool [N]) is true, in the present order."""
         self._visible = visible
         self._refresh()
@@ -226,7 +227,7 @@ class Grid:
         words = [column for column in self.columns if not column.numeric]
         return search_texts(*([c.text(row) for row in range(self.count)] for c in words))
 
-    def search(self, words: str) -> npt.NDArray[np.bool_]:
+    def search(self, words: str) -> BoolArray:
         """Return a mask of the rows that hold every word, bool [N]."""
         return search_mask(self.search_texts, words)
 
@@ -270,7 +271,7 @@ class Grid:
         self.order = self._sorted[self._visible[self._sorted]]
 
 
-def search_mask(texts: Sequence[str], search: str) -> npt.NDArray[np.bool_]:
+def search_mask(texts: Sequence[str], search: str) -> BoolArray:
     """Return a mask of the texts that hold every word of ``search``.
 
     Args:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 from PySide6.QtGui import QColor
 
 from ctm_gui.widgets.grid import Grid
+from ctm_gui.widgets.ordering import BoolArray
 
 Index = QModelIndex | QPersistentModelIndex
 _NO_PARENT = QModelIndex()
@@ -37,7 +37,7 @@ class GridModel(QAbstractTableModel):
         self.grid = grid
         self.endResetModel()
 
-    def show_only(self, visible: npt.NDArray[np.bool_]) -> None:
+    def show_only(self, visible: BoolArray) -> None:
         """Show the rows where ``visible`` (bool [N]) is true."""
         self.beginResetModel()
         self.grid.show_only(visible)
@@ -81,10 +81,7 @@ class GridModel(QAbstractTableModel):
             self.dataChanged.emit(self.index(0, 0), last, [Qt.ItemDataRole.ForegroundRole])
 
     def headerData(
-        self,
-        section: int,
-        orientation: Qt.Orientation,
-        role: int = Qt.ItemDataRole.DisplayRole,
+        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
     ) -> Any:
         """Return a column's title or its help."""
         if orientation is Qt.Orientation.Vertical or not 0 <= section < len(self.grid.columns):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from ctm_gui.widgets.basic import combo_box, fill, label, named, vbox
+from ctm_gui.widgets.basic import combo_box, fill, fill_box, label, named, vbox
 from predictor.presentation.wording import shown
 
 
@@ -20,8 +20,8 @@ class PairChoice(QWidget):
 
     choice_changed = Signal(int, int)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.model_box = combo_box("Model", letters=16)
         self.target_box = combo_box("Target", letters=16)
         self.sentence = label(name="What would change it", selectable=True)
@@ -32,23 +32,24 @@ class PairChoice(QWidget):
             box.setEnabled(False)
             box.activated.connect(self._emit_choice)
 
-    def set_choices(self, models: Sequence[str], targets: Sequence[str]) -> None:
-        """Offer models and targets; the choice stays where it still exists."""
-        for box, names in ((self.model_box, models), (self.target_box, targets)):
+    def set_choices(
+        self, models: Sequence[str], targets: Sequence[str], choice: tuple[int, int] | None
+    ) -> None:
+        """Offer models and targets, and choose one of each, which emits nothing.
+
+        Args:
+            models: their labels.
+            targets: their names.
+            choice: index of the model and of the target; None keeps what is chosen, where it still
+                exists.
+        """
+        boxes = (self.model_box, models), (self.target_box, targets)
+        for (box, names), place in zip(boxes, choice or (None, None), strict=True):
             texts = [shown(name) for name in names]
-            chosen = box.currentText()
-            box.clear()
-            box.addItems(texts)
+            fill_box(box, texts, box.currentText() if place is None else place)
             for index, text in enumerate(texts):
                 box.setItemData(index, text, Qt.ItemDataRole.AccessibleTextRole)
-            if chosen in texts:
-                box.setCurrentIndex(texts.index(chosen))
             box.setEnabled(bool(texts))
-
-    def set_choice(self, model_index: int, target_index: int) -> None:
-        """Choose a model and a target without telling that the user did."""
-        self.model_box.setCurrentIndex(model_index)
-        self.target_box.setCurrentIndex(target_index)
 
     def show_sentence(self, text: str, details: str) -> None:
         """Show what would change the prediction; all of it as the tip."""

@@ -10,33 +10,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import (
-    QEvent,
-    QLineF,
-    QPoint,
-    QPointF,
-    QRectF,
-    Qt,
-    Signal,
-)
-from PySide6.QtGui import (
-    QColor,
-    QHelpEvent,
-    QMouseEvent,
-    QPainter,
-    QPen,
-    QResizeEvent,
-    QWheelEvent,
-)
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QScrollBar,
-    QToolTip,
-    QWidget,
-)
+from PySide6.QtCore import QEvent, QLineF, QPoint, QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import QColor, QHelpEvent, QMouseEvent, QPainter, QPen, QResizeEvent, QWheelEvent
+from PySide6.QtWidgets import QHBoxLayout, QScrollBar, QToolTip, QWidget
 
 from ctm_gui.widgets.axes import PixelItem, colour_axes, first_ticks
+from ctm_gui.widgets.basic import vbox
+from ctm_gui.widgets.geometry import nearest_point
+from ctm_gui.widgets.ordering import FloatArray
 from ctm_gui.widgets.save_plot import save_plot
 from ctm_gui.widgets.theme import Theme
 from ctm_gui.widgets.theme_change import follow_theme
@@ -130,32 +113,29 @@ class _PointCanvas(Canvas):
 
 
 class PointPlot(QWidget):
-    """A plot of points, painted in pixels by ``_paint``.
+    """A plot of points, painted in pixels by ``_paint``; hovering and a click find the nearest.
+
+    Attributes:
+        reach_px: from a point to a pointer that is at it.
 
     Args:
         options: the theme.
         axes: axis items by side, ``bottom`` and ``left``, where they are not the usual ones.
         name: for screen readers.
         title: of the plot in a file.
-        parent: the parent widget.
     """
 
+    reach_px = 16.0
+
     def __init__(
-        self,
-        options: ViewOptions,
-        axes: dict[str, pg.AxisItem],
-        name: str,
-        title: str,
-        parent: QWidget | None = None,
+        self, options: ViewOptions, axes: dict[str, pg.AxisItem], name: str, title: str
     ) -> None:
-        super().__init__(parent)
+        super().__init__()
         self._options, self._title = options, title
         self.canvas = _PointCanvas(self, axes)
         self._box: pg.ViewBox = self.canvas.getViewBox()
         self._item = PixelItem(self._box, self._paint)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self.canvas)
+        vbox(self.canvas, of=self, margins=0)
         self.setAccessibleName(name)
         follow_theme(self, options, self._draw_ground)
 
@@ -175,13 +155,29 @@ class PointPlot(QWidget):
         """
         save_plot(self, path, self._title)
 
+    def points_px(self) -> FloatArray:
+        """Return its points in pixels of the box, float64 [N, 2]; NaN where one has no place."""
+        return np.zeros((0, 2))
+
+    def details(self, index: int) -> str:  # noqa: ARG002 - of a plot that has points
+        """Return the tooltip of a point, plain text."""
+        return ""
+
+    def choose(self, index: int | None) -> None:
+        """Choose a point that the user clicked; None beside them all."""
+
+    def point_at(self, point: QPointF) -> int | None:
+        """Return the point near a place of the canvas, None where there is none."""
+        return nearest_point(self.points_px(), self._inside(point), self.reach_px)
+
     def tooltip_at(self, point: QPointF) -> str:
-        """Return the tooltip of a point of the canvas, plain text."""
-        raise NotImplementedError
+        """Return the tooltip at a place of the canvas, plain text."""
+        index = self.point_at(point)
+        return "" if index is None else self.details(index)
 
     def choose_at(self, point: QPointF) -> None:
         """Choose the point at a place of the canvas that the user clicked."""
-        raise NotImplementedError
+        self.choose(self.point_at(point))
 
     def canvas_tooltip(self, position: QPoint) -> str:
         """Return the tooltip of a pixel of the canvas."""
@@ -193,10 +189,10 @@ class PointPlot(QWidget):
         (left, right), (bottom, top) = self._box.viewRange()
         axis = self.canvas.getPlotItem().getAxis
         for x in first_ticks(axis("bottom"), left, right, rect.width()):
-            x_px = (x - left) / (right - left) * rect.width()
+            x_px = self._place(x, top).x()
             painter.drawLine(QLineF(x_px, 0, x_px, rect.height()))
         for y in first_ticks(axis("left"), bottom, top, rect.height()):
-            y_px = (top - y) / (top - bottom) * rect.height()
+            y_px = self._place(left, y).y()
             painter.drawLine(QLineF(0, y_px, rect.width(), y_px))
 
     def _paint_ring(self, painter: QPainter, centre: QPointF, radius_px: float) -> None:
@@ -204,6 +200,17 @@ class PointPlot(QWidget):
         painter.setPen(QPen(QColor(self._theme.accent), 2.0))
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.drawEllipse(centre, radius_px + RING_PX, radius_px + RING_PX)
+
+    def _places(self, x: FloatArray, y: FloatArray) -> FloatArray:
+        """Return points of the axes, float64 [N] and [N], in pixels of the box, [N, 2]."""
+        (left, right), (bottom, top) = self._box.viewRange()
+        rect = self._box.rect()
+        across = (x - left) / (right - left) * rect.width()
+        return np.stack([across, (top - y) / (top - bottom) * rect.height()], axis=-1)
+
+    def _place(self, x: float, y: float) -> QPointF:
+        """Return a point of the axes in pixels of the box."""
+        return QPointF(*self._places(np.array(x), np.array(y)).tolist())
 
     def _inside(self, point: QPointF) -> tuple[float, float]:
         """Return a place of the canvas in pixels of the box."""
@@ -227,10 +234,7 @@ class RowPlot(QWidget):
     double_clicked = Signal(float, float)
 
     def __init__(
-        self,
-        options: ViewOptions,
-        axes: dict[str, pg.AxisItem],
-        parent: QWidget | None = None,
+        self, options: ViewOptions, axes: dict[str, pg.AxisItem], parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
         self._options = options

@@ -13,9 +13,10 @@ import pyqtgraph as pg
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QRectF, QSize
 from PySide6.QtGui import QColor, QImage, QImageWriter, QPainter, QPixmap
 from PySide6.QtSvg import QSvgGenerator
-from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
+from PySide6.QtWidgets import QFileDialog, QMessageBox, QPushButton, QWidget
 
 from ctm_gui.tasks.turns import in_turns
+from ctm_gui.widgets.basic import button
 from predictor.core.errors import HostError
 from predictor.core.files import write_bytes, write_text
 
@@ -38,10 +39,7 @@ _ENDINGS = {SVG: ".svg", PNG: ".png", CSV: ".csv"}
 
 
 def ask_and_save(
-    parent: QWidget,
-    name: str,
-    save: Callable[[Path], None],
-    kinds: Sequence[str] = (SVG, PNG),
+    parent: QWidget, name: str, save: Callable[[Path], None], kinds: Sequence[str] = (SVG, PNG)
 ) -> None:
     """Ask where to save a plot and in which format, save it, and say so where that fails.
 
@@ -61,6 +59,19 @@ def ask_and_save(
         save(path)
     except HostError as error:
         _show_failure(parent, error)
+
+
+def save_button(
+    name: str,
+    save: Callable[[Path], None],
+    kinds: Sequence[str] = (SVG, PNG),
+    *,
+    text: str = "Save &plot…",
+    tip: str = "",
+) -> QPushButton:
+    """Return a button that saves a plot; the arguments are those of ``ask_and_save``."""
+    made = button(text, tip, lambda: ask_and_save(made, name, save, kinds))
+    return made
 
 
 def save_table(parent: QWidget, path: Path, parts: Iterator[str]) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 from PySide6.QtCore import (
     QEvent,
     QItemSelection,
@@ -25,13 +24,7 @@ from PySide6.QtGui import (
     QKeySequence,
     QResizeEvent,
 )
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QMenu,
-    QTableView,
-    QToolButton,
-    QToolTip,
-)
+from PySide6.QtWidgets import QAbstractItemView, QMenu, QTableView, QToolButton, QToolTip
 
 from ctm_gui.tasks.turns import in_turns
 from ctm_gui.widgets.basic import tool_button
@@ -39,7 +32,7 @@ from ctm_gui.widgets.cell_delegate import CellDelegate
 from ctm_gui.widgets.column_fit import ColumnFit
 from ctm_gui.widgets.grid import Grid
 from ctm_gui.widgets.grid_model import GridModel
-from ctm_gui.widgets.ordering import IndexArray
+from ctm_gui.widgets.ordering import BoolArray, IndexArray
 from ctm_gui.widgets.tooltips import as_tooltip
 
 # About 12 ms of writing.
@@ -79,7 +72,7 @@ class GridView(QTableView):
         super().__init__()
         self.grid_model = model
         self.details_of: Callable[[int], str] | None = None
-        self.mask_of: Callable[[Grid], npt.NDArray[np.bool_]] | None = None
+        self.mask_of: Callable[[Grid], BoolArray] | None = None
         self._restoring = False
         self._copies = 0
         self._row_actions: dict[QAction, bool] = {}  # and whether each needs a single row

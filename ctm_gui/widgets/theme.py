@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from string import Template
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QGuiApplication, QPalette
@@ -110,97 +111,6 @@ DARK = Theme(
     heat=("#1d2129", "#1f3a57", "#23608f", "#3f93c4", "#8cc9e8", "#e8f6ff"),
 )
 
-# Fusion draws from the palette; the sheet adds what it cannot say: spacing, and outlines of fields
-# and boxes, which Fusion darkens until they vanish on a dark background. It is the one style sheet
-# of the program: one more on a widget makes Qt polish all its children again, 30 ms for a page.
-# It has no colours but those of the palette, so that it stays when the theme changes: see
-# ``theme_change``. Fusion draws nothing in ``shadow`` and ``link-visited``; they stand for
-# ``outline`` and ``warn``, ``mid`` for ``grid``, ``bright-text`` for ``bad``. An icon cannot come
-# from a palette: those of the dark theme are for windows that say so, and for what is in them.
-_SHEET = """
-QDialogButtonBox {{ dialogbuttonbox-buttons-have-icons: 0; }}
-QToolTip {{ color: palette(tooltip-text); background: palette(tooltip-base);
-    border: 1px solid palette(mid); padding: 4px; }}
-QMainWindow::separator {{ background: palette(mid); width: 1px; height: 1px; }}
-QSplitter::handle {{ background: palette(mid); }}
-QSplitter::handle:horizontal {{ width: 1px; }}
-QSplitter::handle:vertical {{ height: 1px; }}
-QToolBar {{ border: none; border-bottom: 1px solid palette(mid); spacing: 6px; padding: 4px 8px; }}
-QStatusBar {{ border-top: 1px solid palette(mid); }}
-QStatusBar::item {{ border: none; }}
-QAbstractScrollArea {{ border: 1px solid palette(mid); }}
-QLineEdit, QAbstractSpinBox {{
-    border: 1px solid palette(shadow); border-radius: 3px; background: palette(base);
-    padding: 1px 4px; min-height: 20px; }}
-QLineEdit:focus, QAbstractSpinBox:focus {{ border-color: palette(accent); }}
-QAbstractSpinBox {{ min-height: 16px; }}
-QAbstractSpinBox > QLineEdit {{ border: none; padding: 0 2px; min-height: 0; }}
-QComboBox > QLineEdit {{ border: none; padding: 0 2px; min-height: 0; }}
-QComboBox[editable="true"] {{
-    border: 1px solid palette(shadow); border-radius: 3px; background: palette(base);
-    padding: 1px 4px; min-height: 20px; }}
-QComboBox[editable="true"]:focus {{ border-color: palette(accent); }}
-QComboBox[editable="true"]::drop-down {{ width: 18px; border: none; }}
-QComboBox[editable="true"]::down-arrow {{
-    image: url("{icons}/down-light.svg"); width: 9px; height: 9px; }}
-QAbstractSpinBox::up-button, QAbstractSpinBox::down-button {{
-    subcontrol-origin: border; width: 18px; border: none; }}
-QAbstractSpinBox::up-button {{ subcontrol-position: top right; }}
-QAbstractSpinBox::down-button {{ subcontrol-position: bottom right; }}
-QAbstractSpinBox::up-arrow {{ image: url("{icons}/up-light.svg"); width: 9px; height: 9px; }}
-QAbstractSpinBox::down-arrow {{ image: url("{icons}/down-light.svg"); width: 9px; height: 9px; }}
-QAbstractSpinBox::up-button:hover, QAbstractSpinBox::down-button:hover {{
-    background: palette(mid); }}
-QPlainTextEdit {{ border: 1px solid palette(shadow); border-radius: 3px; }}
-QScrollArea[role="page"] {{ border: none; }}
-QTableView::item {{ padding: 0 {cell_padding_px}px; }}
-QHeaderView {{ background: palette(window); }}
-QHeaderView::section {{
-    border: none; border-right: 1px solid palette(mid); border-bottom: 1px solid palette(shadow);
-    background: palette(window); padding: 3px {cell_padding_px}px 1px; }}
-QHeaderView::up-arrow, QHeaderView::down-arrow {{
-    width: 8px; height: 6px; subcontrol-origin: border; subcontrol-position: top center; }}
-QHeaderView::up-arrow {{ image: url("{icons}/up-light.svg"); }}
-QHeaderView::down-arrow {{ image: url("{icons}/down-light.svg"); }}
-QListWidget::item {{ padding: 2px {cell_padding_px}px; }}
-QRadioButton::indicator {{
-    width: 13px; height: 13px; border: 1px solid palette(shadow); border-radius: 7px;
-    background: palette(base); }}
-QRadioButton::indicator:focus {{ border-color: palette(accent); }}
-QRadioButton::indicator:checked {{
-    width: 7px; height: 7px; border: 4px solid palette(accent);
-    background: palette(highlighted-text); }}
-QCheckBox::indicator, QTreeView::indicator {{
-    width: 13px; height: 13px; border: 1px solid palette(shadow); border-radius: 3px;
-    background: palette(base); }}
-QCheckBox::indicator:focus, QTreeView::indicator:focus {{ border-color: palette(accent); }}
-QCheckBox::indicator:checked, QTreeView::indicator:checked,
-QTreeView::indicator:indeterminate {{ border-color: palette(accent); background: palette(accent); }}
-QCheckBox::indicator:checked, QTreeView::indicator:checked {{
-    image: url("{icons}/check-light.svg"); }}
-QTreeView::indicator:indeterminate {{ image: url("{icons}/partial-light.svg"); }}
-QToolButton:checked {{
-    border: 1px solid palette(accent); border-radius: 3px; background: palette(mid);
-    padding: 3px; }}
-QLabel[role="title"] {{ font-size: 20px; font-weight: 600; }}
-QLabel[role="heading"] {{ font-weight: 600; }}
-QLabel[role="muted"] {{ color: palette(placeholder-text); }}
-QLabel[role="bad"] {{ color: palette(bright-text); }}
-QLabel[role="warn"] {{ color: palette(link-visited); }}
-QLabel[role="notice"] {{
-    color: palette(link-visited); border-bottom: 1px solid palette(link-visited);
-    padding: 6px 10px; font-weight: 600; }}
-QLabel[role="empty"] {{ color: palette(placeholder-text); padding: 16px; }}
-[theme="dark"] QComboBox[editable="true"]::down-arrow,
-[theme="dark"] QAbstractSpinBox::down-arrow,
-[theme="dark"] QHeaderView::down-arrow {{ image: url("{icons}/down-dark.svg"); }}
-[theme="dark"] QAbstractSpinBox::up-arrow,
-[theme="dark"] QHeaderView::up-arrow {{ image: url("{icons}/up-dark.svg"); }}
-[theme="dark"] QCheckBox::indicator:checked, [theme="dark"] QTreeView::indicator:checked {{
-    image: url("{icons}/check-dark.svg"); }}
-[theme="dark"] QTreeView::indicator:indeterminate {{ image: url("{icons}/partial-dark.svg"); }}
-"""
-
 
 def theme_named(name: str) -> Theme:
     """Return the dark theme for ``dark``, else the light one."""
@@ -256,6 +166,7 @@ def palette_of(theme: Theme) -> QPalette:
 
 def style_sheet() -> str:
     """Return the short style sheet of both themes."""
+    sheet = (resources_dir() / "styles" / "window.qss").read_text(encoding="utf-8")
     # Qt wants forward slashes on every system.
     icons = (resources_dir() / "icons").as_posix()
-    return _SHEET.format(icons=icons, cell_padding_px=CELL_PADDING_PX)
+    return Template(sheet).substitute(icons=icons, cell_padding_px=CELL_PADDING_PX)

@@ -25,7 +25,6 @@ class ViewOptions(QObject):
         unit: of every latency.
         theme: colours of what paints itself.
         budget_ms: the latency budget in milliseconds; None for no budget.
-        parent: owner.
     """
 
     unit_changed = Signal()
@@ -37,9 +36,8 @@ class ViewOptions(QObject):
         unit: LatencyUnit = LatencyUnit.MS,
         theme: Theme = LIGHT,
         budget_ms: float | None = None,
-        parent: QObject | None = None,
     ) -> None:
-        super().__init__(parent)
+        super().__init__()
         self._unit, self._theme, self._budget_ms = unit, theme, budget_ms
         self._pending: list[Callable[[], object]] = []
 

@@ -12,8 +12,9 @@ from types import TracebackType
 import platformdirs
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QDialogButtonBox, QPlainTextEdit, QWidget
 
+from ctm_gui.widgets.base_dialog import BaseDialog
 from ctm_gui.widgets.basic import label, vbox
 from predictor.core.files import is_file, is_there
 
@@ -86,14 +87,11 @@ class CrashHandler(QObject):
         self._dialog = None
 
 
-class CrashDialog(QDialog):
+class CrashDialog(BaseDialog):
     """The report of a defect; the window goes on when it is closed."""
 
     def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle("A defect in CloserToMe")
-        self.resize(720, 420)
+        super().__init__("A defect in CloserToMe", parent, (720, 420))
         heading = label(
             "Something went wrong that should not. Your models and results are still here. "
             "Please send this report to the developers; it holds no model data, but it may "

@@ -101,9 +101,8 @@ class ExplanationTabs(QObject):
         pair = self._pair
         if pair is None:
             return
-        pair.set_choices(self._explanation.models, self._explanation.targets)
-        if self._explanation.choice is not None:
-            pair.set_choice(*self._explanation.choice)
+        explanation = self._explanation
+        pair.set_choices(explanation.models, explanation.targets, explanation.choice)
         self._show_table()
         self._show_sensitivity()
 
@@ -131,7 +130,7 @@ class ExplanationTabs(QObject):
                 texts = sensitivity.sentence, sensitivity_details(sensitivity)
             pair.show_sentence(*texts)
         if self._graph in self._current_views:
-            self._graph.show_sensitivity(sensitivity)
+            self._graph.presenter.show_sensitivity(sensitivity)
             self._graph.show_costs(self._explanation.costs)
 
     def _show_selection(self, views: Iterable[View]) -> None:

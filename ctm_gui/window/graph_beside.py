@@ -38,7 +38,6 @@ class GraphBeside(QObject):
         super().__init__(tabs)
         self._operators, self._tab, self._tabs = operators, tab, tabs
         self._settings = settings
-        self._was_laid_out = False
         operators.graph_button.clicked.connect(self._choose)
         operators.table.search_box.textChanged.connect(self._search)
         operators.body.splitterMoved.connect(self._remember)

@@ -7,7 +7,6 @@ from typing import Any
 from PySide6.QtCore import QEvent, Qt, QUrl
 from PySide6.QtGui import QImage, QKeySequence, QTextDocument
 from PySide6.QtWidgets import (
-    QDialog,
     QListWidget,
     QListWidgetItem,
     QPushButton,
@@ -15,6 +14,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from ctm_gui.widgets.base_dialog import BaseDialog
 from ctm_gui.widgets.basic import STRETCH, button, hbox, splitter, vbox
 from ctm_gui.window.help_pages import INDEX, contents, page_text, picture_path
 
@@ -77,14 +77,11 @@ class HelpBrowser(QTextBrowser):
             self.verticalScrollBar().setValue(place)
 
 
-class HelpWindow(QDialog):
+class HelpWindow(BaseDialog):
     """Stays open beside the window; F1 brings another page into it."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setWindowTitle("Help")
-        self.setWindowFlag(Qt.WindowType.WindowMaximizeButtonHint, on=True)
-        self.resize(*_SIZE)
+        super().__init__("Help", parent, _SIZE, is_retained=True)
         self.list = QListWidget()
         self.list.setAccessibleName("Pages")
         for name, title in contents():

@@ -8,12 +8,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QKeyEvent, QKeySequence, QResizeEvent
-from PySide6.QtWidgets import (
-    QFileDialog,
-    QMainWindow,
-    QToolBar,
-    QWidget,
-)
+from PySide6.QtWidgets import QFileDialog, QMainWindow, QToolBar, QWidget
 
 from ctm_gui import settings as table
 from ctm_gui.models.panel import ModelsPanel
@@ -27,11 +22,9 @@ from ctm_gui.widgets.theme import ThemeChoice
 from ctm_gui.widgets.view_options import ViewOptions
 from ctm_gui.window.actions import action_specs, build_actions
 from ctm_gui.window.assistance import Assistance
-from ctm_gui.window.filter_steps import FilterSteps
 from ctm_gui.window.focus_parts import copy_from, go_to_part, select_all_in
 from ctm_gui.window.menus import RecentMenu, fill_menus, follow_undo
 from ctm_gui.window.message_list import MessageList, Noticed
-from ctm_gui.window.option_steps import OptionSteps
 from ctm_gui.window.pages import PAGES, Page, place_of
 from ctm_gui.window.session import (
     FIRST_SIZE,
@@ -45,6 +38,7 @@ from ctm_gui.window.session import (
 from ctm_gui.window.side_panels import SidePanels, Views
 from ctm_gui.window.start_page import FirstView
 from ctm_gui.window.status_line import StatusLine
+from ctm_gui.window.steps import FilterSteps, OptionSteps
 from ctm_gui.window.workspace import Workspace
 from predictor.core.errors import HostError
 
@@ -85,10 +79,11 @@ class MainWindow(QMainWindow):
         pages: Sequence[Page] = PAGES,
     ) -> None:
         super().__init__()
-        self.workspace, self.options = workspace, options
+        self.workspace: Workspace = workspace
+        self.options = options
         self.settings, self.pages = settings, pages
         self._central: CentralViews | None = None
-        self.models_panel = ModelsPanel(options, workspace.shelf)
+        self.models_panel: ModelsPanel = ModelsPanel(options, workspace.shelf)
         ranking = ConfigurationRanking(
             workspace.predictor, workspace.shelf, workspace.user_measurements
         )
@@ -155,14 +150,6 @@ class MainWindow(QMainWindow):
             self.settings.set(table.FOLDER, str(Path(paths[0]).parent))
             self.workspace.open_paths(paths)
 
-    def undo(self) -> None:
-        """Take the last step back."""
-        self.workspace.undo_stack.undo()
-
-    def redo(self) -> None:
-        """Do the step again that was taken back."""
-        self.workspace.undo_stack.redo()
-
     def copy(self) -> None:
         """Copy from the focused widget, as its copy keys do."""
         copy_from(self.focusWidget())
@@ -171,10 +158,6 @@ class MainWindow(QMainWindow):
         """Select everything in the widget that has the focus; every model where it has none."""
         if not select_all_in(self.focusWidget()):
             self.models_panel.select_all()
-
-    def remove(self) -> None:
-        """Remove the selected models."""
-        self.models_panel.remove_selected()
 
     def search(self) -> None:
         """Put the cursor into the search box of the view that has the focus."""
@@ -188,10 +171,6 @@ class MainWindow(QMainWindow):
         """Read the selected models again."""
         for row in self.models_panel.selected_rows():
             self.workspace.shelf.read_again(row)
-
-    def cancel(self) -> None:
-        """Stop searching and reading."""
-        self.workspace.cancel_all()
 
     @property
     def page(self) -> Page:
@@ -219,13 +198,17 @@ class MainWindow(QMainWindow):
         self.settings.set(table.THEME, choice.value)
         self.theme_chosen.emit(choice)
 
-    def probe_device(self) -> None:
-        """Ask for the probing wizard."""
-        self.probing_requested.emit()
-
     def _see_machine(self) -> None:
         self.show_page("devices")
         self.workspace.machine.detect()
+
+    def probe_device(self) -> None:
+        """Open the probing wizard."""
+        self.probing_requested.emit()
+
+    def write_report(self) -> None:
+        """Open the report."""
+        self.report_requested.emit()
 
     def go_to_part(self, step: int) -> None:
         """Put the focus into the next part of the window, or the one before."""
@@ -233,18 +216,6 @@ class MainWindow(QMainWindow):
         # The first button of the targets ticks all of them.
         entries: dict[QWidget, QWidget] = {self.targets_panel: self.targets_panel.search_box}
         go_to_part((*parts, self.message_list), step, entries)
-
-    def write_report(self) -> None:
-        """Ask for the report of the comparison."""
-        self.report_requested.emit()
-
-    def toggle_side_bar(self) -> None:
-        """Show or hide models and targets."""
-        self._side_panels.toggle()
-
-    def export_trace(self) -> None:
-        """Ask where to save the timeline."""
-        self.central.export_trace()
 
     def toggle_messages(self) -> None:
         """Show or hide the list of messages."""
@@ -264,7 +235,7 @@ class MainWindow(QMainWindow):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._side_panels.fit()
+        self.side_panels.fit()
 
     def _arrange(self) -> None:
         self.first_view = FirstView(self.workspace.shelf)
@@ -273,7 +244,7 @@ class MainWindow(QMainWindow):
             self.tabs.addTab(QWidget() if index else self.first_view, page.title)
         across, down = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
         self._panels = splitter(down, self.models_panel, self.targets_panel, sizes=(320, 420))
-        self._side_panels = SidePanels(
+        self.side_panels: SidePanels = SidePanels(
             self._panels, self.tabs, self.pages, self.actions_by_id["side_bar"]
         )
         self.noticed = Noticed(self.tabs)
@@ -298,7 +269,7 @@ class MainWindow(QMainWindow):
         workspace.opened.connect(self.settings.add_recent)
         workspace.language_opened.connect(lambda: self.show_page("language"))
         workspace.activity_changed.connect(self._show_activity)
-        workspace.what_if_changed.connect(self._show_what_if)
+        workspace.what_if_changed.connect(lambda: self.what_if_bar.show_what_if(workspace.what_if))
         workspace.comparison_changed.connect(self._show_engine)
         workspace.language.state_changed.connect(self._show_activity)
         self.models_panel.open_requested.connect(self.open_files)
@@ -345,9 +316,6 @@ class MainWindow(QMainWindow):
             self.settings.sync()
         except HostError as error:
             self.workspace.messages.error(error)
-
-    def _show_what_if(self) -> None:
-        self.what_if_bar.show_what_if(self.workspace.what_if)
 
     def _show_engine(self) -> None:
         problem = self.workspace.comparison.engine_problem
@@ -396,11 +364,10 @@ class MainWindow(QMainWindow):
             from ctm_gui.window.central_views import CentralViews  # noqa: PLC0415
 
             self._central = CentralViews(self)
-            self._central.built.connect(self._on_views)
+            self._central.built.connect(
+                lambda: self._on_current_model(self.models_panel.current_row())
+            )
         return self._central
-
-    def _on_views(self) -> None:
-        self._on_current_model(self.models_panel.current_row())
 
     def _on_current_model(self, row: int) -> None:
         entries = self.workspace.shelf.entries

@@ -68,12 +68,11 @@ class RecentMenu(QMenu):
             action.triggered.connect(lambda _, path=path: self.path_chosen.emit(path))
         if recent:
             self.addSeparator()
-            self.addAction("Clear List").triggered.connect(self._forget)
+            self.addAction("Clear List").triggered.connect(
+                lambda: self._settings.set(table.RECENT, [])
+            )
         else:
             self.addAction("No file yet").setEnabled(False)
-
-    def _forget(self) -> None:
-        self._settings.set(table.RECENT, [])
 
 
 class StepText(QObject):

@@ -17,13 +17,10 @@ class MessageList(QWidget):
     Args:
         options: the theme.
         log: the messages.
-        parent: the parent widget.
     """
 
-    def __init__(
-        self, options: ViewOptions, log: MessageLog, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, options: ViewOptions, log: MessageLog) -> None:
+        super().__init__()
         self._options, self._log = options, log
         self._list = QListWidget()
         self._list.setAccessibleName("Messages")

@@ -37,24 +37,19 @@ class Message:
 
 
 class MessageLog(QObject):
-    """The messages of this session, the newest last, at most ``MAX_MESSAGES``."""
+    """The ``messages`` of this session, the newest last, at most ``MAX_MESSAGES``."""
 
     added = Signal(object)
     cleared = Signal()
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._messages: list[Message] = []
-
-    @property
-    def messages(self) -> tuple[Message, ...]:
-        """All messages, the newest last."""
-        return tuple(self._messages)
+        self.messages: list[Message] = []
 
     @property
     def error_count(self) -> int:
         """Number of errors among them."""
-        return sum(message.level is Level.ERROR for message in self._messages)
+        return sum(message.level is Level.ERROR for message in self.messages)
 
     def info(self, text: str) -> None:
         """Add a sentence on a finished action."""
@@ -66,13 +61,13 @@ class MessageLog(QObject):
 
     def clear(self) -> None:
         """Forget all messages."""
-        self._messages.clear()
+        self.messages.clear()
         self.cleared.emit()
 
     def _add(self, level: Level, text: str) -> None:
         message = Message(datetime.now().astimezone(), level, text)
-        self._messages.append(message)
-        del self._messages[:-MAX_MESSAGES]
+        self.messages.append(message)
+        del self.messages[:-MAX_MESSAGES]
         self.added.emit(message)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtWidgets import QWidget
 
 from ctm_gui import settings as table
-from ctm_gui.undo import UndoStep
+from ctm_gui.undo import push_change
 from predictor.presentation.wording import shown
 
 if TYPE_CHECKING:
@@ -102,8 +102,7 @@ def _make_operators(views: CentralViews) -> QWidget:
 
     def on_type(now: str, before: str) -> None:
         words = f"Show {shown(now)}" if now else "Show All Types"
-        change, back = (partial(view.show_type, label) for label in (now, before))
-        views.workspace.undo_stack.push(UndoStep(words, change, back))
+        push_change(views.workspace.undo_stack, words, view.show_type, now, before)
 
     view.type_chosen.connect(on_type)
     return view
@@ -183,14 +182,10 @@ def _make_clocks(views: CentralViews) -> QWidget:
     explanation = views.explanation
     presenter = views.clocks = ClocksPresenter(explanation, views.workspace.predictor, views)
     view = views.clocks_view = ClocksView(views.options, presenter)
-
-    def show_pair() -> None:
-        view.pair.set_choices(explanation.models, explanation.targets)
-        if explanation.choice is not None:
-            view.pair.set_choice(*explanation.choice)
-
     view.pair.choice_changed.connect(explanation.choose)
-    presenter.choices_changed.connect(show_pair)
+    presenter.choices_changed.connect(
+        lambda: view.pair.set_choices(explanation.models, explanation.targets, explanation.choice)
+    )
     views.followers.append(presenter)
     views.set_active_on("clocks", presenter)
     return view
@@ -215,7 +210,7 @@ PAGES: tuple[Page, ...] = (
          modules=_room("compare", "chart_view", "matrix", "item_models", "view", "difference",
                        "matrix_view", "pareto_view", "difference_view", "tabs")),
     Page(id="operators", title="Operators", text="&Operators", keys="Ctrl+2", make=_make_operators,
-         modules=(*_room("prediction", "explained"), *_room("operators", "view"))),
+         modules=(*_room("prediction", "explanation"), *_room("operators", "view"))),
     Page(id="graph", title="Graph", text="&Graph", keys="Ctrl+3", make=_make_graph,
          modules=_room("graph", "presenter", "canvas_view", "view"),
          tip="The operators and what flows between them, with the time of each"),

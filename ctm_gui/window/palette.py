@@ -6,23 +6,18 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import (
-    QDialog,
-    QHeaderView,
-    QLineEdit,
-    QTreeWidget,
-    QTreeWidgetItem,
-    QWidget,
-)
+from PySide6.QtWidgets import QHeaderView, QTreeWidget, QTreeWidgetItem, QWidget
 
+from ctm_gui.widgets.base_dialog import BaseDialog
 from ctm_gui.widgets.basic import label, vbox
+from ctm_gui.widgets.fields import line_edit
 from ctm_gui.window.help_pages import Command, matching
 
 _WIDTH_PX, _ROWS = 560, 12
 _LIST_KEYS = {Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown}
 
 
-class CommandPalette(QDialog):
+class CommandPalette(BaseDialog):
     """Asks for a command and closes; ``run`` is called with its id once the window is active again.
 
     Args:
@@ -34,14 +29,11 @@ class CommandPalette(QDialog):
     def __init__(
         self, commands: Sequence[Command], run: Callable[[str], None], parent: QWidget
     ) -> None:
-        super().__init__(parent)
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle("Commands")
+        super().__init__("Commands", parent)
         self._commands = commands
         self._run = run
-        self.edit = QLineEdit(placeholderText="Type what you want to do")
-        self.edit.setAccessibleName("Command")
-        self.edit.setClearButtonEnabled(True)
+        hint = "Type what you want to do"
+        self.edit = line_edit("Command", placeholderText=hint, clearButtonEnabled=True)
         self.list = _list()
         self.tip = label(role="muted", wraps=False)
         vbox(self.edit, self.list, self.tip, of=self)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
-    QDialog,
     QDialogButtonBox,
     QDoubleSpinBox,
     QFormLayout,
@@ -17,14 +16,15 @@ from PySide6.QtWidgets import (
 )
 
 from ctm_gui.settings import TABLE, AnySetting, Settings
+from ctm_gui.widgets.base_dialog import BaseDialog
 from ctm_gui.widgets.basic import STRETCH, label, vbox
-from ctm_gui.widgets.number_boxes import DecimalBox, NumberBox
+from ctm_gui.widgets.fields import DecimalBox, NumberBox
 from predictor.core.text import printable
 
 _WIDTH_PX = 580
 
 
-class SettingsDialog(QDialog):
+class SettingsDialog(BaseDialog):
     """Each row of the table that asks the user, in its order; a change takes effect at once.
 
     Signals:
@@ -34,9 +34,7 @@ class SettingsDialog(QDialog):
     changed = Signal(object)
 
     def __init__(self, settings: Settings, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle("Settings")
+        super().__init__("Settings", parent)
         self._settings = settings
         self.editors: dict[str, QWidget] = {}
         form = QFormLayout()

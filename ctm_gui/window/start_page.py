@@ -58,8 +58,8 @@ class StartPage(QScrollArea):
     guide_closed = Signal()
     samples_chosen = Signal(object)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setWidgetResizable(True)
         self.setProperty("role", "page")
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -135,8 +135,8 @@ class StartPage(QScrollArea):
 class FirstView(QStackedWidget):
     """Shows ``start`` or, once it is there, another view, by whether a shelf has models."""
 
-    def __init__(self, shelf: ModelShelf, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, shelf: ModelShelf) -> None:
+        super().__init__()
         self.start = StartPage()
         self._shelf = shelf
         self._other: QWidget | None = None

@@ -26,15 +26,12 @@ class StatusLine(QWidget):
     Args:
         options: the theme.
         workspace: messages, models and targets.
-        parent: the parent widget.
     """
 
     messages_requested = Signal()
 
-    def __init__(
-        self, options: ViewOptions, workspace: Workspace, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, options: ViewOptions, workspace: Workspace) -> None:
+        super().__init__()
         self._options, self._workspace = options, workspace
         self._pending_peak = 0
         self._since = 0.0

@@ -16,12 +16,11 @@ from ctm_gui.history.presenter import HistoryPresenter
 from ctm_gui.history.projects import ProjectExchange
 from ctm_gui.language.presenter import LanguagePresenter
 from ctm_gui.models.shelf import ModelEntry, ModelShelf, ModelState
-from ctm_gui.prediction.comparison import ComparedModel, Comparison, compare, why
-from ctm_gui.prediction.what_ifs import WhatIf
+from ctm_gui.prediction.comparison import ComparedModel, Comparison, WhatIf, compare, why
 from ctm_gui.targets.choice import TargetSelection
 from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
 from ctm_gui.tasks.store_client import OwnMeasurements, Recorder
-from ctm_gui.undo import UndoStep
+from ctm_gui.undo import push_change
 from ctm_gui.window.messages import MessageLog
 from predictor.core.errors import CtmError, InputError
 from predictor.core.memory import release_memory
@@ -75,7 +74,6 @@ class Workspace(QObject):
         ingestion: reads model files in a child process.
         open_store: opens the store of predictions, called on the store's own thread.
         rates: of this machine; None for those beside the usual store.
-        parent: owner.
     """
 
     comparison_changed = Signal()
@@ -91,9 +89,8 @@ class Workspace(QObject):
         ingestion: IngestionWorker,
         open_store: Callable[[], History],
         rates: MachineRates | None = None,
-        parent: QObject | None = None,
     ) -> None:
-        super().__init__(parent)
+        super().__init__()
         self.ingestion = ingestion
         self._reader = SerialWorker("reader", self)
         self.predictor = SerialWorker("predictor", self)
@@ -145,9 +142,7 @@ class Workspace(QObject):
     def start(self) -> None:
         """Start the slow parts in the background: the reader's child process, the store."""
         self._reader.submit(
-            lambda _: self.ingestion.start(),
-            on_result=lambda _: None,
-            on_error=self.messages.error,
+            lambda _: self.ingestion.start(), on_result=lambda _: None, on_error=self.messages.error
         )
         self.recorder.open()
 
@@ -283,8 +278,7 @@ class Workspace(QObject):
 
     def _ask(self, what_if: WhatIf, words: str, *, typed: str = "") -> None:
         if what_if != self.what_if:
-            change, back = (partial(self._set_what_if, w) for w in (what_if, self.what_if))
-            self.undo_stack.push(UndoStep(words, change, back, typed))
+            push_change(self.undo_stack, words, self._set_what_if, what_if, self.what_if, typed)
 
     def _set_what_if(self, what_if: WhatIf) -> None:
         before, self.what_if = self.what_if, what_if

@@ -13,7 +13,7 @@ from waiting import REPAINT_MS, SETTLE_MS, turn, wait
 from ctm_gui.application import Application
 from ctm_gui.compare.tabs import DIFFERENCE_PAGE, MATRIX_PAGE, PARETO_PAGE, SWEEP_PAGE
 from ctm_gui.devices.view import COMPARISON_PAGE, FORM_PAGE, PROFILE_PAGE
-from ctm_gui.prediction.what_ifs import WhatIf
+from ctm_gui.prediction.comparison import WhatIf
 from ctm_gui.probing.choice import Way
 from ctm_gui.probing.run import Phase
 from ctm_gui.probing.wizard import NAMES, RESULT, TARGET

@@ -34,7 +34,7 @@ READ_ELSEWHERE = {
     "predictor/devices/configurations.py",
     "predictor/devices/consistency.py",
     "predictor/devices/default_configurations.py",  # whether a card multiplies halves faster
-    "ctm_gui/prediction/explained.py",
+    "ctm_gui/prediction/explanation.py",
 }
 
 

@@ -23,7 +23,7 @@ from pytestqt.qtbot import QtBot
 from ctm_gui.application import Application
 from ctm_gui.attention.view import AttentionView
 from ctm_gui.devices.view import COMPARISON_PAGE, PROFILE_PAGE
-from ctm_gui.prediction.explained import Explained
+from ctm_gui.prediction.explanation import Explained
 from ctm_gui.roofline.view import RooflineView
 from ctm_gui.timeline.view import TimelineView
 from ctm_gui.widgets.theme import DARK, LIGHT, ThemeChoice

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ctm_gui.prediction.explained import Explained
+from ctm_gui.prediction.explanation import Explained
 from predictor.services.prediction.explain import OperatorTable
 from predictor.services.prediction.roofline import BOUND, BYTE, MEASURED, STATED, Roof, Roofline
 from predictor.services.prediction.timeline import timeline_of

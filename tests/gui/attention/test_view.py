@@ -17,7 +17,7 @@ from pytestqt.qtbot import QtBot
 
 from ctm_gui.attention.map import ROW_PX, Cell
 from ctm_gui.attention.view import AttentionView
-from ctm_gui.prediction import explained, explanation
+from ctm_gui.prediction import explanation
 from ctm_gui.widgets.theme import DARK, LIGHT
 from ctm_gui.widgets.theme_change import apply_theme
 from ctm_gui.widgets.view_options import ViewOptions
@@ -201,7 +201,7 @@ def test_operators_and_attention_share_pair_and_selection(
     qtbot: QtBot, window: MainWindow, workspace: Workspace, make_model: MakeModel, settle: Settle,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    monkeypatch.setattr(explained, "explain", attending)
+    monkeypatch.setattr(explanation, "explain", attending)
     workspace.open_paths([str(make_model(layers=6))])
     settle(workspace)
     with qtbot.waitSignal(window.central.explanation.table_changed):
@@ -239,7 +239,7 @@ def test_until_there_is_a_table_the_tab_says_that_it_is_coming(
         go_on.wait(10)
         return attending(model, target, **known)
 
-    monkeypatch.setattr(explained, "explain", slow)
+    monkeypatch.setattr(explanation, "explain", slow)
     workspace.open_paths([str(make_model())])
     settle(workspace)
     window.show_page("attention")
@@ -253,7 +253,7 @@ def test_another_target_is_explained_in_both_tabs(
     qtbot: QtBot, window: MainWindow, workspace: Workspace, make_model: MakeModel, settle: Settle,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    monkeypatch.setattr(explained, "explain", attending)
+    monkeypatch.setattr(explanation, "explain", attending)
     workspace.open_paths([str(make_model())])
     settle(workspace)
     with qtbot.waitSignal(window.central.explanation.table_changed):

@@ -15,7 +15,7 @@ from pytestqt.qtbot import QtBot
 
 from ctm_gui import settings as table
 from ctm_gui.compare.matrix import CellValue
-from ctm_gui.compare.sweep_plot import SweepPlot
+from ctm_gui.compare.sweep_view import SweepPlot
 from ctm_gui.compare.tabs import (
     CHART_PAGE,
     DIFFERENCE_PAGE,
@@ -221,15 +221,17 @@ def test_scores_are_typed_drawn_saved_and_remembered(
     view.higher_box.click()
     qtbot.waitUntil(lambda: view.summary.text() == "2 on the front, 0 dominated")
     compared.options.set_theme(DARK)
-    view.save_plot(tmp_path / "p.svg")
+    view.plot.save(tmp_path / "p.svg")
     assert "two" in "".join(ET.parse(tmp_path / "p.svg").getroot().itertext())  # noqa: S314
-    view.save_plot(tmp_path / "p.png")
+    view.plot.save(tmp_path / "p.png")
     assert not QImage(str(tmp_path / "p.png")).isNull()
     compared.settings.sync()
     assert len(Settings(tmp_path / "window.ini").get(table.SCORES)) == 2
     model = workspace.comparison.models[0]
-    place = view.plot.canvas.mapFromScene(view.plot._box.mapToScene(*view.plot._pixel(0)).toPoint())
-    assert view.plot.model_at(place.toPointF()) == 0
+    place = view.plot.canvas.mapFromScene(
+        view.plot._box.mapToScene(*view.plot.points_px()[0]).toPoint()
+    )
+    assert view.plot.point_at(place.toPointF()) == 0
     assert model.label in view.plot.tooltip_at(place.toPointF())
     placed = np.argsort(view.plot._points.values).tolist()
     qtbot.keyClick(view.plot, Qt.Key.Key_Left)
@@ -323,7 +325,7 @@ def test_the_sweep_of_one_pair_follows_choice_and_unit(qtbot: QtBot, compared: M
 
 
 def hover(plot: SweepPlot, place: int) -> str:
-    scene = plot._box.mapToScene(QPointF(*plot._pixel(place)))
+    scene = plot._box.mapToScene(QPointF(*plot.points_px()[place]))
     return plot.tooltip_at(QPointF(plot.canvas.mapFromScene(scene)))
 
 

@@ -397,8 +397,8 @@ def test_the_wheel_scrolls_the_bars(qapp, view):
 def test_a_saved_plot_holds_every_row(tmp_path, view):
     show(view, [make_row(f"dev{i:02}", 1.0 + i) for i in range(80)])
     svg, png = tmp_path / "plot.svg", tmp_path / "plot.png"
-    view.save_plot(svg)
-    view.save_plot(png)
+    view.chart.save(svg)
+    view.chart.save(png)
     texts = {node.text for node in ET.parse(svg).iter() if node.tag.endswith("text")}  # noqa: S314
     assert {f"DEV{i:02}" for i in range(80)} <= texts
     assert {"1 ms", "80 ms · over", "budget 30 ms"} <= texts
@@ -411,7 +411,7 @@ def test_a_saved_plot_holds_every_row(tmp_path, view):
 def test_a_plot_that_cannot_be_saved_says_so(tmp_path, view, name):
     (tmp_path / "missing").touch()  # a file in the way of a folder
     with pytest.raises(HostError, match="could not be written"):
-        view.save_plot(tmp_path / "missing" / name)
+        view.chart.save(tmp_path / "missing" / name)
 
 
 def test_the_span_chooses_the_scale_until_the_user_does(qtbot, options):
@@ -456,7 +456,7 @@ def test_badges_and_doubt_are_part_of_a_saved_plot(view, tmp_path):
     view.resize(1500, 700)
     show(view, [make_row("rpi5", 4.0, out_of_distribution=doubt), make_row("orin", 90.0)])
     svg = tmp_path / "bars.svg"
-    view.save_plot(svg)
+    view.chart.save(svg)
     texts = [node.text for node in ET.parse(svg).iter() if node.text]  # noqa: S314
     assert texts.count("analytic") == 2
     assert texts.count("uncertain") == 1
@@ -471,7 +471,7 @@ def test_a_badge_without_room_leaves_the_next_label_its_size(view, tmp_path):
     cut = 0
     for width in range(1000, 1500, 50):
         view.resize(width, 700)
-        view.save_plot(tmp_path / "bars.svg")
+        view.chart.save(tmp_path / "bars.svg")
         nodes = [node for node in ET.parse(tmp_path / "bars.svg").iter() if node.text]  # noqa: S314
         texts = [node.text for node in nodes]
         cut += "analytic" in texts and "uncertain" not in texts

@@ -223,7 +223,7 @@ def test_deleting_can_be_undone(
     assert stored(tmp_path) == {}
     assert row_of(window.targets_panel.model, "rpi5-copy") is None
     with qtbot.waitSignal(own.library.made, timeout=WAIT_MS):
-        window.undo()
+        window.workspace.undo_stack.undo()
     assert list(stored(tmp_path)) == ["rpi5-copy"]
     assert own.form.fields.id == "rpi5-copy"
 

@@ -21,7 +21,7 @@ from ctm_gui.graph.boxes_plot import Colouring
 from ctm_gui.graph.facts import NodeFacts
 from ctm_gui.graph.presenter import MAX_BOXES, GraphPresenter
 from ctm_gui.graph.view import GraphView
-from ctm_gui.prediction.explained import Explained
+from ctm_gui.prediction.explanation import Explained
 from ctm_gui.tasks.serial import SerialWorker
 from ctm_gui.widgets.theme import DARK, LIGHT
 from ctm_gui.widgets.theme_change import apply_theme

@@ -12,7 +12,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QAbstractItemView, QDialogButtonBox, QFileDialog, QLineEdit
 from pytestqt.qtbot import QtBot
 
-from ctm_gui.history.past_model import PastModel
+from ctm_gui.history.past_view import PastModel
 from ctm_gui.history.truth_dialog import TruthDialog
 from ctm_gui.history.view import HistoryView
 from ctm_gui.widgets.theme import DARK
@@ -164,7 +164,7 @@ def test_tags_and_notes_are_typed_in_the_table_and_undone(
     settled()
     assert column(view, "note").count("warm") == 1
     for _ in range(3):
-        window.undo()
+        window.workspace.undo_stack.undo()
     settled()
     assert set(column(view, "note") + column(view, "tags")) == {""}
 
@@ -191,7 +191,7 @@ def test_a_measured_latency_is_recorded_shown_and_undone(
     assert view.summary.text().endswith("1 measured latency, median error 25 %.")
     assert view.errors.grid_model.grid.columns[1].text(0) == "1"
     assert "Note: 15 W" in tooltip_of_first_point(view)
-    window.undo()
+    window.workspace.undo_stack.undo()
     settled()
     assert not view.truth.isVisible()
     window.actions_by_id["redo"].trigger()
@@ -201,7 +201,7 @@ def test_a_measured_latency_is_recorded_shown_and_undone(
 
 def tooltip_of_first_point(view: HistoryView) -> str:
     plot = view.plot
-    x, y = plot._points()[0]
+    x, y = plot.points_px()[0]
     scene = plot._box.mapToScene(QPointF(x, y))
     return plot.tooltip_at(QPointF(plot.canvas.mapFromScene(scene)))
 
@@ -256,7 +256,7 @@ def test_deleted_rows_come_back(
     settled()
     assert len(view.presenter.data) == 3
     assert window.actions_by_id["undo"].text() == "&Undo Delete other.onnx"
-    window.undo()
+    window.workspace.undo_stack.undo()
     settled()
     assert len(view.presenter.data) == 4
 
@@ -446,7 +446,7 @@ def test_units_themes_copies_and_saved_plots(
     assert text.splitlines()[0].startswith("Model,Predicted (FPS),Device,Configuration")
     assert len(text.splitlines()) == 5
     for name in ("plot.svg", "plot.png"):
-        view.save_plot(tmp_path / name)
+        view.plot.save(tmp_path / name)
         assert (tmp_path / name).stat().st_size > 1000
     assert "Predicted rate (FPS)" in (tmp_path / "plot.svg").read_text()
 

@@ -12,12 +12,13 @@ from PySide6.QtGui import QColor, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QMessageBox
 
-from ctm_gui.operators.share_delegate import SHARE_TEXT_PX
-from ctm_gui.operators.view import OperatorsView
+from ctm_gui.operators.view import SHARE_TEXT_PX, OperatorsView
 from ctm_gui.widgets.theme import DARK, LIGHT
 from ctm_gui.widgets.theme_change import apply_theme
 from predictor.core.units import LatencyUnit
 from tests.support.operator_tables import TYPES, make_table
+
+CHOICES = (["resnet50", "mobilenet"], ["RPI5", "ORIN", "RTX 3090"])
 
 
 @pytest.fixture
@@ -28,7 +29,7 @@ def view(qtbot, qapp, options) -> Iterator[OperatorsView]:
     with qtbot.waitActive(view):
         view.show()
         view.activateWindow()
-    view.pair.set_choices(["resnet50", "mobilenet"], ["RPI5", "ORIN", "RTX 3090"])
+    view.pair.set_choices(*CHOICES, None)
     view.show_table(make_table(10))
     qapp.processEvents()
     yield view
@@ -129,7 +130,7 @@ def test_keys_choose_types(view):
 
 def test_choices_of_the_user_are_told_and_those_from_outside_are_not(qtbot, view):
     with qtbot.assertNotEmitted(view.pair.choice_changed):
-        view.pair.set_choice(1, 2)
+        view.pair.set_choices(*CHOICES, (1, 2))
     assert (view.pair.model_box.currentText(), view.pair.target_box.currentText()) == (
         "mobilenet",
         "RTX 3090",
@@ -141,11 +142,11 @@ def test_choices_of_the_user_are_told_and_those_from_outside_are_not(qtbot, view
 
 
 def test_new_choices_keep_what_was_chosen(qtbot, view):
-    view.pair.set_choice(1, 2)
+    view.pair.set_choices(*CHOICES, (1, 2))
     with qtbot.assertNotEmitted(view.pair.choice_changed):
-        view.pair.set_choices(["vit", "mobilenet"], ["RTX 3090"])
+        view.pair.set_choices(["vit", "mobilenet"], ["RTX 3090"], None)
     assert (view.pair.model_box.currentIndex(), view.pair.target_box.currentIndex()) == (1, 0)
-    view.pair.set_choices([], [])
+    view.pair.set_choices([], [], None)
     assert not view.pair.model_box.isEnabled()
 
 

@@ -472,7 +472,7 @@ def test_measuring_waits_for_an_idle_machine_where_the_user_wishes_it(
     page.show()
     page.follow_load(is_open=True)
     look = watch._submit
-    qtbot.waitUntil(lambda: not watch._task)
+    qtbot.waitUntil(lambda: not watch._worker.busy)
     look()
     qtbot.waitUntil(lambda: watch.load is not None)
     assert page.load.text().startswith("Other programs use 1.5 of 2 cores (compiler 1.5).")
@@ -484,7 +484,7 @@ def test_measuring_waits_for_an_idle_machine_where_the_user_wishes_it(
     cores = 0.0
     for _ in range(QUIET_LOOKS):
         assert starts == []
-        qtbot.waitUntil(lambda: not watch._task)
+        qtbot.waitUntil(lambda: not watch._worker.busy)
         look()
     qtbot.waitUntil(lambda: bool(starts))
     assert not page.wait_button.isChecked()

@@ -38,7 +38,7 @@ def view(qtbot, qapp, options) -> Iterator[RooflineView]:
 def place_of(view: RooflineView, operator: int) -> QPointF:
     """Return the pixel of the canvas on which an operator stands."""
     plot = view.plot
-    x, y = plot._pixels(plot._points)[operator]
+    x, y = plot.points_px()[operator]
     return QPointF(plot.canvas.mapFromScene(plot._box.mapToScene(QPointF(x, y))))
 
 
@@ -57,7 +57,7 @@ def test_a_click_on_a_point_selects_its_operator(qtbot, view):
 def test_hovering_tells_the_operator_or_the_roof(view):
     assert view.plot.tooltip_at(place_of(view, 6)).startswith("/block3/op_6\n")
     peak = next(line for line in view.plot._points.lines if line.label.startswith("FP32"))
-    middle = view.plot._line_px(peak).pointAt(0.5)
+    middle = view.plot.line_px(peak).pointAt(0.5)
     place = QPointF(view.plot.canvas.mapFromScene(view.plot._box.mapToScene(middle)))
     assert view.plot.tooltip_at(place) == "FP32 peak 1 TFLOP/s, stated\nthe maker"
     assert view.plot.tooltip_at(QPointF(1, 1)) == ""
@@ -114,7 +114,7 @@ def test_what_binds_is_told_by_shape_too(view, options, theme):
 @pytest.mark.parametrize("ending", ["svg", "png"])
 def test_the_plot_is_saved(view, tmp_path: Path, ending: str):
     path = tmp_path / f"roofline.{ending}"
-    view.save(path)
+    view.plot.save(path)
     content = path.read_bytes()
     if ending == "svg":
         # Points stay shapes: no picture of them is in the file.
@@ -123,4 +123,4 @@ def test_the_plot_is_saved(view, tmp_path: Path, ending: str):
     else:
         assert QImage.fromData(content).width() > 1000
     with pytest.raises(HostError, match="could not be written"):
-        view.save(path / f"roofline.{ending}")  # a file in the way of a folder
+        view.plot.save(path / f"roofline.{ending}")  # a file in the way of a folder

@@ -15,9 +15,8 @@ from ctm_gui import settings as table
 from ctm_gui.models.shelf import ModelShelf
 from ctm_gui.settings import Settings
 from ctm_gui.targets.choice import TargetSelection
-from ctm_gui.targets.panel import TargetsPanel, target_menu
+from ctm_gui.targets.panel import RowDelegate, TargetsPanel, target_menu
 from ctm_gui.targets.ranking import ConfigurationRanking
-from ctm_gui.targets.row_delegate import RowDelegate
 from ctm_gui.targets.tree_model import FAMILY_NAMES, Column, TargetsTreeModel
 from ctm_gui.targets.variant_dialog import VariantDialog
 from ctm_gui.tasks.serial import SerialWorker

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QApplication, QDoubleSpinBox, QLineEdit, QSpinBox,
 from pytestqt.qtbot import QtBot
 
 from ctm_gui.widgets.basic import combo_box
-from ctm_gui.widgets.number_boxes import DecimalBox, NumberBox
+from ctm_gui.widgets.fields import DecimalBox, NumberBox
 from ctm_gui.widgets.theme import LIGHT
 from ctm_gui.widgets.theme_change import apply_theme
 

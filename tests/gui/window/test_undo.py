@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QToolButton
 from pytestqt.qtbot import QtBot
 
 from ctm_gui import settings, undo
-from ctm_gui.prediction.what_ifs import WhatIf
+from ctm_gui.prediction.comparison import WhatIf
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace
 from predictor.core.records import Precision

@@ -19,7 +19,6 @@ import pytest
 from predictor.core.errors import CtmError, HostError, InputError
 from predictor.store import maintenance, reports
 from predictor.store.database import (
-    APPLICATION_ID,
     ENVIRONMENT_VARIABLE,
     Database,
     open_database,
@@ -27,6 +26,7 @@ from predictor.store.database import (
     store_path,
 )
 from predictor.store.migrations import MIGRATIONS
+from predictor.store.recognition import APPLICATION_ID
 from predictor.store.values import next_time
 from tests.support import store_settings as settings
 

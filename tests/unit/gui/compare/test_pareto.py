@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from ctm_gui.compare.matrix import variant_matrix
 from ctm_gui.compare.pareto import (
+    ScoresGrid,
     axis_ranges,
     front,
     prefers_log_axis,
@@ -19,7 +20,6 @@ from ctm_gui.compare.pareto import (
     trade_off_sentence,
 )
 from ctm_gui.compare.scores import Scores, parse_score
-from ctm_gui.compare.scores_grid import ScoresGrid
 from ctm_gui.prediction.comparison import ComparedModel
 from ctm_gui.settings import Settings
 from predictor.core.units import LatencyUnit

@@ -10,8 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctm_gui.prediction import comparison as comparing
-from ctm_gui.prediction.comparison import ComparedModel, Comparison, compare, place_of, target_names
-from ctm_gui.prediction.what_ifs import WhatIf
+from ctm_gui.prediction.comparison import (
+    ComparedModel,
+    Comparison,
+    WhatIf,
+    compare,
+    place_of,
+    target_names,
+)
 from predictor.core.errors import CancelledError, InputError
 from predictor.core.metrics import Family
 from predictor.core.records import Configuration, Device, Precision, RunId, TargetId

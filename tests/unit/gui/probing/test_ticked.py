@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ctm_gui.probing.choice import Way
+from ctm_gui.probing.choice import Way, configuration_of, ticked_targets
 from ctm_gui.probing.grids import ticked_grid
-from ctm_gui.probing.ticked import configuration_of, ticked_targets
 from ctm_gui.targets.choice import TargetSelection
 from predictor.core.metrics import Family
 from predictor.core.records import Configuration, Device, Precision, Target

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QLineF, QPointF, QRectF
 
-from ctm_gui.roofline.label_places import Crowd, label_places
-from ctm_gui.roofline.points import RooflinePoints
+from ctm_gui.roofline.points import Crowd, RooflinePoints, label_places
 from tests.support.explained import explained_pair
 
 ROOM = QRectF(0, 0, 80, 12)

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from predictor.core.errors import HostError, InputError
-from predictor.services.devices.catalogue import shipped_devices
+from predictor.devices.catalogue import shipped_devices
 from predictor.services.prediction.targets import resolve_targets
 from predictor.services.rows import processes
 from predictor.services.rows.processes import RowsProcess, rows_by_processes

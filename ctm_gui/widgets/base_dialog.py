@@ -1,0 +1,44 @@
+"""What the dialogs share: title, size, life, and a row of buttons."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QWidget
+
+
+class BaseDialog(QDialog):
+    """A dialog that is deleted when it closes, or a window that is opened again.
+
+    Args:
+        title: of its window.
+        parent: the widget that it belongs to.
+        size_px: its first width and height.
+        is_retained: whether it is opened again; such a one can be maximised.
+    """
+
+    def __init__(
+        self,
+        title: str,
+        parent: QWidget | None,
+        size_px: tuple[int, int] | None = None,
+        *,
+        is_retained: bool = False,
+    ) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(title)
+        if is_retained:
+            self.setWindowFlag(Qt.WindowType.WindowMaximizeButtonHint, on=True)
+        else:
+            self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        if size_px is not None:
+            self.resize(*size_px)
+
+    def make_buttons(
+        self, words: str, kind: QDialogButtonBox.StandardButton = QDialogButtonBox.StandardButton.Ok
+    ) -> QDialogButtonBox:
+        """Return a button that accepts the dialog, under other words, and Cancel."""
+        made = QDialogButtonBox(kind | QDialogButtonBox.StandardButton.Cancel)
+        made.button(kind).setText(words)
+        made.accepted.connect(self.accept)
+        made.rejected.connect(self.reject)
+        return made
