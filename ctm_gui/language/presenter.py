@@ -130,13 +130,10 @@ class LanguagePresenter(StoreClient):
 
     def open(self, model: LanguageModel) -> None:
         """Show another model, in the formats that its file has."""
-        longest = model.architecture.max_context
         request = replace(
             self.state.request, weights=model.weights, kv_precision=model.kv_precision
         )
-        if request.longest > longest:
-            request = replace(request, prompt=max(longest // 2, 1), new=longest // 4, context=0)
-        state = LanguageState(model, request)
+        state = LanguageState(model, request.fitted(model.architecture.max_context))
         self._push(f"Open {shown(model.architecture.name)}", state)
 
     def restore(self, model: LanguageModel, request: GenerationRequest) -> None:

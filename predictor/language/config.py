@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +17,7 @@ from predictor.core.files import opened, read_bytes
 from predictor.core.text import printable, shortened
 from predictor.devices.strict_json import parse_object
 from predictor.language.architecture import DecoderArchitecture
+from predictor.language.class_defaults import CLASS_DEFAULTS
 from predictor.language.families import FAMILIES
 from predictor.language.fields import Fields
 
@@ -45,7 +47,14 @@ _OTHER_FILES: Final = (
 # Language models of multimodal ones where these name them otherwise, or not at all. A picture's
 # encoder makes no token: the language model alone is read.
 _OF_PICTURES: Final = {
+    "blip-2": "opt",
     "gemma3": "gemma3_text",
+    "gemma3n": "gemma3n_text",
+    "llama4": "llama4_text",
+    "llava": "llama",
+    "llava_next": "llama",
+    "paligemma": "gemma",
+    "vipllava": "llama",
     "qwen2_vl": "qwen2",
     "qwen2_vl_text": "qwen2",
     "qwen2_5_vl": "qwen2",
@@ -53,15 +62,10 @@ _OF_PICTURES: Final = {
     "qwen3_vl_text": "qwen3",
     "qwen3_vl_moe_text": "qwen3_moe",
 }
-# Counts that such files leave to the class of their language model.
-_UNSTATED: Final[dict[str, dict[str, object]]] = {
-    "gemma3_text": {
-        "num_attention_heads": 8,
-        "num_key_value_heads": 4,
-        "vocab_size": 262_208,
-        "max_position_embeddings": 131_072,
-    }
-}
+# Models of another name in the shape of a family.
+_SAME: Final = {"minimax_text_01": "minimax", "minimax_m1": "minimax"}
+_NO_DECODERS: Final = frozenset({"bert", "modernbert", "vit", "t5"})
+_EXPORT: Final = "export it to ONNX, for 'ctm predict'"
 
 
 def read_config(path: str | os.PathLike[str]) -> DecoderArchitecture:
@@ -96,17 +100,28 @@ def architecture_of(values: Mapping[str, object], subject: str) -> DecoderArchit
         inner = text.get("model_type", kind)
         inner = _OF_PICTURES.get(str(inner), str(inner))
         if inner in FAMILIES:
-            kind, values = inner, {**values, **_UNSTATED.get(inner, {}), **text}
+            # The class stands for what the file leaves out; what it states is not null.
+            stated = {name: value for name, value in text.items() if value is not None}
+            kind, values = inner, {**values, **CLASS_DEFAULTS.get(inner, {}), **stated}
     elif "hidden_size" in values:  # of older versions of transformers, beside those of the encoder
         kind = _OF_PICTURES.get(kind, kind)
+    kind = _SAME.get(kind, kind)
     family = FAMILIES.get(kind)
     if family is None:
-        raise InputError(
-            subject,
-            f'its model_type "{shortened(kind, 40)}" is not known',
-            f"choose a model of one of these: {', '.join(FAMILIES)}",
-        )
+        raise _unknown(subject, kind)
     return family.decoder(Fields(subject, values), _name(subject, values), kind)
+
+
+def _unknown(subject: str, kind: str) -> InputError:
+    if kind in _NO_DECODERS:
+        return InputError(subject, f"{kind} is no decoder that generates tokens", _EXPORT)
+    nearest = get_close_matches(kind, FAMILIES, n=3, cutoff=0.5) or ["llama", "qwen3"]
+    return InputError(
+        subject,
+        f'its model_type "{shortened(kind, 40)}" is not known',
+        f"choose one of the {len(FAMILIES)} families of the page on language models, such as "
+        f"{', '.join(nearest)}, or give its decoder in ONNX",
+    )
 
 
 def _name(subject: str, values: Mapping[str, object]) -> str:

@@ -19,7 +19,8 @@ from typing import Final
 
 from predictor.core.errors import InputError
 from predictor.core.text import shortened
-from predictor.language.architecture import DecoderArchitecture, Kind, Product, Rows
+from predictor.language.architecture import DecoderArchitecture
+from predictor.language.products import TABLE, Kind, Product, Rows
 
 BITS: Final[dict[str, float]] = {
     "f32": 32,
@@ -58,7 +59,7 @@ _FALLBACK: Final = {
 }
 _IN_BLOCKS: Final = frozenset({"q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "iq4_nl", "mxfp4"})
 # Families whose query, key and value matrices llama.cpp stores as one.
-_FUSED_QKV: Final = frozenset({"gpt2", "falcon", "phi", "phi3"})
+_FUSED_QKV: Final = frozenset({"gpt2", "falcon", "phi", "phi3", "bloom", "gpt_neox", "mpt", "dbrx"})
 _EIGHT = 8
 # Beside eight experts the matrices of attention are small: more bits cost them little.
 _WITH_EIGHT: Final = {"attn_k": "q8_0", "attn_v": "q8_0", "attn_output": "q5_k"}
@@ -115,9 +116,10 @@ class WeightFormat:
         vectors = model.norm_parameters() + sum(p.biases for p in products)
         return (matrices + vectors * BITS[self.vectors]) / 8
 
-    def table_bytes(self, model: DecoderArchitecture) -> float:
-        """Return the bytes of the table of input tokens."""
-        tables = (p for p in model.products() if p.kind is Kind.EMBEDDING)
+    def host_bytes(self, model: DecoderArchitecture) -> float:
+        """Return the bytes of the tables of input tokens that no head multiplies with."""
+        tied = TABLE if model.tied_embeddings else ""
+        tables = (p for p in model.products() if p.kind is Kind.EMBEDDING and p.name != tied)
         return sum(p.weights * self.bits(model, p) for p in tables) / 8
 
 
@@ -145,7 +147,7 @@ def _type(form: WeightFormat, model: DecoderArchitecture, product: Product, laye
 
 
 def _gguf_type(form: WeightFormat, model: DecoderArchitecture, product: Product, layer: int) -> str:
-    tied_table = product.kind is Kind.EMBEDDING and model.tied_embeddings
+    tied_table = product.name == TABLE and model.tied_embeddings
     if product.kind is Kind.HEAD or tied_table:
         return _head_type(form, model)
     if product.kind is Kind.EMBEDDING:

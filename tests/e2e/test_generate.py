@@ -15,6 +15,7 @@ from predictor.services.history.history import open_history
 from predictor.services.models.language import read_language_model
 from tests.support.networks import decoders
 from tests.support.networks.decoders import Size
+from tests.support.public_models import CONFIGS
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -55,6 +56,20 @@ def config(tmp_path: Path) -> Path:
     path.parent.mkdir()
     path.write_text(json.dumps(LLAMA), encoding="utf-8")
     return path
+
+
+def test_a_usual_run_fits_a_short_context(ctm: Run, config: Path):
+    config.write_text(json.dumps(CONFIGS["whisper-tiny"][0]), encoding="utf-8")
+    result = ctm("generate", config, "--device", "rtx3060", "--json")
+    assert result.returncode == 0, result.stderr
+    (entry,) = json.loads(result.stdout)["results"]
+    assert (entry["prompt_tokens"], entry["new_tokens"], entry["longest_context"]) == (
+        224,
+        112,
+        448,
+    )
+    stated = ctm("generate", config, "--device", "rtx3060", "--prompt", "500")
+    assert (stated.returncode, "its context has 448 tokens" in stated.stderr) == (2, True)
 
 
 def test_the_document_has_the_keys_of_its_schema(ctm: Run, config: Path):

@@ -10,13 +10,13 @@ from pathlib import Path
 
 from predictor.cli.catalogue import open_catalogue
 from predictor.cli.console import Console
-from predictor.cli.generate.command import UserRates, user_rates
+from predictor.cli.generate.command import UserRates, requested_run, user_rates
 from predictor.cli.predicting import choose_targets
 from predictor.core.errors import InputError
 from predictor.core.records import Device
 from predictor.core.text import printable
 from predictor.services.devices.catalogue import Catalogue
-from predictor.services.generation.generate import GenerationRequest, LanguageRun, generate
+from predictor.services.generation.generate import LanguageRun, generate
 from predictor.services.models.inspection import Model
 from predictor.services.models.language import (
     LanguageModel,
@@ -79,14 +79,7 @@ def _run(
     devices: Sequence[Device],
     stored_rates: UserRates,
 ) -> LanguageRun:
-    request = GenerationRequest(
-        prompt=options.prompt,
-        new=options.new,
-        context=options.context,
-        batch=options.batch or 1,
-        weights=options.weights or model.weights,
-        kv_precision=model.kv_precision,
-    )
+    request = requested_run(options, model)
     measured = tuple(stored_rates.measured.values())
     results = generate(model.architecture, devices, request, measured, stored_rates.probes)
     return LanguageRun(model.architecture, request, results)

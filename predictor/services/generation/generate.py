@@ -85,6 +85,12 @@ class GenerationRequest:
     kv_precision: str = "fp16"
     runtime: str = ""
 
+    def fitted(self, context: int) -> GenerationRequest:
+        """Return the run, or a shorter one where a model's context does not hold it."""
+        if self.longest <= context:
+            return self
+        return replace(self, prompt=max(context // 2, 1), new=context // 4, context=0)
+
     @property
     def longest(self) -> int:
         """Tokens of a sequence that the cache has to hold."""
