@@ -243,7 +243,15 @@ class LanguagePresenter(StoreClient):
         model = self.state.model
         assert model is not None  # noqa: S101  # callers looked
         measured, probes = tuple(self.measured.values()), self._probes(devices)
-        return partial(generate, model.architecture, devices, self.state.request, measured, probes)
+        return partial(
+            generate,
+            model.architecture,
+            devices,
+            self.state.request,
+            measured,
+            probes,
+            model.stored,
+        )
 
     def _refresh(self) -> None:
         if self._task is not None:

@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from predictor.language import forms
 from predictor.language.architecture import DecoderArchitecture
+from predictor.language.context import scaled_context
 from predictor.language.fields import Fields
 from predictor.language.forms import Form
 
@@ -77,7 +78,7 @@ class Family:
             head_dim=head_dim or hidden // heads,
             feed_forward=fields.count("feed_forward", default=widened) if self.blocks else 0,
             vocabulary=fields.count("vocabulary"),
-            max_context=fields.count("context"),
+            max_context=scaled_context(fields, family),
             tied_embeddings=fields.flag("tie_word_embeddings"),
             **_values(fields, self.layout),
         )

@@ -21,6 +21,7 @@ MAX_COUNTS: Final = {
     "vocabulary": 2**24,
     "context": 2**30,
     "experts": 2**14,
+    "bits": 64,
 }
 """Most that a count may be: ten times and more what the largest models have, and far from where
 products of them would leave 64 bits."""
@@ -140,6 +141,10 @@ class Fields:
         if not isinstance(value, dict):
             raise self.error(f"its {name} is {kind_of(value)}, not an object")
         return Fields(self._subject, value)
+
+    def names(self) -> list[str]:
+        """Return the names of the fields."""
+        return list(self._values)
 
     def text(self, name: str) -> str:
         """Return a text, empty where the file states none or something else."""

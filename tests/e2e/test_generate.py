@@ -58,6 +58,23 @@ def config(tmp_path: Path) -> Path:
     return path
 
 
+def test_a_quantised_configuration_is_in_its_format_where_it_is_loaded_as_it_is(
+    ctm: Run, config: Path
+):
+    quantised = {"quant_method": "gptq", "bits": 4, "group_size": 128}
+    config.write_text(json.dumps({**LLAMA, "quantization_config": quantised}), encoding="utf-8")
+    run = ("generate", config, "--device", "a100-pcie-80gb", "--json")
+    for more, weights in ((("--runtime", "vllm"), "int4-128"), ((), "q4_k_m")):
+        (entry,) = json.loads(ctm(*run, *more).stdout)["results"]
+        assert entry["weights"] == weights
+    broken = {**LLAMA, "quantization_config": {"quant_method": "squeeze9"}}
+    config.write_text(json.dumps(broken), encoding="utf-8")
+    result = ctm(*run, "--runtime", "vllm", "--min-tokens-per-s", "1")
+    assert result.returncode == 2
+    assert 'its quantisation method "squeeze9" is not known' in result.stderr
+    assert ctm(*run, "--runtime", "vllm", "--weights", "fp8").returncode == 0
+
+
 def test_a_usual_run_fits_a_short_context(ctm: Run, config: Path):
     config.write_text(json.dumps(CONFIGS["whisper-tiny"][0]), encoding="utf-8")
     result = ctm("generate", config, "--device", "rtx3060", "--json")

@@ -50,13 +50,14 @@ def run(options: argparse.Namespace, console: Console) -> int:
     )
     devices = _devices(options, catalogue)
     stated = {
-        device.id: MeasuredRate(device, rate, model, request)
+        device.id: MeasuredRate(device, rate, model, request, read.stored)
         for device, rate in _measured(options, catalogue).values()
     }
     stored_rates = user_rates(options, console, devices, catalogue) if options.own else UserRates()
     # What is given now takes the place of what is kept of that device.
     measured = {**stored_rates.measured, **stated}
-    results = generate(model, devices, request, tuple(measured.values()), stored_rates.probes)
+    rates = tuple(measured.values())
+    results = generate(model, devices, request, rates, stored_rates.probes, read.stored)
     min_rate = options.min_tokens_per_s
     if all(result.token is None for result in results) and (
         min_rate is not None or len(results) == 1

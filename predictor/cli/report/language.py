@@ -81,5 +81,7 @@ def _run(
 ) -> LanguageRun:
     request = requested_run(options, model)
     measured = tuple(stored_rates.measured.values())
-    results = generate(model.architecture, devices, request, measured, stored_rates.probes)
+    results = generate(
+        model.architecture, devices, request, measured, stored_rates.probes, model.stored
+    )
     return LanguageRun(model.architecture, request, results)

@@ -18,10 +18,10 @@ from predictor.language.architecture import DecoderArchitecture
 from predictor.language.encoder import Encoder
 from predictor.language.fields import MAX_COUNTS
 from predictor.language.modules import Matrix, Module
+from predictor.language.weights import has_format
 from predictor.services.generation.generate import (
     KV_PRECISIONS,
     RUNTIME_NAMES,
-    WEIGHT_FORMATS,
     GenerationRequest,
     MeasuredRate,
     can_run,
@@ -151,7 +151,7 @@ def request_of(document: Document) -> GenerationRequest:
     request = _counts(GenerationRequest, _object(document.content, "run"))
     if (
         request.runtime not in ("", *RUNTIME_NAMES)
-        or request.weights not in ("", *WEIGHT_FORMATS)
+        or not (request.weights == "" or has_format(request.weights))
         or request.kv_precision not in KV_PRECISIONS
     ):
         raise ValueError("its runtime or a format is not known")

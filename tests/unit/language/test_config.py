@@ -106,11 +106,11 @@ def test_the_name_is_that_of_the_hub_or_of_the_folder(tmp_path: Path) -> None:
     folder.mkdir()
     path = folder / "config.json"
     path.write_text(json.dumps(LLAMA))
-    assert read_config(path).name == "my-llama"
+    assert read_config(path).architecture.name == "my-llama"
     path.write_text(json.dumps({**LLAMA, "_name_or_path": "meta-llama/Llama-2-7b-hf"}))
-    assert read_config(path).name == "Llama-2-7b-hf"
+    assert read_config(path).architecture.name == "Llama-2-7b-hf"
     path.write_text(json.dumps({**LLAMA, "_name_or_path": "/content/output"}))
-    assert read_config(path.rename(folder / "seven.json")).name == "seven"
+    assert read_config(path.rename(folder / "seven.json")).architecture.name == "seven"
 
 
 def test_a_large_model_takes_no_more_memory_than_a_small_one(tmp_path: Path) -> None:
@@ -118,9 +118,9 @@ def test_a_large_model_takes_no_more_memory_than_a_small_one(tmp_path: Path) -> 
     for name in ("gpt2", "Llama-3.1-405B"):
         path = tmp_path / f"{name}.json"
         path.write_text(json.dumps(CONFIGS[name][0]))
-        read_config(path).parameters()
+        read_config(path).architecture.parameters()
         tracemalloc.start()
-        read_config(path).parameters()
+        read_config(path).architecture.parameters()
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < 1.5 * peaks[0]
