@@ -87,7 +87,10 @@ def curve_of(
     """Return the numbers of a device along a count; None where it has none."""
     counts, runs, now = _runs(model.architecture.max_context, request, along)
     try:
-        points = [generate(model.architecture, [device], run, measured, probes)[0] for run in runs]
+        points = [
+            generate(model.architecture, [device], run, measured, probes, model.stored)[0]
+            for run in runs
+        ]
     except InputError:
         return None
     at = np.array(counts, np.float64)

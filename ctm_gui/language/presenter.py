@@ -125,13 +125,10 @@ class LanguagePresenter(StoreClient):
 
     def open(self, model: LanguageModel) -> None:
         """Show another model, in the formats that its file has."""
-        longest = model.architecture.max_context
         request = replace(
             self.state.request, weights=model.weights, kv_precision=model.kv_precision
         )
-        if request.longest > longest:
-            request = replace(request, prompt=max(longest // 2, 1), new=longest // 4, context=0)
-        state = LanguageState(model, request)
+        state = LanguageState(model, request.fitted(model.architecture.max_context))
         self._push(f"Open {shown(model.architecture.name)}", state)
 
     def restore(self, model: LanguageModel, request: GenerationRequest) -> None:
@@ -236,7 +233,15 @@ class LanguagePresenter(StoreClient):
         model = self.state.model
         assert model is not None  # noqa: S101  # callers looked
         measured, probes = tuple(self.measured.values()), self._probes(devices)
-        return partial(generate, model.architecture, devices, self.state.request, measured, probes)
+        return partial(
+            generate,
+            model.architecture,
+            devices,
+            self.state.request,
+            measured,
+            probes,
+            model.stored,
+        )
 
     def _refresh(self) -> None:
         self._task.cancel()

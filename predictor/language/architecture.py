@@ -11,110 +11,12 @@ References:
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import Enum
-from typing import NamedTuple
 
-
-class Kind(Enum):
-    """The part that a weight matrix plays."""
-
-    EMBEDDING = "embedding"
-    POSITIONS = "positions"
-    PROJECTION = "projection of the embedding"
-    QKV = "qkv"
-    OUTPUT = "output"
-    UP = "up"
-    DOWN = "down"
-    ROUTER = "router"
-    EXPERT_UP = "expert up"
-    EXPERT_DOWN = "expert down"
-    CONVOLUTION = "convolution"
-    HEAD = "head"
-
-
-class Rows(Enum):
-    """Rows that a product multiplies its matrix with."""
-
-    TOKENS = "every token"
-    LAST = "the last token of each sequence, whose successor is sought"
-    FRAMES = "every frame of the encoder, once"
-    MEL_FRAMES = "every frame of the spectrogram, of which the encoder halves the number"
-    LOOKED_UP = "none: a row a token is read"
-
-
-class Product(NamedTuple):
-    """A weight matrix of shape [inner, columns] in each of some layers.
-
-    Attributes:
-        name: of the tensor in llama.cpp.
-        kind: part that it plays.
-        layers: number of layers that have it.
-        inner: K of the product; rows of a table.
-        columns: N of the product.
-        copies: matrices a layer, more than one for experts.
-        active: of the copies, those that one token passes.
-        bias: whether a vector of ``columns`` is added.
-        rows: what it is multiplied with.
-        stored: False where its weights are those of another product (a tied head).
-    """
-
-    name: str
-    kind: Kind
-    layers: int
-    inner: int
-    columns: int
-    copies: int = 1
-    active: int = 1
-    bias: bool = False
-    rows: Rows = Rows.TOKENS
-    stored: bool = True
-
-    @property
-    def weights(self) -> int:
-        """Elements of the matrices in all layers, 0 where they are another product's."""
-        return self.layers * self.copies * self.inner * self.columns if self.stored else 0
-
-    @property
-    def biases(self) -> int:
-        """Elements of the added vectors in all layers."""
-        return self.layers * self.copies * self.columns if self.bias else 0
-
-    @property
-    def macs(self) -> int:
-        """Multiply-accumulates of one row through all layers."""
-        if self.rows is Rows.LOOKED_UP:
-            return 0
-        return self.layers * self.active * self.inner * self.columns
-
-    def touched(self, tokens: float) -> float:
-        """Return the expected number of copies a layer that ``tokens`` tokens read.
-
-        Each token picks ``active`` of ``copies`` experts; they are taken as independent and
-        uniform, which balanced training aims at.
-        """
-        return self.copies * (1 - math.pow(1 - self.active / self.copies, tokens))
-
-
-@dataclass(frozen=True, slots=True)
-class Encoder:
-    """An audio encoder (Whisper): two convolutions over mel frames, then attention layers.
-
-    Attributes:
-        layers: attention layers.
-        heads: of each.
-        feed_forward: width of their hidden layer.
-        mel_bins: channels of the spectrogram.
-        frames: positions after the convolutions.
-    """
-
-    layers: int
-    heads: int
-    feed_forward: int
-    mel_bins: int
-    frames: int
+from predictor.language.encoder import Encoder, encoder_products
+from predictor.language.modules import Module
+from predictor.language.products import TABLE, Kind, Product, Rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +41,10 @@ class DecoderArchitecture:
         norm_biases: whether norms have a bias beside their weight (LayerNorm).
         norms_per_layer: norms over the residual stream in a layer.
         final_norm: whether a norm stands before the head.
+        embedding_norm: whether a norm stands after the embedding table.
         qk_norm: whether queries and keys have norms of their own, over a head.
+        qk_norm_all: whether these have weights of their own for each head.
+        query_gate: whether the query projection makes a gate of the attention's output too.
         attention_sinks: whether each query head has a learned sink.
         query_value_bias: whether query and value projections add a bias.
         key_bias: whether the key projection adds one.
@@ -155,7 +60,10 @@ class DecoderArchitecture:
         shared_feed_forward: width of an expert that every token passes, 0 where there is none.
         shared_gate: whether that one is weighed by a gate of its own.
         dense_layers: layers without experts in a model that has experts.
+        shared_cache_layers: layers that read the keys and values of an earlier one.
+        attention_free_layers: layers without grouped attention.
         encoder: an audio encoder that the decoder attends to.
+        modules: what layers have beyond grouped attention and a feed-forward block.
     """
 
     name: str
@@ -175,7 +83,10 @@ class DecoderArchitecture:
     norm_biases: bool = False
     norms_per_layer: int = 2
     final_norm: bool = True
+    embedding_norm: bool = False
     qk_norm: bool = False
+    qk_norm_all: bool = False
+    query_gate: bool = False
     attention_sinks: bool = False
     query_value_bias: bool = False
     key_bias: bool = False
@@ -191,12 +102,20 @@ class DecoderArchitecture:
     shared_feed_forward: int = 0
     shared_gate: bool = False
     dense_layers: int = 0
+    shared_cache_layers: int = 0
+    attention_free_layers: int = 0
     encoder: Encoder | None = None
+    modules: tuple[Module, ...] = ()
 
     @property
     def sparse_layers(self) -> int:
         """Layers with experts."""
         return self.layers - self.dense_layers if self.experts else 0
+
+    @property
+    def attention_layers(self) -> int:
+        """Layers with grouped attention."""
+        return self.layers - self.attention_free_layers
 
     @property
     def kv_width(self) -> int:
@@ -207,9 +126,10 @@ class DecoderArchitecture:
         """Return every weight matrix, in the order in which a token passes them."""
         return (
             *self._embeddings(),
-            *(_encoder_products(self.encoder, self.hidden) if self.encoder else ()),
+            *(encoder_products(self.encoder, self.hidden) if self.encoder else ()),
             *self._attention(""),
             *(self._attention("cross_") if self.encoder else ()),
+            *(product for module in self.modules for product in module.products()),
             *self._feed_forward(),
             *self._head(),
         )
@@ -225,24 +145,29 @@ class DecoderArchitecture:
         )
 
     def norm_parameters(self) -> int:
-        """Return the parameters of norms and attention sinks, which no product reads."""
+        """Return the parameters of vectors that are no biases: norms, sinks, decays."""
         vectors = 2 if self.norm_biases else 1
         # A layer that attends to an encoder has a norm for that attention too.
         per_layer = self.norms_per_layer + (1 if self.encoder else 0)
-        norms = self.layers * per_layer + self.final_norm
+        norms = self.layers * per_layer + self.final_norm + self.embedding_norm
         if self.encoder:
             norms += 2 * self.encoder.layers + 1
-        normed = 2 * self.head_dim * vectors if self.qk_norm else 0
-        heads = self.layers * (normed + self.heads * self.attention_sinks)
-        return norms * vectors * self.hidden + heads
+        normed = self.heads + self.kv_heads if self.qk_norm_all else 2
+        normed *= self.head_dim * (1 if self.qk_norm_all else vectors) * self.qk_norm
+        attention = self.attention_layers * (normed + self.heads * self.attention_sinks)
+        # A layer that reads another's keys has no norm of them.
+        attention -= self.shared_cache_layers * self.head_dim * self.qk_norm
+        of_modules = sum(module.layers * module.vectors for module in self.modules)
+        return norms * vectors * self.hidden + attention + of_modules
 
     def cached_tokens(self, context: int) -> int:
         """Return the tokens that all layers together keep of one sequence of ``context`` tokens.
 
-        A windowed layer keeps no more than its window.
+        A windowed layer keeps no more than its window, one that shares a cache nothing.
         """
-        full = self.layers - self.windowed_layers
-        return full * context + self.windowed_layers * min(context, self.sliding_window)
+        full = self.attention_layers - self.windowed_layers
+        tokens = full * context + self.windowed_layers * min(context, self.sliding_window)
+        return tokens * (self.layers - self.shared_cache_layers) // self.layers
 
     def kv_elements(self, context: int) -> int:
         """Return the elements of the KV cache of one sequence, with those of an encoder's frames.
@@ -251,13 +176,19 @@ class DecoderArchitecture:
             context: tokens of the sequence.
         """
         frames = self.layers * self.encoder.frames if self.encoder else 0
-        return 2 * (self.cached_tokens(context) * self.kv_width + frames * self.hidden)
+        latent = context * sum(module.layers * module.cached for module in self.modules)
+        return 2 * (self.cached_tokens(context) * self.kv_width + frames * self.hidden) + latent
+
+    def state_elements(self) -> int:
+        """Return the float32 elements that one sequence keeps however long it is."""
+        return sum(module.layers * module.state for module in self.modules)
 
     def attention_macs(self, new_tokens: int, past: int = 0) -> int:
         """Return the multiply-accumulates of queries by keys and of probabilities by values.
 
         Each of ``new_tokens`` tokens meets itself and those before it, in a windowed layer no more
-        than its window; what a mask hides is not counted. An encoder's frames are met whole.
+        than its window; what a mask hides is not counted. An encoder's frames are met whole. Steps
+        of a state count too.
 
         Args:
             new_tokens: tokens of this pass: the prompt, or 1.
@@ -265,9 +196,14 @@ class DecoderArchitecture:
         """
         full = _causal_pairs(new_tokens, past, past + new_tokens)
         windowed = _causal_pairs(new_tokens, past, self.sliding_window)
-        pairs = (self.layers - self.windowed_layers) * full + self.windowed_layers * windowed
+        pairs = (self.attention_layers - self.windowed_layers) * full
+        pairs += self.windowed_layers * windowed
         pairs += self.layers * self.encoder.frames * new_tokens if self.encoder else 0
-        return 2 * self.heads * self.head_dim * pairs
+        of_modules = sum(
+            module.layers * (module.pair_macs * full + module.token_macs * new_tokens)
+            for module in self.modules
+        )
+        return 2 * self.heads * self.head_dim * pairs + of_modules
 
     def encoder_attention_macs(self) -> int:
         """Return the multiply-accumulates of the encoder's attention, 0 without one."""
@@ -276,7 +212,7 @@ class DecoderArchitecture:
 
     def _embeddings(self) -> Iterator[Product]:
         width = self.embedding_width or self.hidden
-        table = Product("token_embd", Kind.EMBEDDING, 1, self.vocabulary, width)
+        table = Product(TABLE, Kind.EMBEDDING, 1, self.vocabulary, width)
         yield table._replace(rows=Rows.LOOKED_UP)
         if self.position_rows:
             rows = Product("position_embd", Kind.POSITIONS, 1, self.position_rows, self.hidden)
@@ -286,12 +222,16 @@ class DecoderArchitecture:
 
     def _attention(self, prefix: str) -> Iterator[Product]:
         queries = self.heads * self.head_dim
+        gated = queries * (2 if self.query_gate else 1)
         # Keys and values of an encoder's frames are made once for all tokens.
         rows = Rows.FRAMES if prefix else Rows.TOKENS
-        layers, bias = self.layers, self.query_value_bias
-        yield Product(f"{prefix}attn_q", Kind.QKV, layers, self.hidden, queries, bias=bias)
+        layers, bias = self.attention_layers, self.query_value_bias
+        if not layers:
+            return
+        yield Product(f"{prefix}attn_q", Kind.QKV, layers, self.hidden, gated, bias=bias)
         for name, biased in (("k", self.key_bias), ("v", bias)):
-            kv = Product(f"{prefix}attn_{name}", Kind.QKV, layers, self.hidden, self.kv_width)
+            made = layers - self.shared_cache_layers
+            kv = Product(f"{prefix}attn_{name}", Kind.QKV, made, self.hidden, self.kv_width)
             yield kv._replace(bias=biased, rows=rows)
         out = Product(f"{prefix}attn_output", Kind.OUTPUT, layers, queries, self.hidden)
         yield out._replace(bias=self.output_bias)
@@ -332,25 +272,3 @@ def _causal_pairs(new_tokens: int, past: int, limit: int) -> int:
     """Return the sum of min(past + i, most) over i = 1 .. new_tokens."""
     growing = min(max(limit - past, 0), new_tokens)
     return growing * past + growing * (growing + 1) // 2 + (new_tokens - growing) * limit
-
-
-def _encoder_products(encoder: Encoder, hidden: int) -> Iterator[Product]:
-    # A window of three frames; the second convolution halves their number.
-    convolutions = (("1", encoder.mel_bins, Rows.MEL_FRAMES), ("2", hidden, Rows.FRAMES))
-    for number, channels, frames in convolutions:
-        kernel = Product(f"enc_conv{number}", Kind.CONVOLUTION, 1, 3 * channels, hidden, bias=True)
-        yield kernel._replace(rows=frames)
-    rows = Product("enc_position_embd", Kind.POSITIONS, 1, encoder.frames, hidden)
-    yield rows._replace(rows=Rows.LOOKED_UP)
-    wide = encoder.feed_forward
-    for name, kind, inner, columns in (
-        ("attn_q", Kind.QKV, hidden, hidden),
-        ("attn_k", Kind.QKV, hidden, hidden),
-        ("attn_v", Kind.QKV, hidden, hidden),
-        ("attn_output", Kind.OUTPUT, hidden, hidden),
-        ("ffn_up", Kind.UP, hidden, wide),
-        ("ffn_down", Kind.DOWN, wide, hidden),
-    ):
-        product = Product(f"enc_{name}", kind, encoder.layers, inner, columns)
-        # Of Whisper's projections the keys' alone have no bias.
-        yield product._replace(bias=name != "attn_k", rows=Rows.FRAMES)

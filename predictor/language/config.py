@@ -7,22 +7,29 @@ one.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Final
 
 from predictor.core.errors import InputError
-from predictor.core.files import opened, read_bytes
+from predictor.core.files import is_file, opened, read_bytes
 from predictor.core.text import printable, shortened
 from predictor.devices.strict_json import parse_object
 from predictor.language.architecture import DecoderArchitecture
+from predictor.language.class_defaults import CLASS_DEFAULTS
 from predictor.language.families import FAMILIES
 from predictor.language.fields import Fields
+from predictor.language.quantisation import quantised_format
+from predictor.language.stored import HUB_RUNTIMES, DescribedModel, StoredWeights, with_file_bytes
 
 MAX_BYTES: Final = 4_000_000
 """Most bytes of a configuration; one with an id for each of 100 000 labels stays below."""
 
 _HEAD_BYTES = 4096
+_INDEX = "model.safetensors.index.json"
+_TOTAL = re.compile(rb'"total_size"\s*:\s*(\d{1,15})\b')
 _CONFIG = "give the config.json that lies beside it"
 # Beginnings of files that lie beside a config.json.
 _MAGICS: Final = (
@@ -45,7 +52,14 @@ _OTHER_FILES: Final = (
 # Language models of multimodal ones where these name them otherwise, or not at all. A picture's
 # encoder makes no token: the language model alone is read.
 _OF_PICTURES: Final = {
+    "blip-2": "opt",
     "gemma3": "gemma3_text",
+    "gemma3n": "gemma3n_text",
+    "llama4": "llama4_text",
+    "llava": "llama",
+    "llava_next": "llama",
+    "paligemma": "gemma",
+    "vipllava": "llama",
     "qwen2_vl": "qwen2",
     "qwen2_vl_text": "qwen2",
     "qwen2_5_vl": "qwen2",
@@ -53,19 +67,14 @@ _OF_PICTURES: Final = {
     "qwen3_vl_text": "qwen3",
     "qwen3_vl_moe_text": "qwen3_moe",
 }
-# Counts that such files leave to the class of their language model.
-_UNSTATED: Final[dict[str, dict[str, object]]] = {
-    "gemma3_text": {
-        "num_attention_heads": 8,
-        "num_key_value_heads": 4,
-        "vocab_size": 262_208,
-        "max_position_embeddings": 131_072,
-    }
-}
+# Models of another name in the shape of a family.
+_SAME: Final = {"minimax_text_01": "minimax", "minimax_m1": "minimax"}
+_NO_DECODERS: Final = frozenset({"bert", "modernbert", "vit", "t5"})
+_EXPORT: Final = "export it to ONNX, for 'ctm predict'"
 
 
-def read_config(path: str | os.PathLike[str]) -> DecoderArchitecture:
-    """Read a ``config.json``.
+def read_config(path: str | os.PathLike[str]) -> DescribedModel:
+    """Read a ``config.json``, with the format of its weights as far as its folder states one.
 
     Raises:
         InputError: it cannot be read, is another file, describes an architecture that is not known,
@@ -75,11 +84,22 @@ def read_config(path: str | os.PathLike[str]) -> DecoderArchitecture:
     with opened(path) as (stream, _):
         _refuse_other_files(subject, stream.read(_HEAD_BYTES))
     values = parse_object(read_bytes(path, MAX_BYTES), subject, "config.json", MAX_BYTES)
-    return architecture_of(values, subject)
+    described = described_model(values, subject)
+    index_bytes = 0 if "text_config" in values else _index_bytes(Path(path).with_name(_INDEX))
+    return with_file_bytes(described, index_bytes, subject) if index_bytes else described
 
 
-def architecture_of(values: Mapping[str, object], subject: str) -> DecoderArchitecture:
-    """Return the architecture that the fields of a ``config.json`` describe.
+def _index_bytes(path: Path) -> int:
+    """Return the bytes of all weights by their index, 0 where there is none that states them."""
+    if not is_file(path):
+        return 0
+    with opened(path) as (stream, _):
+        stated = _TOTAL.search(stream.read(_HEAD_BYTES))
+    return int(stated[1]) if stated else 0
+
+
+def described_model(values: Mapping[str, object], subject: str) -> DescribedModel:
+    """Return the model that the fields of a ``config.json`` describe.
 
     Args:
         values: the parsed file.
@@ -88,6 +108,30 @@ def architecture_of(values: Mapping[str, object], subject: str) -> DecoderArchit
     Raises:
         InputError: see :func:`read_config`.
     """
+    kind, values = _language_fields(values, subject)
+    fields = Fields(subject, values)
+    model = FAMILIES[kind].decoder(fields, _name(subject, values), kind)
+    return DescribedModel(model, _stored_weights(fields, model))
+
+
+def _stored_weights(fields: Fields, model: DecoderArchitecture) -> StoredWeights | None:
+    try:
+        form = quantised_format(fields, model)
+    except InputError as error:
+        # Of no matter under a runtime that brings its own format.
+        return StoredWeights(error, HUB_RUNTIMES)
+    return None if form is None else StoredWeights(form, HUB_RUNTIMES)
+
+
+def architecture_of(values: Mapping[str, object], subject: str) -> DecoderArchitecture:
+    """Return the architecture of :func:`described_model`."""
+    return described_model(values, subject).architecture
+
+
+def _language_fields(
+    values: Mapping[str, object], subject: str
+) -> tuple[str, Mapping[str, object]]:
+    """Return the family of the language model and its fields."""
     kind = values.get("model_type")
     if not isinstance(kind, str):
         raise _without_family(subject, values)
@@ -96,17 +140,27 @@ def architecture_of(values: Mapping[str, object], subject: str) -> DecoderArchit
         inner = text.get("model_type", kind)
         inner = _OF_PICTURES.get(str(inner), str(inner))
         if inner in FAMILIES:
-            kind, values = inner, {**values, **_UNSTATED.get(inner, {}), **text}
+            # The class stands for what the file leaves out; what it states is not null.
+            stated = {name: value for name, value in text.items() if value is not None}
+            kind, values = inner, {**values, **CLASS_DEFAULTS.get(inner, {}), **stated}
     elif "hidden_size" in values:  # of older versions of transformers, beside those of the encoder
         kind = _OF_PICTURES.get(kind, kind)
-    family = FAMILIES.get(kind)
-    if family is None:
-        raise InputError(
-            subject,
-            f'its model_type "{shortened(kind, 40)}" is not known',
-            f"choose a model of one of these: {', '.join(FAMILIES)}",
-        )
-    return family.decoder(Fields(subject, values), _name(subject, values), kind)
+    kind = _SAME.get(kind, kind)
+    if kind not in FAMILIES:
+        raise _unknown(subject, kind)
+    return kind, values
+
+
+def _unknown(subject: str, kind: str) -> InputError:
+    if kind in _NO_DECODERS:
+        return InputError(subject, f"{kind} is no decoder that generates tokens", _EXPORT)
+    nearest = get_close_matches(kind, FAMILIES, n=3, cutoff=0.5) or ["llama", "qwen3"]
+    return InputError(
+        subject,
+        f'its model_type "{shortened(kind, 40)}" is not known',
+        f"choose one of the {len(FAMILIES)} families of the page on language models, such as "
+        f"{', '.join(nearest)}, or give its decoder in ONNX",
+    )
 
 
 def _name(subject: str, values: Mapping[str, object]) -> str:

@@ -1,4 +1,4 @@
-"""What the families of decoders have in their layers, and the fields that state it.
+"""What the families of decoders have in their layers, and the fields that state it: a row a family.
 
 Where a file leaves a field out, the default of its class in transformers holds, but for the counts
 that make the model what it is: those must stand in the file.
@@ -10,35 +10,51 @@ References:
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Final, TypeAlias
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple, TypeAlias
 
-from predictor.language.architecture import DecoderArchitecture, Encoder
+from predictor.language import forms
+from predictor.language.architecture import DecoderArchitecture
+from predictor.language.context import scaled_context
 from predictor.language.fields import Fields
+from predictor.language.forms import Form
 
-Refine: TypeAlias = Callable[[Fields, DecoderArchitecture], DecoderArchitecture]
+
+class Flag(NamedTuple):
+    """A switch of the file.
+
+    Attributes:
+        field: name.
+        default: where the file does not state it.
+        off: whether it switches off.
+    """
+
+    field: str
+    default: bool = False
+    off: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+_Row: TypeAlias = dict[str, bool | int | Flag]
+Layout: TypeAlias = Mapping[str, bool | int | Flag]
+"""Values of fields of a ``DecoderArchitecture``, as constants or switches of the file."""
+
+
+@dataclass(frozen=True, slots=True)
 class Family:
     """A ``model_type``: defaults of its class, and what its layers have beyond Llama's.
 
     Attributes:
-        refine: completes the architecture of a bare Llama with the same counts.
-        tied: whether the head multiplies the embedding table where the file does not say.
-        head_dim: width of a head where the file does not say; 0 for hidden size by heads.
-        widening: feed-forward width over hidden size where the file does not say; 0 where it must.
-        context: longest context where the file does not say; 0 where it must.
-        plain: LayerNorm, biases everywhere and no gate, as in GPT-2.
+        layout: biases, norms and gates.
+        forms: experts, windows, latent attention and the like, in the order in which they are read.
+        defaults: of fields that the file may leave out.
+        blocks: whether layers have a feed-forward block.
     """
 
-    refine: Refine
-    tied: bool = False
-    head_dim: int = 0
-    widening: int = 0
-    context: int = 0
-    plain: bool = False
+    layout: Layout = field(default_factory=dict)
+    forms: tuple[Form, ...] = ()
+    defaults: Mapping[str, object] = field(default_factory=dict)
+    blocks: bool = True
 
     def decoder(self, fields: Fields, name: str, family: str) -> DecoderArchitecture:
         """Return the architecture that a configuration of this family describes.
@@ -46,201 +62,207 @@ class Family:
         Raises:
             InputError: a field is missing or absurd.
         """
+        fields = fields.flattened("attn_config", "ffn_config").completed(self.defaults)
         hidden, heads = fields.count("hidden"), fields.count("heads")
-        head_dim = fields.count("head_dim", default=self.head_dim)
+        head_dim = fields.count("head_dim", default=0)
         if not head_dim and hidden % heads:
             raise fields.error(f"its hidden size {hidden} is no multiple of its {heads} heads")
-        bare = DecoderArchitecture(
+        widened = hidden * fields.count("heads", "expansion_ratio", default=0) or None
+        model = DecoderArchitecture(
             name=name,
             family=family,
             layers=fields.count("layers"),
             hidden=hidden,
             heads=heads,
-            kv_heads=fields.count("heads", "num_key_value_heads", default=heads),
+            kv_heads=fields.count("kv_heads", default=heads),
             head_dim=head_dim or hidden // heads,
-            feed_forward=fields.count("feed_forward", default=self.widening * hidden or None),
+            feed_forward=fields.count("feed_forward", default=widened) if self.blocks else 0,
             vocabulary=fields.count("vocabulary"),
-            max_context=fields.count("context", default=self.context or None),
-            gated=not self.plain,
-            tied_embeddings=fields.flag("tie_word_embeddings", self.tied),
-            norm_biases=self.plain,
+            max_context=scaled_context(fields, family),
+            tied_embeddings=fields.flag("tie_word_embeddings"),
+            **_values(fields, self.layout),
         )
-        model = self.refine(fields, _biased(bare) if self.plain else bare)
-        if heads % model.kv_heads:
-            raise fields.error(
-                f"its {heads} query heads cannot share {model.kv_heads} key and value heads evenly"
-            )
-        if model.experts_per_token > model.experts:
-            raise fields.error(
-                f"a token passes {model.experts_per_token} experts, more than the {model.experts}"
-                " that there are"
-            )
-        return model
+        for form in self.forms:
+            model = form(fields, model)
+        return _checked(fields, model)
 
 
-def _biased(
-    model: DecoderArchitecture, attention: bool = True, block: bool = True
-) -> DecoderArchitecture:
-    """Add biases to the projections of attention, and to the feed-forward block."""
-    return replace(
-        model,
-        query_value_bias=attention,
-        key_bias=attention,
-        output_bias=attention,
-        feed_forward_bias=block,
-    )
+def _values(fields: Fields, layout: Layout) -> dict[str, Any]:
+    """Return the values of fields of an architecture."""
+    return {
+        name: fields.flag(value.field, value.default) is not value.off
+        if isinstance(value, Flag)
+        else value
+        for name, value in layout.items()
+    }
 
 
-def _llama(fields: Fields, model: DecoderArchitecture) -> DecoderArchitecture:
-    return _biased(model, fields.flag("attention_bias"), fields.flag("mlp_bias"))
+def _checked(fields: Fields, model: DecoderArchitecture) -> DecoderArchitecture:
+    if model.heads % model.kv_heads:
+        raise fields.error(
+            f"its {model.heads} query heads cannot share {model.kv_heads} key and value heads"
+            " evenly"
+        )
+    if model.experts_per_token > model.experts:
+        raise fields.error(
+            f"a token passes {model.experts_per_token} experts, more than the {model.experts}"
+            " that there are"
+        )
+    return model
 
 
-def _mistral(fields: Fields, model: DecoderArchitecture) -> DecoderArchitecture:
-    window = fields.count("context", "sliding_window", default=0)
-    return replace(model, sliding_window=window, windowed_layers=model.layers if window else 0)
+def _biases(
+    attention: bool | Flag = False,
+    block: bool | Flag = False,
+    output: bool | Flag | None = None,
+    head: bool | Flag = False,
+) -> _Row:
+    """Return which projections add a bias; that of attention's output as its others do."""
+    return {
+        "query_value_bias": attention,
+        "key_bias": attention,
+        "output_bias": attention if output is None else output,
+        "feed_forward_bias": block,
+        "head_bias": head,
+    }
 
 
-def _mixtral(fields: Fields, model: DecoderArchitecture) -> DecoderArchitecture:
-    return _with_experts(fields, _mistral(fields, model), model.feed_forward)
-
-
-def _qwen2(fields: Fields, model: DecoderArchitecture) -> DecoderArchitecture:
-    return _late_windows(fields, replace(model, query_value_bias=True, key_bias=True))
-
-
-def _qwen2_moe(fields: Fields, model: DecoderArchitecture) -> DecoderArchitecture:
-    bias = fields.flag("qkv_bias", default=True)
-    shared = fields.count("feed_forward", "shared_expert_intermediate_size", default=0, minimum=0)
-    model = replace(model, query_value_bias=bias, key_bias=bias)
-    model = replace(model, shared_feed_forward=shared, shared_gate=shared > 0)
-    return _partly_sparse(fields, model)
-
-
-def _qwen3(fields: Fields, model: DecoderArchitecture) -> DecoderArchitecture:
-    model = _biased(model, fields.flag("attention_bias"), block=False)
-    return _late_windows(fields, replace(model, qk_norm=True))
-
-
-def _qwen3_moe(fields: Fields, model: DecoderArchitecture) -> DecoderArchitecture:
-    return _partly_sparse(fields, _qwen3(fields, model))
-
-
-def _gemma2(fields: Fields, model: DecoderArchitecture) -> DecoderArchitecture:
-    model = replace(_llama(fields, model), norms_per_layer=4)
-    return _windows(fields, model, model.layers - model.layers // 2, 4096)
-
-
-def _gemma3(fields: Fields, model: DecoderArchitecture) -> DecoderArchitecture:
-    pattern = fields.count("layers", "sliding_window_pattern", default=6)
-    model = replace(_llama(fields, model), norms_per_layer=4, qk_norm=True)
-    return _windows(fields, model, model.layers - model.layers // pattern, 4096)
-
-
-def _phi(fields: Fields, model: DecoderArchitecture) -> DecoderArchitecture:
-    # Attention and feed-forward block read one norm.
-    return replace(model, norms_per_layer=1, qk_norm=fields.flag("qk_layernorm"), head_bias=True)
-
-
-def _gpt2(_: Fields, model: DecoderArchitecture) -> DecoderArchitecture:
-    return replace(model, position_rows=model.max_context)
-
-
-def _opt(fields: Fields, model: DecoderArchitecture) -> DecoderArchitecture:
-    bias = fields.flag("enable_bias", default=True)
-    width = fields.count("hidden", "word_embed_proj_dim", default=model.hidden)
-    last = fields.flag("do_layer_norm_before", default=True)
-    return replace(
-        _biased(model, bias, bias),
-        # Two rows before the first position stand for padding.
-        position_rows=model.max_context + 2,
-        embedding_width=0 if width == model.hidden else width,
-        final_norm=last and not fields.flag("_remove_final_layer_norm"),
-    )
-
-
-def _falcon(fields: Fields, model: DecoderArchitecture) -> DecoderArchitecture:
-    bias = fields.flag("bias")
-    model = replace(_biased(model, bias, bias), gated=False, norm_biases=True)
-    if fields.flag("new_decoder_architecture"):
-        kv_heads = fields.count("heads", "num_kv_heads", default=model.heads)
-        norms = fields.count("layers", "num_ln_in_parallel_attn", default=2)
-        return replace(model, kv_heads=kv_heads, norms_per_layer=norms)
-    kv_heads = 1 if fields.flag("multi_query", default=True) else model.heads
-    # In parallel, attention and feed-forward block read one norm.
-    norms = 1 if fields.flag("parallel_attn", default=True) else 2
-    return replace(model, kv_heads=kv_heads, norms_per_layer=norms)
-
-
-def _gpt_oss(fields: Fields, model: DecoderArchitecture) -> DecoderArchitecture:
-    sparse = _with_experts(fields, model, model.feed_forward)
-    sparse = replace(sparse, feed_forward=0, router_bias=True, attention_sinks=True)
-    sparse = _biased(sparse, fields.flag("attention_bias", default=True))
-    return _windows(fields, sparse, model.layers - model.layers // 2, 128)
-
-
-def _whisper(fields: Fields, model: DecoderArchitecture) -> DecoderArchitecture:
-    encoder = Encoder(
-        layers=fields.count("layers", "encoder_layers"),
-        heads=fields.count("heads", "encoder_attention_heads"),
-        feed_forward=fields.count("feed_forward", "encoder_ffn_dim"),
-        mel_bins=fields.count("hidden", "num_mel_bins", default=80),
-        frames=fields.count("context", "max_source_positions", default=1500),
-    )
-    return replace(model, key_bias=False, position_rows=model.max_context, encoder=encoder)
-
-
-def _with_experts(fields: Fields, model: DecoderArchitecture, width: int) -> DecoderArchitecture:
-    return replace(
-        model,
-        experts=fields.count("experts"),
-        experts_per_token=fields.count("experts", "num_experts_per_tok"),
-        expert_feed_forward=width,
-    )
-
-
-def _partly_sparse(fields: Fields, model: DecoderArchitecture) -> DecoderArchitecture:
-    """Experts in every ``decoder_sparse_step``-th layer that is not named a dense one."""
-    dense = fields.items("mlp_only_layers")
-    step = fields.count("layers", "decoder_sparse_step", default=1)
-    sparse = sum((i + 1) % step == 0 and i not in dense for i in range(model.layers))
-    model = _with_experts(fields, model, fields.count("feed_forward", "moe_intermediate_size"))
-    return replace(model, dense_layers=model.layers - sparse)
-
-
-def _late_windows(fields: Fields, model: DecoderArchitecture) -> DecoderArchitecture:
-    """Qwen windows the layers from ``max_window_layers`` on, where it is asked to."""
-    if not fields.flag("use_sliding_window"):
-        return model
-    first = fields.count("layers", "max_window_layers", default=28, minimum=0)
-    return _windows(fields, model, max(model.layers - first, 0), 4096)
-
-
-def _windows(
-    fields: Fields, model: DecoderArchitecture, layers: int, window: int
-) -> DecoderArchitecture:
-    """Window the layers that the file lists, else as many as the family's rule has it."""
-    if types := fields.items("layer_types"):
-        layers = types.count("sliding_attention")
-    window = fields.count("context", "sliding_window", default=window)
-    return replace(model, sliding_window=window, windowed_layers=min(layers, model.layers))
-
+_LAYER_NORM: Final[_Row] = {"norm_biases": True}
+_NO_GATE: Final[_Row] = {"gated": False}
+# LayerNorm, biases everywhere and no gate, as in GPT-2.
+_PLAIN: Final[_Row] = {**_biases(True, True), **_LAYER_NORM, **_NO_GATE}
+_ONE_NORM: Final[_Row] = {"norms_per_layer": 1}  # attention and feed-forward block read one norm
+_FOUR_NORMS: Final[_Row] = {"norms_per_layer": 4}
+_QK_NORM: Final[_Row] = {"qk_norm": True}
+_ATTENTION: Final[_Row] = _biases(Flag("attention_bias"))
+_QKV: Final[_Row] = _biases(True, output=False)
+_LLAMA: Final[_Row] = _biases(Flag("attention_bias"), Flag("mlp_bias"))
+_DEEPSEEK: Final = Family(forms=(forms.latent, forms.experts))
+_Defaults: TypeAlias = dict[str, object]
+_TIED: Final[_Defaults] = {"tie_word_embeddings": True}
+_WIDE: Final[_Defaults] = {"expansion_ratio": 4}  # feed-forward width over hidden size
+_GEMMA: Final[_Defaults] = {"head_dim": 256, **_TIED}
 
 FAMILIES: Final[dict[str, Family]] = {
-    "llama": Family(refine=_llama),
-    "mistral": Family(refine=_mistral),
-    "mixtral": Family(refine=_mixtral),
-    "qwen2": Family(refine=_qwen2),
-    "qwen2_moe": Family(refine=_qwen2_moe),
-    "qwen3": Family(refine=_qwen3, head_dim=128),
-    "qwen3_moe": Family(refine=_qwen3_moe),
-    "gemma": Family(refine=_llama, tied=True, head_dim=256),
-    "gemma2": Family(refine=_gemma2, tied=True, head_dim=256),
-    "gemma3_text": Family(refine=_gemma3, tied=True, head_dim=256),
-    "phi": Family(refine=_phi, plain=True),
-    "phi3": Family(refine=_mistral),
-    "gpt2": Family(refine=_gpt2, tied=True, widening=4, plain=True),
-    "opt": Family(refine=_opt, tied=True, plain=True),
-    "falcon": Family(refine=_falcon, tied=True, widening=4, context=2048),
-    "gpt_oss": Family(refine=_gpt_oss, head_dim=64),
-    "whisper": Family(refine=_whisper, tied=True, plain=True),
+    "llama": Family(_LLAMA),
+    "mistral": Family(forms=(forms.windows(),)),
+    "mixtral": Family(forms=(forms.windows(), forms.experts)),
+    "qwen2": Family(_QKV, (forms.late_windows,)),
+    "qwen2_moe": Family(
+        _biases(Flag("qkv_bias", default=True), output=False), (forms.gated_experts,)
+    ),
+    "qwen3": Family(_ATTENTION | _QK_NORM, (forms.late_windows,), defaults={"head_dim": 128}),
+    "qwen3_moe": Family(_ATTENTION | _QK_NORM, (forms.late_windows, forms.experts)),
+    "qwen3_next": Family(
+        _ATTENTION | _QK_NORM | {"query_gate": True},
+        (forms.delta, forms.gated_experts),
+        defaults={"head_dim": 256},
+    ),
+    "gemma": Family(_LLAMA, defaults=_GEMMA),
+    "gemma2": Family(_LLAMA | _FOUR_NORMS, (forms.windows(4096, 2),), _GEMMA),
+    "gemma3_text": Family(_LLAMA | _FOUR_NORMS | _QK_NORM, (forms.windows(4096, 6),), _GEMMA),
+    "gemma3n_text": Family(_FOUR_NORMS | _QK_NORM, (forms.gemma3n, forms.windows(512, 5)), _GEMMA),
+    "phi": Family(_PLAIN | _ONE_NORM | {"qk_norm": Flag("qk_layernorm"), "head_bias": True}),
+    "phi3": Family(forms=(forms.windows(),)),
+    "phimoe": Family(
+        _biases(Flag("attention_bias"), head=Flag("lm_head_bias")) | _LAYER_NORM,
+        (forms.windows(), forms.experts),
+    ),
+    "gpt2": Family(_PLAIN, (forms.tables(),), defaults=_TIED | _WIDE),
+    "gptj": Family(_PLAIN | _ONE_NORM | _biases(False, True, head=True), defaults=_WIDE),
+    "gpt_neox": Family(_PLAIN | _biases(Flag("attention_bias", default=True), True)),
+    # Two rows of positions before the first stand for padding.
+    "opt": Family(
+        _PLAIN | _biases(Flag("enable_bias", default=True), Flag("enable_bias", default=True)),
+        (forms.opt, forms.tables(2)),
+        defaults=_TIED,
+    ),
+    "bloom": Family(
+        _PLAIN | {"embedding_norm": True}, defaults=_TIED | _WIDE | {"seq_length": 2048}
+    ),
+    "mpt": Family(
+        _NO_GATE
+        | _biases(Flag("no_bias", True, off=True), Flag("no_bias", True, off=True))
+        | {"norm_biases": Flag("no_bias", True, off=True)},
+        defaults=_TIED | _WIDE,
+    ),
+    "dbrx": Family(forms=(forms.experts,)),
+    "falcon": Family(
+        _NO_GATE | _LAYER_NORM | _biases(Flag("bias"), Flag("bias")),
+        (forms.falcon,),
+        defaults=_TIED | _WIDE | {"max_position_embeddings": 2048},
+    ),
+    "falcon_h1": Family(_ATTENTION, (forms.parallel_states,)),
+    "gpt_oss": Family(
+        _biases(Flag("attention_bias", default=True), True)
+        | {"router_bias": True, "attention_sinks": True},
+        (forms.windows(128, 2), forms.experts),
+        defaults={"head_dim": 64},
+    ),
+    "granite": Family(_LLAMA),
+    "granitemoe": Family(_ATTENTION, (forms.experts,)),
+    "olmo2": Family(_ATTENTION | _QK_NORM | {"qk_norm_all": True}),
+    "smollm3": Family(_LLAMA, defaults=_TIED),
+    "seed_oss": Family(
+        _biases(Flag("attention_bias", default=True), output=Flag("attention_out_bias"))
+        | {"feed_forward_bias": Flag("mlp_bias")},
+        defaults={"head_dim": 128},
+    ),
+    "internlm2": Family(_biases(Flag("bias"))),
+    "internlm3": Family(_biases(Flag("qkv_bias"), Flag("bias"), output=Flag("bias"))),
+    "ernie4_5": Family(
+        _biases(Flag("use_bias"), Flag("use_bias")), defaults=_TIED | {"head_dim": 128}
+    ),
+    "ernie4_5_moe": Family(
+        # Of the router a correction of scores is added.
+        _biases(Flag("use_bias"), Flag("use_bias")) | {"router_bias": True},
+        (forms.experts,),
+        defaults=_TIED,
+    ),
+    "cohere": Family(
+        _ATTENTION | _ONE_NORM | {"qk_norm": Flag("use_qk_norm"), "qk_norm_all": True},
+        defaults=_TIED,
+    ),
+    "cohere2": Family(_ATTENTION | _ONE_NORM, (forms.windows(4096, 4),), defaults=_TIED),
+    "starcoder2": Family(
+        _NO_GATE | _LAYER_NORM | _biases(Flag("use_bias", True), Flag("use_bias", True)),
+        (forms.windows(),),
+        defaults=_TIED,
+    ),
+    "stablelm": Family(
+        _LAYER_NORM | _biases(Flag("use_qkv_bias"), output=False), (forms.stablelm,)
+    ),
+    "exaone4": Family(_QK_NORM, (forms.windows(0, 4),)),
+    "hunyuan_v1_dense": Family(_ATTENTION | _QK_NORM),
+    "glm4": Family(
+        _biases(Flag("attention_bias"), output=False) | _FOUR_NORMS, defaults={"head_dim": 128}
+    ),
+    "glm4_moe": Family(
+        _biases(Flag("attention_bias"), output=False) | {"qk_norm": Flag("use_qk_norm")},
+        (forms.experts,),
+        defaults={"head_dim": 128},
+    ),
+    "minicpm3": Family(forms=(forms.latent,), defaults=_TIED),
+    "nemotron": Family(_NO_GATE | _LAYER_NORM | _biases(Flag("attention_bias"), Flag("mlp_bias"))),
+    "deepseek_v2": _DEEPSEEK,
+    "deepseek_v3": _DEEPSEEK,
+    "kimi_k2": _DEEPSEEK,
+    "llama4_text": Family(
+        _ATTENTION,
+        (forms.chunked_experts, forms.windows(8192, 4, "attention_chunk_size")),
+        defaults={"head_dim": 128},
+    ),
+    "minimax": Family(forms=(forms.lightning, forms.experts)),
+    "jamba": Family(forms=(forms.selective_states, forms.experts)),
+    "lfm2": Family(_QK_NORM, (forms.convolutions,), defaults=_TIED),
+    # No attention, so one head stands for none, and any context.
+    "mamba2": Family(
+        _ONE_NORM,
+        (forms.states,),
+        defaults={"num_attention_heads": 1, "max_position_embeddings": 2**20},
+        blocks=False,
+    ),
+    "whisper": Family(
+        _PLAIN | {"key_bias": False}, (forms.tables(), forms.whisper), defaults=_TIED
+    ),
 }

@@ -26,6 +26,7 @@ from predictor.core.records import Device
 from predictor.core.units import GIB
 from predictor.cost.rates.facts import link_bandwidth
 from predictor.language.architecture import DecoderArchitecture
+from predictor.language.modules import STATE_BYTES
 from predictor.language.weights import WeightFormat
 
 _PASS_TOKENS: Final = 512
@@ -42,7 +43,7 @@ class Memory(NamedTuple):
 
     Attributes:
         weights: those that the device holds, in their format.
-        cache: keys and values of all sequences at the context.
+        cache: keys and values of all sequences at the context, and their states.
         working: buffers of one pass.
     """
 
@@ -83,11 +84,23 @@ def memory_of(
         table_on_host: whether the table of input tokens stays with the host; a tied one does not,
             since the head needs it.
     """
-    weight_bytes = weights.model_bytes(model)
-    if table_on_host and not model.tied_embeddings:
-        weight_bytes -= weights.table_bytes(model)
-    cache = batch * model.kv_elements(context) * kv_bits / 8
-    return Memory(weight_bytes, cache, working_bytes(model, context, batch))
+    weight_bytes = _weight_bytes(model, weights, table_on_host)
+    return Memory(weight_bytes, *_run_bytes(model, context, batch, kv_bits))
+
+
+def _weight_bytes(model: DecoderArchitecture, weights: WeightFormat, table_on_host: bool) -> float:
+    on_host = weights.host_bytes(model) if table_on_host else 0.0
+    return weights.model_bytes(model) - on_host
+
+
+def _run_bytes(
+    model: DecoderArchitecture, context: int, batch: int, kv_bits: float
+) -> tuple[float, float]:
+    """Return the bytes of the cache and of the buffers, which grow with the context."""
+    cache = batch * (
+        model.kv_elements(context) * kv_bits / 8 + STATE_BYTES * model.state_elements()
+    )
+    return cache, working_bytes(model, context, batch)
 
 
 def working_bytes(model: DecoderArchitecture, context: int, batch: int = 1) -> float:
@@ -95,7 +108,9 @@ def working_bytes(model: DecoderArchitecture, context: int, batch: int = 1) -> f
     blocks = (2 if model.gated else 1) * max(
         model.feed_forward, model.experts_per_token * model.expert_feed_forward
     )
-    widest = max(model.vocabulary, blocks, model.heads * model.head_dim + 2 * model.kv_width)
+    mixed = model.heads * model.head_dim + 2 * model.kv_width
+    modules = (matrix.columns for module in model.modules for matrix in module.matrices)
+    widest = max(model.vocabulary, blocks, mixed, *modules)
     frames = model.encoder.frames if model.encoder else 0
     # An encoder passes all its frames at once, its hidden layer the widest.
     encoder = frames * (model.encoder.feed_forward + model.hidden) if model.encoder else 0
@@ -145,10 +160,10 @@ def longest_context(
     table_on_host: bool = False,
 ) -> int:
     """Return the longest context that fits, at most the model's own; 0 where none does."""
+    weight_bytes = _weight_bytes(model, weights, table_on_host)
 
     def total(context: int) -> float:
-        memory = memory_of(model, weights, context, batch, kv_bits, table_on_host=table_on_host)
-        return memory.total
+        return weight_bytes + sum(_run_bytes(model, context, batch, kv_bits))
 
     # Memory grows with the context, so that the contexts that fit come first.
     return bisect_right(range(1, model.max_context + 1), usable_bytes, key=total)

@@ -12,7 +12,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from predictor.language.architecture import DecoderArchitecture, Product, Rows
+from predictor.language.architecture import DecoderArchitecture
+from predictor.language.encoder import MEL_OVER_FRAMES
+from predictor.language.modules import STATE_BYTES
+from predictor.language.products import Product, Rows
 from predictor.language.weights import WeightFormat
 
 Floats = NDArray[np.float64]
@@ -27,10 +30,11 @@ class Passes:
 
     Attributes:
         weight_bytes: bytes of the weights that a pass reads, of experts those that it touches.
-        kv_bytes: bytes of the KV cache that it reads.
+        kv_bytes: bytes of the KV cache that it reads, and of the state that it rewrites.
         weights: weights that one sequence multiplies with.
         flops: of the products with weights, of one sequence.
-        attention_flops: of queries by keys and probabilities by values, of one sequence.
+        attention_flops: of queries by keys, probabilities by values and steps of a state, of one
+            sequence.
         activation_bytes: inputs and outputs of the products in half precision, of one sequence.
         layers: decoder layers.
         batch: sequences that pass at once.
@@ -96,9 +100,11 @@ def _passes(
         [list(_row(model, form, products, *size, batch)) for size in sizes], np.float64
     ).T  # [6, P]
     weight_bytes, kv, weights, flops, attention, activations = rows
+    # Read and written again at each pass.
+    state_bytes = 2 * batch * STATE_BYTES * model.state_elements()
     return Passes(
         weight_bytes=weight_bytes,
-        kv_bytes=kv * kv_bits / 8,
+        kv_bytes=kv * kv_bits / 8 + state_bytes,
         weights=weights,
         flops=flops,
         attention_flops=attention,
@@ -119,7 +125,12 @@ def _row(
 ) -> Iterator[float]:
     """Yield bytes of weights and elements of KV of all, then the work of one sequence."""
     frames = model.encoder.frames if model.encoder and with_encoder else 0
-    of_rows = {Rows.TOKENS: tokens, Rows.LAST: 1, Rows.FRAMES: frames}
+    of_rows = {
+        Rows.TOKENS: tokens,
+        Rows.LAST: 1,
+        Rows.FRAMES: frames,
+        Rows.MEL_FRAMES: MEL_OVER_FRAMES * frames,
+    }
     used = [(p, of_rows[p.rows]) for p in products if of_rows[p.rows]]
     matrix = [p.layers * p.inner * p.columns for p, _ in used]
     yield sum(

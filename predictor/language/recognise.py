@@ -238,7 +238,8 @@ class _Recovery:
         for place, kind in enumerate(self._kinds):
             if kind == "MatMulNBits" and self._stated(place, "bits", 4) == 4:
                 return "int4-128" if self._stated(place, "block_size", 32) >= 128 else "int4-32"
-        names = {32: "fp32", 16: "fp16", 8: "int8"}
+        # Of 4 bits between a DequantizeLinear and its product the blocks are not read: 32 is usual.
+        names = {32: "fp32", 16: "fp16", 8: "int8", 4: "int4-32"}
         if any(o.dtype == "bfloat16" for o in self._model.outputs):
             names[16] = "bf16"
         return names[min(names, key=lambda width: abs(width - bits))]

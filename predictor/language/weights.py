@@ -19,31 +19,44 @@ from typing import Final
 
 from predictor.core.errors import InputError
 from predictor.core.text import shortened
-from predictor.language.architecture import DecoderArchitecture, Kind, Product, Rows
+from predictor.language.architecture import DecoderArchitecture
+from predictor.language.products import TABLE, Kind, Product, Rows
 
-BITS: Final[dict[str, float]] = {
-    "f32": 32,
-    "f16": 16,
-    "bf16": 16,
-    "int8": 8,
-    "q8_0": 8.5,
-    "q6_k": 6.5625,
-    "q5_1": 6,
-    "q5_k": 5.5,
-    "q5_0": 5.5,
-    "q4_1": 5,
-    "q4_k": 4.5,
-    "q4_0": 4.5,
-    "iq4_nl": 4.5,
-    "mxfp4": 4.25,
-    "q3_k": 3.4375,
-    "q2_k": 2.625,
-    # 4 bits, a float16 scale and a zero point of 4 bits a block.
-    "int4_32": 4 + 20 / 32,
-    "int4_128": 4 + 20 / 128,
-    # As MLC packs it: a float16 scale a block of 32, no zero point.
-    "q4f16": 4 + 16 / 32,
-}
+BITS: Final[dict[str, float]] = (
+    {
+        "f32": 32,
+        "f16": 16,
+        "bf16": 16,
+        "int8": 8,
+        "q8_0": 8.5,
+        "q6_k": 6.5625,
+        "q5_1": 6,
+        "q5_k": 5.5,
+        "q5_0": 5.5,
+        "q4_1": 5,
+        "q4_k": 4.5,
+        "q4_0": 4.5,
+        "iq4_nl": 4.5,
+        "mxfp4": 4.25,
+        "q3_k": 3.4375,
+        "q2_k": 2.625,
+        # As MLC packs it: a float16 scale a block of 32, no zero point.
+        "q4f16": 4 + 16 / 32,
+        # A float32 scale a block of 128 by 128, or a column: a thousandth of a bit.
+        "fp8": 8,
+        # bitsandbytes: a float32 scale a block of 64, or one of 8 bits and a float32 for 256 of it.
+        "nf4": 4 + 32 / 64,
+        "nf4_double": 4 + 8 / 64 + 32 / (64 * 256),
+        "nvfp4": 4 + 8 / 16,
+    }
+    | {
+        # GPTQ, AWQ and kin: a float16 scale and a zero point of as many bits a group.
+        f"int{bits}_{group}": bits + (16 + bits) / group
+        for bits in (2, 3, 4, 8)
+        for group in (16, 32, 64, 128, 256, 512, 1024)
+    }
+    | {f"int{bits}_column": bits for bits in (2, 3, 4)}
+)
 """Bits of one weight by type, scales and zero points included."""
 
 _SUPER_BLOCK = 256
@@ -58,7 +71,7 @@ _FALLBACK: Final = {
 }
 _IN_BLOCKS: Final = frozenset({"q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "iq4_nl", "mxfp4"})
 # Families whose query, key and value matrices llama.cpp stores as one.
-_FUSED_QKV: Final = frozenset({"gpt2", "falcon", "phi", "phi3"})
+_FUSED_QKV: Final = frozenset({"gpt2", "falcon", "phi", "phi3", "bloom", "gpt_neox", "mpt", "dbrx"})
 _EIGHT = 8
 # Beside eight experts the matrices of attention are small: more bits cost them little.
 _WITH_EIGHT: Final = {"attn_k": "q8_0", "attn_v": "q8_0", "attn_output": "q5_k"}
@@ -80,6 +93,9 @@ class WeightFormat:
         vectors: type of norms and biases.
         embedding: type of the embedding table; empty for that of matrices.
         head: type of the head; empty for that of matrices.
+        kinds: types of kinds of matrices that are of another type.
+        tensors: mean bits of tensors by their name, as a file of these weights has them.
+        file_bytes: of all weights in that file; 0 where none was read.
         is_gguf: whether llama.cpp's exceptions hold.
         attn_v, ffn_down, attn_output, attn_qkv, experts: types of these matrices; None for that of
             matrices.
@@ -90,6 +106,9 @@ class WeightFormat:
     vectors: str
     embedding: str = ""
     head: str = ""
+    kinds: tuple[tuple[Kind, str], ...] = ()
+    tensors: tuple[tuple[str, float], ...] = ()
+    file_bytes: int = 0
     is_gguf: bool = False
     attn_v: LayerType | None = None
     ffn_down: LayerType | None = None
@@ -102,7 +121,9 @@ class WeightFormat:
 
         Those of a tied head are those of the embedding table, which it reads.
         """
-        return _mean_bits(self, model, product)
+        name = product.name if product.stored else TABLE
+        stated = next((bits for tensor, bits in self.tensors if tensor == name), None)
+        return _mean_bits(self, model, product) if stated is None else stated
 
     def layer_bits(self, model: DecoderArchitecture, product: Product, layer: int) -> float:
         """Return the bits of one weight of a product in one of its layers, the first is 0."""
@@ -110,14 +131,17 @@ class WeightFormat:
 
     def model_bytes(self, model: DecoderArchitecture) -> float:
         """Return the bytes of all weights, as llama-bench states a model's size."""
+        if self.file_bytes:
+            return self.file_bytes
         products = model.products()
         matrices = sum(p.weights * self.bits(model, p) for p in products)
         vectors = model.norm_parameters() + sum(p.biases for p in products)
         return (matrices + vectors * BITS[self.vectors]) / 8
 
-    def table_bytes(self, model: DecoderArchitecture) -> float:
-        """Return the bytes of the table of input tokens."""
-        tables = (p for p in model.products() if p.kind is Kind.EMBEDDING)
+    def host_bytes(self, model: DecoderArchitecture) -> float:
+        """Return the bytes of the tables of input tokens that no head multiplies with."""
+        tied = TABLE if model.tied_embeddings else ""
+        tables = (p for p in model.products() if p.kind is Kind.EMBEDDING and p.name != tied)
         return sum(p.weights * self.bits(model, p) for p in tables) / 8
 
 
@@ -133,6 +157,7 @@ def _type(form: WeightFormat, model: DecoderArchitecture, product: Product, laye
         ends = {Kind.EMBEDDING: form.embedding, Kind.HEAD: form.head}
         # A tied head reads the table.
         ends |= {} if product.stored else {Kind.HEAD: form.embedding}
+        ends |= dict(form.kinds)
         plain = product.kind in _TABLES or product.kind is Kind.CONVOLUTION
         return ends.get(product.kind) or (form.vectors if plain else form.matrices)
     if product.kind in _TABLES:
@@ -145,7 +170,7 @@ def _type(form: WeightFormat, model: DecoderArchitecture, product: Product, laye
 
 
 def _gguf_type(form: WeightFormat, model: DecoderArchitecture, product: Product, layer: int) -> str:
-    tied_table = product.kind is Kind.EMBEDDING and model.tied_embeddings
+    tied_table = product.name == TABLE and model.tied_embeddings
     if product.kind is Kind.HEAD or tied_table:
         return _head_type(form, model)
     if product.kind is Kind.EMBEDDING:
@@ -198,7 +223,8 @@ def _first(share: int, more: str, rest: str) -> LayerType:
     return lambda model, layer: more if layer < model.layers // share else rest
 
 
-def _always(kind: str) -> LayerType:
+def always(kind: str) -> LayerType:
+    """Return the rule that all layers have one type."""
     return lambda _model, _layer: kind
 
 
@@ -246,6 +272,10 @@ _ALL: Final = (
     ),
     WeightFormat(name="int4-128", matrices="int4_128", vectors="f16", embedding="f16", head="f16"),
     WeightFormat(name="q4f16", matrices="q4f16", vectors="f16"),
+    *(
+        WeightFormat(name=name, matrices=name, vectors="f16", embedding="f16", head="f16")
+        for name in ("fp8", "nf4", "nvfp4")
+    ),
     _gguf("f16", "f16"),
     _gguf("q8_0", "q8_0"),
     _gguf("q6_k", "q6_k"),
@@ -257,7 +287,7 @@ _ALL: Final = (
         "q5_k",
         attn_v=_selected("q6_k", "q5_k"),
         ffn_down=_selected("q6_k", "q5_k"),
-        attn_qkv=_always("q6_k"),
+        attn_qkv=always("q6_k"),
     ),
     _gguf("q4_0", "q4_0"),
     _gguf("q4_1", "q4_1"),
@@ -267,7 +297,7 @@ _ALL: Final = (
         "q4_k",
         attn_v=_selected("q6_k", "q4_k"),
         ffn_down=_selected("q6_k", "q4_k"),
-        attn_qkv=_always("q5_k"),
+        attn_qkv=always("q5_k"),
     ),
     _gguf("q3_k_s", "q3_k"),
     _gguf(
@@ -275,26 +305,33 @@ _ALL: Final = (
         "q3_k",
         attn_v=_leading(2, "q5_k", "q4_k"),
         ffn_down=_first(16, "q5_k", "q4_k"),
-        attn_output=_always("q4_k"),
-        attn_qkv=_always("q4_k"),
+        attn_output=always("q4_k"),
+        attn_qkv=always("q4_k"),
     ),
     _gguf(
         "q3_k_l",
         "q3_k",
-        attn_v=_always("q5_k"),
-        ffn_down=_always("q5_k"),
-        attn_output=_always("q5_k"),
-        attn_qkv=_always("q4_k"),
+        attn_v=always("q5_k"),
+        ffn_down=always("q5_k"),
+        attn_output=always("q5_k"),
+        attn_qkv=always("q4_k"),
     ),
     _gguf(
         "q2_k",
         "q2_k",
         attn_v=_by_sharing("q4_k", "q3_k"),
-        ffn_down=_always("q3_k"),
-        attn_output=_always("q3_k"),
+        ffn_down=always("q3_k"),
+        attn_output=always("q3_k"),
     ),
-    _gguf("mxfp4", "q8_0", experts=_always("mxfp4")),
+    _gguf("mxfp4", "q8_0", experts=always("mxfp4")),
 )
+_GROUPED: Final = {
+    name.replace("_", "-"): WeightFormat(
+        name=name.replace("_", "-"), matrices=name, vectors="f16", embedding="f16", head="f16"
+    )
+    for name in BITS
+    if name.startswith("int") and "_" in name
+}
 FORMATS: Final[dict[str, WeightFormat]] = {form.name: form for form in _ALL}
 """Formats by the name that a user gives; the mixed ones and q*_* are those of llama.cpp."""
 
@@ -319,12 +356,22 @@ def weight_format(name: str) -> WeightFormat:
     Raises:
         InputError: there is none of that name.
     """
-    plain = name.strip().lower()
-    form = FORMATS.get(_SAME.get(plain, plain))
+    form = _format(name)
     if form is None:
         raise InputError(
             f"weights {shortened(name, 40)}",
             "there is no such format",
-            f"give one of these: {', '.join(FORMATS)}",
+            f"give one of these: {', '.join(FORMATS)}, or int4-64 and other groups of 2, 3, 4 and "
+            "8 bits",
         )
     return form
+
+
+def has_format(name: str) -> bool:
+    """Whether there is a format of a name."""
+    return _format(name) is not None
+
+
+def _format(name: str) -> WeightFormat | None:
+    plain = name.strip().lower()
+    return FORMATS.get(_SAME.get(plain, plain)) or _GROUPED.get(plain)

@@ -19,7 +19,7 @@ ROWS = {
     "ctm_gui/window/actions.py: ActionSpec",
     "predictor/core/instruction_sets.py: InstructionSet",
     "predictor/core/metrics.py: Metric",
-    "predictor/language/architecture.py: Product",  # a named tuple, copied by ``_replace``
+    "predictor/language/products.py: Product",  # a named tuple, copied by ``_replace``
 }
 OLD_PYTHON = {"predictor/probing/runner/settings.py: Settings"}  # runs under 3.8: no kw_only
 # Arrays that belong together, made in one place.

@@ -15,6 +15,7 @@ from predictor.services.history.history import open_history
 from predictor.services.models.language import read_language_model
 from tests.support.networks import decoders
 from tests.support.networks.decoders import Size
+from tests.support.public_models import CONFIGS
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -55,6 +56,37 @@ def config(tmp_path: Path) -> Path:
     path.parent.mkdir()
     path.write_text(json.dumps(LLAMA), encoding="utf-8")
     return path
+
+
+def test_a_quantised_configuration_is_in_its_format_where_it_is_loaded_as_it_is(
+    ctm: Run, config: Path
+):
+    quantised = {"quant_method": "gptq", "bits": 4, "group_size": 128}
+    config.write_text(json.dumps({**LLAMA, "quantization_config": quantised}), encoding="utf-8")
+    run = ("generate", config, "--device", "a100-pcie-80gb", "--json")
+    for more, weights in ((("--runtime", "vllm"), "int4-128"), ((), "q4_k_m")):
+        (entry,) = json.loads(ctm(*run, *more).stdout)["results"]
+        assert entry["weights"] == weights
+    broken = {**LLAMA, "quantization_config": {"quant_method": "squeeze9"}}
+    config.write_text(json.dumps(broken), encoding="utf-8")
+    result = ctm(*run, "--runtime", "vllm", "--min-tokens-per-s", "1")
+    assert result.returncode == 2
+    assert 'its quantisation method "squeeze9" is not known' in result.stderr
+    assert ctm(*run, "--runtime", "vllm", "--weights", "fp8").returncode == 0
+
+
+def test_a_usual_run_fits_a_short_context(ctm: Run, config: Path):
+    config.write_text(json.dumps(CONFIGS["whisper-tiny"][0]), encoding="utf-8")
+    result = ctm("generate", config, "--device", "rtx3060", "--json")
+    assert result.returncode == 0, result.stderr
+    (entry,) = json.loads(result.stdout)["results"]
+    assert (entry["prompt_tokens"], entry["new_tokens"], entry["longest_context"]) == (
+        224,
+        112,
+        448,
+    )
+    stated = ctm("generate", config, "--device", "rtx3060", "--prompt", "500")
+    assert (stated.returncode, "its context has 448 tokens" in stated.stderr) == (2, True)
 
 
 def test_the_document_has_the_keys_of_its_schema(ctm: Run, config: Path):

@@ -7,6 +7,8 @@ transformers does. Only fields that matter are kept, in our own order.
 
 from typing import Any, Final
 
+from tests.support.public_families import FAMILY_CONFIGS
+
 _LLAMA = {"model_type": "llama", "vocab_size": 32000, "max_position_embeddings": 4096}
 _LLAMA3 = {**_LLAMA, "vocab_size": 128256, "max_position_embeddings": 131072}
 _QWEN2 = {"model_type": "qwen2", "vocab_size": 151936, "max_position_embeddings": 32768}
@@ -292,4 +294,5 @@ CONFIGS: Final[dict[str, tuple[dict[str, Any], int]]] = {
         _whisper(32, 4, 1280, num_mel_bins=128, vocab_size=51866),
         808_878_080,
     ),
+    **FAMILY_CONFIGS,
 }

@@ -80,8 +80,8 @@ def add_generate(parser: Parser) -> None:
 
 def run_options(parser: Parser) -> None:
     """Add the options of a language model's run: lengths, and the format of its weights."""
-    _count(parser, "prompt", 512, "tokens of the prompt")
-    _count(parser, "new", 128, "tokens generated after it")
+    _count(parser, "prompt", 512, "tokens of the prompt", " or half of a shorter context")
+    _count(parser, "new", 128, "tokens generated after it", " or a quarter of a shorter context")
     parser.add_argument(
         "--context",
         type=positive_int,
@@ -105,11 +105,10 @@ def _run(options: argparse.Namespace, console: Console) -> int:
     return run(options, console)
 
 
-def _count(parser: Parser, name: str, usual: int, text: str) -> None:
+def _count(parser: Parser, name: str, usual: int, text: str, shorter: str = "") -> None:
     parser.add_argument(
         f"--{name}",
         type=positive_int,
-        default=usual,
         metavar="N",
-        help=f"{text} (default: {usual})",
+        help=f"{text} (default: {usual}{shorter})",
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
@@ -25,7 +26,7 @@ from predictor.services.generation.generate import (
 )
 from predictor.services.generation.probes import DecodeProbe, decode_probes
 from predictor.services.generation.token_rates import stored_token_rates
-from predictor.services.models.language import read_language_model
+from predictor.services.models.language import LanguageModel, read_language_model
 from predictor.services.report.files import check_report_path, save_report
 from predictor.services.report.language import generation_report
 from predictor.services.report.pdf import report_pdf
@@ -42,25 +43,21 @@ def run(options: argparse.Namespace, console: Console) -> int:
     read = read_language_model(options.model)
     model = read.architecture
     catalogue = open_catalogue(options, console)
-    request = GenerationRequest(
-        prompt=options.prompt,
-        new=options.new,
-        context=options.context,
-        batch=options.batch,
-        # The user's word, else what an ONNX file has.
-        weights=options.weights or read.weights,
+    request = replace(
+        requested_run(options, read),
         kv_precision=options.kv_precision or read.kv_precision,
         runtime=options.runtime,
     )
     devices = _devices(options, catalogue)
     stated = {
-        device.id: MeasuredRate(device, rate, model, request)
+        device.id: MeasuredRate(device, rate, model, request, read.stored)
         for device, rate in _measured(options, catalogue).values()
     }
     stored_rates = user_rates(options, console, devices, catalogue) if options.own else UserRates()
     # What is given now takes the place of what is kept of that device.
     measured = {**stored_rates.measured, **stated}
-    results = generate(model, devices, request, tuple(measured.values()), stored_rates.probes)
+    rates = tuple(measured.values())
+    results = generate(model, devices, request, rates, stored_rates.probes, read.stored)
     min_rate = options.min_tokens_per_s
     if all(result.token is None for result in results) and (
         min_rate is not None or len(results) == 1
@@ -76,6 +73,23 @@ def run(options: argparse.Namespace, console: Console) -> int:
     else:
         console.result(generation_text(size_of(model), results, with_problems=not options.all))
     return 0 if min_rate is None else _exit_code(results, min_rate)
+
+
+def requested_run(options: argparse.Namespace, model: LanguageModel) -> GenerationRequest:
+    """Return the run of a model by the options of ``run_options``.
+
+    Lengths that were not stated are shorter where the model's context does not hold them.
+    """
+    usual = GenerationRequest().fitted(model.architecture.max_context)
+    return GenerationRequest(
+        prompt=options.prompt or usual.prompt,
+        new=options.new or usual.new,
+        context=options.context,
+        batch=options.batch or 1,
+        # The user's word, else what an ONNX file has.
+        weights=options.weights or model.weights,
+        kv_precision=model.kv_precision,
+    )
 
 
 def _devices(options: argparse.Namespace, catalogue: Catalogue) -> list[Device]:

@@ -10,14 +10,14 @@ from pathlib import Path
 
 from predictor.cli.catalogue import open_catalogue
 from predictor.cli.console import Console
-from predictor.cli.generate.command import UserRates, user_rates
+from predictor.cli.generate.command import UserRates, requested_run, user_rates
 from predictor.cli.predicting import choose_targets
 from predictor.core.errors import InputError
 from predictor.core.records import Device
 from predictor.core.text import printable
 from predictor.graph.model import Model
 from predictor.services.devices.catalogue import Catalogue
-from predictor.services.generation.generate import GenerationRequest, LanguageRun, generate
+from predictor.services.generation.generate import LanguageRun, generate
 from predictor.services.models import language
 from predictor.services.report.files import save_report
 from predictor.services.report.language import generation_report
@@ -75,14 +75,9 @@ def _run(
     devices: Sequence[Device],
     stored_rates: UserRates,
 ) -> LanguageRun:
-    request = GenerationRequest(
-        prompt=options.prompt,
-        new=options.new,
-        context=options.context,
-        batch=options.batch or 1,
-        weights=options.weights or model.weights,
-        kv_precision=model.kv_precision,
-    )
+    request = requested_run(options, model)
     measured = tuple(stored_rates.measured.values())
-    results = generate(model.architecture, devices, request, measured, stored_rates.probes)
+    results = generate(
+        model.architecture, devices, request, measured, stored_rates.probes, model.stored
+    )
     return LanguageRun(model.architecture, request, results)

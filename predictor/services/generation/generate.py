@@ -39,6 +39,7 @@ from predictor.language.rates import (
     target_of,
 )
 from predictor.language.rates_file import Backend, shipped_rates
+from predictor.language.stored import StoredWeights
 from predictor.language.weights import FORMATS, KV_BITS, WeightFormat, weight_format
 from predictor.services.generation.probes import DecodeProbe
 
@@ -79,6 +80,12 @@ class GenerationRequest:
     weights: str = ""
     kv_precision: str = "fp16"
     runtime: str = ""
+
+    def fitted(self, context: int) -> GenerationRequest:
+        """Return the run, or a shorter one where a model's context does not hold it."""
+        if self.longest <= context:
+            return self
+        return replace(self, prompt=max(context // 2, 1), new=context // 4, context=0)
 
     @property
     def longest(self) -> int:
@@ -190,12 +197,14 @@ class MeasuredRate:
         tokens_per_s: measured.
         model: that ran.
         request: the run; without a format of weights or a runtime the usual ones.
+        stored: format of the weights in the model's files.
     """
 
     device: Device
     tokens_per_s: float
     model: DecoderArchitecture
     request: GenerationRequest
+    stored: StoredWeights | None = None
 
 
 def generate(
@@ -204,6 +213,7 @@ def generate(
     request: GenerationRequest,
     measured: Sequence[MeasuredRate] = (),
     probes: Sequence[DecodeProbe] = (),
+    stored: StoredWeights | None = None,
 ) -> list[Generation]:
     """Predict a run on devices.
 
@@ -214,6 +224,7 @@ def generate(
         measured: rates; they calibrate their device and similar ones, for other models and runs
             too.
         probes: of some devices; they calibrate as well, with the noise of another runtime.
+        stored: format of the weights in the model's files, where the request names none.
 
     Returns:
         One entry a device, in their order; what cannot run has its problem.
@@ -224,7 +235,7 @@ def generate(
     """
     check(model, request)
     work = _Work(model, request)
-    planned = [_planned(device, request) for device in devices]
+    planned = [_planned(device, request, stored) for device in devices]
     user_deviations = _user_deviations(request, measured, probes)
     of_backend: dict[str, list[_Plan]] = defaultdict(list)
     for plan in planned:
@@ -282,13 +293,18 @@ def can_run(device: Device, request: GenerationRequest) -> bool:
     return isinstance(_planned(device, request), _Plan)
 
 
-def _planned(device: Device, request: GenerationRequest) -> _Plan | InputError:
+def _planned(
+    device: Device, request: GenerationRequest, stored: StoredWeights | None = None
+) -> _Plan | InputError:
     try:
         runtime, backend = runtimes.runtime_for(device, request.runtime)
         machine = machine_of(device)
+        form = None if request.weights or not stored else stored.form_for(runtime.name)
     except InputError as error:
         return error
-    form = weight_format(request.weights or USUAL_WEIGHTS.get(runtime.name, _USUAL_WEIGHTS))
+    if form is None:
+        usual = USUAL_WEIGHTS.get(runtime.name, _USUAL_WEIGHTS)
+        form = weight_format(request.weights or usual)
     return _Plan(device, runtime, backend, form, machine)
 
 
@@ -303,26 +319,23 @@ class _Work:
         self.memory = cache(self._memory)
         self.longest = cache(self._longest)
 
-    def _prefill(self, form: str, micro_batch: int) -> Passes:
+    def _prefill(self, form: WeightFormat, micro_batch: int) -> Passes:
         tokens, batch = self.request.prompt, self.request.batch
         # A pass of llama.cpp holds tokens of all sequences.
         size = max(micro_batch // batch, 1) if micro_batch else tokens
-        return prefill_passes(self.model, weight_format(form), self.kv_bits, tokens, batch, size)
+        return prefill_passes(self.model, form, self.kv_bits, tokens, batch, size)
 
-    def _decode(self, form: str) -> Passes:
+    def _decode(self, form: WeightFormat) -> Passes:
         depth, batch = self.request.depth, self.request.batch
-        return decode_pass(self.model, weight_format(form), self.kv_bits, depth, batch)
+        return decode_pass(self.model, form, self.kv_bits, depth, batch)
 
-    def _memory(self, form: str, on_host: bool) -> Memory:
+    def _memory(self, form: WeightFormat, on_host: bool) -> Memory:
         context, batch = self.request.longest, self.request.batch
-        weights = weight_format(form)
-        return memory_of(self.model, weights, context, batch, self.kv_bits, table_on_host=on_host)
+        return memory_of(self.model, form, context, batch, self.kv_bits, table_on_host=on_host)
 
-    def _longest(self, form: str, on_host: bool, usable: float) -> int:
-        batch, weights = self.request.batch, weight_format(form)
-        return longest_context(
-            self.model, weights, usable, batch, self.kv_bits, table_on_host=on_host
-        )
+    def _longest(self, form: WeightFormat, on_host: bool, usable: float) -> int:
+        batch = self.request.batch
+        return longest_context(self.model, form, usable, batch, self.kv_bits, table_on_host=on_host)
 
 
 def _user_deviations(
@@ -333,10 +346,10 @@ def _user_deviations(
     """Return the deviations of the user's measurements and probes by backend."""
     deviations: dict[str, list[Observed]] = defaultdict(list)
     for rate in measured:
-        plan = _planned(rate.device, rate.request)
+        plan = _planned(rate.device, rate.request, rate.stored)
         if isinstance(plan, InputError):
             raise plan
-        passes = _Work(rate.model, rate.request).decode(plan.form.name)
+        passes = _Work(rate.model, rate.request).decode(plan.form)
         seconds = rate.request.batch / rate.tokens_per_s
         deviations[plan.backend].append(
             _observed(plan, [(passes, seconds)], group_of(plan.form), Origin.MEASURED)
@@ -390,13 +403,13 @@ def _predict(
         is_of_user = any(o.is_of_user and o.device == plan.device.id for o in observed)
         basis = Basis.PROBED if is_of_user else Basis.ZERO_SHOT if observed else Basis.ANALYTIC
         usable = usable_memory(plan.device, backend.used_bytes.get(plan.device.id, 0))
-        form, on_host = plan.form.name, runtimes.table_on_host(plan.device, name)
+        form, on_host = plan.form, runtimes.table_on_host(plan.device, name)
         generations.append(
             Generation(
                 model=work.model.name,
                 device=plan.device,
                 runtime=plan.runtime.name,
-                weights=form,
+                weights=form.name,
                 first_token=_first_token(work, plan, backend, prompt_mean, prompt_spread),
                 token=_token(work, plan, backend, mean, spread),
                 request=work.request,
@@ -415,14 +428,14 @@ def _predict(
 def _first_token(
     work: _Work, plan: _Plan, backend: Backend, mean: float, spread: float
 ) -> Interval:
-    passes = work.prefill(plan.form.name, plan.runtime.micro_batch)
+    passes = work.prefill(plan.form, plan.runtime.micro_batch)
     group = group_of(plan.form)
     parts = prefill_parts(passes, plan.machine, backend.coefficients, group)
     return _interval(parts, passes, plan.machine, mean, spread)
 
 
 def _token(work: _Work, plan: _Plan, backend: Backend, mean: float, spread: float) -> Interval:
-    passes = work.decode(plan.form.name)
+    passes = work.decode(plan.form)
     parts = decode_parts(passes, plan.machine, backend.coefficients, group_of(plan.form))
     return _interval(parts, passes, plan.machine, mean, spread)
 
@@ -449,12 +462,12 @@ def _evidence(
 
 
 def _without(work: _Work, device: Device, request: GenerationRequest, problem: str) -> Generation:
-    form = weight_format(request.weights or _USUAL_WEIGHTS).name
+    form = weight_format(request.weights or _USUAL_WEIGHTS)
     return Generation(
         model=work.model.name,
         device=device,
         runtime="",
-        weights=form,
+        weights=form.name,
         first_token=None,
         token=None,
         request=request,

@@ -14,14 +14,17 @@ from typing import Any, Final, TypeVar
 
 from predictor.core.documents import Document
 from predictor.core.records import Device
-from predictor.language.architecture import DecoderArchitecture, Encoder
+from predictor.language.architecture import DecoderArchitecture
+from predictor.language.encoder import Encoder
 from predictor.language.fields import MAX_COUNTS
+from predictor.language.modules import Matrix, Module
+from predictor.language.weights import has_format
 from predictor.services.generation import generate
 from predictor.store import token_rates as records
 from predictor.store.database import Database, has_store, open_database
 from predictor.store.token_rates import TokenRate
 
-_Counts = TypeVar("_Counts", DecoderArchitecture, Encoder, generate.GenerationRequest)
+_Counts = TypeVar("_Counts", DecoderArchitecture, Encoder, Module, generate.GenerationRequest)
 
 # Counts that nothing has none of; the others may be 0.
 _POSITIVE: Final = frozenset(
@@ -107,12 +110,32 @@ def run_of(run: Document) -> tuple[DecoderArchitecture, generate.GenerationReque
     content = _object(run.content, "model")
     has_encoder = content.get("encoder") is not None
     encoder = _counts(Encoder, _object(content, "encoder")) if has_encoder else None
-    model = _counts(DecoderArchitecture, content, encoder=encoder)
-    if max(model.windowed_layers, model.dense_layers) > model.layers:
+    modules = tuple(_module(entry) for entry in content.get("modules") or ())
+    model = _counts(DecoderArchitecture, content, encoder=encoder, modules=modules)
+    attended = max(model.windowed_layers, model.shared_cache_layers)
+    of_a_kind = (model.dense_layers, model.attention_free_layers + attended)
+    if max(*of_a_kind, *(module.layers for module in modules)) > model.layers:
         raise ValueError("it has more layers of a kind than layers")
     if model.experts_per_token > model.experts:
         raise ValueError("a token passes more experts than there are")
     return model, request
+
+
+def _module(content: object) -> Module:
+    """Return what some layers of a stored model have beyond attention and blocks."""
+    if not isinstance(content, dict):
+        raise ValueError("a module of it is no object")  # noqa: TRY004 - of a file, not of a call
+    rows = content.get("matrices")
+    if not isinstance(rows, list) or not all(_is_matrix(row) for row in rows):
+        raise ValueError("its matrices are missing or of another form")
+    return _counts(Module, content, matrices=tuple(Matrix(*row) for row in rows))
+
+
+def _is_matrix(row: object) -> bool:
+    """Whether a row is a name, two counts and a switch."""
+    if not isinstance(row, list) or [type(entry) for entry in row] != [str, int, int, bool]:
+        return False
+    return all(0 < size <= MAX_COUNTS["context"] for size in row[1:3])
 
 
 def request_of(document: Document) -> generate.GenerationRequest:
@@ -124,7 +147,7 @@ def request_of(document: Document) -> generate.GenerationRequest:
     request = _counts(generate.GenerationRequest, _object(document.content, "run"))
     if (
         request.runtime not in ("", *generate.RUNTIME_NAMES)
-        or request.weights not in ("", *generate.WEIGHT_FORMATS)
+        or not (request.weights == "" or has_format(request.weights))
         or request.kv_precision not in generate.KV_PRECISIONS
     ):
         raise ValueError("its runtime or a format is not known")

@@ -14,6 +14,7 @@ from predictor.graph.model import Model
 from predictor.language.architecture import DecoderArchitecture
 from predictor.language.config import read_config
 from predictor.language.recognise import RecognisedDecoder, recognise
+from predictor.language.stored import StoredWeights
 from predictor.services.models.files import MODEL_SUFFIX
 from predictor.services.models.ingestion import IngestionWorker
 
@@ -32,16 +33,18 @@ class LanguageModel:
     Attributes:
         path: as the user gave it.
         architecture: of the decoder.
-        recognised: formats in its ONNX file; None for a configuration, which states none.
+        recognised: formats in its ONNX file; None for other files.
+        stored: format of the weights by other files; None where they state none.
     """
 
     path: str
     architecture: DecoderArchitecture
     recognised: RecognisedDecoder | None = None
+    stored: StoredWeights | None = None
 
     @property
     def weights(self) -> str:
-        """Name of the format of its weights, empty where nothing states one."""
+        """Name of the format of its ONNX file, empty for other files."""
         return self.recognised.weights if self.recognised else ""
 
     @property
@@ -70,10 +73,10 @@ def read_language_model(
         CancelledError: it was cancelled.
     """
     file_path = os.fspath(path)
-    if is_folder(file_path):
-        return LanguageModel(file_path, read_config(Path(file_path) / CONFIG))
-    if not file_path.lower().endswith(MODEL_SUFFIX):
-        return LanguageModel(file_path, read_config(file_path))
+    if is_folder(file_path) or not file_path.lower().endswith(MODEL_SUFFIX):
+        config = Path(file_path) / CONFIG if is_folder(file_path) else Path(file_path)
+        architecture, stored = read_config(config)
+        return LanguageModel(file_path, architecture, stored=stored)
     if worker is None:
         with IngestionWorker() as new_worker:
             return read_language_model(file_path, new_worker, cancel)
@@ -128,7 +131,7 @@ def _completed(path: Path, recognised: RecognisedDecoder) -> DecoderArchitecture
 def _stated_config(path: Path) -> DecoderArchitecture | None:
     config = path.with_name(CONFIG)
     try:
-        return read_config(config) if is_file(config) else None
+        return read_config(config).architecture if is_file(config) else None
     except InputError:
         return None  # of something else; the ONNX file itself is sound
 

@@ -376,3 +376,30 @@ def in_int8_cache(proto: onnx.ModelProto) -> onnx.ModelProto:
         if "key_values" in info.name:
             info.type.tensor_type.elem_type = TensorProto.INT8
     return proto
+
+
+def in_int4(proto: onnx.ModelProto) -> onnx.ModelProto:
+    """Give the half-precision matrices of a decoder 4 bits, dequantised in blocks of 32."""
+    proto.opset_import[0].version = 21
+    matrices = {t.name: t for t in proto.graph.initializer if len(t.dims) == 2}
+    products = [n for n in proto.graph.node if n.op_type == "MatMul" and n.input[1] in matrices]
+    for node in products:
+        inner, columns = matrices[node.input[1]].dims
+        name = node.input[1]
+        weights = helper.make_tensor(
+            f"{name}_int4",
+            TensorProto.INT4,
+            [inner, columns],
+            bytes(inner * columns // 2),
+            raw=True,
+        )
+        scales = helper.make_tensor(
+            f"{name}_scales", F16, [inner // 32, columns], bytes(inner // 16 * columns), raw=True
+        )
+        proto.graph.initializer.extend([weights, scales])
+        proto.graph.initializer.remove(matrices[name])
+        inputs = [weights.name, scales.name]
+        proto.graph.node.insert(
+            0, helper.make_node("DequantizeLinear", inputs, [name], axis=0, block_size=32)
+        )
+    return proto

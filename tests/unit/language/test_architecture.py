@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from predictor.language.architecture import DecoderArchitecture, Encoder, Kind, Product, Rows
+from predictor.language.architecture import DecoderArchitecture
+from predictor.language.encoder import Encoder
+from predictor.language.products import Kind, Product, Rows
 
 LLAMA_2_7B = DecoderArchitecture(
     name="Llama 2 7B",

@@ -42,6 +42,13 @@ def test_every_family_has_a_public_model_here() -> None:
         ("Qwen2-57B-A14B", 14.2),
         ("Qwen3-30B-A3B", 3.3),
         ("Qwen3-235B-A22B", 22.2),
+        ("deepseek-ai/DeepSeek-V3", 37),
+        ("moonshotai/Kimi-K2-Instruct", 32),
+        ("meta-llama/Llama-4-Scout-17B-16E", 17),
+        ("Qwen/Qwen3-Next-80B-A3B-Instruct", 3.9),
+        ("ai21labs/Jamba-v0.1", 12),
+        ("microsoft/Phi-3.5-MoE-instruct", 6.6),
+        ("databricks/dbrx-base", 36),
     ],
 )
 def test_active_parameters_are_those_that_were_published(name: str, active: float) -> None:
@@ -99,11 +106,11 @@ def test_the_name_is_that_of_the_hub_or_of_the_folder(tmp_path: Path) -> None:
     folder.mkdir()
     path = folder / "config.json"
     path.write_text(json.dumps(LLAMA))
-    assert read_config(path).name == "my-llama"
+    assert read_config(path).architecture.name == "my-llama"
     path.write_text(json.dumps({**LLAMA, "_name_or_path": "meta-llama/Llama-2-7b-hf"}))
-    assert read_config(path).name == "Llama-2-7b-hf"
+    assert read_config(path).architecture.name == "Llama-2-7b-hf"
     path.write_text(json.dumps({**LLAMA, "_name_or_path": "/content/output"}))
-    assert read_config(path.rename(folder / "seven.json")).name == "seven"
+    assert read_config(path.rename(folder / "seven.json")).architecture.name == "seven"
 
 
 def test_a_large_model_takes_no_more_memory_than_a_small_one(tmp_path: Path) -> None:
@@ -111,9 +118,9 @@ def test_a_large_model_takes_no_more_memory_than_a_small_one(tmp_path: Path) -> 
     for name in ("gpt2", "Llama-3.1-405B"):
         path = tmp_path / f"{name}.json"
         path.write_text(json.dumps(CONFIGS[name][0]))
-        read_config(path).parameters()
+        read_config(path).architecture.parameters()
         tracemalloc.start()
-        read_config(path).parameters()
+        read_config(path).architecture.parameters()
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < 1.5 * peaks[0]
@@ -139,7 +146,7 @@ def test_a_large_model_takes_no_more_memory_than_a_small_one(tmp_path: Path) -> 
         ("num_key_value_heads", 7, "96 query heads cannot share 7 key and value heads evenly"),
         ("max_position_embeddings", 0, "max_position_embeddings is 0"),
         ("tie_word_embeddings", "yes", "tie_word_embeddings is a text, not true or false"),
-        ("model_type", "mamba2", 'model_type "mamba2" is not known'),
+        ("model_type", "rwkv7", 'model_type "rwkv7" is not known'),
         ("model_type", None, "states no model_type"),
         ("model_type", 7, "states no model_type"),
     ],
@@ -152,9 +159,58 @@ def test_a_field_that_is_wrong_is_named(field: str, value: object, reason: str) 
     assert len(str(caught.value)) < 400
 
 
-def test_an_unknown_architecture_is_told_which_are_known() -> None:
-    with pytest.raises(InputError, match=r"llama, mistral, .*whisper"):
-        read({"model_type": "t5"})
+def test_an_unknown_architecture_is_told_the_nearest_that_are_known() -> None:
+    with pytest.raises(InputError, match=r'"qwen3_5" is not known; .* such as qwen3, qwen3_moe'):
+        read({"model_type": "qwen3_5"})
+
+
+@pytest.mark.parametrize("kind", ["bert", "modernbert", "t5", "vit"])
+def test_what_generates_no_tokens_is_for_another_command(kind: str) -> None:
+    with pytest.raises(InputError, match=f"{kind} is no decoder .*; export it to ONNX"):
+        read({"model_type": kind, "vocab_size": 30522})
+
+
+def test_what_a_multimodal_file_leaves_out_is_that_of_the_class() -> None:
+    text = {"model_type": "llama", "max_position_embeddings": 4096, "vocab_size": 32064}
+    model = read({"model_type": "llava", "text_config": text, "vision_config": {}})
+    assert (model.parameters(), model.max_context) == (6_738_939_904, 4096)
+    # A null is what the class has, and the class of LLaVA without a word is Llama's.
+    del text["model_type"]
+    assert read({"model_type": "llava", "text_config": {**text, "hidden_size": None}}) == model
+
+
+def test_layers_that_a_file_lists_are_as_many_as_it_states() -> None:
+    values = {**CONFIGS["gemma-2-9b"][0], "layer_types": ["full_attention"] * 41}
+    with pytest.raises(InputError, match="layer_types lists 41 of 42 layers"):
+        read(values)
+
+
+def test_a_width_of_all_layers_may_be_a_list_of_one_number() -> None:
+    values = CONFIGS["google/gemma-3n-E2B"][0]
+    assert read(values).feed_forward == 8192
+    with pytest.raises(InputError, match="intermediate_size is a list"):
+        read({**values, "intermediate_size": [8192] * 29 + [4096]})
+
+
+def test_a_latent_cache_is_a_vector_and_a_rotary_key_a_token() -> None:
+    # DeepSeek-V2, section 2.1: 512 + 64 elements a token and layer.
+    assert read(CONFIGS["deepseek-ai/DeepSeek-V3"][0]).kv_elements(1000) == 61 * 576 * 1000
+
+
+def test_a_state_takes_the_same_memory_at_each_length() -> None:
+    mamba = read(CONFIGS["mistralai/Mamba-Codestral-7B-v0.1"][0])
+    assert mamba.kv_elements(1) == mamba.kv_elements(10**6) == 0
+    # 8192 channels of 128, and the three last inputs of a convolution of 10240.
+    assert mamba.state_elements() == 64 * (8192 * 128 + 3 * 10240)
+    hybrid = read(CONFIGS["ai21labs/Jamba-v0.1"][0])
+    assert (hybrid.attention_layers, hybrid.sparse_layers) == (4, 16)
+    assert hybrid.kv_elements(100) == 4 * 2 * 100 * 1024
+
+
+def test_layers_that_share_a_cache_keep_none() -> None:
+    # The last 10 of 30 read the keys of earlier ones, of which 4 see all and 16 have a window.
+    model = read(CONFIGS["google/gemma-3n-E2B"][0])
+    assert model.kv_elements(8192) == 2 * 512 * (4 * 8192 + 16 * 512)
 
 
 @pytest.mark.parametrize(
@@ -248,5 +304,5 @@ def test_any_fields_give_an_architecture_or_one_sentence(
     except InputError:
         return
     assert 0 < model.active_parameters() <= model.parameters() < 2**80
-    assert model.kv_elements(model.max_context) > 0
+    assert model.kv_elements(model.max_context) + model.state_elements() > 0
     assert model.heads % model.kv_heads == 0

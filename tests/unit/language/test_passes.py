@@ -2,9 +2,12 @@ from __future__ import annotations
 
 import pytest
 
+from predictor.language.config import architecture_of
 from predictor.language.passes import decode_pass, prefill_passes
+from predictor.language.products import Rows
 from predictor.language.weights import weight_format
 from tests.support.decoder_architectures import EXPERTS, HEAD, LAYER, TINY
+from tests.support.public_models import CONFIGS
 
 F16 = weight_format("fp16")
 
@@ -43,6 +46,29 @@ def test_experts_are_read_as_far_as_tokens_pick_them():
     touched = 8 * (1 - 0.75**4)
     assert four.weight_bytes[0] == pytest.approx(2 * (rest + 2 * touched * expert))
     assert router < rest
+
+
+def test_an_encoder_passes_its_frames_with_the_first_tokens_alone():
+    whisper = architecture_of(CONFIGS["whisper-tiny"][0], "whisper")
+    first, second = prefill_passes(whisper, F16, 16, tokens=6, micro_batch=3).flops
+    frames = sum(p.macs for p in whisper.products() if p.rows is Rows.FRAMES)
+    # The first convolution passes 3000 frames of the spectrogram, the rest 1500.
+    assert first - second == 2 * (1500 * frames + 3000 * 3 * 80 * 384)
+
+
+def test_a_state_is_read_and_written_at_each_token():
+    mamba = architecture_of(CONFIGS["mistralai/Mamba-Codestral-7B-v0.1"][0], "mamba")
+    short, long = (decode_pass(mamba, F16, 16, past, batch=2) for past in (1, 10**5))
+    assert short.kv_bytes == long.kv_bytes == 2 * 2 * 4 * mamba.state_elements()
+    assert short.attention_flops == long.attention_flops > 0
+
+
+def test_a_token_meets_the_latent_vectors_of_those_before_it():
+    model = architecture_of(CONFIGS["deepseek-ai/DeepSeek-V3"][0], "deepseek")
+    work = decode_pass(model, F16, 16, past=999)
+    assert work.kv_bytes == 61 * 576 * 1000 * 2
+    # 128 heads: 512 + 64 by keys and 512 by values.
+    assert work.attention_flops == 2 * 61 * 128 * (512 + 64 + 512) * 1000
 
 
 def test_fewer_bits_are_fewer_bytes_and_the_same_products():

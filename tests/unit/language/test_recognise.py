@@ -28,6 +28,7 @@ LLAMAS = {
     "optimum": decoders.optimum(SIZE).model(),
     "optimum, without past": decoders.optimum(SIZE, with_past=False).model(),
     "optimum, merged": decoders.merged(SIZE),
+    "genai, int4 apart": decoders.in_int4(decoders.genai(SIZE, fused=False).model()),
 }
 
 
@@ -66,6 +67,7 @@ def test_the_architecture_is_that_of_the_file(name: str) -> None:
         ("genai, int4, symmetric", "int4-32", "fp16"),
         ("optimum", "fp32", "fp32"),
         ("optimum, merged", "fp32", "fp32"),
+        ("genai, int4 apart", "int4-32", "fp16"),
     ],
 )
 def test_formats_are_those_of_the_file(name: str, form: str, kv_precision: str) -> None:

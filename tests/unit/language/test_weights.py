@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from predictor.core.errors import InputError
-from predictor.language.architecture import DecoderArchitecture, Kind
+from predictor.language.architecture import DecoderArchitecture
 from predictor.language.config import architecture_of
+from predictor.language.products import Kind
 from predictor.language.weights import BITS, FORMATS, KV_BITS, weight_format
 from tests.support.public_models import CONFIGS
 

@@ -10,6 +10,8 @@ from predictor.core.errors import InputError
 from predictor.core.metrics import Family
 from predictor.core.records import Basis, Device, TargetId
 from predictor.cost.engine import TargetMeasurements
+from predictor.language.stored import HUB_RUNTIMES, StoredWeights
+from predictor.language.weights import weight_format
 from predictor.probing.networks.graphs import pool_graph
 from predictor.probing.networks.pool import load_pool
 from predictor.services.generation.document import generation_document, size_of
@@ -136,6 +138,28 @@ def test_the_usual_weights_are_those_of_the_runtime():
     assert [one(card, runtime=name).weights for name in ("", "vllm", "mlc")] == [
         "q4_k_m", "fp16", "q4f16",
     ]  # fmt: skip
+
+
+def test_a_format_of_the_files_holds_where_a_runtime_loads_them_as_they_are():
+    stored = StoredWeights(weight_format("int4-128"), HUB_RUNTIMES)
+
+    def run(runtime, weights="", stored=stored):
+        request = GenerationRequest(runtime=runtime, weights=weights)
+        return generate(LLAMA, [gpu()], request, stored=stored)[0]
+
+    assert [run(name).weights for name in ("vllm", "llama.cpp", "mlc")] == [
+        "int4-128", "q4_k_m", "q4f16"
+    ]  # fmt: skip
+    assert run("vllm", "fp16").weights == "fp16"
+    assert run("vllm").memory.weights < run("vllm", stored=None).memory.weights / 2
+    broken = StoredWeights(InputError("config.json", "its method is not known", "x"), HUB_RUNTIMES)
+    assert run("vllm", stored=broken).problem == "its method is not known"
+    assert run("llama.cpp", stored=broken).token is not None
+    # What was measured of such weights is a deviation from their own physics.
+    vllm = GenerationRequest(runtime="vllm")
+    rate = MeasuredRate(gpu(), 40.0, LLAMA, vllm, stored)
+    (result,) = generate(LLAMA, [gpu()], vllm, [rate], stored=stored)
+    assert result.decode_tokens_per_s == pytest.approx(40, rel=0.05)
 
 
 def test_tokens_of_all_sequences_are_counted_together():

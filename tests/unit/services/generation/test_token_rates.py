@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from predictor.core.documents import Document
-from predictor.language.architecture import Encoder
+from predictor.language.encoder import Encoder
+from predictor.language.modules import latent_attention
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.generation.generate import GenerationRequest, MeasuredRate
 from predictor.services.generation.token_rates import run_of, stored_token_rates
@@ -36,6 +37,20 @@ def test_the_last_rate_of_a_device_comes_back_equal(history: History, path: Path
     assert stored_token_rates(DEVICES, path) == kept
     history.token_rates.forget("rpi5")
     assert history.token_rates.all(DEVICES) == {"rtx3060": other}
+
+
+def test_a_model_with_a_state_comes_back_equal_and_one_of_before_too(history: History) -> None:
+    state = latent_attention(
+        2, 256, 4, query_rank=0, rank=32, plain_dim=16, rotary_dim=8, value_dim=16
+    )
+    latent = replace(RATE, model=replace(TINY, attention_free_layers=2, modules=(state,)))
+    history.token_rates.keep(latent)
+    (stored,) = token_rates.load_all(history.database)
+    assert run_of(stored.run) == (latent.model, RUN)
+    content = json.loads(stored.run.to_json())
+    for field in ("modules", "attention_free_layers", "query_gate", "embedding_norm"):
+        del content["model"][field]
+    assert run_of(Document(content)) == (TINY, RUN)
 
 
 def test_no_store_is_made_to_look_for_rates(path: Path) -> None:
@@ -77,6 +92,12 @@ def _set(*keys: str, value: object) -> Callable[[dict[str, Any]], None]:
         (_set("model", "heads", value=True), "heads is missing or of another type"),
         (_set("model", "encoder", value=7), "no encoder"),
         (_set("model", "windowed_layers", value=99), "more layers of a kind"),
+        (_set("model", "attention_free_layers", value=3), "more layers of a kind"),
+        (_set("model", "modules", value=[3]), "a module of it is no object"),
+        (_set("model", "modules", value=[{"layers": 1}]), "matrices are missing"),
+        (_set("model", "modules", value=[{"matrices": [["q", 1, "2", False]]}]), "another form"),
+        (_set("model", "modules", value=[{"matrices": [["q", 1, 0, False]]}]), "another form"),
+        (_set("model", "modules", value=[{"layers": 9, "matrices": []}]), "more layers of a kind"),
         (_set("model", "experts_per_token", value=2), "more experts than there are"),
         (_set("run", "prompt", value=-1), "prompt is out of range"),
         (_set("run", "runtime", value="ollama"), "not known"),
