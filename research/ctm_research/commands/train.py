@@ -6,13 +6,13 @@ import argparse
 from pathlib import Path
 
 from ctm_research.commands.libraries import libraries_needed
+from ctm_research.training.prepared import prepare_targets
 from predictor.cli.console import Console
 from predictor.cli.parser import Parser
 from predictor.cli.progress import progress_on
 from predictor.core.errors import InputError
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.measurements.origin import environment_of
-from predictor.services.prediction.prepare import prepare_targets
 
 
 def add_train(parser: Parser) -> None:
