@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from predictor.core.units import format_count
-from predictor.graph.contractions import work_of
+from predictor.graph.contractions import arithmetic_of
 from predictor.graph.flatten import flatten
 from predictor.graph.ingest import ingest
 from predictor.graph.model import Model
@@ -98,7 +98,7 @@ def unfolded_macs(path: Path) -> int:
     """Return the MACs of every operator in the file, also of those that clean-up folds."""
     network = flatten(infer_all_types(read_model(path).proto))
     complete_types(network, ValueTable(network))
-    return sum(work_of(network, node).macs for node in network.nodes)
+    return sum(arithmetic_of(network, node).macs for node in network.nodes)
 
 
 def compare(source: str, graphs: Iterator[tuple[str, Path, int]]) -> Iterator[Comparison]:

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from predictor.core.records import Target, by_run
 from predictor.cost.operator_kinds import KINDS
 from predictor.cost.physics import TERMS
+from predictor.cost.rates.typical import TypicalRates
 from predictor.cost.starts import START_FACTOR, START_FREEDOM, have_plain_starts
-from predictor.cost.typical_rates import TypicalRates
 from predictor.devices.architectures import architecture_of, kind
 
 Floats = NDArray[np.float64]

@@ -12,17 +12,17 @@ from the closest target that was measured under the same runtime.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import Final
+from dataclasses import astuple, dataclass, replace
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from predictor.calibration.target_fit import PARTS
+from predictor.core.arrays import ArrayRecord, Floats, Integers, Places
 from predictor.core.records import Target, by_run
 from predictor.devices.architectures import silicon
 
-Floats = NDArray[np.float64]
 Words = NDArray[np.str_]
 
 ALL_CORES: Final = "all"  # in place of a number of threads
@@ -55,11 +55,11 @@ class Scales:
     @property
     def level(self) -> float:
         """Standard deviation of the deviation of a target of which nothing is known."""
-        return float(np.sqrt(sum(getattr(self, field.name) ** 2 for field in fields(self))))
+        return float(np.sqrt(sum(scale**2 for scale in astuple(self))))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Keys:
+class Keys(ArrayRecord):
     """The names that targets share, str [T] each; of threads their number or `ALL_CORES`."""
 
     silicon: Words
@@ -89,10 +89,6 @@ class Keys:
         names = (self.device, self.runtime, self.precision, self.threads)
         return list(zip(*(column.tolist() for column in names), strict=True))
 
-    def take(self, places: NDArray[np.integer]) -> Keys:
-        """Return the keys of the targets at ``places``."""
-        return Keys(*(getattr(self, field.name)[places] for field in fields(self)))
-
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Deviations:
@@ -110,8 +106,8 @@ class Deviations:
     variance: Floats
     shape: Floats
     shape_variance: Floats
-    nearness: NDArray[np.int64]
-    nearest: NDArray[np.int64]
+    nearness: Integers
+    nearest: Integers
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -131,45 +127,38 @@ class Evidence:
     level: Floats
     variance: Floats
     shape: Floats
-    networks: NDArray[np.int64]
+    networks: Integers
     scales: Scales
 
     @classmethod
     def nothing(cls, scales: Scales) -> Evidence:
         """Return the evidence of no target."""
-        none, no_names = np.empty(0), np.empty(0, np.str_)
-        keys = Keys(*(no_names for _ in fields(Keys)))
         return cls(
-            keys=keys,
-            level=none,
-            variance=none,
+            keys=Keys.of([]),
+            level=np.empty(0),
+            variance=np.empty(0),
             shape=np.empty((0, PARTS)),
             networks=np.empty(0, np.int64),
             scales=scales,
         )
 
+    def take(self, places: Places) -> Evidence:
+        """Return the evidence of some of the targets."""
+        arrays = {name: getattr(self, name)[places] for name in _ARRAYS}
+        return replace(self, keys=self.keys.take(places), **arrays)
+
     def joined(self, other: Evidence) -> Evidence:
         """Return this evidence joined with that of further targets."""
-        pairs = (
-            (getattr(self.keys, key.name), getattr(other.keys, key.name))
-            for key in fields(self.keys)
-        )
-        arrays = {
-            name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in _ARRAYS
-        }
-        return Evidence(keys=Keys(*map(np.concatenate, pairs)), scales=self.scales, **arrays)
+        pairs = {name: (getattr(self, name), getattr(other, name)) for name in _ARRAYS}
+        arrays: dict[str, Any] = {name: np.concatenate(pair) for name, pair in pairs.items()}
+        return replace(self, keys=Keys.joined([self.keys, other.keys]), **arrays)
 
     def without(self, target: Target) -> Evidence:
         """Return this evidence but for one target."""
-        keys, excluded = self.keys, Keys.of([target])
-        same = np.ones(len(self.networks), np.bool_)
-        for name in ("device", "runtime", "precision", "threads"):
-            same &= getattr(keys, name) == getattr(excluded, name)
-        if not same.any():
-            return self
-        rest = np.flatnonzero(~same)
-        arrays = {name: getattr(self, name)[rest] for name in _ARRAYS}
-        return Evidence(keys=keys.take(rest), scales=self.scales, **arrays)
+        excluded, names = Keys.of([target]), ("device", "runtime", "precision", "threads")
+        same = [getattr(self.keys, name) == getattr(excluded, name) for name in names]
+        gone = np.logical_and.reduce(same)
+        return self.take(~gone) if gone.any() else self
 
     def networks_of(self, keys: Keys) -> list[int]:
         """Return of how many networks each of T targets was measured; 0 where it was not."""
@@ -180,7 +169,7 @@ class Evidence:
         """Return whether each of T targets was measured."""
         return [networks > 0 for networks in self.networks_of(keys)]
 
-    def twins(self, keys: Keys) -> NDArray[np.int64]:
+    def twins(self, keys: Keys) -> Integers:
         """Return places of measured targets with the same silicon and run, int64 [T]; -1 for none.
 
         The run is runtime, precision and threads. A target that was measured itself has none.
@@ -244,11 +233,11 @@ def threads_key(target: Target) -> str:
     return ALL_CORES if 0 < threads == target.device.core_count else str(threads)
 
 
-def _nearest(nearness: NDArray[np.number], networks: NDArray[np.int64]) -> NDArray[np.int64]:
+def _nearest(nearness: NDArray[np.number], networks: Integers) -> Integers:
     """Return the place of the nearest of [A, B], with the most networks among equals, [A]."""
     if not len(networks):
         return np.full(len(nearness), -1, np.int64)
-    nearest: NDArray[np.int64] = (nearness * 1e6 + networks).argmax(axis=1)
+    nearest: Integers = (nearness * 1e6 + networks).argmax(axis=1)
     return nearest
 
 
@@ -266,7 +255,7 @@ def _likeness(a: Keys, b: Keys) -> Floats:
     return likeness
 
 
-def _covariance(a: Keys, b: Keys, scales: Scales) -> tuple[Floats, NDArray[np.int64]]:
+def _covariance(a: Keys, b: Keys, scales: Scales) -> tuple[Floats, Integers]:
     """Return covariance and nearness of targets of one silicon, [A, B] each."""
     runtime, device, precision, threads = (
         getattr(a, name)[:, None] == getattr(b, name)

@@ -23,10 +23,11 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from predictor.calibration.evidence import Keys
+from predictor.core.arrays import Bools, Floats
 from predictor.core.records import Target
-from predictor.devices.architectures import kind, silicon
+from predictor.devices.architectures import kind
 
-Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 
@@ -67,7 +68,7 @@ REPEAT_VARIANCE: Final = 0.02**2
 
 def corrections(
     targets: Sequence[Target], deviation: Floats, measured: Places, log_ratio: Floats
-) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+) -> tuple[Floats, Floats, Bools]:
     """Return how the predictions of one graph change once it was measured on some targets.
 
     Args:
@@ -102,7 +103,7 @@ def corrections(
 
 def covariance(
     targets: Sequence[Target], deviation: Floats, measured: Places
-) -> tuple[Floats, NDArray[np.bool_]]:
+) -> tuple[Floats, Bools]:
     """Return the covariance of one graph's errors with those on some of the targets.
 
     Args:
@@ -113,14 +114,16 @@ def covariance(
     Returns:
         The covariance, float64 [N, M], and whether the other target's error lowers a target's.
     """
-    keys = [_keys(target) for target in targets]
+    keys, kinds = Keys.of(targets), np.array([kind(target.device) for target in targets])
     same = {
-        name: np.array([[key[place] == keys[other][place] for other in measured] for key in keys])
-        for place, name in enumerate(_Keys._fields)
+        name: getattr(keys, name)[:, None] == getattr(keys, name)[measured]
+        for name in ("device", "silicon", "runtime", "precision")
     }
     run = same["runtime"] & same["precision"]
-    of_class = np.array([OF_CLASS.get((key.kind, key.runtime), 0.0) for key in keys])
-    in_class = np.sqrt(of_class[:, None] * of_class[measured]) * (same["kind"] & run)
+    classes = zip(kinds.tolist(), keys.runtime.tolist(), strict=True)
+    of_class = np.array([OF_CLASS.get(pair, 0.0) for pair in classes])
+    same_kind = kinds[:, None] == kinds[measured]
+    in_class = np.sqrt(of_class[:, None] * of_class[measured]) * (same_kind & run)
     rest = np.sqrt((1.0 - of_class)[:, None] * (1.0 - of_class)[measured])
     itself = np.arange(len(targets))[:, None] == measured
     total: Floats = np.zeros(itself.shape)
@@ -143,26 +146,7 @@ def parts(deviation: Floats) -> tuple[Floats, Floats, Floats]:
     return graph, device, variance - graph - device
 
 
-class _Keys(NamedTuple):
-    device: str
-    silicon: str
-    runtime: str
-    precision: str
-    kind: str
-
-
-def _keys(target: Target) -> _Keys:
-    configuration = target.configuration
-    return _Keys(
-        target.device.id,
-        silicon(target.device),
-        configuration.runtime,
-        str(configuration.precision),
-        kind(target.device),
-    )
-
-
-def _correlation(alike: Alike, same: Mapping[str, NDArray[np.bool_]]) -> Floats:
+def _correlation(alike: Alike, same: Mapping[str, Bools]) -> Floats:
     runtime = same["silicon"] & same["runtime"]
     result: Floats = (
         alike.device * same["device"]

@@ -25,10 +25,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from predictor.core.arrays import ArrayRecord, Floats, Integers
 
 _ROUNDS: Final = 16
 _STEP: Final = 0.5  # whole steps go past the best where a part becomes all of a sum, and back
@@ -44,11 +42,11 @@ _MAX_OPERATORS: Final = 500  # that differ
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TimedWork:
-    """Work of the R operators of one graph on one target.
+class RatedOperators(ArrayRecord):
+    """R operators of a graph by their times at the rates of a target.
 
     Attributes:
-        parts_ms: float64 [R, P], parts of their times at the target's rates; one is above 0.
+        parts_ms: float64 [R, P], parts of these times; one is above 0.
         traits: float64 [R, S], sizes as logarithms; none changes with the batch.
         kind: int64 [R], of :mod:`predictor.network.features`.
         code: int64 [R], type of operator.
@@ -62,10 +60,6 @@ class TimedWork:
     def __len__(self) -> int:
         return len(self.code)
 
-    def take(self, rows: Integers) -> TimedWork:
-        """Return the work of some operators."""
-        return TimedWork(self.parts_ms[rows], self.traits[rows], self.kind[rows], self.code[rows])
-
     def distinct(self) -> tuple[Integers, Integers]:
         """Return rows of operators that differ, [U], and the place of each operator there, [R]."""
         sizes = np.log(np.maximum(self.parts_ms, _MIN_MS))
@@ -73,15 +67,6 @@ class TimedWork:
         table = np.concatenate(columns, axis=1).round(_DIGITS)
         _, first, which = np.unique(table, axis=0, return_index=True, return_inverse=True)
         return first, which
-
-
-def _joined(works: Sequence[TimedWork]) -> TimedWork:
-    return TimedWork(
-        *(
-            np.concatenate([getattr(work, name) for work in works])
-            for name in ("parts_ms", "traits", "kind", "code")
-        )
-    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,7 +81,7 @@ class Timed:
         noise: standard deviation of ln(latency) by the spread of its samples.
     """
 
-    work: TimedWork
+    work: RatedOperators
     latency_ms: float
     groups: Sequence[Sequence[int]]
     group_ms: Floats
@@ -131,7 +116,7 @@ class FactorPrior:
     state: float = 0.07
     misfit: float = 0.17
 
-    def covariance(self, one: TimedWork, other: TimedWork) -> Floats:
+    def covariance(self, one: RatedOperators, other: RatedOperators) -> Floats:
         """Return the covariance of the operators' factors but the shift, [R, Q], of each part."""
         distances = (
             # |a - b|^2 = a.a + b.b - 2 a.b: the differences themselves would be [R, Q, S].
@@ -216,7 +201,7 @@ class OperatorFit:
                 break
         self._shift, self._root, self._shares, self._weights = shift, root, shares, weights
 
-    def predict(self, work: TimedWork) -> GraphTimes:
+    def predict(self, work: RatedOperators) -> GraphTimes:
         """Return the posterior for a graph; it has an operator at least."""
         first, which = work.distinct()
         one = work.take(first)
@@ -229,13 +214,13 @@ class OperatorFit:
         often = np.bincount(which, minlength=len(one))
         return GraphTimes(parts_ms[which], self._deviation(one, parts_ms * often[:, None]))
 
-    def _parts_ms(self, work: TimedWork) -> Floats:
+    def _parts_ms(self, work: RatedOperators) -> Floats:
         logs = self._prior.covariance(work, self._work) @ self._weights
         factors = np.exp(np.clip(logs, -_MAX_LOG_FACTOR, _MAX_LOG_FACTOR) + self._shift)
         times: Floats = work.parts_ms * factors
         return times
 
-    def _deviation(self, work: TimedWork, times_ms: Floats) -> float:
+    def _deviation(self, work: RatedOperators, times_ms: Floats) -> float:
         """Return the deviation of a graph whose distinct operators take so long, [U, P]."""
         largest = np.argsort(-times_ms.sum(axis=1), kind="stable")[:_MAX_OPERATORS]
         work, times_ms = work.take(largest), times_ms[largest]
@@ -252,7 +237,9 @@ class OperatorFit:
         return float(np.sqrt(left + prior.misfit**2))
 
 
-def largest_operators(works: Sequence[TimedWork], limit: int) -> tuple[TimedWork, list[Integers]]:
+def largest_operators(
+    works: Sequence[RatedOperators], limit: int
+) -> tuple[RatedOperators, list[Integers]]:
     """Return distinct operators that graphs spend most time in, and the index of each, or -1.
 
     The time is that at the target's rates, as parts of each graph's.
@@ -261,7 +248,7 @@ def largest_operators(works: Sequence[TimedWork], limit: int) -> tuple[TimedWork
         works: of graphs, each with an operator at least.
         limit: largest number of distinct operators returned.
     """
-    work = _joined(works)
+    work = RatedOperators.joined(works)
     first, which = work.distinct()
     ends = np.cumsum([len(operators) for operators in works])
     size = work.parts_ms.sum(axis=1)
@@ -273,7 +260,7 @@ def largest_operators(works: Sequence[TimedWork], limit: int) -> tuple[TimedWork
 
 
 def _observed(
-    timed: Sequence[Timed], places: Sequence[Integers], work: TimedWork, prior: FactorPrior
+    timed: Sequence[Timed], places: Sequence[Integers], work: RatedOperators, prior: FactorPrior
 ) -> _Observed:
     """Return the observations: all networks, and the entries of profiles that took longest."""
     size = work.parts_ms.sum(axis=1)

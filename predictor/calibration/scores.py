@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from predictor.core.arrays import ArrayRecord, Floats
 
 RESAMPLES: Final = 1000
 LIMITS: Final = (0.05, 0.10, 0.15)
@@ -18,7 +18,7 @@ _MISSED = {80: 0.2, 95: 0.05}  # what an interval may miss, by its level in perc
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Answers:
+class Answers(ArrayRecord):
     """N answers of an engine beside the measured latencies.
 
     Attributes:
@@ -36,17 +36,6 @@ class Answers:
 
     def __len__(self) -> int:
         return self.measured_ms.size
-
-    def take(self, rows: NDArray[np.bool_] | NDArray[np.integer]) -> Answers:
-        """Return the answers of ``rows``."""
-        return Answers(**{f.name: getattr(self, f.name)[rows] for f in fields(self)})
-
-    @classmethod
-    def joined(cls, parts: list[Answers]) -> Answers:
-        """Return the answers of several parts, one after the other."""
-        names = [field.name for field in fields(cls)]
-        empty = np.empty(0)
-        return cls(**{n: np.concatenate([empty, *(getattr(p, n) for p in parts)]) for n in names})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ docs/decisions/0001-roofline-choices.md.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from predictor.core.errors import InputError
@@ -177,7 +178,7 @@ def stated_capability(target: Target) -> tuple[Capability, MissingMetricError | 
     result = Capability(
         matrix_macs_per_s=matrix * of_threads,
         vector_macs_per_s=vector * of_threads,
-        integer_macs_per_s=(matrix if peaks.int8 is None else peaks.int8) * of_threads,
+        integer_macs_per_s=peaks.rates.get("int8", matrix) * of_threads,
         bandwidth_bytes_per_s=bytes_per_s,
         streams=is_streaming(device),
         launch_ms=launch_us(device.family, configuration.runtime) * 1e-3,
@@ -193,21 +194,17 @@ def stated_capability(target: Target) -> tuple[Capability, MissingMetricError | 
     return result, gap
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class _Peaks:
-    """Peaks of the threads in use by number format, MACs a second; None where not known.
+    """Peaks of the threads in use.
 
     Attributes:
+        rates: by number format, MACs a second; of those formats that have one.
         headroom: highest rate over the stated one, at least 1; for the bound only.
         conceivable: rate that no format exceeds; NaN where no fact bounds it.
     """
 
-    fp32: float | None
-    fp32_matrix: float | None
-    tf32: float | None
-    fp16: float | None
-    bf16: float | None
-    int8: float | None
+    rates: Mapping[str, float]
     headroom: float
     conceivable: float
 
@@ -218,32 +215,24 @@ class _Peaks:
         headroom = 1.0 if fp32 is None or highest is None else max(1.0, highest / fp32)
         if is_fp32_measured(device):
             headroom = max(headroom, _MEASURED_HEADROOM)
-        stated = {
-            name: stated_macs_per_s(device, name)
-            for name in ("fp32_matrix", "tf32", "fp16", "bf16", "int8")
-        }
-        peaks = {
-            name: None if rate is None else rate * share
-            for name, rate in {"fp32": fp32, **stated}.items()
-        }
-        highest_stated = max((rate for rate in peaks.values() if rate is not None), default=None)
-        if highest_stated is None:
-            conceivable = _max_of_cores(device)
-        else:
-            conceivable = highest_stated * headroom * _MAX_OVER_STATED
-        return cls(**peaks, headroom=headroom, conceivable=conceivable)
+        names = ("fp32_matrix", "tf32", "fp16", "bf16", "int8")
+        stated = {"fp32": fp32, **{name: stated_macs_per_s(device, name) for name in names}}
+        rates = {name: rate * share for name, rate in stated.items() if rate is not None}
+        if not rates:
+            return cls(rates, headroom, _max_of_cores(device))
+        return cls(rates, headroom, max(rates.values()) * headroom * _MAX_OVER_STATED)
+
+    def of_formats(self, *number_formats: str) -> list[float]:
+        """Return the rates of those of some formats that have one."""
+        return [self.rates[name] for name in number_formats if name in self.rates]
 
     def matrix(self, device: Device, precision: Precision) -> float:
         """Return the rate of matrix products in ``precision``."""
-        rate = {
-            "fp32": self.fp32 if self.fp32_matrix is None else self.fp32_matrix,
-            "fp16": self.fp16,
-            "bf16": self.bf16,
-            "int8": self.int8,
-        }[precision.number_format]
-        if rate is None:
-            raise missing(device, RATE_METRIC[precision.number_format])
-        return rate
+        name = precision.number_format
+        rates = self.of_formats(*(("fp32_matrix", "fp32") if name == "fp32" else (name,)))
+        if not rates:
+            raise missing(device, RATE_METRIC[name])
+        return rates[0]
 
     def vector(self, device: Device, precision: Precision, matrix: float) -> float:
         """Return the rate of multiplications that are no matrix product.
@@ -251,11 +240,10 @@ class _Peaks:
         The rates of narrow formats are those of the matrix units where a device has any: other
         operators then run at the vector rate, FP32's.
         """
-        if precision in {Precision.AMP_FP16, Precision.AMP_BF16}:
-            if self.fp32 is None:
-                raise missing(device, RATE_METRIC["fp32"])
-            return self.fp32
-        return self.fp32 if self.fp32 is not None and has_matrix_units(device) else matrix
+        is_mixed = WEIGHT_BYTES[precision] != ACTIVATION_BYTES[precision]
+        if is_mixed and "fp32" not in self.rates:
+            raise missing(device, RATE_METRIC["fp32"])
+        return self.rates.get("fp32", matrix) if is_mixed or has_matrix_units(device) else matrix
 
     def highest_float(self, matrix: float, *, may_halve: bool) -> float:
         """Return the highest rate that a run on float tensors may reach.
@@ -267,17 +255,16 @@ class _Peaks:
         """
         if math.isnan(matrix):
             return self.conceivable
-        rates = [matrix, self.fp32, self.fp32_matrix, self.tf32]
+        rates = [matrix, *self.of_formats("fp32", "fp32_matrix", "tf32")]
         if may_halve:
-            halves = [rate for rate in (self.fp16, self.bf16) if rate is not None]
-            rates += halves or [None if self.fp32 is None else 2 * self.fp32]
-        return max(rate for rate in rates if rate is not None) * self.headroom
+            rates += self.of_formats("fp16", "bf16") or [2 * r for r in self.of_formats("fp32")]
+        return max(rates) * self.headroom
 
     def highest_integer(self, highest_float: float) -> float:
         """Return the highest rate on integers; NaN where no fact gives it."""
-        if self.int8 is None:
+        if "int8" not in self.rates:
             return self.conceivable
-        return max(self.int8 * self.headroom, highest_float)
+        return max(self.rates["int8"] * self.headroom, highest_float)
 
 
 def _max_of_cores(device: Device) -> float:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from predictor.core.arrays import Floats, Integers, Places
+from predictor.core.records import Precision
+from predictor.cost.rates.runs import ACTIVATION_BYTES, WEIGHT_BYTES
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
 from predictor.graph.operators import DTYPES
 
-Floats = NDArray[np.float64]
 S_TO_MS: Final = 1e3
 
 # How an operator's arithmetic is rated ...
@@ -29,17 +31,37 @@ _FREE = int(OperatorFlag.VIEW | OperatorFlag.FUSED)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Columns:
-    """Columns of N operators and sums over them.
+class OperatorColumns:
+    """Columns of N operators.
 
     Attributes:
         width: int [N], AS_IS, HALF or SINGLE.
         code: int [N], rating * WIDTHS + width.
         macs: [N].
-        reduced_macs: [N], MACs after the best fast algorithm, for the bound.
         activation_bytes: [N], read and written, as in the file; 0 for views and fused epilogues.
         weight_bytes: [N], read, as in the file; 0 for views and fused epilogues.
         launches: [N], 0 for views and fused epilogues.
+    """
+
+    width: NDArray[np.integer]
+    code: NDArray[np.integer]
+    macs: Floats
+    activation_bytes: Floats
+    weight_bytes: Floats
+    launches: Floats
+
+    def take(self, operators: Places) -> OperatorColumns:
+        """Return the columns of some of the operators."""
+        names = (field.name for field in fields(OperatorColumns))
+        return OperatorColumns(**{name: getattr(self, name)[operators] for name in names})
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Columns(OperatorColumns):
+    """Columns of the N operators of a graph and sums over them.
+
+    Attributes:
+        reduced_macs: [N], MACs after the best fast algorithm, for the bound.
         reduced_macs_by_code: [CODES].
         traffic_by_width: [WIDTHS], bytes.
         weights_by_width: [WIDTHS], bytes of distinct weights.
@@ -48,13 +70,7 @@ class Columns:
         boundary_bytes: bytes of inputs and outputs.
     """
 
-    width: NDArray[np.int64]
-    code: NDArray[np.int64]
-    macs: Floats
     reduced_macs: Floats
-    activation_bytes: Floats
-    weight_bytes: Floats
-    launches: Floats
     reduced_macs_by_code: Floats
     traffic_by_width: Floats
     weights_by_width: Floats
@@ -99,6 +115,16 @@ def width_ratios(float_bytes: Sequence[float] | Floats) -> Floats:
     return np.stack([np.ones_like(sizes), sizes / 2, sizes / 4], axis=1)
 
 
+def byte_ratios(precisions: Iterable[Precision]) -> tuple[Floats, Floats]:
+    """Return bytes in T runs for a byte in the file: of weights, of activations, [T, WIDTHS]."""
+    of_runs = list(precisions)
+    weights, activations = (
+        width_ratios([of_element[precision] for precision in of_runs])
+        for of_element in (WEIGHT_BYTES, ACTIVATION_BYTES)
+    )
+    return weights, activations
+
+
 def ms_per_mac(matrix: Floats, vector: Floats, integer: Floats) -> Floats:
     """Return ms for a MAC, [T, CODES], from MACs a second by rating, each [T]."""
     rates = np.stack([matrix, vector, integer], axis=1)  # [T, ratings]
@@ -123,7 +149,7 @@ def fast_algorithm_gain(graph: OperatorGraph) -> Floats:
     return np.where(graph.has_flag(OperatorFlag.WINOGRAD), gain, 1.0)
 
 
-def _ratings(graph: OperatorGraph) -> NDArray[np.int64]:
+def _ratings(graph: OperatorGraph) -> Integers:
     """Return MATRIX, VECTOR or INTEGER of each operator, [N].
 
     A product with one column, as each group of a depthwise convolution is one, does not fill a
@@ -133,7 +159,7 @@ def _ratings(graph: OperatorGraph) -> NDArray[np.int64]:
     return np.where(graph.has_flag(OperatorFlag.QUANTISED), INTEGER, ratings)
 
 
-def _sums(groups: NDArray[np.int64], values: NDArray[np.generic], count: int) -> Floats:
+def _sums(groups: Integers, values: NDArray[np.generic], count: int) -> Floats:
     """Sum ``values`` by group, [count]."""
     return np.bincount(groups, values, count).astype(np.float64)
 

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from predictor.core.records import Precision, Target
 from predictor.core.run_facts import MemoryUse
-from predictor.cost.columns import Columns, width_ratios
-from predictor.cost.rates.runs import ACTIVATION_BYTES, WEIGHT_BYTES
+from predictor.cost.columns import Columns, byte_ratios
 from predictor.cost.run_facts import Computed
 from predictor.graph.operator_graph import OperatorGraph
 
@@ -43,14 +42,10 @@ def peak_bytes(graph: OperatorGraph, targets: Sequence[Target]) -> NDArray[np.fl
 
 def _tensor_bytes(graph: OperatorGraph) -> Mapping[Precision, tuple[float, float]]:
     """Return the bytes of weights and of live activations by the precision of a run."""
-    columns = Columns.of(graph)
-    return {
-        precision: (
-            float((width_ratios([WEIGHT_BYTES[precision]]) @ columns.weights_by_width)[0]),
-            float((width_ratios([ACTIVATION_BYTES[precision]]) @ columns.live_by_width)[0]),
-        )
-        for precision in Precision
-    }
+    columns, (of_weights, of_activations) = Columns.of(graph), byte_ratios(Precision)
+    weights = (of_weights @ columns.weights_by_width).tolist()
+    live = (of_activations @ columns.live_by_width).tolist()
+    return dict(zip(Precision, zip(weights, live, strict=True), strict=True))
 
 
 def _device_bytes(target: Target) -> int | None:

@@ -30,40 +30,63 @@ KIND: Final = {name: number for number, name in enumerate(KINDS)}
 # A product of fewer rows reads its weights for next to nothing: it runs at the speed of the memory.
 _THIN_ROWS: Final = 8
 
-_CONVOLUTIONS: Final = """
-    Conv ConvTranspose ConvInteger QLinearConv QLinearConvTranspose FusedConv NhwcConv NhwcFusedConv
-    NhwcQLinearConv DeformConv
-"""
-_BY_NAME: Final = by_operator(
+NETWORK_KINDS: Final = (
+    "convolution",
+    "pointwise convolution",
+    "depthwise convolution",
+    "grouped convolution",
+    "product",
+    "normalisation",
+    "pooling",
+    "other",
+)
+"""Kinds that the fine-tuned network distinguishes, fixed by its checkpoint."""
+
+# Kind of a type, and the network's. In the first column the form of a contraction goes before its
+# type, and a convolution without a form is "other". The second is fixed by the checkpoint that was
+# trained with it: a network that is trained anew can do without.
+_KINDS_OF_TYPE: Final = by_operator(
     {
+        "Conv ConvInteger ConvTranspose": ("convolution", "convolution"),
+        """
+        DeformConv FusedConv NhwcConv NhwcFusedConv NhwcQLinearConv QLinearConv
+        QLinearConvTranspose
+        """: ("convolution", "other"),
+        "Attention Einsum Gemm MatMul": ("other", "product"),
         """
         Add Sub Mul Div Relu Sigmoid Tanh Clip Gelu Erf HardSwish HardSigmoid LeakyRelu Swish
         Pow Sqrt Exp Log Where Cast PRelu Elu Selu Celu Neg Abs Min Max Sum Mean Identity
         QuickGelu FastGelu BiasGelu Softplus Softsign Mish Sin Cos Floor Ceil Round Reciprocal
         Equal Greater Less Not And Or QuantizeLinear DequantizeLinear DynamicQuantizeLinear Sign
         Mod QLinearAdd QLinearMul
-        """: "element by element",
+        """: ("element by element", "other"),
         """
-        LayerNormalization InstanceNormalization GroupNormalization BatchNormalization Softmax
-        LogSoftmax RMSNormalization LpNormalization MeanVarianceNormalization LRN ReduceMean
-        ReduceSum ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2 ReduceSumSquare
+        GroupNormalization InstanceNormalization LayerNormalization ReduceMean Softmax
+        """: ("normalisation", "normalisation"),
+        """
+        BatchNormalization LogSoftmax RMSNormalization LpNormalization MeanVarianceNormalization
+        LRN ReduceSum ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2 ReduceSumSquare
         ReduceLogSumExp ArgMax ArgMin SkipLayerNormalization SimplifiedLayerNormalization
         SkipSimplifiedLayerNormalization GroupNorm QLinearSoftmax TopK CumSum
-        """: "normalisation",
+        """: ("normalisation", "other"),
         """
         AveragePool MaxPool GlobalAveragePool GlobalMaxPool LpPool QLinearAveragePool
         QLinearGlobalAveragePool NhwcMaxPool
-        """: "pooling",
+        """: ("pooling", "pooling"),
+        "GlobalLpPool MaxRoiPool": ("other", "pooling"),
         """
         Transpose Concat Split Slice Gather Pad Resize Upsample Tile Expand DepthToSpace
         SpaceToDepth GatherElements GatherND Scatter ScatterElements ScatterND Reshape Flatten
         Squeeze Unsqueeze QLinearConcat Trilu OneHot Range ConstantOfShape Col2Im ReorderInput
         ReorderOutput
-        """: "movement",
+        """: ("movement", "other"),
     }
 )
-_KIND_OF_CODE: Final = np.array([KIND[_BY_NAME.get(name, "other")] for name in OPERATORS])
-_IS_CONVOLUTION: Final = np.isin(OPERATORS, _CONVOLUTIONS.split())
+_PAIRS: Final = [_KINDS_OF_TYPE.get(name, ("other", "other")) for name in OPERATORS]
+_KIND_OF_CODE: Final = np.array([KIND.get(kind, KIND["other"]) for kind, _ in _PAIRS])
+_IS_CONVOLUTION: Final = np.array([kind == "convolution" for kind, _ in _PAIRS])
+NETWORK_KIND_OF_CODE: Final = np.array([NETWORK_KINDS.index(kind) for _, kind in _PAIRS])
+"""The network's kind of each operator type by its code; convolutions have finer ones."""
 
 
 def kinds_of(graph: OperatorGraph) -> NDArray[np.int64]:

@@ -25,29 +25,27 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import reduce
 from operator import add
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from predictor.core.records import Precision, Target, by_run
+from predictor.core.arrays import Bools, Floats, Integers, Places
+from predictor.core.records import Precision, Target
 from predictor.core.runtimes import runtime_of
-from predictor.cost.columns import S_TO_MS, VECTOR, WIDTHS, Columns, width_ratios
+from predictor.cost.columns import (
+    S_TO_MS,
+    VECTOR,
+    WIDTHS,
+    Columns,
+    OperatorColumns,
+    byte_ratios,
+)
 from predictor.cost.operator_kinds import is_convolution
 from predictor.cost.rates.facts import bandwidth, chip_bytes
-from predictor.cost.rates.runs import (
-    ACTIVATION_BYTES,
-    WEIGHT_BYTES,
-    RunRates,
-    as_run,
-    run_rates,
-)
+from predictor.cost.rates.runs import RunRates, as_run, run_rates
+from predictor.cost.rates.typical import Rates
 from predictor.cost.rates.units import GPUS
-from predictor.devices.architectures import kind
 from predictor.graph.operator_graph import OperatorGraph
-
-Floats = NDArray[np.float64]
-Places = NDArray[np.integer] | tuple[slice, None]
 
 TERMS: Final = ("arithmetic", "block", "memory", "launch")
 
@@ -66,31 +64,7 @@ _OUTSIDE_MATRICES: Final = 0.1
 _MIN_LAUNCHES: Final = 0.1
 
 
-class RatedOperators(Protocol):
-    """Columns of N operators, as :class:`predictor.cost.columns.Columns` has them."""
-
-    @property
-    def code(self) -> NDArray[np.integer]:
-        """Rating and width, int [N]."""
-
-    @property
-    def macs(self) -> Floats:
-        """Multiply-accumulates, [N]."""
-
-    @property
-    def activation_bytes(self) -> Floats:
-        """Read and written, as in the file, [N]."""
-
-    @property
-    def weight_bytes(self) -> Floats:
-        """Read, as in the file, [N]."""
-
-    @property
-    def launches(self) -> Floats:
-        """Starts, [N]."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Work:
     """Work of the N operators of one graph.
 
@@ -154,7 +128,7 @@ class Work:
         arrays = {name: np.stack([getattr(work, name) for work in works]) for name in names}
         return replace(works[0], **arrays)
 
-    def by_kind(self, kinds: NDArray[np.integer], count: int) -> Work:
+    def by_kind(self, kinds: Integers, count: int) -> Work:
         """Return the work summed over the operators of each of ``count`` kinds; kinds is [N]."""
         of_kind = (np.arange(count)[:, None] == kinds).astype(np.float64)
         return self._changed(lambda values: of_kind @ values)
@@ -167,10 +141,10 @@ class Work:
     @classmethod
     def rated(
         cls,
-        columns: RatedOperators,
+        columns: OperatorColumns,
         reduction: Floats,
         weight_totals: Floats,
-        convolutions: NDArray[np.bool_],
+        convolutions: Bools,
     ) -> Work:
         """Return the work of operators whose columns for the roofline are at hand."""
         rating, width = np.divmod(columns.code, WIDTHS)
@@ -188,52 +162,12 @@ class Work:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Rates:
-    """Rates of T targets; NaN where the facts of the device give none.
-
-    Attributes:
-        convolution: [T], multiply-accumulates a second of convolutions.
-        matrix: [T], of other products, in the precision of the run.
-        vector: [T], of other multiplications.
-        unit: [T], of products on one core or SM.
-        bandwidth: [T], bytes a second of the memory, or of the host link where it streams.
-        launch_s: [T], seconds.
-        held_bytes: [T], memory of a chip that streams the rest from the host; 0 of the others.
-        weight_ratio, activation_ratio: [T, WIDTHS], bytes in the run for a byte in the file.
-    """
-
-    convolution: Floats
-    matrix: Floats
-    vector: Floats
-    unit: Floats
-    bandwidth: Floats
-    launch_s: Floats
-    held_bytes: Floats
-    weight_ratio: Floats
-    activation_ratio: Floats
-
-    def take(self, targets: Places) -> Rates:
-        """Return the rates of some of the targets."""
-        return Rates(*(getattr(self, field.name)[targets] for field in fields(self)))
-
-
 def term_times(work: Work, rates: Rates) -> Floats:
     """Return the terms in ms, [N, T, len(TERMS)]; NaN where a rate is not known."""
-    return _times(work.take(np.s_[:, None]), rates)
+    return matched_times(work.take(np.s_[:, None]), rates)
 
 
 def matched_times(work: Work, rates: Rates) -> Floats:
-    """Return the terms in ms of T lists of K works, each at the rates of one target, [T, K, terms].
-
-    Args:
-        work: [T, K] in place of [N].
-        rates: of T targets.
-    """
-    return _times(work, rates.take(np.s_[:, None]))
-
-
-def _times(work: Work, rates: Rates) -> Floats:
     """Return the terms in ms of work and rates whose axes broadcast, [..., len(TERMS)]."""
     leaving = leaving_share(rates.weight_ratio @ work.weight_totals, rates.held_bytes)
     traffic = _run_bytes(work.activation_bytes, rates.activation_ratio) * (rates.held_bytes == 0)
@@ -270,13 +204,13 @@ def rates_of(targets: Sequence[Target]) -> Rates:
         name: np.array([getattr(term, name) for term in terms], np.float64)
         for name in _TermRates._fields
     }
-    precisions = [target.configuration.precision for target in targets]
+    weight_ratio, activation_ratio = byte_ratios(t.configuration.precision for t in targets)
     return Rates(
         **by_name,
         bandwidth=np.array([bandwidth(target.device) for target in targets]),
         held_bytes=np.array([chip_bytes(target.device) for target in targets]),
-        weight_ratio=width_ratios([WEIGHT_BYTES[precision] for precision in precisions]),
-        activation_ratio=width_ratios([ACTIVATION_BYTES[precision] for precision in precisions]),
+        weight_ratio=weight_ratio,
+        activation_ratio=activation_ratio,
     )
 
 
@@ -308,23 +242,3 @@ def _term_rates(target: Target, run: RunRates) -> _TermRates:
 def _joined(slow: float, fast: float, part: float) -> float:
     """Return the rate of work of which a part runs at the slow rate, the rest at the fast one."""
     return 1 / (part / slow + (1 - part) / fast)
-
-
-def kinds_of_devices(targets: Sequence[Target]) -> list[str]:
-    """Return the kind of each target's device, such as ``x86`` or ``nvidia``."""
-    return by_run(targets, lambda target: kind(target.device))
-
-
-def likenesses(targets: Sequence[Target]) -> list[tuple[str, ...]]:
-    """Return the groups of targets that are like each one, from the nearest on.
-
-    Devices with the same chip in the number format of the run, devices of its kind, and all.
-    """
-    return by_run(targets, _likeness)
-
-
-def _likeness(target: Target) -> tuple[str, ...]:
-    of_device, chip = kind(target.device), target.device.chip
-    name = target.configuration.precision.number_format
-    nearest = (f"{of_device} of {chip} {name}",) if chip else ()
-    return (*nearest, of_device, "")

@@ -21,6 +21,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from predictor.core.arrays import ArrayRecord, Floats
 from predictor.core.caching import IdentityCache
 from predictor.core.errors import InputError
 from predictor.core.records import Basis, Device, Target, TargetId
@@ -31,7 +32,6 @@ from predictor.cost.columns import (
     SINGLE,
     WIDTHS,
     Columns,
-    Floats,
     ms_per_mac,
     width_ratios,
 )
@@ -158,7 +158,7 @@ class RooflineEngine:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class PeakRates:
+class PeakRates(ArrayRecord):
     """Capabilities of T targets as arrays, by the codes of :mod:`predictor.cost.columns`.
 
     Attributes:
@@ -290,19 +290,12 @@ def _estimates(cost: Columns, rates: PeakRates) -> Floats:
     as an explanation and to the same last bit.
     """
     latency = np.empty(len(rates.launch_ms))
-    for part in _chunks(len(latency), len(cost.macs)):
-        compute, memory, launch = _operator_times(cost, _part(rates, part))
+    step = max(1, _CHUNK_CELLS // max(1, len(cost.macs)))
+    for start in range(0, len(latency), step):
+        part = slice(start, start + step)
+        compute, memory, launch = _operator_times(cost, rates.take(part))
         latency[part] = (np.maximum(compute, memory) + launch).sum(axis=1)
     return latency
-
-
-def _chunks(targets: int, operators: int) -> Iterator[slice]:
-    step = max(1, _CHUNK_CELLS // max(1, operators))
-    return (slice(start, start + step) for start in range(0, targets, step))
-
-
-def _part(rates: PeakRates, part: slice) -> PeakRates:
-    return PeakRates(**{f.name: getattr(rates, f.name)[part] for f in fields(PeakRates)})
 
 
 def _bounds(cost: Columns, rates: PeakRates, estimate_ms: Floats) -> Floats:

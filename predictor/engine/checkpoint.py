@@ -8,7 +8,7 @@ import math
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -50,21 +50,6 @@ class Widths:
     published: tuple[float, float]
 
 
-@dataclass(frozen=True, slots=True)
-class Experience:
-    """Counts and ranges of the training data; anything outside them is out of distribution.
-
-    Attributes:
-        operators: families of architectures that have each operator, by operator.
-        choices: training silicon with each runtime, precision and family, by choice.
-        ranges: smallest and largest logarithm of each fact.
-    """
-
-    operators: Mapping[str, int]
-    choices: Mapping[str, int]
-    ranges: Mapping[str, tuple[float, float]]
-
-
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class EngineCard:
     """The content of ``engine.json``.
@@ -79,7 +64,7 @@ class EngineCard:
         typical: rates where a fact is missing.
         prior: of deviations.
         widths: of intervals.
-        experience: counts and ranges of its training data.
+        families: of architectures in its training data that have each operator, by operator.
         blend: lambda of Eq. (9).
         residual: alpha_res of Eq. (8).
         notes: the model card's facts; plain JSON values.
@@ -93,33 +78,14 @@ class EngineCard:
     typical: Typical
     prior: DeviationPrior
     widths: Widths
-    experience: Experience
+    families: Mapping[str, int]
     blend: float
     residual: float
     notes: Mapping[str, object] = field(default_factory=dict)
 
-    def to_json(self) -> dict[str, object]:
-        """Return plain values."""
-        return {
-            "name": self.name,
-            "responses": self.responses,
-            "operators": list(OPERATORS[: self.operators]),
-            "features": list(SCALE_FREE_NAMES),
-            "choices": list(self.choices),
-            "terms": list(TERMS),
-            "facts": self.facts.to_json(),
-            "typical": self.typical.to_json(),
-            "prior": asdict(self.prior),
-            "widths": asdict(self.widths),
-            "experience": asdict(self.experience),
-            "blend": self.blend,
-            "residual": self.residual,
-            "notes": dict(self.notes),
-        }
-
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> EngineCard:
-        """Rebuild from :meth:`to_json`.
+        """Read the values of the file.
 
         Raises:
             InputError, KeyError, TypeError, ValueError: a part is missing or wrong.
@@ -132,7 +98,7 @@ class EngineCard:
             # Columns go by position: lists in another order would be read as other quantities.
             if data[name] != ours:
                 raise ValueError(f"its {name} are not those of this program")
-        prior, widths, experience = data["prior"], data["widths"], data["experience"]
+        prior, widths = data["prior"], data["widths"]
         numbers = [
             float(number) for numbers in (prior.values(), *widths.values()) for number in numbers
         ]
@@ -149,11 +115,7 @@ class EngineCard:
                 **{name: float(prior[name]) for name in ("shift", "scale", "noise")}
             ),
             widths=Widths(**{name: _pair(widths[name]) for name in Widths.__annotations__}),
-            experience=Experience(
-                {str(k): int(v) for k, v in experience["operators"].items()},
-                {str(k): int(v) for k, v in experience["choices"].items()},
-                {str(k): _pair(v) for k, v in experience["ranges"].items()},
-            ),
+            families={str(k): int(v) for k, v in data["experience"]["operators"].items()},
             blend=float(data["blend"]),
             residual=float(data["residual"]),
             notes=dict(data["notes"]),
@@ -182,16 +144,12 @@ class LoadedCheckpoint:
         engine: its card.
         estimate: the estimate.
         estimate_checksum: SHA-256 of the estimate's file.
-        encoder: file of the network's part for graphs.
-        head: file of its part for targets.
     """
 
     folder: Path
     engine: EngineCard
     estimate: Estimate
     estimate_checksum: str
-    encoder: Path
-    head: Path
 
 
 def read_checkpoint(folder: Path) -> LoadedCheckpoint:
@@ -211,8 +169,6 @@ def read_checkpoint(folder: Path) -> LoadedCheckpoint:
         engine=engine,
         estimate=estimate,
         estimate_checksum=data["files"][ESTIMATE],
-        encoder=folder / ENCODER,
-        head=folder / HEAD,
     )
 
 

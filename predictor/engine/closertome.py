@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from predictor.calibration.operator_fit import TimedWork
+from predictor.calibration.operator_fit import RatedOperators
 from predictor.calibration.tails import spread_of
 from predictor.calibration.target_fit import PARTS
 from predictor.core.records import Device, Target, TargetId
@@ -182,7 +182,9 @@ class CloserToMeEngine:
         """Return the inputs of the part that fine-tuning fits, of each graph on a target."""
         return self._lookup.network.head_inputs(graphs, target)
 
-    def operator_work(self, graphs: Sequence[OperatorGraph], target: Target) -> list[TimedWork]:
+    def operator_work(
+        self, graphs: Sequence[OperatorGraph], target: Target
+    ) -> list[RatedOperators]:
         """Return the work of the operators of graphs on a target: parts of their times."""
         return [self._lookup.works.work(graph, target) for graph in graphs]
 

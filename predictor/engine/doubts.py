@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from predictor.engine.checkpoint import Experience
-from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
+from predictor.core.arrays import Bools, Floats, Integers
+from predictor.cost.run_facts import uncounted
+from predictor.graph.operator_graph import OperatorGraph
 from predictor.presentation.wording import percent
 
 _FEW_FAMILIES: Final = 2  # an operator that fewer families of architectures have is not learned
 _MUCH: Final = 0.25  # of the predicted time
-_UNCOUNTED: Final = OperatorFlag.UNKNOWN_TRIPS | OperatorFlag.UNKNOWN
 
 
-def graph_doubts(
-    graph: OperatorGraph, rare: NDArray[np.int64], share: NDArray[np.float64]
-) -> list[str]:
+def graph_doubts(graph: OperatorGraph, rare: Integers, share: Floats) -> list[str]:
     """Return the doubts about a graph on each of T targets, empty where there are none.
 
     Args:
@@ -27,8 +24,7 @@ def graph_doubts(
         rare: int64 [R], those that hardly any training network has.
         share: float64 [T], their part of the predicted latency.
     """
-    uncounted = bool(graph.has_flag(_UNCOUNTED).any())
-    loops = "contains operators of unknown cost" if uncounted else ""
+    loops = "contains operators of unknown cost" if uncounted(graph) else ""
     if not len(rare):
         return [loops] * len(share)
     names = sorted({graph.op_types[place] for place in rare.tolist()})
@@ -38,6 +34,6 @@ def graph_doubts(
     return ["; ".join(filter(None, (doubt, loops))) for doubt in doubts]
 
 
-def rare_operators(types: Sequence[str], experience: Experience) -> NDArray[np.bool_]:
+def rare_operators(types: Sequence[str], families: Mapping[str, int]) -> Bools:
     """Return whether hardly any training network has the operators of some types."""
-    return np.array([experience.operators.get(t, 0) < _FEW_FAMILIES for t in types], np.bool_)
+    return np.array([families.get(name, 0) < _FEW_FAMILIES for name in types], np.bool_)

@@ -27,22 +27,15 @@ from predictor.core.runtimes import runtime_of
 from predictor.cost.engine import AttentionMaps, Explanation
 from predictor.cost.operator_kinds import KINDS, kinds_of
 from predictor.cost.overlap import overlapped, runs_ahead
-from predictor.cost.physics import (
-    Rates,
-    Work,
-    kinds_of_devices,
-    likenesses,
-    matched_times,
-    rates_of,
-    term_times,
-)
+from predictor.cost.physics import Work, matched_times, rates_of, term_times
+from predictor.cost.rates.typical import Rates, likenesses
+from predictor.devices.architectures import kind
 from predictor.engine.evidence_words import evidence_words, runtime_name, user_words
 from predictor.engine.operator_factors import CAUTION, OperatorFactors
 from predictor.engine.target_estimates import GraphEstimates, TargetEstimates, UserFit
 from predictor.engine.track import (
     CHIP,
     UNSEEN,
-    Track,
     Tracks,
     published_case,
     track_words,
@@ -164,10 +157,6 @@ class Estimate:
         """Return whether measurements of each target came with the program."""
         return self.evidence.have(Keys.of([published_form(target) for target in targets]))
 
-    def track(self, target: Target, case: str) -> tuple[str, Track]:
-        """Return level and track record of the finest group of a target that has one."""
-        return tracks_of(self.tracks, target)[case]
-
     def predict(self, graph: OperatorGraph, targets: TargetEstimates) -> GraphEstimates:
         """Return the latency of a graph on each target."""
         parts = self._parts(graph, targets)  # [T, P]
@@ -263,7 +252,7 @@ class Estimate:
         with equal cores differ in all around them.
         """
         keys = Keys.of(targets)
-        npus = np.flatnonzero([kind == "npu" for kind in kinds_of_devices(targets)])
+        npus = np.flatnonzero(by_run(targets, lambda target: kind(target.device) == "npu"))
         twins = evidence.twins(keys.take(npus))
         twin, of_twin = npus[twins >= 0], twins[twins >= 0]
         devices = keys.device.astype(object)  # names of any length
@@ -310,7 +299,9 @@ class Estimate:
             return np.empty((0, PARTS))
         key = (graph, targets.contexts)
         of_contexts = self._works.get(key, lambda: read.by_context(self.operators, targets))
-        parts = matched_times(of_contexts.take(targets.context), targets.rates)
+        # [T, K] works of kinds, each row at the rates of its target.
+        rates = targets.rates.take(np.s_[:, None])
+        parts = matched_times(of_contexts.take(targets.context), rates)
         return parts.reshape(len(parts), PARTS)
 
     def _graph(self, graph: OperatorGraph) -> _ReadGraph:

@@ -6,7 +6,7 @@ import json
 import zlib
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from predictor.calibration.efficiencies import GROUPS, LEVELS, Efficiencies
 from predictor.calibration.evidence import Evidence, Keys, Scales
 from predictor.cost.operator_kinds import KINDS
 from predictor.cost.physics import TERMS
-from predictor.cost.typical_rates import TypicalRates
+from predictor.cost.rates.typical import TypicalRates
 from predictor.engine.estimate import Estimate
 from predictor.engine.operator_factors import GROUPS as OPERATOR_GROUPS
 from predictor.engine.operator_factors import OperatorFactors
@@ -24,42 +24,8 @@ from predictor.engine.track import CASES, Track
 Floats = NDArray[np.float64]
 
 FORMAT: Final = "ctm-estimate/4"
-_OPERATORS: Final = "operators."  # before the names of its arrays
-
-
-def write_estimate(path: Path, estimate: Estimate) -> None:
-    """Write an estimate as a NumPy archive: numbers as arrays, names as one JSON text."""
-    efficiencies, evidence = estimate.efficiencies, estimate.evidence
-    words = {
-        "format": FORMAT,
-        "effects": {name: list(groups) for name, groups in efficiencies.effects.items()},
-        "level": efficiencies.level,
-        "groups": {name: list(names) for name, names in estimate.operators.names.items()},
-        "typical": asdict(efficiencies.typical),
-        "scales": asdict(evidence.scales),
-        "tracks": {
-            name: {group: asdict(track) for group, track in tracks.items()}
-            for name, tracks in estimate.tracks.items()
-        },
-        "keys": {name: getattr(evidence.keys, name).tolist() for name in Keys.__slots__},
-    }
-    effects = [row for groups in efficiencies.effects.values() for row in groups.values()]
-    operators: dict[str, Any] = {
-        f"{_OPERATORS}{name}": array for name, array in estimate.operators.weights.items()
-    }
-    with path.open("wb") as file:
-        np.savez_compressed(
-            file,
-            words=np.frombuffer(json.dumps(words).encode(), np.uint8),
-            mean=efficiencies.mean,
-            effects=np.array(effects, np.float32),
-            level=evidence.level.astype(np.float32),
-            variance=evidence.variance.astype(np.float32),
-            # A hundredth of a shape is nothing, and there are 52 numbers a target.
-            shape=evidence.shape.astype(np.float16),
-            networks=evidence.networks.astype(np.int32),
-            **operators,
-        )
+OPERATOR_ARRAYS: Final = "operators."
+"""Before the names of the arrays of the factors of operators."""
 
 
 def read_estimate(path: Path) -> Estimate:
@@ -79,9 +45,9 @@ def read_estimate(path: Path) -> Estimate:
             )
             mean, networks = arrays["mean"], arrays["networks"]
             weights = {
-                name.removeprefix(_OPERATORS): arrays[name]
+                name.removeprefix(OPERATOR_ARRAYS): arrays[name]
                 for name in arrays.files
-                if name.startswith(_OPERATORS)
+                if name.startswith(OPERATOR_ARRAYS)
             }
     except (EOFError, zlib.error) as error:
         raise ValueError(f"its estimate is cut short: {error}") from error

@@ -20,13 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predictor.calibration.efficiencies import groups_of
+from predictor.core.arrays import ArrayRecord, Floats, Integers
 from predictor.core.records import Target, by_run
 from predictor.cost.operator_kinds import KINDS
 from predictor.cost.physics import TERMS
 from predictor.graph.operators import OPERATORS
 from predictor.network.features import SCALE_FREE_NAMES
 
-Floats = NDArray[np.float64]
 Arrays = Mapping[str, NDArray[np.float32]]
 
 BOUND: Final = 2.0
@@ -39,7 +39,7 @@ _BLOCK_CELLS: Final = 1 << 18
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Contexts:
+class Contexts(ArrayRecord):
     """C kinds of targets that operators meet.
 
     Attributes:
@@ -49,10 +49,6 @@ class Contexts:
 
     states: Floats
     trust: Floats
-
-    def take(self, places: NDArray[np.integer] | slice) -> Contexts:
-        """Return some of them."""
-        return Contexts(self.states[places], self.trust[places])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,9 +63,7 @@ class OperatorFactors:
     names: Mapping[str, Sequence[str]]
     weights: Arrays
 
-    def contexts(
-        self, targets: Sequence[Target], trust: Floats
-    ) -> tuple[NDArray[np.int64], Contexts]:
+    def contexts(self, targets: Sequence[Target], trust: Floats) -> tuple[Integers, Contexts]:
         """Return the number of each target's context, int64 [T], and the contexts.
 
         Args:
@@ -97,7 +91,7 @@ class OperatorFactors:
         return number.reshape(-1), Contexts(states @ self.weights["target"].T, distinct[:, -1])
 
     def states(
-        self, features: NDArray[np.float32], code: NDArray[np.integer], kinds: NDArray[np.int64]
+        self, features: NDArray[np.float32], code: NDArray[np.integer], kinds: Integers
     ) -> Floats:
         """Return the states of N operators, [N, H].
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from predictor.calibration.target_fit import TargetFit
 from predictor.core.records import Target
-from predictor.cost.physics import Rates
+from predictor.cost.rates.typical import Rates
 from predictor.engine.operator_factors import Contexts
 
 Floats = NDArray[np.float64]

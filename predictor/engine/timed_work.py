@@ -6,30 +6,28 @@ fuses them, and those that run apart take time.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from predictor.calibration.operator_fit import TimedWork
+from predictor.calibration.operator_fit import RatedOperators
+from predictor.core.arrays import Bools, Floats, Integers
 from predictor.core.caching import IdentityCache
 from predictor.core.records import Device, Target
-from predictor.cost.columns import Columns
+from predictor.cost.columns import Columns, OperatorColumns
+from predictor.cost.operator_kinds import NETWORK_KINDS
 from predictor.cost.rates.facts import core_cache_bytes
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
 from predictor.network.features import (
-    OPERATOR_KINDS,
     SCALE_FREE_NAMES,
     exact_features,
     network_kinds,
     scale_free,
 )
 from predictor.network.reference_rates import ReferenceRates, Typical
-from predictor.network.work_terms import TERMS, Operators, off_chip_share, work_terms
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from predictor.network.work_terms import TERMS, off_chip_share, work_terms
 
 _COMPUTE, _MEMORY, _START = (TERMS.index(name) for name in ("compute", "memory", "start"))
 _FIRST_CACHE: Final = 0.25  # of the time of traffic to memory, where the first cache holds it
@@ -53,7 +51,7 @@ _LANES: Final = (
 )
 _MAX_GRAPHS: Final = 512  # a whole pool of reference networks, and the user's models
 _EPILOGUES: Final = ("Clip", "LeakyRelu", "Relu")  # that every runtime runs inside the product
-_EPILOGUE: Final = len(OPERATOR_KINDS)  # beside the kinds of the network
+_EPILOGUE: Final = len(NETWORK_KINDS)  # beside the kinds of the network
 _INSIDE: Final = 1 << 16  # added to the code of a type: inside another operator it is another one
 
 
@@ -73,7 +71,7 @@ class TimedGraph:
     """
 
     places: Integers
-    operators: Operators
+    operators: OperatorColumns
     traits: Floats
     kind: Integers
     code: Integers
@@ -107,7 +105,7 @@ class TimedGraph:
             live=columns.live_by_width[None],
         )
 
-    def work(self, device: Device, rates: ReferenceRates) -> TimedWork:
+    def work(self, device: Device, rates: ReferenceRates) -> RatedOperators:
         """Return the work of the operators on a target.
 
         Its parts are arithmetic, all traffic, traffic beyond the first cache and beyond the second,
@@ -124,7 +122,7 @@ class TimedGraph:
         cache_limits_ms = _cache_bytes(device) * float(rates.ms_per_byte[0])
         excess_ms = (np.maximum(memory - cached_ms, 0.0) for cached_ms in cache_limits_ms)
         parts = [terms[:, _COMPUTE], _FIRST_CACHE * memory, *excess_ms, terms[:, _START]]
-        return TimedWork(
+        return RatedOperators(
             parts_ms=np.stack([*parts, _PIECE_MS * self.pieces], axis=1),
             traits=self.traits,
             kind=self.kind,
@@ -144,7 +142,7 @@ class OperatorWorks:
         """Return the operators of a graph that may be timed."""
         return self._graphs.get((graph,), lambda: TimedGraph.of(graph))
 
-    def work(self, graph: OperatorGraph, target: Target) -> TimedWork:
+    def work(self, graph: OperatorGraph, target: Target) -> RatedOperators:
         """Return their work on a target."""
         rates = ReferenceRates.of([target], self._typical)
         return self.graph(graph).work(target.device, rates)
@@ -156,21 +154,17 @@ def by_resource(parts_ms: Floats) -> Floats:
 
 
 def _operators(
-    graph: OperatorGraph, columns: Columns, places: Integers, inside: NDArray[np.bool_]
-) -> Operators:
+    graph: OperatorGraph, columns: Columns, places: Integers, inside: Bools
+) -> OperatorColumns:
     """Return the costs of operators; those inside others with the traffic that they have apart.
 
     They read and write the output of the operator that they are fused into.
     """
-    traffic = 2 * graph.bytes_written[graph.fused_into[places]]
-    return Operators(
-        code=columns.code[places],
-        width=columns.width[places],
-        macs=columns.macs[places],
-        activation_bytes=np.where(inside, traffic, columns.activation_bytes[places]),
-        weight_bytes=columns.weight_bytes[places],
+    traffic, operators = 2 * graph.bytes_written[graph.fused_into[places]], columns.take(places)
+    return replace(
+        operators,
+        activation_bytes=np.where(inside, traffic, operators.activation_bytes),
         launches=graph.repeats[places].astype(np.float64),
-        graph=np.zeros_like(places),
     )
 
 

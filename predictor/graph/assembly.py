@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from predictor.graph.arithmetic import Arithmetic
 from predictor.graph.cleanup import data_inputs, scale_tensors, stored_tensors
-from predictor.graph.contractions import work_of
+from predictor.graph.contractions import arithmetic_of
 from predictor.graph.fingerprint import fingerprint
 from predictor.graph.network import Network, Node, TensorType, misfit
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
@@ -25,7 +26,6 @@ from predictor.graph.operators import (
     PARAMETER_INPUTS,
     tensor_bytes,
 )
-from predictor.graph.work import Work
 
 # Read only as much of their first input as they give out.
 _PARTIAL_READERS = frozenset(
@@ -273,7 +273,7 @@ def assemble(network: Network) -> OperatorGraph:
     nodes = network.nodes
     counter = TrafficCounter(network)
     index = {id(node): position for position, node in enumerate(nodes)}
-    works = [work_of(network, node) for node in nodes]
+    works = [arithmetic_of(network, node) for node in nodes]
     traffic = [counter.count(node) for node in nodes]
     _check_countable(nodes, works, traffic)
     repeats = np.array([node.repeats for node in nodes], np.int64)
@@ -317,7 +317,7 @@ def assemble(network: Network) -> OperatorGraph:
     )
 
 
-def _check_countable(nodes: list[Node], works: list[Work], traffic: list[Traffic]) -> None:
+def _check_countable(nodes: list[Node], works: list[Arithmetic], traffic: list[Traffic]) -> None:
     """Check that the sums of work and traffic fit into 64 bits.
 
     Raises:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
+from predictor.graph.arithmetic import NO_ARITHMETIC, Arithmetic, batch_first, product_arithmetic
 from predictor.graph.attention import (
     fused_attention,
     group_query_attention,
@@ -22,20 +23,19 @@ from predictor.graph.attention import (
 from predictor.graph.contrib_rules import is_channels_last, packed_sizes
 from predictor.graph.network import MISFIT, Network, Node, misfit
 from predictor.graph.operators import by_operator
-from predictor.graph.work import NO_WORK, Work, batch_first, product_work
 
 # One character in place of three, so that a term is read letter by letter.
 _ELLIPSIS_SYMBOL = "."
 
 
-def einsum_work(network: Network, node: Node) -> Work:
+def einsum_work(network: Network, node: Node) -> Arithmetic:
     """Count an Einsum: two operands as one product, more from left to right."""
     operands = [network.type_of(name).dims for name in node.inputs]
     equation = node.attributes.string("equation").replace(" ", "").replace("...", _ELLIPSIS_SYMBOL)
     left, arrow, output = equation.partition("->")
     terms = left.split(",")
     if len(terms) != len(operands) or len(terms) < 2:
-        return NO_WORK
+        return NO_ARITHMETIC
     labelled = [_label(term, dims) for term, dims in zip(terms, operands, strict=True)]
     sizes: dict[str, int] = {}
     for labels, dims in zip(labelled, operands, strict=True):
@@ -69,13 +69,13 @@ def _wanted(labelled: list[list[str]], arrow: str, output: str, dotted: set[str]
     return {label for label in all_labels if all_labels.count(label) == 1} | dotted
 
 
-def _pair_work(a: set[str], b: set[str], wanted: set[str], sizes: dict[str, int]) -> Work:
+def _pair_work(a: set[str], b: set[str], wanted: set[str], sizes: dict[str, int]) -> Arithmetic:
     def volume(labels: set[str]) -> int:
         return math.prod(sizes[label] for label in labels)
 
     if not (a | b) - wanted:
-        return NO_WORK  # nothing is summed: an elementwise or outer product
-    return product_work(
+        return NO_ARITHMETIC  # nothing is summed: an elementwise or outer product
+    return product_arithmetic(
         volume(a & b & wanted),
         volume((a - b) & wanted),
         volume((b - a) & wanted),
@@ -83,19 +83,19 @@ def _pair_work(a: set[str], b: set[str], wanted: set[str], sizes: dict[str, int]
     )
 
 
-def _chain(terms: list[set[str]], wanted: set[str], sizes: dict[str, int]) -> Work:
+def _chain(terms: list[set[str]], wanted: set[str], sizes: dict[str, int]) -> Arithmetic:
     macs, current = 0, terms[0]
     for position, term in enumerate(terms[1:], start=1):
         later = set().union(*terms[position + 1 :], wanted)
         macs += _pair_work(current, term, later, sizes).macs
         current = (current | term) & later
-    return Work(macs)
+    return Arithmetic(macs)
 
 
 _MAX_MACS = 2**60
 # Window and stride are int32 in the operator graph.
 _LARGEST_WINDOW = 2**31
-Counter: TypeAlias = Callable[[Network, Node], Work]
+Counter: TypeAlias = Callable[[Network, Node], Arithmetic]
 
 
 class _Window(NamedTuple):
@@ -126,16 +126,16 @@ def _is_winograd(window: _Window) -> bool:
 def _groups(node: Node) -> int:
     groups = node.attributes.integer("group", 1)
     if groups < 1:
-        # One of MISFIT: work_of names the node.
+        # One of MISFIT: arithmetic_of names the node.
         raise ValueError(groups)
     return groups
 
 
 def _convolution_at(weights_at: int) -> Counter:
-    def count(network: Network, node: Node) -> Work:
+    def count(network: Network, node: Node) -> Arithmetic:
         weights, out = network.dims_of(node, weights_at), network.dims_of(node, -1)
         if len(weights) < 3 or len(out) < 3:
-            return NO_WORK
+            return NO_ARITHMETIC
         channels = out[-1] if is_channels_last(node) else out[1]
         groups = _groups(node)
         pixels = math.prod(out) // channels if channels else 0
@@ -149,10 +149,10 @@ def _convolution_at(weights_at: int) -> Counter:
 def _transposed_convolution_at(weights_at: int) -> Counter:
     """Each input pixel meets the window of each output channel of its group once."""
 
-    def count(network: Network, node: Node) -> Work:
+    def count(network: Network, node: Node) -> Arithmetic:
         data, weights = network.dims_of(node, 0), network.dims_of(node, weights_at)
         if len(weights) < 3 or len(data) < 3:
-            return NO_WORK
+            return NO_ARITHMETIC
         groups = _groups(node)
         pixels = data[0] * math.prod(data[2:])
         gemm = (groups, pixels, math.prod(weights[1:]), weights[0] // groups)
@@ -161,18 +161,18 @@ def _transposed_convolution_at(weights_at: int) -> Counter:
     return count
 
 
-def _windowed(gemm: tuple[int, int, int, int], window: _Window) -> Work:
+def _windowed(gemm: tuple[int, int, int, int], window: _Window) -> Arithmetic:
     kernel, stride = _pair(window.kernel), _pair(window.stride)
-    return Work(math.prod(gemm), gemm, kernel, stride, _is_winograd(window))
+    return Arithmetic(math.prod(gemm), gemm, kernel, stride, _is_winograd(window))
 
 
-def _pooling(_: Network, node: Node) -> Work:
+def _pooling(_: Network, node: Node) -> Arithmetic:
     window = _window(node, ())
-    return Work(0, (0, 0, 0, 0), _pair(window.kernel), _pair(window.stride), False)
+    return Arithmetic(0, (0, 0, 0, 0), _pair(window.kernel), _pair(window.stride), False)
 
 
 def _matmul_at(a: int, b: int) -> Counter:
-    def count(network: Network, node: Node) -> Work:
+    def count(network: Network, node: Node) -> Arithmetic:
         left, right = network.dims_of(node, a), network.dims_of(node, b)
         trans_a = bool(node.attributes.integer("transA"))
         trans_b = bool(node.attributes.integer("transB"))
@@ -185,9 +185,9 @@ def _matmul_at(a: int, b: int) -> Counter:
 
 def _matmul(
     left: tuple[int, ...], right: tuple[int, ...], trans_a: bool = False, trans_b: bool = False
-) -> Work:
+) -> Arithmetic:
     if not left or not right:
-        return NO_WORK
+        return NO_ARITHMETIC
     a = left if len(left) > 1 else (1, *left)
     b = right if len(right) > 1 else (*right, 1)
     rows, inner = (a[-1], a[-2]) if trans_a else (a[-2], a[-1])
@@ -195,8 +195,8 @@ def _matmul(
     batch = _broadcast_count(a[:-2], b[:-2])
     # One right matrix serves the whole batch, so the batch joins the rows.
     if math.prod(b[:-2]) == 1 and not trans_a:
-        return product_work(1, batch * rows, columns, inner)
-    return product_work(batch, rows, columns, inner)
+        return product_arithmetic(1, batch * rows, columns, inner)
+    return product_arithmetic(batch, rows, columns, inner)
 
 
 def _broadcast_count(a: tuple[int, ...], b: tuple[int, ...]) -> int:
@@ -205,13 +205,13 @@ def _broadcast_count(a: tuple[int, ...], b: tuple[int, ...]) -> int:
     return math.prod(y if x == 1 else x for x, y in padded)
 
 
-def _matmul_nbits(network: Network, node: Node) -> Work:
+def _matmul_nbits(network: Network, node: Node) -> Arithmetic:
     data = network.dims_of(node, 0)
     inner, columns = packed_sizes(network, node)
-    return product_work(1, math.prod(data[:-1]), columns, inner)
+    return product_arithmetic(1, math.prod(data[:-1]), columns, inner)
 
 
-def _experts(network: Network, node: Node) -> Work:
+def _experts(network: Network, node: Node) -> Arithmetic:
     """Each token passes ``k`` experts: their two or three matrices count as one product."""
     data, quantised = network.dims_of(node, 0), node.op == "QMoE"
     # Each matrix is followed by its bias, a quantised one by its scales first.
@@ -221,28 +221,28 @@ def _experts(network: Network, node: Node) -> Work:
     weights = sum(math.prod(dims[1:]) * packed for dims in matrices if len(dims) == 3)
     width = max(data[-1], 1)
     rows = math.prod(data[:-1]) * node.attributes.integer("k", 1)
-    return product_work(1, rows, weights // width, width)
+    return product_arithmetic(1, rows, weights // width, width)
 
 
 def _recurrent(gates: int) -> Counter:
-    def count(network: Network, node: Node) -> Work:
+    def count(network: Network, node: Node) -> Arithmetic:
         data, weights = network.dims_of(node, 0), network.dims_of(node, 1)
         recurrence = network.dims_of(node, 2)
         if len(data) < 3 or len(weights) < 3 or len(recurrence) < 3:
-            return NO_WORK
+            return NO_ARITHMETIC
         hidden = node.attributes.integer("hidden_size") or recurrence[2]
         # One row a step and sample: input and state join along K. weights[0] counts directions.
         steps = data[0] * data[1]
-        return product_work(weights[0], steps, gates * hidden, data[2] + hidden)
+        return product_arithmetic(weights[0], steps, gates * hidden, data[2] + hidden)
 
     return count
 
 
-def _fft(network: Network, node: Node) -> Work:
+def _fft(network: Network, node: Node) -> Arithmetic:
     """A fast Fourier transform of n points takes about 2 n log2(n) real MACs."""
     data, out = network.dims_of(node, 0), network.dims_of(node, -1)
     if len(out) < 3:
-        return NO_WORK
+        return NO_ARITHMETIC
     if node.op == "DFT":
         axis = node.attributes.integer("axis", -2)
         length = max(data[axis], out[axis])
@@ -250,15 +250,15 @@ def _fft(network: Network, node: Node) -> Work:
         # A one-sided transform keeps length // 2 + 1 bins.
         length = 2 * (out[-2] - 1) if node.attributes.integer("onesided", 1) else out[-2]
     points = math.prod(out[:-1]) // max(out[-2], 1) * length
-    return Work(int(2 * points * math.log2(max(length, 1))))
+    return Arithmetic(int(2 * points * math.log2(max(length, 1))))
 
 
-def _causal_convolution(network: Network, node: Node) -> Work:
+def _causal_convolution(network: Network, node: Node) -> Arithmetic:
     """Depthwise: each output meets one window."""
     weights, out = network.dims_of(node, 1), network.dims_of(node, -1)
     if len(out) < 3 or not weights:
-        return NO_WORK
-    return product_work(out[1], math.prod(out) // max(out[1], 1), 1, weights[-1])
+        return NO_ARITHMETIC
+    return product_arithmetic(out[1], math.prod(out) // max(out[1], 1), 1, weights[-1])
 
 
 COUNTERS: dict[str, Counter] = by_operator(
@@ -293,7 +293,7 @@ COUNTERS: dict[str, Counter] = by_operator(
 )
 
 
-def work_of(network: Network, node: Node) -> Work:
+def arithmetic_of(network: Network, node: Node) -> Arithmetic:
     """Return the arithmetic of one run of a node.
 
     Raises:
@@ -301,7 +301,7 @@ def work_of(network: Network, node: Node) -> Work:
     """
     counter = COUNTERS.get(node.op)
     if counter is None:
-        return NO_WORK
+        return NO_ARITHMETIC
     try:
         work = counter(network, node)
     except MISFIT as error:

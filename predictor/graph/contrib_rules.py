@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
+from predictor.graph.arithmetic import batch_first
 from predictor.graph.network import Network, Node, TensorType
 from predictor.graph.operator_graph import OperatorFlag
 from predictor.graph.operators import DTYPE_CODE, by_operator
 from predictor.graph.values import ValueTable, stored_value
-from predictor.graph.work import batch_first
 
 Outputs: TypeAlias = list[TensorType]
 Rule: TypeAlias = Callable[[Network, Node, ValueTable], Outputs | None]

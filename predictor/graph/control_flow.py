@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from predictor.core.text import shortened
 from predictor.graph.cleanup import rename_values
-from predictor.graph.contractions import work_of
+from predictor.graph.contractions import arithmetic_of
 from predictor.graph.network import Network, Node, Scope
 from predictor.graph.operator_graph import OperatorFlag
 from predictor.graph.values import ValueTable
@@ -115,7 +115,7 @@ def _branch_cost(network: Network, scope: Scope) -> tuple[int, int]:
     macs = written = 0
     for node in network.nodes:
         if _is_within(node.scope, scope) and _is_counted(node.scope):
-            macs += work_of(network, node).macs * node.repeats
+            macs += arithmetic_of(network, node).macs * node.repeats
             written += sum(network.type_of(o).bytes for o in node.outputs) * node.repeats
     return macs, written
 

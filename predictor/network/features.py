@@ -18,10 +18,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from predictor.cost.operator_kinds import NETWORK_KIND_OF_CODE
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
-from predictor.graph.operators import DTYPE_BITS, DTYPES, OPERATORS
-
-OPERATOR_COUNT: Final = len(OPERATORS)
+from predictor.graph.operators import DTYPE_BITS, DTYPES
 
 _FLAGS: Final = tuple(OperatorFlag)
 _LOGS: Final = (
@@ -171,20 +170,6 @@ def _log_ratio(above: NDArray[np.float64], below: NDArray[np.float64]) -> NDArra
     return rounded
 
 
-# Fixed by the checkpoint, and no coarser form of the kinds of :mod:`predictor.cost.operator_kinds`:
-# many normalisations are "other" here, and products and convolutions go by type alone.
-OPERATOR_KINDS: Final = (
-    "convolution",
-    "pointwise convolution",
-    "depthwise convolution",
-    "grouped convolution",
-    "product",
-    "normalisation",
-    "pooling",
-    "other",
-)
-# How far a target differs by kinds, against learned responses of size 1.
-KIND_RESPONSE: Final = 0.35
 CONVOLUTION, POINTWISE, DEPTHWISE, GROUPED = range(4)
 WINDOW_FEATURE: Final = SCALE_FREE_NAMES.index("log1p_window_height")
 DEPTHWISE_FEATURE: Final = SCALE_FREE_NAMES.index("is_depthwise")
@@ -192,48 +177,16 @@ GROUPED_FEATURE: Final = SCALE_FREE_NAMES.index("is_grouped")
 
 POINT: Final = 0.9  # of log(1 + window height): a window of 1 has 0.69, one of 2 has 1.1
 
-_PRODUCTS: Final = frozenset({"MatMul", "Gemm", "Einsum", "Attention"})
-_NORMALISATIONS: Final = frozenset(
-    {
-        "Softmax",
-        "LayerNormalization",
-        "InstanceNormalization",
-        "GroupNormalization",
-        "ReduceMean",
-    }
-)
-
-
-def kind_of_operators(operators: int) -> NDArray[np.int64]:
-    """Return the kind of each of the first ``operators`` codes of the vocabulary, int64 [V].
-
-    Convolutions are distinguished by their features.
-    """
-    return np.array([OPERATOR_KINDS.index(_kind(name)) for name in OPERATORS[:operators]], np.int64)
-
 
 def network_kinds(code: NDArray[np.int64], features: NDArray[np.float32]) -> NDArray[np.int64]:
-    """Return the kinds of R operators, int64 [R].
+    """Return the kinds of R operators, int64 [R], index into ``NETWORK_KINDS``.
 
     Args:
         code: [R], of the vocabulary.
         features: [R, S], scale-free.
     """
-    kind = _KIND_OF_CODE[code]
+    kind = NETWORK_KIND_OF_CODE[code]
     finer = np.where(features[:, WINDOW_FEATURE] > POINT, CONVOLUTION, POINTWISE)
     finer = np.where(features[:, GROUPED_FEATURE] > 0, GROUPED, finer)
     finer = np.where(features[:, DEPTHWISE_FEATURE] > 0, DEPTHWISE, finer)
     return np.where(kind == CONVOLUTION, finer, kind)
-
-
-def _kind(name: str) -> str:
-    if name in {"Conv", "ConvTranspose", "ConvInteger"}:
-        return "convolution"
-    if name in _PRODUCTS:
-        return "product"
-    if name in _NORMALISATIONS:
-        return "normalisation"
-    return "pooling" if "Pool" in name else "other"
-
-
-_KIND_OF_CODE: Final = kind_of_operators(len(OPERATORS))

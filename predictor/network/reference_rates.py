@@ -12,17 +12,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from predictor.core.arrays import ArrayRecord, Floats
 from predictor.core.errors import InputError
 from predictor.core.metrics import Family
-from predictor.core.records import Device, Precision, Target
+from predictor.core.records import Device, Target
 from predictor.cost.capability import launch_us
-from predictor.cost.columns import S_TO_MS, ms_per_mac, width_ratios
+from predictor.cost.columns import S_TO_MS, byte_ratios, ms_per_mac
 from predictor.cost.rates.cores import thread_share
 from predictor.cost.rates.facts import (
     bandwidth,
@@ -32,10 +32,8 @@ from predictor.cost.rates.facts import (
     on_chip_bytes,
     stated_macs_per_s,
 )
-from predictor.cost.rates.runs import ACTIVATION_BYTES, WEIGHT_BYTES
 from predictor.devices.peaks import base_clock_mhz
 
-Floats = NDArray[np.float64]
 _Value = TypeVar("_Value")
 
 _WITHOUT_FLOAT: Final = frozenset({Family.NPU, Family.ASIC, Family.FPGA})
@@ -56,13 +54,9 @@ class Typical:
     macs_per_s: Mapping[str, float]
     bandwidth: Mapping[str, tuple[float, float]]
 
-    def to_json(self) -> dict[str, object]:
-        """Return plain values."""
-        return asdict(self)
-
     @classmethod
     def from_json(cls, data: Mapping[str, Mapping[str, object]]) -> Typical:
-        """Rebuild from :meth:`to_json`.
+        """Read the values of a checkpoint.
 
         Raises:
             KeyError, TypeError, ValueError: a part is missing or wrong.
@@ -78,7 +72,7 @@ class Typical:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class ReferenceRates:
+class ReferenceRates(ArrayRecord):
     """Reference rates of T targets; every value is finite and positive unless said.
 
     Attributes:
@@ -107,14 +101,12 @@ class ReferenceRates:
             name: np.array([getattr(row, name) for row in rows], np.float64)
             for name in _TargetRates._fields
         }
-        precisions = [target.configuration.precision for target in targets]
+        weight_ratio, activation_ratio = byte_ratios(t.configuration.precision for t in targets)
         return cls(
             ms_per_mac=ms_per_mac(by_name["matrix"], by_name["vector"], by_name["integer"]),
             ms_per_byte=S_TO_MS / by_name["bandwidth"],
-            weight_ratio=width_ratios([WEIGHT_BYTES[precision] for precision in precisions]),
-            activation_ratio=width_ratios(
-                [ACTIVATION_BYTES[precision] for precision in precisions]
-            ),
+            weight_ratio=weight_ratio,
+            activation_ratio=activation_ratio,
             launch_ms=by_name["launch_ms"],
             held_bytes=by_name["held_bytes"],
             on_chip_bytes=by_name["on_chip_bytes"],
@@ -122,10 +114,6 @@ class ReferenceRates:
 
     def __len__(self) -> int:
         return len(self.ms_per_byte)
-
-    def take(self, targets: NDArray[np.integer]) -> ReferenceRates:
-        """Return the rates of some of the targets, in their order."""
-        return ReferenceRates(**{f.name: getattr(self, f.name)[targets] for f in fields(self)})
 
 
 def is_rated(device: Device) -> bool:
@@ -156,7 +144,7 @@ def _rates(target: Target, typical: Typical) -> _TargetRates:
     }
     device_fp32 = fp32_macs_per_s(device)
     fp32 = None if device_fp32 is None else device_fp32 * share
-    matrix = _matrix(device, configuration.precision, fp32, stated, typical, share)
+    matrix = _matrix(device, configuration.precision.number_format, fp32, stated, typical, share)
     vector = matrix if fp32 is None or not has_matrix_units(device) else fp32
     bytes_per_s = bandwidth(device)
     if math.isnan(bytes_per_s):
@@ -179,13 +167,13 @@ def _rates(target: Target, typical: Typical) -> _TargetRates:
 
 def _matrix(
     device: Device,
-    precision: Precision,
+    number_format: str,
     fp32: float | None,
     stated: Mapping[str, float],
     typical: Typical,
     share: float,
 ) -> float:
-    """Return the rate of products in a precision, or of the nearest precision that is known."""
+    """Return the rate of products in a number format, or in the nearest that is known."""
     # Few processors state an INT8 rate, and programs come near to few of those: the FP32 rate of
     # the threads, which most state, is the reference of all.
     int8 = None if device.is_threaded else stated.get("int8")
@@ -196,15 +184,13 @@ def _matrix(
     half = stated.get("fp16", stated.get("bf16"))
     if half is None:
         half = int8 / 2 if fp32 is None and int8 is not None else 2 * single
-    if precision is Precision.FP32:
+    if number_format == "fp32":
         return stated.get("fp32_matrix", single)
-    if precision is Precision.INT8:
+    if number_format == "int8":
         if device.is_threaded:
             return single
         return 2 * half if int8 is None else int8
-    if precision in {Precision.BF16, Precision.AMP_BF16}:
-        return stated.get("bf16", half)
-    return half
+    return stated.get("bf16", half) if number_format == "bf16" else half
 
 
 def _typical_fp32(device: Device, typical: Typical, threads: int, share: float) -> float:

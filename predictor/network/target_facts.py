@@ -49,10 +49,6 @@ class TargetFacts:
     available: NDArray[np.bool_]
     choices: NDArray[np.float32]
 
-    def take(self, targets: NDArray[np.integer]) -> TargetFacts:
-        """Return the facts of some of the targets, in their order."""
-        return TargetFacts(self.values[targets], self.available[targets], self.choices[targets])
-
 
 def target_facts(
     targets: Sequence[Target],

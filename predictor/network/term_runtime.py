@@ -6,7 +6,7 @@ No torch.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -16,18 +16,17 @@ from numpy.typing import NDArray
 
 from predictor.core.caching import IdentityCache
 from predictor.core.errors import InputError
-from predictor.cost.columns import Columns
+from predictor.cost.columns import Columns, OperatorColumns
 from predictor.cost.engine import FilmBiases
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.network.features import exact_features, scale_free
 from predictor.network.reference_rates import ReferenceRates
 from predictor.network.target_facts import TargetFacts
-from predictor.network.work_terms import Operators, off_chip_share, work_terms
+from predictor.network.work_terms import off_chip_share, running_operators, work_terms
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession, OrtValue
 
-_CELLS: Final = 1 << 13  # operators x targets at a time: the head's temporaries stay in the cache
 FILM_GAMMA: Final = "network.conversation.film.gamma.2.bias"
 FILM_BETA: Final = "network.conversation.film.beta.2.bias"
 """Weights of the head that FiLM fine-tuning fits: for one target, gamma and beta themselves."""
@@ -56,7 +55,7 @@ class EncodedGraph:
     features: NDArray[np.float32]
     states: NDArray[np.float32]
     responses: NDArray[np.float32]
-    operators: Operators
+    operators: OperatorColumns
     weights: NDArray[np.float64]
     live: NDArray[np.float64]
 
@@ -76,28 +75,6 @@ class HeadOutput:
     run_ms: NDArray[np.float32]
     operator_to_metric: NDArray[np.float32]
     metric_to_operator: NDArray[np.float32]
-
-    def with_column(self, column: int, other: HeadOutput) -> HeadOutput:
-        """Return these outputs with those of one target in the place of a column."""
-        return HeadOutput(
-            *(
-                _with_column(ours, axis, column, theirs)
-                for ours, axis, theirs in (
-                    (self.parts_ms, 1, other.parts_ms),
-                    (self.run_ms, 0, other.run_ms),
-                    (self.operator_to_metric, 1, other.operator_to_metric),
-                    (self.metric_to_operator, 1, other.metric_to_operator),
-                )
-            )
-        )
-
-
-def _with_column(
-    ours: NDArray[np.float32], axis: int, column: int, theirs: NDArray[np.float32]
-) -> NDArray[np.float32]:
-    made = ours.copy()
-    made[(slice(None),) * axis + (column,)] = theirs.take(0, axis)
-    return made
 
 
 class TermRuntime:
@@ -123,7 +100,7 @@ class TermRuntime:
     def encode(self, graph: OperatorGraph) -> EncodedGraph:
         """Run the graph layers over one graph."""
         costs = Columns.of(graph)
-        operators, places = Operators.of(costs)
+        operators, places = running_operators(costs)
         code = np.where(graph.op_code < self._vocabulary, graph.op_code, 0).astype(np.int64)
         # In float64: float32 amounts round differently at each batch, and features must not change.
         features = scale_free(exact_features(graph))
@@ -152,26 +129,20 @@ class TermRuntime:
         graph: EncodedGraph,
         facts: TargetFacts,
         rates: ReferenceRates,
-        films: Mapping[int, FilmBiases] | None = None,
-    ) -> Iterator[tuple[slice, HeadOutput]]:
-        """Yield the network's outputs on T targets, some targets at a time.
+        film: FilmBiases | None = None,
+    ) -> HeadOutput:
+        """Return the network's outputs on T targets.
 
         Args:
             graph: encoded.
             facts: of the targets.
             rates: of the targets.
-            films: FiLM as it was fine-tuned to some of the targets, by their places.
+            film: FiLM as it was fine-tuned; None for that which ships.
         """
-        step = max(1, _CELLS // max(1, len(graph.places)))
-        for start in range(0, len(rates), step):
-            part = np.arange(start, min(start + step, len(rates)))
-            output = self._run(self._head, graph, facts, rates, part)
-            for column, film in (films or {}).items():
-                if start <= column < start + step:
-                    head = self._tuned_head(film)
-                    tuned_output = self._run(head, graph, facts, rates, part[[column - start]])
-                    output = output.with_column(column - start, tuned_output)
-            yield slice(start, start + step), output
+        head = self._head
+        if film is not None:
+            head = self._tuned.get((film,), lambda: _TunedHead(self._head_file, film)).session
+        return HeadOutput(*head.run(None, self.head_inputs(graph, facts, rates)))
 
     def head_inputs(
         self, graph: EncodedGraph, facts: TargetFacts, rates: ReferenceRates
@@ -185,21 +156,6 @@ class TermRuntime:
             "choices": facts.choices,
             "terms_ms": work_terms(graph.operators, leaving, rates),
         }
-
-    def _run(
-        self,
-        head: InferenceSession,
-        graph: EncodedGraph,
-        facts: TargetFacts,
-        rates: ReferenceRates,
-        part: NDArray[np.int64],
-    ) -> HeadOutput:
-        inputs = self.head_inputs(graph, facts.take(part), rates.take(part))
-        return HeadOutput(*head.run(None, inputs))
-
-    def _tuned_head(self, film: FilmBiases) -> InferenceSession:
-        """Return the head with its FiLM fine-tuned, loaded once as long as it is asked for."""
-        return self._tuned.get((film,), lambda: _TunedHead(self._head_file, film)).session
 
 
 class _TunedHead:

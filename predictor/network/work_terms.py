@@ -9,13 +9,14 @@ No torch: the runtime of the shipped network uses this file too.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from predictor.cost.columns import Columns
+from predictor.core.arrays import Floats, Integers
+from predictor.cost.columns import Columns, OperatorColumns
 from predictor.cost.physics import leaving_share
 from predictor.network.reference_rates import ReferenceRates
 
@@ -34,52 +35,19 @@ _SMALL_MACS: Final = 1e6
 _SMALL_BYTES: Final = 1e5
 _START_MS: Final = 1e-3
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.integer]
 
+def running_operators(columns: Columns) -> tuple[OperatorColumns, Integers]:
+    """Return the operators of one graph that run, and their places, int64 [N].
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Operators:
-    """Columns of N operators that run; views and fused epilogues take no time and are no rows.
-
-    Attributes:
-        code: int [N], as in :mod:`predictor.cost.columns`.
-        width: int [N], as there.
-        macs: [N].
-        activation_bytes: [N], read and written, as in the file.
-        weight_bytes: [N], as in the file.
-        launches: [N].
-        graph: int [N], index of each operator's graph.
+    Views and fused epilogues take no time and are no rows. In a graph where nothing runs the first
+    operator stands for all, with no work: not all of onnxruntime takes an axis of no length.
     """
-
-    code: Integers
-    width: Integers
-    macs: Floats
-    activation_bytes: Floats
-    weight_bytes: Floats
-    launches: Floats
-    graph: Integers
-
-    @classmethod
-    def of(cls, costs: Columns) -> tuple[Operators, NDArray[np.int64]]:
-        """Return the operators of one graph that run, and their places, int64 [N].
-
-        In a graph where nothing runs the first operator stands for all, with no work:
-        onnxruntime does not take an axis of no length everywhere.
-        """
-        rows = np.flatnonzero(costs.launches > 0)
-        works = float(len(rows) > 0)
-        if not works:
-            rows = np.zeros(1, np.int64)
-        return cls(
-            code=costs.code[rows],
-            width=costs.width[rows],
-            macs=costs.macs[rows] * works,
-            activation_bytes=costs.activation_bytes[rows] * works,
-            weight_bytes=costs.weight_bytes[rows] * works,
-            launches=costs.launches[rows],
-            graph=np.zeros_like(rows),
-        ), rows
+    places = np.flatnonzero(columns.launches > 0)
+    if len(places):
+        return columns.take(places), places
+    places, none = np.zeros(1, np.int64), np.zeros(1)
+    first = columns.take(places)
+    return replace(first, macs=none, activation_bytes=none, weight_bytes=none), places
 
 
 def off_chip_share(weights: Floats, live: Floats, rates: ReferenceRates) -> Floats:
@@ -94,16 +62,18 @@ def off_chip_share(weights: Floats, live: Floats, rates: ReferenceRates) -> Floa
     return leaving_share(needed, rates.held_bytes)
 
 
-def work_terms(operators: Operators, leaving: Floats, rates: ReferenceRates) -> NDArray[np.float32]:
+def work_terms(
+    operators: OperatorColumns, leaving: Floats, rates: ReferenceRates
+) -> NDArray[np.float32]:
     """Return the terms of N operators on T targets in ms, float32 [N, T, len(TERMS)].
 
     Args:
         operators: N.
-        leaving: [G, T], from :func:`off_chip_share`.
+        leaving: [N, T], of the graph of each by :func:`off_chip_share`, or [1, T] of one graph.
         rates: of T targets.
     """
     per_mac = rates.ms_per_mac.T[operators.code]  # [N, T]
-    per_byte = leaving[operators.graph] * rates.ms_per_byte
+    per_byte = leaving * rates.ms_per_byte
     width = operators.width
     traffic = rates.activation_ratio.T[width] * operators.activation_bytes[:, None]
     traffic += rates.weight_ratio.T[width] * operators.weight_bytes[:, None]

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from predictor.calibration.operator_fit import TimedWork
+from predictor.calibration.operator_fit import RatedOperators
 from predictor.core.errors import InputError
 from predictor.core.percentiles import Z80
 from predictor.core.records import Target
@@ -108,8 +108,8 @@ class Beliefs:
             width of intervals ends the session.
     """
 
-    works: Sequence[TimedWork]
-    requested: Sequence[TimedWork] = ()
+    works: Sequence[RatedOperators]
+    requested: Sequence[RatedOperators] = ()
     belief: Belief | None = None
 
 

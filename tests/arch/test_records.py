@@ -24,8 +24,6 @@ ROWS = {
 OLD_PYTHON = {"predictor/probing/runner/settings.py: Settings"}  # runs under 3.8: no kw_only
 # Arrays that belong together, made in one place.
 ARRAYS = {
-    "predictor/cost/physics.py: Rates",
-    "predictor/cost/physics.py: Work",
     "predictor/network/reference_rates.py: _TargetRates",  # a named tuple, made by names
 }
 EXCEPTIONS = ROWS | OLD_PYTHON | ARRAYS

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ctm_research.training.files import write_card
+from ctm_research.training.files import write_card, write_estimate
 from predictor.calibration.efficiencies import Efficiencies
 from predictor.calibration.evidence import Evidence, Keys, Scales
 from predictor.calibration.target_fit import PARTS
@@ -19,12 +19,11 @@ from predictor.core.records import Target
 from predictor.core.resources import resources_dir
 from predictor.cost.operator_kinds import KINDS
 from predictor.cost.physics import TERMS
-from predictor.cost.typical_rates import TypicalRates
+from predictor.cost.rates.typical import TypicalRates
 from predictor.engine import track
 from predictor.engine.checkpoint import ESTIMATE, EngineCard, read_checkpoint
 from predictor.engine.closertome import CloserToMeEngine
 from predictor.engine.estimate import Estimate
-from predictor.engine.estimate_file import write_estimate
 from predictor.engine.track import CHIP, UNSEEN, Track
 from predictor.graph.ingest import ingest
 from predictor.graph.operator_graph import OperatorGraph

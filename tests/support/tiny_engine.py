@@ -10,23 +10,22 @@ from pathlib import Path
 import numpy as np
 
 from ctm_research.network.config import NetworkConfig
+from ctm_research.network.scaling import fit_scaling
 from ctm_research.network.term_network import TermNetwork
 from ctm_research.training.export import export_terms
-from ctm_research.training.files import write_card
+from ctm_research.training.files import write_card, write_estimate
 from ctm_research.training.statistics import fit_facts, fit_typical
 from predictor.calibration.deviation import DeviationPrior
 from predictor.core.metrics import Family
 from predictor.core.records import Precision, Target
 from predictor.cost.engine import FilmBiases, FilmTuning, TargetMeasurements
-from predictor.engine.checkpoint import ENCODER, ESTIMATE, HEAD, EngineCard, Experience, Widths
+from predictor.engine.checkpoint import ENCODER, ESTIMATE, HEAD, EngineCard, Widths
 from predictor.engine.closertome import CloserToMeEngine
 from predictor.engine.estimate import Estimate
-from predictor.engine.estimate_file import write_estimate
 from predictor.graph.operators import OPERATORS
 from predictor.network.features import SCALE_FREE_NAMES, exact_features, scale_free
 from predictor.network.film_tuning.fit import TorchGraph
 from predictor.network.reference_rates import ReferenceRates
-from predictor.network.scaling import Scaling
 from predictor.network.target_facts import CHOICES, OF_KIND
 from predictor.network.term_runtime import FILM_BETA, FILM_GAMMA
 from tests.support.estimates import evidence_of, other_device, small_estimate
@@ -67,7 +66,7 @@ def tiny_network(seed: int = 0) -> TermNetwork:
     )
     rows = scale_free(exact_features(make_graph([Op(macs=100, read=10, written=10), Op()])))
     network = TermNetwork(
-        config, OF_KIND, RESPONSES, Scaling.fit(SCALE_FREE_NAMES, rows), summary=3
+        config, OF_KIND, RESPONSES, fit_scaling(SCALE_FREE_NAMES, rows), summary=3
     )
     randomise(network, seed)
     return network.eval()
@@ -84,11 +83,7 @@ def tiny_card(network: TermNetwork) -> EngineCard:
         typical=TYPICAL,
         prior=DeviationPrior(0.3, 1.0, 0.1),
         widths=Widths((1.2, 1.1), (0.9, 1.0), (1.5, 1.4)),
-        experience=Experience(
-            dict.fromkeys(OPERATORS, 5),
-            {"family gpu": 9, "precision fp32": 9, "precision fp16": 9, "runtime pytorch": 9},
-            {"fp32_tflops": (np.log(0.1), np.log(100.0))},
-        ),
+        families=dict.fromkeys(OPERATORS, 5),
         blend=0.5,
         residual=0.25,
         notes={"trained_on": "nothing"},

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from predictor.core.records import Device
 from predictor.cost.engine import Explanation
-from predictor.engine.checkpoint import Experience
 from predictor.engine.doubts import graph_doubts, rare_operators
 from predictor.engine.estimate import Estimate
 from predictor.engine.target_estimates import TargetEstimates
@@ -25,12 +24,12 @@ class EstimatedTargets:
     Attributes:
         estimate: as it ships.
         estimates: of the targets.
-        experience: counts of the training data.
+        families: of architectures in the training data that have each operator.
     """
 
     estimate: Estimate
     estimates: TargetEstimates
-    experience: Experience
+    families: Mapping[str, int]
 
     def take(self, places: NDArray[np.integer]) -> EstimatedTargets:
         """Return the model of some of the targets."""
@@ -49,7 +48,7 @@ class EstimatedTargets:
 
     def doubts(self, graph: OperatorGraph) -> Sequence[str]:
         """Return why the latency on each target may be wrong, in words; empty for no reason."""
-        rare = np.flatnonzero(rare_operators(graph.op_types, self.experience))
+        rare = np.flatnonzero(rare_operators(graph.op_types, self.families))
         share = self.estimate.share(graph, self.estimates, rare)
         pairs = zip(graph_doubts(graph, rare, share), self.estimates.doubts, strict=True)
         return ["; ".join(filter(None, pair)) for pair in pairs]

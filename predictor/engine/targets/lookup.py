@@ -175,7 +175,7 @@ class TargetLookup:
         self, estimates: TargetEstimates, measured: Mapping[int, MeasuredTarget]
     ) -> list[Family]:
         """Return a family for each target with a model of its own, and one for the estimated."""
-        estimated = EstimatedTargets(self._estimate, estimates, self._checkpoint.engine.experience)
+        estimated = EstimatedTargets(self._estimate, estimates, self._checkpoint.engine.families)
         families: list[Family] = []
         for place, target in measured.items():
             model = self._measured_model(estimated, place, target)

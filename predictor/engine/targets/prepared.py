@@ -23,14 +23,11 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from predictor.core.files import replaced, sync
 from predictor.core.records import Basis, Cluster, Configuration, Device, Target
-from predictor.cost.physics import Rates
+from predictor.cost.rates.typical import Rates
 from predictor.cost.roofline import PeakRates, RatedTargets
 from predictor.devices.architectures import architectures_dir
-from predictor.engine.checkpoint import ESTIMATE, checksum
 from predictor.engine.estimate import Estimate, published_form
-from predictor.engine.estimate_file import read_estimate
 from predictor.engine.operator_factors import Contexts
 from predictor.engine.target_estimates import TargetEstimates
 from predictor.engine.targets.states import TargetState, states_of
@@ -39,7 +36,7 @@ PREPARED: Final = "targets.npz"
 FORMAT: Final = "ctm-targets/2"
 # Fewer are looked up in less time than the file takes to be read.
 FEWEST: Final = 100
-_OF_TARGETS: Final = ("usual", "factors", "ahead", "context", "variance", "unknown", "wide")
+OF_TARGETS: Final = ("usual", "factors", "ahead", "context", "variance", "unknown", "wide")
 _OF_CLUSTER: Final = tuple(field.name for field in fields(Cluster))
 _DAMAGED: Final = (OSError, LookupError, TypeError, ValueError, EOFError, zlib.error)
 _LOG = logging.getLogger(__name__)
@@ -72,42 +69,6 @@ class PreparedTargets:
         )
 
 
-def write_prepared(folder: Path, targets: Sequence[Target]) -> None:
-    """Write the file of a checkpoint whose estimate is written.
-
-    Args:
-        folder: of the checkpoint.
-        targets: that are asked about together at most starts, in their order.
-
-    Raises:
-        OSError: a file cannot be read or written.
-        KeyError, TypeError, ValueError, zipfile.BadZipFile: the estimate is damaged.
-    """
-    prepared = PreparedTargets.of(read_estimate(folder / ESTIMATE), targets)
-    estimates, states, rated = prepared.estimates, prepared.states, prepared.rated
-    words = {
-        "key": key_of(checksum(folder / ESTIMATE), targets),
-        "evidence": list(estimates.evidence),
-        "doubts": list(estimates.doubts),
-        "class_chips": list(estimates.class_chips),
-        "basis": [state.basis for state in states],
-        "problems": [(at, state.problem) for at, state in enumerate(states) if state.problem],
-        "unrated": list(rated.problems.items()),
-    }
-    arrays = {
-        "words": np.frombuffer(json.dumps(words).encode(), np.uint8),
-        "columns": np.array(rated.columns, np.int32),
-        **{name: getattr(estimates, name) for name in _OF_TARGETS},
-        **_arrays(estimates.rates),
-        **_arrays(estimates.contexts),
-        **_arrays(rated.rates),
-    }
-    with replaced(folder / PREPARED) as written:
-        with written.open("wb") as file:
-            np.savez_compressed(file, **arrays)
-        sync(written)
-
-
 def read_prepared(folder: Path, estimate: str, targets: Sequence[Target]) -> PreparedTargets | None:
     """Return what the file knows of targets; None where it is of others, or not whole.
 
@@ -135,7 +96,7 @@ def read_prepared(folder: Path, estimate: str, targets: Sequence[Target]) -> Pre
 def _prepared(
     targets: Sequence[Target], words: Mapping[str, Any], arrays: _Arrays
 ) -> PreparedTargets:
-    of_targets = {name: arrays[name] for name in _OF_TARGETS}
+    of_targets = {name: arrays[name] for name in OF_TARGETS}
     problems = dict(words["problems"])
     return PreparedTargets(
         [
@@ -156,12 +117,6 @@ def _prepared(
             arrays["columns"].tolist(), _record(PeakRates, arrays), dict(words["unrated"])
         ),
     )
-
-
-def _arrays(record: Rates | PeakRates | Contexts) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a record by the name of its class and of its field."""
-    kind = type(record).__name__
-    return {f"{kind}.{field.name}": getattr(record, field.name) for field in fields(record)}
 
 
 def _record(kind: type[_Record], arrays: _Arrays) -> _Record:

@@ -15,8 +15,12 @@ from typing import Final
 
 import numpy as np
 
-from predictor.calibration.operator_fit import FactorPrior, Integers, TimedWork, largest_operators
-from predictor.probing.selection.interface import Floats
+from predictor.calibration.operator_fit import (
+    FactorPrior,
+    RatedOperators,
+    largest_operators,
+)
+from predictor.core.arrays import Floats, Integers
 
 MAX_OPERATORS: Final = 1500  # that differ
 _MIN_MS: Final = 1e-9
@@ -31,8 +35,8 @@ class OperatorDesign:
 
     def __init__(
         self,
-        networks: Sequence[TimedWork],
-        requested: Sequence[TimedWork] = (),
+        networks: Sequence[RatedOperators],
+        requested: Sequence[RatedOperators] = (),
         prior: FactorPrior | None = None,
     ) -> None:
         """Linearise the prior.
@@ -78,7 +82,7 @@ class OperatorDesign:
             chosen.append(best)
         return tuple(chosen[len(first) :])
 
-    def _of_operators(self, work: TimedWork) -> Floats:
+    def _of_operators(self, work: RatedOperators) -> Floats:
         """Return the covariance of the logarithms of D operators' times, [D, D]."""
         shares = work.parts_ms / work.parts_ms.sum(axis=1, keepdims=True)
         between = self._prior.covariance(work, work) * (shares @ shares.T)

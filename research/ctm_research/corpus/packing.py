@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ctm_research.packed import PackedGraphs
-from predictor.cost.columns import WIDTHS, Columns
+from predictor.cost.columns import WIDTHS, Columns, OperatorColumns
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.network.features import FEATURE_NAMES, node_features
 
@@ -42,6 +42,10 @@ class CostRows:
     launches: Floats
     weights_by_width: Floats
     live_by_width: Floats
+
+    def operators(self, rows: NDArray[np.integer]) -> OperatorColumns:
+        """Return the columns of some of the distinct operators."""
+        return OperatorColumns(**{name: getattr(self, name)[rows] for name in _OF_OPERATORS})
 
 
 _OF_OPERATORS = ("code", "width", "macs", "activation_bytes", "weight_bytes", "launches")

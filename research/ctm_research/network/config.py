@@ -8,7 +8,8 @@ from enum import StrEnum
 from typing import Final
 
 from predictor.core.errors import InputError
-from predictor.network.features import FEATURE_NAMES, OPERATOR_COUNT
+from predictor.graph.operators import OPERATORS
+from predictor.network.features import FEATURE_NAMES
 
 
 class Attention(StrEnum):
@@ -71,7 +72,7 @@ class NetworkConfig:
     log_mean: float = 0.0
     log_std: float = 1.0
     typical_nodes: float = 100.0
-    operators: int = OPERATOR_COUNT
+    operators: int = len(OPERATORS)
     features: int = len(FEATURE_NAMES)
     seed: int = 0
 
@@ -99,7 +100,7 @@ _RANGES: Final[tuple[tuple[str, float, float], ...]] = (
     ("log_mean", -100, 100),
     ("log_std", 1e-6, 100),
     ("typical_nodes", 1, 1e9),
-    ("operators", 1, OPERATOR_COUNT),
+    ("operators", 1, len(OPERATORS)),
     ("features", 1, len(FEATURE_NAMES)),
     ("seed", 0, (1 << 63) - 1),
 )

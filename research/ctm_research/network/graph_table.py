@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ctm_research.network.scaling import fit_scaling
 from predictor.core.errors import InputError
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.network.features import FEATURE_NAMES, node_features
@@ -106,7 +107,7 @@ class GraphTable:
         Zeros are left out: an operator without MACs says nothing of the variation of MACs, and half
         of all operators have none. With them a factor of two would be a tenth of a deviation.
         """
-        return Scaling.fit(FEATURE_NAMES, np.where(self.features > 0, self.features, np.nan))
+        return fit_scaling(FEATURE_NAMES, np.where(self.features > 0, self.features, np.nan))
 
 
 def _offsets(counts: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:

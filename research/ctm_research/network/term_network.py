@@ -15,18 +15,16 @@ from ctm_research.network.graph_layers import segment_sum
 from ctm_research.network.hodm import ConfigurationTokens, Dialogue, FilmHodm
 from ctm_research.network.repeatable import repeatable
 from predictor.core.errors import InputError
+from predictor.cost.operator_kinds import NETWORK_KIND_OF_CODE, NETWORK_KINDS
 from predictor.network.features import (
     CONVOLUTION,
     DEPTHWISE,
     DEPTHWISE_FEATURE,
     GROUPED,
     GROUPED_FEATURE,
-    KIND_RESPONSE,
-    OPERATOR_KINDS,
     POINT,
     POINTWISE,
     WINDOW_FEATURE,
-    kind_of_operators,
 )
 from predictor.network.scaling import Scaling
 from predictor.network.work_terms import KINDS, TERMS
@@ -37,6 +35,8 @@ _START: Final = (0.3, 0.0, 0.0, -2.0, -2.0, -2.0, -3.0)
 _RANGE: Final = 6.0  # of the logarithm of a factor
 _RUN_MS: Final = 1e-2
 _PARTS: Final = max(KINDS) + 1
+KIND_RESPONSE: Final = 0.35
+"""How far a target differs by kinds of operators, against learned responses of size 1."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,7 +117,9 @@ class OperatorKinds(nn.Module):
 
     def __init__(self, operators: int) -> None:
         super().__init__()
-        self.register_buffer("kind", torch.from_numpy(kind_of_operators(operators)), False)
+        self.register_buffer(
+            "kind", torch.from_numpy(NETWORK_KIND_OF_CODE[:operators].copy()), False
+        )
         # Sizes and parts were compared in decision 0012; launches gained nothing.
         parts = torch.tensor([KIND_RESPONSE, KIND_RESPONSE, 0.0])
         self.register_buffer("parts", parts[:, None], False)
@@ -131,7 +133,7 @@ class OperatorKinds(nn.Module):
         finer = torch.where(features[:, GROUPED_FEATURE] > 0, GROUPED, finer)
         finer = torch.where(features[:, DEPTHWISE_FEATURE] > 0, DEPTHWISE, finer)
         kind = torch.where(kind == CONVOLUTION, finer, kind)
-        one_hot = (kind[:, None] == torch.arange(len(OPERATOR_KINDS))).to(features.dtype)
+        one_hot = (kind[:, None] == torch.arange(len(NETWORK_KINDS))).to(features.dtype)
         return one_hot[:, None, :] * self.parts
 
 
@@ -220,7 +222,7 @@ class TermNetwork(nn.Module):
     @property
     def response_count(self) -> int:
         """F, learned ones and one for each kind of operators."""
-        return self.learned_responses + len(OPERATOR_KINDS)
+        return self.learned_responses + len(NETWORK_KINDS)
 
     def encode(self, graphs: GraphBatch, running: Tensor) -> RunningOperators:
         """Run the graph layers over all operators, and return those that run.

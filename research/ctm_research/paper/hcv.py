@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from ctm_research.network.batch import TargetBatch
+from ctm_research.network.scaling import fit_scaling
 from predictor.core.errors import InputError
 from predictor.core.metrics import METRIC_BY_NAME
 from predictor.core.records import Device
@@ -61,7 +62,7 @@ class HcvEncoder:
         names = (*METRIC_BY_NAME, *extra_names)
         logs = _logs(names, devices, given)
         stated = np.flatnonzero(~np.isnan(logs).all(axis=0))
-        return cls(Scaling.fit(tuple(names[column] for column in stated), logs[:, stated]))
+        return cls(fit_scaling(tuple(names[column] for column in stated), logs[:, stated]))
 
     @property
     def names(self) -> tuple[str, ...]:

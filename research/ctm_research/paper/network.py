@@ -16,6 +16,7 @@ from ctm_research.network.encoder import Encoding, GraphEncoder
 from ctm_research.network.graph_layers import bounded, segment_sum
 from ctm_research.network.hodm import Dialogue, FilmHodm
 from ctm_research.network.repeatable import repeatable
+from ctm_research.network.scaling import identity_scaling
 from ctm_research.paper.checks import check_graphs
 from ctm_research.paper.target_encoder import TargetEncoder
 from predictor.core.errors import InputError
@@ -57,7 +58,7 @@ class PaperNetwork(nn.Module):
         super().__init__()
         names = FEATURE_NAMES[: config.features]
         self.config = config
-        self.scaling = Scaling.identity(names) if scaling is None else scaling
+        self.scaling = identity_scaling(names) if scaling is None else scaling
         if self.scaling.names != names:
             raise InputError(
                 "scaling statistics",

@@ -25,7 +25,6 @@ from predictor.engine.checkpoint import (
     ENCODER,
     HEAD,
     EngineCard,
-    Experience,
     Widths,
 )
 from predictor.graph.operators import OPERATORS
@@ -71,41 +70,21 @@ def train_network(
     return Trained(network, statistics, inputs, rows)
 
 
-def experience(corpus: Corpus, targets: list[Target], rows: Rows) -> Experience:
-    """Return the operators, choices and ranges that the measurements ``rows`` hold."""
-    m, graphs = corpus.measurements, corpus.graphs
-    packed = graphs.packed
+def families_by_operator(corpus: Corpus, rows: Rows) -> dict[str, int]:
+    """Return how many families of architectures in the measurements ``rows`` have each operator."""
+    packed, family = corpus.graphs.packed, corpus.graphs.family
     families: dict[str, set[int]] = {}
-    for graph in np.unique(m.graph[rows]).tolist():
+    for graph in np.unique(corpus.measurements.graph[rows]).tolist():
         kinds = packed.kind[packed.node_offsets[graph] : packed.node_offsets[graph + 1]]
         for code in np.unique(packed.op_code[kinds]).tolist():
-            families.setdefault(OPERATORS[code], set()).add(int(graphs.family[graph]))
-    silicon: dict[str, set[str]] = {}
-    ranges: dict[str, tuple[float, float]] = {}
-    for index in np.unique(m.target[rows]).tolist():
-        target, key = targets[index], corpus.silicon[index]
-        c = target.configuration
-        for choice in (
-            f"runtime {c.runtime}",
-            f"precision {c.precision}",
-            f"family {target.device.family}",
-        ):
-            silicon.setdefault(choice, set()).add(key)
-        for name, value in target.device.metrics.items():
-            log = float(np.log(value))
-            low, high = ranges.get(name, (log, log))
-            ranges[name] = (min(low, log), max(high, log))
-    return Experience(
-        {name: len(members) for name, members in sorted(families.items())},
-        {name: len(members) for name, members in sorted(silicon.items())},
-        dict(sorted(ranges.items())),
-    )
+            families.setdefault(OPERATORS[code], set()).add(int(family[graph]))
+    return {name: len(members) for name, members in sorted(families.items())}
 
 
 def write_checkpoint(
     folder: Path,
     trained: Trained,
-    learned_from: Experience,
+    families: Mapping[str, int],
     prior: DeviationPrior,
     widths: Widths,
     notes: Mapping[str, object],
@@ -128,7 +107,7 @@ def write_checkpoint(
         typical=trained.statistics.typical,
         prior=prior,
         widths=widths,
-        experience=learned_from,
+        families=families,
         blend=float(hodm.blend_logit.detach().sigmoid()),
         residual=float(hodm.residual.detach()),
         notes=notes,

@@ -44,7 +44,8 @@ def _expected(
     batch, running, operators = inputs.graphs(graphs)
     with torch.no_grad():
         encoded = network.encode(batch, running)
-        output = network(encoded, inputs.targets(targets), inputs.terms(operators, graphs, targets))
+        terms = inputs.terms(operators, encoded.graph, graphs, targets)
+        output = network(encoded, inputs.targets(targets), terms)
     parts, run_ms = output.parts_ms.double().numpy(), output.run_ms.double().numpy()
     responses = encoded.responses.double().numpy()
     first = np.searchsorted(encoded.graph.numpy(), np.arange(len(graphs) + 1))

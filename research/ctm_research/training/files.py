@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+
+from predictor.calibration.evidence import Keys
 from predictor.core.files import write_text
 from predictor.engine.checkpoint import (
     CARD,
@@ -16,6 +21,11 @@ from predictor.engine.checkpoint import (
     EngineCard,
     checksum,
 )
+from predictor.engine.estimate import Estimate
+from predictor.engine.estimate_file import FORMAT, OPERATOR_ARRAYS
+from predictor.graph.operators import OPERATORS
+from predictor.network.features import SCALE_FREE_NAMES
+from predictor.network.work_terms import TERMS
 
 
 def write_card(folder: Path, engine: EngineCard, estimate: Path | None = None) -> None:
@@ -33,7 +43,7 @@ def write_card(folder: Path, engine: EngineCard, estimate: Path | None = None) -
     files[ESTIMATE] = estimate or files[ESTIMATE]
     content = {
         "format": f"{KIND}/{VERSION}",
-        **engine.to_json(),
+        **card_document(engine),
         "files": {
             name: checksum(path)
             for name, path in files.items()
@@ -42,3 +52,63 @@ def write_card(folder: Path, engine: EngineCard, estimate: Path | None = None) -
     }
     text = json.dumps(content, indent=1, allow_nan=False) + "\n"
     write_text(folder / CARD, text)
+
+
+def card_document(engine: EngineCard) -> dict[str, object]:
+    """Return a card as plain values, which :meth:`EngineCard.from_json` reads."""
+    facts = engine.facts
+    return {
+        "name": engine.name,
+        "responses": engine.responses,
+        "operators": list(OPERATORS[: engine.operators]),
+        "features": list(SCALE_FREE_NAMES),
+        "choices": list(engine.choices),
+        "terms": list(TERMS),
+        "facts": {
+            "names": list(facts.names),
+            "mean": facts.mean.tolist(),
+            "std": facts.std.tolist(),
+        },
+        "typical": asdict(engine.typical),
+        "prior": asdict(engine.prior),
+        "widths": asdict(engine.widths),
+        "experience": {"operators": dict(engine.families)},
+        "blend": engine.blend,
+        "residual": engine.residual,
+        "notes": dict(engine.notes),
+    }
+
+
+def write_estimate(path: Path, estimate: Estimate) -> None:
+    """Write an estimate as a NumPy archive: numbers as arrays, names as one JSON text."""
+    efficiencies, evidence = estimate.efficiencies, estimate.evidence
+    words = {
+        "format": FORMAT,
+        "effects": {name: list(groups) for name, groups in efficiencies.effects.items()},
+        "level": efficiencies.level,
+        "groups": {name: list(names) for name, names in estimate.operators.names.items()},
+        "typical": asdict(efficiencies.typical),
+        "scales": asdict(evidence.scales),
+        "tracks": {
+            name: {group: asdict(track) for group, track in tracks.items()}
+            for name, tracks in estimate.tracks.items()
+        },
+        "keys": {name: getattr(evidence.keys, name).tolist() for name in Keys.__slots__},
+    }
+    effects = [row for groups in efficiencies.effects.values() for row in groups.values()]
+    operators: dict[str, Any] = {
+        f"{OPERATOR_ARRAYS}{name}": array for name, array in estimate.operators.weights.items()
+    }
+    with path.open("wb") as file:
+        np.savez_compressed(
+            file,
+            words=np.frombuffer(json.dumps(words).encode(), np.uint8),
+            mean=efficiencies.mean,
+            effects=np.array(effects, np.float32),
+            level=evidence.level.astype(np.float32),
+            variance=evidence.variance.astype(np.float32),
+            # A hundredth of a shape is nothing, and there are 52 numbers a target.
+            shape=evidence.shape.astype(np.float16),
+            networks=evidence.networks.astype(np.int32),
+            **operators,
+        )

@@ -13,14 +13,16 @@ from torch import Tensor
 from ctm_research.corpus.corpus import Corpus
 from ctm_research.network.batch import GraphBatch
 from ctm_research.network.graph_table import ranges
+from ctm_research.network.scaling import fit_scaling
 from ctm_research.network.term_network import TargetInput
 from ctm_research.training.statistics import fit_facts, fit_typical
 from predictor.core.records import Device, Target
+from predictor.cost.columns import OperatorColumns
 from predictor.network.features import SCALE_FREE_NAMES, scale_free
 from predictor.network.reference_rates import ReferenceRates, Typical
 from predictor.network.scaling import Scaling
 from predictor.network.target_facts import TargetFacts, target_facts
-from predictor.network.work_terms import Operators, off_chip_share, work_terms
+from predictor.network.work_terms import off_chip_share, work_terms
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,7 +52,7 @@ class Statistics:
         nodes, _ = ranges(packed.node_offsets, np.unique(graph))
         rows = scale_free(packed.features[np.unique(packed.kind[nodes])])
         # Zeros mean that a feature does not apply, and stay out of the statistics (decision 0009).
-        features = Scaling.fit(SCALE_FREE_NAMES, np.where(rows != 0, rows, np.nan))
+        features = fit_scaling(SCALE_FREE_NAMES, np.where(rows != 0, rows, np.nan))
         seen = [targets[index] for index in np.unique(target).tolist()]
         devices: Mapping[str, Device] = {t.device.id: t.device for t in seen}
         typical = fit_typical(list(devices.values()))
@@ -77,7 +79,7 @@ class CorpusInputs:
             self._costs.weights_by_width, self._costs.live_by_width, self._rates
         )
 
-    def graphs(self, indices: NDArray[np.int64]) -> tuple[GraphBatch, Tensor, Operators]:
+    def graphs(self, indices: NDArray[np.int64]) -> tuple[GraphBatch, Tensor, OperatorColumns]:
         """Return the graphs, the places of the operators that run, and their costs."""
         packed = self._packed
         nodes, offsets = ranges(packed.node_offsets, indices)
@@ -94,26 +96,24 @@ class CorpusInputs:
             torch.from_numpy(graph),
             torch.from_numpy(counts),
         )
-        costs, rows = self._costs, kind[running]
-        operators = Operators(
-            code=costs.code[rows],
-            width=costs.width[rows],
-            macs=costs.macs[rows],
-            activation_bytes=costs.activation_bytes[rows],
-            weight_bytes=costs.weight_bytes[rows],
-            launches=costs.launches[rows],
-            graph=graph[running],
-        )
-        return batch, torch.from_numpy(running), operators
+        return batch, torch.from_numpy(running), self._costs.operators(kind[running])
 
     def terms(
         self,
-        operators: Operators,
+        operators: OperatorColumns,
+        graph: Tensor,
         graphs: NDArray[np.int64],
         targets: NDArray[np.int64],
     ) -> Tensor:
-        """Return the work terms of operators on targets in ms, float32 [R, T, terms]."""
-        leaving = self._leaving[np.ix_(graphs, targets)]
+        """Return the work terms of operators on targets in ms, float32 [R, T, terms].
+
+        Args:
+            operators: R of them.
+            graph: int64 [R], index of the graph of each in ``graphs``.
+            graphs: numbers of graphs.
+            targets: numbers of T targets.
+        """
+        leaving = self._leaving[np.ix_(graphs, targets)][graph.numpy()]
         return torch.from_numpy(work_terms(operators, leaving, self._rates.take(targets)))
 
     def targets(self, indices: NDArray[np.int64]) -> TargetInput:

@@ -211,7 +211,8 @@ class Trainer:
 
     def _loss(self, block: Block, rng: np.random.Generator) -> Tensor:
         graphs, running, operators = self._inputs.graphs(block.graphs)
-        terms = self._inputs.terms(operators, block.graphs, block.targets)
+        graph = graphs.graph[running]
+        terms = self._inputs.terms(operators, graph, block.graphs, block.targets)
         terms, true = self._misstate(terms, rng)
         targets = self._disturb(self._inputs.targets(block.targets), rng)
         network = self._training.network

@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 
+from ctm_research.network.scaling import fit_scaling
 from predictor.core.errors import InputError
 from predictor.core.records import Device, Target
 from predictor.cost.rates.facts import fp32_macs_per_s
@@ -73,4 +74,4 @@ def fit_facts(targets: Sequence[Target], rates: ReferenceRates) -> Scaling:
     """
     logs = fact_logs(targets, rates)
     names = tuple(name for name, column in logs.items() if not np.isnan(column).all())
-    return Scaling.fit(names, np.stack([logs[name] for name in names], axis=1))
+    return fit_scaling(names, np.stack([logs[name] for name in names], axis=1))

@@ -12,7 +12,7 @@ from predictor.graph.operator_graph import OperatorGraph
 from predictor.network.features import exact_features, scale_free
 from predictor.network.reference_rates import ReferenceRates
 from predictor.network.target_facts import TargetFacts, target_facts
-from predictor.network.work_terms import Operators, off_chip_share, work_terms
+from predictor.network.work_terms import off_chip_share, running_operators, work_terms
 from tests.support.graphs import VIEW, Op, make_graph
 from tests.support.tiny_engine import FACTS, TARGETS, TYPICAL
 
@@ -35,7 +35,7 @@ def facts() -> TargetFacts:
 def inputs(graph: OperatorGraph) -> tuple[GraphBatch, torch.Tensor, torch.Tensor]:
     """Return the graph, the places of what runs, and the work terms."""
     costs = Columns.of(graph)
-    operators, places = Operators.of(costs)
+    operators, places = running_operators(costs)
     leaving = off_chip_share(costs.weights_by_width[None], costs.live_by_width[None], RATES)
     batch = GraphBatch(
         torch.from_numpy(graph.op_code.astype(np.int64)),

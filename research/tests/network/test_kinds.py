@@ -8,15 +8,10 @@ import numpy as np
 import torch
 
 from ctm_research.network.batch import GraphBatch
-from ctm_research.network.term_network import OperatorKinds
+from ctm_research.network.term_network import KIND_RESPONSE, OperatorKinds
+from predictor.cost.operator_kinds import NETWORK_KINDS
 from predictor.graph.operators import OPERATORS
-from predictor.network.features import (
-    KIND_RESPONSE,
-    OPERATOR_KINDS,
-    exact_features,
-    kind_of_operators,
-    scale_free,
-)
+from predictor.network.features import exact_features, scale_free
 from tests.support.graphs import Op, make_graph
 
 WORK = {"macs": 10**6, "read": 10**4, "weights": 10**3, "written": 10**4}
@@ -52,12 +47,11 @@ def kinds_of(names: tuple[str, ...]) -> np.ndarray:
 def test_each_kind_is_one_response_of_work_and_none_of_launches() -> None:
     found = kinds_of(NAMES)
 
-    assert found.shape == (8, 3, len(OPERATOR_KINDS))
-    expected = np.eye(len(OPERATOR_KINDS), dtype=np.float32)[:, None] * KIND_RESPONSE
+    assert found.shape == (8, 3, len(NETWORK_KINDS))
+    expected = np.eye(len(NETWORK_KINDS), dtype=np.float32)[:, None] * KIND_RESPONSE
     np.testing.assert_array_equal(found[:, :2], np.repeat(expected, 2, axis=1))
     np.testing.assert_array_equal(found[:, 2], 0.0)
 
 
-def test_an_operator_that_the_network_does_not_know_is_as_the_first() -> None:
-    assert len(kind_of_operators(40)) == 40
-    assert OPERATOR_KINDS[kind_of_operators(len(OPERATORS))[OPERATORS.index("Gemm")]] == "product"
+def test_a_network_has_the_kinds_of_the_operators_that_it_was_trained_with() -> None:
+    assert len(OperatorKinds(40).kind) == 40

@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from ctm_research.network.config import NetworkConfig
+from ctm_research.network.scaling import identity_scaling
 from ctm_research.network.term_network import TermNetwork
 from predictor.core.errors import InputError
 from predictor.network.features import SCALE_FREE_NAMES
-from predictor.network.scaling import Scaling
 from predictor.network.target_facts import CHOICE_KINDS, OF_KIND
 from predictor.network.work_terms import KINDS, TERMS
 from research.tests.network.term_runs import GRAPH, as_input, facts, inputs, run
@@ -32,7 +32,7 @@ def test_times_are_factors_of_the_work_terms() -> None:
 
 def test_an_untrained_network_says_nearly_what_the_terms_say() -> None:
     config = NetworkConfig(metrics=FACTS.names, width=8, features=len(SCALE_FREE_NAMES))
-    network = TermNetwork(config, OF_KIND, 2, Scaling.identity(SCALE_FREE_NAMES), summary=3).eval()
+    network = TermNetwork(config, OF_KIND, 2, identity_scaling(SCALE_FREE_NAMES), summary=3).eval()
     _, _, terms = inputs(GRAPH)
 
     memory = run(network, GRAPH).parts_ms[..., 1]
@@ -115,4 +115,4 @@ def test_statistics_of_other_columns_are_refused() -> None:
     config = NetworkConfig(metrics=FACTS.names, width=8, features=3)
 
     with pytest.raises(InputError, match="scaling statistics"):
-        TermNetwork(config, 1, 2, Scaling.identity(("a",)), summary=3)
+        TermNetwork(config, 1, 2, identity_scaling(("a",)), summary=3)

@@ -11,9 +11,14 @@ import pytest
 import torch
 
 from ctm_research.corpus.corpus import Rows
-from ctm_research.training.build import Trained, experience, train_network, write_checkpoint
+from ctm_research.training.build import (
+    Trained,
+    families_by_operator,
+    train_network,
+    write_checkpoint,
+)
 from ctm_research.training.calibrate import fit_prior, fit_widths, held_targets
-from ctm_research.training.files import write_card
+from ctm_research.training.files import write_card, write_estimate
 from ctm_research.training.loop import Recipe
 from ctm_research.training.signatures import published_rows
 from predictor.calibration.deviation import DeviationPrior, Expectation
@@ -23,7 +28,6 @@ from predictor.core.records import Target
 from predictor.cost.engine import FilmBiases, FilmTuning, TargetMeasurements
 from predictor.engine.checkpoint import CARD, ENCODER, ESTIMATE, HEAD, Widths, read_card
 from predictor.engine.closertome import CloserToMeEngine
-from predictor.engine.estimate_file import write_estimate
 from predictor.network.film_tuning.fit import TorchGraph
 from predictor.network.term_runtime import FILM_BETA, FILM_GAMMA
 from research.tests.corpus.small_corpus import catalogue, small_corpus
@@ -101,10 +105,10 @@ def test_what_is_written_predicts_what_was_trained(tmp_path: Path) -> None:
     """The written network has the latencies of the trained, and its FiLM fits a target to it."""
     corpus, network = small_corpus(), trained()
     expected = network.expected(corpus, rows())
-    learned_from = experience(corpus, targets(), rows())
+    families = families_by_operator(corpus, rows())
     widths = Widths((1.0, 1.0), (1.0, 1.0), (1.0, 1.0))
 
-    write_checkpoint(tmp_path, network, learned_from, PRIOR, widths, {"note": "small"})
+    write_checkpoint(tmp_path, network, families, PRIOR, widths, {"note": "small"})
 
     assert {path.name for path in tmp_path.iterdir()} == {CARD, ENCODER, HEAD}
     card = read_card(tmp_path)
@@ -137,13 +141,8 @@ def test_what_is_written_predicts_what_was_trained(tmp_path: Path) -> None:
     assert table.latency_ms[0, 0] == pytest.approx(max(own, table.bound_ms[0, 0]), rel=1e-3)
 
 
-def test_experience_counts_families_and_silicon() -> None:
-    found = experience(small_corpus(), targets(), rows())
-
-    assert found.operators["Conv"] > 1
-    assert found.choices["runtime ncnn"] == 2  # no board that the catalogue lacks
-    low, high = found.ranges["dram_bw_gbps"]
-    assert low < high
+def test_families_are_counted_by_operator() -> None:
+    assert families_by_operator(small_corpus(), rows())["Conv"] > 1
 
 
 def planted(scale: float) -> dict[tuple[int, int], Expectation]:

@@ -13,7 +13,7 @@ from predictor.core.metrics import Family
 from predictor.core.records import Cluster, Configuration, Device, Precision, Target
 from predictor.cost.operator_kinds import KINDS
 from predictor.cost.physics import TERMS
-from predictor.cost.typical_rates import TypicalRates
+from predictor.cost.rates.typical import TypicalRates
 
 WIDTH = len(KINDS) * len(TERMS)
 BIG, SMALL = (

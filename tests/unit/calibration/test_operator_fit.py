@@ -11,19 +11,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from predictor.calibration.operator_fit import FactorPrior, OperatorFit, Timed, TimedWork
+from predictor.calibration.operator_fit import FactorPrior, OperatorFit, RatedOperators, Timed
 
 CONVOLUTION, PRODUCT, NORM = range(3)
 
 
-def work(*operators: tuple[float, float, int], traits: float = 0.0) -> TimedWork:
+def work(*operators: tuple[float, float, int], traits: float = 0.0) -> RatedOperators:
     """Operators as (ms of arithmetic, ms of traffic, kind); each kind is one type."""
     rows = np.array([(compute, memory, 1e-3) for compute, memory, _ in operators])
     kind = np.array([kind for *_, kind in operators])
-    return TimedWork(rows, np.full((len(rows), 2), traits), kind, kind)
+    return RatedOperators(rows, np.full((len(rows), 2), traits), kind, kind)
 
 
-def timed(of: TimedWork, factors: dict[int, float], *, in_groups: bool = True) -> Timed:
+def timed(of: RatedOperators, factors: dict[int, float], *, in_groups: bool = True) -> Timed:
     """What a target takes whose operators are slower than its rates by a factor for each kind."""
     own = of.parts_ms.sum(axis=1) * np.array([factors[kind] for kind in of.kind.tolist()])
     groups = [[row] for row in range(len(own))] if in_groups else []
@@ -118,7 +118,7 @@ def test_times_grow_with_the_work_and_are_finite(
 def test_the_order_of_networks_and_of_operators_does_not_matter() -> None:
     first = timed(MIXED, FACTORS)
     second = timed(work((1.0, 3.0, NORM), (8.0, 1.0, CONVOLUTION)), FACTORS)
-    turned = TimedWork(
+    turned = RatedOperators(
         *(getattr(MIXED, name)[::-1] for name in ("parts_ms", "traits", "kind", "code"))
     )
 
@@ -128,12 +128,12 @@ def test_the_order_of_networks_and_of_operators_does_not_matter() -> None:
     np.testing.assert_allclose(found, again[::-1], rtol=1e-9)
 
 
-def many_operators(seed: int, count: int) -> TimedWork:
+def many_operators(seed: int, count: int) -> RatedOperators:
     """Operators of all sizes, no two alike."""
     generator = np.random.default_rng(seed)
     kind = generator.integers(0, len(FACTORS), count)
     parts_ms = generator.lognormal(-3, 1.5, (count, 3))
-    return TimedWork(parts_ms, generator.normal(0, 2, (count, 2)), kind, kind)
+    return RatedOperators(parts_ms, generator.normal(0, 2, (count, 2)), kind, kind)
 
 
 def peak_bytes(call: Callable[[], object]) -> int:

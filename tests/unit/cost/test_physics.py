@@ -10,11 +10,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from ctm_research.evaluation.judge.term_times import completed
 from predictor.core.metrics import Family
 from predictor.core.records import Cluster, Precision, Target
 from predictor.cost.operator_kinds import KINDS, kinds_of
-from predictor.cost.physics import TERMS, Rates, Work, likenesses, rates_of, term_times
-from predictor.cost.typical_rates import TypicalRates
+from predictor.cost.physics import TERMS, Work, rates_of, term_times
+from predictor.cost.rates.typical import Rates
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.graph.scaling import at_batch
 from tests.support.graphs import FUSED, VIEW, Op, make_graph, make_target
@@ -338,14 +339,18 @@ def test_tf32_counts_where_the_runtime_uses_it_unasked(
 def test_a_convolution_and_a_product_of_equal_work_differ_where_only_one_runs_in_tf32() -> None:
     facts = {"fp32_tflops": 2.0, "tf32_tflops": 8.0, "dram_bw_gbps": 100.0}
     rates = rates_of([make_target(facts, runtime="pytorch")])
-    one, none = np.array([1e9]), np.zeros(1)
-    rest = (none, none, np.zeros((1, 3)), np.zeros((1, 3)), none, np.zeros(3))
-
-    convolution, product = (
-        float(term_times(Work(*macs, *rest), rates)[0, 0, 0]) for macs in ((one, none), (none, one))
+    product = Work.of(make_graph([Op(macs=10**9, columns=64)]))
+    convolution = replace(
+        product,
+        convolution_macs=product.matrix_macs,
+        matrix_macs=np.zeros_like(product.matrix_macs),
     )
 
-    assert (convolution, product) == pytest.approx((0.25, 1.0))  # ms
+    convolution_ms, product_ms = (
+        float(term_times(work, rates)[0, 0, 0]) for work in (convolution, product)
+    )
+
+    assert (convolution_ms, product_ms) == pytest.approx((0.25, 1.0))
 
 
 def test_a_gap_is_filled_by_the_typical_ratio_of_the_kind() -> None:
@@ -353,8 +358,7 @@ def test_a_gap_is_filled_by_the_typical_ratio_of_the_kind() -> None:
     twice = make_target({**GPU, "fp32_tflops": 4.0})
     gap = make_target({"fp32_tflops": 8.0})
     targets = [known, twice, gap]
-    rates, groups = rates_of(targets), likenesses(targets)
-    whole = TypicalRates.of(rates, groups).complete(rates, groups)
+    whole = completed(targets, rates_of(targets))
     # 1e11 for 1e12, and 1e11 for 2e12: the middle, times 4e12.
     assert whole.bandwidth[2] == pytest.approx(4e12 * np.sqrt(0.1 * 0.05))
     assert not np.isnan([whole.matrix, whole.vector, whole.unit, whole.bandwidth]).any()
@@ -372,9 +376,9 @@ def test_a_gap_is_filled_by_what_has_the_same_chip_before_the_kind() -> None:
     gaps = [
         _of_chip(make_target({}, precision=Precision.FP32), chip) for chip in ("a", "b", "c", "")
     ]
-    rates, groups = rates_of([*targets, *gaps]), likenesses([*targets, *gaps])
+    rates = rates_of([*targets, *gaps])
 
-    matrix = TypicalRates.of(rates, groups).complete(rates, groups).matrix
+    matrix = completed([*targets, *gaps], rates).matrix
 
     stated = np.exp(np.median(np.log(rates.matrix[:4])))
     assert matrix[4:] == pytest.approx([2e12, 8e12, stated, stated])

@@ -6,22 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from predictor.engine.checkpoint import Experience
 from predictor.engine.doubts import graph_doubts, rare_operators
 from predictor.graph.operator_graph import OperatorGraph
 from tests.support.graphs import UNKNOWN, Op, make_graph
 
-EXPERIENCE = Experience(
-    {"Conv": 9, "Gemm": 4, "Einsum": 1},
-    {
-        "family gpu": 4,
-        "precision fp32": 4,
-        "runtime pytorch": 5,
-        "runtime ncnn": 4,
-        "runtime qnn": 1,
-    },
-    {"fp32_tflops": (np.log(1.0), np.log(10.0))},
-)
+FAMILIES = {"Conv": 9, "Gemm": 4, "Einsum": 1}
 FACTS = {"fp32_tflops": 2.0, "dram_bw_gbps": 100.0, "l2_kb": 500.0, "clock_mhz": 1000.0}
 
 
@@ -30,7 +19,7 @@ def network(*types: str, flags: int = 0) -> OperatorGraph:
 
 
 def doubts(graph: OperatorGraph, *shares: float) -> list[str]:
-    rare = np.flatnonzero(rare_operators(graph.op_types, EXPERIENCE))
+    rare = np.flatnonzero(rare_operators(graph.op_types, FAMILIES))
     return graph_doubts(graph, rare, np.array([sum(shares[place] for place in rare.tolist())]))
 
 

@@ -25,6 +25,7 @@ from predictor.engine.checkpoint import ESTIMATE
 from predictor.engine.estimate import RATES, Estimate
 from predictor.engine.estimate_file import read_estimate
 from predictor.engine.target_estimates import TargetEstimates
+from predictor.engine.track import tracks_of
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.network.features import exact_features, scale_free
 from tests.support.estimates import (
@@ -461,12 +462,12 @@ def test_a_group_without_a_record_of_its_own_has_that_of_a_coarser_one() -> None
     estimate = small_estimate()
     runs = [TARGET, at(TARGET, runtime="ncnn")]
 
-    tracks = [estimate.track(target, "unseen") for target in runs]
+    tracks = [tracks_of(estimate.tracks, target)["unseen"] for target in runs]
 
     assert [(level, track.silicon) for level, track in tracks] == [("class", 12), ("all", 40)]
-    assert estimate.track(TARGET, "near") == ("all", NEAR)
-    assert estimate.track(TARGET, "measured 3") == ("all", MEASURED)
-    assert estimate.track(TARGET, "probed 12") == ("all", PROBED)
+    assert tracks_of(estimate.tracks, TARGET)["near"] == ("all", NEAR)
+    assert tracks_of(estimate.tracks, TARGET)["measured 3"] == ("all", MEASURED)
+    assert tracks_of(estimate.tracks, TARGET)["probed 12"] == ("all", PROBED)
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ctm_research.training.files import write_card
+from ctm_research.training.files import write_card, write_estimate
 from predictor.calibration.target_fit import PARTS
 from predictor.core.errors import InputError
 from predictor.engine.checkpoint import ESTIMATE, read_checkpoint
 from predictor.engine.estimate import Estimate
-from predictor.engine.estimate_file import read_estimate, write_estimate
+from predictor.engine.estimate_file import read_estimate
 from predictor.engine.track import CASES
 from tests.support.estimates import (
     SHIPPED,

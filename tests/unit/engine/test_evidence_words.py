@@ -11,6 +11,7 @@ from predictor.core.records import Configuration, Device, Precision, Target
 from predictor.engine.checkpoint import read_checkpoint
 from predictor.engine.closertome import CloserToMeEngine
 from predictor.engine.estimate import Estimate
+from predictor.engine.track import tracks_of
 from predictor.services.devices.catalogue import Catalogue, load_catalogue
 from predictor.services.prediction.engines import checkpoint_folder
 from predictor.services.prediction.targets import resolve_targets
@@ -64,7 +65,7 @@ def test_a_record_says_what_it_is_of(estimate: Estimate, catalogue: Catalogue) -
     for device_id, level in class_of.items():
         (target,) = resolve_targets([catalogue.by_id[device_id]])
         (text,) = estimate.of([target]).evidence
-        assert estimate.track(target, "unseen")[0] == level
+        assert tracks_of(estimate.tracks, target)["unseen"][0] == level
         assert re.search(rf"; checked on \d+ chips [a-z ]*{ends[level]} median error", text)
 
 

@@ -11,9 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ctm_research.training.prepared import write_prepared
 from predictor.core.metrics import Family
 from predictor.core.records import Cluster, Device, MeasuredRate, Precision, Target
-from predictor.cost.physics import Rates
+from predictor.cost.rates.typical import Rates
 from predictor.cost.roofline import PeakRates, RatedTargets
 from predictor.engine.checkpoint import ESTIMATE, checksum, read_checkpoint
 from predictor.engine.closertome import CloserToMeEngine
@@ -26,7 +27,6 @@ from predictor.engine.targets.prepared import (
     PreparedTargets,
     key_of,
     read_prepared,
-    write_prepared,
 )
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.prediction.targets import resolve_targets

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ctm_research.network.scaling import identity_scaling
 from predictor.core.metrics import Family
 from predictor.core.records import Precision, Target
 from predictor.network.reference_rates import ReferenceRates, Typical
-from predictor.network.scaling import Scaling
 from predictor.network.target_facts import CHOICES, TargetFacts, target_facts
 from tests.support.graphs import make_target
 
@@ -18,7 +18,7 @@ BARE = make_target({"fp32_tflops": 4.0}, runtime="unheard", precision=Precision.
 
 def facts_of(*targets: Target, names: tuple[str, ...] = ("dram_bw_gbps", "l2_kb")) -> TargetFacts:
     rates = ReferenceRates.of(targets, TYPICAL)
-    return target_facts(targets, rates, Scaling.identity(names))
+    return target_facts(targets, rates, identity_scaling(names))
 
 
 def test_values_are_logs_limited_and_what_is_missing_is_marked() -> None:

@@ -15,7 +15,13 @@ from predictor.cost.columns import Columns
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.graph.scaling import at_batch
 from predictor.network.reference_rates import ReferenceRates, Typical
-from predictor.network.work_terms import KINDS, TERMS, Operators, off_chip_share, work_terms
+from predictor.network.work_terms import (
+    KINDS,
+    TERMS,
+    off_chip_share,
+    running_operators,
+    work_terms,
+)
 from tests.support.graphs import FUSED, VIEW, Op, make_graph, make_target
 from tests.support.random_graphs import graphs
 
@@ -25,7 +31,7 @@ GPU = make_target()  # 1e12 MACs and 100e9 bytes a second
 
 def terms_of(graph: OperatorGraph, *targets: Target) -> np.ndarray:
     costs = Columns.of(graph)
-    operators, _ = Operators.of(costs)
+    operators, _ = running_operators(costs)
     rates = ReferenceRates.of(targets, TYPICAL)
     leaving = off_chip_share(costs.weights_by_width[None], costs.live_by_width[None], rates)
     return work_terms(operators, leaving, rates)
@@ -74,7 +80,7 @@ def test_a_target_that_streams_pays_for_what_it_cannot_hold() -> None:
 def test_views_and_fused_operators_are_no_rows() -> None:
     ops = [Op(macs=5), Op(flags=VIEW), Op(flags=FUSED, fused_into=0), Op(macs=7)]
 
-    operators, places = Operators.of(Columns.of(make_graph(ops)))
+    operators, places = running_operators(Columns.of(make_graph(ops)))
 
     assert places.tolist() == [0, 3]
     assert operators.macs.tolist() == [5, 7]
@@ -83,7 +89,7 @@ def test_views_and_fused_operators_are_no_rows() -> None:
 def test_where_nothing_runs_one_operator_without_work_stands_for_all() -> None:
     graph = make_graph([Op(flags=VIEW), Op(flags=VIEW)])
 
-    assert Operators.of(Columns.of(graph))[1].tolist() == [0]
+    assert running_operators(Columns.of(graph))[1].tolist() == [0]
     assert not terms_of(graph, GPU).any()
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from predictor.calibration.operator_fit import TimedWork
+from predictor.calibration.operator_fit import RatedOperators
 from predictor.core.errors import InputError
 from predictor.core.metrics import Family
 from predictor.core.percentiles import Z80
@@ -59,7 +59,7 @@ def belief(spread: float, noise: float = 0.05) -> Belief:
 
 # Each network is one operator of its size.
 WORKS = [
-    TimedWork(
+    RatedOperators(
         np.array([[network.macs / 1e9 + 1e-3]]),
         np.log([[network.macs + 1.0]]),
         np.zeros(1, np.int64),

@@ -8,18 +8,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from predictor.calibration.operator_fit import FactorPrior, TimedWork
+from predictor.calibration.operator_fit import FactorPrior, RatedOperators
 from predictor.probing.selection.operator_design import OperatorDesign
 
 CONVOLUTION, PRODUCT, NORM = range(3)
 PRIOR = FactorPrior()
 
 
-def work(*operators: tuple[float, int]) -> TimedWork:
+def work(*operators: tuple[float, int]) -> RatedOperators:
     """Operators of one part each, as (ms, kind); a kind is a type, and its number a trait."""
     kind = np.array([kind for _, kind in operators])
     parts_ms = np.array([[ms] for ms, _ in operators])
-    return TimedWork(parts_ms, 10.0 * kind[:, None], kind, kind)
+    return RatedOperators(parts_ms, 10.0 * kind[:, None], kind, kind)
 
 
 CONVOLUTIONS, PRODUCTS = work((5.0, CONVOLUTION)), work((5.0, PRODUCT))
@@ -73,7 +73,7 @@ def test_choices_are_those_of_plain_gaussian_conditioning(
         assert best == pytest.approx(least, rel=1e-6)
 
 
-def variance_left(works: list[TimedWork], chosen: list[int]) -> float:
+def variance_left(works: list[RatedOperators], chosen: list[int]) -> float:
     """Mean variance of ln(latency) over networks after some were measured, from its definition."""
     every = [(each, row) for each in works for row in range(len(each))]
     kind = np.array([each.kind[row] for each, row in every])

@@ -21,7 +21,7 @@ from ctm_research.evaluation.engine.learned import (
 )
 from ctm_research.evaluation.engine.page import page_part
 from ctm_research.evaluation.engine.validation import Rows, Validation, joined, validate
-from ctm_research.training.build import experience, train_network, write_checkpoint
+from ctm_research.training.build import families_by_operator, train_network, write_checkpoint
 from ctm_research.training.loop import Recipe
 from ctm_research.training.signatures import published_rows
 from predictor.calibration.deviation import DeviationPrior
@@ -156,7 +156,7 @@ class EngineMaker:
         write_checkpoint(
             self._folder,
             trained,
-            experience(corpus, targets, rows),
+            families_by_operator(corpus, rows),
             calibration.prior,
             calibration.widths,
             {

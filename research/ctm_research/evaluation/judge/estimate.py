@@ -24,6 +24,7 @@ from ctm_research.evaluation.judge.term_times import (
     DistinctOperators,
     kinds_in_corpus,
     sums_by_kind,
+    typical_rates,
 )
 from predictor.calibration.efficiencies import LEVELS, Efficiencies, groups_of
 from predictor.calibration.evidence import Evidence, Keys, Scales
@@ -32,8 +33,8 @@ from predictor.core.records import Target
 from predictor.core.runtimes import runtime_of
 from predictor.cost.operator_kinds import KINDS
 from predictor.cost.overlap import overlapped, runs_ahead
-from predictor.cost.physics import TERMS, likenesses, rates_of
-from predictor.cost.typical_rates import TypicalRates
+from predictor.cost.physics import TERMS, rates_of
+from predictor.cost.rates.typical import likenesses
 from predictor.engine.operator_factors import CAUTION, OperatorFactors
 from predictor.network.features import scale_free
 
@@ -60,7 +61,7 @@ class EstimateEngine:
         self.name = name
         self._judged, self._targets = judged, with_likely_threads(judged)
         rates, groups = rates_of(self._targets), likenesses(self._targets)
-        self._typical = TypicalRates.of(rates, groups)
+        self._typical = typical_rates(rates, groups)
         self._rates = self._typical.complete(rates, groups)
         self._ahead = runs_ahead(self._targets)
         self._times = sums_by_kind(judged, self._rates, judged.rows)

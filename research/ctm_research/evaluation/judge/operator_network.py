@@ -24,7 +24,8 @@ from predictor.core.records import Target
 from predictor.cost.columns import S_TO_MS, WIDTHS
 from predictor.cost.operator_kinds import KINDS
 from predictor.cost.overlap import runs_ahead
-from predictor.cost.physics import BLOCK, TERMS, Rates, Work, leaving_share
+from predictor.cost.physics import BLOCK, TERMS, Work, leaving_share
+from predictor.cost.rates.typical import Rates
 from predictor.engine.operator_factors import BOUND, GROUPS, OperatorFactors
 from predictor.graph.operators import OPERATORS
 from predictor.network.features import scale_free

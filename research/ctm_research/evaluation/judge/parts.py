@@ -14,7 +14,7 @@ from predictor.core.records import Target
 from predictor.cost.capability import Capability, capability
 from predictor.cost.columns import S_TO_MS, ms_per_mac, width_ratios
 from predictor.network.reference_rates import ReferenceRates, Typical
-from predictor.network.work_terms import Operators, off_chip_share
+from predictor.network.work_terms import off_chip_share
 
 Floats = NDArray[np.float64]
 
@@ -66,15 +66,7 @@ def _graph_parts(corpus: Corpus, graph: int, rates: ReferenceRates) -> Floats:
     kind = packed.kind[packed.node_offsets[graph] : packed.node_offsets[graph + 1]]
     # Equal operators are computed once: a network of equal blocks has few distinct ones.
     kind, times = np.unique(kind, return_counts=True)
-    operators = Operators(
-        code=costs.code[kind],
-        width=costs.width[kind],
-        macs=costs.macs[kind],
-        activation_bytes=costs.activation_bytes[kind],
-        weight_bytes=costs.weight_bytes[kind],
-        launches=costs.launches[kind],
-        graph=np.zeros(len(kind), np.int64),
-    )
+    operators = costs.operators(kind)
     one = slice(graph, graph + 1)
     leaving = off_chip_share(costs.weights_by_width[one], costs.live_by_width[one], rates)
     compute = rates.ms_per_mac.T[operators.code] * operators.macs[:, None]  # [U, T]

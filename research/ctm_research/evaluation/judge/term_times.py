@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Final
 
 import numpy as np
@@ -12,20 +12,14 @@ from numpy.typing import NDArray
 from ctm_research.corpus import Corpus
 from ctm_research.evaluation.judge.groups import members
 from ctm_research.evaluation.judge.judged import Judged, Rows
+from predictor.core.arrays import Floats, Places
 from predictor.core.records import Target
+from predictor.cost.columns import OperatorColumns
 from predictor.cost.operator_kinds import KINDS, is_convolution, operator_kinds
-from predictor.cost.physics import (
-    TERMS,
-    Rates,
-    Work,
-    likenesses,
-    term_times,
-)
-from predictor.cost.typical_rates import TypicalRates
+from predictor.cost.physics import TERMS, Work, term_times
+from predictor.cost.rates.typical import FILLED, Rates, TypicalRates, likenesses
 from predictor.graph.operator_graph import OperatorFlag
 from predictor.network.features import FEATURE_NAMES
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,15 +51,10 @@ _GEMM: Final = [_PLACE[f"log1p_gemm_{name}"] for name in ("groups", "m", "n", "k
 _WINDOW: Final = [_PLACE[f"log1p_window_{name}"] for name in ("height", "width")]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class DistinctOperators:
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class DistinctOperators(OperatorColumns):
     """The U distinct operators of a corpus."""
 
-    code: NDArray[np.int8]
-    macs: Floats
-    activation_bytes: Floats
-    weight_bytes: Floats
-    launches: Floats
     gemm: Floats
     op_code: NDArray[np.int16]
     window: Floats
@@ -77,20 +66,22 @@ class DistinctOperators:
         packed, costs = corpus.graphs.packed, corpus.graphs.costs
         features = packed.features.astype(np.float64)
         return cls(
-            costs.code,
-            costs.macs,
-            costs.activation_bytes,
-            costs.weight_bytes,
-            costs.launches,
-            np.rint(np.expm1(features[:, _GEMM])),
-            packed.op_code,
-            np.rint(np.expm1(features[:, _WINDOW])),
-            features[:, _PLACE[f"flag_{OperatorFlag.WINOGRAD.name}".lower()]] > 0,
+            width=costs.width,
+            code=costs.code,
+            macs=costs.macs,
+            activation_bytes=costs.activation_bytes,
+            weight_bytes=costs.weight_bytes,
+            launches=costs.launches,
+            gemm=np.rint(np.expm1(features[:, _GEMM])),
+            op_code=packed.op_code,
+            window=np.rint(np.expm1(features[:, _WINDOW])),
+            winograd=features[:, _PLACE[f"flag_{OperatorFlag.WINOGRAD.name}".lower()]] > 0,
         )
 
-    def take(self, rows: NDArray[np.integer]) -> DistinctOperators:
+    def take(self, operators: Places) -> DistinctOperators:
         """Return some of the operators."""
-        return DistinctOperators(*(getattr(self, name)[rows] for name in self.__slots__))
+        names = (field.name for field in fields(DistinctOperators))
+        return DistinctOperators(**{name: getattr(self, name)[operators] for name in names})
 
     def work(self, weight_totals: Floats) -> Work:
         """Return the work of the operators, in a graph of these weights in bytes, [WIDTHS]."""
@@ -159,4 +150,20 @@ def kinds_in_corpus(corpus: Corpus, operators: DistinctOperators) -> NDArray[np.
 def completed(targets: Sequence[Target], rates: Rates) -> Rates:
     """Return rates without gaps: a missing one is typical among the targets."""
     groups = likenesses(targets)
-    return TypicalRates.of(rates, groups).complete(rates, groups)
+    return typical_rates(rates, groups).complete(rates, groups)
+
+
+def typical_rates(rates: Rates, groups: Sequence[Sequence[str]]) -> TypicalRates:
+    """Return the medians of T targets that state rates, with the groups of each."""
+    return TypicalRates(
+        _medians(rates.matrix, groups),
+        {name: _medians(getattr(rates, name) / rates.matrix, groups) for name in FILLED},
+    )
+
+
+def _medians(values: Floats, groups: Sequence[Sequence[str]]) -> dict[str, float]:
+    stated: dict[str, list[float]] = {}
+    for place in np.flatnonzero(np.isfinite(values)).tolist():
+        for name in groups[place]:
+            stated.setdefault(name, []).append(values[place])
+    return {name: float(np.exp(np.median(np.log(rates)))) for name, rates in sorted(stated.items())}

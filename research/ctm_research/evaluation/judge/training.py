@@ -27,14 +27,13 @@ from ctm_research.evaluation.judge.folds import (
 from ctm_research.evaluation.judge.judged import Judged, judged_of
 from ctm_research.evaluation.judge.kept_answers import Answered, KeptAnswers
 from ctm_research.evaluation.judge.records import records
-from ctm_research.training.files import write_card
+from ctm_research.training.files import write_card, write_estimate
 from predictor.core.errors import InputError
 from predictor.core.files import replaced, sync
 from predictor.core.progress import CancelToken, Progress, ProgressCallback, no_progress
 from predictor.core.records import Device
 from predictor.engine.checkpoint import ESTIMATE, read_card
 from predictor.engine.estimate import Estimate
-from predictor.engine.estimate_file import write_estimate
 from predictor.engine.track import CASES, CHIP, COUNTS, UNSEEN, published_case, user_case
 
 _KEPT: Final = "estimate.folds"  # folder in that of the checkpoint, while training runs

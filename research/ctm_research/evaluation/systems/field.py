@@ -22,7 +22,8 @@ from ctm_research.evaluation.judge.term_times import (
 )
 from predictor.core.records import Precision
 from predictor.cost.operator_kinds import KINDS
-from predictor.cost.physics import Rates, rates_of
+from predictor.cost.physics import rates_of
+from predictor.cost.rates.typical import Rates
 from predictor.devices.architectures import KINDS as DEVICE_KINDS
 from predictor.devices.architectures import kind
 

@@ -16,6 +16,7 @@ from ctm_research.evaluation.judge import training
 from ctm_research.evaluation.judge.estimate import SCALES, EstimateEngine
 from ctm_research.evaluation.judge.judged import Judged
 from ctm_research.evaluation.judge.training import ENGINE_NAME, train_estimate
+from ctm_research.training.files import write_estimate
 from predictor.calibration.evidence import Evidence
 from predictor.cli.program import main
 from predictor.core.errors import CancelledError, InputError
@@ -27,7 +28,7 @@ from predictor.cost.physics import Work, rates_of, term_times
 from predictor.engine.checkpoint import ESTIMATE, checksum, read_checkpoint
 from predictor.engine.closertome import CloserToMeEngine
 from predictor.engine.estimate import Estimate
-from predictor.engine.estimate_file import read_estimate, write_estimate
+from predictor.engine.estimate_file import read_estimate
 from predictor.engine.targets.prepared import PREPARED, read_prepared
 from predictor.engine.track import CASES, MEASURED, PROBED
 from predictor.services.devices.catalogue import load_catalogue

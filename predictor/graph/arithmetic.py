@@ -1,11 +1,11 @@
-"""Arithmetic of one run of an operator, and its window."""
+"""The arithmetic of one run of an operator, and its window."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 
-class Work(NamedTuple):
+class Arithmetic(NamedTuple):
     """Arithmetic of one run of an operator.
 
     Attributes:
@@ -23,13 +23,13 @@ class Work(NamedTuple):
     winograd: bool = False
 
 
-NO_WORK = Work(0)
+NO_ARITHMETIC = Arithmetic(0)
 
 
-def product_work(groups: int, rows: int, columns: int, inner: int) -> Work:
-    """Return the work of ``groups`` products of [rows, inner] and [inner, columns]."""
+def product_arithmetic(groups: int, rows: int, columns: int, inner: int) -> Arithmetic:
+    """Return the arithmetic of ``groups`` products of [rows, inner] and [inner, columns]."""
     macs = groups * rows * columns * inner
-    return Work(macs, (groups, rows, columns, inner)) if macs else NO_WORK
+    return Arithmetic(macs, (groups, rows, columns, inner)) if macs else NO_ARITHMETIC
 
 
 def batch_first(dims: tuple[int, ...], trans_batch: bool) -> tuple[int, ...]:

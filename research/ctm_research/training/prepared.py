@@ -1,0 +1,95 @@
+"""The file of a checkpoint with what the engine knows of the shipped targets, written anew."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predictor.core.errors import HostError, InputError
+from predictor.core.files import replaced, sync
+from predictor.core.records import Target
+from predictor.cost.rates.typical import Rates
+from predictor.cost.roofline import PeakRates
+from predictor.engine.checkpoint import ESTIMATE, checksum
+from predictor.engine.estimate_file import read_estimate
+from predictor.engine.operator_factors import Contexts
+from predictor.engine.targets.prepared import OF_TARGETS, PREPARED, PreparedTargets, key_of
+from predictor.services.devices.catalogue import load_catalogue
+from predictor.services.prediction.targets import resolve_targets
+
+
+def prepare_targets(folder: Path) -> Path:
+    """Write it for every shipped device in its usual configuration, as ``--all`` asks for them.
+
+    Args:
+        folder: of a checkpoint whose estimate is written.
+
+    Returns:
+        The file.
+
+    Raises:
+        InputError: the folder has no estimate, or a damaged one.
+        HostError: the file cannot be written.
+    """
+    try:
+        write_prepared(folder, resolve_targets(load_catalogue().devices))
+    except (KeyError, TypeError, ValueError, zipfile.BadZipFile, FileNotFoundError) as error:
+        raise InputError(
+            str(folder), f"it holds no whole estimate ({error})", "train it with --estimate-only"
+        ) from error
+    except OSError as error:
+        raise HostError(
+            str(folder / PREPARED),
+            f"it cannot be written ({error.strerror})",
+            "check the folder and the disk",
+        ) from error
+    return folder / PREPARED
+
+
+def write_prepared(folder: Path, targets: Sequence[Target]) -> None:
+    """Write the file of a checkpoint whose estimate is written.
+
+    Args:
+        folder: of the checkpoint.
+        targets: that are asked about together at most starts, in their order.
+
+    Raises:
+        OSError: a file cannot be read or written.
+        KeyError, TypeError, ValueError, zipfile.BadZipFile: the estimate is damaged.
+    """
+    prepared = PreparedTargets.of(read_estimate(folder / ESTIMATE), targets)
+    estimates, states, rated = prepared.estimates, prepared.states, prepared.rated
+    words = {
+        "key": key_of(checksum(folder / ESTIMATE), targets),
+        "evidence": list(estimates.evidence),
+        "doubts": list(estimates.doubts),
+        "class_chips": list(estimates.class_chips),
+        "basis": [state.basis for state in states],
+        "problems": [(at, state.problem) for at, state in enumerate(states) if state.problem],
+        "unrated": list(rated.problems.items()),
+    }
+    arrays = {
+        "words": np.frombuffer(json.dumps(words).encode(), np.uint8),
+        "columns": np.array(rated.columns, np.int32),
+        **{name: getattr(estimates, name) for name in OF_TARGETS},
+        **_arrays(estimates.rates),
+        **_arrays(estimates.contexts),
+        **_arrays(rated.rates),
+    }
+    with replaced(folder / PREPARED) as written:
+        with written.open("wb") as file:
+            np.savez_compressed(file, **arrays)
+        sync(written)
+
+
+def _arrays(record: Rates | PeakRates | Contexts) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a record by the name of its class and of its field."""
+    kind = type(record).__name__
+    return {f"{kind}.{field.name}": getattr(record, field.name) for field in fields(record)}
