@@ -11,8 +11,6 @@ from collections.abc import Sequence
 # Cc control, Cf format (all direction marks among them), Cs surrogate, Co private, Cn unassigned,
 # Zl and Zp line separators: none of them may reach a terminal, a label or a table as it is.
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-# Strong right-to-left letters reorder a sentence around them.
-_RIGHT_TO_LEFT = frozenset({"R", "AL", "RLE", "RLO", "RLI", "AN"})
 
 
 def escaped(character: str) -> str:
@@ -29,14 +27,11 @@ def is_plain(text: str) -> bool:
 
 
 def printable(text: str) -> str:
-    r"""Return ``text`` with control, direction and right-to-left characters as ``\uXXXX``."""
+    r"""Return ``text`` with control and direction characters as ``\uXXXX``; letters stay."""
     if is_plain(text):
         return text
     return "".join(
-        escaped(character)
-        if unicodedata.category(character) in _HIDDEN
-        or unicodedata.bidirectional(character) in _RIGHT_TO_LEFT
-        else character
+        escaped(character) if unicodedata.category(character) in _HIDDEN else character
         for character in text
     )
 

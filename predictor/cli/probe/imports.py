@@ -84,7 +84,10 @@ def _take_over(options: argparse.Namespace, console: Console) -> int:
         options.runtime, Precision(options.precision), options.threads, options.batch
     )
     names = unique(options.name, "--name")
-    imported = take_over(file, device.id, configuration, _read(options.model), names, options.store)
+    models = _read(options.model)
+    imported = take_over(
+        file, device.id, configuration, models, names, options.store, device=device
+    )
     for note in imported.notes:
         console.note(printable(note))
     if options.json:

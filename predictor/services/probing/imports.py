@@ -11,13 +11,17 @@ from pathlib import Path
 
 from predictor.core.documents import NO_FACTS
 from predictor.core.errors import InputError
-from predictor.core.records import Configuration, Measurement, Signature
+from predictor.core.records import Configuration, Device, Measurement, Signature, Target
+from predictor.core.runtimes import UNKNOWN
 from predictor.graph.model import Model
+from predictor.presentation.wording import number
 from predictor.probing.importers.measurements import to_measurement
 from predictor.probing.importers.names import NameMatch, match_names, resolve_names, stem
 from predictor.probing.importers.records import ImportedFile
 from predictor.probing.networks.pool import load_pool
 from predictor.services.history.history import History
+from predictor.services.prediction.predict import predict
+from predictor.services.prediction.scaling import check_plausible
 from predictor.services.signatures.adaptation import FILM
 from predictor.services.signatures.stored import Signatures
 from predictor.store import measurements as measurement_records
@@ -58,6 +62,7 @@ def take_over(
     models: Sequence[Model] = (),
     confirmed: Mapping[str, str | None] | None = None,
     store: Path | None = None,
+    device: Device | None = None,
 ) -> ImportedMeasurements:
     """Store the measurements of a file on one target, and extend its signature by them.
 
@@ -66,15 +71,19 @@ def take_over(
         device_id: id of the device.
         configuration: of the target; runtime "unknown", threads 0 and batch 0 leave it to the file.
         models: that its names may mean, beside the reference networks of the pool.
-        confirmed: the user's network for a name; None leaves the name out.
+        confirmed: the user's network for a name; None leaves the name out. What names no network is
+            the model where there is one.
         store: the store's file; None for the usual one.
+        device: whose bound the latencies of models must keep; None leaves them unchecked.
 
     Raises:
-        InputError: a name is not clear, or the file contradicts the configuration.
+        InputError: a name is not clear, the file contradicts the configuration, or a latency cannot
+            be that of its model on the device.
         HostError: the store fails.
     """
     fingerprints = _candidates(models)
-    choices = resolve_names(file, list(fingerprints), confirmed or {})
+    unnamed = {"": stem(Path(models[0].path).name)} if len(models) == 1 else {}
+    choices = resolve_names(file, list(fingerprints), {**unnamed, **(confirmed or {})})
     now = datetime.now(UTC)
     measurements = [
         to_measurement(file, latency, fingerprints[choice], device_id, configuration, now)
@@ -83,12 +92,33 @@ def take_over(
     ]
     if not measurements:
         raise InputError(file.name, "every network in it was left out", "choose at least one")
+    if device is not None:
+        _check_plausible(file, measurements, models, device)
     database = open_database(store)
     with closing(database):
         # Graphs first: a measurement is of use only where its graph can be looked up.
         History(database).record(models, [])
         signatures = _store(database, measurements)
     return ImportedMeasurements(tuple(measurements), signatures, file.notes)
+
+
+def _check_plausible(
+    file: ImportedFile, measurements: Sequence[Measurement], models: Sequence[Model], device: Device
+) -> None:
+    """Check latencies of the user's models against what the device needs for them.
+
+    Raises:
+        InputError: one is far under it, or far off the prediction.
+    """
+    by_fingerprint = {model.graph.fingerprint: model for model in models}
+    for measurement in measurements:
+        model = by_fingerprint.get(measurement.fingerprint)
+        if model is None or measurement.configuration.runtime == UNKNOWN:
+            continue
+        target = Target(device, measurement.configuration)
+        (prediction,) = predict([model], [target])
+        subject = f"{file.name}, {stem(Path(model.path).name)}, {number(measurement.value_ms)} ms"
+        check_plausible(subject, measurement.value_ms, prediction)
 
 
 def _candidates(models: Sequence[Model]) -> dict[str, str]:

@@ -18,7 +18,7 @@ ANY = st.text(st.characters())
         ("größe 7×7 模型", "größe 7×7 模型"),
         ("a\nb\tc\x00d\x1b[31m\x7f", "a\\x0ab\\x09c\\x00d\\x1b[31m\\x7f"),
         ("gpj.\u202eexe", "gpj.\\u202eexe"),
-        ("\u05d0\u0627", "\\u05d0\\u0627"),
+        ("\u05d0\u0627", "\u05d0\u0627"),
         ("line\u2028end", "line\\u2028end"),
         ("caf\udce9", "caf\\udce9"),
         ("\U000e0041", "\\U000e0041"),
@@ -29,11 +29,10 @@ def test_what_could_mislead_is_shown_escaped(text: str, shown: str) -> None:
 
 
 @given(ANY)
-def test_printable_text_is_printable_and_left_to_right(text: str) -> None:
+def test_printable_text_has_no_control_characters(text: str) -> None:
     shown = printable(text)
     shown.encode()
     assert all(unicodedata.category(c)[0] != "C" for c in shown)
-    assert all(unicodedata.bidirectional(c) not in {"R", "AL", "AN"} for c in shown)
     assert printable(shown) == shown
 
 

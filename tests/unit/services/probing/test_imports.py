@@ -10,8 +10,11 @@ import pytest
 from predictor.core.errors import InputError
 from predictor.core.records import Configuration, Precision
 from predictor.graph.ingest import ingest
+from predictor.graph.model import Model
+from predictor.probing.importers.records import ImportedFile, ImportedLatency, Statistic
 from predictor.probing.importers.registry import import_typed
 from predictor.probing.networks.pool import load_pool
+from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.probing.imports import take_over
 from predictor.services.probing.open import open_probing
 from predictor.store import models
@@ -72,3 +75,27 @@ def test_what_is_left_out_is_not_stored(store: Path) -> None:
     assert len(taken.measurements) == 1
     with pytest.raises(InputError, match="every network in it was left out"):
         take_over(import_typed("unknown 3 ms"), "board", BOARD, (), {"unknown": None}, store)
+
+
+@pytest.fixture
+def network(tmp_path: Path) -> Model:
+    (tmp_path / "net.onnx").write_bytes(relu_network())
+    return ingest(tmp_path / "net.onnx")
+
+
+def test_what_names_no_network_is_the_only_model(store: Path, network: Model) -> None:
+    latency = ImportedLatency(network="", place="line 1", value_ms=5.0, statistic=Statistic.MEAN)
+    file = ImportedFile("trace.json", "0" * 64, "csv", (latency,))
+    taken = take_over(file, "board", BOARD, [network], store=store)
+    assert taken.measurements[0].fingerprint == network.graph.fingerprint
+    with pytest.raises(InputError, match="does not name its network"):
+        take_over(file, "board", BOARD, store=store)
+
+
+def test_a_latency_that_the_device_cannot_reach_is_refused(store: Path, network: Model) -> None:
+    board = load_catalogue().find("rpi5")
+    configuration = board.configurations[0]
+    file = import_typed("net 0.0000001 ms")
+    with pytest.raises(InputError, match=r"net, 0\.0000001 ms: .*look at its unit"):
+        take_over(file, board.id, configuration, [network], store=store, device=board)
+    assert not store.exists()
