@@ -118,20 +118,15 @@ class PastFilterBar(QWidget):
     def __init__(self, table: FilteredTable) -> None:
         super().__init__()
         self._table = table
-        self.model_box = _box("Model", "All models")
-        self.device_box = _box("Device", "All devices")
-        self.basis_box = _box("Basis", "Every basis")
-        self.tag_box = _box("Tag", "All tags")
-        self.period_box = _box("Time", "")
+        bases = [(basis.words, basis.words) for basis in Basis]
+        self.model_box = _box("Model", ("All models", ""))
+        self.device_box = _box("Device", ("All devices", ""))
+        self.basis_box = _box("Basis", ("Every basis", ""), *bases, ("no number", NOTHING))
+        self.tag_box = _box("Tag", ("All tags", ""))
+        self.period_box = _box("Time", *PERIODS)
         self.measured_box = QCheckBox("&Measured only")
         self.all_runs_box = QCheckBox("E&very run")
         self.all_runs_box.setToolTip("Show older predictions of a model on a target too.")
-        for basis in Basis:
-            self.basis_box.addItem(basis.words, basis.words)
-        self.basis_box.addItem("no number", NOTHING)
-        self.period_box.clear()
-        for words, days in PERIODS:
-            self.period_box.addItem(words, days)
         boxes = (self.model_box, self.device_box, self.basis_box, self.tag_box, self.period_box)
         as_filter(*boxes, self.measured_box, self.all_runs_box)
         layout = QHBoxLayout(self)
@@ -166,10 +161,11 @@ class PastFilterBar(QWidget):
         )
 
 
-def _box(name: str, all_text: str) -> QComboBox:
+def _box(name: str, *items: tuple[str, object]) -> QComboBox:
     box = combo_box(name, letters=_LETTERS)
     box.setMaximumWidth(_BOX_PX)
-    box.addItem(all_text, "")
+    for words, data in items:
+        box.addItem(words, data)
     return box
 
 
