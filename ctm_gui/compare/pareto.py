@@ -230,9 +230,7 @@ class ScoresGrid(Grid):
                     SCORE, points.score_name, points.scores, "Type a number; empty for none."
                 ),
                 number_column("latency", latency_title(points.unit), points.values),
-                text_column(
-                    "front", "Front", [_place(points, m) for m in range(len(points.labels))]
-                ),
+                text_column("front", "Front", [_place(points, model) for model in models]),
             ],
         )
 

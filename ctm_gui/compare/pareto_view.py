@@ -119,7 +119,7 @@ class ParetoView(QWidget):
 
     def _refresh(self, *_: object) -> None:
         matrix, target = self._variants.matrix, self.target_box.currentIndex()
-        if self.table.state() is QAbstractItemView.State.EditingState:
+        if self.table.is_edited:
             return  # what is typed would be lost; it follows when the editor closes
         if matrix is None or not 0 <= target < len(matrix.targets):
             return
@@ -145,7 +145,6 @@ class ParetoView(QWidget):
 
     def _edit(self, model: int) -> None:
         """Type the score of a model."""
-        keys = [column.key for column in self._model.grid.columns]
         places = self._model.grid.positions([model])
         if places.size:
-            self.table.edit(self._model.index(int(places[0]), keys.index(SCORE)))
+            self.table.edit(self._model.index(int(places[0]), self.table.column(SCORE)))

@@ -76,17 +76,11 @@ class PastTable(FilteredTable):
             | QAbstractItemView.EditTrigger.DoubleClicked
         )
 
-    @property
-    def is_edited(self) -> bool:
-        """Whether a cell is being edited."""
-        return self.state() is QAbstractItemView.State.EditingState
-
     def edit_tags(self) -> None:
         """Edit the tags of the current row, where another column has the cursor."""
         index = self.currentIndex()
         if index.isValid():
-            column = [c.key for c in self.grid_model.grid.columns].index(TAGS)
-            self.edit(index.siblingAtColumn(column))
+            self.edit(index.siblingAtColumn(self.column(TAGS)))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_F2 and not self._is_editable(self.currentIndex()):
