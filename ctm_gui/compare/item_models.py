@@ -1,4 +1,4 @@
-"""Tables of predictions as Qt models: compared, by model and target, with scores."""
+"""Tables of predictions as Qt models: compared, by model and target."""
 
 from __future__ import annotations
 
@@ -6,19 +6,16 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QColor
 
 from ctm_gui.compare.columns import ComparisonColumns, ComparisonGrid
 from ctm_gui.compare.matrix import CellValue, MatrixGrid, cell_details
-from ctm_gui.compare.pareto import SCORE, ScoresGrid
-from ctm_gui.compare.scores import parse_score
 from ctm_gui.compare.words import details
 from ctm_gui.widgets.grid_model import GridModel, Index
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.presentation.columns import COLUMN_BY_ID, Place, TableContext
 from predictor.presentation.report import Tone
-from predictor.presentation.wording import plain_number
 
 
 class ComparisonModel(GridModel):
@@ -125,43 +122,3 @@ def _luminance(colour: QColor) -> float:
     channels = (colour.redF(), colour.greenF(), colour.blueF())
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-class ScoresModel(GridModel):
-    """Models with scores that can be typed in.
-
-    Signals:
-        score_typed: the user gave a model a score: its index, and a number or None.
-    """
-
-    score_typed = Signal(int, object)
-
-    def is_score(self, index: Index) -> bool:
-        """Return whether a cell holds a score."""
-        return index.isValid() and self.grid.columns[index.column()].key == SCORE
-
-    def flags(self, index: Index) -> Qt.ItemFlag:
-        flags = super().flags(index)
-        return flags | Qt.ItemFlag.ItemIsEditable if self.is_score(index) else flags
-
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return a cell's text; a score that is edited has all its digits."""
-        if role == Qt.ItemDataRole.EditRole and self.is_score(index):
-            return self._typed(index)
-        return super().data(index, role)
-
-    def _typed(self, index: Index) -> str:
-        if not isinstance(self.grid, ScoresGrid):
-            return ""
-        return plain_number(float(self.grid.points.scores[self.grid.source(index.row())]))
-
-    def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
-        """Take a score; a text that is no number changes nothing."""
-        if role != Qt.ItemDataRole.EditRole or not self.is_score(index):
-            return False
-        try:
-            score = parse_score(str(value))
-        except ValueError:
-            return False
-        self.score_typed.emit(self.grid.source(index.row()), score)
-        return True

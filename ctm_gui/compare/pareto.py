@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from predictor.presentation.wording import (
     interval_in_unit,
     latency_text,
     number,
+    plain_number,
     shown,
 )
 
@@ -226,13 +227,14 @@ class ScoresGrid(Grid):
             len(models),
             [
                 text_column("model", "Model", points.labels),
-                number_column(
-                    SCORE, points.score_name, points.scores, "Type a number; empty for none."
+                replace(
+                    number_column(
+                        SCORE, points.score_name, points.scores, "Type a number; empty for none."
+                    ),
+                    typed=lambda row: plain_number(float(points.scores[row])),
                 ),
                 number_column("latency", latency_title(points.unit), points.values),
-                text_column(
-                    "front", "Front", [_place(points, m) for m in range(len(points.labels))]
-                ),
+                text_column("front", "Front", [_place(points, model) for model in models]),
             ],
         )
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QAbstractItemView, QCheckBox, QWidget
 
-from ctm_gui.compare.item_models import ScoresModel
 from ctm_gui.compare.matrix import VariantsPresenter
 from ctm_gui.compare.pareto import (
     SCORE,
@@ -15,9 +16,10 @@ from ctm_gui.compare.pareto import (
     trade_off_sentence,
 )
 from ctm_gui.compare.pareto_plot import ParetoPlot
-from ctm_gui.compare.scores import Scores
+from ctm_gui.compare.scores import Scores, parse_score
 from ctm_gui.widgets.basic import combo_box, fill_box, hbox, label, named, splitter, vbox
 from ctm_gui.widgets.fields import line_edit
+from ctm_gui.widgets.grid_model import EditedGridModel
 from ctm_gui.widgets.save_plot import save_button
 from ctm_gui.widgets.table_view import GridView, copy_button
 from ctm_gui.widgets.view_options import ViewOptions
@@ -45,7 +47,7 @@ class ParetoView(QWidget):
         self._options = options
         self._variants, self._scores = variants, scores
         self._scaled = False
-        self._model = ScoresModel(parent=self)
+        self._model = EditedGridModel(parent=self)
         min_width_px = {"model": _MODEL_PX, SCORE: _SCORE_PX}
         self.table = GridView(self._model, "Scores of the models", min_width_px)
         self.table.setEditTriggers(_TRIGGERS)
@@ -108,7 +110,7 @@ class ParetoView(QWidget):
         self.plot.model_chosen.connect(lambda model: self.table.select_rows([model], model))
         self.table.rows_selected.connect(lambda _, current: self.plot.select(current))
         self.table.row_activated.connect(self._edit)
-        self._model.score_typed.connect(self._on_score)
+        self._model.edited.connect(self._on_score)
         # Not at once: the table still takes itself for edited. Not queued: the editor is deleted.
         self.table.itemDelegate().closeEditor.connect(
             lambda *_: QTimer.singleShot(0, self, self._refresh)
@@ -119,7 +121,7 @@ class ParetoView(QWidget):
 
     def _refresh(self, *_: object) -> None:
         matrix, target = self._variants.matrix, self.target_box.currentIndex()
-        if self.table.state() is QAbstractItemView.State.EditingState:
+        if self.table.is_edited:
             return  # what is typed would be lost; it follows when the editor closes
         if matrix is None or not 0 <= target < len(matrix.targets):
             return
@@ -139,13 +141,14 @@ class ParetoView(QWidget):
             self.log_box.setChecked(prefers_log_axis(points))
         self.plot.show_trade_off(points)
 
-    def _on_score(self, model: int, score: float | None) -> None:
-        if self._variants.matrix is not None:
-            self._scores.set(self._variants.matrix.models[model], score)
+    def _on_score(self, model: int, _: str, text: str) -> None:
+        matrix = self._variants.matrix
+        with suppress(ValueError):  # a text that is no number changes nothing
+            if matrix is not None:
+                self._scores.set(matrix.models[model], parse_score(text))
 
     def _edit(self, model: int) -> None:
         """Type the score of a model."""
-        keys = [column.key for column in self._model.grid.columns]
         places = self._model.grid.positions([model])
         if places.size:
-            self.table.edit(self._model.index(int(places[0]), keys.index(SCORE)))
+            self.table.edit(self._model.index(int(places[0]), self.table.column(SCORE)))

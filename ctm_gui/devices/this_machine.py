@@ -83,7 +83,7 @@ class ThisMachine(QObject):
         """Stop measuring; the facts from the system stay."""
         if self._worker.busy:
             self._worker.cancel_all()
-            self._end()
+            self._show("")
             self._library.done.emit(
                 "Measuring was cancelled; this machine is predicted from its hardware alone"
             )
@@ -93,7 +93,7 @@ class ThisMachine(QObject):
         self._worker.close()
 
     def _on_described(self, device: Device) -> None:
-        self._end()
+        self._show("")
         self._added = self._library.add(DeviceFile(device))
 
     def _on_made(self, key: str) -> None:
@@ -119,12 +119,12 @@ class ThisMachine(QObject):
         """Add the rates; changes that the user made meanwhile stay."""
         entry = self._library.entry(key)
         if entry is None or rates is None:
-            self._end()
+            self._show("")
             return
         self._is_saving = True
         device = with_measured_rates(entry.device, rates)
         self._library.save(key, replace(entry.file, device=device))
-        self._end()
+        self._show("")
 
     def _on_library(self) -> None:
         if self._is_saving and not self._library.busy:
@@ -132,11 +132,8 @@ class ThisMachine(QObject):
             self.changed.emit()
 
     def _on_error(self, error: CtmError) -> None:
-        self._end()
-        self._library.failed.emit(error)
-
-    def _end(self) -> None:
         self._show("")
+        self._library.failed.emit(error)
 
     def _show(self, state: str) -> None:
         self.state = state

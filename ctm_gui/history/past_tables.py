@@ -153,8 +153,20 @@ def _marks(data: PastRows) -> list[Column]:
     """Return what the user typed."""
     stored = [row.stored for row in data.rows]
     return [
-        Column(key=TAGS, title="Tags", text=lambda row: labels(stored[row].tags), help=_EDIT),
-        Column(key=NOTE, title="Note", text=lambda row: shown(stored[row].note), help=_EDIT),
+        Column(
+            key=TAGS,
+            title="Tags",
+            text=lambda row: labels(stored[row].tags),
+            typed=lambda row: ", ".join(stored[row].tags),
+            help=_EDIT,
+        ),
+        Column(
+            key=NOTE,
+            title="Note",
+            text=lambda row: shown(stored[row].note),
+            typed=lambda row: stored[row].note,
+            help=_EDIT,
+        ),
     ]
 
 

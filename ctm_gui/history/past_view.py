@@ -3,60 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from PySide6.QtCore import QModelIndex, QObject, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QCheckBox, QComboBox, QHBoxLayout, QWidget
 
 from ctm_gui.history.past_rows import PERIODS, PastFilter, PastRows
-from ctm_gui.history.past_tables import NOTE, TAGS, PastGrid
+from ctm_gui.history.past_tables import TAGS, PastGrid
 from ctm_gui.widgets.basic import as_filter, combo_box, fill
 from ctm_gui.widgets.filtered_table import FilteredTable
-from ctm_gui.widgets.grid_model import GridModel, Index
+from ctm_gui.widgets.grid_model import EditedGridModel
 from predictor.core.records import Basis
 from predictor.core.units import LatencyUnit
 from predictor.presentation.wording import NOTHING, shown
 
 
-class PastModel(GridModel):
-    """Shows a PastGrid.
+class PastModel(EditedGridModel):
+    """Shows a PastGrid."""
 
-    ``edited`` gives the row of the data, the key of the column and the text that was typed.
-    """
-
-    edited = Signal(int, str, str)
     grid: PastGrid
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(PastGrid(PastRows(), LatencyUnit.MS), parent)
-
-    def flags(self, index: Index) -> Qt.ItemFlag:
-        flags = super().flags(index)
-        if index.isValid() and self._key(index) in {TAGS, NOTE}:
-            return flags | Qt.ItemFlag.ItemIsEditable
-        return flags
-
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        if role == Qt.ItemDataRole.EditRole and index.isValid():
-            return self._typed(index)
-        return super().data(index, role)
-
-    def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
-        if role != Qt.ItemDataRole.EditRole or not index.isValid():
-            return False
-        # Leaving an editor commits it too: an unchanged text is no change to store.
-        if value != self._typed(index):
-            self.edited.emit(self.grid.source(index.row()), self._key(index), str(value))
-        return True
-
-    def _key(self, index: Index) -> str:
-        return self.grid.columns[index.column()].key
-
-    def _typed(self, index: Index) -> str | None:
-        """Return the initial text of a cell's editor, unescaped."""
-        stored = self.grid.data.rows[self.grid.source(index.row())].stored
-        return {TAGS: ", ".join(stored.tags), NOTE: stored.note}.get(self._key(index))
 
 
 _BOX_PX = 180
@@ -76,17 +44,11 @@ class PastTable(FilteredTable):
             | QAbstractItemView.EditTrigger.DoubleClicked
         )
 
-    @property
-    def is_edited(self) -> bool:
-        """Whether a cell is being edited."""
-        return self.state() is QAbstractItemView.State.EditingState
-
     def edit_tags(self) -> None:
         """Edit the tags of the current row, where another column has the cursor."""
         index = self.currentIndex()
         if index.isValid():
-            column = [c.key for c in self.grid_model.grid.columns].index(TAGS)
-            self.edit(index.siblingAtColumn(column))
+            self.edit(index.siblingAtColumn(self.column(TAGS)))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_F2 and not self._is_editable(self.currentIndex()):
@@ -118,20 +80,15 @@ class PastFilterBar(QWidget):
     def __init__(self, table: FilteredTable) -> None:
         super().__init__()
         self._table = table
-        self.model_box = _box("Model", "All models")
-        self.device_box = _box("Device", "All devices")
-        self.basis_box = _box("Basis", "Every basis")
-        self.tag_box = _box("Tag", "All tags")
-        self.period_box = _box("Time", "")
+        bases = [(basis.words, basis.words) for basis in Basis]
+        self.model_box = _box("Model", ("All models", ""))
+        self.device_box = _box("Device", ("All devices", ""))
+        self.basis_box = _box("Basis", ("Every basis", ""), *bases, ("no number", NOTHING))
+        self.tag_box = _box("Tag", ("All tags", ""))
+        self.period_box = _box("Time", *PERIODS)
         self.measured_box = QCheckBox("&Measured only")
         self.all_runs_box = QCheckBox("E&very run")
         self.all_runs_box.setToolTip("Show older predictions of a model on a target too.")
-        for basis in Basis:
-            self.basis_box.addItem(basis.words, basis.words)
-        self.basis_box.addItem("no number", NOTHING)
-        self.period_box.clear()
-        for words, days in PERIODS:
-            self.period_box.addItem(words, days)
         boxes = (self.model_box, self.device_box, self.basis_box, self.tag_box, self.period_box)
         as_filter(*boxes, self.measured_box, self.all_runs_box)
         layout = QHBoxLayout(self)
@@ -166,10 +123,11 @@ class PastFilterBar(QWidget):
         )
 
 
-def _box(name: str, all_text: str) -> QComboBox:
+def _box(name: str, *items: tuple[str, object]) -> QComboBox:
     box = combo_box(name, letters=_LETTERS)
     box.setMaximumWidth(_BOX_PX)
-    box.addItem(all_text, "")
+    for words, data in items:
+        box.addItem(words, data)
     return box
 
 

@@ -213,8 +213,7 @@ class OperatorsView(QWidget):
         self.table.show_grid(grid)
         if is_first:
             # The delegate and the first order need columns to be there.
-            keys = [column.key for column in grid.columns]
-            self.table.setItemDelegateForColumn(keys.index(SHARE), self._shares)
+            self.table.setItemDelegateForColumn(self.table.column(SHARE), self._shares)
             self.table.sort_by(SHARE, descending=True)
         self.strip.show_times(self._summary.type_times)
         self._show_type()

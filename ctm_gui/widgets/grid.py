@@ -43,6 +43,7 @@ class Column:
         copied: the cells of rows in a copy, for all rows at once, since a copy may hold every
             row; None where they are the texts, a dash left out.
         help: one sentence for the header's tooltip.
+        typed: the first text of the editor of a row's cell; None where cells are not edited.
     """
 
     key: str
@@ -52,6 +53,7 @@ class Column:
     sort_keys: Callable[[], FloatArray] | None = None
     copied: Callable[[list[int]], Sequence[str]] | None = None
     help: str = ""
+    typed: Callable[[int], str] | None = None
 
     def copied_cells(self, rows: list[int]) -> Sequence[str]:
         """Return the cells of ``rows`` for a copy."""
@@ -212,7 +214,9 @@ class Grid:
 
     def without_rows(self) -> Grid:
         """Return a grid of these columns in this order that holds nothing of the rows."""
-        bare = Grid(0, [replace(c, text=str, sort_keys=None, copied=None) for c in self.columns])
+        bare = Grid(
+            0, [replace(c, text=str, sort_keys=None, copied=None, typed=None) for c in self.columns]
+        )
         bare.sort_column, bare.descending = self.sort_column, self.descending
         return bare
 

@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    Qt,
+    Signal,
+)
 from PySide6.QtGui import QColor
 
 from ctm_gui.widgets.grid import Grid
@@ -115,3 +122,36 @@ class GridModel(QAbstractTableModel):
         ]
         self.changePersistentIndexList(before, after)
         self.layoutChanged[_SORT_HINTED].emit([], hint)  # type: ignore[index]
+
+
+class EditedGridModel(GridModel):
+    """Shows the rows of a grid, cells of which are edited in place.
+
+    Signals:
+        edited: the row of the data, the key of the column, and the text that was typed.
+    """
+
+    edited = Signal(int, str, str)
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        flags = super().flags(index)
+        return flags if self._typed(index) is None else flags | Qt.ItemFlag.ItemIsEditable
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Return a cell's text; that of its editor is unescaped, with all digits."""
+        return self._typed(index) if role == Qt.ItemDataRole.EditRole else super().data(index, role)
+
+    def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
+        """Take what was typed."""
+        typed = self._typed(index)
+        if role != Qt.ItemDataRole.EditRole or typed is None:
+            return False
+        # Leaving an editor commits it too: an unchanged text is no change.
+        if value != typed:
+            key = self.grid.columns[index.column()].key
+            self.edited.emit(self.grid.source(index.row()), key, str(value))
+        return True
+
+    def _typed(self, index: Index) -> str | None:
+        typed = self.grid.columns[index.column()].typed if index.isValid() else None
+        return None if typed is None else typed(self.grid.source(index.row()))

@@ -111,10 +111,19 @@ class GridView(QTableView):
         super().resizeEvent(event)
         self._fit.refit()
 
+    @property
+    def is_edited(self) -> bool:
+        """Whether a cell is being edited."""
+        return self.state() is QAbstractItemView.State.EditingState
+
+    def column(self, key: str) -> int:
+        """Return the number of the column named ``key``."""
+        return [column.key for column in self.grid_model.grid.columns].index(key)
+
     def sort_by(self, key: str, *, descending: bool = False) -> None:
         """Sort by the column named ``key`` and show the header's arrow."""
         order = Qt.SortOrder.DescendingOrder if descending else Qt.SortOrder.AscendingOrder
-        column, header = self._column(key), self.horizontalHeader()
+        column, header = self.column(key), self.horizontalHeader()
         # Qt's own function sorts twice: the header's new arrow sorts, and then it does.
         if (header.sortIndicatorSection(), header.sortIndicatorOrder()) == (column, order):
             self.grid_model.sort(column, order)
@@ -123,7 +132,7 @@ class GridView(QTableView):
 
     def set_column_visible(self, key: str, *, visible: bool) -> None:
         """Show or hide a column; a copy always holds every column."""
-        number = self._column(key)
+        number = self.column(key)
         if self.isColumnHidden(number) is visible:
             self._fit.at_work = True
             # Qt keeps the width of a column that stretches in the range of the scroll bar.
@@ -201,8 +210,7 @@ class GridView(QTableView):
 
         The Enter that ends an editor comes here too and activates nothing.
         """
-        editing = self.state() is QAbstractItemView.State.EditingState
-        if event.key() in _ENTER and self.currentIndex().isValid() and not editing:
+        if event.key() in _ENTER and self.currentIndex().isValid() and not self.is_edited:
             self._activate(self.currentIndex())
             return
         super().keyPressEvent(event)
@@ -283,9 +291,6 @@ class GridView(QTableView):
         columns.setSortIndicatorClearable(True)
         columns.setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
         self.setSortingEnabled(True)
-
-    def _column(self, key: str) -> int:
-        return [column.key for column in self.grid_model.grid.columns].index(key)
 
     def _column_resized(self, section: int, _old: int, _new: int) -> None:
         # The last column stretches by itself.

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QDialog, QMainWindow, QWidget
 from waiting import REPAINT_MS, SETTLE_MS, turn, wait
 
 from ctm_gui.application import Application
+from ctm_gui.compare.pareto import SCORE
 from ctm_gui.compare.tabs import DIFFERENCE_PAGE, MATRIX_PAGE, PARETO_PAGE, SWEEP_PAGE
 from ctm_gui.devices.view import COMPARISON_PAGE, FORM_PAGE, PROFILE_PAGE
 from ctm_gui.prediction.comparison import WhatIf
@@ -186,10 +187,10 @@ def _matrix(app: Application, _: Path) -> None:
 
 
 def _pareto(app: Application, _: Path) -> None:
-    tabs = app.window.central.compare_tabs
-    for model, score in enumerate((81.3, 72.1, 70.4)[: len(app.workspace.comparison.models)]):
-        tabs.pareto.score_typed.emit(model, score)
     _show_page(app, PARETO_PAGE)
+    table = app.window.central.compare_tabs.pareto.table
+    for row, score in enumerate((81.3, 72.1, 70.4)[: len(app.workspace.comparison.models)]):
+        table.model().setData(table.model().index(row, table.column(SCORE)), str(score))
 
 
 def _what_changed(app: Application, _: Path) -> None:
