@@ -253,10 +253,20 @@ def operator_entries(
 
 def roof_entries(model: Model, target: Target) -> list[dict[str, object]]:
     """Return the roofs of a target; none where it does not run the configuration."""
-    from predictor.services.prediction.roofline import roofs_of
+    from predictor.services.prediction.roofline import FLOP, roofs_of
 
     try:
-        return [_plain(roof) for roof in roofs_of(model, target)]
+        return [
+            {
+                "label": roof.label,
+                "rate": roof.rate,
+                "is_memory": roof.is_memory,
+                "origin": roof.origin,
+                "source": roof.source,
+                "operation": FLOP if roof.is_memory else roof.counted,
+            }
+            for roof in roofs_of(model, target)
+        ]
     except InputError:
         return []
 

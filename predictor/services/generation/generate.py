@@ -142,16 +142,16 @@ class Generation:
 
     model: str
     device: Device
-    runtime: str
+    runtime: str = ""
     weights: str
-    first_token: Interval | None
-    token: Interval | None
+    first_token: Interval | None = None
+    token: Interval | None = None
     request: GenerationRequest
     memory: Memory
     usable: UsableMemory | None
-    longest_context: int | None
-    basis: Basis | None
-    evidence: str
+    longest_context: int | None = None
+    basis: Basis | None = None
+    evidence: str = ""
     problem: str = ""
 
     @property
@@ -396,8 +396,9 @@ def _predict(
     of_phase = {phase: deviation.of(targets) for phase, deviation in deviations.items()}
     generations = []
     for at, (plan, target) in enumerate(zip(plans, targets, strict=True)):
-        (prompt_mean, prompt_spread), (mean, spread) = (
-            (float(means[at]), float(spreads[at])) for means, spreads in of_phase.values()
+        first_token, token = (
+            _interval(work, phase, plan, backend, float(means[at]), float(spreads[at]))
+            for phase, (means, spreads) in of_phase.items()
         )
         observed = deviations[Phase.DECODE].observed
         is_of_user = any(o.is_of_user and o.device == plan.device.id for o in observed)
@@ -410,8 +411,8 @@ def _predict(
                 device=plan.device,
                 runtime=plan.runtime.name,
                 weights=form.name,
-                first_token=_first_token(work, plan, backend, prompt_mean, prompt_spread),
-                token=_token(work, plan, backend, mean, spread),
+                first_token=first_token,
+                token=token,
                 request=work.request,
                 memory=work.memory(form, on_host),
                 usable=usable,
@@ -425,27 +426,18 @@ def _predict(
     return generations
 
 
-def _first_token(
-    work: _Work, plan: _Plan, backend: Backend, mean: float, spread: float
-) -> Interval:
-    passes = work.prefill(plan.form, plan.runtime.micro_batch)
-    group = group_of(plan.form)
-    parts = prefill_parts(passes, plan.machine, backend.coefficients, group)
-    return _interval(parts, passes, plan.machine, mean, spread)
-
-
-def _token(work: _Work, plan: _Plan, backend: Backend, mean: float, spread: float) -> Interval:
-    passes = work.decode(plan.form)
-    parts = decode_parts(passes, plan.machine, backend.coefficients, group_of(plan.form))
-    return _interval(parts, passes, plan.machine, mean, spread)
-
-
 def _interval(
-    parts: Mapping[Part, np.ndarray], passes: Passes, machine: Machine, mean: float, spread: float
+    work: _Work, phase: Phase, plan: _Plan, backend: Backend, mean: float, spread: float
 ) -> Interval:
+    """Return the time of a phase, by its deviation from physics: mean and spread of ln(time)."""
+    if phase is Phase.PREFILL:
+        passes, parts_of = work.prefill(plan.form, plan.runtime.micro_batch), prefill_parts
+    else:
+        passes, parts_of = work.decode(plan.form), decode_parts
+    parts = parts_of(passes, plan.machine, backend.coefficients, group_of(plan.form))
     totals = {part: float(seconds.sum()) for part, seconds in parts.items()}
     total_s = sum(totals.values())
-    bound_ms = 1000 * float(bound(passes, machine).sum())
+    bound_ms = 1000 * float(bound(passes, plan.machine).sum())
     median = max(1000 * total_s * math.exp(mean), bound_ms)
     width = math.exp(Z80 * spread)
     largest = sorted(totals.items(), key=lambda item: -item[1])
@@ -466,15 +458,9 @@ def _without(work: _Work, device: Device, request: GenerationRequest, problem: s
     return Generation(
         model=work.model.name,
         device=device,
-        runtime="",
         weights=form.name,
-        first_token=None,
-        token=None,
         request=request,
         memory=work.memory(form, False),
         usable=usable_memory(device),
-        longest_context=None,
-        basis=None,
-        evidence="",
         problem=problem,
     )
