@@ -255,7 +255,7 @@ def generate(
     return [
         predicted[id(plan)]
         if isinstance(plan, _Plan)
-        else _without(work, device, request, plan.reason)
+        else _without(work, device, _form(request, stored, ""), plan.reason)
         for device, plan in zip(devices, planned, strict=True)
     ]
 
@@ -304,13 +304,17 @@ def _planned(
     try:
         runtime, backend = runtime_for(device, request.runtime)
         machine = machine_of(device)
-        form = None if request.weights or not stored else stored.form_for(runtime.name)
+        form = _form(request, stored, runtime.name)
     except InputError as error:
         return error
-    if form is None:
-        usual = USUAL_WEIGHTS.get(runtime.name, _USUAL_WEIGHTS)
-        form = weight_format(request.weights or usual)
     return _Plan(device, runtime, backend, form, machine)
+
+
+def _form(request: GenerationRequest, stored: StoredWeights | None, runtime: str) -> WeightFormat:
+    """Return the format that is requested, else stored, else usual under a runtime."""
+    form = stored.form_for(runtime) if stored and not request.weights else None
+    usual = USUAL_WEIGHTS.get(runtime, _USUAL_WEIGHTS)
+    return form or weight_format(request.weights or usual)
 
 
 class _Work:
@@ -466,8 +470,7 @@ def _evidence(
     return of_tokens if of_tokens == of_prompts else f"{of_tokens}; prompt: {of_prompts}"
 
 
-def _without(work: _Work, device: Device, request: GenerationRequest, problem: str) -> Generation:
-    form = weight_format(request.weights or _USUAL_WEIGHTS)
+def _without(work: _Work, device: Device, form: WeightFormat, problem: str) -> Generation:
     return Generation(
         model=work.model.name,
         device=device,
@@ -475,7 +478,7 @@ def _without(work: _Work, device: Device, request: GenerationRequest, problem: s
         weights=form.name,
         first_token=None,
         token=None,
-        request=request,
+        request=work.request,
         memory=work.memory(form, False),
         usable=usable_memory(device),
         longest_context=None,

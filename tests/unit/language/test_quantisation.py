@@ -222,9 +222,7 @@ def test_an_index_of_another_size_contradicts_the_quantisation(tmp_path: Path) -
     index.write_text('{"metadata": {"total_size": 16060522496}, "weight_map": {}}')
     weights = read_config(path).stored
     assert weights is not None
-    with pytest.raises(
-        InputError, match=r"makes 5.73 GB of its .* index states 16.1 GB"
-    ):
+    with pytest.raises(InputError, match=r"makes 5.73 GB of its .* index states 16.1 GB"):
         weights.form_for("vllm")
     index.write_text('{"weight_map": {}}')
     assert read_config(path).stored == stored(GPTQ)
