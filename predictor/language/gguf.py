@@ -34,6 +34,7 @@ _CHUNK: Final = 2**20
 # Formats of numbers by the number of their type.
 _NUMBERS: Final = dict(zip((0, 1, 2, 3, 4, 5, 6, 7, 10, 11, 12), "BbHhIif?Qqd", strict=True))
 _STRING, _ARRAY = 8, 9
+_LENGTH: Final = struct.Struct("<Q").unpack_from
 _PART = re.compile(r"-(\d{5})-of-(\d{5})\.gguf$", re.IGNORECASE)
 
 
@@ -192,12 +193,13 @@ class _Reader:
 
     def _pass_texts(self, count: int) -> None:
         """Pass texts, of which a vocabulary with its merges has half a million."""
-        data, at = self._data, self._at
+        data, at, last = self._data, self._at, len(self._data) - 8
         for _ in range(count):
-            if at + 8 > len(data):
+            if at > last:
                 self._at = at
                 self._need(8)
-            at += 8 + int.from_bytes(data[at : at + 8], "little")
+                last = len(data) - 8
+            at += 8 + _LENGTH(data, at)[0]
         self._at = at
         self._need(0)
 

@@ -181,6 +181,7 @@ class _Stated:
         values |= {
             "attention_bias": self._has("attn_q.bias", "attn_qkv.bias"),
             "use_qkv_bias": self._has("attn_q.bias"),
+            "lm_head_bias": self._has("output.bias"),
             "use_qk_norm": self._has("attn_q_norm"),
             "qk_layernorm": self._has("attn_q_norm"),
             "rope_scaling": self._scaling(),
@@ -191,6 +192,10 @@ class _Stated:
             kv_heads = values.get("num_key_value_heads", values.get("num_attention_heads"))
             values |= {"multi_query": kv_heads == 1, "num_kv_heads": kv_heads}
             values |= {"new_decoder_architecture": self._has("attn_norm_2")}
+        elif family == "llama4_text":
+            # The width of dense layers goes by the name that others have for it.
+            values["intermediate_size_mlp"] = values["intermediate_size"]
+            values["intermediate_size"] = values.get("moe_intermediate_size")
         self._add_widths(values)
         return values
 

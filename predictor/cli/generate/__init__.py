@@ -7,6 +7,7 @@ import argparse
 from predictor.cli.console import Console
 from predictor.cli.parser import (
     Parser,
+    clock_options,
     device_options,
     json_option,
     measure_option,
@@ -49,6 +50,7 @@ def add_generate(parser: Parser) -> None:
         help="llama.cpp (usual), llama.cpp-vulkan, llama.cpp-rocm, mlc, onnxruntime-genai, genie, "
         "tensorrt-llm or vllm",
     )
+    clock_options(parser)
     measure_option(parser)
     parser.add_argument(
         "--min-tokens-per-s",

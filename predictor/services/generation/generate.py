@@ -13,7 +13,9 @@ import numpy as np
 
 from predictor.core.errors import InputError
 from predictor.core.records import Basis, Device
+from predictor.devices.operating import requested_clocks
 from predictor.language.architecture import DecoderArchitecture
+from predictor.language.clocked import clock_spread, machine_at
 from predictor.language.machine import Machine, machine_of
 from predictor.language.memory import (
     Memory,
@@ -76,6 +78,8 @@ class GenerationRequest:
         weights: name of a format; empty for the usual one of the runtime.
         kv_precision: of the KV cache.
         runtime: name; empty for llama.cpp where it runs, else the first that does.
+        mode: name of a power mode of the devices; empty for their default clocks.
+        clock: clocks such as ``gpu=612,mem=1600``, which go before those of the mode.
     """
 
     prompt: int = 512
@@ -85,6 +89,8 @@ class GenerationRequest:
     weights: str = ""
     kv_precision: str = "fp16"
     runtime: str = ""
+    mode: str = ""
+    clock: str = ""
 
     def fitted(self, context: int) -> GenerationRequest:
         """Return the run, or a shorter one where a model's context does not hold it."""
@@ -284,13 +290,14 @@ def check(model: DecoderArchitecture, request: GenerationRequest) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """A device with the runtime that it takes."""
+    """A device with the runtime that it takes, its rates, and the deviation that clocks add."""
 
     device: Device
     runtime: LanguageRuntime
     backend: str
     form: WeightFormat
     machine: Machine
+    spread: float = 0.0
 
 
 def can_run(device: Device, request: GenerationRequest) -> bool:
@@ -305,6 +312,11 @@ def _planned(
         runtime, backend = runtime_for(device, request.runtime)
         machine = machine_of(device)
         form = _form(request, stored, runtime.name)
+        if request.mode or request.clock:
+            clocks = requested_clocks(device, request.clock, request.mode)
+            clocked = machine_at(machine, device, clocks)
+            spread = clock_spread(machine, clocked, device)
+            return _Plan(device, runtime, backend, form, clocked, spread)
     except InputError as error:
         return error
     return _Plan(device, runtime, backend, form, machine)
@@ -406,7 +418,8 @@ def _predict(
     generations = []
     for at, (plan, target) in enumerate(zip(plans, targets, strict=True)):
         (prompt_mean, prompt_spread), (mean, spread) = (
-            (float(means[at]), float(spreads[at])) for means, spreads in of_phase.values()
+            (float(means[at]), math.hypot(float(spreads[at]), plan.spread))
+            for means, spreads in of_phase.values()
         )
         observed = deviations[Phase.DECODE].observed
         is_of_user = any(o.is_of_user and o.device == plan.device.id for o in observed)
