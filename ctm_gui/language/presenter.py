@@ -30,8 +30,8 @@ from predictor.services.history.history import History
 from predictor.services.models.language import LanguageModel
 
 NOTHING_YET = (
-    "Drop the config.json of a language model from Hugging Face on this window, or its decoder in "
-    "ONNX: tokens a second and memory of the ticked devices are shown here."
+    "Drop the config.json of a language model from Hugging Face on this window, its GGUF file, or "
+    "its decoder in ONNX: tokens a second and memory of the ticked devices are shown here."
 )
 NO_DEVICE = "Tick a device to see how fast it generates."
 WORKING = "Working out tokens a second…"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -43,6 +44,7 @@ from predictor.services.generation.generate import (
 _DEVICE_PX = 190
 _BOX_PX = 84
 _DEFAULT = "default"
+_AUTO = "auto"  # the format of the file, else the usual one of the runtime
 _MAX_COUNT = 100_000_000
 _MAX_CURVES = 4
 _LETTERS = 10
@@ -79,7 +81,7 @@ class LanguageView(QWidget):
     def _make_run(self) -> None:
         self.summary = ElidedLabel()
         self.summary.setAccessibleName("Language model")
-        self.open_button = button("&Open…", "Open a config.json or a decoder in ONNX.")
+        self.open_button = button("&Open…", "Open a config.json, a GGUF file or a decoder in ONNX.")
         self.counts = {
             "prompt": _count_box("Tokens of the prompt", 1),
             "new": _count_box("New tokens", 1),
@@ -92,7 +94,7 @@ class LanguageView(QWidget):
             "half of the new tokens."
         )
         self.choices = {
-            "weights": combo_box("Format of the weights", (_DEFAULT, *WEIGHT_FORMATS)),
+            "weights": combo_box("Format of the weights", (_AUTO, *WEIGHT_FORMATS)),
             "kv_precision": combo_box("Precision of the KV cache", KV_PRECISIONS),
             "runtime": combo_box("Runtime", (_DEFAULT, *RUNTIME_NAMES), letters=_LETTERS),
         }
@@ -177,10 +179,14 @@ class LanguageView(QWidget):
             with QSignalBlocker(box):
                 box.setValue(getattr(request, key))
         for key, choice in self.choices.items():
-            choice.setCurrentText(getattr(request, key) or _DEFAULT)
+            if text := getattr(request, key):
+                choice.setCurrentText(text)
+            else:
+                choice.setCurrentIndex(0)
 
     def _show_results(self) -> None:
         presenter = self._presenter
+        self.choices["weights"].setItemText(0, _auto_text(presenter.results))
         if presenter.message:
             self.table.show_nothing()
             self.content.show_message(presenter.message)
@@ -243,5 +249,12 @@ def _count_box(name: str, minimum: int) -> QSpinBox:
     return made
 
 
+def _auto_text(results: Sequence[Generation]) -> str:
+    """Return the entry of formats that nobody chose, with the format where it is one."""
+    formats = {result.weights for result in results if result.token}
+    return f"{_AUTO}: {formats.pop()}" if len(formats) == 1 else _AUTO
+
+
 def _chosen(box: QComboBox) -> str:
-    return "" if box.currentText() == _DEFAULT else box.currentText()
+    text = box.currentText()
+    return "" if text == _DEFAULT or text.startswith(_AUTO) else text

@@ -55,7 +55,7 @@ MENUS = (FILE, EDIT, VIEW, TOOLS, HELP)
 
 _BEFORE_PAGES: tuple[ActionSpec, ...] = (
     ActionSpec("open", FILE, "&Open…", lambda w: w.open_files(), _KEY.Open, "open",
-               tip="Open .onnx files, or the config.json of a language model"),
+               tip="Open .onnx files, or the config.json or GGUF file of a language model"),
     ActionSpec("open_folder", FILE, "Open &Folder…", lambda w: w.open_folder(), "Ctrl+Shift+O",
                "open", tip="Open every .onnx file in a folder and below it"),
     ActionSpec("read_again", FILE, "Reloa&d", lambda w: w.read_again(), "F5", "read",

@@ -132,7 +132,7 @@ class MainWindow(QMainWindow):
             self,
             "Open models",
             self.settings.get(table.FOLDER),
-            "ONNX models (*.onnx);;Language models (config.json);;All (*)",
+            "ONNX models (*.onnx);;Language models (config.json *.gguf);;All (*)",
         )
         self.open_paths(paths)
 

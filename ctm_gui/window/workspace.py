@@ -34,6 +34,7 @@ from predictor.services.history.history import History
 from predictor.services.models.files import MODEL_SUFFIX, FoundFiles, absolute, find_model_files
 from predictor.services.models.ingestion import IngestionWorker
 from predictor.services.models.language import (
+    GGUF,
     LanguageModel,
     is_language_file,
     language_model_of,
@@ -42,7 +43,7 @@ from predictor.services.models.language import (
 
 DEVICE_SUFFIX = ".json"
 PROJECT_SUFFIX = ".ctmproject"
-LANGUAGE_SUFFIXES = (".json", ".safetensors", ".gguf")  # of configurations and what is beside them
+LANGUAGE_SUFFIXES = (".json", ".safetensors", GGUF)  # of configurations and what is beside them
 # A burst of changes (the check boxes of a group) makes one run.
 PREDICT_DELAY_MS = 15
 # While files are read one after another, what is shown follows them a few times a second.
@@ -182,15 +183,25 @@ class Workspace(QObject):
 
     def _open_language_file(self, path: str) -> bool:
         """Open a configuration; whether a path is one, or another file of a language model."""
-        # A configuration is some kB of text: reading it takes less than a frame.
         if not path.lower().endswith(LANGUAGE_SUFFIXES) or not is_language_file(path):
             return False
+        if path.lower().endswith(GGUF):
+            self._read_gguf(path, self._open_language_model)
+            self.opened.emit([path])
+            return True
+        # A configuration is some kB of text: reading it takes less than a frame.
         try:
             self._open_language_model(read_language_model(path))
             self.opened.emit([path])
         except InputError as error:
             self.messages.error(error)
         return True
+
+    def _read_gguf(self, path: str, then: Callable[[LanguageModel], None]) -> None:
+        """Read a GGUF file off the window's thread: the vocabulary in its header takes a while."""
+        self._finder.submit(
+            lambda _: read_language_model(path), on_result=then, on_error=self.messages.error
+        )
 
     def _open_language_model(self, model: LanguageModel) -> None:
         self.language.open(model)
@@ -201,6 +212,9 @@ class Workspace(QObject):
         restore = partial(self.language.restore, request=request)
         if path.lower().endswith(MODEL_SUFFIX):
             self._decoders[path] = restore
+            return
+        if path.lower().endswith(GGUF):
+            self._read_gguf(path, restore)
             return
         try:
             restore(read_language_model(path))

@@ -234,3 +234,19 @@ def _named_shape(text: str) -> tuple[str, tuple[int, ...]]:
     if not separator or not name:
         raise argparse.ArgumentTypeError(f"{text!r} is not of the form NAME=1,3,224,224")
     return name, tuple(positive_int(dim) for dim in dims.split(",")) if dims else ()
+
+
+def clock_options(parser: Parser) -> None:
+    """Add the options of a power mode and of clocks."""
+    parser.add_argument(
+        "--mode",
+        default="",
+        metavar="NAME",
+        help="at a power mode of the device, such as 15W (ctm devices show ID lists them)",
+    )
+    parser.add_argument(
+        "--clock",
+        default="",
+        metavar="gpu=MHZ,cpu=MHZ,mem=MHZ",
+        help="at these clocks, or some of them; beside --mode they replace those of the mode",
+    )

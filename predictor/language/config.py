@@ -33,7 +33,7 @@ _TOTAL = re.compile(rb'"total_size"\s*:\s*(\d{1,15})\b')
 _CONFIG = "give the config.json that lies beside it"
 # Beginnings of files that lie beside a config.json.
 _MAGICS: Final = (
-    (b"GGUF", "a GGUF file of weights"),
+    (b"GGUF", "a GGUF file whose name does not end with .gguf"),
     (b"PK\x03\x04", "a zip archive or a PyTorch checkpoint"),
     (b"\x80\x02", "a PyTorch checkpoint"),
 )
@@ -49,23 +49,39 @@ _OTHER_FILES: Final = (
     ("_diffusers_version", "a part of a diffusion model"),
     ("eos_token_id", "the configuration of generation"),
 )
-# Language models of multimodal ones where these name them otherwise, or not at all. A picture's
-# encoder makes no token: the language model alone is read.
+# Objects that hold the language model of a multimodal one. A picture's encoder makes no token: the
+# language model alone is read.
+_NESTED: Final = ("text_config", "llm_config", "language_config")
+# Language models of multimodal ones where these name them otherwise, or not at all.
 _OF_PICTURES: Final = {
+    "aya_vision": "cohere2",
     "blip-2": "opt",
     "gemma3": "gemma3_text",
     "gemma3n": "gemma3n_text",
+    "idefics2": "mistral",
+    "idefics3": "llama",
+    "instructblip": "opt",
+    "internvl": "qwen2",
     "llama4": "llama4_text",
     "llava": "llama",
+    "llava_llama": "llama",
+    "llava_mistral": "mistral",
     "llava_next": "llama",
+    "llava_next_video": "llama",
+    "llava_onevision": "qwen2",
+    "llava_qwen": "qwen2",
+    "mistral3": "mistral",
     "paligemma": "gemma",
-    "vipllava": "llama",
-    "qwen2_vl": "qwen2",
-    "qwen2_vl_text": "qwen2",
     "qwen2_5_vl": "qwen2",
     "qwen2_5_vl_text": "qwen2",
-    "qwen3_vl_text": "qwen3",
+    "qwen2_audio": "qwen2",
+    "qwen2_vl": "qwen2",
+    "qwen2_vl_text": "qwen2",
     "qwen3_vl_moe_text": "qwen3_moe",
+    "qwen3_vl_text": "qwen3",
+    "smolvlm": "llama",
+    "video_llava": "llama",
+    "vipllava": "llama",
 }
 # Models of another name in the shape of a family.
 _SAME: Final = {"minimax_text_01": "minimax", "minimax_m1": "minimax"}
@@ -85,7 +101,7 @@ def read_config(path: str | os.PathLike[str]) -> DescribedModel:
         _refuse_other_files(subject, stream.read(_HEAD_BYTES))
     values = parse_object(read_bytes(path, MAX_BYTES), subject, "config.json", MAX_BYTES)
     described = described_model(values, subject)
-    index_bytes = 0 if "text_config" in values else _index_bytes(Path(path).with_name(_INDEX))
+    index_bytes = 0 if values.keys() & set(_NESTED) else _index_bytes(Path(path).with_name(_INDEX))
     return with_file_bytes(described, index_bytes, subject) if index_bytes else described
 
 
@@ -135,8 +151,9 @@ def _language_fields(
     kind = values.get("model_type")
     if not isinstance(kind, str):
         raise _without_family(subject, values)
-    text = values.get("text_config")
-    if kind not in FAMILIES and isinstance(text, dict):
+    nested = (inner for name in _NESTED if isinstance(inner := values.get(name), dict))
+    text = next(nested, None)
+    if kind not in FAMILIES and text is not None:
         inner = text.get("model_type", kind)
         inner = _OF_PICTURES.get(str(inner), str(inner))
         if inner in FAMILIES:

@@ -161,7 +161,9 @@ FAMILIES: Final[dict[str, Family]] = {
     "gemma": Family(_LLAMA, defaults=_GEMMA),
     "gemma2": Family(_LLAMA | _FOUR_NORMS, (forms.windows(4096, 2),), _GEMMA),
     "gemma3_text": Family(_LLAMA | _FOUR_NORMS | _QK_NORM, (forms.windows(4096, 6),), _GEMMA),
-    "gemma3n_text": Family(_FOUR_NORMS | _QK_NORM, (forms.gemma3n, forms.windows(512, 5)), _GEMMA),
+    "gemma3n_text": Family(
+        _ATTENTION | _FOUR_NORMS | _QK_NORM, (forms.gemma3n, forms.windows(512, 5)), _GEMMA
+    ),
     "phi": Family(_PLAIN | _ONE_NORM | {"qk_norm": Flag("qk_layernorm"), "head_bias": True}),
     "phi3": Family(forms=(forms.windows(),)),
     "phimoe": Family(

@@ -123,19 +123,25 @@ def _windowed(
 
 def latent(fields: Fields, model: DecoderArchitecture) -> DecoderArchitecture:
     """Attention over a latent vector in all layers, see :func:`latent_attention`."""
+    query_rank = fields.count("hidden", "q_lora_rank", default=0)
     plain = fields.count("head_dim", "qk_nope_head_dim")
+    rotary = fields.count("head_dim", "qk_rope_head_dim")
     value = model.hidden // model.heads
     module = latent_attention(
         model.layers,
         model.hidden,
         model.heads,
-        query_rank=fields.count("hidden", "q_lora_rank", default=0),
+        query_rank=query_rank,
         rank=fields.count("hidden", "kv_lora_rank"),
         plain_dim=plain,
-        rotary_dim=fields.count("head_dim", "qk_rope_head_dim"),
+        rotary_dim=rotary,
         value_dim=fields.count("head_dim", "v_head_dim", default=value),
     )
-    return _instead(model, module)
+    if fields.flag("attention_bias"):
+        # Of what makes the latent vectors, and of the output.
+        biases = query_rank + module.cached + model.hidden
+        module = replace(module, vectors=module.vectors + biases)
+    return _instead(replace(model, head_dim=plain + rotary), module)
 
 
 def _instead(model: DecoderArchitecture, module: Module) -> DecoderArchitecture:

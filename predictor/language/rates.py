@@ -50,6 +50,7 @@ class Group(StrEnum):
 
 
 _HALF_BITS, _BYTE_BITS = 12, 7
+_LONG = ("_k", "_s", "_xs", "_xxs", "_m")  # types in blocks of 256 end so
 
 
 def group_of(form: WeightFormat) -> Group:
@@ -58,7 +59,7 @@ def group_of(form: WeightFormat) -> Group:
     bits = BITS[kind]
     if bits >= _BYTE_BITS:
         return Group.HALF if bits >= _HALF_BITS else Group.BYTE
-    return Group.SUPER_BLOCKS if kind.endswith("_k") else Group.BLOCKS
+    return Group.SUPER_BLOCKS if kind.endswith(_LONG) else Group.BLOCKS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,26 +20,13 @@ from typing import Final
 from predictor.core.errors import InputError
 from predictor.core.text import shortened
 from predictor.language.architecture import DecoderArchitecture
+from predictor.language.ggml_types import GGML_TYPES
 from predictor.language.products import TABLE, Kind, Product, Rows
 
 BITS: Final[dict[str, float]] = (
-    {
-        "f32": 32,
-        "f16": 16,
-        "bf16": 16,
+    {kind.name: kind.bits for kind in GGML_TYPES.values()}
+    | {
         "int8": 8,
-        "q8_0": 8.5,
-        "q6_k": 6.5625,
-        "q5_1": 6,
-        "q5_k": 5.5,
-        "q5_0": 5.5,
-        "q4_1": 5,
-        "q4_k": 4.5,
-        "q4_0": 4.5,
-        "iq4_nl": 4.5,
-        "mxfp4": 4.25,
-        "q3_k": 3.4375,
-        "q2_k": 2.625,
         # As MLC packs it: a float16 scale a block of 32, no zero point.
         "q4f16": 4 + 16 / 32,
         # A float32 scale a block of 128 by 128, or a column: a thousandth of a bit.
@@ -47,7 +34,6 @@ BITS: Final[dict[str, float]] = (
         # bitsandbytes: a float32 scale a block of 64, or one of 8 bits and a float32 for 256 of it.
         "nf4": 4 + 32 / 64,
         "nf4_double": 4 + 8 / 64 + 32 / (64 * 256),
-        "nvfp4": 4 + 8 / 16,
     }
     | {
         # GPTQ, AWQ and kin: a float16 scale and a zero point of as many bits a group.
@@ -127,7 +113,11 @@ class WeightFormat:
 
     def layer_bits(self, model: DecoderArchitecture, product: Product, layer: int) -> float:
         """Return the bits of one weight of a product in one of its layers, the first is 0."""
-        return BITS[_type(self, model, product, layer)]
+        return BITS[self.layer_type(model, product, layer)]
+
+    def layer_type(self, model: DecoderArchitecture, product: Product, layer: int) -> str:
+        """Return the type of a product in one of its layers."""
+        return _type(self, model, product, layer)
 
     def model_bytes(self, model: DecoderArchitecture) -> float:
         """Return the bytes of all weights, as llama-bench states a model's size."""
@@ -332,6 +322,8 @@ _GROUPED: Final = {
     for name in BITS
     if name.startswith("int") and "_" in name
 }
+# Types of single tensors in GGUF files, without the exceptions of mixed formats.
+_UNIFORM_GGUF: Final = {name: _gguf(name, name) for name in BITS if name.startswith(("iq", "tq"))}
 FORMATS: Final[dict[str, WeightFormat]] = {form.name: form for form in _ALL}
 """Formats by the name that a user gives; the mixed ones and q*_* are those of llama.cpp."""
 
@@ -374,4 +366,4 @@ def has_format(name: str) -> bool:
 
 def _format(name: str) -> WeightFormat | None:
     plain = name.strip().lower()
-    return FORMATS.get(_SAME.get(plain, plain)) or _GROUPED.get(plain)
+    return FORMATS.get(_SAME.get(plain, plain)) or _GROUPED.get(plain) or _UNIFORM_GGUF.get(plain)

@@ -9,10 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from predictor.language.config import architecture_of
+from predictor.language.weights import weight_format
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.generation.generate import GenerationRequest, MeasuredRate
 from predictor.services.history.history import open_history
 from predictor.services.models.language import read_language_model
+from tests.support.gguf_files import llama_fields, tensors_of, write_gguf
 from tests.support.networks import decoders
 from tests.support.networks.decoders import Size
 from tests.support.public_models import CONFIGS
@@ -73,6 +76,20 @@ def test_a_quantised_configuration_is_in_its_format_where_it_is_loaded_as_it_is(
     assert result.returncode == 2
     assert 'its quantisation method "squeeze9" is not known' in result.stderr
     assert ctm(*run, "--runtime", "vllm", "--weights", "fp8").returncode == 0
+
+
+def test_a_gguf_file_is_in_its_format_under_each_runtime(ctm: Run, tmp_path: Path):
+    model = architecture_of(CONFIGS["Llama-3-8B"][0], "Llama-3-8B")
+    tensors = tensors_of(model, weight_format("q5_k_m"))
+    path = write_gguf(tmp_path / "llama.gguf", llama_fields(model, general__file_type=17), tensors)
+    run = ("generate", path, "--device", "rtx3060", "--json")
+    for more in ((), ("--runtime", "vllm")):
+        (entry,) = json.loads(ctm(*run, *more).stdout)["results"]
+        assert (entry["weights"], entry["longest_context"] > 0) == ("q5_k_m", True)
+        assert entry["model"] == "Llama-3-8B"
+    path.write_bytes(path.read_bytes()[:1000])
+    result = ctm(*run)
+    assert (result.returncode, "cut short within its header" in result.stderr) == (2, True)
 
 
 def test_a_usual_run_fits_a_short_context(ctm: Run, config: Path):

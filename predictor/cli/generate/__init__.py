@@ -7,6 +7,7 @@ import argparse
 from predictor.cli.console import Console
 from predictor.cli.parser import (
     Parser,
+    clock_options,
     device_options,
     json_option,
     measure_option,
@@ -24,14 +25,14 @@ def add_generate(parser: Parser) -> None:
     """Add the options of the command."""
     parser.description = (
         "Predict time to first token, tokens a second and memory of a language model on each "
-        "device, from its Hugging Face config.json or an ONNX decoder; no weights are read."
+        "device, from its Hugging Face config.json, GGUF file or ONNX decoder; no weights are read."
     )
     parser.epilog = EPILOG
     parser.set_defaults(run=_run)
     parser.add_argument(
         "model",
-        metavar="MODEL.onnx|config.json",
-        help="the decoder: its config.json, the folder that holds it, or an ONNX file",
+        metavar="MODEL.onnx|MODEL.gguf|config.json",
+        help="the decoder: its config.json, the folder that holds it, a GGUF or an ONNX file",
     )
     device_options(parser, "every shipped device that can run it")
     run_options(parser)
@@ -49,6 +50,7 @@ def add_generate(parser: Parser) -> None:
         help="llama.cpp (usual), llama.cpp-vulkan, llama.cpp-rocm, mlc, onnxruntime-genai, genie, "
         "tensorrt-llm or vllm",
     )
+    clock_options(parser)
     measure_option(parser)
     parser.add_argument(
         "--min-tokens-per-s",
@@ -94,8 +96,8 @@ def run_options(parser: Parser) -> None:
         "--weights",
         default="",
         metavar="FORMAT",
-        help="format of the weights: q4_k_m, q4_0, q8_0, fp16, int4-32, ... (default: that of an "
-        "ONNX file, else the usual one of the runtime: q4_k_m under llama.cpp)",
+        help="format of the weights: q4_k_m, q4_0, q8_0, fp16, int4-32, ... (default: that of "
+        "the file, else the usual one of the runtime: q4_k_m under llama.cpp)",
     )
 
 

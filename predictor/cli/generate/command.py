@@ -47,6 +47,8 @@ def run(options: argparse.Namespace, console: Console) -> int:
         requested_run(options, read),
         kv_precision=options.kv_precision or read.kv_precision,
         runtime=options.runtime,
+        mode=options.mode,
+        clock=options.clock,
     )
     devices = _devices(options, catalogue)
     stated = {

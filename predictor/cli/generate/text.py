@@ -79,6 +79,8 @@ def _heading(size: str, one: Generation) -> str:
     counts = f"{request.prompt:,} prompt tokens, {request.new:,} new ones"
     if request.batch > 1:
         counts += f", {request.batch} sequences at once"
+    if request.mode or request.clock:
+        counts += f", at {' and '.join(printable(t) for t in (request.mode, request.clock) if t)}"
     at = f"tokens a second with {request.depth:,} tokens in the cache"
     return f"{printable(one.model)}: {size}; {counts}; {at}"
 

@@ -9,6 +9,7 @@ from predictor.cli.console import Console
 from predictor.cli.parser import (
     EPILOG,
     Parser,
+    clock_options,
     json_option,
     measured_option,
     positive_int,
@@ -81,18 +82,7 @@ def _add_many(parser: Parser) -> None:
 
 
 def _add_clocks(parser: Parser) -> None:
-    parser.add_argument(
-        "--mode",
-        default="",
-        metavar="NAME",
-        help="at a power mode of the device, such as 15W (ctm devices show ID lists them)",
-    )
-    parser.add_argument(
-        "--clock",
-        default="",
-        metavar="gpu=MHZ,cpu=MHZ,mem=MHZ",
-        help="at these clocks, or some of them; beside --mode they replace those of the mode",
-    )
+    clock_options(parser)
     parser.add_argument(
         "--measured-at",
         action="append",

@@ -20,7 +20,7 @@ def add_report(parser: Parser) -> None:
     """Add the options of the command."""
     parser.description = (
         "Predict the latency of each model on each device and write a report on it. Of language "
-        "models (ONNX decoders, and config.json files of Hugging Face) it has the tokens a second."
+        "models (decoders in ONNX, GGUF or config.json files) it has the tokens a second."
     )
     parser.epilog = "exit codes: 0 done, 2 the input is wrong, 3 the host failed, 130 cancelled"
     parser.set_defaults(run=_run)
@@ -78,7 +78,7 @@ def _sections(text: str) -> tuple[SectionId, ...]:
 
 def _run(options: argparse.Namespace, console: Console) -> int:
     check_report_path(Path(options.output))
-    configurations = [path for path in options.models if path.lower().endswith(".json")]
+    configurations = [path for path in options.models if path.lower().endswith((".json", ".gguf"))]
     models = [path for path in options.models if path not in configurations]
     if not models:
         from predictor.cli.report.language import run_alone  # noqa: PLC0415

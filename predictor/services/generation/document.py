@@ -37,6 +37,8 @@ def _entry(result: Generation) -> dict[str, object]:
         "context_tokens": request.depth,
         "batch": request.batch,
         "kv_precision": request.kv_precision,
+        "mode": request.mode or None,
+        "clock": request.clock or None,
         "ttft_ms": first and first.median,
         "ttft_low80_ms": first and first.low,
         "ttft_high80_ms": first and first.high,

@@ -13,8 +13,10 @@ import numpy as np
 
 from predictor.core.errors import InputError
 from predictor.core.records import Basis, Device
+from predictor.devices.operating import requested_clocks
 from predictor.language import runtimes
 from predictor.language.architecture import DecoderArchitecture
+from predictor.language.clocked import clock_spread, machine_at
 from predictor.language.machine import Machine, machine_of
 from predictor.language.memory import (
     Memory,
@@ -71,6 +73,8 @@ class GenerationRequest:
         weights: name of a format; empty for the usual one of the runtime.
         kv_precision: of the KV cache.
         runtime: name; empty for llama.cpp where it runs, else the first that does.
+        mode: name of a power mode of the devices; empty for their default clocks.
+        clock: clocks such as ``gpu=612,mem=1600``, which go before those of the mode.
     """
 
     prompt: int = 512
@@ -80,6 +84,8 @@ class GenerationRequest:
     weights: str = ""
     kv_precision: str = "fp16"
     runtime: str = ""
+    mode: str = ""
+    clock: str = ""
 
     def fitted(self, context: int) -> GenerationRequest:
         """Return the run, or a shorter one where a model's context does not hold it."""
@@ -250,7 +256,7 @@ def generate(
     return [
         predicted[id(plan)]
         if isinstance(plan, _Plan)
-        else _without(work, device, request, plan.reason)
+        else _without(work, device, _form(request, stored, ""), plan.reason)
         for device, plan in zip(devices, planned, strict=True)
     ]
 
@@ -279,13 +285,14 @@ def check(model: DecoderArchitecture, request: GenerationRequest) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """A device with the runtime that it takes."""
+    """A device with the runtime that it takes, its rates, and the deviation that clocks add."""
 
     device: Device
     runtime: runtimes.LanguageRuntime
     backend: str
     form: WeightFormat
     machine: Machine
+    spread: float = 0.0
 
 
 def can_run(device: Device, request: GenerationRequest) -> bool:
@@ -299,13 +306,22 @@ def _planned(
     try:
         runtime, backend = runtimes.runtime_for(device, request.runtime)
         machine = machine_of(device)
-        form = None if request.weights or not stored else stored.form_for(runtime.name)
+        form = _form(request, stored, runtime.name)
+        if request.mode or request.clock:
+            clocks = requested_clocks(device, request.clock, request.mode)
+            clocked = machine_at(machine, device, clocks)
+            spread = clock_spread(machine, clocked, device)
+            return _Plan(device, runtime, backend, form, clocked, spread)
     except InputError as error:
         return error
-    if form is None:
-        usual = USUAL_WEIGHTS.get(runtime.name, _USUAL_WEIGHTS)
-        form = weight_format(request.weights or usual)
     return _Plan(device, runtime, backend, form, machine)
+
+
+def _form(request: GenerationRequest, stored: StoredWeights | None, runtime: str) -> WeightFormat:
+    """Return the format that is requested, else stored, else usual under a runtime."""
+    form = stored.form_for(runtime) if stored and not request.weights else None
+    usual = USUAL_WEIGHTS.get(runtime, _USUAL_WEIGHTS)
+    return form or weight_format(request.weights or usual)
 
 
 class _Work:
@@ -397,7 +413,14 @@ def _predict(
     generations = []
     for at, (plan, target) in enumerate(zip(plans, targets, strict=True)):
         first_token, token = (
-            _interval(work, phase, plan, backend, float(means[at]), float(spreads[at]))
+            _interval(
+                work,
+                phase,
+                plan,
+                backend,
+                float(means[at]),
+                math.hypot(float(spreads[at]), plan.spread),
+            )
             for phase, (means, spreads) in of_phase.items()
         )
         observed = deviations[Phase.DECODE].observed
@@ -453,13 +476,12 @@ def _evidence(
     return of_tokens if of_tokens == of_prompts else f"{of_tokens}; prompt: {of_prompts}"
 
 
-def _without(work: _Work, device: Device, request: GenerationRequest, problem: str) -> Generation:
-    form = weight_format(request.weights or _USUAL_WEIGHTS)
+def _without(work: _Work, device: Device, form: WeightFormat, problem: str) -> Generation:
     return Generation(
         model=work.model.name,
         device=device,
         weights=form.name,
-        request=request,
+        request=work.request,
         memory=work.memory(form, False),
         usable=usable_memory(device),
         problem=problem,

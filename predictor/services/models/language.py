@@ -1,4 +1,4 @@
-"""Language models that a user names: a ``config.json``, its folder, or a decoder in ONNX."""
+"""Language models that a user names: a ``config.json``, its folder, GGUF or a decoder in ONNX."""
 
 from __future__ import annotations
 
@@ -13,17 +13,19 @@ from predictor.devices.strict_json import read_object
 from predictor.graph.model import Model
 from predictor.language.architecture import DecoderArchitecture
 from predictor.language.config import read_config
+from predictor.language.gguf_model import read_gguf_model
 from predictor.language.recognise import RecognisedDecoder, recognise
 from predictor.language.stored import StoredWeights
 from predictor.services.models.files import MODEL_SUFFIX
 from predictor.services.models.ingestion import IngestionWorker
 
 CONFIG = "config.json"
+GGUF = ".gguf"
 _GENAI = "genai_config.json"
 _HUB_FILES = frozenset(
     {CONFIG, "tokenizer.json", "tokenizer_config.json", "generation_config.json"}
 )
-_WEIGHTS = (".safetensors", ".gguf", ".safetensors.index.json")
+_WEIGHTS = (".safetensors", GGUF, ".safetensors.index.json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ def read_language_model(
     and the longest context; that of onnxruntime-genai gives the context.
 
     Args:
-        path: of a ``config.json``, a folder that holds one, or an ONNX file.
+        path: of a ``config.json``, a folder that holds one, a GGUF or an ONNX file.
         worker: reads ONNX files; one of its own if None.
         cancel: ends the reading of an ONNX file.
 
@@ -75,7 +77,8 @@ def read_language_model(
     file_path = os.fspath(path)
     if is_folder(file_path) or not file_path.lower().endswith(MODEL_SUFFIX):
         config = Path(file_path) / CONFIG if is_folder(file_path) else Path(file_path)
-        architecture, stored = read_config(config)
+        is_gguf = file_path.lower().endswith(GGUF)
+        architecture, stored = read_gguf_model(config) if is_gguf else read_config(config)
         return LanguageModel(file_path, architecture, stored=stored)
     if worker is None:
         with IngestionWorker() as new_worker:

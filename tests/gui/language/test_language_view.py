@@ -22,9 +22,12 @@ from ctm_gui.widgets.theme import DARK, LIGHT
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace
 from predictor.core.units import LatencyUnit
+from predictor.language.weights import weight_format
 from predictor.presentation.report import SectionId
 from tests.gui.conftest import SETTLE_MS
 from tests.support.accessible import faint, nameless, out_of_order, same_keys
+from tests.support.decoder_architectures import TINY
+from tests.support.gguf_files import llama_fields, tensors_of, write_gguf
 from tests.support.networks import decoders
 from tests.support.networks.decoders import Size
 
@@ -132,7 +135,7 @@ def test_another_run_is_predicted_and_undone(
     workspace.undo_stack.undo()
     workspace.undo_stack.undo()
     settle(qtbot, presenter)
-    assert (box.value(), view.choices["weights"].currentText()) == (512, "default")
+    assert (box.value(), view.choices["weights"].currentText()) == (512, "auto: q4_k_m")
     assert cells(view, "first") == before
     box.setValue(9000)
     settle(qtbot, presenter)
@@ -312,17 +315,43 @@ def test_a_report_without_a_ticked_target_says_so(
         ("config.json", '{"model_type": "zebra"}', "zebra"),
         ("tokenizer.json", '{"added_tokens": []}', "tokenizer"),
         ("Qwen-config.json", '{"model_type": "qwen3"}', "hidden_size"),
-        ("model.gguf", "GGUF", "GGUF file of weights"),
+        ("model.gguf", "GGUF", "cut short within its header"),
     ],
 )
 def test_a_wrong_file_is_a_message(
-    window: MainWindow, workspace: Workspace, tmp_path: Path, name: str, content: str, words: str
-) -> None:
+    window: MainWindow, workspace: Workspace, tmp_path: Path, name: str, content: str, words: str,
+    qtbot: QtBot,
+) -> None:  # fmt: skip
     path = tmp_path / name
     path.write_text(content, encoding="utf-8")
     window.open_paths([str(path)])
+    qtbot.waitUntil(lambda: bool(workspace.messages.messages), timeout=SETTLE_MS)
     assert workspace.language.state.model is None
     assert words in workspace.messages.messages[-1].text
+
+
+def test_a_gguf_file_is_read_off_the_thread_and_names_its_format(
+    view: LanguageView,
+    presenter: LanguagePresenter,
+    window: MainWindow,
+    tmp_path: Path,
+    qtbot: QtBot,
+) -> None:
+    box = view.choices["weights"]
+    assert box.currentText() == "auto: q4_k_m"
+    tensors = tensors_of(TINY, weight_format("q5_k_m"))
+    path = write_gguf(tmp_path / "x.gguf", llama_fields(TINY, general__file_type=17), tensors)
+    window.open_paths([str(path)])
+    assert presenter.state.model is not None
+    assert presenter.state.model.path != str(path)
+    qtbot.waitUntil(lambda: box.currentText() == "auto: q5_k_m", timeout=SETTLE_MS)
+    assert presenter.state.request.weights == ""
+    choose(view, "weights", "q8_0")
+    settle(qtbot, presenter)
+    assert presenter.state.request.weights == "q8_0"
+    choose(view, "weights", box.itemText(0))
+    settle(qtbot, presenter)
+    assert set(cells(view, "weights")) == {"q5_k_m"}
 
 
 def test_the_report_has_the_language_model_without_any_other(

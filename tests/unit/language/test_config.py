@@ -179,6 +179,19 @@ def test_what_a_multimodal_file_leaves_out_is_that_of_the_class() -> None:
     assert read({"model_type": "llava", "text_config": {**text, "hidden_size": None}}) == model
 
 
+@pytest.mark.parametrize(
+    ("values", "family"),
+    [
+        ({"model_type": "internvl_chat", "llm_config": {"model_type": "qwen2"}}, "qwen2"),
+        ({"model_type": "deepseek_vl", "language_config": {"model_type": "llama"}}, "llama"),
+        ({"model_type": "idefics2", "text_config": {"vocab_size": 32003}}, "mistral"),
+        ({"model_type": "llava_mistral", **LLAMA_COUNTS}, "mistral"),
+    ],
+)
+def test_a_language_model_may_lie_elsewhere(values: dict[str, Any], family: str) -> None:
+    assert read(values).family == family
+
+
 def test_layers_that_a_file_lists_are_as_many_as_it_states() -> None:
     values = {**CONFIGS["gemma-2-9b"][0], "layer_types": ["full_attention"] * 41}
     with pytest.raises(InputError, match="layer_types lists 41 of 42 layers"):
