@@ -59,6 +59,35 @@ class Row:
         return self.rate.device.id, self.group
 
 
+def context_of(row: Row) -> int:
+    """Return the tokens in the cache in the middle of an answer, or at the end of a prompt."""
+    rate = row.rate
+    middle = rate.tokens // 2 if rate.phase is Phase.DECODE else rate.tokens
+    return rate.depth + rate.prompt + middle
+
+
+def spans(rows: Sequence[Row]) -> list[tuple[int, int]]:
+    """Return the places of the shortest and the longest context of each model on each device."""
+    runs: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    for at, row in enumerate(rows):
+        rate = row.rate
+        if not rate.prompt:
+            runs[rate.device.id, rate.model.name, rate.form.name, str(rate.fused)].append(at)
+    ends = [
+        (
+            min(run, key=lambda at: context_of(rows[at])),
+            max(run, key=lambda at: context_of(rows[at])),
+        )
+        for run in runs.values()
+    ]
+    return [
+        (near, far)
+        for near, far in ends
+        if context_of(rows[far]) >= max(_LONG, 2 * context_of(rows[near]))
+        and rows[far].rate.tokens_per_s < rows[near].rate.tokens_per_s
+    ]
+
+
 def rows_of(rates: Sequence[Rate]) -> list[Row]:
     """Return rates with their work."""
     rows = []
@@ -126,7 +155,7 @@ def fit(rows: Sequence[Row], start: Coefficients) -> Coefficients:
 USUAL: Final = Coefficients(
     bandwidth=1.1,
     unpack={Group.HALF: 8.0, Group.BYTE: 4.0, Group.BLOCKS: 2.0, Group.SUPER_BLOCKS: 4.0},
-    cache=1.5,
+    cache=1.3,
     head_bytes=0.0,
     head_flops=0.0,
     head_step=0.0,
@@ -154,6 +183,11 @@ USUAL_ON_CPUS: Final = replace(
 # A coefficient twice the usual one weighs as much as such an error of one device.
 _TOWARDS_USUAL: Final = 0.03
 _TOWARDS_USUAL_OF_FEW: Final = 0.1
+# The cache is read as weights are: 1.2 times what the bandwidth says on an A100 whose heads share
+# no keys, 1.4 on a DGX Spark that fuses attention. Where keys are shared it hides behind the heads.
+_TOWARDS_CACHE: Final = 0.3
+_LONG: Final = 1024  # tokens from which attention shows
+_OF_GROWTH: Final = 10.0  # weight of an error of growth beside one of a time, both of the time
 _OF_USUAL: Final = 0.05  # a start that is nearly 0 is not held there
 FEWEST: Final = 4  # kinds of silicon from which a backend speaks for itself
 
@@ -181,13 +215,26 @@ def _fit_decode(rows: Sequence[Row], start: Coefficients) -> Coefficients:
     # The prompt before an answer takes what it takes elsewhere.
     rest = np.array([_prompt_seconds(row, start) / row.rate.tokens for row in rows])
     pull = _pull(rows) / np.maximum(usual, np.maximum(_OF_USUAL * other, _NO_TIME))
-    pull[_STEP] = _pull(rows) / start.step
+    pull[_STEP], pull[_CACHE] = _pull(rows) / start.step, _TOWARDS_CACHE / start.cache
+    weights = _weights(rows)
+    near, far = np.array(spans(rows), int).reshape(-1, 2).T
+    growth = seconds[far] - seconds[near]
+    # The growth with the context says what attention takes, whatever the level of the device.
+    all_seconds = np.concatenate([seconds, growth])
+    all_weights = np.concatenate([weights, _OF_GROWTH * weights[far] * growth / seconds[far]])
     solved = usual
     # Norms are linear in their terms but for their shares, which change little.
     for _ in range(_SHARE_ROUNDS):
         by_share = columns * _decode_shares(columns, solved)
         nearer = relative(
-            by_share, seconds, _weights(rows), lower, usual, pull, upper=upper, rest=rest
+            np.vstack([by_share, by_share[far] - by_share[near]]),
+            all_seconds,
+            all_weights,
+            lower,
+            usual,
+            pull,
+            upper=upper,
+            rest=np.concatenate([rest, np.zeros(len(growth))]),
         )
         solved = (solved + nearer) / 2
     values = solved.tolist()

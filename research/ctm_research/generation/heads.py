@@ -1,8 +1,8 @@
 """Which work of query heads explains tokens by their context, on silicon left out.
 
 Three works are tried one at a time: keys and values that each head reads itself, arithmetic over
-the vector rate, one thread block a score. Each kind of silicon is left out in turn, and the growth of
-a token's time from the shortest to the longest context of a model is compared; the level of a
+the vector rate, one thread block a score. Each kind of silicon is left out in turn, and the growth
+of a token's time from the shortest to the longest context of a model is compared; the level of a
 device, which is no matter of attention, cancels. The work that the rest would choose by leaving out
 its own silicon is counted too.
 """
@@ -10,15 +10,14 @@ its own silicon is counted too.
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
-from ctm_research.generation.fit import USUAL, Row, fit, predicted_seconds
-from ctm_research.generation.judge import context_of
+from ctm_research.generation.fit import USUAL, Row, fit, predicted_seconds, spans
 from ctm_research.generation.spread import left_out
 from predictor.language.rates import (
     Coefficients,
@@ -31,7 +30,6 @@ WORKS: Final[Mapping[str, Coefficients]] = {
     "a thread block a score": replace(USUAL, head_step=1.0),
 }
 _BACKENDS: Final = ("cuda", "metal")
-_LONG: Final = 1024  # tokens from which attention shows
 _FEWEST: Final = 2  # kinds of silicon with long contexts
 
 
@@ -45,7 +43,7 @@ def head_figures(rows: Sequence[Row]) -> list[dict[str, object]]:
     for backend in _BACKENDS:
         of = [r for r in rows if r.rate.backend == backend and r.rate.phase is Phase.DECODE]
         of = [row for row in of if row.rate.counts and not row.rate.fused]
-        measured = [out[0].silicon for out in left_out(of) if _spans(out)]
+        measured = [out[0].silicon for out in left_out(of) if spans(out)]
         if not measured:
             continue
         # To choose, the rest has to have long contexts on two kinds of silicon.
@@ -65,29 +63,15 @@ def head_figures(rows: Sequence[Row]) -> list[dict[str, object]]:
     return figures
 
 
-def _spans(rows: Sequence[Row]) -> list[tuple[Row, Row]]:
-    """Return the rows at the shortest and the longest context of each model on each device."""
-    runs: dict[tuple[str, str, str], list[Row]] = defaultdict(list)
-    for row in rows:
-        runs[row.rate.device.id, row.rate.model.name, row.rate.form.name].append(row)
-    spans = [(min(run, key=context_of), max(run, key=context_of)) for run in runs.values()]
-    return [
-        (near, far) for near, far in spans if context_of(far) >= max(_LONG, 2 * context_of(near))
-    ]
-
-
 def _errors(rows: Sequence[Row], start: Coefficients) -> list[float]:
     """Return the errors of growth on silicon left out, as logarithms."""
     errors = []
     for out in left_out(rows):
-        if spans := _spans(out):
+        if ends := spans(out):
             c = fit([row for row in rows if row.silicon != out[0].silicon], start)
-            errors += [abs(_log_error(far, c) - _log_error(near, c)) for near, far in spans]
+            log_errors = [math.log(predicted_seconds(row, c) / row.rate.seconds) for row in out]
+            errors += [abs(log_errors[far] - log_errors[near]) for near, far in ends]
     return errors
-
-
-def _log_error(row: Row, c: Coefficients) -> float:
-    return math.log(predicted_seconds(row, c) / row.rate.seconds)
 
 
 def _chosen(rows: Sequence[Row], silicon: str) -> str:

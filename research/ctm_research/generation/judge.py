@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from ctm_research.generation.fit import Row
+from ctm_research.generation.fit import Row, context_of
 from ctm_research.generation.make import BACKENDS, make_backend
 from ctm_research.generation.spread import errors, left_out
 from predictor.language.deviations import Z80
@@ -182,13 +182,6 @@ def _figure(phase: Phase, group: str, backend: str, of: Sequence[Judged]) -> dic
 
 CONTEXTS: Final = (256, 1024, 2048, 4096, 8192)
 """Upper ends of the contexts that errors are given for, in tokens."""
-
-
-def context_of(row: Row) -> int:
-    """Return the tokens in the cache in the middle of an answer, or at the end of a prompt."""
-    rate = row.rate
-    middle = rate.tokens // 2 if rate.phase is Phase.DECODE else rate.tokens
-    return rate.depth + rate.prompt + middle
 
 
 def by_context(judged: Sequence[Judged]) -> list[dict[str, object]]:

@@ -54,7 +54,7 @@ BACKENDS: Final[Mapping[str, Kind]] = {
 
 # Before anything is measured: a factor of 1.6 either way at 80 %.
 _FEW: Final = Scales(
-    architecture=0.1, silicon=0.2, format=0.1, noise=0.06, attention=0.3, widen=1.0, blind=0.0
+    architecture=0.1, silicon=0.2, format=0.1, noise=0.06, attention=0.4, widen=1.0, blind=0.0
 )
 _UNMEASURED: Final = replace(_FEW, silicon=0.1, blind=0.3)
 

@@ -33,11 +33,11 @@ answer, at the end of a prompt. Heads are shared where several query heads read 
 
 _HEADS: Final = """\
 Without flash attention the query heads of a token have work besides the bytes of the cache, and
-hide it behind those as the root of two squares. One work at a time, coefficients alone, silicon left
-out; the error is that of the growth from the shortest to the longest context of a model on a
+hide it behind those as the root of two squares. One work at a time, coefficients alone, silicon
+left out; the error is that of the growth from the shortest to the longest context of a model on a
 device. Beside it how many kinds of silicon it is chosen by: the rest chooses it by leaving out its
-own, where long contexts remain on two kinds. On CUDA a thread block a score ships, on Metal the bytes
-of each head; on processors, where no long context was published, arithmetic."""
+own, where long contexts remain on two kinds. On CUDA a thread block a score ships, on Metal the
+bytes of each head; on processors, where no long context was published, arithmetic."""
 
 _PRODUCTS: Final = """\
 FP16 products of whole models with 1 to 4096 rows (vidur), one share of bandwidth and one of

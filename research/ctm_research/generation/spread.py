@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from ctm_research.generation.fit import Row, fit, parts_of, predicted_seconds
+from ctm_research.generation.fit import FEWEST, Row, fit, parts_of, predicted_seconds, spans
 from predictor.language.deviations import (
     Z80,
     Deviations,
@@ -53,30 +53,27 @@ _FORMAT: Final = (0.02, 0.05, 0.1)
 _NOISE: Final = (0.03, 0.06, 0.1)
 
 
-_USUAL_ATTENTION: Final = 0.3  # where no backend's rates give it
+_USUAL_ATTENTION: Final = 0.4  # where few kinds of silicon give it
 _LEAST_SHARE: Final = 0.05  # of attention, between two rates of a device
-_FEWEST_SPANS: Final = 4
 
 
 def attention_scale(rows: Sequence[Row], c: Coefficients) -> float:
     """Return the standard deviation of attention's time, from rates of one model by their context.
 
     From the shortest to the longest context of a model on a device the error changes by the error
-    of attention times the growth of its share.
+    of attention times the growth of its share. Few kinds of silicon do not make it less than usual.
     """
-    runs: dict[tuple[str, str, str], list[tuple[float, float]]] = defaultdict(list)
-    for row in rows:
-        error = math.log(row.rate.seconds / predicted_seconds(row, c))
-        name = (row.rate.device.id, row.rate.model.name, row.rate.form.name)
-        runs[name].append((attention_share(parts_of(row, c)), error))
-    ratios = []
-    for run in runs.values():
-        (near, first), (far, last) = min(run), max(run)
-        if far - near > _LEAST_SHARE:
-            ratios.append(abs(last - first) / (far - near))
-    if len(ratios) < _FEWEST_SPANS:
-        return _USUAL_ATTENTION
-    return float(np.quantile(ratios, 0.8)) / Z80
+    ratios, silicon = [], set()
+    for near, far in spans(rows):
+        shares = [attention_share(parts_of(rows[at], c)) for at in (near, far)]
+        errors = [
+            math.log(rows[at].rate.seconds / predicted_seconds(rows[at], c)) for at in (near, far)
+        ]
+        if shares[1] - shares[0] > _LEAST_SHARE:
+            ratios.append(abs(errors[1] - errors[0]) / (shares[1] - shares[0]))
+            silicon.add(rows[far].silicon)
+    scale = float(np.quantile(ratios, 0.8)) / Z80 if ratios else 0.0
+    return scale if len(silicon) >= FEWEST else max(scale, _USUAL_ATTENTION)
 
 
 def scales_of(observed: Sequence[Observed], attention: float = _USUAL_ATTENTION) -> Scales:

@@ -142,7 +142,8 @@ def test_the_scale_of_attention_is_that_of_its_growth():
     assert attention_scale(rows, TRUE) < 0.01
     wrong = dataclasses.replace(TRUE, cache=2.4, head_step=1.44)
     assert 0.2 < attention_scale(rows, wrong) < 0.4
-    assert attention_scale(rows[:1], TRUE) == pytest.approx(0.3)
+    # One device does not make it less than usual.
+    assert attention_scale([row for row in rows if row.silicon == "c0"], TRUE) == 0.4
 
 
 def test_intervals_are_widened_until_they_hold():
