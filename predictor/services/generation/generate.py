@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,13 @@ from predictor.devices.operating import requested_clocks
 from predictor.language import runtimes
 from predictor.language.architecture import DecoderArchitecture
 from predictor.language.clocked import clock_spread, machine_at
+from predictor.language.deviations import (
+    Z80,
+    Observed,
+    Origin,
+    evidence_text,
+    target_of,
+)
 from predictor.language.machine import Machine, machine_of
 from predictor.language.memory import (
     Memory,
@@ -27,18 +34,14 @@ from predictor.language.memory import (
 )
 from predictor.language.passes import Passes, decode_pass, prefill_passes
 from predictor.language.rates import (
-    Z80,
     Group,
-    Observed,
-    Origin,
     Part,
     Phase,
+    attention_share,
     bound,
     decode_parts,
-    evidence_text,
     group_of,
     prefill_parts,
-    target_of,
 )
 from predictor.language.rates_file import Backend, shipped_rates
 from predictor.language.stored import StoredWeights
@@ -335,15 +338,15 @@ class _Work:
         self.memory = cache(self._memory)
         self.longest = cache(self._longest)
 
-    def _prefill(self, form: WeightFormat, micro_batch: int) -> Passes:
+    def _prefill(self, form: WeightFormat, micro_batch: int, fused: bool) -> Passes:
         tokens, batch = self.request.prompt, self.request.batch
         # A pass of llama.cpp holds tokens of all sequences.
         size = max(micro_batch // batch, 1) if micro_batch else tokens
-        return prefill_passes(self.model, form, self.kv_bits, tokens, batch, size)
+        return prefill_passes(self.model, form, self.kv_bits, tokens, batch, size, fused=fused)
 
-    def _decode(self, form: WeightFormat) -> Passes:
+    def _decode(self, form: WeightFormat, fused: bool) -> Passes:
         depth, batch = self.request.depth, self.request.batch
-        return decode_pass(self.model, form, self.kv_bits, depth, batch)
+        return decode_pass(self.model, form, self.kv_bits, depth, batch, fused=fused)
 
     def _memory(self, form: WeightFormat, on_host: bool) -> Memory:
         context, batch = self.request.longest, self.request.batch
@@ -365,7 +368,8 @@ def _user_deviations(
         plan = _planned(rate.device, rate.request, rate.stored)
         if isinstance(plan, InputError):
             raise plan
-        passes = _Work(rate.model, rate.request).decode(plan.form)
+        fused = shipped_rates()[plan.backend].fuses_on(plan.device.id)
+        passes = _Work(rate.model, rate.request).decode(plan.form, fused)
         seconds = rate.request.batch / rate.tokens_per_s
         deviations[plan.backend].append(
             _observed(plan, [(passes, seconds)], group_of(plan.form), Origin.MEASURED)
@@ -409,17 +413,16 @@ def _predict(
         Phase.PREFILL: backend.deviations[Phase.PREFILL],
         Phase.DECODE: backend.deviations[Phase.DECODE].with_user(observations),
     }
-    of_phase = {phase: deviation.of(targets) for phase, deviation in deviations.items()}
+    times = {phase: [_time(work, plan, backend, phase) for plan in plans] for phase in Phase}
+    of_phase = {
+        phase: deviation.of(targets, [attention_share(time.parts) for time in times[phase]])
+        for phase, deviation in deviations.items()
+    }
     generations = []
     for at, (plan, target) in enumerate(zip(plans, targets, strict=True)):
         first_token, token = (
             _interval(
-                work,
-                phase,
-                plan,
-                backend,
-                float(means[at]),
-                math.hypot(float(spreads[at]), plan.spread),
+                times[phase][at], float(means[at]), math.hypot(float(spreads[at]), plan.spread)
             )
             for phase, (means, spreads) in of_phase.items()
         )
@@ -449,18 +452,27 @@ def _predict(
     return generations
 
 
-def _interval(
-    work: _Work, phase: Phase, plan: _Plan, backend: Backend, mean: float, spread: float
-) -> Interval:
-    """Return the time of a phase, by its deviation from physics: mean and spread of ln(time)."""
+class _Time(NamedTuple):
+    """A phase by physics: seconds by part and pass, and the least seconds in ms."""
+
+    parts: Mapping[Part, np.ndarray]
+    bound_ms: float
+
+
+def _time(work: _Work, plan: _Plan, backend: Backend, phase: Phase) -> _Time:
+    form, fused = plan.form, backend.fuses_on(plan.device.id)
     if phase is Phase.PREFILL:
-        passes, parts_of = work.prefill(plan.form, plan.runtime.micro_batch), prefill_parts
+        passes, parts_of = work.prefill(form, plan.runtime.micro_batch, fused), prefill_parts
     else:
-        passes, parts_of = work.decode(plan.form), decode_parts
+        passes, parts_of = work.decode(form, fused), decode_parts
     parts = parts_of(passes, plan.machine, backend.coefficients, group_of(plan.form))
+    return _Time(parts, 1000 * float(bound(passes, plan.machine).sum()))
+
+
+def _interval(time: _Time, mean: float, spread: float) -> Interval:
+    parts, bound_ms = time
     totals = {part: float(seconds.sum()) for part, seconds in parts.items()}
     total_s = sum(totals.values())
-    bound_ms = 1000 * float(bound(passes, plan.machine).sum())
     median = max(1000 * total_s * math.exp(mean), bound_ms)
     width = math.exp(Z80 * spread)
     largest = sorted(totals.items(), key=lambda item: -item[1])
