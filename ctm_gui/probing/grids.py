@@ -104,7 +104,7 @@ def progress_grid(rows: Sequence[NetworkRow], current: str, again: Sequence[str]
 
 _SPREAD = "Standard deviation of the single runs over their mean."
 _CHANGE = "From the signature that it is compared with to this one."
-_FROM_OTHERS = "Predicted from the other networks of the signature."
+_FROM_MEASURED = "Predicted from the other networks of the signature."
 _ERROR = "Of what is predicted from the others: what to expect for networks not measured."
 
 
@@ -132,7 +132,7 @@ def result_grid(rows: Sequence[ResultRow], other: str = "") -> Grid:
             "From the others (ms)",
             lambda row: row.fit.predicted_ms if row.fit else None,
             milliseconds,
-            _FROM_OTHERS,
+            _FROM_MEASURED,
         ),
         table.number(
             "error", "Error", lambda r: r.fit.error if r.fit else None, ratio_text, _ERROR

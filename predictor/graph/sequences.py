@@ -17,7 +17,7 @@ from predictor.graph.values import ValueTable
 
 _BOOL = TensorType(DTYPE_CODE["bool"], ())
 _INT64 = TensorType(DTYPE_CODE["int64"], ())
-_MOST_PIECES = 1 << 20
+_MAX_PIECES = 1 << 20
 
 
 Rule: TypeAlias = Callable[[Network, Node, ValueTable], list[TensorType] | None]
@@ -69,7 +69,7 @@ def _split_sizes(network: Network, node: Node, values: ValueTable) -> list[int]:
     if sizes is not None and sizes.ndim:
         return [int(piece) for piece in sizes]
     step = 1 if sizes is None else max(int(sizes), 1)
-    return [min(step, size - start) for start in range(0, min(size, _MOST_PIECES), step)]
+    return [min(step, size - start) for start in range(0, min(size, _MAX_PIECES), step)]
 
 
 def _concat(network: Network, node: Node, _: ValueTable) -> list[TensorType] | None:
@@ -151,13 +151,13 @@ def _set_carried(network: Network, node: Node) -> None:
 
 def _set_chosen(network: Network, node: Node, values: ValueTable) -> None:
     for position, output in enumerate(node.outputs):
-        names = [body.outputs[position] for body in taken_bodies(node, values)]
+        names = [body.outputs[position] for body in counted_bodies(node, values)]
         lengths = [network.lengths[name] for name in names if name in network.lengths]
         if lengths:
             network.lengths[output] = max(lengths)
 
 
-def taken_bodies(node: Node, values: ValueTable) -> list[Body]:
+def counted_bodies(node: Node, values: ValueTable) -> list[Body]:
     """Return the branch that an If takes, both where its condition is not known."""
     condition = values.get(node.inputs[0])
     if condition is None or condition.size != 1:

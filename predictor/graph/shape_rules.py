@@ -7,7 +7,7 @@ from predictor.graph.dimensions import SEQUENCE_LENGTH
 from predictor.graph.network import Network, Node, TensorType
 from predictor.graph.operator_graph import OperatorFlag
 from predictor.graph.operators import DTYPE_CODE
-from predictor.graph.sequences import SEQUENCE_RULES, taken_bodies
+from predictor.graph.sequences import SEQUENCE_RULES, counted_bodies
 from predictor.graph.values import ValueTable
 
 _INT64 = DTYPE_CODE["int64"]
@@ -106,7 +106,7 @@ def _slice(network: Network, node: Node, values: ValueTable) -> Outputs | None:
 def _if(network: Network, node: Node, values: ValueTable) -> Outputs | None:
     """Take the branch of a known condition, else the larger of both types."""
     outputs = []
-    bodies = taken_bodies(node, values)
+    bodies = counted_bodies(node, values)
     for candidates in zip(*(body.outputs for body in bodies), strict=False):
         types = [network.type_of(name) for name in candidates]
         static = [t for t in types if t.is_static] or types
