@@ -22,11 +22,9 @@ from itertools import product
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from predictor.core.arrays import Floats
 from predictor.core.errors import InputError
-
-Vector = NDArray[np.float64]
 
 _SCALES: Final = (0.5, 0.7, 1.0, 1.4, 2.0, 2.8)  # of b and w, times what is usual
 _SCALE_SPREAD: Final = 0.5  # of the logarithm of the scale
@@ -47,11 +45,11 @@ class Expectation:
         run_ms: of every run, whatever the graph.
     """
 
-    parts_ms: Vector
-    responses: Vector
+    parts_ms: Floats
+    responses: Floats
     run_ms: float
 
-    def shares(self, weights: Vector) -> Vector:
+    def shares(self, weights: Floats) -> Floats:
         """Return the shares of the parts, [R, 3], where the target deviates by ``weights`` [F].
 
         They sum to 1; where no part takes any time they are uniform.
@@ -59,7 +57,7 @@ class Expectation:
         stretched = self.parts_ms * np.exp(part_tilts(self.responses, weights))
         total = float(stretched.sum())
         uniform = np.full(stretched.shape, 1 / max(1, stretched.size))
-        shares: Vector = stretched / total if total > 0 else uniform
+        shares: Floats = stretched / total if total > 0 else uniform
         return shares
 
     @property
@@ -67,39 +65,39 @@ class Expectation:
         """The latency where the target does not deviate."""
         return float(self.parts_ms.sum()) + self.run_ms
 
-    def latency_ms(self, weights: Vector) -> float:
+    def latency_ms(self, weights: Floats) -> float:
         """Return the latency at deviation ``weights`` [F], but for the factor exp(b)."""
         tilts = part_tilts(self.responses, weights)
         tilted = tilted_ms(self.parts_ms[..., None], np.array([self.run_ms]), tilts[..., None])
         return float(tilted[0])
 
     @property
-    def response(self) -> Vector:
+    def response(self) -> Floats:
         """Derivative of ln(latency) by b and w, [1 + F]."""
         slope = np.tensordot(self.parts_ms, self.responses, axes=2) / self.expected_ms
         return np.concatenate([[1.0], slope])
 
 
-def part_tilts(responses: Vector, weights: Vector) -> Vector:
+def part_tilts(responses: Floats, weights: Floats) -> Floats:
     """Return u . w of the parts of one graph's operators, bounded, [R, 3] or [R, 3, T].
 
     Args:
         responses: [R, 3, F].
         weights: [F], or [F, T] for T targets.
     """
-    tilts: Vector = responses @ weights
+    tilts: Floats = responses @ weights
     usual = _median(tilts.reshape(-1, *tilts.shape[2:]))
     return np.clip(tilts, usual - _MAX_TILT, usual + _MAX_TILT)
 
 
-def _median(values: Vector) -> Vector:
+def _median(values: Floats) -> Floats:
     """Return the median over the first axis. np.median loads numpy.ma, which takes 50 ms."""
     ordered = np.sort(values, axis=0)
-    middle: Vector = (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
+    middle: Floats = (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
     return middle
 
 
-def tilted_ms(parts_ms: Vector, run_ms: Vector, tilts: Vector) -> Vector:
+def tilted_ms(parts_ms: Floats, run_ms: Floats, tilts: Floats) -> Floats:
     """Return the latencies of one graph on T targets, float64 [T], its parts tilted.
 
     A sum of parts, times exp of the mean of their tilts by their shares, falls where a part grows
@@ -124,7 +122,7 @@ def tilted_ms(parts_ms: Vector, run_ms: Vector, tilts: Vector) -> Vector:
     weighted = np.cumsum(
         np.concatenate([(parts_ms[:, 2] * tilts[:, 2]).sum(axis=0)[None], tilted]), 0
     )
-    highest: Vector = (cumulative * np.exp(weighted / np.maximum(cumulative, _MIN_MS))).max(axis=0)
+    highest: Floats = (cumulative * np.exp(weighted / np.maximum(cumulative, _MIN_MS))).max(axis=0)
     return highest
 
 
@@ -138,12 +136,12 @@ class Deviation:
         noise: standard deviation of ln(latency) beside it.
     """
 
-    mean: Vector
-    covariance: Vector
+    mean: Floats
+    covariance: Floats
     noise: float
 
     @property
-    def weights(self) -> Vector:
+    def weights(self) -> Floats:
         """Float64 [F], the mean of w."""
         return self.mean[1:]
 
@@ -153,15 +151,15 @@ class Deviation:
         return float(np.exp(self.mean[0]))
 
     @cached_property
-    def root(self) -> Vector:
+    def root(self) -> Floats:
         """A square root of the covariance, float64 [1 + F, 1 + F]: root @ root.T is it."""
         variances, directions = np.linalg.eigh(self.covariance)
-        root: Vector = directions * np.sqrt(np.maximum(variances, 0.0))
+        root: Floats = directions * np.sqrt(np.maximum(variances, 0.0))
         return root
 
-    def variance(self, responses: Vector) -> Vector:
+    def variance(self, responses: Floats) -> Floats:
         """Return the variance of ln(latency), [n], of graphs with ``responses`` [n, 1 + F]."""
-        spread: Vector = ((responses @ self.covariance) * responses).sum(axis=1)
+        spread: Floats = ((responses @ self.covariance) * responses).sum(axis=1)
         return np.maximum(spread, 0.0) + self.noise**2
 
 
@@ -186,7 +184,7 @@ class DeviationPrior:
         return Deviation(np.zeros(1 + responses), np.diag(variances), self.noise)
 
     def measured(
-        self, expected: Sequence[Expectation], log_latency: Vector, noise: Vector | None = None
+        self, expected: Sequence[Expectation], log_latency: Floats, noise: Floats | None = None
     ) -> Deviation:
         """Return the posterior after k measurements.
 
@@ -210,25 +208,14 @@ class DeviationPrior:
         rows = np.stack([expectation.response for expectation in expected])
         base = np.log([expectation.expected_ms for expectation in expected])
         regression = self._regression(rows, log_latency - base, sample_noise)
-        shift = self._shift(expected, log_latency, sample_noise, regression)
+        # The regression is linear, the bounded latency is not, so its level is fitted anew.
+        bounded = [expectation.latency_ms(regression.weights) for expectation in expected]
+        off = log_latency - np.log(bounded)
+        precision = 1 / (regression.noise**2 + sample_noise**2)
+        shift = float(precision @ off / (precision.sum() + 1 / self.shift**2))
         return replace(regression, mean=np.concatenate([[shift], regression.weights]))
 
-    def _shift(
-        self,
-        expected: Sequence[Expectation],
-        log_latency: Vector,
-        sample_noise: Vector,
-        regression: Deviation,
-    ) -> float:
-        """Return the mean of b once the tilts are bounded."""
-        # The regression is linear, the bounded latency is not, so its level is fitted anew.
-        off = log_latency - np.log(
-            [expectation.latency_ms(regression.weights) for expectation in expected]
-        )
-        precision = 1 / (regression.noise**2 + sample_noise**2)
-        return float(precision @ off / (precision.sum() + 1 / self.shift**2))
-
-    def _regression(self, rows: Vector, off: Vector, sample_noise: Vector) -> Deviation:
+    def _regression(self, rows: Floats, off: Floats, sample_noise: Floats) -> Deviation:
         """Return the regression of ``off`` [k] on ``rows`` [k, 1 + F], averaged over the scales."""
         parts = [
             self._part(rows, off, sample_noise, scale, noise)
@@ -249,8 +236,8 @@ class DeviationPrior:
         return Deviation(mean, covariance, noise)
 
     def _part(
-        self, rows: Vector, off: Vector, sample_noise: Vector, scale: float, noise: float
-    ) -> tuple[float, Vector, Vector, float]:
+        self, rows: Floats, off: Floats, sample_noise: Floats, scale: float, noise: float
+    ) -> tuple[float, Floats, Floats, float]:
         """Return log evidence with prior, mean, covariance and noise for one pair of scales."""
         prior = self.unmeasured(rows.shape[1] - 1).covariance * scale**2
         residual = self.noise * noise

@@ -13,16 +13,14 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from predictor.core.arrays import Floats
 from predictor.core.records import Target, by_run
 from predictor.cost.operator_kinds import KINDS
 from predictor.cost.physics import TERMS
 from predictor.cost.rates.typical import TypicalRates
 from predictor.cost.starts import START_FACTOR, START_FREEDOM, have_plain_starts
 from predictor.devices.architectures import architecture_of, kind
-
-Floats = NDArray[np.float64]
 
 # From coarse to fine; a level is that of the finest group that is known.
 LEVELS: Final = ("all", "kind", "runtime", "class")

@@ -16,13 +16,11 @@ from functools import cached_property
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from predictor.core.arrays import Floats
 from predictor.cost.operator_kinds import KINDS
 from predictor.cost.overlap import overlapped
 from predictor.cost.physics import TERMS
-
-Floats = NDArray[np.float64]
 
 PARTS: Final = len(KINDS) * len(TERMS)
 _STEPS: Final = 5

@@ -25,9 +25,8 @@ from itertools import product
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from predictor.core.arrays import Floats
 
 _MIN_MS: Final = 1e-12
 # A latency is known to some percent at a point that was measured. What hides traffic is hardly

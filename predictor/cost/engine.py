@@ -12,6 +12,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from predictor.core.arrays import Floats
 from predictor.core.errors import InputError
 from predictor.core.records import Basis, Device, Target, TargetId
 from predictor.cost.run_facts import Facts
@@ -115,7 +116,7 @@ class OperatorTimes:
     """
 
     groups: Sequence[tuple[int, ...]]
-    time_ms: NDArray[np.float64]
+    time_ms: Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -135,8 +136,8 @@ class TargetMeasurements:
 
     signature_id: str
     graphs: Sequence[OperatorGraph]
-    latency_ms: NDArray[np.float64]
-    noise: NDArray[np.float64]
+    latency_ms: Floats
+    noise: Floats
     film: FilmTuning | None = None
     operators: Sequence[OperatorTimes | None] = ()
     unstable: str = ""
@@ -170,17 +171,17 @@ class PredictionTable:
     """
 
     engine: str
-    latency_ms: NDArray[np.float64]
-    low80_ms: NDArray[np.float64]
-    high80_ms: NDArray[np.float64]
-    low95_ms: NDArray[np.float64]
-    high95_ms: NDArray[np.float64]
-    bound_ms: NDArray[np.float64]
+    latency_ms: Floats
+    low80_ms: Floats
+    high80_ms: Floats
+    low95_ms: Floats
+    high95_ms: Floats
+    bound_ms: Floats
     basis: Sequence[Sequence[Basis | None]]
-    memory_bytes: NDArray[np.float64]
+    memory_bytes: Floats
     fits_memory: Sequence[Sequence[bool | None]]
     problems: Mapping[tuple[int, int], str]
-    predicted_ms: NDArray[np.float64]
+    predicted_ms: Floats
     out_of_distribution: Mapping[tuple[int, int], str] = field(default_factory=dict)
     shared_error: NDArray[np.float32] | None = None
     facts: Facts = field(default_factory=dict)
@@ -224,18 +225,16 @@ class Explanation:
         attention: HODM's attention maps; None for engines without it.
     """
 
-    latency_ms: NDArray[np.float64]
-    compute_ms: NDArray[np.float64]
-    memory_ms: NDArray[np.float64]
-    launch_ms: NDArray[np.float64]
-    bound_ms: NDArray[np.float64]
+    latency_ms: Floats
+    compute_ms: Floats
+    memory_ms: Floats
+    launch_ms: Floats
+    bound_ms: Floats
     bound_type: NDArray[np.int8]
     attention: AttentionMaps | None = None
 
     @classmethod
-    def of_parts(
-        cls, parts_ms: NDArray[np.float64], attention: AttentionMaps | None = None
-    ) -> Explanation:
+    def of_parts(cls, parts_ms: Floats, attention: AttentionMaps | None = None) -> Explanation:
         """Return the explanation of operators by parts that add up, without bounds.
 
         Args:
@@ -265,8 +264,8 @@ class VariedTimes:
         latency_ms: [V], the predictions.
     """
 
-    operator_ms: NDArray[np.float64]
-    latency_ms: NDArray[np.float64]
+    operator_ms: Floats
+    latency_ms: Floats
 
 
 class Engine(Protocol):
@@ -299,7 +298,7 @@ class Engine(Protocol):
         targets: Sequence[Target],
         measured: Mapping[TargetId, TargetMeasurements] = NOTHING_MEASURED,
         *,
-        predicted: NDArray[np.float64] | None = None,
+        predicted: Floats | None = None,
         places: Sequence[int] | None = None,
     ) -> Iterator[Explanation | None]:
         """Explain the time of one graph on targets, one after the other.

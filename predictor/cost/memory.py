@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from predictor.core.arrays import Floats
 from predictor.core.records import Precision, Target
 from predictor.core.run_facts import MemoryUse
 from predictor.cost.columns import Columns, byte_ratios
@@ -27,12 +27,13 @@ def memory_uses(graph: OperatorGraph, targets: Sequence[Target]) -> Computed[Mem
     def use(place: int) -> MemoryUse:
         target = targets[place]
         weights, live = by_precision()[target.configuration.precision]
-        return MemoryUse(round(weights), round(live), _device_bytes(target))
+        stated = target.device.memory_bytes
+        return MemoryUse(round(weights), round(live), None if stated is None else round(stated))
 
     return Computed(len(targets), use)
 
 
-def peak_bytes(graph: OperatorGraph, targets: Sequence[Target]) -> NDArray[np.float64]:
+def peak_bytes(graph: OperatorGraph, targets: Sequence[Target]) -> Floats:
     """Return weights and activations of a graph at their peak on each target, float64 [T]."""
     by_precision = _tensor_bytes(graph)
     return np.array(
@@ -46,8 +47,3 @@ def _tensor_bytes(graph: OperatorGraph) -> Mapping[Precision, tuple[float, float
     weights = (of_weights @ columns.weights_by_width).tolist()
     live = (of_activations @ columns.live_by_width).tolist()
     return dict(zip(Precision, zip(weights, live, strict=True), strict=True))
-
-
-def _device_bytes(target: Target) -> int | None:
-    stated = target.device.memory_bytes
-    return None if stated is None else round(stated)

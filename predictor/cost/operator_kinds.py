@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from predictor.core.arrays import Bools, Floats, Integers
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
 from predictor.graph.operators import OPERATORS, by_operator
 
@@ -89,7 +90,7 @@ NETWORK_KIND_OF_CODE: Final = np.array([NETWORK_KINDS.index(kind) for _, kind in
 """The network's kind of each operator type by its code; convolutions have finer ones."""
 
 
-def kinds_of(graph: OperatorGraph) -> NDArray[np.int64]:
+def kinds_of(graph: OperatorGraph) -> Integers:
     """Return the kind of each operator of a graph, int64 [N], index into :data:`KINDS`."""
     starts, ends = graph.shape_offsets[:-1], graph.shape_offsets[1:]
     batch, elements = np.ones((2, len(graph)))
@@ -109,25 +110,25 @@ def kinds_of(graph: OperatorGraph) -> NDArray[np.int64]:
     )
 
 
-def is_convolution(op_code: NDArray[np.integer], window: NDArray[np.number]) -> NDArray[np.bool_]:
+def is_convolution(op_code: NDArray[np.integer], window: NDArray[np.number]) -> Bools:
     """Return which of N contractions are convolutions, [N].
 
     Args:
         op_code: [N], as in :class:`predictor.graph.operator_graph.OperatorGraph`.
         window: [N, 2], as there.
     """
-    convolutions: NDArray[np.bool_] = _IS_CONVOLUTION[op_code] | (window.max(axis=1, initial=0) > 0)
+    convolutions: Bools = _IS_CONVOLUTION[op_code] | (window.max(axis=1, initial=0) > 0)
     return convolutions
 
 
 def operator_kinds(
     op_code: NDArray[np.integer],
-    gemm: NDArray[np.float64],
-    window: NDArray[np.float64],
-    weight_bytes: NDArray[np.float64],
-    winograd: NDArray[np.bool_],
-    batch: NDArray[np.float64] | float,
-) -> NDArray[np.int64]:
+    gemm: Floats,
+    window: Floats,
+    weight_bytes: Floats,
+    winograd: Bools,
+    batch: Floats | float,
+) -> Integers:
     """Return the kind of each of N operators, int64 [N], index into :data:`KINDS`.
 
     It is the same at every batch: where a kind changes, so does an efficiency, and a larger batch
@@ -159,7 +160,7 @@ def operator_kinds(
         (convolution & winograd, "3 x 3 convolution"),
         (convolution, "other convolution"),
     )
-    numbers: NDArray[np.int64] = np.select(
+    numbers: Integers = np.select(
         [where for where, _ in choices], [KIND[name] for _, name in choices], kinds
     )
     return numbers

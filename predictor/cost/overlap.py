@@ -15,14 +15,11 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from predictor.core.arrays import Bools, Floats
 from predictor.core.metrics import Family
 from predictor.core.records import Target, by_run
 from predictor.cost.physics import TERMS
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 _START: Final = TERMS.index("launch")
 _MIN_MS: Final = 1e-12

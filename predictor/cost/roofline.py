@@ -119,7 +119,7 @@ class RooflineEngine:
         targets: Sequence[Target],
         measured: Mapping[TargetId, TargetMeasurements] = NOTHING_MEASURED,  # noqa: ARG002
         *,
-        predicted: NDArray[np.float64] | None = None,  # noqa: ARG002 - the parts sum to it
+        predicted: Floats | None = None,  # noqa: ARG002 - the parts sum to it
         places: Sequence[int] | None = None,
     ) -> Iterator[Explanation | None]:
         """Explain one graph on targets; see :class:`predictor.cost.engine.Engine`."""

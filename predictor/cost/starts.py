@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from predictor.core.arrays import Bools
 from predictor.core.records import Target
 from predictor.core.runtimes import CPUS
 
@@ -27,7 +27,7 @@ START_FACTOR: Final = 4.0
 _PLANS: Final = frozenset({"onnxruntime", "openvino"})
 
 
-def have_plain_starts(targets: Sequence[Target]) -> NDArray[np.bool_]:
+def have_plain_starts(targets: Sequence[Target]) -> Bools:
     """Return which targets run a plan on one thread of a processor, bool [T]."""
     return np.array([_has_plain_starts(target) for target in targets], np.bool_)
 

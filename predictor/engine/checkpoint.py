@@ -98,6 +98,8 @@ class EngineCard:
             # Columns go by position: lists in another order would be read as other quantities.
             if data[name] != ours:
                 raise ValueError(f"its {name} are not those of this program")
+        if not all(str(choice).partition(" ")[0] in CHOICE_KINDS for choice in data["choices"]):
+            raise ValueError("its choices are of no kind that this program knows")
         prior, widths = data["prior"], data["widths"]
         numbers = [
             float(number) for numbers in (prior.values(), *widths.values()) for number in numbers
@@ -108,7 +110,7 @@ class EngineCard:
             name=str(data["name"]),
             responses=int(data["responses"]),
             operators=len(data["operators"]),
-            choices=_choices(data["choices"]),
+            choices=tuple(data["choices"]),
             facts=Scaling.from_json(data["facts"]),
             typical=Typical.from_json(data["typical"]),
             prior=DeviationPrior(
@@ -120,12 +122,6 @@ class EngineCard:
             residual=float(data["residual"]),
             notes=dict(data["notes"]),
         )
-
-
-def _choices(values: list[str]) -> tuple[str, ...]:
-    if not all(value.partition(" ")[0] in CHOICE_KINDS for value in values):
-        raise ValueError("its choices are of no kind that this program knows")
-    return tuple(values)
 
 
 def _pair(values: object) -> tuple[float, float]:
@@ -159,16 +155,20 @@ def read_checkpoint(folder: Path) -> LoadedCheckpoint:
         InputError: it is missing, damaged, foreign, or newer than this program.
     """
     with _reading(folder):
-        data = json.loads(read_bytes(folder / CARD, _MAX_BYTES, _AGAIN))
-        _check_format(folder, data)
-        _check_files(folder, data["files"])
+        data = _read(folder)
+        checksums = data["files"]
+        for name in {ENCODER, HEAD, ESTIMATE, *checksums}:
+            # Halves of two trainings would load side by side without an error, and predict
+            # nonsense.
+            if checksums[name] != checksum(folder / name):
+                raise ValueError(f"{name} is not the file that belongs to it")
         engine = EngineCard.from_json(data)
         estimate = read_estimate(folder / ESTIMATE)
     return LoadedCheckpoint(
         folder=folder,
         engine=engine,
         estimate=estimate,
-        estimate_checksum=data["files"][ESTIMATE],
+        estimate_checksum=checksums[ESTIMATE],
     )
 
 
@@ -179,9 +179,7 @@ def read_card(folder: Path) -> EngineCard:
         InputError: it is missing, damaged, foreign, or newer than this program.
     """
     with _reading(folder):
-        data = json.loads(read_bytes(folder / CARD, _MAX_BYTES, _AGAIN))
-        _check_format(folder, data)
-        return EngineCard.from_json(data)
+        return EngineCard.from_json(_read(folder))
 
 
 @contextmanager
@@ -195,7 +193,9 @@ def _reading(folder: Path) -> Iterator[None]:
         raise InputError(str(folder), f"it is no whole checkpoint ({error})", _AGAIN) from error
 
 
-def _check_format(folder: Path, data: Mapping[str, Any]) -> None:
+def _read(folder: Path) -> Mapping[str, Any]:
+    """Return the content of a card whose format this program reads."""
+    data: Mapping[str, Any] = json.loads(read_bytes(folder / CARD, _MAX_BYTES, _AGAIN))
     kind, _, version = str(data["format"]).partition("/")
     if kind != KIND or not version.isdecimal():
         raise ValueError(f"its format is {data['format']}")
@@ -205,13 +205,7 @@ def _check_format(folder: Path, data: Mapping[str, Any]) -> None:
             f"its format has version {version}, and this program reads up to {VERSION}",
             "update the program, or predict with --engine roofline",
         )
-
-
-def _check_files(folder: Path, checksums: Mapping[str, str]) -> None:
-    for name in {ENCODER, HEAD, ESTIMATE, *checksums}:
-        # Halves of two trainings would load side by side without an error, and predict nonsense.
-        if checksums[name] != checksum(folder / name):
-            raise ValueError(f"{name} is not the file that belongs to it")
+    return data
 
 
 def checksum(path: Path) -> str:

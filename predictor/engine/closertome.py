@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from predictor.calibration.operator_fit import RatedOperators
 from predictor.calibration.tails import spread_of
 from predictor.calibration.target_fit import PARTS
+from predictor.core.arrays import Floats
 from predictor.core.records import Device, Target, TargetId
 from predictor.cost.engine import (
     NOTHING_MEASURED,
@@ -24,10 +24,10 @@ from predictor.cost.engine import (
 )
 from predictor.cost.run_facts import Computed, Row
 from predictor.engine.checkpoint import read_checkpoint
+from predictor.engine.targets.fine_tuned import TunedNetwork
 from predictor.engine.targets.lookup import TargetLookup, probing_facts
 from predictor.graph.operator_graph import OperatorGraph
 
-Floats = NDArray[np.float64]
 _OVER_BOUND: Final = 1.05  # the least latency over its bound: no run reaches its bound
 
 
@@ -57,14 +57,9 @@ class CloserToMeEngine:
         return self._card.name
 
     @property
-    def network(self) -> str:
-        """SHA-256 of the part of the network that FiLM fine-tuning fits."""
-        return self._lookup.network.checksum
-
-    @property
-    def head(self) -> Path:
-        """File of that part."""
-        return self._lookup.network.head
+    def network(self) -> TunedNetwork:
+        """The network of targets that it was fine-tuned to."""
+        return self._lookup.network
 
     def has_signature(self, target: Target) -> bool:
         """Return whether published measurements of the target came with the program."""
@@ -149,7 +144,7 @@ class CloserToMeEngine:
         def explanation(place: int) -> Explanation | None:
             if place in models.problems:
                 return None
-            model, inside = models.of(place)
+            model, inside = models.by_place[place]
             return model.explain(graph, inside, latency_ms[place])
 
         return map(explanation, range(len(targets)) if places is None else places)
@@ -169,18 +164,12 @@ class CloserToMeEngine:
         models = self._lookup.models([target], measured)
         if models.problems:
             raise no_number(target, models.problems[0])
-        model, place = models.of(0)
+        model, place = models.by_place[0]
         operator_ms = model.varied(graph, place, devices)
         variants = [replace(target, device=device) for device in devices]
         bound = self._lookup.roofline.predict([graph], variants, {}).bound_ms[0]
         bound *= models.bound_factors[0]
         return VariedTimes(operator_ms, np.fmax(operator_ms.sum(axis=1), bound * _OVER_BOUND))
-
-    def head_inputs(
-        self, graphs: Sequence[OperatorGraph], target: Target
-    ) -> list[dict[str, NDArray[np.generic]]]:
-        """Return the inputs of the part that fine-tuning fits, of each graph on a target."""
-        return self._lookup.network.head_inputs(graphs, target)
 
     def operator_work(
         self, graphs: Sequence[OperatorGraph], target: Target

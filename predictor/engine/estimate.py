@@ -15,11 +15,11 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from predictor.calibration.efficiencies import Efficiencies, groups_of
 from predictor.calibration.evidence import NEARNESS, Deviations, Evidence, Keys
 from predictor.calibration.target_fit import PARTS, SHAPE, TargetFit
+from predictor.core.arrays import Floats, Integers
 from predictor.core.caching import IdentityCache
 from predictor.core.prediction import FEW_CHIPS
 from predictor.core.records import Device, Precision, Target, by_run
@@ -44,8 +44,6 @@ from predictor.engine.track import (
 )
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.network.features import exact_features, scale_free
-
-Floats = NDArray[np.float64]
 
 # The rates that the terms of the physics are work over.
 RATES: Final = ("matrix_rate", "unit_rate", "bandwidth", "launch")
@@ -171,9 +169,7 @@ class Estimate:
         deviation = np.sqrt((rows**2).sum(axis=1) + SHAPE.network**2)
         return GraphEstimates(latency, deviation, rows / deviation[:, None])
 
-    def share(
-        self, graph: OperatorGraph, targets: TargetEstimates, operators: NDArray[np.int64]
-    ) -> Floats:
+    def share(self, graph: OperatorGraph, targets: TargetEstimates, operators: Integers) -> Floats:
         """Return the part of the latency that R operators take together, float64 [T]."""
         total = np.zeros(len(targets.targets))
         if not len(operators):
@@ -187,9 +183,7 @@ class Estimate:
             total += (times / np.maximum(latency, _MIN_MS)).sum(axis=0)
         return total
 
-    def _times(
-        self, graph: OperatorGraph, targets: TargetEstimates, operators: NDArray[np.int64]
-    ) -> Floats:
+    def _times(self, graph: OperatorGraph, targets: TargetEstimates, operators: Integers) -> Floats:
         """Return the times of some operators before any overlap, ms, float64 [R, T]."""
         read = self._graph(graph)
         times = term_times(read.work.take(operators), targets.rates)  # [R, T, terms]
@@ -245,7 +239,7 @@ class Estimate:
 
     def _deviations(
         self, evidence: Evidence, targets: Sequence[Target]
-    ) -> tuple[Deviations, NDArray[np.int64]]:
+    ) -> tuple[Deviations, Integers]:
         """Return the deviations of targets, and the places of those that another stands for.
 
         An accelerator of which nothing was measured deviates as another one of its chip. Processors
@@ -386,7 +380,7 @@ class _ReadGraph:
     """
 
     work: Work
-    kinds: NDArray[np.int64]
+    kinds: Integers
     states: Floats
 
     @classmethod

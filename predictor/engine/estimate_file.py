@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from predictor.calibration.efficiencies import GROUPS, LEVELS, Efficiencies
 from predictor.calibration.evidence import Evidence, Keys, Scales
+from predictor.core.arrays import Floats
 from predictor.cost.operator_kinds import KINDS
 from predictor.cost.physics import TERMS
 from predictor.cost.rates.typical import TypicalRates
@@ -20,8 +20,6 @@ from predictor.engine.estimate import Estimate
 from predictor.engine.operator_factors import GROUPS as OPERATOR_GROUPS
 from predictor.engine.operator_factors import OperatorFactors
 from predictor.engine.track import CASES, Track
-
-Floats = NDArray[np.float64]
 
 FORMAT: Final = "ctm-estimate/4"
 OPERATOR_ARRAYS: Final = "operators."

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from predictor.calibration.target_fit import TargetFit
+from predictor.core.arrays import Bools, Floats, Integers
 from predictor.core.records import Target
 from predictor.cost.rates.typical import Rates
 from predictor.engine.operator_factors import Contexts
 
-Floats = NDArray[np.float64]
+ARRAYS: Final = ("usual", "factors", "ahead", "context", "variance", "unknown")
+"""Arrays of :class:`TargetEstimates` with a row for each target."""
+
+_LISTS: Final = ("targets", "evidence", "doubts", "class_chips")
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -41,8 +46,8 @@ class TargetEstimates:
     rates: Rates
     usual: Floats
     factors: Floats
-    ahead: NDArray[np.bool_]
-    context: NDArray[np.int64]
+    ahead: Bools
+    context: Integers
     contexts: Contexts
     variance: Floats
     unknown: Floats
@@ -55,21 +60,17 @@ class TargetEstimates:
     def take(self, places: NDArray[np.integer]) -> TargetEstimates:
         """Return what is known of some of the targets; their contexts stay numbered as here."""
         chosen = places.tolist()
-        return TargetEstimates(
-            targets=[self.targets[place] for place in chosen],
+        lists: dict[str, Any] = {
+            name: [getattr(self, name)[place] for place in chosen] for name in _LISTS
+        }
+        arrays: dict[str, Any] = {name: getattr(self, name)[places] for name in ARRAYS}
+        return replace(
+            self,
             rates=self.rates.take(places),
-            usual=self.usual[places],
-            factors=self.factors[places],
-            ahead=self.ahead[places],
-            context=self.context[places],
-            contexts=self.contexts,
-            variance=self.variance[places],
-            unknown=self.unknown[places],
             fits={at: self.fits[place] for at, place in enumerate(chosen) if place in self.fits},
             wide=self.wide[:, places],
-            evidence=[self.evidence[place] for place in chosen],
-            doubts=[self.doubts[place] for place in chosen],
-            class_chips=[self.class_chips[place] for place in chosen],
+            **lists,
+            **arrays,
         )
 
 

@@ -18,6 +18,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from predictor.core.arrays import Floats, Integers
 from predictor.cost.operator_kinds import NETWORK_KIND_OF_CODE
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
 from predictor.graph.operators import DTYPE_BITS, DTYPES
@@ -67,7 +68,7 @@ def node_features(graph: OperatorGraph) -> NDArray[np.float32]:
     return exact_features(graph).astype(np.float32)
 
 
-def exact_features(graph: OperatorGraph) -> NDArray[np.float64]:
+def exact_features(graph: OperatorGraph) -> Floats:
     """Return the features of N operators, float64 [N, F], columns as ``FEATURE_NAMES``.
 
     Sizes and counts as log(1 + x); facts and flags as 0 or 1; none depends on names or on the
@@ -90,7 +91,7 @@ def exact_features(graph: OperatorGraph) -> NDArray[np.float64]:
     return np.concatenate(columns, axis=1, dtype=np.float64)
 
 
-def _facts(graph: OperatorGraph) -> NDArray[np.float64]:
+def _facts(graph: OperatorGraph) -> Floats:
     """Return the columns of ``_FACTS``, [N, 8]."""
     groups, _, out_channels, _ = graph.gemm.T
     intensity = graph.macs / np.maximum(graph.bytes_moved, 1)
@@ -157,16 +158,16 @@ def scale_free(features: NDArray[np.floating]) -> NDArray[np.float32]:
     return np.stack(columns, axis=1).astype(np.float32)
 
 
-def _amount(features: NDArray[np.floating], name: str) -> NDArray[np.float64]:
+def _amount(features: NDArray[np.floating], name: str) -> Floats:
     """Return the amount x whose log(1 + x) is a feature, [N]."""
     return np.expm1(features[:, _PLACE[f"log1p_{name}"]].astype(np.float64))
 
 
-def _log_ratio(above: NDArray[np.float64], below: NDArray[np.float64]) -> NDArray[np.float64]:
+def _log_ratio(above: Floats, below: Floats) -> Floats:
     """Return log(ratio), [N], 0 where either is 0; rounded to the accuracy of float32 amounts."""
     positive = (above > 0) & (below > 0)
     ratio = np.divide(above, below, out=np.ones_like(above), where=positive)
-    rounded: NDArray[np.float64] = np.log(ratio).round(3)
+    rounded: Floats = np.log(ratio).round(3)
     return rounded
 
 
@@ -178,7 +179,7 @@ GROUPED_FEATURE: Final = SCALE_FREE_NAMES.index("is_grouped")
 POINT: Final = 0.9  # of log(1 + window height): a window of 1 has 0.69, one of 2 has 1.1
 
 
-def network_kinds(code: NDArray[np.int64], features: NDArray[np.float32]) -> NDArray[np.int64]:
+def network_kinds(code: Integers, features: NDArray[np.float32]) -> Integers:
     """Return the kinds of R operators, int64 [R], index into ``NETWORK_KINDS``.
 
     Args:

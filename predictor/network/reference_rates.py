@@ -119,7 +119,7 @@ class ReferenceRates(ArrayRecord):
 def is_rated(device: Device) -> bool:
     """Whether a device states its computing power: a rate, or clock and cores."""
     rates = (stated_macs_per_s(device, name) for name in ("fp32", "fp16", "bf16", "int8"))
-    return any(rates) or cycles_per_s(device, 0) is not None
+    return any(rates) or cycles_per_s(device) is not None
 
 
 class _TargetRates(NamedTuple):
@@ -150,9 +150,7 @@ def _rates(target: Target, typical: Typical) -> _TargetRates:
     if math.isnan(bytes_per_s):
         # All cores share the memory, so its typical bandwidth follows from the whole device's rate.
         a, b = _of_family(typical.bandwidth, device)
-        bytes_per_s = math.exp(
-            a + b * math.log(device_fp32 or _typical_fp32(device, typical, 0, 1.0))
-        )
+        bytes_per_s = math.exp(a + b * math.log(device_fp32 or _typical_fp32(device, typical, 1.0)))
     on_chip = on_chip_bytes(device)
     return _TargetRates(
         matrix=matrix,
@@ -180,7 +178,7 @@ def _matrix(
     quarter = int8 / 4 if int8 is not None and device.family in _WITHOUT_FLOAT else None
     single = fp32 or quarter
     if single is None:
-        single = _typical_fp32(device, typical, 0, share)
+        single = _typical_fp32(device, typical, share)
     half = stated.get("fp16", stated.get("bf16"))
     if half is None:
         half = int8 / 2 if fp32 is None and int8 is not None else 2 * single
@@ -193,8 +191,8 @@ def _matrix(
     return stated.get("bf16", half) if number_format == "bf16" else half
 
 
-def _typical_fp32(device: Device, typical: Typical, threads: int, share: float) -> float:
-    cycles = cycles_per_s(device, threads)
+def _typical_fp32(device: Device, typical: Typical, share: float) -> float:
+    cycles = cycles_per_s(device)
     if cycles is not None:
         return cycles * share * _of_family(typical.macs_per_cycle, device)
     return _of_family(typical.macs_per_s, device) * share
@@ -209,13 +207,13 @@ def _share(device: Device, threads: int) -> float:
         return min(threads, cores) / cores if cores and threads else 1.0
 
 
-def cycles_per_s(device: Device, threads: int) -> float | None:
+def cycles_per_s(device: Device) -> float | None:
     """Return cores x clock of the whole device, None where one is not known."""
     clock = base_clock_mhz(device)
     cores = device.core_count or device.metric("core_count")
     if clock is None or cores is None:
         return None
-    return clock * 1e6 * (min(threads, cores) if threads else cores)
+    return clock * 1e6 * cores
 
 
 def _of_family(values: Mapping[str, _Value], device: Device) -> _Value:

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from predictor.core.arrays import Floats
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scaling:
@@ -21,8 +23,8 @@ class Scaling:
     """
 
     names: tuple[str, ...]
-    mean: NDArray[np.float64]
-    std: NDArray[np.float64]
+    mean: Floats
+    std: Floats
 
     def apply(self, values: NDArray[np.floating]) -> NDArray[np.float32]:
         """Return ``values`` [rows, F] standardised, float32 of the same shape."""

@@ -13,9 +13,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from predictor.core.metrics import METRICS, Family
-from predictor.core.records import Precision, Target
-from predictor.core.runtimes import RUNTIMES
+from predictor.core.arrays import Bools, Floats
+from predictor.core.metrics import METRICS
+from predictor.core.records import Target
 from predictor.cost.columns import MATRIX, VECTOR, WIDTHS
 from predictor.network.reference_rates import ReferenceRates
 from predictor.network.scaling import Scaling
@@ -25,14 +25,6 @@ _IN_USE: Final = ("threads_in_use", "matrix_rate", "vector_rate", "bandwidth", "
 _LIMIT: Final = 4.0  # standard deviations; a network says nothing sensible far outside
 # Every target has one of each kind; operators attend to it as to a metric.
 CHOICE_KINDS: Final = ("runtime", "precision", "family")
-# The choices of a network that is trained now; a checkpoint has its own list, in its own order. A
-# target whose runtime is not among them has none of that kind.
-CHOICES: Final = (
-    *(f"runtime {row.name}" for row in RUNTIMES.values() if row.is_learned),
-    *(f"precision {precision}" for precision in Precision),
-    *(f"family {family}" for family in Family),
-)
-OF_KIND: Final = tuple(CHOICE_KINDS.index(choice.partition(" ")[0]) for choice in CHOICES)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,7 +38,7 @@ class TargetFacts:
     """
 
     values: NDArray[np.float32]
-    available: NDArray[np.bool_]
+    available: Bools
     choices: NDArray[np.float32]
 
 
@@ -54,7 +46,7 @@ def target_facts(
     targets: Sequence[Target],
     rates: ReferenceRates,
     scaling: Scaling,
-    choices: Sequence[str] = CHOICES,
+    choices: Sequence[str],
 ) -> TargetFacts:
     """Return the facts of T targets.
 
@@ -62,7 +54,7 @@ def target_facts(
         targets: in the order of the rows.
         rates: their reference rates.
         scaling: of the metrics, with the order of their columns.
-        choices: columns of the choices, as ``CHOICES`` of the program that trained the network.
+        choices: columns of the choices, as in the checkpoint.
     """
     logs = fact_logs(targets, rates)
     columns = np.stack([logs[name] for name in scaling.names], axis=1)
@@ -77,9 +69,7 @@ def target_facts(
     )
 
 
-def fact_logs(
-    targets: Sequence[Target], rates: ReferenceRates
-) -> Mapping[str, NDArray[np.float64]]:
+def fact_logs(targets: Sequence[Target], rates: ReferenceRates) -> Mapping[str, Floats]:
     """Return the logs of each fact over T targets by name, NaN where one is not known."""
     threads = [target.threads for target in targets]
     on_chip = np.where(rates.on_chip_bytes > 0, rates.on_chip_bytes, np.nan)

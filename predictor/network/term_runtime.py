@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from predictor.core.arrays import Floats, Integers
 from predictor.core.caching import IdentityCache
 from predictor.core.errors import InputError
 from predictor.cost.columns import Columns, OperatorColumns
@@ -41,8 +42,6 @@ class EncodedGraph:
 
     Attributes:
         places: int64 [R], of its operators that run.
-        code: int64 [R], their types; 0 for those that the network does not know.
-        features: float32 [R, S], scale-free.
         states: float32 [R, d].
         responses: float32 [R, 3, F].
         operators: costs of the R.
@@ -50,14 +49,12 @@ class EncodedGraph:
         live: [1, WIDTHS], bytes of its largest set of live activations.
     """
 
-    places: NDArray[np.int64]
-    code: NDArray[np.int64]
-    features: NDArray[np.float32]
+    places: Integers
     states: NDArray[np.float32]
     responses: NDArray[np.float32]
     operators: OperatorColumns
-    weights: NDArray[np.float64]
-    live: NDArray[np.float64]
+    weights: Floats
+    live: Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,8 +112,6 @@ class TermRuntime:
         )
         return EncodedGraph(
             places=places,
-            code=code[places],
-            features=features[places],
             states=states,
             responses=responses,
             operators=operators,

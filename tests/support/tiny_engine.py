@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ctm_research.network.choices import CHOICES, OF_KIND
 from ctm_research.network.config import NetworkConfig
 from ctm_research.network.scaling import fit_scaling
 from ctm_research.network.term_network import TermNetwork
@@ -26,7 +27,6 @@ from predictor.graph.operators import OPERATORS
 from predictor.network.features import SCALE_FREE_NAMES, exact_features, scale_free
 from predictor.network.film_tuning.fit import TorchGraph
 from predictor.network.reference_rates import ReferenceRates
-from predictor.network.target_facts import CHOICES, OF_KIND
 from predictor.network.term_runtime import FILM_BETA, FILM_GAMMA
 from tests.support.estimates import evidence_of, other_device, small_estimate
 from tests.support.graphs import Op, make_graph, make_target
@@ -135,7 +135,7 @@ GRAPHS = [
 @cache
 def shipped_biases() -> FilmBiases:
     """Return the FiLM of the tiny network before any fine-tuning."""
-    weights = TorchGraph(tiny_engine().head).initializers
+    weights = TorchGraph(tiny_engine().network.head).initializers
     return FilmBiases(weights[FILM_GAMMA].numpy(), weights[FILM_BETA].numpy())
 
 
@@ -154,7 +154,7 @@ def tuned_to(target: Target, factor: float = 1.0, by: float = 0.5) -> TargetMeas
     """
     plain = tiny_engine().predict(GRAPHS, [target], {}).latency_ms[:, 0]
     latency_ms = plain * factor * np.array([2.0, 1.0, 3.0, 1.5])
-    film = FilmTuning(tiny_engine().network, moved(shipped_biases(), by))
+    film = FilmTuning(tiny_engine().network.checksum, moved(shipped_biases(), by))
     return TargetMeasurements(
         signature_id="own",
         graphs=GRAPHS,

@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from predictor.core.arrays import Floats
 from predictor.core.records import Device
 from predictor.cost.engine import Explanation
 from predictor.engine.doubts import graph_doubts, rare_operators
 from predictor.engine.estimate import Estimate
 from predictor.engine.target_estimates import TargetEstimates
-from predictor.engine.targets.interface import Floats, TargetLatencies
+from predictor.engine.targets.interface import TargetLatencies
 from predictor.graph.operator_graph import OperatorGraph
 
 

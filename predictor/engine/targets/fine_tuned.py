@@ -17,13 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predictor.calibration.deviation import Deviation, Expectation, part_tilts, tilted_ms
+from predictor.core.arrays import Floats
 from predictor.core.caching import IdentityCache
 from predictor.core.percentiles import Z80, Z95
 from predictor.core.records import Device, Target
 from predictor.cost.engine import AttentionMaps, Explanation, FilmBiases, TargetMeasurements
 from predictor.engine.checkpoint import ENCODER, HEAD, LoadedCheckpoint
 from predictor.engine.targets.estimated import EstimatedTargets
-from predictor.engine.targets.interface import Floats, TargetLatencies
+from predictor.engine.targets.interface import TargetLatencies
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.network.reference_rates import ReferenceRates
 from predictor.network.target_facts import CHOICE_KINDS, TargetFacts, target_facts

@@ -9,11 +9,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from predictor.core.arrays import Floats
 from predictor.core.records import Device
 from predictor.cost.engine import Explanation
 from predictor.graph.operator_graph import OperatorGraph
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from predictor.calibration.operator_fit import OperatorFit
+from predictor.core.arrays import Floats, Integers
 from predictor.core.caching import IdentityCache
 from predictor.core.records import Basis, Target, TargetId
 from predictor.cost.engine import TargetMeasurements
@@ -19,7 +19,7 @@ from predictor.engine.checkpoint import LoadedCheckpoint
 from predictor.engine.target_estimates import TargetEstimates, UserFit
 from predictor.engine.targets.estimated import EstimatedTargets
 from predictor.engine.targets.fine_tuned import FineTuned, TunedNetwork, Tuning
-from predictor.engine.targets.interface import Floats, TargetModel
+from predictor.engine.targets.interface import TargetModel
 from predictor.engine.targets.prepared import FEWEST, PreparedTargets, read_prepared
 from predictor.engine.targets.states import TargetState, states_of
 from predictor.engine.targets.timed_operators import TimedOperators, operator_fit
@@ -40,7 +40,7 @@ _NO_FACTS: Final[Mapping[str, object]] = {
 class Family(NamedTuple):
     """Targets that one model answers for, by their places in a table."""
 
-    places: NDArray[np.int64]
+    places: Integers
     model: TargetModel
 
 
@@ -82,12 +82,9 @@ class TargetModels:
             facts["evidence"][place] = ""
         return facts
 
-    def of(self, place: int) -> tuple[TargetModel, int]:
-        """Return the model of a target, and the target's place inside it."""
-        return self._models[place]
-
     @cached_property
-    def _models(self) -> Mapping[int, tuple[TargetModel, int]]:
+    def by_place(self) -> Mapping[int, tuple[TargetModel, int]]:
+        """The model of each target, and the target's place inside it."""
         return {
             place: (model, inside)
             for places, model in self.families

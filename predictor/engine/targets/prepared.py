@@ -29,14 +29,14 @@ from predictor.cost.roofline import PeakRates, RatedTargets
 from predictor.devices.architectures import architectures_dir
 from predictor.engine.estimate import Estimate, published_form
 from predictor.engine.operator_factors import Contexts
-from predictor.engine.target_estimates import TargetEstimates
+from predictor.engine.target_estimates import ARRAYS, TargetEstimates
 from predictor.engine.targets.states import TargetState, states_of
 
 PREPARED: Final = "targets.npz"
 FORMAT: Final = "ctm-targets/2"
 # Fewer are looked up in less time than the file takes to be read.
 FEWEST: Final = 100
-OF_TARGETS: Final = ("usual", "factors", "ahead", "context", "variance", "unknown", "wide")
+OF_TARGETS: Final = (*ARRAYS, "wide")
 _OF_CLUSTER: Final = tuple(field.name for field in fields(Cluster))
 _DAMAGED: Final = (OSError, LookupError, TypeError, ValueError, EOFError, zlib.error)
 _LOG = logging.getLogger(__name__)

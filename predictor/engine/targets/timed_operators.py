@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from predictor.calibration.operator_fit import GraphTimes, OperatorFit, Timed
+from predictor.core.arrays import Floats
 from predictor.core.percentiles import Z80, Z95
 from predictor.core.records import Device, Target
 from predictor.cost.engine import Explanation, OperatorTimes, TargetMeasurements
 from predictor.engine.targets.estimated import EstimatedTargets
-from predictor.engine.targets.interface import Floats, TargetLatencies
+from predictor.engine.targets.interface import TargetLatencies
 from predictor.engine.timed_work import OperatorWorks, TimedGraph, by_resource
 from predictor.graph.operator_graph import OperatorGraph
 
@@ -100,9 +100,7 @@ def operator_fit(
     return OperatorFit(timed)
 
 
-def _timed_rows(
-    graph: TimedGraph, times: OperatorTimes | None
-) -> tuple[list[list[int]], NDArray[np.float64]]:
+def _timed_rows(graph: TimedGraph, times: OperatorTimes | None) -> tuple[list[list[int]], Floats]:
     """Return the timed groups as rows of the work, and their times; views are left out."""
     rows = {place: row for row, place in enumerate(graph.places.tolist())}
     groups, group_ms = [], []

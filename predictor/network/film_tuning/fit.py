@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from onnx import numpy_helper
 from torch import Tensor
 
+from predictor.core.arrays import Floats
 from predictor.core.errors import InputError
 from predictor.cost.engine import FilmBiases
 from predictor.network.term_runtime import FILM_BETA, FILM_GAMMA
@@ -183,7 +184,7 @@ class FilmOfTarget:
         self,
         head: Path,
         inputs: Sequence[Inputs],
-        log_latency: NDArray[np.float64],
+        log_latency: Floats,
         steps: Steps | None = None,
     ) -> None:
         self._graph = TorchGraph(head)

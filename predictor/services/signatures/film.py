@@ -129,20 +129,22 @@ def fine_tune(
         inputs = Path(folder) / "inputs.npz"
         arrays: dict[str, Any] = {
             f"{name}/{place}": array
-            for place, head_inputs in enumerate(engine.head_inputs(measured.graphs, target))
+            for place, head_inputs in enumerate(engine.network.head_inputs(measured.graphs, target))
             for name, array in head_inputs.items()
         }
         # By file: as JSON the arrays would be many times as large.
         np.savez(inputs, **arrays)
         request = {
-            "head": str(engine.head),
+            "head": str(engine.network.head),
             "latency_ms": measured.latency_ms.tolist(),
             "inputs": str(inputs),
         }
         fitted = _fitted(request, progress, cancel)
     # The fit to all comes first, then one without each graph, for predictions of that graph.
     full_fit, *partial_fits = [FilmBiases.from_json(entry) for entry in fitted]
-    return FilmTuning(engine.network, full_fit, dict(zip(graphs, partial_fits, strict=True)))
+    return FilmTuning(
+        engine.network.checksum, full_fit, dict(zip(graphs, partial_fits, strict=True))
+    )
 
 
 def _tunable(measured: TargetMeasurements) -> CloserToMeEngine:

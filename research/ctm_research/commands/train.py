@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from ctm_research.commands.libraries import libraries_needed
-from ctm_research.training.prepared import prepare_targets
+from ctm_research.commands.prepare import prepare_targets
 from predictor.cli.console import Console
 from predictor.cli.parser import Parser
 from predictor.cli.progress import progress_on

@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 
 from ctm_research.corpus.corpus import Corpus, Rows
+from ctm_research.network.choices import CHOICES
 from ctm_research.network.term_network import TermNetwork
 from ctm_research.training.calibrate import Expected
 from ctm_research.training.examples import Examples
@@ -28,7 +29,6 @@ from predictor.engine.checkpoint import (
     Widths,
 )
 from predictor.graph.operators import OPERATORS
-from predictor.network.target_facts import CHOICES
 
 ENGINE_NAME: Final = "closertome/1"
 

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from ctm_research.corpus.corpus import Corpus
 from ctm_research.network.batch import GraphBatch
+from ctm_research.network.choices import CHOICES
 from ctm_research.network.graph_table import ranges
 from ctm_research.network.scaling import fit_scaling
 from ctm_research.network.term_network import TargetInput
@@ -74,7 +75,7 @@ class CorpusInputs:
         self._features = scale_free(self._packed.features)
         self._code = self._packed.op_code.astype(np.int64)
         self._rates = ReferenceRates.of(targets, statistics.typical)
-        self.facts = target_facts(targets, self._rates, statistics.facts)
+        self.facts = target_facts(targets, self._rates, statistics.facts, CHOICES)
         self._leaving = off_chip_share(
             self._costs.weights_by_width, self._costs.live_by_width, self._rates
         )

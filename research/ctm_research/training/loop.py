@@ -16,6 +16,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from ctm_research.corpus.corpus import Corpus
+from ctm_research.network.choices import OF_KIND
 from ctm_research.network.config import Attention, NetworkConfig
 from ctm_research.network.term_network import TargetInput, TermNetwork
 from ctm_research.sources import SOURCES
@@ -24,7 +25,6 @@ from ctm_research.training.inputs import CorpusInputs, Statistics
 from ctm_research.training.loss import Deviations, block_loss
 from predictor.core.errors import InputError
 from predictor.core.progress import CancelToken, Progress, ProgressCallback, no_progress
-from predictor.network.target_facts import OF_KIND
 from predictor.network.work_terms import KINDS
 
 SHARES: Final = {name: share for s in SOURCES.values() for name, share in s.shares.items()}

@@ -1,9 +1,8 @@
-"""The file of a checkpoint with what the engine knows of the shipped targets, written anew."""
+"""Writer of what the engine knows of targets before any graph, beside a checkpoint."""
 
 from __future__ import annotations
 
 import json
-import zipfile
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -12,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from predictor.core.errors import HostError, InputError
 from predictor.core.files import replaced, sync
 from predictor.core.records import Target
 from predictor.cost.rates.typical import Rates
@@ -21,36 +19,6 @@ from predictor.engine.checkpoint import ESTIMATE, checksum
 from predictor.engine.estimate_file import read_estimate
 from predictor.engine.operator_factors import Contexts
 from predictor.engine.targets.prepared import OF_TARGETS, PREPARED, PreparedTargets, key_of
-from predictor.services.devices.catalogue import load_catalogue
-from predictor.services.prediction.targets import resolve_targets
-
-
-def prepare_targets(folder: Path) -> Path:
-    """Write it for every shipped device in its usual configuration, as ``--all`` asks for them.
-
-    Args:
-        folder: of a checkpoint whose estimate is written.
-
-    Returns:
-        The file.
-
-    Raises:
-        InputError: the folder has no estimate, or a damaged one.
-        HostError: the file cannot be written.
-    """
-    try:
-        write_prepared(folder, resolve_targets(load_catalogue().devices))
-    except (KeyError, TypeError, ValueError, zipfile.BadZipFile, FileNotFoundError) as error:
-        raise InputError(
-            str(folder), f"it holds no whole estimate ({error})", "train it with --estimate-only"
-        ) from error
-    except OSError as error:
-        raise HostError(
-            str(folder / PREPARED),
-            f"it cannot be written ({error.strerror})",
-            "check the folder and the disk",
-        ) from error
-    return folder / PREPARED
 
 
 def write_prepared(folder: Path, targets: Sequence[Target]) -> None:

@@ -34,7 +34,7 @@ def fit_typical(devices: Sequence[Device]) -> Typical:
     rates: dict[str, list[float]] = {}
     pairs: dict[str, list[tuple[float, float]]] = {}
     for device in devices:
-        whole, cycles = fp32_macs_per_s(device), cycles_per_s(device, 0)
+        whole, cycles = fp32_macs_per_s(device), cycles_per_s(device)
         bandwidth = device.metric("dram_bw_gbps")
         for family in (str(device.family), ANY_FAMILY):
             if whole is not None:

@@ -6,6 +6,7 @@ import numpy as np
 import torch
 
 from ctm_research.network.batch import GraphBatch
+from ctm_research.network.choices import CHOICES
 from ctm_research.network.term_network import TargetInput, TermNetwork, TermOutput
 from predictor.cost.columns import Columns
 from predictor.graph.operator_graph import OperatorGraph
@@ -29,7 +30,7 @@ GRAPH = make_graph(
 
 
 def facts() -> TargetFacts:
-    return target_facts(TARGETS, RATES, FACTS)
+    return target_facts(TARGETS, RATES, FACTS, CHOICES)
 
 
 def inputs(graph: OperatorGraph) -> tuple[GraphBatch, torch.Tensor, torch.Tensor]:

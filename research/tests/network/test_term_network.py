@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 import torch
 
+from ctm_research.network.choices import OF_KIND
 from ctm_research.network.config import NetworkConfig
 from ctm_research.network.scaling import identity_scaling
 from ctm_research.network.term_network import TermNetwork
 from predictor.core.errors import InputError
 from predictor.network.features import SCALE_FREE_NAMES
-from predictor.network.target_facts import CHOICE_KINDS, OF_KIND
+from predictor.network.target_facts import CHOICE_KINDS
 from predictor.network.work_terms import KINDS, TERMS
 from research.tests.network.term_runs import GRAPH, as_input, facts, inputs, run
 from tests.support.tiny_engine import FACTS, TARGETS, tiny_network

@@ -121,9 +121,9 @@ def test_what_is_written_predicts_what_was_trained(tmp_path: Path) -> None:
     m = corpus.measurements
     row = next(r for r in rows().tolist() if len(targets()[m.target[r]].device.metrics) > 3)
     graph, target = corpus.graphs.operator_graph(int(m.graph[row])), targets()[m.target[row]]
-    weights = TorchGraph(engine.head).initializers
+    weights = TorchGraph(engine.network.head).initializers
     film = FilmTuning(
-        engine.network, FilmBiases(weights[FILM_GAMMA].numpy(), weights[FILM_BETA].numpy())
+        engine.network.checksum, FilmBiases(weights[FILM_GAMMA].numpy(), weights[FILM_BETA].numpy())
     )
     own = expected[int(m.graph[row]), int(m.target[row])].expected_ms
     measured = TargetMeasurements(

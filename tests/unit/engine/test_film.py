@@ -30,21 +30,24 @@ def predicted(film: FilmTuning | None, graph: OperatorGraph = ASKED) -> Predicti
 
 
 def fit(latency_ms: np.ndarray, steps: Steps | None = None) -> FilmOfTarget:
-    inputs = tiny_engine().head_inputs(GRAPHS, TARGET)
-    return FilmOfTarget(tiny_engine().head, inputs, np.log(latency_ms), steps)
+    inputs = tiny_engine().network.head_inputs(GRAPHS, TARGET)
+    return FilmOfTarget(tiny_engine().network.head, inputs, np.log(latency_ms), steps)
 
 
 def test_the_head_in_torch_is_the_head_in_onnxruntime() -> None:
-    (inputs,) = tiny_engine().head_inputs([ASKED], TARGET)
-    session = onnxruntime.InferenceSession(str(tiny_engine().head))
+    (inputs,) = tiny_engine().network.head_inputs([ASKED], TARGET)
+    session = onnxruntime.InferenceSession(str(tiny_engine().network.head))
     tensors = {name: torch.from_numpy(np.array(array)) for name, array in inputs.items()}
-    ours = TorchGraph(tiny_engine().head).run(tensors)
+    ours = TorchGraph(tiny_engine().network.head).run(tensors)
     for output, theirs in zip(session.get_outputs(), session.run(None, inputs), strict=True):
         np.testing.assert_allclose(ours[output.name].numpy(), theirs, rtol=1e-5, atol=1e-7)
 
 
 def test_fine_tuning_serves_its_own_target_alone() -> None:
-    plain, tuned = predicted(None), predicted(FilmTuning(tiny_engine().network, shipped_biases()))
+    plain, tuned = (
+        predicted(None),
+        predicted(FilmTuning(tiny_engine().network.checksum, shipped_biases())),
+    )
 
     assert plain.facts["fine_tuned"] == [[False, False, False]]
     assert tuned.facts["fine_tuned"] == [[True, False, False]]
@@ -60,7 +63,7 @@ def test_fine_tuning_serves_its_own_target_alone() -> None:
 
 
 def test_biases_move_the_number_and_make_no_interval_narrower() -> None:
-    network = tiny_engine().network
+    network = tiny_engine().network.checksum
     before, after = (
         predicted(FilmTuning(network, biases))
         for biases in (shipped_biases(), moved(shipped_biases()))
@@ -86,7 +89,7 @@ def test_another_network_does_not_take_it() -> None:
 
 def test_what_was_tuned_under_one_configuration_serves_no_other() -> None:
     other = replace(TARGET, configuration=replace(TARGET.configuration, runtime="onnxruntime"))
-    known = measured(FilmTuning(tiny_engine().network, shipped_biases()))
+    known = measured(FilmTuning(tiny_engine().network.checksum, shipped_biases()))
 
     table = tiny_engine().predict([ASKED], [other, TARGET], known)
 
@@ -106,7 +109,7 @@ def test_fitting_explains_more_of_the_samples_and_equal_samples_give_equal_resul
     np.testing.assert_array_equal(fitted.gamma, again.gamma)
 
     def misfit(biases: FilmBiases) -> float:
-        tuning = FilmTuning(tiny_engine().network, biases)
+        tuning = FilmTuning(tiny_engine().network.checksum, biases)
         table = tiny_engine().predict(GRAPHS, [TARGET], measured(tuning))
         return float(np.abs(np.log(table.latency_ms[:, 0] / latency_ms)).mean())
 

@@ -113,9 +113,9 @@ def test_a_larger_batch_is_never_faster(graph: OperatorGraph, factor: int, heavy
 
 def test_fine_tuned_film_comes_before_the_operators() -> None:
     known = measured(2.0, 40.0)[TARGET.id]
-    head = TorchGraph(tiny_engine().head).initializers
+    head = TorchGraph(tiny_engine().network.head).initializers
     biases = FilmBiases(head[FILM_GAMMA].numpy(), head[FILM_BETA].numpy())
-    tuned = replace(known, film=FilmTuning(tiny_engine().network, biases))
+    tuned = replace(known, film=FilmTuning(tiny_engine().network.checksum, biases))
 
     by_film, by_operators = (
         tiny_engine().predict([PROBES[0]], [TARGET], {TARGET.id: each}) for each in (tuned, known)

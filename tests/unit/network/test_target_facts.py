@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from ctm_research.network.choices import CHOICES
 from ctm_research.network.scaling import identity_scaling
 from predictor.core.metrics import Family
 from predictor.core.records import Precision, Target
 from predictor.network.reference_rates import ReferenceRates, Typical
-from predictor.network.target_facts import CHOICES, TargetFacts, target_facts
+from predictor.network.target_facts import TargetFacts, target_facts
 from tests.support.graphs import make_target
 
 TYPICAL = Typical({"any": 8.0}, {"any": 1e12}, {"any": (np.log(1e11), 0.0)})
@@ -18,7 +19,7 @@ BARE = make_target({"fp32_tflops": 4.0}, runtime="unheard", precision=Precision.
 
 def facts_of(*targets: Target, names: tuple[str, ...] = ("dram_bw_gbps", "l2_kb")) -> TargetFacts:
     rates = ReferenceRates.of(targets, TYPICAL)
-    return target_facts(targets, rates, identity_scaling(names))
+    return target_facts(targets, rates, identity_scaling(names), CHOICES)
 
 
 def test_values_are_logs_limited_and_what_is_missing_is_marked() -> None:

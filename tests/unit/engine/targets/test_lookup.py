@@ -50,7 +50,7 @@ def models(measured: Mapping[TargetId, TargetMeasurements]) -> TargetModels:
 
 
 def kinds(found: TargetModels) -> list[type]:
-    return [type(found.of(place)[0]) for place in range(len(EVERY))]
+    return [type(found.by_place[place][0]) for place in range(len(EVERY))]
 
 
 def test_without_measurements_one_model_answers_for_all() -> None:
@@ -58,7 +58,7 @@ def test_without_measurements_one_model_answers_for_all() -> None:
 
     assert len(found.families) == 1
     assert kinds(found) == [EstimatedTargets] * 4
-    assert [found.of(place)[1] for place in range(4)] == [0, 1, 2, 3]
+    assert [found.by_place[place][1] for place in range(4)] == [0, 1, 2, 3]
     assert list(found.basis) == [Basis.ZERO_SHOT] * 3 + [Basis.PROBED]
 
 
@@ -86,7 +86,7 @@ def test_a_model_answers_as_the_engine_does(place: int) -> None:
     graph = GRAPHS[1]
     table = tiny_engine().predict([graph], EVERY, measured)
 
-    model, inside = models(measured).of(place)
+    model, inside = models(measured).by_place[place]
 
     assert model.latency(graph).latency_ms[inside] == pytest.approx(table.latency_ms[0, place])
     parts = model.explain(graph, inside, table.latency_ms[0, place])
