@@ -58,7 +58,11 @@ def test_the_rates_are_measured_at_the_first_prediction_only(
 
 @pytest.mark.parametrize(
     "command",
-    [("compare", 2, "--json"), ("report", 1, "-o", "report.json"), ("probe plan", 0, "--json")],
+    [
+        ("compare", 2, "--json"),
+        ("report", 1, "-o", "report.json"),
+        ("probe plan", 0, "--probes", "2", "--json"),
+    ],
 )
 def test_every_command_that_predicts_measures_first(
     ctm: Run, fixed_model: Path, mobilenet: Path, own_store: Path, command: tuple[Any, ...]

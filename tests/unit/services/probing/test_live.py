@@ -28,6 +28,8 @@ from predictor.services.probing.plan import (
 from predictor.services.probing.sessions import SessionState
 from tests.support.probe_sessions import Script
 
+pytestmark = pytest.mark.slow
+
 PI = probe_target(load_catalogue().find("rpi5"), 1)
 NS = 2_000_000
 
