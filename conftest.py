@@ -90,6 +90,11 @@ def damaged_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[
     forget()
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Name the mark of tests that ``run.py test --fast`` leaves out."""
+    config.addinivalue_line("markers", "slow: a file of units with seconds of work or of processes")
+
+
 def pytest_report_header() -> str:
     """Tell what repeats this run's order."""
     return f"order: CTM_TEST_ORDER={ORDER}"

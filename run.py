@@ -3,6 +3,7 @@
 
     python3 run.py [FILES]      open the window on ONNX files; without a file, on a sample
     python3 run.py test         everything that CI runs; what follows goes to pytest
+    python3 run.py test --fast          lint, types, import rules and tests of units, in two minutes
     python3 run.py test --research      the same of research/, in place of the product's
     python3 run.py tour DIR     drive the window through its views and save pictures in DIR
 
@@ -66,13 +67,17 @@ TEST_PROGRAMS = (
     ("objdump", "binutils"),
     ("pdftotext", "poppler-utils"),
 )
-# The tests that want the processors to themselves, and then the others, shared out over two
-# processes. The larger part comes last, so that its closing line is the last output.
+# The tests that want the processors to themselves, by their files because collecting all tests
+# takes as long, and then the others, shared out over two processes. The larger part comes last, so
+# that its closing line is the last output.
+TIMED = ("tests/gui/test_stall.py", "tests/gui/devices/test_this_machine.py")
+SHARED = ("-n", "2", "--dist", "worksteal")
 TEST_PARTS = (
-    ("pytest, the tests of timing", ("-m", "timing")),
-    ("pytest, all other tests", ("-m", "not timing", "-n", "2", "--dist", "worksteal")),
+    ("pytest, the tests of timing", (*TIMED, "-m", "timing")),
+    ("pytest, all other tests", ("-m", "not timing", *SHARED)),
 )
-RESEARCH_PARTS = (("pytest", ("research/tests", "-n", "2", "--dist", "worksteal")),)
+FAST_PARTS = (("pytest, the fast tests", ("tests/unit", "-m", "not slow", *SHARED)),)
+RESEARCH_PARTS = (("pytest", ("research/tests", *SHARED)),)
 RESEARCH = "research/pyproject.toml"
 PROGRAM_FOLDERS = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin"))
 FONT_FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.fonts", "~/.local/share/fonts")
@@ -120,6 +125,9 @@ def parse(arguments):
         help="install missing system libraries by apt-get",
     )
     parser.add_argument("--research", action="store_true", help="test: the tests of research/")
+    parser.add_argument(
+        "--fast", action="store_true", help="test: units that start and train little"
+    )
     options, unknown = parser.parse_known_args(arguments)
     command = options.words[0] if options.words else ""
     options.action = {"test": run_tests, "tour": run_tour}.get(command, open_window)
@@ -130,8 +138,8 @@ def parse(arguments):
     options.for_pytest = unknown
     if unknown and options.action is not run_tests:
         parser.error("unknown option " + unknown[0])
-    if options.research and options.action is not run_tests:
-        parser.error("--research goes with test")
+    if options.research + options.fast > (options.action is run_tests):
+        parser.error("one of --research and --fast goes with test")
     return options
 
 
@@ -202,7 +210,7 @@ def run_tests(options):
     if failed:
         say("Failed so far: {}. The tests follow.".format(", ".join(failed)))
     chosen = [*options.words, *options.for_pytest]
-    usual = RESEARCH_PARTS if options.research else TEST_PARTS
+    usual = RESEARCH_PARTS if options.research else FAST_PARTS if options.fast else TEST_PARTS
     parts = (("pytest", chosen),) if chosen else usual
     failed += [name for name, words in parts if not passes(name, [python, "-m", "pytest", *words])]
     return 1 if failed else 0

@@ -44,7 +44,9 @@ def apply_theme(app: QApplication, theme: Theme) -> None:
     for widget in widgets:
         if widget.isVisible():
             _polish_again(widget)
-    _Later(app, [hidden for hidden in widgets if not hidden.isVisible()])
+    hidden = [widget for widget in widgets if not widget.isVisible()]
+    if hidden:
+        _Later(app, hidden)
 
 
 class _Later(QObject):

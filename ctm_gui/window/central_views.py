@@ -159,7 +159,9 @@ class CentralViews(QObject):
 
     def _build(self) -> Iterator[None]:
         for page in self.window.pages:
-            self._views.append(page.make(self))
+            view = page.make(self)
+            view.setParent(self.window)  # which may be closed before the view is in its place
+            self._views.append(view)
             yield
         for index, view in enumerate(self._views):
             refuse_drops(view)

@@ -27,7 +27,13 @@ ARRAYS = {
     "predictor/network/reference_rates.py: _TargetRates",  # a named tuple, made by names
 }
 EXCEPTIONS = ROWS | OLD_PYTHON | ARRAYS
-VARIADIC = {"hbox", "fill", "_on", "_room"}  # arguments are alike and as many as one likes
+VARIADIC = {
+    "hbox",
+    "fill",
+    "_on",
+    "_room",
+    "table.grid",
+}  # arguments are alike and as many as one likes
 
 
 def trees() -> Iterator[tuple[str, ast.Module]]:

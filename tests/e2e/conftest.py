@@ -1,4 +1,8 @@
-"""The command line as a user starts it: a process of its own, in a folder of its own."""
+"""The command line as a user starts it, in a folder of its own.
+
+``ctm`` runs it in the process of the tests, where all it imports is there already; ``ctm_process``
+and ``start_ctm`` as a process, for what a process alone shows and once for each command.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
+from predictor.cli.program import main
+
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "resources" / "samples"
 
@@ -22,16 +28,22 @@ Start = Callable[..., subprocess.Popen[str]]
 
 
 @pytest.fixture
-def start_ctm(tmp_path: Path) -> Iterator[Start]:
-    """Start ``ctm`` with these arguments and environment; what still runs at the end is killed."""
+def working_folder(tmp_path: Path) -> Path:
+    """The folder that a command is started in."""
     folder = tmp_path / "cwd"
     folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def start_ctm(working_folder: Path) -> Iterator[Start]:
+    """Start ``ctm`` with these arguments and environment; what still runs at the end is killed."""
     started: list[subprocess.Popen[str]] = []
 
     def start(*arguments: str | Path, **environment: str) -> subprocess.Popen[str]:
         process = subprocess.Popen(
             [sys.executable, "-m", "predictor.cli", *map(str, arguments)],
-            cwd=folder,
+            cwd=working_folder,
             env={**os.environ, "PYTHONPATH": PLACES, **environment},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -47,13 +59,31 @@ def start_ctm(tmp_path: Path) -> Iterator[Start]:
 
 
 @pytest.fixture
-def ctm(start_ctm: Start) -> Run:
-    """Run ``ctm`` to its end and return what it printed and its exit code."""
+def ctm_process(start_ctm: Start) -> Run:
+    """Run ``ctm`` as a process to its end and return what it printed and its exit code."""
 
     def run(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
         process = start_ctm(*arguments, **environment)
         out, err = process.communicate(timeout=60)
         return subprocess.CompletedProcess(arguments, process.returncode, out, err)
+
+    return run
+
+
+@pytest.fixture
+def ctm(
+    working_folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Run:
+    """Run ``ctm`` in this process and return what it and its children printed and its exit code."""
+
+    def run(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+        capfd.readouterr()
+        with monkeypatch.context() as patch:
+            patch.chdir(working_folder)
+            for name, value in environment.items():
+                patch.setenv(name, value)
+            code = main(list(map(str, arguments)))
+        return subprocess.CompletedProcess(arguments, code, *capfd.readouterr())
 
     return run
 

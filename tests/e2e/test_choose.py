@@ -59,8 +59,12 @@ def test_the_slow_runs_are_judged_where_published_logs_tell_them(ctm: Run, mobil
     assert "P99 ms" in done.stdout
 
 
-def test_nothing_meets_it_ends_in_1_with_what_comes_nearest(ctm: Run, mobilenet: Path) -> None:
-    done = ctm("choose", mobilenet, "--max-ms", "1e-6", "--device", "rpi5", "--device", "rpi4")
+def test_nothing_meets_it_ends_in_1_with_what_comes_nearest(
+    ctm_process: Run, mobilenet: Path
+) -> None:
+    done = ctm_process(
+        "choose", mobilenet, "--max-ms", "1e-6", "--device", "rpi5", "--device", "rpi4"
+    )
     assert done.returncode == 1
     assert done.stdout.startswith("Nothing of ")
     assert "Raspberry Pi 5 (CPU) (" in done.stdout

@@ -34,8 +34,8 @@ def test_inspect_counts_what_the_papers_state(ctm: Run, mobilenet: Path, distilb
         assert {"name", "op_type", "output_shape", "macs", "bytes_moved"} <= set(operators[0])
 
 
-def test_inspect_in_text_is_a_table_of_operators(ctm: Run, mobilenet: Path) -> None:
-    done = ctm("inspect", mobilenet, "--batch", "2")
+def test_inspect_in_text_is_a_table_of_operators(ctm_process: Run, mobilenet: Path) -> None:
+    done = ctm_process("inspect", mobilenet, "--batch", "2")
 
     assert done.returncode == 0
     assert "input image: float32 2×3×224×224" in done.stdout
@@ -113,8 +113,8 @@ def test_devices_check_names_what_is_wrong(ctm: Run, board: Path) -> None:
         assert word in done.stderr
 
 
-def test_detect_describes_this_machine(ctm: Run) -> None:
-    done = ctm("devices", "detect")
+def test_detect_describes_this_machine(ctm_process: Run) -> None:
+    done = ctm_process("devices", "detect")
 
     assert done.returncode == 0
     assert "Cores" in done.stdout
@@ -137,18 +137,18 @@ def test_this_machine_as_measured_gives_a_number_where_its_system_tells_too_litt
 
 
 def test_store_tells_what_it_holds(
-    ctm: Run, mobilenet: Path, own_store: Path, tmp_path: Path
+    ctm_process: Run, mobilenet: Path, own_store: Path, tmp_path: Path
 ) -> None:
-    ctm("predict", mobilenet, "--device", "tesla-t4")
+    ctm_process("predict", mobilenet, "--device", "tesla-t4")
     other = tmp_path / "other.db"
 
-    info = json.loads(ctm("store", "info", "--json").stdout)
-    empty = json.loads(ctm("store", "info", "--json", "--store", other).stdout)
+    info = json.loads(ctm_process("store", "info", "--json").stdout)
+    empty = json.loads(ctm_process("store", "info", "--json", "--store", other).stdout)
 
     assert info["path"] == str(own_store)
     assert info["records"]["predictions"] == 1
     assert empty["records"]["predictions"] == 0
-    assert str(own_store) in ctm("store", "info").stdout
+    assert str(own_store) in ctm_process("store", "info").stdout
 
 
 def test_store_check_finds_damage(ctm: Run, mobilenet: Path, own_store: Path) -> None:
@@ -179,11 +179,11 @@ def hostile_file(folder: Path, kind: str) -> Path:
 @pytest.mark.parametrize("command", ["predict", "inspect"])
 @pytest.mark.parametrize("kind", ["missing", "empty", "text", "zip", "folder"])
 def test_a_file_that_is_no_model_is_one_sentence(
-    ctm: Run, tmp_path: Path, command: str, kind: str
+    ctm_process: Run, tmp_path: Path, command: str, kind: str
 ) -> None:
     path = hostile_file(tmp_path, kind)
 
-    done = ctm(command, path, "--json")
+    done = ctm_process(command, path, "--json")
 
     assert_one_sentence(done, 2, str(path))
 
@@ -312,11 +312,11 @@ def test_messages_that_have_nowhere_to_go_do_not_reach_the_document(
 
 @pytest.mark.skipif(sys.platform != "linux", reason="SIGKILL, folders by XDG")
 def test_the_next_command_removes_what_a_killed_one_left_and_tells_once(
-    ctm: Run, tmp_path: Path, mobilenet: Path
+    ctm_process: Run, tmp_path: Path, mobilenet: Path
 ) -> None:
     left = killed_writer(tmp_path / "report.pdf")
 
-    done, again = (ctm("inspect", mobilenet, "--json") for _ in range(2))
+    done, again = (ctm_process("inspect", mobilenet, "--json") for _ in range(2))
 
     assert done.stderr.splitlines() == [
         f"{left} was left by a program that was killed, and is removed."
@@ -326,10 +326,10 @@ def test_the_next_command_removes_what_a_killed_one_left_and_tells_once(
     assert not left.exists()
 
 
-def test_help_and_version_are_on_stdout(ctm: Run) -> None:
+def test_help_and_version_are_on_stdout(ctm_process: Run) -> None:
     for command in ((), ("predict",), ("inspect",), ("devices",), ("store",), ("store", "info")):
-        done = ctm(*command, "--help")
+        done = ctm_process(*command, "--help")
         assert done.returncode == 0
         assert "--store PATH" in done.stdout
         assert "--quiet" in done.stdout
-    assert ctm("--version").stdout == f"ctm {__version__}\n"
+    assert ctm_process("--version").stdout == f"ctm {__version__}\n"

@@ -46,9 +46,9 @@ def test_a_document_tells_differences_and_where_they_come_from(
 
 
 def test_text_names_the_baseline_the_fastest_and_the_change(
-    ctm: Run, mobilenet: Path, distilbert: Path
+    ctm_process: Run, mobilenet: Path, distilbert: Path
 ) -> None:
-    done = ctm("compare", mobilenet, distilbert, "--device", "rpi5", "--budget-ms", "0.001",
+    done = ctm_process("compare", mobilenet, distilbert, "--device", "rpi5", "--budget-ms", "0.001",
                "--operators", "--engine", "roofline")  # fmt: skip
 
     assert done.returncode == 1, "no model meets the budget"

@@ -77,8 +77,8 @@ def test_rows_summary_and_page(ctm: Run, folder: Path) -> None:
     assert "0 of 4: conv" in done.stderr
 
 
-def test_probes_and_json_alone_on_stdout(ctm: Run, folder: Path) -> None:
-    done = ctm(*arguments(folder, "--probes", "1", "--seeds", "2", "--json", "--quiet"))
+def test_probes_and_json_alone_on_stdout(ctm_process: Run, folder: Path) -> None:
+    done = ctm_process(*arguments(folder, "--probes", "1", "--seeds", "2", "--json", "--quiet"))
 
     assert (done.returncode, done.stderr) == (0, "")
     found = json.loads(done.stdout)

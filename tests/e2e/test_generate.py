@@ -121,9 +121,9 @@ def test_the_document_has_the_keys_of_its_schema(ctm: Run, config: Path):
     assert result["basis"] == "zero-shot"
 
 
-def test_the_text_names_devices_the_fastest_first(ctm: Run, config: Path):
-    done = ctm("generate", config.parent, "--device", "rpi5", "--device", "rtx4090", "--device",
-               "hailo-8")  # fmt: skip
+def test_the_text_names_devices_the_fastest_first(ctm_process: Run, config: Path):
+    devices = ("--device", "rpi5", "--device", "rtx4090", "--device", "hailo-8")
+    done = ctm_process("generate", config.parent, *devices)
     assert done.returncode == 0
     lines = done.stdout.splitlines()
     assert lines[0].startswith("llama: 8.03 B parameters; 512 prompt tokens, 128 new ones")

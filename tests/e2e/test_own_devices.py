@@ -33,9 +33,9 @@ def stored_board(own_store: Path) -> Path:
     return own_store
 
 
-def test_own_devices_are_found_by_name_and_listed(ctm: Run, stored_board: Path) -> None:
-    shown = json.loads(ctm("devices", "show", "My Board", "--json").stdout)
-    listed = json.loads(ctm("devices", "--json").stdout)["devices"]
+def test_own_devices_are_found_by_name_and_listed(ctm_process: Run, stored_board: Path) -> None:
+    shown = json.loads(ctm_process("devices", "show", "My Board", "--json").stdout)
+    listed = json.loads(ctm_process("devices", "--json").stdout)["devices"]
 
     assert shown["id"] == "my-board"
     assert shown["metrics"]["fp32_tflops"] == 0.1

@@ -74,10 +74,10 @@ def stored_rows(store: Path) -> int:
 
 
 def test_two_models_on_two_devices_are_one_document_and_four_rows(
-    ctm: Run, mobilenet: Path, distilbert: Path, board: Path, own_store: Path
+    ctm_process: Run, mobilenet: Path, distilbert: Path, board: Path, own_store: Path
 ) -> None:
-    done = ctm("predict", mobilenet, distilbert, "--device", "a100-pcie-40gb", "--device", board,
-               "--json")  # fmt: skip
+    devices = ("--device", "a100-pcie-40gb", "--device", board)
+    done = ctm_process("predict", mobilenet, distilbert, *devices, "--json")
     entries = predictions(done)
 
     assert done.returncode == 0
@@ -195,8 +195,12 @@ def test_a_configuration_that_the_device_does_not_run_has_no_number(
     assert "not supported" in ctm(*arguments).stdout
 
 
-def test_a_budget_without_any_number_does_not_pass(ctm: Run, mobilenet: Path, board: Path) -> None:
-    done = ctm("predict", mobilenet, "--device", board, "--precision", "bf16", "--budget-ms", "9")
+def test_a_budget_without_any_number_does_not_pass(
+    ctm_process: Run, mobilenet: Path, board: Path
+) -> None:
+    done = ctm_process(
+        "predict", mobilenet, "--device", board, "--precision", "bf16", "--budget-ms", "9"
+    )
 
     assert done.returncode == 2
     assert "no target has a number" in done.stderr
@@ -272,11 +276,15 @@ def test_int8_of_a_float_model_is_noted_beside_the_number(ctm: Run, mobilenet: P
     assert entry["notes"][0] in ctm(*asked).stdout
 
 
-def test_a_store_that_fails_costs_no_result(ctm: Run, tmp_path: Path, mobilenet: Path) -> None:
+def test_a_store_that_fails_costs_no_result(
+    ctm_process: Run, tmp_path: Path, mobilenet: Path
+) -> None:
     file = tmp_path / "file"
     file.write_text("")
 
-    done = ctm("predict", mobilenet, "--device", "tesla-t4", "--json", "--store", file / "x.db")
+    done = ctm_process(
+        "predict", mobilenet, "--device", "tesla-t4", "--json", "--store", file / "x.db"
+    )
 
     assert done.returncode == 3
     assert json.loads(done.stdout)["predictions"][0]["latency_ms"] > 0

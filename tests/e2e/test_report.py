@@ -20,12 +20,12 @@ needs_poppler = pytest.mark.skipif(
 
 
 @needs_poppler
-def test_the_pdf_says_what_predict_says(ctm: Run, mobilenet: Path, tmp_path: Path) -> None:
+def test_the_pdf_says_what_predict_says(ctm_process: Run, mobilenet: Path, tmp_path: Path) -> None:
     store, path = str(tmp_path / "store.sqlite"), tmp_path / "report.pdf"
-    predicted = ctm("predict", mobilenet, *DEVICES, "--json", CTM_STORE=store)
+    predicted = ctm_process("predict", mobilenet, *DEVICES, "--json", CTM_STORE=store)
     predictions = json.loads(predicted.stdout)["predictions"]
     budget = number(sum(prediction["latency_ms"] for prediction in predictions) / 2)
-    done = ctm(
+    done = ctm_process(
         "report",
         mobilenet,
         *DEVICES,
@@ -48,12 +48,12 @@ def test_the_pdf_says_what_predict_says(ctm: Run, mobilenet: Path, tmp_path: Pat
         assert prediction["fingerprint"] in text
     assert f"meets the budget of {budget} ms on 1 of 2 targets" in text
     assert "Page 1 of " in text
-    information = json.loads(ctm("store", "info", "--json", CTM_STORE=store).stdout)
+    information = json.loads(ctm_process("store", "info", "--json", CTM_STORE=store).stdout)
     assert information["records"]["reports"] == 1
     assert information["records"]["predictions"] == 4
 
 
-def test_json_and_markdown_need_no_qt(ctm: Run, mobilenet: Path, tmp_path: Path) -> None:
+def test_json_and_markdown_need_no_qt(ctm_process: Run, mobilenet: Path, tmp_path: Path) -> None:
     # A package that cannot be imported stands in for a machine without Qt.
     package = tmp_path / "PySide6"
     package.mkdir()
@@ -64,10 +64,10 @@ def test_json_and_markdown_need_no_qt(ctm: Run, mobilenet: Path, tmp_path: Path)
     }
     sections = ("--sections", "summary,comparison", "--device", "rpi5")
     for name in ("report.md", "report.json"):
-        done = ctm("report", mobilenet, *sections, "-o", tmp_path / name, **place)
+        done = ctm_process("report", mobilenet, *sections, "-o", tmp_path / name, **place)
         assert done.returncode == 0, done.stderr
 
-    wanted = ctm("report", mobilenet, *sections, "-o", tmp_path / "report.pdf", **place)
+    wanted = ctm_process("report", mobilenet, *sections, "-o", tmp_path / "report.pdf", **place)
     assert wanted.returncode == 3
     assert "the PDF writer: a library is missing" in wanted.stderr
     assert not (tmp_path / "report.pdf").exists()

@@ -36,10 +36,10 @@ def rows(path: Path) -> list[dict[str, object]]:
 
 
 def test_every_pair_is_a_row_and_a_file_that_cannot_be_read_one_with_a_reason(
-    ctm: Run, folder: Path, tmp_path: Path
+    ctm_process: Run, folder: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "out.jsonl"
-    done = ctm("predict", folder, "--device", "rpi5", "--device", "rtx3060", "--rows", out,
+    done = ctm_process("predict", folder, "--device", "rpi5", "--device", "rtx3060", "--rows", out,
                "--jobs", "3")  # fmt: skip
     assert done.returncode == 2, done.stderr
     assert done.stdout == ""
@@ -50,7 +50,9 @@ def test_every_pair_is_a_row_and_a_file_that_cannot_be_read_one_with_a_reason(
     assert {(Path(str(r["model"])).name, r["device"]) for r in good} == {
         (f"m{n}.onnx", device) for n in range(7) for device in ("rpi5", "rtx3060")
     }
-    one = json.loads(ctm("predict", folder / "m0.onnx", "--device", "rpi5", "--json").stdout)
+    one = json.loads(
+        ctm_process("predict", folder / "m0.onnx", "--device", "rpi5", "--json").stdout
+    )
     (alone,) = one["predictions"]
     (same,) = [r for r in good if r["device"] == "rpi5" and str(r["model"]).endswith("m0.onnx")]
     for name in ("latency_ms", "high95_ms"):  # predicted with other targets: sums in another order

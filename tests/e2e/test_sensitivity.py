@@ -97,8 +97,8 @@ def test_explain_is_predict_with_operators_and_sensitivity(
     assert all(each["sensitivity"] == {} for each in free)
 
 
-def test_the_text_leads_with_a_sentence(ctm: Run, mobilenet: Path, board: Path) -> None:
-    done = ctm("explain", mobilenet, "--device", board)
+def test_the_text_leads_with_a_sentence(ctm_process: Run, mobilenet: Path, board: Path) -> None:
+    done = ctm_process("explain", mobilenet, "--device", board)
 
     assert done.returncode == 0, done.stderr
     blocks = done.stdout.split("\n\n")

@@ -33,32 +33,36 @@ def prediction(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
 
 
 def test_the_rates_are_measured_at_the_first_prediction_only(
-    ctm: Run, fixed_model: Path, mobilenet: Path, own_store: Path, tmp_path: Path
+    ctm_process: Run, fixed_model: Path, mobilenet: Path, own_store: Path, tmp_path: Path
 ) -> None:
     asked = ("--device", "this", "--json")
-    first = ctm("predict", fixed_model, *asked)
+    first = ctm_process("predict", fixed_model, *asked)
     made = prediction(first)
     assert first.stderr == MEASURING
     assert made["latency_ms"] > 0
     kept = rates_file(own_store).read_text(encoding="utf-8")
 
-    again = ctm("predict", fixed_model, *asked)
+    again = ctm_process("predict", fixed_model, *asked)
     assert again.stderr == ""
     assert prediction(again) == made
-    compared = ctm("compare", fixed_model, mobilenet, *asked)
-    report = ctm("report", fixed_model, "--device", "this", "-o", tmp_path / "report.json")
-    plan = ctm("probe", "plan", "--probes", "2", "--json")
+    compared = ctm_process("compare", fixed_model, mobilenet, *asked)
+    report = ctm_process("report", fixed_model, "--device", "this", "-o", tmp_path / "report.json")
+    plan = ctm_process("probe", "plan", "--probes", "2", "--json")
     for done in (compared, report, plan):
         assert (done.returncode, MEASURING in done.stderr) == (0, False), done.stderr
     assert rates_file(own_store).read_text(encoding="utf-8") == kept
 
-    sheet = json.loads(ctm("devices", "show", "this", "--json").stdout)
+    sheet = json.loads(ctm_process("devices", "show", "this", "--json").stdout)
     assert sheet["measured"].keys() == {"dram_bw_gbps", "fp32_tflops"}
 
 
 @pytest.mark.parametrize(
     "command",
-    [("compare", 2, "--json"), ("report", 1, "-o", "report.json"), ("probe plan", 0, "--json")],
+    [
+        ("compare", 2, "--json"),
+        ("report", 1, "-o", "report.json"),
+        ("probe plan", 0, "--probes", "2", "--json"),
+    ],
 )
 def test_every_command_that_predicts_measures_first(
     ctm: Run, fixed_model: Path, mobilenet: Path, own_store: Path, command: tuple[Any, ...]

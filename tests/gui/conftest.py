@@ -14,7 +14,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from PySide6.QtCore import QCoreApplication, QEvent, QMimeData, QPoint, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
 from ctm_gui.application import Application
@@ -43,6 +43,20 @@ def garbage_on_this_thread() -> Iterator[None]:
     yield
     gc.enable()
     gc.collect()
+
+
+@pytest.fixture(autouse=True)
+def no_widgets_left() -> Iterator[None]:
+    """Delete what is left of a test's windows, such as the menus of plots, which have no parent.
+
+    Whatever is set for the application, such as its style sheet, is worked out for all widgets.
+    """
+    yield
+    left = (QMenu, MainWindow)
+    for widget in QApplication.topLevelWidgets():
+        if isinstance(widget, left) and widget.parent() is None:
+            widget.deleteLater()
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
 
 
 @pytest.fixture(autouse=True)

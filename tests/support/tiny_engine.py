@@ -2,37 +2,34 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import numpy as np
+import onnx
+from onnx import numpy_helper
 
-from ctm_research.network.choices import CHOICES, OF_KIND
-from ctm_research.network.config import NetworkConfig
-from ctm_research.network.scaling import fit_scaling
-from ctm_research.network.term_network import TermNetwork
-from ctm_research.training.export import export_terms
+from ctm_research.network.choices import CHOICES
 from ctm_research.training.files import write_card, write_estimate
 from ctm_research.training.statistics import fit_facts, fit_typical
 from predictor.calibration.deviation import DeviationPrior
 from predictor.core.metrics import Family
 from predictor.core.records import Precision, Target
 from predictor.cost.engine import FilmBiases, FilmTuning, TargetMeasurements
-from predictor.engine.checkpoint import ENCODER, ESTIMATE, HEAD, EngineCard, Widths
+from predictor.engine.checkpoint import ESTIMATE, EngineCard, Widths
 from predictor.engine.closertome import CloserToMeEngine
 from predictor.engine.estimate import Estimate
 from predictor.graph.operators import OPERATORS
-from predictor.network.features import SCALE_FREE_NAMES, exact_features, scale_free
-from predictor.network.film_tuning.fit import TorchGraph
 from predictor.network.reference_rates import ReferenceRates
 from predictor.network.term_runtime import FILM_BETA, FILM_GAMMA
 from tests.support.estimates import evidence_of, other_device, small_estimate
 from tests.support.graphs import Op, make_graph, make_target
 from tests.support.operator_factors import random_factors
-from tests.support.random_weights import randomise
 
+EXPORTED = Path(__file__).resolve().parents[1] / "golden" / "tiny_network"
 RESPONSES = 2
 TARGETS = [
     other_device("first"),
@@ -59,25 +56,12 @@ PROBED = other_device(
 )
 
 
-def tiny_network(seed: int = 0) -> TermNetwork:
-    """Return a network of which every weight is random, as after training."""
-    config = NetworkConfig(
-        metrics=FACTS.names, width=8, layers=1, features=len(SCALE_FREE_NAMES), seed=seed
-    )
-    rows = scale_free(exact_features(make_graph([Op(macs=100, read=10, written=10), Op()])))
-    network = TermNetwork(
-        config, OF_KIND, RESPONSES, fit_scaling(SCALE_FREE_NAMES, rows), summary=3
-    )
-    randomise(network, seed)
-    return network.eval()
-
-
-def tiny_card(network: TermNetwork) -> EngineCard:
-    """Return the card of a network."""
+def tiny_card() -> EngineCard:
+    """Return the card of the network."""
     return EngineCard(
         name="closertome/1",
-        responses=network.response_count,
-        operators=network.config.operators,
+        responses=RESPONSES,
+        operators=len(OPERATORS),
         choices=CHOICES,
         facts=FACTS,
         typical=TYPICAL,
@@ -101,11 +85,9 @@ def tiny_estimate() -> Estimate:
 
 def write_tiny(folder: Path) -> Path:
     """Write the checkpoint into ``folder``."""
-    network = tiny_network()
-    folder.mkdir(parents=True, exist_ok=True)
-    export_terms(network, folder / ENCODER, folder / HEAD)
+    shutil.copytree(EXPORTED, folder)
     write_estimate(folder / ESTIMATE, tiny_estimate())
-    write_card(folder, tiny_card(network))
+    write_card(folder, tiny_card())
     return folder
 
 
@@ -135,8 +117,9 @@ GRAPHS = [
 @cache
 def shipped_biases() -> FilmBiases:
     """Return the FiLM of the tiny network before any fine-tuning."""
-    weights = TorchGraph(tiny_engine().network.head).initializers
-    return FilmBiases(weights[FILM_GAMMA].numpy(), weights[FILM_BETA].numpy())
+    weights = {each.name: each for each in onnx.load(tiny_engine().head).graph.initializer}
+    gamma, beta = (numpy_helper.to_array(weights[name]) for name in (FILM_GAMMA, FILM_BETA))
+    return FilmBiases(gamma, beta)
 
 
 def moved(biases: FilmBiases, by: float = 0.5) -> FilmBiases:

@@ -268,7 +268,8 @@ def commands_of_tests(
     return started, options.action(options)
 
 
-TIMING = "python -m pytest -m timing"
+TIMED = ["tests/gui/test_stall.py", "tests/gui/devices/test_this_machine.py"]
+TIMING = f"python -m pytest {' '.join(TIMED)} -m timing"
 OTHERS = "python -m pytest -m not timing -n 2 --dist worksteal"
 
 
@@ -287,6 +288,21 @@ def test_the_whole_is_all_checks_the_timings_alone_and_the_rest_on_two_processes
     ]
     assert code == 0
     assert "PYTHONDONTWRITEBYTECODE" not in os.environ
+
+
+def test_every_test_of_timing_is_in_the_files_of_its_part() -> None:
+    mark = "@pytest.mark." + "timing"
+    files = [path for path in (ROOT / "tests").rglob("*.py") if mark in path.read_text("utf-8")]
+
+    assert sorted(path.relative_to(ROOT).as_posix() for path in files) == sorted(TIMED)
+
+
+def test_fast_is_all_checks_and_the_units_but_the_slow(
+    run: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started, _ = commands_of_tests(run, monkeypatch, ["--fast"])
+
+    assert started[4:] == ["python -m pytest tests/unit -m not slow -n 2 --dist worksteal"]
 
 
 @pytest.mark.parametrize("failing", ["python -m mypy", TIMING, OTHERS])
@@ -319,7 +335,17 @@ def test_chosen_tests_run_as_they_are_asked_for(
     assert started[4:] == ["python -m pytest tests/gui -k stall"]
 
 
-@pytest.mark.parametrize("line", [["--fast"], ["--research"], ["tour"], ["tour", "a", "b"]])
+@pytest.mark.parametrize(
+    "line",
+    [
+        ["--quick"],
+        ["--fast"],
+        ["--research"],
+        ["test", "--fast", "--research"],
+        ["tour"],
+        ["tour", "a", "b"],
+    ],
+)
 def test_a_wrong_command_line_is_refused(run: ModuleType, line: list[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         run.parse(line)

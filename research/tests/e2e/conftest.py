@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from tests.e2e.conftest import ctm, start_ctm
+from tests.e2e.conftest import ctm_process as ctm
+from tests.e2e.conftest import start_ctm, working_folder
 
-__all__ = ["ctm", "start_ctm"]
+__all__ = ["ctm", "start_ctm", "working_folder"]

@@ -17,7 +17,8 @@ from predictor.network.features import SCALE_FREE_NAMES
 from predictor.network.target_facts import CHOICE_KINDS
 from predictor.network.work_terms import KINDS, TERMS
 from research.tests.network.term_runs import GRAPH, as_input, facts, inputs, run
-from tests.support.tiny_engine import FACTS, TARGETS, tiny_network
+from tests.support.tiny_engine import FACTS, TARGETS
+from tests.support.tiny_network import tiny_network
 
 
 def test_times_are_factors_of_the_work_terms() -> None:

@@ -14,12 +14,18 @@ from predictor.graph.operator_graph import OperatorGraph
 from predictor.network.term_runtime import TermRuntime
 from research.tests.network.term_runs import GRAPH, RATES, facts, inputs, run
 from tests.support.graphs import VIEW, Op, make_graph
-from tests.support.tiny_engine import tiny_checkpoint, tiny_network
+from tests.support.tiny_engine import EXPORTED
+from tests.support.tiny_network import export_tiny, tiny_network
 
 
-@pytest.fixture(scope="module")
-def runtime() -> TermRuntime:
-    folder = tiny_checkpoint()
+@pytest.fixture(scope="module", params=["exported now", "of the product's tests"])
+def runtime(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> TermRuntime:
+    folder = EXPORTED
+    if request.param == "exported now":
+        folder = tmp_path_factory.mktemp("exported")
+        export_tiny(folder)
     operators = tiny_network().config.operators
     return TermRuntime(folder / "encoder.onnx", folder / "head.onnx", operators)
 

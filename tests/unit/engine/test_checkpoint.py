@@ -14,7 +14,7 @@ from ctm_research.training.files import card_document, write_estimate
 from predictor.core.errors import InputError
 from predictor.engine.checkpoint import CARD, ENCODER, ESTIMATE, HEAD, read_card, read_checkpoint
 from tests.support.estimates import small_estimate
-from tests.support.tiny_engine import tiny_card, tiny_checkpoint, tiny_estimate, tiny_network
+from tests.support.tiny_engine import tiny_card, tiny_checkpoint, tiny_estimate
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def change_card(folder: Path, **changes: object) -> None:
 def test_it_comes_back_as_it_was_written() -> None:
     read = read_checkpoint(tiny_checkpoint())
 
-    assert card_document(read.engine) == card_document(tiny_card(tiny_network()))
+    assert card_document(read.engine) == card_document(tiny_card())
     assert card_document(read_card(tiny_checkpoint())) == card_document(read.engine)
     written = tiny_estimate()
     assert read.estimate.tracks == written.tracks

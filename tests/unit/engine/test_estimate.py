@@ -49,6 +49,8 @@ from tests.support.operator_factors import random_factors
 from tests.support.random_graphs import graphs
 from tests.support.tiny_engine import tiny_engine
 
+pytestmark = pytest.mark.slow
+
 unhurried = settings(deadline=None, max_examples=25)
 # 10^12 multiply-accumulates and 10^11 bytes a second: a millisecond of each, one of a launch in us.
 GRAPH = make_graph([Op(macs=10**9, read=10**8), Op(read=10**7, written=10**7), Op(flags=VIEW)])

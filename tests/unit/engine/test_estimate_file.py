@@ -28,7 +28,7 @@ from tests.support.estimates import (
 )
 from tests.support.graphs import make_target
 from tests.support.operator_factors import random_factors
-from tests.support.tiny_engine import tiny_card, tiny_checkpoint, tiny_network
+from tests.support.tiny_engine import tiny_card, tiny_checkpoint
 
 TARGET = make_target()
 
@@ -207,10 +207,10 @@ def test_a_damaged_estimate_is_refused_in_one_sentence(
     folder = Path(shutil.copytree(tiny_checkpoint(), tmp_path / "checkpoint"))
     targets = [other_device("a"), other_device("b")]
     write_estimate(folder / ESTIMATE, small_estimate(evidence_of(targets, [0.1, 0.2], [3, 4])))
-    write_card(folder, tiny_card(tiny_network()))
+    write_card(folder, tiny_card())
     read_checkpoint(folder)
     harm(folder / ESTIMATE)
-    write_card(folder, tiny_card(tiny_network()))  # a checksum that fits: the content is wrong
+    write_card(folder, tiny_card())  # a checksum that fits: the content is wrong
 
     with pytest.raises(InputError) as refused:
         read_checkpoint(folder)

@@ -17,6 +17,8 @@ from tests.support.explanations import explanation_of
 from tests.support.graphs import Op, make_graph
 from tests.support.tiny_engine import GRAPHS, TARGETS, moved, shipped_biases, tiny_engine, tuned_to
 
+pytestmark = pytest.mark.slow
+
 TARGET, *OTHERS = TARGETS
 ASKED = make_graph([Op(macs=10**8, read=10**6, weights=10**5, written=10**6)])
 

@@ -23,6 +23,8 @@ from tests.support.graphs import VIEW, Op, make_graph
 from tests.support.random_graphs import graphs
 from tests.support.tiny_engine import PROBED, TARGETS, tiny_engine, tuned_to
 
+pytestmark = pytest.mark.slow
+
 EVERY = [*TARGETS, PROBED]
 TUNED = 1  # its place in EVERY
 unhurried = settings(deadline=None, max_examples=25)

@@ -16,15 +16,11 @@ from hypothesis import strategies as st
 
 from ctm_research.evaluation.judge.better_devices import better_pairs
 from ctm_research.evaluation.judge.equal_operators import equal_operators, without_last
-from ctm_research.evaluation.judge.laws import usual_targets
-from ctm_research.evaluation.judge.varied_facts import RATE, SIZE, UNUSED, Variant, variants
+from ctm_research.evaluation.judge.varied_facts import RATE, SIZE, UNUSED, variants
 from predictor.core.metrics import Family
 from predictor.core.records import Cluster, Configuration, Device, Precision, Target
-from predictor.core.runtimes import runtime_of
-from predictor.cost.engine import PredictionTable
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.graph.scaling import at_batch
-from predictor.services.devices.catalogue import load_catalogue
 from tests.support.estimates import (
     blind_engine,
     every_target,
@@ -33,90 +29,56 @@ from tests.support.estimates import (
 )
 from tests.support.explanations import explanation_of
 from tests.support.graphs import make_graph
+from tests.support.laws import (
+    EXACT,
+    OF_THE_BOUND,
+    VariedTable,
+    assert_bounded,
+    assert_lawful,
+    assert_lawful_at_equal_evidence,
+    assert_no_fact_breaks_a_law,
+    assert_only_the_bound_moves,
+    kind_of,
+    one_of_each_kind,
+    varied_table,
+)
 from tests.support.random_graphs import graphs, operators
 
+pytestmark = pytest.mark.slow
+
 unhurried = settings(deadline=None, max_examples=25)
-EXACT = 1e-9
 # Of numbers of the network, in single precision through its layers: a row's place may count.
 SINGLE = 1e-5
 ROUNDED = 1e-6
 
-_FLOATS = ("fp32_tflops", "fp16_tflops", "bf16_tflops")
 
-
-def kind_of(variant: Variant) -> str:
-    """Return what a fact is to a run: the rate in another format counts where it alone is known."""
-    metrics = variant.target.device.metrics
-    if variant.fact == "int8_tops" and not any(name in metrics for name in _FLOATS):
-        return RATE
-    return variant.kind
-
-
-def assert_lawful(ratio: np.ndarray, varied: list[Variant]) -> None:
-    """Check latencies with a larger fact over those without, [G, V]."""
-    kinds = np.array([kind_of(variant) for variant in varied])
-    factors = np.array([variant.factor for variant in varied])
-    slower = ratio > 1 + EXACT
-    leaps = (kinds == RATE) & (ratio * factors < 1 - EXACT)
-    moved = (kinds == UNUSED) & (np.abs(ratio - 1) > EXACT)
-    for what, wrong in (("slower", slower), ("leaps", leaps), ("moved", moved)):
-        assert not wrong.any(), [
-            f"{what}: {varied[column].target.id}, {varied[column].fact}: {ratio[row, column]}"
-            for row, column in np.argwhere(wrong)[:5].tolist()
-        ]
+@cache
+def targets_of_each_kind() -> tuple[Target, ...]:
+    """Return the configurations of one device of each kind; research checks all devices."""
+    return tuple(
+        Target(device, configuration)
+        for device in one_of_each_kind()
+        for configuration in device.configurations
+    )
 
 
 @cache
-def whole_catalogue() -> tuple[PredictionTable, np.ndarray, list[Variant]]:
-    """Return three networks on every target, and on it with each fact half as large again.
-
-    Returns:
-        The table, the column of the target that each varied one is of, and the varied ones in the
-        columns after those of all targets.
-    """
-    targets = every_target()
-    varied = [(place, each) for place, target in enumerate(targets) for each in variants(target)]
-    every = [*targets, *(each.target for _, each in varied)]
-    table = blind_engine().predict(list(samples().values()), every, {})
-    return table, np.array([place for place, _ in varied]), [each for _, each in varied]
+def of_each_kind() -> VariedTable:
+    """Return the sample networks on these targets and on their variants."""
+    return varied_table(targets_of_each_kind())
 
 
 # --- 1: facts ---
 
 
-def test_no_fact_of_any_listed_device_breaks_a_law() -> None:
-    table, places, varied = whole_catalogue()
-    count = len(every_target())
-    plain, changed = table.latency_ms[:, :count][:, places], table.latency_ms[:, count:]
-    known = np.isfinite(plain[0])
-
-    assert np.isfinite(changed[:, known]).all()  # a larger fact costs no target its number
-    assert_lawful(
-        (changed / plain)[:, known],
-        [each for each, is_known in zip(varied, known, strict=True) if is_known],
-    )
-    kinds = [kind_of(variant) for variant in varied]
-    assert min(kinds.count(kind) for kind in (RATE, SIZE, UNUSED)) > 4500
+def test_no_fact_of_any_kind_of_device_breaks_a_law() -> None:
+    assert_no_fact_breaks_a_law(of_each_kind())
+    kinds = [kind_of(variant) for variant in of_each_kind()[2]]
+    assert min(kinds.count(kind) for kind in (RATE, SIZE, UNUSED)) > 1000
 
 
 def test_nor_does_one_on_the_shipped_engine_at_equal_evidence() -> None:
-    targets = [target for device in load_catalogue().devices for target in usual_targets(device)]
-    varied = [(place, each) for place, target in enumerate(targets) for each in variants(target)]
-    every = [*targets, *(each.target for _, each in varied)]
-    table = shipped_engine().predict(list(samples().values()), every, {})
-    count, places = len(targets), np.array([place for place, _ in varied])
-    words = np.array(table.facts["evidence"][0])
-    # More cores on all threads are another configuration, of which less may have been measured.
-    checked = words[:count][places] == words[count:]
-    checked &= np.isfinite(table.latency_ms[0, :count][places])
-
-    ratio = table.latency_ms[:, count:] / table.latency_ms[:, :count][:, places]
-
-    assert checked.sum() > 8000
-    assert_lawful(
-        ratio[:, checked],
-        [each for (_, each), is_checked in zip(varied, checked, strict=True) if is_checked],
-    )
+    assert_lawful_at_equal_evidence(one_of_each_kind(), 2000)
 
 
 def test_nor_does_one_where_some_of_the_cores_run() -> None:
@@ -142,7 +104,7 @@ def test_nor_does_one_where_some_of_the_cores_run() -> None:
 
 
 def test_of_one_architecture_a_device_as_good_in_each_fact_is_never_slower() -> None:
-    table, _, _ = whole_catalogue()
+    table = blind_engine().predict(list(samples().values()), every_target(), {})
     pairs = np.array(list(better_pairs(every_target())))
     better, other = table.latency_ms[:, pairs[:, 0]], table.latency_ms[:, pairs[:, 1]]
     known = np.isfinite(better) & np.isfinite(other)
@@ -198,27 +160,10 @@ def test_a_fact_that_a_run_has_no_use_for_changes_nothing_by_any_factor(
     assert np.array_equal(plain, high, equal_nan=True)
 
 
-@pytest.mark.parametrize("fact", ["tf32_tflops", "l1_kb_per_core", "l2_kb", "llc_kb", "dram_gb"])
+@pytest.mark.parametrize("fact", OF_THE_BOUND)
 def test_what_only_the_bound_reads_moves_only_the_bound(fact: str) -> None:
-    table, places, varied = whole_catalogue()
-    count = len(every_target())
-    columns = np.array(
-        [
-            place
-            for place, variant in enumerate(varied)
-            if variant.fact == fact
-            and not (
-                fact == "tf32_tflops" and runtime_of(variant.target.configuration.runtime).tf32
-            )
-        ]
-    )
-    plain = table.latency_ms[:, :count][:, places[columns]]
-    bound = table.bound_ms[:, :count][:, places[columns]]
-    changed = table.latency_ms[:, count + columns]
-
-    above = plain > bound
-    assert above.sum() > 200
-    assert np.array_equal(plain[above], changed[above])
+    # In TF32 run few kinds of devices that state it.
+    assert_only_the_bound_moves(of_each_kind(), fact, 15)
 
 
 RATES = st.floats(0.01, 1000.0)
@@ -337,12 +282,7 @@ def test_a_device_that_is_better_in_several_facts_is_never_slower(
 
 
 def test_nothing_is_faster_than_its_bound() -> None:
-    table, _, _ = whole_catalogue()
-    bounded = np.isfinite(table.bound_ms) & np.isfinite(table.latency_ms)
-
-    assert bounded.sum() > 100_000
-    for edge in (table.low95_ms, table.low80_ms, table.latency_ms):
-        assert (edge >= table.bound_ms)[bounded].all()
+    assert_bounded(of_each_kind()[0], 25_000)
 
 
 # --- 3: equal operators ---

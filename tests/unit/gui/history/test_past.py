@@ -232,12 +232,7 @@ def test_points_lie_on_logarithmic_axes_that_are_alike(data: PastRows) -> None:
     assert rate.measured == pytest.approx(np.log10([250.0, 50.0]))
 
 
-def test_the_nearest_point_is_found_within_reach(data: PastRows) -> None:
-    chart = TruthChart(data.pairs)
-    points = np.array([[0.0, 0.0], [100.0, 100.0]])
-    assert chart.nearest(points, (95.0, 101.0), 12.0) is data.pairs[1]
-    assert chart.nearest(points, (50.0, 50.0), 12.0) is None
-    assert TruthChart().nearest(np.zeros((0, 2)), (0.0, 0.0), 12.0) is None
+def test_a_chart_without_points_spans_one_decade() -> None:
     assert TruthChart().span() == (0.0, 1.0)
 
 

@@ -16,6 +16,8 @@ from tests.support.networks.ingesting import ingest_proto
 from tests.support.networks.transformers import bert_base
 from tests.support.networks.vision import resnet50
 
+pytestmark = pytest.mark.slow
+
 PARTS = st.sampled_from(["", "a", "b", "layer.0", "layer.1", "Conv", "x" * 50])
 NAMES = st.lists(PARTS, max_size=5).map("/".join)
 TYPES = st.sampled_from(["Conv", "Relu", "Add", "MatMul"])
@@ -45,8 +47,7 @@ def groups_of(tree: GroupTree) -> range:
     return range(tree.operators, tree.operators + len(tree.members))
 
 
-@given(graphs())
-def test_each_operator_is_in_one_member_of_each_group_around_it(tree: GroupTree) -> None:
+def check_each_operator_is_in_one_member_of_each_group_around_it(tree: GroupTree) -> None:
     assert tree.operators_of(tree.root).tolist() == list(range(tree.operators))
     for group in groups_of(tree):
         members = tree.members_of(group)
@@ -60,8 +61,7 @@ def test_each_operator_is_in_one_member_of_each_group_around_it(tree: GroupTree)
         assert firsts == sorted(firsts)
 
 
-@given(graphs())
-def test_each_edge_runs_between_two_members_of_one_group(tree: GroupTree) -> None:
+def check_each_edge_runs_between_two_members_of_one_group(tree: GroupTree) -> None:
     between = {
         (member, other)
         for level in tree.level_edges.values()
@@ -75,8 +75,7 @@ def test_each_edge_runs_between_two_members_of_one_group(tree: GroupTree) -> Non
     assert between == expected
 
 
-@given(graphs())
-def test_edges_that_are_drawn_make_no_circle(tree: GroupTree) -> None:
+def check_edges_that_are_drawn_make_no_circle(tree: GroupTree) -> None:
     for group in groups_of(tree):
         members = tree.members_of(group)
         pairs = downward_edges(tree, group)
@@ -86,13 +85,20 @@ def test_edges_that_are_drawn_make_no_circle(tree: GroupTree) -> None:
         assert len(pairs) == len(set(pairs))
 
 
-@given(graphs())
-def test_sums_of_groups_are_those_of_their_operators(tree: GroupTree) -> None:
+def check_sums_of_groups_are_those_of_their_operators(tree: GroupTree) -> None:
     values = np.arange(tree.operators, dtype=np.float64)
     sums = tree.sums(values)
     assert sums[: tree.operators].tolist() == values.tolist()
     for group in groups_of(tree):
         assert sums[group] == values[tree.operators_of(group)].sum()
+
+
+@given(graphs())
+def test_any_graph_has_a_sound_tree_of_groups(tree: GroupTree) -> None:
+    check_each_operator_is_in_one_member_of_each_group_around_it(tree)
+    check_each_edge_runs_between_two_members_of_one_group(tree)
+    check_edges_that_are_drawn_make_no_circle(tree)
+    check_sums_of_groups_are_those_of_their_operators(tree)
 
 
 @pytest.mark.parametrize(

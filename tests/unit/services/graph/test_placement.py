@@ -18,6 +18,8 @@ from predictor.services.graph.placement import (
 )
 from tests.support.pictured_graphs import chain_of, network
 
+pytestmark = pytest.mark.slow
+
 MODULES = st.lists(st.sampled_from(["a", "b", "c"]), max_size=4)
 
 

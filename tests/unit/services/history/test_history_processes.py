@@ -16,6 +16,8 @@ import pytest
 from predictor.services.history.history import open_history
 from predictor.services.history.store_files import store_problems
 
+pytestmark = pytest.mark.slow
+
 # Waits for a path on each line of its input, and answers each commit with the ids in it.
 WRITER = """
 import pathlib, sys

@@ -22,6 +22,8 @@ from predictor.store.database import open_database
 from predictor.store.migrations import MIGRATIONS
 from tests.support import store_settings as settings
 
+pytestmark = pytest.mark.slow
+
 GOLDEN = Path(__file__).parents[3] / "golden" / "store"
 
 

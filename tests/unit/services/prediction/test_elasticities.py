@@ -33,6 +33,8 @@ from tests.support.explanations import explanation_of
 from tests.support.graphs import VIEW, Op, make_graph, make_target
 from tests.support.random_graphs import graphs
 
+pytestmark = pytest.mark.slow
+
 unhurried = settings(deadline=None, max_examples=25)
 NEAR = 1e-5  # the error of a central difference with this step
 GRAPH = make_graph([Op(macs=10**9, read=10**8), Op(read=10**7, written=10**7), Op(flags=VIEW)])

@@ -22,6 +22,8 @@ from predictor.services.project.file import read_project
 from predictor.store import measurements, signatures
 from tests.support.probe_sessions import small_plan
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -22,6 +22,8 @@ from predictor.services.probing.open import Probing, open_probing
 from predictor.services.probing.plan import plan_probes, probe_target, probes_in_time
 from tests.support.probe_sessions import Script
 
+pytestmark = pytest.mark.slow
+
 PI = probe_target(load_catalogue().find("rpi5"), 1)
 NS = 2_000_000
 

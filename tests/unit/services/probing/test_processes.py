@@ -11,6 +11,8 @@ import pytest
 
 from tests.support.child_modules import NO_NETWORK, modules_after
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[4]
 
 RUN = """
@@ -40,7 +42,7 @@ def test_services_load_no_torch_no_onnx_no_ssh_and_no_window(service: str) -> No
     ("arguments", "left_alone"),
     [
         # What a plan is expected to bring comes from the engine, which onnxruntime runs.
-        (["plan", "--device", "rpi5"], {"torch", "onnx", "asyncssh"}),
+        (["plan", "--device", "rpi5", "--probes", "2"], {"torch", "onnx", "asyncssh"}),
         (["list"], {"torch", "onnx", "onnxruntime", "asyncssh"}),
     ],
 )

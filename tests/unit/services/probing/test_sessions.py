@@ -35,6 +35,8 @@ from predictor.store import probe_sessions
 from tests.support.probe_plans import QUICK
 from tests.support.probe_sessions import Script, small_plan
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:

@@ -62,6 +62,8 @@ from tests.support.report_requests import (
     with_intervals,
 )
 
+pytestmark = pytest.mark.slow
+
 
 def blocks(report: Report, section: SectionId) -> tuple[Block, ...]:
     return next((s.blocks for s in report.sections if s.id is section), ())

@@ -33,6 +33,8 @@ from predictor.store.database import open_database
 from tests.support.child_modules import modules_after
 from tests.support.probe_sessions import BOARD
 
+pytestmark = pytest.mark.slow
+
 CONFIGURATION = Configuration("onnxruntime", Precision.FP32, 1, 1)
 NETWORKS = sorted(load_pool(), key=lambda network: network.macs)[5:40:10]
 
