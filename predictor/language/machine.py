@@ -24,6 +24,9 @@ from predictor.cost.rates.units import NARROWER
 from predictor.devices.peaks import highest_clock_mhz
 
 _USUAL_CLOCK_GHZ: Final = 1.5
+# Dies that start two thread blocks in a cycle where others start one: what a key costs a query head
+# on A100 and H100 is half of that on eleven other cards, in cycles (decision 0023).
+_TWO_STARTS: Final = frozenset({"ampere-ga100", "hopper", "blackwell-gb100"})
 # INT8 operations of an NPU for each byte of its memory's bandwidth where its rate is not published:
 # the NPUs of phones that state both lie about it.
 _INTEGER_OVER_BANDWIDTH: Final = 500.0
@@ -41,6 +44,8 @@ class Machine:
         stated_matrix: the same as stated.
         peak: the highest rate of any precision, that nothing exceeds.
         clock: in GHz.
+        threads: that meet at every product; 1 on what is launched as one.
+        block_rate: thread blocks that a graphics card starts, in 1e9 a second.
     """
 
     bandwidth: float
@@ -50,6 +55,8 @@ class Machine:
     stated_matrix: float
     peak: float
     clock: float
+    threads: float
+    block_rate: float
 
 
 def machine_of(device: Device) -> Machine:
@@ -66,6 +73,7 @@ def machine_of(device: Device) -> Machine:
         raise _missing(device, "any of its arithmetic rates (fp32_tflops or another)")
     matrix = _matrix_macs_per_s(device, vector)
     clock_mhz = highest_clock_mhz(device)
+    clock = clock_mhz / 1000 if clock_mhz else _USUAL_CLOCK_GHZ
     return Machine(
         bandwidth=reached,
         stated_bandwidth=stated,
@@ -73,7 +81,9 @@ def machine_of(device: Device) -> Machine:
         matrix=FLOPS_PER_MAC * sustained_product_macs_per_s(device, matrix),
         stated_matrix=FLOPS_PER_MAC * matrix,
         peak=FLOPS_PER_MAC * _peak_macs_per_s(device, vector, matrix),
-        clock=clock_mhz / 1000 if clock_mhz else _USUAL_CLOCK_GHZ,
+        clock=clock,
+        threads=float(device.core_count or 1) if device.family in CPUS else 1.0,
+        block_rate=clock * (2.0 if device.architecture in _TWO_STARTS else 1.0),
     )
 
 

@@ -19,6 +19,9 @@ Floats = NDArray[np.float64]
 
 MICRO_BATCH: Final = 512  # tokens that llama.cpp passes through the network at once (n_ubatch)
 _ACTIVATION_BYTES: Final = 2
+# Products go by tiles of 128 rows. The last one of an expert is half full on average: DGX Spark
+# multiplies prompts of gpt-oss and Qwen3 at half the rate of dense models, as that says.
+_HALF_TILE: Final = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,20 +33,26 @@ class Passes:
         kv_bytes: bytes of the KV cache that it reads.
         weights: weights that one sequence multiplies with.
         flops: of the products with weights, of one sequence.
+        padding_flops: of rows that fill up the tiles of experts in a prompt, of one sequence.
         attention_flops: of queries by keys and probabilities by values, of one sequence.
+        scores: of a query head and a key, of one sequence.
         activation_bytes: inputs and outputs of the products in half precision, of one sequence.
         layers: decoder layers.
         batch: sequences that pass at once.
+        fused: whether attention is fused (flash attention), so that no score leaves the chip.
     """
 
     weight_bytes: Floats
     kv_bytes: Floats
     weights: Floats
     flops: Floats
+    padding_flops: Floats
     attention_flops: Floats
+    scores: Floats
     activation_bytes: Floats
     layers: int
     batch: int
+    fused: bool = False
 
 
 def prefill_passes(
@@ -54,6 +63,8 @@ def prefill_passes(
     batch: int = 1,
     micro_batch: int = MICRO_BATCH,
     past: int = 0,
+    *,
+    fused: bool = False,
 ) -> Passes:
     """Return the passes of a prompt, a micro-batch each.
 
@@ -65,6 +76,7 @@ def prefill_passes(
         batch: sequences.
         micro_batch: most tokens of a sequence in one pass.
         past: tokens in the cache before the prompt.
+        fused: whether attention is fused.
     """
     starts = range(0, tokens, micro_batch)
     sizes = [min(micro_batch, tokens - start) for start in starts]
@@ -74,14 +86,21 @@ def prefill_passes(
         kv_bits,
         [(size, past + start, start == 0) for start, size in zip(starts, sizes, strict=True)],
         batch,
+        fused,
     )
 
 
 def decode_pass(
-    model: DecoderArchitecture, form: WeightFormat, kv_bits: float, past: int, batch: int = 1
+    model: DecoderArchitecture,
+    form: WeightFormat,
+    kv_bits: float,
+    past: int,
+    batch: int = 1,
+    *,
+    fused: bool = False,
 ) -> Passes:
     """Return the one pass of a token after ``past`` tokens, of each of ``batch`` sequences."""
-    return _passes(model, form, kv_bits, [(1, past, False)], batch)
+    return _passes(model, form, kv_bits, [(1, past, False)], batch, fused)
 
 
 def _passes(
@@ -90,21 +109,25 @@ def _passes(
     kv_bits: float,
     sizes: list[tuple[int, int, bool]],
     batch: int,
+    fused: bool,
 ) -> Passes:
     products = [p for p in model.products() if p.rows is not Rows.LOOKED_UP]
     rows = np.array(
         [list(_row(model, form, products, *size, batch)) for size in sizes], np.float64
-    ).T  # [6, P]
-    weight_bytes, kv, weights, flops, attention, activations = rows
+    ).T  # [8, P]
+    weight_bytes, kv, weights, flops, padding, attention, scores, activations = rows
     return Passes(
         weight_bytes=weight_bytes,
         kv_bytes=kv * kv_bits / 8,
         weights=weights,
         flops=flops,
+        padding_flops=padding,
         attention_flops=attention,
+        scores=scores,
         activation_bytes=activations,
         layers=model.layers,
         batch=batch,
+        fused=fused,
     )
 
 
@@ -129,6 +152,13 @@ def _row(
     yield model.kv_elements(past + tokens) * batch
     yield sum(size * p.active for size, (p, _) in zip(matrix, used, strict=True))
     yield sum(2 * p.macs * n for p, n in used)
+    yield sum(
+        2 * size * _HALF_TILE * p.touched(n * batch) / batch
+        for size, (p, n) in zip(matrix, used, strict=True)
+        if p.copies > 1 and n > 1
+    )
     encoder = model.encoder_attention_macs() if frames else 0
-    yield 2 * (model.attention_macs(tokens, past) + encoder)
+    attention = model.attention_macs(tokens, past) + encoder
+    yield 2 * attention
+    yield attention / (2 * model.head_dim)  # a score meets a key and a value
     yield sum(p.layers * p.active * (p.inner + p.columns) * n * _ACTIVATION_BYTES for p, n in used)

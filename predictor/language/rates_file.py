@@ -15,20 +15,22 @@ from predictor.core.errors import InputError
 from predictor.core.files import read_bytes, write_text
 from predictor.core.resources import resources_dir
 from predictor.devices.strict_json import parse_object
-from predictor.language.rates import (
-    Coefficients,
+from predictor.language.deviations import (
     Deviations,
-    Group,
     Observed,
-    Phase,
     Scales,
 )
+from predictor.language.rates import (
+    Coefficients,
+    Group,
+    Phase,
+)
 
-FORMAT: Final = "ctm-generation-rates/1"
+FORMAT: Final = "ctm-generation-rates/2"
 _MAX_BYTES: Final = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Backend:
     """What is known of one backend.
 
@@ -38,12 +40,20 @@ class Backend:
         deviations: of measurements from it, by phase.
         used_bytes: most bytes of a device's memory that a measured run took, by device, where
             they are more than devices usually give.
+        fuses: whether attention was fused in the runs that it was fitted to.
+        fused_devices: ids of devices whose runs had it fused though those of others had not.
     """
 
     title: str
     coefficients: Coefficients
     deviations: Mapping[Phase, Deviations]
     used_bytes: Mapping[str, float]
+    fuses: bool = False
+    fused_devices: frozenset[str] = frozenset()
+
+    def fuses_on(self, device_id: str) -> bool:
+        """Whether attention is taken as fused on a device, as in its published runs."""
+        return self.fuses or device_id in self.fused_devices
 
 
 def rates_path() -> Path:
@@ -100,10 +110,12 @@ _BY_GROUP: Final = ("unpack", "product", "scaling")
 
 def _backend(entry: Any) -> Backend:
     return Backend(
-        str(entry["title"]),
-        _coefficients(entry["coefficients"]),
-        {phase: _deviations(entry[phase.value]) for phase in Phase},
-        {str(device): _positive(value) for device, value in entry["held"].items()},
+        title=str(entry["title"]),
+        coefficients=_coefficients(entry["coefficients"]),
+        deviations={phase: _deviations(entry[phase.value]) for phase in Phase},
+        used_bytes={str(device): _positive(value) for device, value in entry["held"].items()},
+        fuses=bool(entry["fuses"]),
+        fused_devices=frozenset(str(device) for device in entry["fused_devices"]),
     )
 
 
@@ -166,6 +178,8 @@ def _entry(backend: Backend) -> dict[str, object]:
         },
         **{phase.value: _phase_entry(backend.deviations[phase]) for phase in Phase},
         "held": dict(backend.used_bytes),
+        "fuses": backend.fuses,
+        "fused_devices": sorted(backend.fused_devices),
     }
 
 

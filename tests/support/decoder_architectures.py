@@ -9,7 +9,10 @@ from predictor.core.records import Device
 from predictor.devices.catalogue import shipped_devices
 from predictor.language.architecture import DecoderArchitecture
 from predictor.language.machine import Machine
-from predictor.language.rates import Coefficients, Group
+from predictor.language.rates import (
+    Coefficients,
+    Group,
+)
 
 TINY = DecoderArchitecture(
     name="tiny",
@@ -50,15 +53,21 @@ MACHINE = Machine(
     stated_matrix=1e11,
     peak=1e12,
     clock=2.0,
+    threads=1.0,
+    block_rate=2.0,
 )
 SIMPLE = Coefficients(
     bandwidth=1.0,
     unpack=dict.fromkeys(Group, 0.0),
-    cache=0.0,
+    cache=1.0,
+    head_bytes=0.0,
+    head_flops=0.0,
+    head_step=0.0,
     step=0.0,
     product=dict.fromkeys(Group, 1.0),
     scaling=dict.fromkeys(Group, 0.0),
     attention=0.0,
+    score_bytes=0.0,
     activation=0.0,
     prompt_step=0.0,
 )

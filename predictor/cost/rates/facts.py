@@ -8,6 +8,7 @@ nobody states is None.
 from __future__ import annotations
 
 import math
+import re
 from typing import Final, NamedTuple
 
 from predictor.core.errors import InputError
@@ -153,10 +154,24 @@ def bandwidth(device: Device) -> float:
 
 # What a streaming stencil reaches of the stated bandwidth on GPUs, median of 107 catalogue devices.
 _USUAL_REACHED: Final = 0.82
-# Bytes a second of which the threads of one token reach half: they meet at every product, so what
-# the memory of servers has beyond that is lost more and more (192 cores of an AmpereOne reach 165
-# of 333 GB/s).
-_HALF_REACHED: Final = 300e9
+# AMD's chiplets of up to eight cores read 32 bytes in a cycle of the fabric, which runs at 2 GHz.
+_CHIPLET_CORES: Final = 8
+_CHIPLET_READS: Final = 32 * 2e9
+_SOCKETS: Final = re.compile(r"(\d+) x ")
+
+
+def sockets(device: Device) -> int:
+    """Return the processors of a machine, which its name counts: ``2 x Intel Xeon``."""
+    several = _SOCKETS.match(device.name)
+    return int(several[1]) if several else 1
+
+
+def _fabric_bandwidth(device: Device) -> float:
+    """Return what the chiplets of an AMD processor read, bytes a second; no limit of others."""
+    cores = device.core_count
+    if cores is None or not device.architecture.startswith("zen"):
+        return math.inf
+    return math.ceil(cores / _CHIPLET_CORES) * _CHIPLET_READS
 
 
 def reached_bandwidth(device: Device) -> float | None:
@@ -164,13 +179,14 @@ def reached_bandwidth(device: Device) -> float | None:
 
     Where it was measured on a GPU, that is the geometric mean of the stated one and of the measured
     one over the usual share: half of the deviation is the stencil's own. What is measured on
-    processors is often one thread's copy; there it levels off with the number of cores to wait for.
+    processors is often one thread's copy, so the stated one counts, of one socket: a program that
+    does not know where its pages are reads most of them over the link between sockets.
     """
     stated = memory_bandwidth(device)
     if stated is None:
         return None
     if device.family in CPUS:
-        return stated / (1 + stated / _HALF_REACHED)
+        return min(stated / sockets(device), _fabric_bandwidth(device))
     measured = device.measured.get("dram_bw_gbps")
     if measured is None:
         return stated

@@ -7,13 +7,20 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from predictor.core.errors import InputError
 from predictor.core.records import Basis, Device
 from predictor.language.architecture import DecoderArchitecture
+from predictor.language.deviations import (
+    Z80,
+    Observed,
+    Origin,
+    evidence_text,
+    target_of,
+)
 from predictor.language.machine import Machine, machine_of
 from predictor.language.memory import (
     Memory,
@@ -24,18 +31,14 @@ from predictor.language.memory import (
 )
 from predictor.language.passes import Passes, decode_pass, prefill_passes
 from predictor.language.rates import (
-    Z80,
     Group,
-    Observed,
-    Origin,
     Part,
     Phase,
+    attention_share,
     bound,
     decode_parts,
-    evidence_text,
     group_of,
     prefill_parts,
-    target_of,
 )
 from predictor.language.rates_file import Backend, shipped_rates
 from predictor.language.runtimes import (
@@ -308,15 +311,17 @@ class _Work:
         self.memory = cache(self._memory)
         self.longest = cache(self._longest)
 
-    def _prefill(self, form: str, micro_batch: int) -> Passes:
+    def _prefill(self, form: str, micro_batch: int, fused: bool) -> Passes:
         tokens, batch = self.request.prompt, self.request.batch
         # A pass of llama.cpp holds tokens of all sequences.
         size = max(micro_batch // batch, 1) if micro_batch else tokens
-        return prefill_passes(self.model, weight_format(form), self.kv_bits, tokens, batch, size)
+        weights = weight_format(form)
+        return prefill_passes(self.model, weights, self.kv_bits, tokens, batch, size, fused=fused)
 
-    def _decode(self, form: str) -> Passes:
+    def _decode(self, form: str, fused: bool) -> Passes:
         depth, batch = self.request.depth, self.request.batch
-        return decode_pass(self.model, weight_format(form), self.kv_bits, depth, batch)
+        weights = weight_format(form)
+        return decode_pass(self.model, weights, self.kv_bits, depth, batch, fused=fused)
 
     def _memory(self, form: str, on_host: bool) -> Memory:
         context, batch = self.request.longest, self.request.batch
@@ -341,7 +346,8 @@ def _user_deviations(
         plan = _planned(rate.device, rate.request)
         if isinstance(plan, InputError):
             raise plan
-        passes = _Work(rate.model, rate.request).decode(plan.form.name)
+        fused = shipped_rates()[plan.backend].fuses_on(plan.device.id)
+        passes = _Work(rate.model, rate.request).decode(plan.form.name, fused)
         seconds = rate.request.batch / rate.tokens_per_s
         deviations[plan.backend].append(
             _observed(plan, [(passes, seconds)], group_of(plan.form), Origin.MEASURED)
@@ -385,11 +391,16 @@ def _predict(
         Phase.PREFILL: backend.deviations[Phase.PREFILL],
         Phase.DECODE: backend.deviations[Phase.DECODE].with_user(observations),
     }
-    of_phase = {phase: deviation.of(targets) for phase, deviation in deviations.items()}
+    times = {phase: [_time(work, plan, backend, phase) for plan in plans] for phase in Phase}
+    of_phase = {
+        phase: deviation.of(targets, [attention_share(time.parts) for time in times[phase]])
+        for phase, deviation in deviations.items()
+    }
     generations = []
     for at, (plan, target) in enumerate(zip(plans, targets, strict=True)):
-        (prompt_mean, prompt_spread), (mean, spread) = (
-            (float(means[at]), float(spreads[at])) for means, spreads in of_phase.values()
+        first, token = (
+            _interval(times[phase][at], float(means[at]), float(spreads[at]))
+            for phase, (means, spreads) in of_phase.items()
         )
         observed = deviations[Phase.DECODE].observed
         is_of_user = any(o.is_of_user and o.device == plan.device.id for o in observed)
@@ -402,8 +413,8 @@ def _predict(
                 device=plan.device,
                 runtime=plan.runtime.name,
                 weights=form,
-                first_token=_first_token(work, plan, backend, prompt_mean, prompt_spread),
-                token=_token(work, plan, backend, mean, spread),
+                first_token=first,
+                token=token,
                 request=work.request,
                 memory=work.memory(form, on_host),
                 usable=usable,
@@ -417,27 +428,27 @@ def _predict(
     return generations
 
 
-def _first_token(
-    work: _Work, plan: _Plan, backend: Backend, mean: float, spread: float
-) -> Interval:
-    passes = work.prefill(plan.form.name, plan.runtime.micro_batch)
-    group = group_of(plan.form)
-    parts = prefill_parts(passes, plan.machine, backend.coefficients, group)
-    return _interval(parts, passes, plan.machine, mean, spread)
+class _Time(NamedTuple):
+    """A phase by physics: seconds by part and pass, and the least seconds in ms."""
+
+    parts: Mapping[Part, np.ndarray]
+    bound_ms: float
 
 
-def _token(work: _Work, plan: _Plan, backend: Backend, mean: float, spread: float) -> Interval:
-    passes = work.decode(plan.form.name)
-    parts = decode_parts(passes, plan.machine, backend.coefficients, group_of(plan.form))
-    return _interval(parts, passes, plan.machine, mean, spread)
+def _time(work: _Work, plan: _Plan, backend: Backend, phase: Phase) -> _Time:
+    form, fused = plan.form.name, backend.fuses_on(plan.device.id)
+    if phase is Phase.PREFILL:
+        passes, parts_of = work.prefill(form, plan.runtime.micro_batch, fused), prefill_parts
+    else:
+        passes, parts_of = work.decode(form, fused), decode_parts
+    parts = parts_of(passes, plan.machine, backend.coefficients, group_of(plan.form))
+    return _Time(parts, 1000 * float(bound(passes, plan.machine).sum()))
 
 
-def _interval(
-    parts: Mapping[Part, np.ndarray], passes: Passes, machine: Machine, mean: float, spread: float
-) -> Interval:
+def _interval(time: _Time, mean: float, spread: float) -> Interval:
+    parts, bound_ms = time
     totals = {part: float(seconds.sum()) for part, seconds in parts.items()}
     total_s = sum(totals.values())
-    bound_ms = 1000 * float(bound(passes, machine).sum())
     median = max(1000 * total_s * math.exp(mean), bound_ms)
     width = math.exp(Z80 * spread)
     largest = sorted(totals.items(), key=lambda item: -item[1])

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ctm_research.generation.fit import Row, rows_of
-from ctm_research.generation.judge import figures, judge
+from ctm_research.generation.heads import head_figures
+from ctm_research.generation.judge import by_context, figures, judge
 from ctm_research.generation.make import make_backends
 from ctm_research.generation.processors import processor_figures
 from ctm_research.generation.products import product_figures
@@ -24,11 +25,14 @@ def judge_generation(data: Path, devices: Mapping[str, Device]) -> dict[str, obj
     """
     published = read_published(data, devices)
     rows = rows_of(published.rates)
+    judged = judge(rows, make_backends(rows))
     return {
         "rates": len(rows),
         "unused": dict(published.unused),
         "under_bound": sum(row.rate.seconds < _bound(row) for row in rows),
-        "figures": figures(judge(rows, make_backends(rows))),
+        "figures": figures(judged),
+        "contexts": by_context(judged),
+        "heads": head_figures(rows),
         "products": product_figures(data),
         "sustained": sustained_figures(rows),
         "processors": processor_figures(data, devices),

@@ -1,4 +1,4 @@
-"""The fit of a backend's coefficients and of the scales of its deviations.
+"""The fit of a backend's coefficients to published rates.
 
 Times are linear in the coefficients, or nearly so, and coefficients are not negative: least
 squares of relative errors under that constraint, re-weighted towards absolute errors. A device's
@@ -7,43 +7,34 @@ rates of one group of formats weigh together as much as those of another device.
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ctm_research.generation.least_squares import Floats, relative
 from ctm_research.generation.published import Rate
+from predictor.language.deviations import silicon_of
 from predictor.language.machine import Machine, machine_of
 from predictor.language.passes import Passes, decode_pass, prefill_passes
 from predictor.language.rates import (
     OVERLAP,
-    Z80,
     Coefficients,
-    Deviations,
     Group,
-    Observed,
     Part,
     Phase,
-    Scales,
     decode_parts,
     group_of,
     per_flop,
     prefill_parts,
-    silicon_of,
-    target_of,
 )
-
-Floats = NDArray[np.float64]
 
 _LEAST_BANDWIDTH: Final = 1.05  # nothing reaches more than 95 % of what is stated
 # A layer starts some twenty kernels of 1.3 to 3.3 us each (gpu_benches), at 1.7 to 2.5 GHz.
 _LEAST_STEP: Final = 100e-6
-_ROUNDS: Final = 15
+_LEAST_OF_USUAL: Final = 2 / 3  # of the step that a backend starts from, where that is less
 _SHARE_ROUNDS: Final = 5
 _KV_BITS: Final = 16.0
 _GROUPS: Final = tuple(Group)
@@ -68,13 +59,42 @@ class Row:
         return self.rate.device.id, self.group
 
 
+def context_of(row: Row) -> int:
+    """Return the tokens in the cache in the middle of an answer, or at the end of a prompt."""
+    rate = row.rate
+    middle = rate.tokens // 2 if rate.phase is Phase.DECODE else rate.tokens
+    return rate.depth + rate.prompt + middle
+
+
+def spans(rows: Sequence[Row]) -> list[tuple[int, int]]:
+    """Return the places of the shortest and the longest context of each model on each device."""
+    runs: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    for at, row in enumerate(rows):
+        rate = row.rate
+        if not rate.prompt:
+            runs[rate.device.id, rate.model.name, rate.form.name, str(rate.fused)].append(at)
+    ends = [
+        (
+            min(run, key=lambda at: context_of(rows[at])),
+            max(run, key=lambda at: context_of(rows[at])),
+        )
+        for run in runs.values()
+    ]
+    return [
+        (near, far)
+        for near, far in ends
+        if context_of(rows[far]) >= max(_LONG, 2 * context_of(rows[near]))
+        and rows[far].rate.tokens_per_s < rows[near].rate.tokens_per_s
+    ]
+
+
 def rows_of(rates: Sequence[Rate]) -> list[Row]:
     """Return rates with their work."""
     rows = []
     for rate in rates:
         if rate.phase is Phase.DECODE:
             past = rate.depth + rate.tokens // 2
-            passes = decode_pass(rate.model, rate.form, _KV_BITS, past)
+            passes = decode_pass(rate.model, rate.form, _KV_BITS, past, fused=rate.fused)
         else:
             passes = _prompt(rate, rate.tokens, rate.depth)
         prompt = _prompt(rate, rate.prompt, 0) if rate.prompt else None
@@ -86,15 +106,21 @@ def rows_of(rates: Sequence[Rate]) -> list[Row]:
 
 def _prompt(rate: Rate, tokens: int, past: int) -> Passes:
     size = rate.micro_batch or tokens
-    return prefill_passes(rate.model, rate.form, _KV_BITS, tokens, 1, size, past)
+    return prefill_passes(rate.model, rate.form, _KV_BITS, tokens, 1, size, past, fused=rate.fused)
+
+
+def parts_of(row: Row, c: Coefficients) -> dict[Part, Floats]:
+    """Return the seconds of a prompt, or of one token, by part."""
+    of_phase = prefill_parts if row.rate.phase is Phase.PREFILL else decode_parts
+    return of_phase(row.passes, row.machine, c, row.group)
 
 
 def predicted_seconds(row: Row, c: Coefficients) -> float:
     """Return the seconds of a row by physics."""
+    seconds = _total(parts_of(row, c))
     if row.rate.phase is Phase.PREFILL:
-        return _total(prefill_parts(row.passes, row.machine, c, row.group))
-    seconds = _total(decode_parts(row.passes, row.machine, c, row.group)) * row.rate.tokens
-    return seconds + _prompt_seconds(row, c)
+        return seconds
+    return seconds * row.rate.tokens + _prompt_seconds(row, c)
 
 
 def _prompt_seconds(row: Row, c: Coefficients) -> float:
@@ -124,69 +150,124 @@ def fit(rows: Sequence[Row], start: Coefficients) -> Coefficients:
     return c
 
 
-# The middle of the backends that were measured most; fits are drawn to it a little.
+# The middle of the backends that were measured most; fits are drawn to it a little. Its query heads
+# have no work: attention is fused, or a backend states which work they have.
 USUAL: Final = Coefficients(
     bandwidth=1.1,
     unpack={Group.HALF: 8.0, Group.BYTE: 4.0, Group.BLOCKS: 2.0, Group.SUPER_BLOCKS: 4.0},
-    cache=80.0,
+    cache=1.3,
+    head_bytes=0.0,
+    head_flops=0.0,
+    head_step=0.0,
     step=150e-6,
     product=dict.fromkeys(Group, 1.5),
     scaling={g: 0.1 if g in _SCALED else 0.0 for g in Group},
     attention=3.0,
+    score_bytes=20.0,
     activation=2.0,
     prompt_step=500e-6,
+)
+# Which work binds query heads was chosen on silicon left out (decision 0023): on CUDA one thread
+# block a score, on Metal keys and values that heads share and read again.
+USUAL_ON_CUDA: Final = replace(USUAL, head_step=1.0)
+USUAL_ON_METAL: Final = replace(USUAL, head_bytes=2.0)
+# A core multiplies what it has just read; matrix units are rare, so products take the vectors.
+USUAL_ON_CPUS: Final = replace(
+    USUAL,
+    bandwidth=1.3,
+    head_flops=2.0,
+    step=10e-6,
+    product=dict.fromkeys(Group, 2.0),
+    prompt_step=20e-6,
 )
 # A coefficient twice the usual one weighs as much as such an error of one device.
 _TOWARDS_USUAL: Final = 0.03
 _TOWARDS_USUAL_OF_FEW: Final = 0.1
+# The cache is read as weights are: 1.2 times what the bandwidth says on an A100 whose heads share
+# no keys, 1.4 on a DGX Spark that fuses attention. Where keys are shared it hides behind the heads.
+_TOWARDS_CACHE: Final = 0.3
+_LONG: Final = 1024  # tokens from which attention shows
+_OF_GROWTH: Final = 10.0  # weight of an error of growth beside one of a time, both of the time
 _OF_USUAL: Final = 0.05  # a start that is nearly 0 is not held there
 FEWEST: Final = 4  # kinds of silicon from which a backend speaks for itself
 
-
-# A core multiplies what it has just read; matrix units are rare, so products take the vectors.
-USUAL_ON_CPUS: Final = replace(USUAL, cache=5.0, product=dict.fromkeys(Group, 2.0))
+_DECODE: Final = ("bandwidth", "step", "cache", "head_bytes", "head_flops", "head_step")
+_STEP, _CACHE, _HEADS = 1, 2, slice(3, 6)
+# Bytes take at most three times what the bandwidth says, and so on; a work that a backend does not
+# start with is none of its own.
+_LIMITS: Final = {"cache": 3.0, "head_bytes": 3.0, "head_flops": 8.0, "head_step": 2.0}
+_NO_TIME: Final = 1e-30
 
 
 def _fit_decode(rows: Sequence[Row], start: Coefficients) -> Coefficients:
     groups = [g for g in _GROUPS if any(row.group is g for row in rows)]
     columns = np.array([_decode_columns(row, groups) for row in rows])
     seconds = np.array([row.rate.seconds / row.rate.tokens for row in rows])
-    least = np.zeros(columns.shape[1])
-    least[0], least[2] = _LEAST_BANDWIDTH, _LEAST_STEP
     usual, other = (
-        np.array([c.bandwidth, c.cache, c.step, *(c.unpack[g] for g in groups)])
+        np.array([*(getattr(c, name) for name in _DECODE), *(c.unpack[g] for g in groups)])
         for c in (start, USUAL)
     )
+    lower, upper = np.zeros(len(usual)), np.full(len(usual), np.inf)
+    lower_step = min(_LEAST_STEP, _LEAST_OF_USUAL * start.step)
+    lower[[0, _STEP, _CACHE]] = _LEAST_BANDWIDTH, lower_step, _LEAST_BANDWIDTH
+    for at, name in enumerate(_DECODE):
+        upper[at] = _LIMITS.get(name, np.inf) if usual[at] > 0 else 0.0
     # The prompt before an answer takes what it takes elsewhere.
     rest = np.array([_prompt_seconds(row, start) / row.rate.tokens for row in rows])
-    pull = _pull(rows) / np.maximum(usual, _OF_USUAL * other)
+    pull = _pull(rows) / np.maximum(usual, np.maximum(_OF_USUAL * other, _NO_TIME))
+    pull[_STEP], pull[_CACHE] = _pull(rows) / start.step, _TOWARDS_CACHE / start.cache
+    weights = _weights(rows)
+    near, far = np.array(spans(rows), int).reshape(-1, 2).T
+    growth = seconds[far] - seconds[near]
+    # The growth with the context says what attention takes, whatever the level of the device.
+    all_seconds = np.concatenate([seconds, growth])
+    all_weights = np.concatenate([weights, _OF_GROWTH * weights[far] * growth / seconds[far]])
     solved = usual
-    # A norm is linear in its terms but for their shares, which change little.
+    # Norms are linear in their terms but for their shares, which change little.
     for _ in range(_SHARE_ROUNDS):
-        step = columns[:, 2] * solved[2]
-        work = columns @ solved - step
-        whole = (work**OVERLAP + step**OVERLAP) ** (1 / OVERLAP)
-        shares = np.tile(((work / whole) ** (OVERLAP - 1))[:, None], columns.shape[1])
-        shares[:, 2] = (step / whole) ** (OVERLAP - 1)
-        nearer = _relative(columns * shares, seconds, _weights(rows), least, usual, pull, rest)
+        by_share = columns * _decode_shares(columns, solved)
+        nearer = relative(
+            np.vstack([by_share, by_share[far] - by_share[near]]),
+            all_seconds,
+            all_weights,
+            lower,
+            usual,
+            pull,
+            upper=upper,
+            rest=np.concatenate([rest, np.zeros(len(growth))]),
+        )
         solved = (solved + nearer) / 2
-    unpack = dict(zip(groups, solved[3:].tolist(), strict=True))
-    return replace(
-        start,
-        bandwidth=float(solved[0]),
-        cache=float(solved[1]),
-        step=float(solved[2]),
-        unpack=_all_groups(unpack),
-    )
+    values = solved.tolist()
+    unpack = dict(zip(groups, values[len(_DECODE) :], strict=True))
+    numbers = dict(zip(_DECODE, values[: len(_DECODE)], strict=True))
+    return replace(start, **numbers, unpack=_all_groups(unpack))
+
+
+def _decode_shares(columns: Floats, solved: Floats) -> Floats:
+    """Return by which factor terms enter the time, hidden in part behind each other, [N, K]."""
+    terms = columns * solved
+    read, heads, step = terms[:, _CACHE], terms[:, _HEADS].sum(axis=1), terms[:, _STEP]
+    attended = np.maximum(np.hypot(read, heads), _NO_TIME)
+    work = terms.sum(axis=1) - step - read - heads + attended
+    total = (work**OVERLAP + step**OVERLAP) ** (1 / OVERLAP)
+    shares: Floats = np.tile(((work / total) ** (OVERLAP - 1))[:, None], columns.shape[1])
+    shares[:, _CACHE] *= read / attended
+    shares[:, _HEADS] *= (heads / attended)[:, None]
+    shares[:, _STEP] = (step / total) ** (OVERLAP - 1)
+    return shares
 
 
 def _decode_columns(row: Row, groups: Sequence[Group]) -> list[float]:
     p, m = row.passes, row.machine
     weights = float(p.weights[0]) / m.vector
+    flops, scores = (0.0, 0.0) if p.fused else (float(p.attention_flops[0]), float(p.scores[0]))
     return [
-        float(p.weight_bytes[0] + p.kv_bytes[0]) / m.bandwidth,
-        float(p.kv_bytes[0]) / m.vector,
-        p.layers / m.clock,
+        float(p.weight_bytes[0]) / m.bandwidth,
+        p.layers * m.threads / m.clock,
+        float(p.kv_bytes[0]) / m.bandwidth,
+        flops / m.bandwidth,
+        flops / m.vector,
+        scores / (1e9 * m.block_rate),
         *(weights if row.group is g else 0.0 for g in groups),
     ]
 
@@ -198,7 +279,7 @@ def _fit_prefill(rows: Sequence[Row], start: Coefficients) -> Coefficients:
     scaled = [g for g in groups if g in _SCALED]
     usual, other = (
         np.array(
-            [c.attention, c.activation, c.prompt_step]
+            [c.attention, c.score_bytes, c.activation, c.prompt_step]
             + [c.product[g] for g in groups]
             + [c.scaling[g] for g in scaled]
         )
@@ -208,17 +289,21 @@ def _fit_prefill(rows: Sequence[Row], start: Coefficients) -> Coefficients:
     # The root of two squares is linear in the work but for its share, which changes little.
     for _ in range(_SHARE_ROUNDS):
         columns, rest = zip(*(_prefill_columns(row, groups, c) for row in rows), strict=True)
-        solved = _relative(
-            np.array(columns), seconds, weights, np.zeros(len(usual)), usual, pull, np.array(rest)
-        )
-        product, scaling = solved[3 : 3 + len(groups)], solved[3 + len(groups) :]
+        solved = relative(
+            np.array(columns), seconds, weights, np.zeros(len(usual)), usual, pull,
+            rest=np.array(rest),
+        )  # fmt: skip
+        values = solved.tolist()
+        products = dict(zip(groups, values[4 : 4 + len(groups)], strict=True))
+        scalings = dict(zip(scaled, values[4 + len(groups) :], strict=True))
         c = replace(
             c,
-            attention=float(solved[0]),
-            activation=float(solved[1]),
-            prompt_step=float(solved[2]),
-            product=_all_groups(dict(zip(groups, product.tolist(), strict=True))),
-            scaling={**c.scaling, **dict(zip(scaled, scaling.tolist(), strict=True))},
+            attention=values[0],
+            score_bytes=values[1],
+            activation=values[2],
+            prompt_step=values[3],
+            product={**start.product, **_with_kin(products)},
+            scaling={**start.scaling, **_with_kin(scalings)},
         )
     return c
 
@@ -230,18 +315,27 @@ def _prefill_columns(
     p, m = row.passes, row.machine
     read = c.bandwidth * (p.weight_bytes + p.kv_bytes) / m.bandwidth
     moved = p.activation_bytes / m.bandwidth
-    work = p.flops * per_flop(m, c, row.group) + c.activation * moved
+    multiplied = p.flops + p.padding_flops
+    work = multiplied * per_flop(m, c, row.group) + c.activation * moved
     both = np.hypot(read, work)
     share = work / both
-    flops = float((share * p.flops).sum())
+    flops = float((share * multiplied).sum())
     columns = [
-        float(p.attention_flops.sum()) / m.vector,
+        float(p.attention_flops.sum()) / m.matrix,
+        0.0 if p.fused else float(p.scores.sum()) / m.bandwidth,
         float((share * moved).sum()),
-        len(both) * p.layers / m.clock,
+        len(both) * p.layers * m.threads / m.clock,
         *(flops / m.matrix if row.group is g else 0.0 for g in groups),
         *(flops / m.vector if row.group is g else 0.0 for g in groups if g in _SCALED),
     ]
     return columns, float((read**2 / both).sum())
+
+
+def _with_kin(known: Mapping[Group, float]) -> dict[Group, float]:
+    """Return coefficients with those of groups that are multiplied alike: scaled or unpacked."""
+    kin = ((Group.BYTE, Group.BLOCKS), (Group.HALF, Group.SUPER_BLOCKS))
+    pairs = [pair for a, b in kin for pair in ((a, b), (b, a))]
+    return {a: known[a if a in known else b] for a, b in pairs if a in known or b in known}
 
 
 def _all_groups(known: Mapping[Group, float]) -> dict[Group, float]:
@@ -266,185 +360,3 @@ def _weights(rows: Sequence[Row]) -> Floats:
     for row in rows:
         cells[row.cell] += 1
     return np.array([cells[row.cell] ** -0.5 for row in rows])
-
-
-def _relative(
-    columns: Floats,
-    seconds: Floats,
-    weights: Floats,
-    least: Floats,
-    usual: Floats,
-    pull: Floats,
-    rest: Floats | None = None,
-) -> Floats:
-    """Return coefficients of at least ``least`` that make relative errors small.
-
-    Args:
-        columns: work over rate by coefficient, [N, K].
-        seconds: measured, [N].
-        weights: of the rows, [N].
-        least: least value of each coefficient, [K].
-        usual: that they are drawn to, [K].
-        pull: towards that, [K].
-        rest: seconds that do not depend on them, [N].
-    """
-    fixed = columns @ least + (0.0 if rest is None else rest)
-    prior = np.diag(pull)
-    robust = np.ones(len(seconds))
-    solved = least
-    for _ in range(_ROUNDS):
-        by = weights * robust / seconds
-        matrix = np.vstack([columns * by[:, None], prior])
-        target = np.concatenate([(seconds - fixed) * by, prior @ (usual - least)])
-        solved = least + not_negative(matrix, target)
-        error = (columns @ (solved - least) + fixed) / seconds - 1
-        robust = 1 / np.sqrt(np.maximum(np.abs(error), 0.02))
-    return solved
-
-
-def not_negative(matrix: Floats, target: Floats) -> Floats:
-    """Return the least-squares solution without negative entries.
-
-    Reference:
-        Lawson and Hanson, Solving Least Squares Problems (1974), algorithm NNLS.
-    """
-    scale = np.sqrt((matrix**2).sum(axis=0))
-    a = matrix / scale
-    gram, right = a.T @ a, a.T @ target
-    count = len(right)
-    x, free = np.zeros(count), np.zeros(count, bool)
-    for _ in range(10 * count):
-        gradient = np.where(free, -np.inf, right - gram @ x)
-        if gradient.max() <= 1e-10 * np.abs(right).max():
-            break
-        free[int(gradient.argmax())] = True
-        while True:
-            solved = np.zeros(count)
-            solved[free] = np.linalg.solve(gram[np.ix_(free, free)], right[free])
-            wrong = free & (solved <= 0)
-            if not wrong.any():
-                break
-            step = (x[wrong] / (x[wrong] - solved[wrong])).min()
-            x += step * (solved - x)
-            free &= x > 1e-14
-            x[~free] = 0.0
-        x = solved
-    result: Floats = x / scale
-    return result
-
-
-def observed_of(rows: Sequence[Row], c: Coefficients) -> tuple[Observed, ...]:
-    """Return the deviation of each device and group of formats from physics."""
-    cells: dict[tuple[str, Group], list[Row]] = defaultdict(list)
-    for row in rows:
-        cells[row.cell].append(row)
-    return tuple(
-        replace(
-            target_of(of[0].rate.device, of[0].group),
-            deviation=float(
-                np.median([math.log(r.rate.seconds / predicted_seconds(r, c)) for r in of])
-            ),
-            rates=len(of),
-        )
-        for of in cells.values()
-    )
-
-
-_ARCHITECTURE: Final = (0.02, 0.05, 0.1, 0.2)
-_SILICON: Final = (0.02, 0.05, 0.1, 0.2, 0.4)
-_FORMAT: Final = (0.02, 0.05, 0.1)
-_NOISE: Final = (0.03, 0.06, 0.1)
-
-
-def scales_of(observed: Sequence[Observed]) -> Scales:
-    """Return the scales under which the deviations are most likely."""
-    deviations = np.array([o.deviation for o in observed])
-
-    def likelihood(scales: Scales) -> float:
-        prior = Deviations(scales, tuple(observed))
-        covariance = prior.covariance(observed, observed) + np.diag(prior.noise())
-        sign, logarithm = np.linalg.slogdet(covariance)
-        return float(-deviations @ np.linalg.solve(covariance, deviations) - sign * logarithm)
-
-    grid = itertools.product(_ARCHITECTURE, _SILICON, _FORMAT, _NOISE)
-    candidates = (Scales(architecture=a, silicon=s, format=f, noise=n) for a, s, f, n in grid)
-    return max(candidates, key=likelihood)
-
-
-def left_out(rows: Sequence[Row]) -> list[list[Row]]:
-    """Return the rows by silicon."""
-    of: dict[str, list[Row]] = defaultdict(list)
-    for row in rows:
-        of[row.silicon].append(row)
-    return list(of.values())
-
-
-def widenings(
-    rows: Sequence[Row], start: Coefficients, scales: Mapping[Phase, Scales]
-) -> dict[Phase, Scales]:
-    """Return the scales with factors by which intervals of silicon left out hold 80 % of devices.
-
-    Each device and group of formats counts once. A group that enough devices tell of has a factor
-    of its own: formats that were measured by many agree more than others.
-
-    Args:
-        rows: of a backend.
-        start: coefficients that it starts from.
-        scales: of the phases that are asked for.
-    """
-    ratios: dict[tuple[Phase, str, Group], list[float]] = defaultdict(list)
-    for out in left_out(rows):
-        rest = [row for row in rows if row.silicon != out[0].silicon]
-        if not rest:
-            continue
-        c = fit(rest, start)
-        known = {
-            phase: Deviations(of, observed_of([r for r in rest if r.rate.phase is phase], c))
-            for phase, of in scales.items()
-        }
-        asked = [row for row in out if row.rate.phase in scales]
-        for row, (error, spread) in zip(asked, errors(asked, c, known), strict=True):
-            ratios[row.rate.phase, *row.cell].append(abs(error) / spread)
-    widened = {}
-    for phase, of in scales.items():
-        groups: dict[Group, list[list[float]]] = defaultdict(list)
-        for (p, _, group), values in ratios.items():
-            if p is phase:
-                groups[group].append(values)
-        every = [values for cells in groups.values() for values in cells]
-        own = {g: _widening(cells) for g, cells in groups.items() if len(cells) >= _FEWEST_CELLS}
-        widen = _widening(every) if len(every) >= _FEWEST_CELLS else 1.0
-        widened[phase] = replace(of, widen=widen, widen_of=own)
-    return widened
-
-
-def _widening(cells: Sequence[Sequence[float]]) -> float:
-    return max(_quantile80(cells) / Z80, _LEAST_WIDENING)
-
-
-def _quantile80(cells: Sequence[Sequence[float]]) -> float:
-    """Return the value under which 80 % of the next cell lies; each cell weighs alike."""
-    values = np.concatenate([np.array(cell) for cell in cells])
-    weights = np.concatenate([np.full(len(cell), 1 / len(cell)) for cell in cells])
-    order = np.argsort(values)
-    total = np.cumsum(weights[order])
-    # Of n cells and the next one, not of the n at hand.
-    level = min(0.8 * (len(cells) + 1), len(cells))
-    return float(values[order][min(int(np.searchsorted(total, level)), len(values) - 1)])
-
-
-_FEWEST_CELLS: Final = 8
-_LEAST_WIDENING: Final = 0.7
-
-
-def errors(
-    rows: Sequence[Row], c: Coefficients, deviations: Mapping[Phase, Deviations]
-) -> list[tuple[float, float]]:
-    """Return for each row the logarithm of predicted over measured time, and its spread."""
-    result = []
-    for row in rows:
-        target = target_of(row.rate.device, row.group)
-        mean, spread = deviations[row.rate.phase].of([target])
-        predicted = math.log(predicted_seconds(row, c)) + float(mean[0])
-        result.append((predicted - math.log(row.rate.seconds), float(spread[0])))
-    return result

@@ -14,10 +14,15 @@ from typing import Final
 
 import numpy as np
 
-from ctm_research.generation.fit import Row, errors, left_out
+from ctm_research.generation.fit import Row, context_of
 from ctm_research.generation.make import BACKENDS, make_backend
+from ctm_research.generation.spread import errors, left_out
+from predictor.language.deviations import Z80
 from predictor.language.machine import Machine
-from predictor.language.rates import Z80, Group, Phase
+from predictor.language.rates import (
+    Group,
+    Phase,
+)
 from predictor.language.rates_file import Backend
 
 GROUP_NAMES: Final = {
@@ -66,7 +71,7 @@ def judge(rows: Sequence[Row], backends: Mapping[str, Backend]) -> list[Judged]:
         start = backends[kind.like].coefficients if kind.like else kind.usual
         for out in left_out(of):
             rest = [row for row in of if row.silicon != out[0].silicon]
-            made = make_backend(kind.title, rest, start)
+            made = make_backend(name, rest, start)
             learned = errors(out, made.coefficients, made.deviations)
             nothing = {p: type(d)(d.scales) for p, d in made.deviations.items()}
             physics = errors(out, made.coefficients, nothing)
@@ -172,6 +177,43 @@ def _figure(phase: Phase, group: str, backend: str, of: Sequence[Judged]) -> dic
         "median_error_percent": {name: _median(name, list(cells.values())) for name in METHODS},
         "coverage80_percent": round(100 * float(np.mean(covered)), 1),
         "goal_percent": GOALS.get((phase, group)) if backend == "all" else None,
+    }
+
+
+CONTEXTS: Final = (256, 1024, 2048, 4096, 8192)
+"""Upper ends of the contexts that errors are given for, in tokens."""
+
+
+def by_context(judged: Sequence[Judged]) -> list[dict[str, object]]:
+    """Return the errors of llama.cpp's rates by phase, sharing of key heads and context.
+
+    The engine's error of single rates, which are not many a device, in percent of tokens a second.
+    """
+    tables: dict[tuple[Phase, bool, int], list[Judged]] = defaultdict(list)
+    for j in judged:
+        context, rate = context_of(j.row), j.row.rate
+        end = next((end for end in CONTEXTS if context <= end), None)
+        if rate.counts and rate.backend in _LLAMA and end is not None:
+            tables[rate.phase, rate.model.kv_heads < rate.model.heads, end].append(j)
+    order = sorted(tables, key=lambda key: (key[0] is Phase.PREFILL, key[1], key[2]))
+    return [_context_figure(*key, tables[key]) for key in order]
+
+
+def _context_figure(
+    phase: Phase, shares: bool, end: int, of: Sequence[Judged]
+) -> dict[str, object]:
+    errors = np.abs(np.expm1([-j.errors["engine"] for j in of]))
+    covered = [abs(j.errors["engine"]) <= Z80 * j.spread for j in of]
+    return {
+        "phase": phase.value,
+        "heads": "shared" if shares else "full",
+        "context": end,
+        "devices": len({j.row.rate.device.id for j in of}),
+        "rates": len(of),
+        "median_error_percent": round(100 * float(np.median(errors)), 1),
+        "error_of_nine_in_ten_percent": round(100 * float(np.quantile(errors, 0.9)), 1),
+        "worst_error_percent": round(100 * float(errors.max()), 1),
+        "coverage80_percent": round(100 * float(np.mean(covered)), 1),
     }
 
 

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from ctm_research.generation.fit import (
     FEWEST,
     USUAL,
     USUAL_ON_CPUS,
+    USUAL_ON_CUDA,
+    USUAL_ON_METAL,
     Row,
     fit,
-    observed_of,
-    scales_of,
-    widenings,
+)
+from ctm_research.generation.published import FUSING
+from ctm_research.generation.spread import attention_scale, observed_of, scales_of, widenings
+from predictor.language.deviations import (
+    Deviations,
+    Scales,
 )
 from predictor.language.memory import memory_of, usable_memory
-from predictor.language.rates import Coefficients, Deviations, Phase, Scales
+from predictor.language.rates import (
+    Coefficients,
+    Phase,
+)
 from predictor.language.rates_file import Backend
 from predictor.language.runtimes import table_on_host
 
@@ -30,8 +39,8 @@ class Kind(NamedTuple):
 
 
 BACKENDS: Final[Mapping[str, Kind]] = {
-    "cuda": Kind("llama.cpp with CUDA"),
-    "metal": Kind("llama.cpp with Metal"),
+    "cuda": Kind("llama.cpp with CUDA", usual=USUAL_ON_CUDA),
+    "metal": Kind("llama.cpp with Metal", usual=USUAL_ON_METAL),
     "vulkan": Kind("llama.cpp with Vulkan"),
     "rocm": Kind("llama.cpp with ROCm", "vulkan"),
     "cpu": Kind("llama.cpp on CPUs", usual=USUAL_ON_CPUS),
@@ -44,10 +53,10 @@ BACKENDS: Final[Mapping[str, Kind]] = {
 }
 
 # Before anything is measured: a factor of 1.6 either way at 80 %.
-_UNMEASURED: Final = Scales(
-    architecture=0.1, silicon=0.1, format=0.1, noise=0.06, widen=1.0, blind=0.3
+_FEW: Final = Scales(
+    architecture=0.1, silicon=0.2, format=0.1, noise=0.06, attention=0.4, widen=1.0, blind=0.0
 )
-_FEW: Final = Scales(architecture=0.1, silicon=0.2, format=0.1, noise=0.06, widen=1.0, blind=0.0)
+_UNMEASURED: Final = replace(_FEW, silicon=0.1, blind=0.3)
 
 
 def make_backends(rows: Sequence[Row]) -> dict[str, Backend]:
@@ -56,15 +65,15 @@ def make_backends(rows: Sequence[Row]) -> dict[str, Backend]:
     made: dict[str, Backend] = {}
     for name, kind in BACKENDS.items():
         start = made[kind.like].coefficients if kind.like else kind.usual
-        made[name] = make_backend(kind.title, of[name], start)
+        made[name] = make_backend(name, of[name], start)
     return made
 
 
-def make_backend(title: str, rows: Sequence[Row], start: Coefficients) -> Backend:
+def make_backend(name: str, rows: Sequence[Row], start: Coefficients) -> Backend:
     """Return one backend.
 
     Args:
-        title: for people.
+        name: of the backend.
         rows: its rates.
         start: coefficients that it starts from.
     """
@@ -75,7 +84,16 @@ def make_backend(title: str, rows: Sequence[Row], start: Coefficients) -> Backen
     deviations = {
         phase: Deviations(widened.get(phase, of.scales), of.observed) for phase, of in known.items()
     }
-    return Backend(title, c, deviations, _held(rows))
+    fuses = name in FUSING
+    fused = frozenset(row.rate.device.id for row in rows if row.rate.fused and not fuses)
+    return Backend(
+        title=BACKENDS[name].title,
+        coefficients=c,
+        deviations=deviations,
+        used_bytes=_held(rows),
+        fuses=fuses,
+        fused_devices=fused,
+    )
 
 
 def _held(rows: Sequence[Row]) -> dict[str, float]:
@@ -99,4 +117,4 @@ def _deviations(rows: Sequence[Row], phase: Phase, c: Coefficients) -> Deviation
     observed = observed_of(of, c)
     if len({o.silicon for o in observed}) < FEWEST:
         return Deviations(_FEW, observed)
-    return Deviations(scales_of(observed), observed)
+    return Deviations(scales_of(observed, attention_scale(of, c)), observed)

@@ -45,6 +45,15 @@ MODELS: Final = {
         _model("Mistral-7B", 32, 4096, 32, 8, 128, 14_336, 32_000),
         _model("Ministral-3-14B", 40, 5120, 32, 8, 128, 16_384, 131_072),
         _model("Qwen2-7B", 28, 3584, 28, 4, 128, 18_944, 152_064, family="qwen2"),
+        _model(
+            "Qwen2.5-3B", 36, 2048, 16, 2, 128, 11_008, 151_936,
+            family="qwen2", tied_embeddings=True,
+        ),
+        _model(
+            "Qwen3-0.6B", 28, 1024, 16, 8, 128, 3072, 151_936,
+            family="qwen3", tied_embeddings=True,
+        ),
+        _model("Phi-4-14B", 40, 5120, 40, 10, 128, 17_920, 100_352, family="phi3"),
         _model("Qwen2.5-14B", 48, 5120, 40, 8, 128, 13_824, 152_064, family="qwen2"),
         _model(
             "Gemma-3-4B", 34, 2560, 8, 4, 256, 10_240, 262_208,

@@ -27,6 +27,18 @@ than four kinds of silicon. CDNA cards under llama.cpp are several times slower 
 allows; left out, nothing tells so. The translation models of HAT run under PyTorch, which is no
 runtime of language models here, and are not used."""
 
+_CONTEXTS: Final = """\
+Single rates of llama.cpp by the tokens in the cache, up to the context named: in the middle of an
+answer, at the end of a prompt. Heads are shared where several query heads read one key head."""
+
+_HEADS: Final = """\
+Without flash attention the query heads of a token have work besides the bytes of the cache, and
+hide it behind those as the root of two squares. One work at a time, coefficients alone, silicon
+left out; the error is that of the growth from the shortest to the longest context of a model on a
+device. Beside it how many kinds of silicon it is chosen by: the rest chooses it by leaving out its
+own, where long contexts remain on two kinds. On CUDA a thread block a score ships, on Metal the
+bytes of each head; on processors, where no long context was published, arithmetic."""
+
 _PRODUCTS: Final = """\
 FP16 products of whole models with 1 to 4096 rows (vidur), one share of bandwidth and one of
 arithmetic a card; median error by the way that the two are joined."""
@@ -69,6 +81,28 @@ def page(document: Mapping[str, Any], origin: str) -> str:
         "## By backend and format",
         _figures([f for f in figures if f["backend"] != "all"]),
         _SHOWN,
+        "## By context",
+        _CONTEXTS,
+        _table(
+            (
+                "phase",
+                "heads",
+                "up to tokens",
+                "devices",
+                "rates",
+                "median error, %",
+                "nine in ten, %",
+                "worst, %",
+                "80 % covers, %",
+            ),
+            [tuple(f.values()) for f in document["contexts"]],
+        ),
+        "## Work of query heads",
+        _HEADS,
+        _table(
+            ("backend", "work", "models", "median error, %", "worst, %", "chosen by"),
+            [tuple(f.values()) for f in document["heads"]],
+        ),
         "## Bound",
         f"{document['under_bound']} of {document['rates']} rates are faster than their bound.",
         "## Products by rows",

@@ -22,7 +22,14 @@ from predictor.language.architecture import DecoderArchitecture
 from predictor.language.rates import Phase
 from predictor.language.weights import WeightFormat, weight_format
 
+FUSING: Final = frozenset(
+    {"vulkan", "rocm", "genie", "mlc", "vllm", "tensorrt-llm", "onnxruntime-genai-gpu"}
+)
+"""Backends whose published runs of long contexts have attention fused, or that always fuse it."""
+
 _ALIASES: Final = Path(__file__).with_name("devices.csv")
+# Rates of servers that engineers published one by one, with their source.
+_SERVERS: Final = Path(__file__).with_name("servers.csv")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +49,7 @@ class Rate:
         source: folder or table.
         counts: whether it counts for the goals.
         prompt: tokens of a prompt that ``seconds`` of generation contain too.
+        fused: whether attention was fused (flash attention).
     """
 
     device: Device
@@ -56,6 +64,7 @@ class Rate:
     source: str
     counts: bool = True
     prompt: int = 0
+    fused: bool = False
 
     @property
     def tokens_per_s(self) -> float:
@@ -115,6 +124,7 @@ class _Reader:
                 self._argonne,
             ),
             (self.folder / "aihub" / "llm_rates.csv", self._aihub),
+            (_SERVERS, self._server),
         ):
             for row in read_rows(path, ()):
                 try:
@@ -173,7 +183,8 @@ class _Reader:
         test = re.fullmatch(r"(pp|tg)(\d+)", row["test"])
         device, rate = self._device(row["device"]), row.positive("tokens_per_s")
         one = _llama_cpp(device, row["backend"], model, form, test, rate)
-        yield replace(one, depth=int(row["context_depth"]), micro_batch=2048)
+        fused = row["flash_attn"] == "1"
+        yield replace(one, depth=int(row["context_depth"]), micro_batch=2048, fused=fused)
 
     def _strix_halo(self, row: Row) -> Iterator[Rate]:
         toolbox = row["file"].split("__")[1]
@@ -186,7 +197,8 @@ class _Reader:
         rate = row.positive("tokens_per_s")
         one = _llama_cpp(self._device(row["device"]), row["backend"], model, form, test, rate)
         depth = int(test[3] or 0) if test else 0
-        yield replace(one, depth=depth, micro_batch=2048 if depth else 512)
+        size = 2048 if depth else 512
+        yield replace(one, depth=depth, micro_batch=size)
 
     def _geerling(self, row: Row) -> Iterator[Rate]:
         is_cpu = row["unit"] == "CPU"
@@ -235,7 +247,7 @@ class _Reader:
             prompt = tokens
         yield Rate(
             device, backend, model, form, Phase.DECODE, tokens, prompt, 0, seconds, "argonne",
-            counts=False, prompt=prompt,
+            counts=False, prompt=prompt, fused=backend in {"vllm", "tensorrt-llm"},
         )  # fmt: skip
 
     def _aihub(self, row: Row) -> Iterator[Rate]:
@@ -247,10 +259,17 @@ class _Reader:
         device, form = self._device(row["device"]), weight_format("int4-128")
         shared = (device, "genie", model, form)
         yield Rate(*shared, Phase.DECODE, 128, 128, 128, 128 / row.positive("tokens_per_second"),
-                   "aihub", counts=False)  # fmt: skip
+                   "aihub", counts=False, fused=True)  # fmt: skip
         if row["context_length"] == "4096":
             yield Rate(*shared, Phase.PREFILL, 128, 0, 128, row.positive("ttft_min_ms") / 1000,
-                       "aihub", counts=False)  # fmt: skip
+                       "aihub", counts=False, fused=True)  # fmt: skip
+
+    def _server(self, row: Row) -> Iterator[Rate]:
+        device, rate = self._device(row["device"]), row.positive("tokens_per_s")
+        test = re.fullmatch(r"(pp|tg)(\d+)", row["test"])
+        one = _llama_cpp(device, "CPU", MODELS[row["model"]], row["form"], test, rate)
+        # Prompts of one processor do not stand for those of all.
+        yield replace(one, counts=one.phase is Phase.DECODE)
 
 
 _OLLAMA: Final = {"AMD": "ROCm", "Apple": "Metal"}
@@ -312,7 +331,7 @@ def _llama_cpp(
     tokens = int(test[2])
     return Rate(
         device, backend.lower(), model, weight_format(form), phase, tokens, 0, 512, tokens / rate,
-        "llama.cpp",
+        "llama.cpp", fused=backend.lower() in FUSING,
     )  # fmt: skip
 
 

@@ -9,10 +9,16 @@ from typing import Final
 
 import numpy as np
 
-from ctm_research.generation.fit import USUAL, Row, fit, left_out, predicted_seconds
+from ctm_research.generation.fit import Row, fit, predicted_seconds
+from ctm_research.generation.make import BACKENDS as KINDS
+from ctm_research.generation.spread import left_out
 from predictor.cost.rates.facts import FLOPS_PER_MAC
 from predictor.cost.rates.power import sustained_product_macs_per_s
-from predictor.language.rates import Coefficients, Group, Phase
+from predictor.language.rates import (
+    Coefficients,
+    Group,
+    Phase,
+)
 
 ENERGIES: Final = (0.0, 1.2e-12, 1.4e-12, 1.6e-12, 1.8e-12)
 """Joules of an operation that were tried; 0 takes rates as stated."""
@@ -31,7 +37,7 @@ def sustained_figures(rows: Sequence[Row]) -> list[dict[str, object]]:
         of = [row for row in rows if row.rate.backend == backend and row.rate.counts]
         if not of:
             continue
-        start = fit(of, USUAL)
+        start = fit(of, KINDS[backend].usual)
         prompts = [row for row in of if row.rate.phase is Phase.PREFILL]
         figures += [{"backend": backend, **_figure(prompts, start, each)} for each in ENERGIES]
     return figures

@@ -7,23 +7,31 @@ import numpy as np
 import pytest
 
 from ctm_research.generation.fit import (
-    USUAL,
+    USUAL_ON_CUDA,
     fit,
-    not_negative,
-    observed_of,
     predicted_seconds,
     rows_of,
-    scales_of,
-    widenings,
 )
-from ctm_research.generation.judge import figures, judge
+from ctm_research.generation.heads import head_figures
+from ctm_research.generation.judge import by_context, figures, judge
+from ctm_research.generation.least_squares import bounded, not_negative
 from ctm_research.generation.make import make_backends
 from ctm_research.generation.models import MODELS
 from ctm_research.generation.published import Rate
+from ctm_research.generation.spread import (
+    attention_scale,
+    observed_of,
+    scales_of,
+    widenings,
+)
 from ctm_research.generation.sustained import sustained_figures
 from predictor.core.metrics import Family
 from predictor.core.records import Device
-from predictor.language.rates import Group, Phase, Scales
+from predictor.language.deviations import Scales
+from predictor.language.rates import (
+    Group,
+    Phase,
+)
 from predictor.language.weights import weight_format
 
 
@@ -43,7 +51,7 @@ def rate(on, phase=Phase.DECODE, tokens=128, form="f16", model="Llama-3-8B"):
     return Rate(on, "cuda", MODELS[model], weight_format(form), phase, tokens, 0, 512, 1.0, "made")
 
 
-TRUE = dataclasses.replace(USUAL, bandwidth=1.3, cache=60.0, step=2e-4)
+TRUE = dataclasses.replace(USUAL_ON_CUDA, bandwidth=1.3, cache=1.5, head_step=0.9, step=2e-4)
 
 
 def made(noise=0.0, count=10):
@@ -74,11 +82,28 @@ def test_not_negative_is_least_squares_under_the_constraint():
         assert np.abs(gradient[solved > 0]).max(initial=0) < 1e-8
 
 
+def test_limits_hold_in_the_least_squares_solution():
+    random = np.random.default_rng(2)
+    for _ in range(50):
+        matrix, target = random.standard_normal((12, 4)), random.standard_normal(12)
+        upper = random.uniform(0, 0.5, 4) * (random.random(4) > 0.3)
+        solved = bounded(matrix, target, upper)
+        assert (solved >= 0).all()
+        assert (solved <= upper + 1e-12).all()
+        free = (solved > 0) & (solved < upper)
+        gradient = matrix.T @ (matrix @ solved - target)
+        assert np.abs(gradient[free]).max(initial=0) < 1e-8
+    unlimited = np.full(4, np.inf)
+    assert bounded(matrix, target, unlimited) == pytest.approx(not_negative(matrix, target))
+
+
 def test_the_fit_finds_the_coefficients_of_made_rates():
     rows = rows_of(made())
-    c = fit(rows, USUAL)
+    c = fit(rows, USUAL_ON_CUDA)
     assert c.bandwidth == pytest.approx(1.3, rel=0.05)
     assert c.step == pytest.approx(2e-4, rel=0.1)
+    assert c.head_step == pytest.approx(0.9, rel=0.1)
+    assert (c.head_bytes, c.head_flops) == (0, 0)
     for row in rows:
         assert predicted_seconds(row, c) == pytest.approx(row.rate.seconds, rel=0.05)
 
@@ -93,6 +118,34 @@ def test_deviations_are_found_with_their_scale():
     assert scales.architecture <= 0.05
 
 
+def test_no_coefficient_exceeds_its_physics():
+    rows = []
+    for row in rows_of([r for r in made() if r.phase is Phase.DECODE]):
+        # Long contexts cost ten times what physics allows.
+        seconds = row.rate.seconds * (1 + row.rate.tokens / 1000)
+        rows.append(dataclasses.replace(row, rate=dataclasses.replace(row.rate, seconds=seconds)))
+    c = fit(rows, USUAL_ON_CUDA)
+    assert 1.05 <= c.cache <= 3
+    assert c.head_step <= 2
+
+
+def test_the_work_of_query_heads_is_chosen_by_what_it_explains():
+    chosen = {f["work"]: f for f in head_figures(rows_of(made(count=5)))}
+    right = chosen["a thread block a score"]
+    assert right["chosen_by"] == 5
+    assert chosen["bytes of each head"]["chosen_by"] == 0
+    assert right["median_error_percent"] < chosen["bytes of each head"]["median_error_percent"]
+
+
+def test_the_scale_of_attention_is_that_of_its_growth():
+    rows = rows_of([r for r in made(count=6) if r.phase is Phase.DECODE])
+    assert attention_scale(rows, TRUE) < 0.01
+    wrong = dataclasses.replace(TRUE, cache=2.4, head_step=1.44)
+    assert 0.2 < attention_scale(rows, wrong) < 0.4
+    # One device does not make it less than usual.
+    assert attention_scale([row for row in rows if row.silicon == "c0"], TRUE) == 0.4
+
+
 def test_intervals_are_widened_until_they_hold():
     rows = rows_of(made(noise=0.2))
     narrow = {
@@ -101,11 +154,11 @@ def test_intervals_are_widened_until_they_hold():
     right = {
         phase: Scales(architecture=0.0, silicon=0.2, format=0.02, noise=0.03) for phase in Phase
     }
-    widened = widenings(rows, USUAL, narrow)[Phase.DECODE]
+    widened = widenings(rows, USUAL_ON_CUDA, narrow)[Phase.DECODE]
     assert widened.widen > 3
     assert min(widened.widen_of.values()) > 3
     assert widened.noise == narrow[Phase.DECODE].noise
-    assert widenings(rows, USUAL, right)[Phase.DECODE].widen < 2
+    assert widenings(rows, USUAL_ON_CUDA, right)[Phase.DECODE].widen < 2
 
 
 def test_the_judge_leaves_silicon_out():
@@ -116,6 +169,9 @@ def test_the_judge_leaves_silicon_out():
     decode = table["decode", "F16", "all"]
     assert (decode["silicon"], decode["rates"]) == (6, 24)
     assert decode["goal_percent"] == 5
+    ends = {(f["phase"], f["context"]): f for f in by_context(judged)}
+    assert ends["decode", 256]["rates"] == 24
+    assert ends["decode", 2048]["heads"] == "shared"
     # What is left out has a factor that nothing tells of.
     assert 2 < decode["median_error_percent"]["engine"] < 20
     assert decode["median_error_percent"]["one constant"] is not None

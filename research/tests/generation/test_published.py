@@ -29,8 +29,8 @@ TABLES = {
         "Unheard of,,,CUDA,LLaMA 2 7B Q4_0,tg128,1",
     ),
     "kernels/llm_rates/dgx_spark_llama_bench.csv": (
-        "device,backend,model,test,context_depth,tokens_per_s",
-        "DGX Spark (NVIDIA GB10),CUDA,qwen2 7B Q8_0,tg32,4096,28.27",
+        "device,backend,model,test,context_depth,tokens_per_s,flash_attn",
+        "DGX Spark (NVIDIA GB10),CUDA,qwen2 7B Q8_0,tg32,4096,28.27,1",
     ),
     "kernels/llm_rates/strix_halo_llama_bench.csv": (
         "file,device,model,backend,test,tokens_per_s",
@@ -82,11 +82,28 @@ def test_rates_are_read_with_their_work(data):
     assert prompt.tokens_per_s == pytest.approx(4030.4)
     assert of["dgx-spark-gpu", "cuda", Phase.DECODE].depth == 4096
     assert of["radeon-8060s", "rocm", Phase.DECODE].depth == 32768
+    fused = {key: rate.fused for key, rate in of.items()}
+    assert fused["dgx-spark-gpu", "cuda", Phase.DECODE]
+    assert fused["radeon-8060s", "rocm", Phase.DECODE]
+    assert not fused["rtx3090", "cuda", Phase.DECODE]
     assert of["rpi5", "cpu", Phase.DECODE].model.name == "Llama-3.2-3B"
     served = of["h100-sxm", "vllm", Phase.DECODE]
     assert (served.prompt, served.tokens, served.counts) == (128, 128, False)
     npu = of["snapdragon-8-elite-npu", "genie", Phase.PREFILL]
     assert npu.seconds == pytest.approx(0.159383)
+
+
+def test_rates_of_servers_have_their_source(data):
+    rates = [r for r in read_published(data, DEVICES).rates if r.device.id.startswith("epyc")]
+    tokens, prompts = (
+        [r for r in rates if r.phase is phase] for phase in (Phase.DECODE, Phase.PREFILL)
+    )
+    phi = next(r for r in tokens if r.form.name == "q8_0")
+    assert (phi.device.metric("core_count"), phi.model.name) == (64, "Phi-4-14B")
+    assert phi.tokens_per_s == pytest.approx(19.194)
+    assert all(r.counts for r in tokens)
+    assert prompts
+    assert not any(r.counts for r in prompts)
 
 
 def test_a_chip_with_fewer_cores_is_scaled(data):

@@ -21,7 +21,19 @@ def test_a_card_has_its_stated_rates():
     machine = machine_of(gpu(boost_clock_mhz=2000, int8_tops=160))
     assert machine.bandwidth == machine.stated_bandwidth == 500e9
     assert (machine.vector, machine.matrix, machine.peak) == (20e12, 80e12, 160e12)
-    assert machine.clock == 2
+    assert (machine.clock, machine.threads) == (2, 1)
+
+
+def test_large_dies_start_two_thread_blocks_in_a_cycle():
+    one = machine_of(gpu(boost_clock_mhz=2000))
+    two = machine_of(dataclasses.replace(gpu(boost_clock_mhz=2000), architecture="hopper"))
+    assert (one.block_rate, two.block_rate) == (2, 4)
+
+
+def test_the_threads_of_a_processor_meet():
+    facts = {"dram_bw_gbps": 50.0, "fp32_tflops": 1.0, "core_count": 12}
+    machine = machine_of(Device(id="p", name="P", vendor="Intel", family=Family.CPU, metrics=facts))
+    assert machine.threads == 12
 
 
 def test_half_of_what_was_measured_counts():
@@ -35,7 +47,7 @@ def test_a_processor_multiplies_with_its_vectors():
     machine = machine_of(Device(id="p", name="P", vendor="Intel", family=Family.CPU, metrics=facts))
     assert (machine.vector, machine.matrix, machine.peak) == (1e12, 1e12, 2e12)
     assert machine.stated_bandwidth == 50e9
-    assert machine.bandwidth == pytest.approx(50e9 / (1 + 50 / 300))
+    assert machine.bandwidth == 50e9
 
 
 def test_all_cores_of_a_processor_are_slower_than_one_and_wide_lanes_count_half():

@@ -18,6 +18,8 @@ def test_a_token_reads_all_weights_and_its_cache():
     assert work.flops.tolist() == [2 * (2 * LAYER + HEAD)]
     # Queries by keys and probabilities by values: 4 heads of 64 over 100 tokens in 2 layers.
     assert work.attention_flops.tolist() == [2 * 2 * 4 * 64 * 100 * 2]
+    assert work.scores.tolist() == [4 * 100 * 2]
+    assert not work.fused
 
 
 def test_a_prompt_goes_in_micro_batches_and_its_last_token_alone_meets_the_head():
@@ -30,6 +32,7 @@ def test_a_prompt_goes_in_micro_batches_and_its_last_token_alone_meets_the_head(
     assert work.attention_flops.sum() == whole.attention_flops.sum()
     # 700 tokens meet 1 + 2 + ... + 700 keys.
     assert whole.attention_flops.tolist() == [2 * 2 * 4 * 64 * 700 * 701 / 2 * 2]
+    assert whole.scores.tolist() == [4 * 700 * 701 / 2 * 2]
 
 
 def test_experts_are_read_as_far_as_tokens_pick_them():

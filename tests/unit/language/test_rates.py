@@ -8,18 +8,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from predictor.language.deviations import (
+    Deviations,
+    Observed,
+    Origin,
+    Scales,
+    evidence_text,
+)
 from predictor.language.passes import decode_pass, prefill_passes
 from predictor.language.rates import (
     OVERLAP,
-    Deviations,
     Group,
-    Observed,
-    Origin,
     Part,
-    Scales,
+    attention_share,
     bound,
     decode_parts,
-    evidence_text,
     group_of,
     prefill_parts,
 )
@@ -29,7 +32,7 @@ from tests.support.decoder_architectures import EXPERTS, HEAD, LAYER, MACHINE, S
 
 F16 = weight_format("fp16")
 BACKENDS = sorted(shipped_rates())
-RATES = ("bandwidth", "vector", "matrix", "clock")
+RATES = ("bandwidth", "vector", "matrix", "clock", "block_rate")
 MODELS = st.sampled_from((TINY, EXPERTS))
 FORMS = st.sampled_from(("fp16", "q8_0", "q4_0", "q4_k_m"))
 
@@ -56,6 +59,40 @@ def test_steps_are_hidden_in_part_behind_the_work():
     work, step = seconds(alone), 1e-3 * 2 / 2
     assert seconds(parts) == pytest.approx((work**OVERLAP + step**OVERLAP) ** (1 / OVERLAP))
     assert max(work, step) < seconds(parts) < work + step
+
+
+def test_query_heads_and_reading_the_cache_overlap_as_the_root_of_squares():
+    # 100 tokens, 2 layers, 4 query heads of 64 that share 2 of keys and values.
+    work = decode_pass(TINY, F16, 16, past=99)
+    c = dataclasses.replace(SIMPLE, cache=1.5, head_bytes=2.0, head_flops=4.0, head_step=0.5)
+    parts = decode_parts(work, MACHINE, c, Group.HALF)
+    read = 1.5 * 2 * 100 * 128 * 2 * 2 / 1e9
+    heads = 2 * 2 * 100 * 256 * 2 * 2 / 1e9 + 4 * 204_800 / 1e10 + 0.5 * 800 / 2e9
+    attended = math.hypot(read, heads)
+    assert parts[Part.CACHE][0] == pytest.approx(read**2 / attended)
+    assert parts[Part.ATTENTION][0] == pytest.approx(heads**2 / attended)
+    assert attention_share(parts) == pytest.approx(attended / seconds(parts))
+    fused = decode_pass(TINY, F16, 16, past=99, fused=True)
+    parts = decode_parts(fused, MACHINE, c, Group.HALF)
+    assert (parts[Part.CACHE][0], parts[Part.ATTENTION][0]) == (pytest.approx(read), 0)
+
+
+def test_scores_of_a_prompt_pass_through_memory_unless_attention_is_fused():
+    c = dataclasses.replace(SIMPLE, attention=3.0, score_bytes=20.0)
+    scores, flops = 4 * 64 * 65 / 2 * 2, 4 * 4 * 64 * 64 * 65 / 2 * 2
+    parts = prefill_parts(prefill_passes(TINY, F16, 16, 64), MACHINE, c, Group.HALF)
+    assert parts[Part.ATTENTION][0] == pytest.approx(3 * flops / 1e11 + 20 * scores / 1e9)
+    parts = prefill_parts(prefill_passes(TINY, F16, 16, 64, fused=True), MACHINE, c, Group.HALF)
+    assert parts[Part.ATTENTION][0] == pytest.approx(3 * flops / 1e11)
+
+
+def test_the_threads_of_a_processor_wait_for_another_at_layers():
+    c = dataclasses.replace(SIMPLE, step=1e-3, prompt_step=1e-3, bandwidth=0.0, cache=0.0)
+    many = dataclasses.replace(MACHINE, threads=64.0)
+    parts = decode_parts(decode_pass(TINY, F16, 16, 0), many, c, Group.HALF)
+    assert seconds(parts) == pytest.approx(1e-3 * 2 * 64 / 2)
+    prompt = prefill_parts(prefill_passes(TINY, F16, 16, 64), many, c, Group.HALF)
+    assert prompt[Part.STEP][0] == pytest.approx(1e-3 * 2 * 64 / 2)
 
 
 def test_further_sequences_cost_a_product_where_that_is_cheaper():
@@ -120,6 +157,47 @@ def test_more_tokens_and_more_sequences_are_never_faster(backend, model, name, n
     for time in (prompt, token):
         assert time(n + more, batch) >= time(n, batch) * (1 - 1e-9)
         assert time(n, batch + 1) >= time(n, batch) * (1 - 1e-9)
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    st.sampled_from(BACKENDS), MODELS, FORMS, st.booleans(), st.integers(0, 3000),
+    st.integers(1, 3000), st.tuples(st.floats(-3, 3), st.floats(-3, 3)),
+)  # fmt: skip
+def test_a_longer_context_costs_no_more_than_its_work(
+    backend, model, name, fused, past, more, balance
+):
+    c, form = shipped_rates()[backend].coefficients, weight_format(name)
+    vector, block_rate = balance
+    machine = dataclasses.replace(
+        MACHINE, vector=1e10 * 10**vector, block_rate=2.0 * 10**block_rate
+    )
+    near, far = (decode_pass(model, form, 16, n, fused=fused) for n in (past, past + more))
+    before, after = (seconds(decode_parts(p, machine, c, group_of(form))) for p in (near, far))
+    shared, all_heads, scores = (
+        float(b[0] - a[0])
+        for a, b in (
+            (near.kv_bytes, far.kv_bytes),
+            (near.attention_flops, far.attention_flops),
+            (near.scores, far.scores),
+        )
+    )
+    # Three times the time of bytes, an eighth of the vector rate, two thread blocks a score.
+    heads = 3 * all_heads / 1e9 + 8 * all_heads / machine.vector
+    heads += 2 * scores / (1e9 * machine.block_rate)
+    limit = 3 * shared / 1e9 + (0.0 if fused else heads)
+    assert after - before <= limit * (1 + 1e-6) + 1e-9 * before
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.sampled_from(BACKENDS), MODELS, FORMS, st.integers(64, 2000), st.integers(2, 5))
+def test_a_longer_prompt_costs_no_more_than_its_square(backend, model, name, tokens, times):
+    c, form = shipped_rates()[backend].coefficients, weight_format(name)
+    short, long = (
+        seconds(prefill_parts(prefill_passes(model, form, 16, n), MACHINE, c, group_of(form)))
+        for n in (tokens, times * tokens)
+    )
+    assert short <= long <= times**2 * short * (1 + 1e-9)
 
 
 def test_the_bound_is_the_bytes_or_the_products():
@@ -210,6 +288,16 @@ def test_a_format_that_few_dies_tell_of_is_less_certain():
     target = seen("b", "other", "", math.nan)
     (_,), (spread,) = deviations.of([target])
     assert spread > math.sqrt(0.1**2 + 0.2**2 + 0.1**2 + 0.05**2)
+
+
+def test_intervals_widen_with_the_share_of_attention():
+    scales = dataclasses.replace(SCALES, attention=0.4)
+    target = seen("a", "die", "arch", math.nan)
+    for observed in ((), (seen("a", "die", "arch", 0.3),)):
+        deviations = Deviations(scales, observed)
+        means, (none, half) = deviations.of([target, target], [0.0, 0.5])
+        assert means[0] == means[1]
+        assert half == pytest.approx(math.hypot(none, 0.4 * 0.5))
 
 
 def test_evidence_names_the_nearest_measurements():

@@ -20,6 +20,7 @@ from predictor.cost.rates.facts import (
     is_streaming,
     on_chip_bytes,
     reached_bandwidth,
+    sockets,
     stated_macs_per_s,
     unit_cycles_per_s,
 )
@@ -95,10 +96,21 @@ def test_reads_reach_less_than_the_stated_bandwidth() -> None:
 
     assert reached_bandwidth(card) == pytest.approx(500e9)
     assert reached_bandwidth(measured) == pytest.approx(500e9 * math.sqrt(0.41 / 0.82))
-    # Half of 300 GB/s, whatever one thread's copy reached.
+    # As stated, whatever one thread's copy reached.
     server = replace(device(Family.CPU, dram_bw_gbps=300.0), measured=measured.measured)
-    assert reached_bandwidth(server) == pytest.approx(150e9)
+    assert reached_bandwidth(server) == pytest.approx(300e9)
     assert reached_bandwidth(device()) is None
+
+
+def test_processors_read_the_memory_of_one_socket_over_their_fabric() -> None:
+    server = device(Family.CPU, dram_bw_gbps=900.0, core_count=64)
+    pair = replace(server, name="2 x Server")
+    assert (sockets(server), sockets(pair)) == (1, 2)
+    assert reached_bandwidth(pair) == pytest.approx(450e9)
+    # Eight chiplets, or two, at 32 bytes x 2 GHz.
+    assert reached_bandwidth(replace(server, architecture="zen-4")) == pytest.approx(512e9)
+    few = replace(device(Family.CPU, dram_bw_gbps=256.0, core_count=9), architecture="zen-5")
+    assert reached_bandwidth(few) == pytest.approx(128e9)
 
 
 def test_memories_of_the_chip() -> None:
