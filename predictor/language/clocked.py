@@ -39,6 +39,7 @@ def machine_at(machine: Machine, device: Device, clocks: Clocks) -> Machine:
         matrix=min(machine.matrix, machine.stated_matrix * chip),
         stated_matrix=machine.stated_matrix * chip,
         peak=machine.peak * chip,
+        block_rate=machine.block_rate * chip,
         clock=machine.clock * share("cpu"),
     )
 

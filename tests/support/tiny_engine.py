@@ -117,7 +117,7 @@ GRAPHS = [
 @cache
 def shipped_biases() -> FilmBiases:
     """Return the FiLM of the tiny network before any fine-tuning."""
-    weights = {each.name: each for each in onnx.load(tiny_engine().head).graph.initializer}
+    weights = {each.name: each for each in onnx.load(tiny_engine().network.head).graph.initializer}
     gamma, beta = (numpy_helper.to_array(weights[name]) for name in (FILM_GAMMA, FILM_BETA))
     return FilmBiases(gamma, beta)
 
