@@ -194,16 +194,26 @@ class DecoderArchitecture:
             new_tokens: tokens of this pass: the prompt, or 1.
             past: tokens in the cache before it.
         """
+        pairs = _causal_pairs(new_tokens, past, past + new_tokens)
+        of_modules = sum(
+            m.layers * (m.score_heads * m.score_macs * pairs + m.token_macs * new_tokens)
+            for m in self.modules
+        )
+        return 2 * self.head_dim * self.grouped_scores(new_tokens, past) + of_modules
+
+    def grouped_scores(self, new_tokens: int, past: int = 0) -> int:
+        """Return the scores of grouped attention: a query head meets a key, or a frame.
+
+        Args:
+            new_tokens: as of :meth:`attention_macs`.
+            past: the same.
+        """
         full = _causal_pairs(new_tokens, past, past + new_tokens)
         windowed = _causal_pairs(new_tokens, past, self.sliding_window)
         pairs = (self.attention_layers - self.windowed_layers) * full
         pairs += self.windowed_layers * windowed
         pairs += self.layers * self.encoder.frames * new_tokens if self.encoder else 0
-        of_modules = sum(
-            module.layers * (module.pair_macs * full + module.token_macs * new_tokens)
-            for module in self.modules
-        )
-        return 2 * self.heads * self.head_dim * pairs + of_modules
+        return self.heads * pairs
 
     def encoder_attention_macs(self) -> int:
         """Return the multiply-accumulates of the encoder's attention, 0 without one."""

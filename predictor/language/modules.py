@@ -50,7 +50,8 @@ class Module:
         vectors: parameters of a layer beside them: norms, biases, short convolutions, decays.
         cached: elements that a token adds to the cache of a layer.
         state: elements of a sequence that a layer rewrites at each token, in float32.
-        pair_macs: multiply-accumulates of a token with one token of the cache.
+        score_heads: query heads that meet each token of the cache, 0 where none does.
+        score_macs: multiply-accumulates of a head with one token of the cache.
         token_macs: multiply-accumulates of a token beside those of the matrices.
     """
 
@@ -59,7 +60,8 @@ class Module:
     vectors: int = 0
     cached: int = 0
     state: int = 0
-    pair_macs: int = 0
+    score_heads: int = 0
+    score_macs: int = 0
     token_macs: int = 0
 
     def products(self) -> Iterator[Product]:
@@ -108,7 +110,8 @@ def latent_attention(
         ),
         vectors=query_rank + rank,
         cached=rank + rotary_dim,
-        pair_macs=heads * (2 * rank + rotary_dim),
+        score_heads=heads,
+        score_macs=2 * rank + rotary_dim,
     )
 
 

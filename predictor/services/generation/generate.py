@@ -286,7 +286,7 @@ def check(model: DecoderArchitecture, request: GenerationRequest) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Plan:
     """A device with the runtime that it takes, its rates, and the deviation that clocks add."""
 
@@ -295,7 +295,7 @@ class _Plan:
     backend: str
     form: WeightFormat
     machine: Machine
-    spread: float = 0.0
+    spread: float
 
 
 def can_run(device: Device, request: GenerationRequest) -> bool:
@@ -310,14 +310,20 @@ def _planned(
         runtime, backend = runtimes.runtime_for(device, request.runtime)
         machine = machine_of(device)
         form = _form(request, stored, runtime.name)
+        clocked = machine
         if request.mode or request.clock:
             clocks = requested_clocks(device, request.clock, request.mode)
             clocked = machine_at(machine, device, clocks)
-            spread = clock_spread(machine, clocked, device)
-            return _Plan(device, runtime, backend, form, clocked, spread)
     except InputError as error:
         return error
-    return _Plan(device, runtime, backend, form, machine)
+    return _Plan(
+        device=device,
+        runtime=runtime,
+        backend=backend,
+        form=form,
+        machine=clocked,
+        spread=clock_spread(machine, clocked, device),
+    )
 
 
 def _form(request: GenerationRequest, stored: StoredWeights | None, runtime: str) -> WeightFormat:
