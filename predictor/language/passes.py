@@ -133,7 +133,8 @@ def _passes(
         activation_bytes=activations,
         layers=model.layers,
         batch=batch,
-        fused=fused,
+        # Heads of latent attention share one vector of a token.
+        fused=fused or any(module.score_heads for module in model.modules),
     )
 
 
@@ -171,7 +172,5 @@ def _row(
     encoder = model.encoder_attention_macs() if frames else 0
     attention = model.attention_macs(tokens, past) + encoder
     yield 2 * attention
-    steps = tokens * sum(module.layers * module.token_macs for module in model.modules)
-    # A score meets a key and a value; the step of a state makes none.
-    yield (attention - steps) / (2 * max(model.head_dim, 1))
+    yield model.grouped_scores(tokens, past) + encoder / (2 * max(model.head_dim, 1))
     yield sum(p.layers * p.active * (p.inner + p.columns) * n * _ACTIVATION_BYTES for p, n in used)

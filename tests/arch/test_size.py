@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from benchmarks.code_size import code_lines, product_lines
 
-LIMIT = 66_100
+LIMIT = 67_300
 
 
 def test_the_product_is_within_its_lines() -> None:

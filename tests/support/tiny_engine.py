@@ -19,6 +19,7 @@ from predictor.calibration.deviation import DeviationPrior
 from predictor.core.metrics import Family
 from predictor.core.records import Precision, Target
 from predictor.cost.engine import FilmBiases, FilmTuning, TargetMeasurements
+from predictor.cost.operator_kinds import NETWORK_KINDS
 from predictor.engine.checkpoint import ESTIMATE, EngineCard, Widths
 from predictor.engine.closertome import CloserToMeEngine
 from predictor.engine.estimate import Estimate
@@ -60,7 +61,7 @@ def tiny_card() -> EngineCard:
     """Return the card of the network."""
     return EngineCard(
         name="closertome/1",
-        responses=RESPONSES,
+        responses=RESPONSES + len(NETWORK_KINDS),
         operators=len(OPERATORS),
         choices=CHOICES,
         facts=FACTS,

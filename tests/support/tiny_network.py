@@ -11,13 +11,13 @@ from pathlib import Path
 
 import onnx
 
+from ctm_research.network.choices import OF_KIND
 from ctm_research.network.config import NetworkConfig
+from ctm_research.network.scaling import fit_scaling
 from ctm_research.network.term_network import TermNetwork
 from ctm_research.training.export import export_terms
 from predictor.engine.checkpoint import ENCODER, HEAD
 from predictor.network.features import SCALE_FREE_NAMES, exact_features, scale_free
-from predictor.network.scaling import Scaling
-from predictor.network.target_facts import OF_KIND
 from tests.support.graphs import Op, make_graph
 from tests.support.random_weights import randomise
 from tests.support.tiny_engine import EXPORTED, FACTS, RESPONSES
@@ -30,7 +30,7 @@ def tiny_network(seed: int = 0) -> TermNetwork:
     )
     rows = scale_free(exact_features(make_graph([Op(macs=100, read=10, written=10), Op()])))
     network = TermNetwork(
-        config, OF_KIND, RESPONSES, Scaling.fit(SCALE_FREE_NAMES, rows), summary=3
+        config, OF_KIND, RESPONSES, fit_scaling(SCALE_FREE_NAMES, rows), summary=3
     )
     randomise(network, seed)
     return network.eval()
