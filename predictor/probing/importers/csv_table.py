@@ -1,9 +1,14 @@
-"""A plain table: columns model and latency_ms, and optionally the configuration of each run."""
+"""A plain table: columns model and latency_ms, and optionally the configuration of each run.
+
+Cells are separated by commas, or as spreadsheets of other regions write them, by semicolons or tabs
+with a decimal comma and ``sep=;`` on a line before the header.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -20,11 +25,14 @@ _CONFIGURATION = ("device", "runtime", "precision", "threads", "batch")
 _OPTIONAL = (*_CONFIGURATION, "statistic")
 _ACTION = "write a table with the header model,latency_ms"
 _MAX_ROWS = 100_000
+_SEPARATOR_LINE = re.compile(r"^sep=([,;\t])\r?\n", re.IGNORECASE)
+# Spaces, apostrophes and points that group digits before a decimal comma.
+_GROUPED = re.compile(r"\d{1,3}(?:[ '.\u00a0\u2009\u202f]\d{3})*")
 
 
 def recognises(source: Source) -> bool:
     """Whether a file looks like a table with a column of latencies."""
-    header = source.text.lstrip("\r\n").split("\n", 1)[0].lower()
+    header = _content(source.text)[1].split("\n", 1)[0].lower()
     return "model" in header and "latency" in header and any(mark in header for mark in ",;\t")
 
 
@@ -34,23 +42,48 @@ def parse(source: Source) -> Reading:
     Raises:
         InputError: a column is missing or in another unit, a cell is wrong, or a row repeats one.
     """
+    separator, content = _content(source.text)
+    # Lines of the file are counted in what is said of them.
+    skipped = source.text[: len(source.text) - len(content)].count("\n")
     # newline="" leaves line ends to csv, and strict refuses a stray quote instead of guessing.
-    reader = csv.reader(io.StringIO(source.text, newline=""), strict=True)
+    reader = csv.reader(io.StringIO(content, newline=""), strict=True, delimiter=separator)
     try:
-        return _read(source, _filled_rows(reader))
+        return _read(source, _filled_rows(reader, skipped), separator)
     except csv.Error as error:
-        line = f"line {reader.line_num}"
+        line = f"line {skipped + reader.line_num}"
         raise source.error_at(line, f"it is no CSV ({error})", _ACTION) from error
 
 
-def _filled_rows(reader: Reader) -> Iterator[tuple[int, list[str]]]:
+def _content(text: str) -> tuple[str, str]:
+    """Return the separator of cells, and the text from the header on."""
+    content = text.lstrip("\r\n")
+    stated = _SEPARATOR_LINE.match(content)
+    if stated is not None:
+        return stated[1], content[stated.end() :].lstrip("\r\n")
+    header = content.split("\n", 1)[0]
+    return next((mark for mark in ";\t" if mark in header and "," not in header), ","), content
+
+
+def _filled_rows(reader: Reader, skipped: int) -> Iterator[tuple[int, list[str]]]:
     """Yield the rows that are not empty, each with the line on which it ends."""
     for row in reader:
         if any(cell.strip() for cell in row):
-            yield reader.line_num, row
+            yield skipped + reader.line_num, row
 
 
-def _read(source: Source, rows: Iterator[tuple[int, list[str]]]) -> Reading:
+def _with_point(text: str, separator: str) -> str:
+    """Return a number with a decimal point for one with a decimal comma, another as it is.
+
+    Between commas as separators a quoted ``1,234`` may be either, and stays.
+    """
+    whole, comma, decimals = text.partition(",")
+    is_decimal = comma and decimals.isdecimal() and _GROUPED.fullmatch(whole)
+    if not is_decimal or (separator == "," and len(decimals) == 3 and "." not in whole):
+        return text
+    return re.sub(r"\D", "", whole) + "." + decimals
+
+
+def _read(source: Source, rows: Iterator[tuple[int, list[str]]], separator: str) -> Reading:
     header_line, titles = next(rows)
     header = [title.strip().lower() for title in titles]
     _check_header(source, header_line, header)
@@ -63,6 +96,7 @@ def _read(source: Source, rows: Iterator[tuple[int, list[str]]]) -> Reading:
             action = "write 12.5, not 12,5, and quote cells that hold a comma"
             raise source.error_at(place, reason, action)
         row = dict(zip(header, (cell.strip() for cell in cells), strict=True))
+        row["latency_ms"] = _with_point(row["latency_ms"], separator)
         key = tuple(row.get(column, "") for column in ("model", *_CONFIGURATION))
         if key in line_of:
             action = "keep one row for each measurement"
@@ -83,8 +117,6 @@ def _check_header(source: Source, line: int, header: Sequence[str]) -> None:
     for column in _REQUIRED:
         if column in header:
             continue
-        if len(header) == 1 and any(mark in header[0] for mark in ";\t"):
-            raise source.error_at(place, "its cells are not separated by commas", _ACTION)
         other = [name for name in header if name.startswith("latency")]
         problem = (
             f"it has {other[0]} instead" if other and column == "latency_ms" else "it is missing"

@@ -59,7 +59,7 @@ def test_columns_that_are_not_read_are_said() -> None:
         ("mobilenetv2,7,my board,ncnn,fp16,0,0", "resnet50,9,my board,onnxruntime,fp32,4,1",
          "it repeats line 2"),
         (CSV_TABLE.split("\n", 1)[1], "", "a header and no row"),
-        (CSV_TABLE, CSV_TABLE.replace(",", ";"), "not separated by commas"),
+        ("23.4", '"23,456"', "not a number"),
     ],
 )  # fmt: skip
 def test_a_broken_table_is_refused_whole(old: str, new: str, said: str) -> None:
@@ -68,3 +68,42 @@ def test_a_broken_table_is_refused_whole(old: str, new: str, said: str) -> None:
 
 def test_the_error_names_the_line() -> None:
     assert line_of(refusal(changed(CSV_TABLE, "1.5e1", "x"))) == 3
+
+
+@pytest.mark.parametrize("mark", [";", "\t"])
+def test_other_separators_read_the_same(mark: str) -> None:
+    table = CSV_TABLE.replace(",", mark)
+
+    assert [one.value_ms for one in read(table).latencies] == [
+        one.value_ms for one in read(CSV_TABLE).latencies
+    ]
+
+
+@pytest.mark.parametrize(
+    ("cell", "latency_ms"),
+    [
+        ("12,5", 12.5),
+        ("1 234,5", 1234.5),
+        ("1\u00a0234,5", 1234.5),
+        ("1\u202f234,567", 1234.567),
+        ("1.234,5", 1234.5),
+        ("0,001", 0.001),
+        ("12.5", 12.5),
+    ],
+)
+def test_a_decimal_comma_is_read(cell: str, latency_ms: float) -> None:
+    (latency,) = read(f"model;latency_ms;threads\nresnet18.onnx;{cell};4\n").latencies
+
+    assert (latency.value_ms, latency.threads) == (latency_ms, 4)
+
+
+def test_a_quoted_decimal_comma_is_read_between_commas() -> None:
+    assert read('model,latency_ms\na,"12,5"\n').latencies[0].value_ms == 12.5
+
+
+@pytest.mark.parametrize("head", ["sep=;\n", "SEP=;\r\n", "\nsep=;\n\n"])
+def test_a_spreadsheets_separator_line_is_no_header(head: str) -> None:
+    text = f"{head}model;latency_ms\na;1,5\nb;x\n"
+
+    assert line_of(refusal(text)) == text.count("\n", 0, text.index("b;x")) + 1
+    assert read(text.replace("b;x\n", "")).latencies[0].value_ms == 1.5
