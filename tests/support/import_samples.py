@@ -250,7 +250,27 @@ mobilenetv2,7,my board,ncnn,fp16,0,0
 """
 
 
+TRTEXEC_LOG = """[11/02/2026-10:00:00] [I] === Model Options ===
+[11/02/2026-10:00:00] [I] Format: ONNX
+[11/02/2026-10:00:00] [I] Model: models/resnet50.onnx
+[11/02/2026-10:00:00] [I] === Build Options ===
+[11/02/2026-10:00:00] [I] Precision: FP32+FP16
+[11/02/2026-10:00:00] [I] === Inference Options ===
+[11/02/2026-10:00:00] [I] Inference Streams: 1
+[11/02/2026-10:00:09] [I] Average on 10 runs - GPU latency: 1.9 ms - Host latency: 2.2 ms
+[11/02/2026-10:00:09] [I] === Performance summary ===
+[11/02/2026-10:00:09] [I] Throughput: 481.898 qps
+[11/02/2026-10:00:09] [I] Latency: min = 2.125 ms, max = 21.5 ms, mean = 2.3 ms, median = 2.25 ms, \
+percentile(90%) = 2.5 ms
+[11/02/2026-10:00:09] [I] Enqueue Time: min = 12.5 us, max = 30 us, mean = 20 us, median = 19 us
+[11/02/2026-10:00:09] [I] H2D Latency: min = 0.2 ms, max = 0.25 ms, mean = 0.21 ms, median = 0.2 ms
+[11/02/2026-10:00:09] [I] GPU Compute Time: min = 1.875 ms, max = 21 ms, median = 1.9 ms
+[11/02/2026-10:00:09] [I] Total Host Walltime: 3.00402 s
+"""
+
+
 SAMPLES = {
+    "trtexec-log": TRTEXEC_LOG,
     "ctm-results": results_text(results_document()),
     "onnxruntime-profile": ONNXRUNTIME_PROFILE,
     "trtexec-times": TRTEXEC_OLD,

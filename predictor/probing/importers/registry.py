@@ -18,6 +18,7 @@ from predictor.probing.importers import (
     ncnn_log,
     onnxruntime_profile,
     tflite_log,
+    trtexec_log,
     trtexec_profile,
     trtexec_times,
 )
@@ -126,6 +127,7 @@ FORMATS: Final = (
     ),
     Format("trtexec-times", "trtexec --exportTimes (JSON)", trtexec_times),
     Format("trtexec-profile", "trtexec --exportProfile (JSON)", trtexec_profile),
+    Format("trtexec-log", "trtexec's printed summary", trtexec_log, has_lines=True),
     Format("tflite-benchmark", "TFLite benchmark_model log", tflite_log, has_lines=True),
     Format("ncnn-benchmark", "ncnn benchncnn log", ncnn_log, has_lines=True),
     Format("aihub-profile", "Qualcomm AI Hub profile (JSON)", aihub_profile),
