@@ -269,7 +269,50 @@ percentile(90%) = 2.5 ms
 """
 
 
+ONNXRUNTIME_LOG = """Setting intra_op_num_threads to 4
+Session creation time cost: 0.0221815 s
+First inference time cost: 6 ms
+Total inference time cost: 4.992 s
+Total inference requests: 1000
+Average inference time cost total: 4.992000 ms
+Total inference run time: 5.00236 s
+Number of inferences per second: 199.906
+Avg CPU usage: 49 %
+Peak working set size: 49373184 bytes
+Min Latency: 0.0045 s
+Max Latency: 0.0077 s
+P50 Latency: 0.00475 s
+P90 Latency: 0.0053 s
+P95 Latency: 0.0054 s
+P99 Latency: 0.0061 s
+"""
+
+
+OPENVINO_LOG = """[Step 4/11] Reading model files
+[ INFO ] Loading model files
+[Step 5/11] Resizing model to match image sizes and given batch
+[ INFO ] Model batch size: 1
+[Step 8/11] Querying optimal runtime parameters
+[ INFO ]   INFERENCE_NUM_THREADS: 8
+[ INFO ]   INFERENCE_PRECISION_HINT: <Type: 'float16'>
+[ INFO ]   KV_CACHE_PRECISION: <Type: 'float16'>
+[Step 10/11] Measuring performance (Start inference asynchronously, 1 inference requests, limits)
+[ INFO ] First inference took 11.84 ms
+[Step 11/11] Dumping statistics report
+[ INFO ] Count:            200 iterations
+[ INFO ] Duration:         412.64 ms
+[ INFO ] Latency:
+[ INFO ]    Median:        2.25 ms
+[ INFO ]    Average:       2.5 ms
+[ INFO ]    Min:           1.95 ms
+[ INFO ]    Max:           4.75 ms
+[ INFO ] Throughput:   484.68 FPS
+"""
+
+
 SAMPLES = {
+    "onnxruntime-log": ONNXRUNTIME_LOG,
+    "openvino-log": OPENVINO_LOG,
     "trtexec-log": TRTEXEC_LOG,
     "ctm-results": results_text(results_document()),
     "onnxruntime-profile": ONNXRUNTIME_PROFILE,
