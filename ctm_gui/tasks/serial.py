@@ -74,6 +74,7 @@ class Task:
         self.ignore()
         if self._future is not None:
             self._future.cancel()
+            self._future = None
 
     def cancel(self) -> None:
         """Ignore the outcome and ask the work to stop."""
@@ -93,6 +94,8 @@ class Task:
 
     def _settle(self) -> None:
         self._settled = True
+        # It holds the callbacks, and with them what those refer to.
+        self._future = None
 
 
 class SerialWorker(QObject):

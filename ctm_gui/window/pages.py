@@ -207,8 +207,8 @@ def _room(name: str, *modules: str) -> tuple[str, ...]:
 
 PAGES: tuple[Page, ...] = (
     Page(id="compare", title="Compare", text="&Compare", keys="Ctrl+1", make=_make_compare,
-         modules=_room("compare", "chart_view", "matrix", "item_models", "view", "difference",
-                       "matrix_view", "pareto_view", "difference_view", "tabs")),
+         modules=_room("compare", "chart_items", "chart_view", "matrix", "item_models", "view",
+                       "difference", "matrix_view", "pareto_view", "difference_view", "tabs")),
     Page(id="operators", title="Operators", text="&Operators", keys="Ctrl+2", make=_make_operators,
          modules=(*_room("prediction", "explanation"), *_room("operators", "view"))),
     Page(id="graph", title="Graph", text="&Graph", keys="Ctrl+3", make=_make_graph,

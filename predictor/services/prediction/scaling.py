@@ -83,13 +83,19 @@ def scaled(
 
 def doubt_of(value_ms: float, prediction: Prediction) -> str:
     """Return why a latency cannot be that of a predicted run; empty where it can be."""
-    bound_ms, latency_ms = prediction.bound_ms, _engines_ms(prediction)
-    if bound_ms is not None and value_ms < MIN_SHARE_OF_BOUND * bound_ms:
-        return f"the device needs {number(bound_ms)} ms for it at its peak"
+    latency_ms = _engines_ms(prediction)
+    if is_under_bound(value_ms, prediction):
+        return f"the device needs {number(prediction.bound_ms)} ms for it at its peak"
     if latency_ms and abs(math.log(value_ms / latency_ms)) > math.log(MAX_RATIO):
         factor = number(MAX_RATIO, 4)
         return f"it is more than {factor} times off the prediction, {number(latency_ms)} ms"
     return ""
+
+
+def is_under_bound(value_ms: float, prediction: Prediction) -> bool:
+    """Whether a latency is far under what the device needs for the run at its peak."""
+    bound_ms = prediction.bound_ms
+    return bound_ms is not None and value_ms < MIN_SHARE_OF_BOUND * bound_ms
 
 
 def check_plausible(subject: str, value_ms: float, prediction: Prediction) -> None:

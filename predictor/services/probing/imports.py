@@ -21,7 +21,7 @@ from predictor.probing.importers.records import ImportedFile
 from predictor.probing.networks.pool import load_pool
 from predictor.services.history.history import History
 from predictor.services.prediction.predict import predict
-from predictor.services.prediction.scaling import check_plausible
+from predictor.services.prediction.scaling import is_under_bound
 from predictor.services.signatures.adaptation import FILM
 from predictor.services.signatures.stored import Signatures
 from predictor.store import measurements as measurement_records
@@ -93,7 +93,7 @@ def take_over(
     if not measurements:
         raise InputError(file.name, "every network in it was left out", "choose at least one")
     if device is not None:
-        _check_plausible(file, measurements, models, device)
+        _check_bound(file, measurements, models, device)
     database = open_database(store)
     with closing(database):
         # Graphs first: a measurement is of use only where its graph can be looked up.
@@ -102,13 +102,13 @@ def take_over(
     return ImportedMeasurements(tuple(measurements), signatures, file.notes)
 
 
-def _check_plausible(
+def _check_bound(
     file: ImportedFile, measurements: Sequence[Measurement], models: Sequence[Model], device: Device
 ) -> None:
     """Check latencies of the user's models against what the device needs for them.
 
     Raises:
-        InputError: one is far under it, or far off the prediction.
+        InputError: one is far under it.
     """
     by_fingerprint = {model.graph.fingerprint: model for model in models}
     for measurement in measurements:
@@ -117,8 +117,13 @@ def _check_plausible(
             continue
         target = Target(device, measurement.configuration)
         (prediction,) = predict([model], [target])
-        subject = f"{file.name}, {stem(Path(model.path).name)}, {number(measurement.value_ms)} ms"
-        check_plausible(subject, measurement.value_ms, prediction)
+        if is_under_bound(measurement.value_ms, prediction):
+            name, bound = stem(Path(model.path).name), number(prediction.bound_ms)
+            raise InputError(
+                f"{file.name}, {name}, {number(measurement.value_ms)} ms",
+                f"the device needs {bound} ms for it at its peak",
+                "look at its unit, and whether it is of this model",
+            )
 
 
 def _candidates(models: Sequence[Model]) -> dict[str, str]:

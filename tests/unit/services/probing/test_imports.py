@@ -9,6 +9,7 @@ import pytest
 
 from predictor.core.errors import InputError
 from predictor.core.records import Configuration, Precision
+from predictor.core.resources import resources_dir
 from predictor.graph.ingest import ingest
 from predictor.graph.model import Model
 from predictor.probing.importers.records import ImportedFile, ImportedLatency, Statistic
@@ -92,10 +93,11 @@ def test_what_names_no_network_is_the_only_model(store: Path, network: Model) ->
         take_over(file, "board", BOARD, store=store)
 
 
-def test_a_latency_that_the_device_cannot_reach_is_refused(store: Path, network: Model) -> None:
+def test_a_latency_that_the_device_cannot_reach_is_refused(store: Path) -> None:
+    model = ingest(resources_dir() / "samples" / "mobilenetv2-1.0-224.onnx")
     board = load_catalogue().find("rpi5")
     configuration = board.configurations[0]
-    file = import_typed("net 0.0000001 ms")
-    with pytest.raises(InputError, match=r"net, 0\.0000001 ms: .*look at its unit"):
-        take_over(file, board.id, configuration, [network], store=store, device=board)
+    file = import_typed("mobilenetv2-1.0-224 0.001 ms")
+    with pytest.raises(InputError, match=r"224, 0\.001 ms: the device needs .* ms for it"):
+        take_over(file, board.id, configuration, [model], store=store, device=board)
     assert not store.exists()
