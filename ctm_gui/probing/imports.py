@@ -138,8 +138,5 @@ def _take(
 ) -> Imported:
     if choice.device is None:
         raise InputError(file.name, "no device is chosen", "choose the one it was measured on")
-    device_id = choice.device.id
-    stored = take_over(
-        file, device_id, choice.configuration, models, meant, store, device=choice.device
-    )
+    stored = take_over(file, choice.device, choice.configuration, models, meant, store)
     return Imported(signature_id=stored.signatures[0], notes=stored.notes)

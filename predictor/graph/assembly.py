@@ -14,6 +14,7 @@ import numpy as np
 from predictor.graph.arithmetic import Arithmetic
 from predictor.graph.cleanup import data_inputs, scale_tensors, stored_tensors
 from predictor.graph.contractions import arithmetic_of
+from predictor.graph.contrib_rules import packed_sizes
 from predictor.graph.fingerprint import fingerprint
 from predictor.graph.network import Network, Node, TensorType, misfit
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
@@ -45,17 +46,15 @@ class Traffic(NamedTuple):
 
 
 class Parameters(NamedTuple):
-    """What a model stores.
+    """The distinct constants of a model.
 
     Attributes:
-        elements: distinct constant elements that operators read, without scales and zero points.
-        bytes: of these in their stored form, with scales and zero points.
-        values: distinct elements of the constants as operators read them, for the fingerprint.
+        elements: of weights, without scales and zero points.
+        bytes: of weights, scales and zero points as they are stored.
     """
 
     elements: int
     bytes: int
-    values: int
 
 
 class TrafficCounter:
@@ -158,33 +157,16 @@ def count_parameters(network: Network) -> Parameters:
     (weights standardised out of two copies); a table of which rows are picked counts whole.
     """
     stored: dict[str, int] = {}
-    values: set[str] = set()
     scales = set(network.scales)
     for node in network.nodes:
         scales.update(scale_tensors(network, node))
         for name in data_inputs(node):
-            if name not in network.constants:
-                continue
-            values.update(_value_tensors(network, name))
-            for root in stored_tensors(network, name):
+            for root in stored_tensors(network, name) if name in network.constants else ():
                 stored[root] = max(stored.get(root, 0), _unpacked_elements(network, node, root))
     return Parameters(
         sum(elements for root, elements in stored.items() if root not in scales),
         sum(network.type_of(root).bytes for root in stored),
-        sum(network.type_of(name).elements for name in values),
     )
-
-
-def _value_tensors(network: Network, name: str) -> tuple[str, ...]:
-    """Return the tensors that hold a constant, itself where it has fewer elements than those.
-
-    Fingerprints count quantised weights by this.
-    """
-    constant = network.constants[name]
-    if len(constant.roots) < 2 or constant.picks_elements:
-        return constant.roots
-    elements = sum(network.type_of(root).elements for root in constant.roots)
-    return constant.roots if elements <= network.type_of(name).elements else (name,)
 
 
 def _unpacked_elements(network: Network, node: Node, name: str) -> int:
@@ -195,7 +177,7 @@ def _unpacked_elements(network: Network, node: Node, name: str) -> int:
         node.inputs[position] for position in positions if position < len(node.inputs)
     ]:
         return stored.elements
-    rows, columns = node.attributes.integer("K"), node.attributes.integer("N")
+    rows, columns = packed_sizes(network, node)
     # The last block of a row may be padded.
     return rows * columns or stored.elements * 8 // max(node.attributes.integer(attribute, 4), 1)
 
@@ -311,9 +293,7 @@ def assemble(network: Network) -> OperatorGraph:
         input_bytes=sum(network.type_of(name).bytes for name in network.inputs),
         output_bytes=sum(network.type_of(name).bytes for name in network.outputs),
         peak_activation_bytes=peak_activation_bytes(network, counter),
-        fingerprint=fingerprint(
-            network, dict(zip(map(id, nodes), dtypes, strict=True)), parameters.values
-        ),
+        fingerprint=fingerprint(network, dict(zip(map(id, nodes), dtypes, strict=True))),
     )
 
 

@@ -125,19 +125,20 @@ class InputBinding:
 
     def _bind(self) -> tuple[DynamicDimension, ...]:
         """Bind the open dimensions: those with a name or none, and what follows from them."""
-        places = {
-            dim: (axis, dims, self._integer[name])
-            for name, dims in reversed(self.declared.items())
-            for axis, dim in reversed([*enumerate(dims)])
-            if isinstance(dim, str)
-        }
-        order = [d for dims in self.declared.values() for d in dims if isinstance(d, str)]
-        relations = relations_of(order)
+        places: dict[str, tuple[int, Declared, bool]] = {}
+        for name, dims in self.declared.items():
+            for axis, dim in enumerate(dims):
+                if isinstance(dim, str):
+                    places.setdefault(dim, (axis, dims, self._integer[name]))
+        relations = relations_of([*places])
         for text, names in relations.items():
-            for name in names:
+            for name in sorted(names):
                 places.setdefault(name, places[text])
-        plain = dict.fromkeys(name for name in [*order, *places] if name not in relations)
-        defaults = {name: default_value(name, *places[name]) for name in plain}
+        defaults = {
+            name: default_value(name, *place)
+            for name, place in places.items()
+            if name not in relations
+        }
         self._solve(relations, {name: default for name, (default, _) in defaults.items()})
         defaults = fitting_defaults(defaults, relations, self._dim_values)
         bound = {

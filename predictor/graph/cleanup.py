@@ -92,12 +92,18 @@ def _folded(network: Network, node: Node, output: str) -> Constant:
 
 
 def stored_tensors(network: Network, name: str) -> tuple[str, ...]:
-    """Return the tensors that hold a constant: those that it is made of, or itself if smaller.
+    """Return the tensors that a model stores for a constant, of a quantised one with its scales."""
+    constant = network.constants[name]
+    return constant.roots if constant.is_quantised else value_tensors(network, name)
 
-    Of what picks rows the whole table counts, of a quantised one the integers and their scales.
+
+def value_tensors(network: Network, name: str) -> tuple[str, ...]:
+    """Return the tensors that a constant is made of, or itself if it has fewer elements.
+
+    Of what picks rows the whole table counts.
     """
     constant = network.constants[name]
-    if len(constant.roots) < 2 or constant.picks_elements or constant.is_quantised:
+    if len(constant.roots) < 2 or constant.picks_elements:
         return constant.roots
     elements = sum(network.type_of(root).elements for root in constant.roots)
     return constant.roots if elements <= network.type_of(name).elements else (name,)

@@ -34,11 +34,9 @@ _SOLUTIONS = 4096
 def symbols(text: str) -> frozenset[str]:
     """Return the names in an expression; none where the text is a name itself or no arithmetic."""
     tree = _parsed(text)
-    if not isinstance(tree, ast.BinOp | ast.UnaryOp | ast.Call):
+    if tree is None or isinstance(tree, ast.Name):
         return frozenset()
-    calls = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
-    return frozenset(name.id for name in names if id(name) not in calls)
+    return _names(tree) or frozenset()
 
 
 def evaluate(text: str, values: Mapping[str, int]) -> int | None:
@@ -71,6 +69,25 @@ def solve(text: str, name: str, values: Mapping[str, int], wanted: int) -> int |
         # Most are linear.
         candidates = (1 + (wanted - first) // (second - first), *candidates)
     return next((v for v in candidates if evaluate(text, {**values, name: v}) == wanted), None)
+
+
+def _names(tree: ast.expr) -> frozenset[str] | None:
+    """Return the names in a tree, None where it is no arithmetic that is understood."""
+    match tree:
+        case ast.Name():
+            return frozenset({tree.id})
+        case ast.Constant(value=int()):
+            return frozenset()
+        case ast.UnaryOp(op=ast.USub()):
+            terms = [tree.operand]
+        case ast.BinOp() if type(tree.op) in _OPERATIONS:
+            terms = [tree.left, tree.right]
+        case ast.Call(func=ast.Name() as called, keywords=[]) if called.id.lower() in _FUNCTIONS:
+            terms = tree.args
+        case _:
+            return None
+    names = [_names(term) for term in terms]
+    return None if None in names else frozenset().union(*filter(None, names))
 
 
 def _parsed(text: str) -> ast.expr | None:

@@ -21,6 +21,7 @@ import hashlib
 from collections.abc import Mapping
 from functools import lru_cache
 
+from predictor.graph.cleanup import data_inputs, value_tensors
 from predictor.graph.network import Network, Node, TensorType
 from predictor.graph.operators import DTYPES
 
@@ -33,13 +34,12 @@ def _hash(*fields: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
 
 
-def fingerprint(network: Network, dtypes: Mapping[int, int], parameters: int) -> str:
+def fingerprint(network: Network, dtypes: Mapping[int, int]) -> str:
     """Return the fingerprint in hex.
 
     Args:
         network: cleaned up, its nodes in topological order.
         dtypes: index into DTYPES of the type that each node computes in, by ``id(node)``.
-        parameters: distinct constant elements that operators read.
     """
     upward: dict[str, str] = {}
     made: list[str] = []
@@ -51,7 +51,16 @@ def fingerprint(network: Network, dtypes: Mapping[int, int], parameters: int) ->
         for position, name in enumerate(node.outputs):
             if name:
                 upward[name] = f"{node_hash}:{position}"
-    return _hash(VERSION, str(parameters), *sorted(_downward(network, upward, made)))
+    return _hash(
+        VERSION, str(_constant_elements(network)), *sorted(_downward(network, upward, made))
+    )
+
+
+def _constant_elements(network: Network) -> int:
+    """Return the distinct constant elements that operators read, quantised ones as their values."""
+    names = {name for node in network.nodes for name in data_inputs(node)}
+    tensors = {t for name in names & network.constants.keys() for t in value_tensors(network, name)}
+    return sum(network.type_of(name).elements for name in tensors)
 
 
 def _type_text(network: Network, name: str) -> str:

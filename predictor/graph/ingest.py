@@ -29,7 +29,7 @@ from predictor.graph.operators import DTYPES
 from predictor.graph.reader import ReadModel, read_model
 from predictor.graph.rebatching import Rebatching
 from predictor.graph.shapes import complete_types, infer_all_types
-from predictor.graph.validation import check_arity, check_reshapes, validate
+from predictor.graph.validation import check_arity, check_reshapes, refuse_compiled, validate
 from predictor.graph.values import ValueTable
 
 
@@ -64,20 +64,6 @@ def build_model(
     Raises:
         InputError: the graph or an argument is wrong, or values are needed that are missing.
     """
-    try:
-        return _built(read, bindings, batch, shapes)
-    except InputError as error:
-        if read.missing is not None:
-            raise read.missing from error
-        raise
-
-
-def _built(
-    read: ReadModel,
-    bindings: Mapping[str, int],
-    batch: int | None,
-    shapes: Mapping[str, tuple[int, ...]],
-) -> Model:
     proto = onnx.ModelProto()
     # Binding rewrites the shapes, and those of the file are still read below.
     proto.CopyFrom(read.proto)
@@ -86,17 +72,18 @@ def _built(
     renew_operators(proto)
     binding = InputBinding(proto.graph, bindings, batch, shapes)
     stored = StoredTypes(read.proto.graph, {d.name: d.value for d in binding.dynamic})
-    if binding.old_batch is None or batch is None:
-        binding.apply(proto.graph)
-        network, values = _typed(proto, stored)
-    else:
-        binding.apply(proto.graph, old_batch=True)
-        old, _ = _typed(proto, stored)
-        binding.apply(proto.graph)
-        network, values = _rebatched(proto, old, binding.old_batch, batch)
+    try:
+        network, values = _bound(proto, binding, batch, stored)
+    except InputError as error:
+        if read.missing is None:
+            raise
+        # The types may follow from what is missing.
+        raise read.missing from error
     outputs = tuple(_output_info(o, network.type_of(o.name)) for o in read.proto.graph.output)
     if read.missing is not None:
-        network.note(f"{_sentence(read.missing.reason)}: they are counted as the file states them.")
+        reason = read.missing.reason
+        reason = reason[:1].upper() + reason[1:]
+        network.note(f"{reason}: they are counted as the file states them.")
     _simplify(network, values)
     if not network.nodes:
         raise InputError(
@@ -119,8 +106,16 @@ def _built(
     )
 
 
-def _sentence(reason: str) -> str:
-    return reason[:1].upper() + reason[1:]
+def _bound(
+    proto: onnx.ModelProto, binding: InputBinding, batch: int | None, stored: StoredTypes
+) -> tuple[Network, ValueTable]:
+    """Return the network of a model with the inputs of a binding, the type of every value known."""
+    binding.apply(proto.graph, old_batch=binding.old_batch is not None)
+    network, values = _typed(proto, stored)
+    if binding.old_batch is None or batch is None:
+        return network, values
+    binding.apply(proto.graph)
+    return _rebatched(proto, network, binding.old_batch, batch)
 
 
 def _typed(proto: onnx.ModelProto, stored: StoredTypes) -> tuple[Network, ValueTable]:
@@ -128,6 +123,7 @@ def _typed(proto: onnx.ModelProto, stored: StoredTypes) -> tuple[Network, ValueT
     network = flatten(infer_all_types(proto))
     network.stored_types = stored
     validate(network)
+    refuse_compiled(network)
     check_arity(network)
     values = ValueTable(network)
     complete_types(network, values)

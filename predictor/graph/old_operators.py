@@ -10,6 +10,10 @@ from collections.abc import Callable
 
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, helper
 
+from predictor.core.errors import InputError
+from predictor.core.text import shortened
+from predictor.graph.network import MISFIT, first_line
+
 FIRST_OPSET = 7
 """The oldest default opset whose operators are read as they stand."""
 
@@ -21,6 +25,9 @@ def renew_operators(model: ModelProto) -> None:
 
     Args:
         model: changed in place; a newer one stays as it is.
+
+    Raises:
+        InputError: an attribute has no later form.
     """
     versions = [opset.version for opset in model.opset_import if opset.domain in _STANDARD]
     if versions and versions[0] < FIRST_OPSET:
@@ -32,7 +39,14 @@ def _renew_graph(graph: GraphProto) -> None:
         _drop_attribute(node, "consumed_inputs")
         renew = _RENEWALS.get(node.op_type)
         if renew is not None:
-            renew(node)
+            try:
+                renew(node)
+            except MISFIT as error:
+                raise InputError(
+                    f"node {shortened(node.name or node.op_type, 120)}",
+                    f"its attributes do not fit {node.op_type}: {first_line(error)}",
+                    "export the model again",
+                ) from error
         if node.op_type == "Reshape":
             _take_shape(node, graph, position)
         for attribute in node.attribute:

@@ -17,7 +17,6 @@ from predictor.graph.values import ValueTable
 
 _BOOL = TensorType(DTYPE_CODE["bool"], ())
 _INT64 = TensorType(DTYPE_CODE["int64"], ())
-_MAX_PIECES = 1 << 20
 
 
 Rule: TypeAlias = Callable[[Network, Node, ValueTable], list[TensorType] | None]
@@ -54,22 +53,29 @@ def _split(network: Network, node: Node, values: ValueTable) -> list[TensorType]
     if not data.is_static:
         return None
     axis, dims = node.attributes.integer("axis"), list(data.dims)
-    dims[axis] = max(_split_sizes(network, node, values), default=0)
+    dims[axis] = _pieces(network, node, values)[1]
     has_sizes = len(node.inputs) > 1 and bool(node.inputs[1])
     if not has_sizes and not node.attributes.integer("keepdims", 1):
         del dims[axis]
     return [TensorType(data.dtype, tuple(dims))]
 
 
-def _split_sizes(network: Network, node: Node, values: ValueTable) -> list[int]:
-    """Return the sizes of the pieces that a tensor is split into; of length 1 without sizes."""
+def _pieces(network: Network, node: Node, values: ValueTable) -> tuple[int | None, int]:
+    """Return number and largest size of the pieces that a tensor is split into.
+
+    Without sizes each has length 1; sizes that depend on the model's inputs leave the number
+    unknown, and a piece may be all of it.
+    """
     size = network.dims_of(node, 0)[node.attributes.integer("axis")]
-    has_sizes = len(node.inputs) > 1 and bool(node.inputs[1])
-    sizes = values.get(node.inputs[1]) if has_sizes else None
-    if sizes is not None and sizes.ndim:
-        return [int(piece) for piece in sizes]
-    step = 1 if sizes is None else max(int(sizes), 1)
-    return [min(step, size - start) for start in range(0, min(size, _MAX_PIECES), step)]
+    if len(node.inputs) < 2 or not node.inputs[1]:
+        return size, min(size, 1)
+    sizes = values.get(node.inputs[1])
+    if sizes is None:
+        return None, size
+    if sizes.ndim:
+        return sizes.size, int(sizes.max(initial=0))
+    step = max(int(sizes), 1)
+    return -(-size // step), min(step, size)
 
 
 def _concat(network: Network, node: Node, _: ValueTable) -> list[TensorType] | None:
@@ -128,7 +134,7 @@ def set_lengths(network: Network, node: Node, values: ValueTable) -> None:
         case "SequenceConstruct":
             length = len(node.inputs)
         case "SplitToSequence" if network.input_type(node, 0).is_static:
-            length = len(_split_sizes(network, node, values))
+            length = _pieces(network, node, values)[0]
         case "SequenceInsert" if before is not None:
             length = before + 1
         case "SequenceErase" if before is not None:

@@ -337,12 +337,6 @@ def _agrees(inferred: TensorType, stored: TensorType) -> bool:
 
 
 def _mark_unknown(network: Network, node: Node) -> None:
-    if node.op == "EPContext":
-        raise InputError(
-            node.subject,
-            "it holds a network that was compiled for one device, which cannot be read",
-            "open the ONNX file that it was compiled from",
-        )
     node.flags |= int(OperatorFlag.UNKNOWN)
     network.note(
         f"Operator {shortened(node.op_type, 60)} is not known: its bytes are counted, "

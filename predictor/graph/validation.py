@@ -138,6 +138,21 @@ def _on_cycle(nodes: list[Node], waiting: list[int], producer: dict[str, int]) -
     return current
 
 
+def refuse_compiled(network: Network) -> None:
+    """Refuse a model of which a part was compiled.
+
+    Raises:
+        InputError: a node holds a network in the code of one device.
+    """
+    for node in network.nodes:
+        if node.op == "EPContext":
+            raise InputError(
+                node.subject,
+                "it holds a network that was compiled for one device, which cannot be read",
+                "open the ONNX file that it was compiled from",
+            )
+
+
 class _Arity(NamedTuple):
     required: tuple[int, ...]
     outputs: int

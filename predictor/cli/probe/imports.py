@@ -85,9 +85,7 @@ def _take_over(options: argparse.Namespace, console: Console) -> int:
     )
     names = unique(options.name, "--name")
     models = _read(options.model)
-    imported = take_over(
-        file, device.id, configuration, models, names, options.store, device=device
-    )
+    imported = take_over(file, device, configuration, models, names, options.store)
     for note in imported.notes:
         console.note(printable(note))
     if options.json:

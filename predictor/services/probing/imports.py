@@ -57,24 +57,22 @@ def matches(file: ImportedFile, models: Sequence[Model] = ()) -> tuple[NameMatch
 
 def take_over(
     file: ImportedFile,
-    device_id: str,
+    device: Device,
     configuration: Configuration,
     models: Sequence[Model] = (),
     confirmed: Mapping[str, str | None] | None = None,
     store: Path | None = None,
-    device: Device | None = None,
 ) -> ImportedMeasurements:
     """Store the measurements of a file on one target, and extend its signature by them.
 
     Args:
         file: as read.
-        device_id: id of the device.
+        device: that it was measured on; latencies of models keep its bound.
         configuration: of the target; runtime "unknown", threads 0 and batch 0 leave it to the file.
         models: that its names may mean, beside the reference networks of the pool.
         confirmed: the user's network for a name; None leaves the name out. What names no network is
             the model where there is one.
         store: the store's file; None for the usual one.
-        device: whose bound the latencies of models must keep; None leaves them unchecked.
 
     Raises:
         InputError: a name is not clear, the file contradicts the configuration, or a latency cannot
@@ -86,14 +84,13 @@ def take_over(
     choices = resolve_names(file, list(fingerprints), {**unnamed, **(confirmed or {})})
     now = datetime.now(UTC)
     measurements = [
-        to_measurement(file, latency, fingerprints[choice], device_id, configuration, now)
+        to_measurement(file, latency, fingerprints[choice], device.id, configuration, now)
         for latency in file.latencies
         if (choice := choices[latency.network]) is not None
     ]
     if not measurements:
         raise InputError(file.name, "every network in it was left out", "choose at least one")
-    if device is not None:
-        _check_bound(file, measurements, models, device)
+    _check_bound(file, measurements, models, device)
     database = open_database(store)
     with closing(database):
         # Graphs first: a measurement is of use only where its graph can be looked up.

@@ -3,6 +3,7 @@
 import pytest
 from onnx import parser
 
+from predictor.core.errors import InputError
 from tests.support.networks.ingesting import ingest_proto
 
 
@@ -70,3 +71,8 @@ def test_old_and_new_forms_have_one_work():
     )
     assert old.graph.macs.sum() == new.graph.macs.sum() == 2880
     assert old.graph.fingerprint == new.graph.fingerprint
+
+
+def test_a_type_without_a_later_form_is_named():
+    with pytest.raises(InputError, match="its attributes do not fit Cast"):
+        read('y = Cast <to = "FLOAT24"> (x)')

@@ -103,3 +103,10 @@ def test_absent_values_that_decide_a_shape_are_missed(tmp_path):
     tensor = external("s", [2], "gone.bin", dtype=TensorProto.INT64)
     with pytest.raises(InputError, match=r"'gone\.bin', which is missing; put that file into"):
         ingest(file_with(tmp_path, tensor, node))
+
+
+def test_a_wrong_dimension_is_named_though_weights_are_absent(tmp_path):
+    node = helper.make_node("MatMul", ["x", "w"], ["y"])
+    path = file_with(tmp_path, external("w", [8, 6], "gone.bin"), node)
+    with pytest.raises(InputError, match="no such dimension"):
+        ingest(path, {"n": 3})

@@ -128,3 +128,13 @@ def test_a_list_of_unknown_length_counts_one_tensor_and_says_so():
     model = read(text)
     assert model.outputs[0].shape == (4, 6)
     assert model.notes == ("The number of tensors in s is not known: one is counted.",)
+
+
+def test_pieces_of_sizes_that_depend_on_the_input_are_bounded():
+    text = """
+    g (float[4, 6] x, int64[k] sizes) => (float[a, b] y) {
+      s = SplitToSequence <axis = 1> (x, sizes)
+      i = Constant <value = int64 {0}> ()
+      y = SequenceAt (s, i)
+    }"""
+    assert read(text).outputs[0].shape == (4, 6)

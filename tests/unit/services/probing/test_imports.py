@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from predictor.core.errors import InputError
-from predictor.core.records import Configuration, Precision
+from predictor.core.metrics import Family
+from predictor.core.records import Configuration, Device, Precision
 from predictor.core.resources import resources_dir
 from predictor.graph.ingest import ingest
 from predictor.graph.model import Model
@@ -23,6 +24,9 @@ from predictor.store.database import open_database
 from tests.support.probe_plans import relu_network
 
 BOARD = Configuration("ncnn", Precision.FP32, 4, 1)
+DEVICE = Device(
+    id="board", name="Board", vendor="", family=Family.CPU, metrics={}, configurations=(BOARD,)
+)
 FIRST, SECOND = load_pool()[:2]
 
 
@@ -33,7 +37,7 @@ def store(tmp_path: Path) -> Path:
 
 def test_probes_are_known_by_their_names(store: Path) -> None:
     file = import_typed(f"{FIRST.name} 23.4 ms\n{SECOND.name} 7100 us")
-    taken = take_over(file, "board", BOARD, store=store)
+    taken = take_over(file, DEVICE, BOARD, store=store)
     assert [m.fingerprint for m in taken.measurements] == [FIRST.fingerprint, SECOND.fingerprint]
     assert [m.value_ms for m in taken.measurements] == [23.4, 7.1]
     with open_probing(store) as probing:
@@ -46,7 +50,7 @@ def test_probes_are_known_by_their_names(store: Path) -> None:
 
 def test_a_second_import_extends_the_signature_and_keeps_the_old_one(store: Path) -> None:
     for network in (FIRST, SECOND):
-        take_over(import_typed(f"{network.name} 5 ms"), "board", BOARD, store=store)
+        take_over(import_typed(f"{network.name} 5 ms"), DEVICE, BOARD, store=store)
     with open_probing(store) as probing:
         old, new = probing.signatures.all()
         assert (old.signature.active, new.signature.active) == (False, True)
@@ -58,7 +62,7 @@ def test_a_users_model_is_stored_with_its_latency(store: Path, tmp_path: Path) -
     (tmp_path / "mine.onnx").write_bytes(relu_network())
     model = ingest(tmp_path / "mine.onnx")
     file = import_typed("the network 5 ms")
-    taken = take_over(file, "board", BOARD, [model], {"the network": "mine"}, store)
+    taken = take_over(file, DEVICE, BOARD, [model], {"the network": "mine"}, store)
     assert taken.measurements[0].fingerprint == model.graph.fingerprint
     with closing(open_database(store)) as database:
         assert [name for name, _ in models.graphs(database)] == [model.graph.fingerprint]
@@ -66,16 +70,16 @@ def test_a_users_model_is_stored_with_its_latency(store: Path, tmp_path: Path) -
 
 def test_a_name_that_is_not_clear_is_refused_and_nothing_stored(store: Path) -> None:
     with pytest.raises(InputError, match="no model or probe is called"):
-        take_over(import_typed(f"{FIRST.name} 5 ms\nunknown 3 ms"), "board", BOARD, store=store)
+        take_over(import_typed(f"{FIRST.name} 5 ms\nunknown 3 ms"), DEVICE, BOARD, store=store)
     assert not store.exists()
 
 
 def test_what_is_left_out_is_not_stored(store: Path) -> None:
     file = import_typed(f"{FIRST.name} 5 ms\nunknown 3 ms")
-    taken = take_over(file, "board", BOARD, confirmed={"unknown": None}, store=store)
+    taken = take_over(file, DEVICE, BOARD, confirmed={"unknown": None}, store=store)
     assert len(taken.measurements) == 1
     with pytest.raises(InputError, match="every network in it was left out"):
-        take_over(import_typed("unknown 3 ms"), "board", BOARD, (), {"unknown": None}, store)
+        take_over(import_typed("unknown 3 ms"), DEVICE, BOARD, (), {"unknown": None}, store)
 
 
 @pytest.fixture
@@ -87,10 +91,10 @@ def network(tmp_path: Path) -> Model:
 def test_what_names_no_network_is_the_only_model(store: Path, network: Model) -> None:
     latency = ImportedLatency(network="", place="line 1", value_ms=5.0, statistic=Statistic.MEAN)
     file = ImportedFile("trace.json", "0" * 64, "csv", (latency,))
-    taken = take_over(file, "board", BOARD, [network], store=store)
+    taken = take_over(file, DEVICE, BOARD, [network], store=store)
     assert taken.measurements[0].fingerprint == network.graph.fingerprint
     with pytest.raises(InputError, match="does not name its network"):
-        take_over(file, "board", BOARD, store=store)
+        take_over(file, DEVICE, BOARD, store=store)
 
 
 def test_a_latency_that_the_device_cannot_reach_is_refused(store: Path) -> None:
@@ -99,5 +103,5 @@ def test_a_latency_that_the_device_cannot_reach_is_refused(store: Path) -> None:
     configuration = board.configurations[0]
     file = import_typed("mobilenetv2-1.0-224 0.001 ms")
     with pytest.raises(InputError, match=r"224, 0\.001 ms: the device needs .* ms for it"):
-        take_over(file, board.id, configuration, [model], store=store, device=board)
+        take_over(file, board, configuration, [model], store=store)
     assert not store.exists()

@@ -192,7 +192,7 @@ def test_measurements_from_a_file_do_not_hide_that_a_probing_is_unstable(
 ) -> None:
     store(database, checks=FAILING["drift"].to_json(), used_anyway=True)
     network = PROBES[0].name
-    take_over(import_typed(f"{network}, 3.5"), BOARD.id, CONFIGURATION, store=database.path)
+    take_over(import_typed(f"{network}, 3.5"), BOARD, CONFIGURATION, store=database.path)
     now = asked(database)
     assert now.signature not in {None, SIGNATURE}
     assert now.unstable == FAILING["drift"].reason
@@ -202,7 +202,7 @@ def test_measurements_from_a_file_do_not_bring_back_what_is_not_believed(
     database: Database,
 ) -> None:
     store(database, checks=FAILING["drift"].to_json())
-    take_over(import_typed(f"{PROBES[0].name}, 3.5"), BOARD.id, CONFIGURATION, store=database.path)
+    take_over(import_typed(f"{PROBES[0].name}, 3.5"), BOARD, CONFIGURATION, store=database.path)
     (made,) = [s.signature for s in records.stored(database) if s.signature.active]
     assert len(made.measurement_ids) == 1
     assert asked(database).unstable == ""
