@@ -68,6 +68,34 @@ _SHAPES = """
         z = Add (e, c)
     }
 """
+_DEFAULTS = """
+    <ir_version: 9, opset_import: ["" : 17, "own" : 1]>
+    agraph (float[1, 4] x) => (float[1, 4] y) { y = own.Outer (x) }
+    <domain: "own", opset_import: ["" : 17, "own" : 1]>
+    Outer <at> (u) => (v) { v = own.Inner <axis: int = @at> (u) }
+    <domain: "own", opset_import: ["" : 17]>
+    Inner <axis: int = 1> (p) => (r) { r = Softmax <axis: int = @axis> (p) }
+"""
+_SEQUENCES = """
+    <ir_version: 8, opset_import: ["" : 17]>
+    agraph (float[10, k, 4] x) => (float[A, B, C] y) {
+        pieces = SplitToSequence <axis = 0> (x)  n = SequenceLength (pieces)
+        none = SequenceEmpty ()
+        all = Loop (n, , none) <body = body (int64 i, bool c, seq(float[]) s)
+            => (bool on, seq(float[]) t) {
+                p = SequenceAt (pieces, i)  t = SequenceInsert (s, p)  on = Identity (c) }>
+        y = ConcatFromSequence <axis = 0> (all)
+    }
+"""
+_OLD = """
+    <ir_version: 3, opset_import: ["" : 3]>
+    agraph (float[1, 8, 6, 6] x) => (float[A, B] y) {
+        r = Relu <consumed_inputs = [0]> (x)  p = Pad <paddings = [0, 0, 1, 1, 0, 0, 1, 1]> (r)
+        u = Upsample <height_scale = 2.0, width_scale = 2.0> (p)  c = Concat (u, u)
+        l = LpPool <kernel_shape = [2, 2], p = 2.0> (c)  f = Cast <to = "FLOAT16"> (l)
+        y = Reshape <shape = [1, -1]> (f)
+    }
+"""
 
 
 def mutate(rng: random.Random) -> bytes:
@@ -134,7 +162,8 @@ def bases() -> tuple[bytes, ...]:
 
 def rich_models() -> list[bytes]:
     """Return sound models with functions, nested graphs, shapes from values and fused operators."""
-    models = [onnx.parser.parse_model(text) for text in (_FUNCTIONS, _LOOPS, _SHAPES)]
+    texts = (_FUNCTIONS, _DEFAULTS, _LOOPS, _SEQUENCES, _SHAPES, _OLD)
+    models = [onnx.parser.parse_model(text) for text in texts]
     models += [_convolutions(), _recurrent(), _quantised()]
     return [model.SerializeToString() for model in models]
 
