@@ -3,7 +3,7 @@
 
     python3 run.py [FILES]      open the window on ONNX files; without a file, on a sample
     python3 run.py test         everything that CI runs; what follows goes to pytest
-    python3 run.py test --fast          lint, types, import rules and tests of units, in two minutes
+    python3 run.py test --fast          lint, types, import rules and the fast tests of units
     python3 run.py test --research      the same of research/, in place of the product's
     python3 run.py tour DIR     drive the window through its views and save pictures in DIR
 

@@ -40,7 +40,7 @@ def one_of_each_kind() -> list[Device]:
 
 
 def kind_of(variant: Variant) -> str:
-    """Return what a fact is to a run: the rate in another format counts where it alone is known."""
+    """Return the kind of a fact; a rate in another format counts where it alone is known."""
     metrics = variant.target.device.metrics
     if variant.fact == "int8_tops" and not any(name in metrics for name in _FLOATS):
         return RATE
