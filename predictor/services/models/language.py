@@ -75,10 +75,10 @@ def read_language_model(
         CancelledError: it was cancelled.
     """
     file_path = os.fspath(path)
-    file = Path(file_path) / CONFIG if is_folder(file_path) else Path(file_path)
-    name = file.name.lower()
-    if not name.endswith(MODEL_SUFFIX):
-        architecture, stored = read_gguf_model(file) if name.endswith(GGUF) else read_config(file)
+    if is_folder(file_path) or not file_path.lower().endswith(MODEL_SUFFIX):
+        config = Path(file_path) / CONFIG if is_folder(file_path) else Path(file_path)
+        is_gguf = file_path.lower().endswith(GGUF)
+        architecture, stored = read_gguf_model(config) if is_gguf else read_config(config)
         return LanguageModel(file_path, architecture, stored=stored)
     if worker is None:
         with IngestionWorker() as new_worker:

@@ -59,13 +59,6 @@ def test_a_configuration_or_its_folder_is_a_language_model(tmp_path: Path) -> No
         read_language_model(tmp_path / "none")
 
 
-@pytest.mark.parametrize("name", ["llama.gguf", "llama.onnx"])
-def test_a_folder_may_be_called_like_a_file(name: str, tmp_path: Path) -> None:
-    (tmp_path / name).mkdir()
-    (tmp_path / name / "config.json").write_text(json.dumps(CONFIG))
-    assert read_language_model(tmp_path / name).architecture.layers > 0
-
-
 def test_a_decoder_in_onnx_needs_none_of_its_data(large: Path, worker: IngestionWorker) -> None:
     model = read_language_model(large, worker)
     assert (model.weights, model.kv_precision) == ("int4-32", "fp16")
