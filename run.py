@@ -3,7 +3,7 @@
 
     python3 run.py [FILES]      open the window on ONNX files; without a file, on a sample
     python3 run.py test         everything that CI runs; what follows goes to pytest
-    python3 run.py test --fast          lint, types, import rules and tests of units, in two minutes
+    python3 run.py test --fast          lint, types, import rules and the fast tests of units
     python3 run.py test --research      the same of research/, in place of the product's
     python3 run.py tour DIR     drive the window through its views and save pictures in DIR
 
@@ -124,10 +124,9 @@ def parse(arguments):
         action="store_true",
         help="install missing system libraries by apt-get",
     )
-    parser.add_argument("--research", action="store_true", help="test: the tests of research/")
-    parser.add_argument(
-        "--fast", action="store_true", help="test: units that start and train little"
-    )
+    parts = parser.add_mutually_exclusive_group()
+    parts.add_argument("--research", action="store_true", help="test: the tests of research/")
+    parts.add_argument("--fast", action="store_true", help="test: the fast tests of units")
     options, unknown = parser.parse_known_args(arguments)
     command = options.words[0] if options.words else ""
     options.action = {"test": run_tests, "tour": run_tour}.get(command, open_window)
@@ -138,8 +137,8 @@ def parse(arguments):
     options.for_pytest = unknown
     if unknown and options.action is not run_tests:
         parser.error("unknown option " + unknown[0])
-    if options.research + options.fast > (options.action is run_tests):
-        parser.error("one of --research and --fast goes with test")
+    if (options.research or options.fast) and options.action is not run_tests:
+        parser.error("--research and --fast go with test")
     return options
 
 
@@ -210,8 +209,13 @@ def run_tests(options):
     if failed:
         say("Failed so far: {}. The tests follow.".format(", ".join(failed)))
     chosen = [*options.words, *options.for_pytest]
-    usual = RESEARCH_PARTS if options.research else FAST_PARTS if options.fast else TEST_PARTS
-    parts = (("pytest", chosen),) if chosen else usual
+    parts = TEST_PARTS
+    if chosen:
+        parts = (("pytest", chosen),)
+    elif options.research:
+        parts = RESEARCH_PARTS
+    elif options.fast:
+        parts = FAST_PARTS
     failed += [name for name, words in parts if not passes(name, [python, "-m", "pytest", *words])]
     return 1 if failed else 0
 

@@ -11,20 +11,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
 from benchmarks.common import Figure, best_of, parse_arguments, report
+from ctm_gui.application import Application
+from predictor.devices.form import check_form
 
 KEYSTROKE_LIMIT_MS = 5.0
 DEVICE = "rk3588-cpu"  # clusters and long sources: a full form
 _WAIT_S = 60.0
-
-# Before Qt is loaded: the figures are of the program, not of a display.
-os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-
-from PySide6.QtTest import QTest  # noqa: E402
-from PySide6.QtWidgets import QApplication  # noqa: E402
-
-from ctm_gui.application import Application  # noqa: E402
-from predictor.devices.form import check_form  # noqa: E402
 
 
 def main() -> int:
@@ -83,6 +79,8 @@ def _keystroke(what: str, seconds: float) -> Figure:
 
 @contextmanager
 def _application(folder: Path) -> Iterator[Application]:
+    # The figures are of the program, not of a display.
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     app = Application(folder / "store.sqlite", folder / "settings.ini")
     app.start()
     QApplication.processEvents()

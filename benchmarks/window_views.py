@@ -10,8 +10,19 @@ from statistics import median
 from typing import TypeVar
 
 import numpy as np
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QApplication, QScrollBar, QWidget
 
 from benchmarks.common import Figure, parse_arguments, report
+from ctm_gui.compare.view import CompareView
+from ctm_gui.operators.view import OperatorsView
+from ctm_gui.widgets.theme import LIGHT
+from ctm_gui.widgets.theme_change import apply_theme
+from ctm_gui.widgets.view_options import ViewOptions
+from predictor.core.prediction import Prediction
+from predictor.core.records import Basis, Configuration, Precision
+from predictor.presentation.columns import PredictionRow
+from predictor.services.prediction.explain import OperatorTable
 
 STALL_LIMIT_MS = 50.0
 PREDICTIONS = (150, 1000, 20_000)
@@ -19,28 +30,14 @@ OPERATORS = 10_000
 _TARGETS = 1000
 _TYPES = ("Conv", "Relu", "MatMul", "Add", "Reshape")
 
-# Before Qt is loaded: the figures are of the program, not of a display.
-os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-
-from PySide6.QtCore import QTimer  # noqa: E402
-from PySide6.QtWidgets import QApplication, QScrollBar, QWidget  # noqa: E402
-
-from ctm_gui.compare.view import CompareView  # noqa: E402
-from ctm_gui.operators.view import OperatorsView  # noqa: E402
-from ctm_gui.widgets.theme import LIGHT  # noqa: E402
-from ctm_gui.widgets.theme_change import apply_theme  # noqa: E402
-from ctm_gui.widgets.view_options import ViewOptions  # noqa: E402
-from predictor.core.prediction import Prediction  # noqa: E402
-from predictor.core.records import Basis, Configuration, Precision  # noqa: E402
-from predictor.presentation.columns import PredictionRow  # noqa: E402
-from predictor.services.prediction.explain import OperatorTable  # noqa: E402
-
 View = TypeVar("View", bound=QWidget)
 
 
 def main() -> int:
     """Print the figures; return 1 when one exceeds its limit."""
     options = parse_arguments(__doc__, repeats=5)
+    # The figures are of the program, not of a display.
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     app = QApplication.instance() or QApplication([])
     apply_theme(app, LIGHT)
     figures = [

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from contents import ROOT
+from destination import destination
 
 SVG = ROOT / "resources" / "icons" / "closertome.svg"
 PNG_SIZES = (16, 32, 48, 64, 128, 256)
@@ -38,4 +39,4 @@ def write_icons(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    write_icons(Path(sys.argv[1]))
+    write_icons(destination(__doc__))

@@ -8,10 +8,10 @@ of ``docs/help`` are written by hand.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from destination import destination
 from PySide6.QtGui import QGuiApplication, QKeySequence
 
 from ctm_gui.settings import SETTINGS_VARIABLE, TABLE, AnySetting
@@ -93,4 +93,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else help_dir())
+    main(destination(__doc__, help_dir()))

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+from destination import destination
 
 from predictor.core.records import Target
 from predictor.probing.networks.graphs import pool_graph
@@ -25,7 +26,7 @@ FOLDER = Path(__file__).resolve().parent.parent / "resources" / "probes"
 
 def main() -> int:
     """Predict every network on every device that has a number."""
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER
+    folder = destination(__doc__, FOLDER)
     names = [network.fingerprint for network in load_pool()]
     graphs = [graph for name in names if (graph := pool_graph(name)) is not None]
     targets = resolve_targets(load_catalogue().devices)

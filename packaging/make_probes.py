@@ -16,6 +16,7 @@ from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import numpy as np
+from destination import destination
 
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.probing.networks import fbnet, nasbench201, ofa
@@ -141,7 +142,7 @@ def write_graphs(path: Path, graphs: Iterable[OperatorGraph]) -> None:
 
 def main() -> int:
     """Write the pool and its graphs."""
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER
+    folder = destination(__doc__, FOLDER)
     found = list(networks())
     entries = (_to_object(network) for network, _ in found)
     rows = ",\n".join(json.dumps(entry, separators=(",", ":")) for entry in entries)

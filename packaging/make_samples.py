@@ -17,11 +17,11 @@ and a model of 66 million parameters is a file of 60 KB. The files are the same 
 from __future__ import annotations
 
 import math
-import sys
 from pathlib import Path
 
 import numpy as np
 import onnx
+from destination import destination
 from onnx import TensorProto, helper, numpy_helper
 
 OPSET = 17
@@ -280,4 +280,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else SAMPLES)
+    main(destination(__doc__, SAMPLES))

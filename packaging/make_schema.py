@@ -9,8 +9,9 @@ Editors use it to complete and check a file while it is written; the program's o
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
+
+from destination import destination
 
 from predictor.core.instruction_sets import INSTRUCTION_SETS
 from predictor.core.metrics import MEASURABLE, METRIC_BY_NAME, METRICS, Family, Metric
@@ -171,5 +172,4 @@ def _text(limit: int) -> Json:
 
 
 if __name__ == "__main__":
-    path = Path(sys.argv[1]) if len(sys.argv) > 1 else FILE
-    path.write_text(json_schema_text(), encoding="utf-8")
+    destination(__doc__, FILE).write_text(json_schema_text(), encoding="utf-8")

@@ -14,6 +14,8 @@ import json
 import sys
 from pathlib import Path
 
+from destination import destination
+
 from predictor.core.records import Configuration, Device
 from predictor.devices.catalogue import devices_dir, load_device_files
 from predictor.devices.default_configurations import best_first
@@ -49,5 +51,5 @@ def write_ordered(folder: Path) -> list[str]:
 
 
 if __name__ == "__main__":
-    names = write_ordered(Path(sys.argv[1]) if len(sys.argv) > 1 else devices_dir())
+    names = write_ordered(destination(__doc__, devices_dir()))
     sys.stdout.write("".join(f"{name}\n" for name in names))

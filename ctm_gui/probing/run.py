@@ -29,12 +29,11 @@ from predictor.probing.measuring.interface import (
     ProbeEvent,
     ProbeRunner,
 )
-from predictor.probing.measuring.local import LocalRunner
 from predictor.probing.planning import ProbePlan
 from predictor.services.probing.events import ProbesChosen
 from predictor.services.probing.measure import measure
 from predictor.services.probing.open import Probing, open_probing
-from predictor.services.probing.runners import board_runner
+from predictor.services.probing.runners import board_runner, local_runner
 from predictor.services.probing.sessions import ProbeSession
 
 # Drawing takes part of the machine that is measured: four times a second are enough.
@@ -266,7 +265,7 @@ class ProbeRun(QObject):
 
     def _new_runner(self, choice: TargetChoice, token: CancelToken) -> ProbeRunner:
         if choice.way is not Way.SSH:
-            return LocalRunner()
+            return local_runner()
 
         def accept(key: Any) -> bool:
             question = HostKeyQuestion(key.host, key.port, key.algorithm, key.fingerprint)

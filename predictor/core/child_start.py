@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100, PTH120
 
-
 CHILDREN = {
     "--graph-layout": "predictor.services.graph.layout_worker",
     "--ingestion-worker": "predictor.graph.worker",
@@ -22,8 +21,8 @@ CHILDREN = {
     "--rows-worker": "predictor.services.rows.worker",
     "--self-test": "predictor.devices.self_test",
 }
-"""Modules that are programs of child processes, by the first argument that a frozen program, which
-has no interpreter to start them with, is started with as one of them."""
+"""Modules that run as child processes, by the argument with which a frozen program, which has no
+interpreter to run a module, starts itself as one of them."""
 
 
 def child_command(flag: str, *arguments: str) -> list[str]:
@@ -50,12 +49,13 @@ def started(command: Sequence[str], *, foreign: bool = False) -> subprocess.Pope
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         cwd=None if foreign else _ROOT,
-        env=None if foreign else _environment(),
+        env=None if foreign else child_environment(),
         **_detached(),
     )
 
 
-def _environment() -> dict[str, str]:
+def child_environment() -> dict[str, str]:
+    """Return the environment in which a child finds this copy of the program."""
     inherited = os.environ.get("PYTHONPATH")
     return {
         **os.environ,

@@ -80,10 +80,13 @@ def _deployment(
     return Deployment(runtimes=tuple(runtimes), precision=usual, **words)
 
 
-# ``deployments``, ``makers`` (runtimes of makers of NPUs, by the name in lower case) and ``follow``
-# (runtimes behind what the table names, or the device itself where it names nothing).
 @cache
 def _table() -> Mapping[str, Any]:
+    """Return the table by its parts.
+
+    They are ``deployments``, ``makers`` (runtimes of makers of NPUs, by the name in lower case) and
+    ``follow`` (runtimes behind what the table names, or the device itself where it names nothing).
+    """
     content: Mapping[str, Any] = json.loads((resources_dir() / "deployments.json").read_bytes())
     return content
 

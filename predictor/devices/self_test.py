@@ -7,7 +7,6 @@ Measured values are lower than a datasheet's peaks and stay apart from them: the
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import time
@@ -17,6 +16,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 
+from predictor.core.child_start import child_command, child_environment
 from predictor.core.errors import HostError
 from predictor.core.metrics import COMPUTED_HERE, MEASURED_HERE
 from predictor.core.progress import CancelToken, Progress, ProgressCallback, no_progress
@@ -60,12 +60,12 @@ def run_self_test(
         CancelledError: when it was cancelled.
     """
     with subprocess.Popen(
-        _command(seconds_per_rate),
+        child_command("--self-test", repr(seconds_per_rate)),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
-        env={**os.environ, **dict.fromkeys(_THREADS, "1")},
+        env={**child_environment(), **dict.fromkeys(_THREADS, "1")},
     ) as child:
         try:
             output = _output(child, cancel or CancelToken(), progress)
@@ -179,12 +179,6 @@ def _fastest(work: Callable[[], object], seconds: float) -> float:
         best = min(best, clock() - start)
         runs += 1
     return best
-
-
-def _command(seconds_per_rate: float) -> list[str]:
-    if getattr(sys, "frozen", False):
-        return [sys.executable, "--self-test", repr(seconds_per_rate)]
-    return [sys.executable, "-m", "predictor.devices.self_test", repr(seconds_per_rate)]
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -83,7 +83,7 @@ METRIC_HELP = {
     "fp32_matrix_tflops": "Dense rate of the matrix units in full FP32.",
     "launch_us": "Time to start one kernel or operator.",
 }
-"""What a metric is, in one sentence."""
+"""Definitions of the metrics and of the launch in one sentence, by name."""
 
 
 def metric_label(name: str, family: Family) -> str:

@@ -1,6 +1,7 @@
 -- A target that is there under both ids keeps the signature that is active under the new.
 UPDATE OR IGNORE targets SET device_id = 'this-machine' WHERE device_id = 'this';
-UPDATE signatures SET active = 0 WHERE target_id IN (SELECT id FROM targets WHERE device_id = 'this') AND EXISTS (
+UPDATE signatures SET active = 0
+WHERE target_id IN (SELECT id FROM targets WHERE device_id = 'this') AND EXISTS (
     SELECT 1 FROM signatures AS other WHERE other.active = 1 AND other.target_id = (
         SELECT now.id FROM targets AS former JOIN targets AS now
             ON now.runtime = former.runtime AND now.precision = former.precision

@@ -9,10 +9,7 @@ from predictor.core.records import Device
 from predictor.devices.catalogue import shipped_devices
 from predictor.language.architecture import DecoderArchitecture
 from predictor.language.machine import Machine
-from predictor.language.rates import (
-    Coefficients,
-    Group,
-)
+from predictor.language.rates import Coefficients, Group
 
 TINY = DecoderArchitecture(
     name="tiny",

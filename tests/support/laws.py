@@ -10,7 +10,7 @@ from ctm_research.evaluation.judge.laws import usual_targets
 from ctm_research.evaluation.judge.varied_facts import RATE, UNUSED, Variant, variants
 from predictor.core.records import Device, Target
 from predictor.core.runtimes import runtime_of
-from predictor.cost.engine import PredictionTable
+from predictor.cost.engine import Engine, PredictionTable
 from predictor.services.devices.catalogue import load_catalogue
 from tests.support.estimates import blind_engine, samples, shipped_engine
 
@@ -40,7 +40,7 @@ def one_of_each_kind() -> list[Device]:
 
 
 def kind_of(variant: Variant) -> str:
-    """Return what a fact is to a run: the rate in another format counts where it alone is known."""
+    """Return the kind of a fact; a rate in another format counts where it alone is known."""
     metrics = variant.target.device.metrics
     if variant.fact == "int8_tops" and not any(name in metrics for name in _FLOATS):
         return RATE
@@ -61,11 +61,16 @@ def assert_lawful(ratio: np.ndarray, varied: list[Variant]) -> None:
         ]
 
 
-def varied_table(targets: Sequence[Target]) -> VariedTable:
-    """Return the sample networks on targets, and on each with each fact half as large again."""
+def varied_table(targets: Sequence[Target], engine: Engine | None = None) -> VariedTable:
+    """Return the sample networks on targets, and on each with each fact half as large again.
+
+    Args:
+        targets: the targets.
+        engine: that predicts; None for one without evidence of them.
+    """
     varied = [(place, each) for place, target in enumerate(targets) for each in variants(target)]
     every = [*targets, *(each.target for _, each in varied)]
-    table = blind_engine().predict(list(samples().values()), every, {})
+    table = (engine or blind_engine()).predict(list(samples().values()), every, {})
     return table, np.array([place for place, _ in varied]), [each for _, each in varied]
 
 
@@ -85,10 +90,8 @@ def assert_no_fact_breaks_a_law(predicted: VariedTable) -> None:
 def assert_lawful_at_equal_evidence(devices: Sequence[Device], least: int) -> None:
     """Check so many variants or more on the shipped engine, which has the same evidence of them."""
     targets = [target for device in devices for target in usual_targets(device)]
-    varied = [(place, each) for place, target in enumerate(targets) for each in variants(target)]
-    every = [*targets, *(each.target for _, each in varied)]
-    table = shipped_engine().predict(list(samples().values()), every, {})
-    count, places = len(targets), np.array([place for place, _ in varied])
+    table, places, varied = varied_table(targets, shipped_engine())
+    count = len(targets)
     words = np.array(table.facts["evidence"][0])
     # More cores on all threads are another configuration, of which less may have been measured.
     checked = words[:count][places] == words[count:]
@@ -99,7 +102,7 @@ def assert_lawful_at_equal_evidence(devices: Sequence[Device], least: int) -> No
     assert checked.sum() > least
     assert_lawful(
         ratio[:, checked],
-        [each for (_, each), is_checked in zip(varied, checked, strict=True) if is_checked],
+        [each for each, is_checked in zip(varied, checked, strict=True) if is_checked],
     )
 
 

@@ -23,8 +23,13 @@ MOVES: Final = "Moves with"
 _FACTS: Final = ("Fact", "Value", "Elasticity", "+10 %")
 _ALTERNATIVES: Final = ("Change", "ms", "Latency", "80 % interval", "Items a second", "Memory")
 _DOCUMENTED: Final = (
-    *("change", "latency_ms", "latency_factor", "low80_factor", "high80_factor"),
-    *("throughput_factor", "fits_memory"),
+    "change",
+    "latency_ms",
+    "latency_factor",
+    "low80_factor",
+    "high80_factor",
+    "throughput_factor",
+    "fits_memory",
 )
 _STRONGEST: Final = 2  # facts of an operator
 

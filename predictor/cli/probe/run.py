@@ -26,7 +26,6 @@ from predictor.probing.choice import (
     PlanRequest,
 )
 from predictor.probing.measuring.interface import ProbeRunner, RunConfiguration
-from predictor.probing.measuring.local import LocalRunner
 from predictor.probing.planning import ProbePlan
 from predictor.services.devices.this_machine import lacks_rates
 from predictor.services.probing.expectation import (
@@ -39,7 +38,7 @@ from predictor.services.probing.measure import measure
 from predictor.services.probing.open import Probing
 from predictor.services.probing.other_load import busy_words, other_load
 from predictor.services.probing.plan import plan_probes, probe_target, probes_in_time
-from predictor.services.probing.runners import board_runner
+from predictor.services.probing.runners import board_runner, local_runner
 from predictor.services.probing.sessions import ProbeSession
 
 _CPU_PROVIDER = "CPUExecutionProvider"
@@ -330,7 +329,7 @@ def _session(options: argparse.Namespace, console: Console, probing: Probing) ->
 def _runner(options: argparse.Namespace, console: Console) -> ProbeRunner:
     """Return the runner of the machine that is to be measured."""
     if not options.ssh:
-        return LocalRunner()
+        return local_runner()
     return board_runner(
         options.ssh,
         options.store,

@@ -15,11 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from predictor.calibration.operator_fit import (
-    FactorPrior,
-    RatedOperators,
-    largest_operators,
-)
+from predictor.calibration.operator_fit import FactorPrior, RatedOperators, largest_operators
 from predictor.core.arrays import Floats, Integers
 
 MAX_OPERATORS: Final = 1500  # that differ

@@ -6,10 +6,7 @@ from dataclasses import dataclass
 
 from predictor.core.units import significant
 from predictor.presentation.wording import percent
-from predictor.probing.measuring.interface import (
-    NetworkDone,
-    ProbeEvent,
-)
+from predictor.probing.measuring.interface import NetworkDone, ProbeEvent
 from predictor.probing.runner.settings import Settings
 
 DRIFT_LIMIT = Settings().drift

@@ -11,11 +11,7 @@ from numpy.typing import NDArray
 from predictor.core.records import Configuration, Device, Target
 from predictor.core.runtimes import MEASURED
 from predictor.graph.operator_graph import OperatorGraph
-from predictor.probing.choice import (
-    BY_OPERATORS,
-    DBSEL,
-    PlanRequest,
-)
+from predictor.probing.choice import BY_OPERATORS, DBSEL, PlanRequest
 from predictor.probing.estimates import estimated_ms
 from predictor.probing.networks.known import load_pool_latencies
 from predictor.probing.networks.pool import load_pool

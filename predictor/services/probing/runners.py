@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from predictor.core.errors import HostError
 from predictor.core.progress import ProgressCallback, no_progress
 from predictor.probing.measuring.interface import ProbeRunner
+from predictor.probing.measuring.local import LocalRunner
 from predictor.store.database import store_path
 
 if TYPE_CHECKING:
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
 def known_hosts_file(store: Path | None = None) -> Path:
     """Return the file of host keys that the user accepted: beside the store."""
     return store_path(store).with_name("known_hosts")
+
+
+def local_runner() -> ProbeRunner:
+    """Return a runner of this machine."""
+    return LocalRunner()
 
 
 def board_runner(

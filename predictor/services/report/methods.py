@@ -34,7 +34,7 @@ def _blocks(request: ReportRequest) -> Iterator[report.Block]:
 
 
 def _occurrences(request: ReportRequest) -> dict[str, bool]:
-    """Return whether a report has numbers that a part of the methods explains."""
+    """Return, by part of the methods, whether a report has numbers that the part explains."""
     predictions = request.predictions
     bases = {prediction.basis for prediction in predictions}
     adaptations = {prediction.adaptation for prediction in predictions}

@@ -1,4 +1,6 @@
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -27,6 +29,14 @@ def test_the_child_process_measures_both_rates():
     assert 1e-5 < result.gemm_tflops < 1000
 
 
+def test_modules_in_the_current_folder_are_not_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "numpy.py").write_text("raise SystemExit(7)")
+    monkeypatch.chdir(tmp_path)
+    assert run_self_test(seconds_per_rate=0.02).copy_gbps > 0
+
+
 def test_a_cancelled_test_ends_its_child():
     token = CancelToken()
     token.cancel()
@@ -41,13 +51,13 @@ def test_a_child_that_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_a_child_that_fails_is_an_error_of_the_host(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(self_test.sys, "executable", "/bin/false")
+    monkeypatch.setattr(sys, "executable", "/bin/false")
     with pytest.raises(HostError, match="its process ended with code 1"):
         run_self_test()
 
 
 def test_a_child_without_a_result_is_an_error_of_the_host(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(self_test.sys, "executable", "/bin/true")
+    monkeypatch.setattr(sys, "executable", "/bin/true")
     with pytest.raises(HostError, match="gave no result"):
         run_self_test()
 

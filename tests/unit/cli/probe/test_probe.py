@@ -374,7 +374,7 @@ def test_ctrl_c_leaves_a_session_that_goes_on(
         raise KeyboardInterrupt
         yield
 
-    monkeypatch.setattr("predictor.cli.probe.run.LocalRunner.run", interrupted)
+    monkeypatch.setattr("predictor.probing.measuring.local.LocalRunner.run", interrupted)
     with pytest.raises(KeyboardInterrupt):
         main(["probe", "run", "--session", session.id])
     err = capsys.readouterr().err

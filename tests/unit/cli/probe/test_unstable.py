@@ -120,7 +120,7 @@ def test_a_run_says_that_it_failed(
     monkeypatch.setattr("predictor.cli.probe.run.plan_probes", lambda _: plan)
     # One number of four is too few.
     outcomes = [(1000, 1000), (1000, 2000, 3000), (1000, 2000, 3000), (1000, 2000, 3000)]
-    monkeypatch.setattr("predictor.cli.probe.run.LocalRunner", lambda: Script(*outcomes))
+    monkeypatch.setattr("predictor.cli.probe.run.local_runner", lambda: Script(*outcomes))
     monkeypatch.setattr("predictor.services.probing.measure.Pace.repeats", lambda _: ())
     option = ["--use-anyway"] if anyway else []
     assert main(["probe", "run", "--device", "rpi5", *option]) == 0

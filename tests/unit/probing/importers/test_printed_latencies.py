@@ -1,4 +1,4 @@
-"""What OpenVINO's benchmark_app and onnxruntime_perf_test print."""
+"""The printed output of OpenVINO's benchmark_app and of onnxruntime_perf_test."""
 
 from __future__ import annotations
 

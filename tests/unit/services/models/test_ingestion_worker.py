@@ -115,7 +115,6 @@ HOSTILE = [
     (write(RING.SerializeToString()), "it stands on a cycle"),
     (write(TWICE.SerializeToString()), "its output y is made twice"),
     (write(sized(0, 4)), "the file states the size 0"),
-    (write(sized(0, 4)), "the file states the size 0"),
     (write(b""), "the file is empty"),
     (write(b"hello"), "it is text, not an ONNX file"),
     (write(b"PK\x03\x04" + bytes(100)), "it is a zip archive"),
