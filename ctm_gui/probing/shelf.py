@@ -1,4 +1,4 @@
-"""Sessions and signatures of the store: shown, compared, chosen; changes can be undone."""
+"""The thread of the store, and its sessions and signatures: compared, chosen, changes undone."""
 
 from __future__ import annotations
 

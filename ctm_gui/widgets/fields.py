@@ -1,4 +1,4 @@
-"""Fields of forms with the window's undo, and the field of the latency budget."""
+"""Fields of forms: lines and texts with the window's undo, boxes of numbers, the budget."""
 
 from __future__ import annotations
 

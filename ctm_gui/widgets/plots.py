@@ -1,4 +1,4 @@
-"""Shared by every plot of the window: points, and fixed rows that scroll.
+"""Base classes of the window's plots: points, and fixed rows that scroll.
 
 y is in pixels from the top and scrolls, so rows keep their height however many there are; the axes
 stay in place.
