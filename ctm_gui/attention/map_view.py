@@ -61,6 +61,18 @@ class AttentionMap(QWidget):
         self.rows_plot.double_clicked.connect(self._double_clicked)
         follow_theme(self, options, self._colour_images)
 
+    def show_layout(self, layout: MapLayout) -> None:
+        """Show the rows of ``layout``."""
+        self._state.layout = layout
+        self._metrics.fit()
+        self.rows_plot.box.setXRange(0, layout.columns, padding=0)
+        self.rows_plot.set_content_height(layout.height_px)
+        self._show_images()
+        self.setAccessibleDescription(
+            f"{layout.order.size} rows, {layout.metrics} metrics; the table below says the same."
+        )
+        self._repaint()
+
     def show_nothing(self) -> None:
         """Let go of the rows."""
         self._state.layout = self._state.cell = None
@@ -126,17 +138,6 @@ class AttentionMap(QWidget):
             super().keyPressEvent(event)
         else:
             self.cell_chosen.emit(target_cell)
-
-    def show_layout(self, layout: MapLayout) -> None:
-        self._state.layout = layout
-        self._metrics.fit()
-        self.rows_plot.box.setXRange(0, layout.columns, padding=0)
-        self.rows_plot.set_content_height(layout.height_px)
-        self._show_images()
-        self.setAccessibleDescription(
-            f"{layout.order.size} rows, {layout.metrics} metrics; the table below says the same."
-        )
-        self._repaint()
 
     def _show_images(self, *_: object) -> None:
         """Give the images the rows in view: a whole map of thousands is slow to paint."""

@@ -48,7 +48,6 @@ class PlanePlot(PointPlot):
             for side, domain in (("bottom", plane.across), ("left", plane.up)):
                 title = f"{capitalised(DOMAINS[domain])} clock (MHz)" if domain else ""
                 plot.setLabel(side, title or axis_title(self._options.unit))
-                plot.getAxis(side).enableAutoSIPrefix(False)
             # A curve begins at zero: its height is the latency.
             upwards = plane.rows if plane.up else [0.0, self._curve(plane).max() * _HEADROOM]
             ends = [

@@ -264,11 +264,10 @@ class LatencyChart(QWidget):
         line = pg.InfiniteLine(angle=90, movable=True)
         line.setCursor(Qt.CursorShape.SizeHorCursor)
         line.setVisible(False)
-        for moved, signal in (
-            (line.sigDragged, self.budget_dragged),
-            (line.sigPositionChangeFinished, self.budget_dropped),
-        ):
-            moved.connect(lambda _, signal=signal: signal.emit(self._line_budget_ms()))
+        line.sigDragged.connect(lambda _: self.budget_dragged.emit(self._line_budget_ms()))
+        line.sigPositionChangeFinished.connect(
+            lambda _: self.budget_dropped.emit(self._line_budget_ms())
+        )
         self.rows_plot.box.addItem(line, ignoreBounds=True)
         return line
 

@@ -1,4 +1,4 @@
-"""Latency against the user's score: the Pareto front, and the points of the chart."""
+"""Latency against the user's score: the Pareto front, the points of the chart and their table."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from predictor.presentation.wording import (
     shown,
 )
 
+SCORE = "score"  # key of the column that is edited
 _PADDING = 0.12
 _BUDGET_REACH = 1.5
 _LOG_SPAN = 8.0
@@ -213,9 +214,6 @@ def _padded(marks: FloatArray, lower_limit: float | None) -> Range:
     span = high - low or max(abs(high) * _PADDING, 1e-3 if math.isfinite(high) else 1.0)
     start = low - _PADDING * span
     return (start if lower_limit is None else max(lower_limit, start)), high + _PADDING * span
-
-
-SCORE = "score"
 
 
 class ScoresGrid(Grid):

@@ -49,8 +49,6 @@ class ParetoPlot(PointPlot):
         plot = self.canvas.getPlotItem()
         plot.setLabel("bottom", axis_title(points.unit))
         plot.setLabel("left", points.score_name)
-        plot.getAxis("left").enableAutoSIPrefix(False)
-        plot.getAxis("bottom").enableAutoSIPrefix(False)
         placed = int(points.is_placed.sum())
         self.setAccessibleDescription(f"{placed} models; the table beside it says the same.")
         self._set_ranges()

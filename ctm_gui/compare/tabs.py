@@ -186,8 +186,8 @@ class CompareTabs(QWidget):
 
     def _show_matrix(self) -> None:
         for page in map(self.pages.widget, range(self.pages.count())):
-            is_needed = page is self.page or self._variants.matrix is None
             # A matrix that is gone is let go of by the hidden pages too.
+            is_needed = page is self.page or self._variants.matrix is None
             if isinstance(page, MatrixView | ParetoView) and is_needed:
                 page.follow()
 

@@ -209,14 +209,10 @@ class GraphPainter:
 
     def spots(self) -> list[tuple[QRectF, QColor]]:
         """Return the boxes with the colour that each has on a map."""
+        frame, outline = faded(self._theme.muted, 40), self._theme.outline
+        # Mixed, since the palest boxes are as pale as the map.
         return [
-            (
-                rect,
-                # The palest boxes are as pale as the map.
-                faded(self._theme.muted, 40)
-                if is_open
-                else mixed(look.fill.name(), self._theme.outline, 0.25),
-            )
+            (rect, frame if is_open else mixed(look.fill.name(), outline, 0.25))
             for rect, look, is_open in zip(
                 self._rects, self._looks, self.picture.is_open.tolist(), strict=True
             )

@@ -132,7 +132,7 @@ class GraphPresenter(QObject):
 
     def toggle(self, node: int) -> None:
         """Open a closed group, close an open one; an operator stays as it is."""
-        if not self._drawn.tree.is_group(node):
+        if self.facts is None or not self._drawn.tree.is_group(node):
             return
         if node in self._opened:
             self._close(node)
@@ -142,6 +142,8 @@ class GraphPresenter(QObject):
 
     def reveal(self, operator: int) -> bool:
         """Open the groups around an operator; return whether that changes the picture."""
+        if self.facts is None:
+            return False
         around = [*reversed(self._drawn.tree.ancestors(operator))][1:]
         if all(group in self._opened for group in around):
             return False

@@ -1,4 +1,4 @@
-"""The table of a language model's devices."""
+"""A language model's devices without widgets: their table, the bars of their parts, and words."""
 
 from __future__ import annotations
 

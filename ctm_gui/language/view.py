@@ -94,7 +94,9 @@ class LanguageView(QWidget):
             "half of the new tokens."
         )
         self.choices = {
-            "weights": combo_box("Format of the weights", (_AUTO, *WEIGHT_FORMATS)),
+            "weights": combo_box(
+                "Format of the weights", (_AUTO, *WEIGHT_FORMATS), letters=_LETTERS
+            ),
             "kv_precision": combo_box("Precision of the KV cache", KV_PRECISIONS),
             "runtime": combo_box("Runtime", (_DEFAULT, *RUNTIME_NAMES), letters=_LETTERS),
         }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
@@ -16,7 +16,7 @@ from PySide6.QtGui import QUndoStack
 from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
 from ctm_gui.undo import UndoStep
 from predictor.core.errors import CancelledError, CtmError
-from predictor.core.progress import Progress
+from predictor.core.progress import CancelToken, Progress
 from predictor.core.tensors import DynamicDimension
 from predictor.core.text import plural, printable
 from predictor.graph.model import Model
@@ -348,7 +348,7 @@ class ModelShelf(QObject):
         for batch in sorted(wanted - entry.batches.keys() - entry.batch_tasks.keys()):
             work = partial(read_at, self._ingestion, entry.model, dict(entry.bindings), batch)
             entry.batch_tasks[batch] = self._worker.submit(
-                lambda context, work=work: work(context.token),  # type: ignore[misc]
+                partial(_with_token, work),
                 on_result=partial(self._on_batch, entry, batch),
                 on_error=partial(self._on_batch, entry, batch),
             )
@@ -387,6 +387,10 @@ def _runs(rows: Sequence[int]) -> list[tuple[int, int]]:
         else:
             runs.append((row, row))
     return runs
+
+
+def _with_token(work: Callable[[CancelToken], Model], context: TaskContext) -> Model:
+    return work(context.token)
 
 
 def _ingest(

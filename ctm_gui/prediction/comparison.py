@@ -1,4 +1,4 @@
-"""One comparison: its models and devices, and the rows of predictions."""
+"""One comparison: its models, devices and what-ifs, and the rows of predictions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The choice of the first page: a target and the way to it."""
+"""The choice of the first page: a target, the way to it, and the ticked targets beside it."""
 
 from __future__ import annotations
 

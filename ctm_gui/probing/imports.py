@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, Signal, SignalInstance
 
 from ctm_gui.probing.choice import Source, TargetChoice
 from ctm_gui.tasks.serial import SerialWorker, TaskContext
@@ -19,6 +20,8 @@ from predictor.probing.importers.registry import import_file, import_typed
 from predictor.services.probing.imports import candidates, matches, take_over
 from predictor.services.probing.kits import import_results
 from predictor.services.probing.open import open_probing
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +74,10 @@ class ProbeImport(QObject):
 
     def begin(self, choice: TargetChoice, models: Sequence[Model]) -> None:
         """Read the chosen source; the results of a kit are imported at once."""
-        kit = choice.source is Source.KIT
-        work = (
-            partial(_take_kit, Path(choice.path), self._store)
-            if kit
-            else partial(_read, choice, tuple(models))
-        )
-        self._submit(work, self.imported if kit else self.read)
+        if choice.source is Source.KIT:
+            self._submit(partial(_take_kit, Path(choice.path), self._store), self.imported)
+        else:
+            self._submit(partial(_read, choice, tuple(models)), self.read)
 
     def take(
         self,
@@ -101,19 +101,20 @@ class ProbeImport(QObject):
         """Finish the submitted work and end."""
         self._worker.close(finish=True)
 
-    def _submit(self, work: object, outcome: object) -> None:
+    def _submit(self, work: Callable[[TaskContext], T], outcome: SignalInstance) -> None:
+        """Submit work unless some is under way; ``outcome`` is emitted with its result."""
         if self.busy:
             return
 
-        def done(result: object) -> None:
+        def done(result: T) -> None:
             self.changed.emit()
-            outcome.emit(result)  # type: ignore[attr-defined]  # a bound signal
+            outcome.emit(result)
 
         def wrong(error: CtmError) -> None:
             self.changed.emit()
             self.failed.emit(error)
 
-        self._worker.submit(work, on_result=done, on_error=wrong)  # type: ignore[arg-type]
+        self._worker.submit(work, on_result=done, on_error=wrong)
         self.changed.emit()
 
 

@@ -1,4 +1,4 @@
-"""Sessions and signatures of the store: shown, compared, chosen; changes can be undone."""
+"""The thread of the store, and its sessions and signatures: compared, chosen, changes undone."""
 
 from __future__ import annotations
 
@@ -104,9 +104,6 @@ class SignatureShelf(QObject):
     ``sessions_changed`` is emitted when ``sessions`` change; ``result_changed`` gives a Result;
     ``failed`` an error; ``done`` a sentence on a finished action.
 
-    Attributes:
-        device: returns a device of the window by its id, None where it is gone.
-
     Args:
         store: of sessions and signatures.
         undo_stack: gets a command for each deletion, for each network left out or taken in, and for
@@ -129,7 +126,6 @@ class SignatureShelf(QObject):
     ) -> None:
         super().__init__(parent)
         self._store, self._lookup = store, lookup or Lookup()
-        self.device = self._lookup.device
         self._undo_stack = undo_stack
         self.sessions: tuple[Unfinished, ...] = ()
         self.signatures: tuple[StoredSignature, ...] = ()
@@ -144,6 +140,10 @@ class SignatureShelf(QObject):
         """Return the name of a device; its id where there is no such device any more."""
         device = self.device(device_id)
         return shown(device.name if device is not None else device_id)
+
+    def device(self, device_id: str) -> Device | None:
+        """Return a device; None where there is no such device any more."""
+        return self._lookup.device(device_id)
 
     def show_session(self, session_id: str) -> None:
         """Show the outcome of a session."""

@@ -1,4 +1,4 @@
-"""The roofline without widgets: places of operators and roofs on logarithmic axes, and words.
+"""The roofline without widgets: places of operators, roofs and their names, and words.
 
 Places are log10 of FLOPs a byte and of FLOP/s, of operations of any kind where a rate of integers
 is among the roofs. An operator without multiplications has no

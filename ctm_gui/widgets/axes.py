@@ -174,7 +174,8 @@ class ValueAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph has no types
     ) -> None:
         super().__init__(side)
         self._write = write
-        # Its own factor, such as (x1e+15), would stand beside a label that says the unit.
+        # Its own factor, such as (x1e+15), would stand beside a label that says the unit. Only
+        # here, without a label: pyqtgraph scales the ticks of a labelled axis in this call.
         self.enableAutoSIPrefix(False)
         self.end = math.inf
 

@@ -1,4 +1,4 @@
-"""What the dialogs share: title, size, life, and a row of buttons."""
+"""Base class of the dialogs: title, size, lifetime and a row of buttons."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class BaseDialog(QDialog):
         title: of its window.
         parent: the widget that it belongs to.
         size_px: its first width and height.
-        is_retained: whether it is opened again; such a one can be maximised.
+        is_retained: whether it is opened again; it can be maximised then.
     """
 
     def __init__(

@@ -151,8 +151,8 @@ def tool_button(text: str, tip: str, name: str = "") -> QToolButton:
     return made
 
 
-# What the style leaves free around the words of a box.
-_COMBO_MARGIN_PX = 4
+# What the style leaves free around the words of a box, less the part of a pixel that Qt rounds off.
+_COMBO_MARGIN_PX = 3
 
 
 class ChoiceBox(QComboBox):
@@ -204,7 +204,7 @@ def fill_box(box: QComboBox, texts: Iterable[str], chosen: int | str = 0) -> Non
     Args:
         box: the box.
         texts: its entries.
-        chosen: place or text of the entry that is shown; a text that is none is the first.
+        chosen: place or text of the entry that is shown; the first where none has the text.
     """
     with QSignalBlocker(box):
         box.clear()

@@ -1,13 +1,14 @@
-"""Fields of forms with the window's undo, and the field of the latency budget."""
+"""Fields of forms: lines and texts with the window's undo, boxes of numbers, the budget."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import (
+    QAbstractSpinBox,
     QComboBox,
     QCompleter,
     QDoubleSpinBox,
@@ -24,36 +25,34 @@ from predictor.core.units import significant
 _INSET_PX = 4
 
 
-class NumberBox(QSpinBox):
+if TYPE_CHECKING:
+    _SpinBox = QAbstractSpinBox
+else:
+    _SpinBox = object  # Qt's class comes once, from the box that is mixed with
+
+
+class _Inset(_SpinBox):
+    """Mixed into a box of a number: its words begin where those of other fields do."""
+
+    def __init__(self, **properties: Any) -> None:
+        super().__init__(**properties)
+        self.lineEdit().setTextMargins(_INSET_PX, 0, 0, 0)
+
+    def sizeHint(self) -> QSize:
+        """Return the size that the widest number needs."""
+        return super().sizeHint() + QSize(_INSET_PX, 0)
+
+    def minimumSizeHint(self) -> QSize:
+        """Return the size under which it is not pressed."""
+        return super().minimumSizeHint() + QSize(_INSET_PX, 0)
+
+
+class NumberBox(_Inset, QSpinBox):
     """A box of a whole number; it takes the properties of its class by name."""
 
-    def __init__(self, **properties: Any) -> None:
-        super().__init__(**properties)
-        self.lineEdit().setTextMargins(_INSET_PX, 0, 0, 0)
 
-    def sizeHint(self) -> QSize:
-        """Return the size that the widest number needs."""
-        return super().sizeHint() + QSize(_INSET_PX, 0)
-
-    def minimumSizeHint(self) -> QSize:
-        """Return the size under which it is not pressed."""
-        return super().minimumSizeHint() + QSize(_INSET_PX, 0)
-
-
-class DecimalBox(QDoubleSpinBox):
+class DecimalBox(_Inset, QDoubleSpinBox):
     """A box of a number with decimals; it takes the properties of its class by name."""
-
-    def __init__(self, **properties: Any) -> None:
-        super().__init__(**properties)
-        self.lineEdit().setTextMargins(_INSET_PX, 0, 0, 0)
-
-    def sizeHint(self) -> QSize:
-        """Return the size that the widest number needs."""
-        return super().sizeHint() + QSize(_INSET_PX, 0)
-
-    def minimumSizeHint(self) -> QSize:
-        """Return the size under which it is not pressed."""
-        return super().minimumSizeHint() + QSize(_INSET_PX, 0)
 
 
 # One key undoes one step of the whole form, not of a field.

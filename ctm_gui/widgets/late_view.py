@@ -31,7 +31,7 @@ class LateView(QWidget):
 
     def __init__(self, presenter: _Active) -> None:
         super().__init__()
-        self._active = presenter
+        self._presenter = presenter
         self._is_started = self.is_built = False
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -39,12 +39,12 @@ class LateView(QWidget):
         if not self._is_started:
             self._is_started = True
             in_turns(self._building(), self)
-        self._active.set_active(active=True)
+        self._presenter.set_active(active=True)
         super().showEvent(event)
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
-        self._active.set_active(active=False)
+        self._presenter.set_active(active=False)
 
     def _building(self) -> Iterator[None]:
         yield from self._build()

@@ -1,4 +1,4 @@
-"""Shared by every plot of the window: points, and fixed rows that scroll.
+"""Base classes of the window's plots: points, and fixed rows that scroll.
 
 y is in pixels from the top and scrolls, so rows keep their height however many there are; the axes
 stay in place.
@@ -16,7 +16,7 @@ from PySide6.QtCore import QEvent, QLineF, QPoint, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QHelpEvent, QMouseEvent, QPainter, QPen, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QHBoxLayout, QScrollBar, QToolTip, QWidget
 
-from ctm_gui.widgets.axes import PixelItem, colour_axes, first_ticks
+from ctm_gui.widgets.axes import PixelItem, ValueAxis, colour_axes, first_ticks
 from ctm_gui.widgets.basic import vbox
 from ctm_gui.widgets.geometry import nearest_point
 from ctm_gui.widgets.ordering import FloatArray
@@ -116,11 +116,11 @@ class PointPlot(QWidget):
     """A plot of points, painted in pixels by ``_paint``; hovering and a click find the nearest.
 
     Attributes:
-        reach_px: from a point to a pointer that is at it.
+        reach_px: distance in pixels within which the pointer is at a point.
 
     Args:
         options: the theme.
-        axes: axis items by side, ``bottom`` and ``left``, where they are not the usual ones.
+        axes: axis items by side, ``bottom`` and ``left``, where they are not plain ValueAxis.
         name: for screen readers.
         title: of the plot in a file.
     """
@@ -132,7 +132,8 @@ class PointPlot(QWidget):
     ) -> None:
         super().__init__()
         self._options, self._title = options, title
-        self.canvas = _PointCanvas(self, axes)
+        usual = {side: ValueAxis(side) for side in ("bottom", "left") if side not in axes}
+        self.canvas = _PointCanvas(self, usual | axes)
         self._box: pg.ViewBox = self.canvas.getViewBox()
         self._item = PixelItem(self._box, self._paint)
         vbox(self.canvas, of=self, margins=0)
@@ -159,9 +160,9 @@ class PointPlot(QWidget):
         """Return its points in pixels of the box, float64 [N, 2]; NaN where one has no place."""
         return np.zeros((0, 2))
 
-    def details(self, index: int) -> str:  # noqa: ARG002 - of a plot that has points
+    def details(self, index: int) -> str:
         """Return the tooltip of a point, plain text."""
-        return ""
+        raise NotImplementedError
 
     def choose(self, index: int | None) -> None:
         """Choose a point that the user clicked; None beside them all."""

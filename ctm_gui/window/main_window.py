@@ -198,10 +198,6 @@ class MainWindow(QMainWindow):
         self.settings.set(table.THEME, choice.value)
         self.theme_chosen.emit(choice)
 
-    def _see_machine(self) -> None:
-        self.show_page("devices")
-        self.workspace.machine.detect()
-
     def probe_device(self) -> None:
         """Open the probing wizard."""
         self.probing_requested.emit()
@@ -209,6 +205,10 @@ class MainWindow(QMainWindow):
     def write_report(self) -> None:
         """Open the report."""
         self.report_requested.emit()
+
+    def _see_machine(self) -> None:
+        self.show_page("devices")
+        self.workspace.machine.detect()
 
     def go_to_part(self, step: int) -> None:
         """Put the focus into the next part of the window, or the one before."""

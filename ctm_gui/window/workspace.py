@@ -185,14 +185,17 @@ class Workspace(QObject):
         """Open a configuration; whether a path is one, or another file of a language model."""
         if not path.lower().endswith(LANGUAGE_SUFFIXES) or not is_language_file(path):
             return False
-        if path.lower().endswith(GGUF):
-            self._read_gguf(path, self._open_language_model)
+
+        def show(model: LanguageModel) -> None:
+            self._open_language_model(model)
             self.opened.emit([path])
+
+        if path.lower().endswith(GGUF):
+            self._read_gguf(path, show)
             return True
         # A configuration is some kB of text: reading it takes less than a frame.
         try:
-            self._open_language_model(read_language_model(path))
-            self.opened.emit([path])
+            show(read_language_model(path))
         except InputError as error:
             self.messages.error(error)
         return True

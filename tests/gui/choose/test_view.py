@@ -23,10 +23,10 @@ XAVIER, HAILO = "NVIDIA Jetson AGX Xavier (GPU)", "Hailo-8"
 @pytest.fixture(scope="module")
 def catalogue() -> Catalogue:
     """Every fourth device: the command line and the service choose of all."""
-    whole = load_catalogue()
+    shipped = load_catalogue()
     return Catalogue(
         device
-        for place, device in enumerate(whole.devices)
+        for place, device in enumerate(shipped.devices)
         if place % 4 == 0 or device.name in {XAVIER, HAILO}
     )
 

@@ -220,6 +220,8 @@ def test_scores_are_typed_drawn_saved_and_remembered(
     type_score(qtbot, compared, 1, "good", "70")
     view.higher_box.click()
     qtbot.waitUntil(lambda: view.summary.text() == "2 on the front, 0 dominated")
+    axes = (view.plot.canvas.getAxis("bottom"), view.plot.canvas.getAxis("left"))
+    assert [axis.autoSIPrefixScale for axis in axes] == [1.0, 1.0]  # ticks as the labels say
     compared.options.set_theme(DARK)
     view.plot.save(tmp_path / "p.svg")
     assert "two" in "".join(ET.parse(tmp_path / "p.svg").getroot().itertext())  # noqa: S314

@@ -127,6 +127,9 @@ def test_before_a_model_it_says_what_to_do(make_view) -> None:
     assert view._stack.message.text().startswith("Drop an ONNX model")
     view.show_explained(None, "no number for <b>this</b>")
     assert view._stack.message.text() == "no number for <b>this</b>"
+    assert not view.presenter.reveal(3)
+    view.presenter.toggle(1)
+    assert view.presenter.settled
 
 
 def test_a_click_selects_the_operators_of_a_box(qtbot, show: Show) -> None:

@@ -324,8 +324,9 @@ def test_a_wrong_file_is_a_message(
 ) -> None:  # fmt: skip
     path = tmp_path / name
     path.write_text(content, encoding="utf-8")
-    window.open_paths([str(path)])
-    qtbot.waitUntil(lambda: bool(workspace.messages.messages), timeout=SETTLE_MS)
+    with qtbot.assertNotEmitted(workspace.opened):  # it is no recent file
+        window.open_paths([str(path)])
+        qtbot.waitUntil(lambda: bool(workspace.messages.messages), timeout=SETTLE_MS)
     assert workspace.language.state.model is None
     assert words in workspace.messages.messages[-1].text
 

@@ -13,6 +13,7 @@ from ctm_gui.widgets.theme import LIGHT
 from ctm_gui.widgets.theme_change import apply_theme
 
 _EDGE_PX = 3  # the frame and its rounding
+_ARROW_PX = 20  # at the right end of a box of choices
 
 
 def ink(widget: QWidget) -> list[int]:
@@ -50,3 +51,16 @@ def test_a_choice_that_is_too_wide_ends_in_an_ellipsis(qtbot: QtBot) -> None:
         return box.grab().toImage()
 
     assert picture("W" * 40) in [picture("W" * count + "…") for count in range(1, 12)]
+
+
+@pytest.mark.parametrize("words", ["FPS", "P50", "fp16", "All operators"])
+def test_a_box_of_its_usual_width_has_room_for_its_choice(qtbot: QtBot, words: str) -> None:
+    def letters(added_px: int) -> list[int]:
+        box = combo_box("Unit", [words])
+        qtbot.addWidget(box)
+        box.resize(box.sizeHint().width() + added_px, 24)
+        box.show()
+        end = box.sizeHint().width() - _ARROW_PX
+        return [x for x in ink(box) if x < end]
+
+    assert letters(0) == letters(40)
