@@ -7,7 +7,8 @@ import math
 import pytest
 
 from predictor.services.generation.document import generation_document
-from predictor.services.generation.generate import Generation, GenerationRequest, Interval, generate
+from predictor.services.generation.generate import generate
+from predictor.services.generation.records import Generation, GenerationRequest, Interval
 from tests.support.decoder_architectures import CATALOGUE, LLAMA
 
 ORIN = CATALOGUE["jetson-agx-orin-gpu"]

@@ -14,7 +14,7 @@ from predictor.core.documents import Document
 from predictor.language.encoder import Encoder
 from predictor.language.modules import latent_attention
 from predictor.services.devices.catalogue import load_catalogue
-from predictor.services.generation.generate import GenerationRequest, MeasuredRate
+from predictor.services.generation.records import GenerationRequest, MeasuredRate
 from predictor.services.generation.token_rates import run_of, stored_token_rates
 from predictor.services.history.history import History
 from predictor.store import token_rates
