@@ -1,8 +1,8 @@
-"""How far measurements are from the physics of a decoder's phases.
+"""Deviations of measured times of a decoder from those of physics, as a Gaussian process.
 
-The deviation of measurements from that is one number a device and format with a covariance: the
-same architecture, the same silicon, the same device and format. Given what was measured, its mean
-moves the time, its variance is the interval.
+A deviation is the logarithm of measured over physical time, one number by device and group of
+formats. Devices of the same architecture, the same silicon, and the same silicon and format
+correlate. The mean that follows from the measurements moves the time, the variance is the interval.
 """
 
 from __future__ import annotations
@@ -92,15 +92,6 @@ _FEW_SILICON: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Deviation:
-    """Mean and standard deviation of a logarithm of time, and the evidence nearest to it."""
-
-    mean: float
-    spread: float
-    evidence: str
-
-
-@dataclass(frozen=True, slots=True)
 class Deviations:
     """The posterior over the deviations of one backend and phase.
 
@@ -114,7 +105,7 @@ class Deviations:
     _solved: dict[str, Floats] = field(default_factory=dict, repr=False, compare=False)
 
     def with_user(self, observations: Sequence[Observed]) -> Deviations:
-        """Return the posterior that knows the user's measurements too."""
+        """Return the posterior after the user's measurements too."""
         return Deviations(self.scales, (*self.observed, *observations)) if observations else self
 
     def covariance(self, rows: Sequence[Observed], columns: Sequence[Observed]) -> Floats:

@@ -1,4 +1,4 @@
-"""What the families of decoders have in their layers, and the fields that state it: a row a family.
+"""Families of decoders by ``model_type``: how each makes an architecture of a ``config.json``.
 
 Where a file leaves a field out, the default of its class in transformers holds, but for the counts
 that make the model what it is: those must stand in the file.
@@ -42,7 +42,7 @@ Layout: TypeAlias = Mapping[str, bool | int | Flag]
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A ``model_type``: defaults of its class, and what its layers have beyond Llama's.
+    """A ``model_type``: defaults of its class, and the differences of its layers from Llama's.
 
     Attributes:
         layout: biases, norms and gates.

@@ -30,6 +30,7 @@ from predictor.store import token_rates as records
 from predictor.store.database import Database, has_store, open_database
 from predictor.store.token_rates import TokenRate
 
+_Type = TypeVar("_Type")
 _Counts = TypeVar("_Counts", DecoderArchitecture, Encoder, Module, GenerationRequest)
 
 # Counts that nothing has none of; the others may be 0.
@@ -114,9 +115,7 @@ def run_of(run: Document) -> tuple[DecoderArchitecture, GenerationRequest]:
     content = _object(run.content, "model")
     has_encoder = content.get("encoder") is not None
     encoder = _counts(Encoder, _object(content, "encoder")) if has_encoder else None
-    entries = content.get("modules", [])
-    if not isinstance(entries, list):
-        raise ValueError("its modules are no list")  # noqa: TRY004 - of a file, not of a call
+    entries = _typed(content.get("modules", []), list, "its modules are no list")
     modules = tuple(_module(entry) for entry in entries)
     model = _counts(DecoderArchitecture, content, encoder=encoder, modules=modules)
     attended = max(model.windowed_layers, model.shared_cache_layers)
@@ -130,12 +129,12 @@ def run_of(run: Document) -> tuple[DecoderArchitecture, GenerationRequest]:
 
 def _module(content: object) -> Module:
     """Return a module of a stored model."""
-    if not isinstance(content, dict):
-        raise ValueError("a module of it is no object")  # noqa: TRY004 - of a file, not of a call
-    rows = content.get("matrices")
-    if not isinstance(rows, list) or not all(_is_matrix(row) for row in rows):
-        raise ValueError("its matrices are missing or of another form")
-    return _counts(Module, content, matrices=tuple(Matrix(*row) for row in rows))
+    values = _typed(content, dict, "a module of it is no object")
+    form = "its matrices are missing or of another form"
+    rows = _typed(values.get("matrices"), list, form)
+    if not all(_is_matrix(row) for row in rows):
+        raise ValueError(form)
+    return _counts(Module, values, matrices=tuple(Matrix(*row) for row in rows))
 
 
 def _is_matrix(row: object) -> bool:
@@ -162,9 +161,13 @@ def request_of(document: Document) -> GenerationRequest:
 
 
 def _object(content: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    value = content.get(name)
-    if not isinstance(value, dict):
-        raise ValueError(f"it has no {name}")  # noqa: TRY004 - of a file, not of a call
+    return _typed(content.get(name), dict, f"it has no {name}")
+
+
+def _typed(value: object, kind: type[_Type], reason: str) -> _Type:
+    """Return a value of a stored record that is of a type; the reason is that of the error."""
+    if not isinstance(value, kind):
+        raise ValueError(reason)  # noqa: TRY004 - of a file, not of a call
     return value
 
 

@@ -1,4 +1,4 @@
-"""How far devices deviate from physics: the scales of their deviations and widths of intervals.
+"""Scales of the deviations of devices from physics, and widths of intervals.
 
 Widths are those of silicon left out: coefficients are fitted without it.
 """
@@ -15,19 +15,8 @@ from typing import Final
 import numpy as np
 
 from ctm_research.generation.fit import FEWEST, Row, fit, parts_of, predicted_seconds, spans
-from predictor.language.deviations import (
-    Z80,
-    Deviations,
-    Observed,
-    Scales,
-    target_of,
-)
-from predictor.language.rates import (
-    Coefficients,
-    Group,
-    Phase,
-    attention_share,
-)
+from predictor.language.deviations import Z80, Deviations, Observed, Scales, target_of
+from predictor.language.rates import Coefficients, Group, Phase, attention_share
 
 
 def observed_of(rows: Sequence[Row], c: Coefficients) -> tuple[Observed, ...]:

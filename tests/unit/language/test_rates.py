@@ -8,13 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from predictor.language.deviations import (
-    Deviations,
-    Observed,
-    Origin,
-    Scales,
-    evidence_text,
-)
+from predictor.language.deviations import Deviations, Observed, Origin, Scales, evidence_text
 from predictor.language.passes import decode_pass, prefill_passes
 from predictor.language.rates import (
     OVERLAP,
