@@ -16,6 +16,7 @@ from typing import Final
 import numpy as np
 
 from predictor.core.records import Device
+from predictor.core.text import plural
 from predictor.language.passes import Floats
 from predictor.language.rates import Group
 
@@ -85,7 +86,8 @@ class Scales:
 
 _REPEAT_NOISE: Final = 0.02  # repeats of one rate by llama-bench
 # Assumed: a probe runs under another runtime, to which no backend is fitted. Under two that are,
-# the deviations of one GPU differ by 0.12 (14 pairs in rates.json, without CDNA).
+# the deviations of one GPU differ by 0.13 (root of the mean square of the 13 pairs in rates.json,
+# without CDNA).
 _PROBE_NOISE: Final = 0.2
 _OTHER_GROUP: Final = 0.15  # of a group of formats that was measured on fewer kinds of silicon
 _FEW_SILICON: Final = 6
@@ -205,12 +207,11 @@ def evidence_text(target: Observed, observed: Sequence[Observed], title: str) ->
             if any(o.origin is origin for o in rows):
                 return f"{origin} {what}"
         if rows:
-            count = sum(o.rates for o in rows)
-            rates = "1 published rate" if count == 1 else f"{count} published rates"
+            rates = plural(sum(o.rates for o in rows), "published rate")
             return f"{rates} of {title} {what}"
     devices = len({o.device for o in observed})
     if devices:
-        return f"published rates of {title} on {devices} other devices"
+        return f"published rates of {title} on {plural(devices, 'other device')}"
     return f"physics alone: no published rate of {title}"
 
 

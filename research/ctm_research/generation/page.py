@@ -52,11 +52,11 @@ left out. 1.6 ships: all 13 training parts of CUDA choose it for themselves by t
 (10 of them 1.4 by the mean)."""
 
 _PROCESSORS: Final = """\
-No table has prompts on processors, so they are physics: half of the FP32 rate that all cores have
-at once. HPL on all cores, in FP32 by twice its rate, is held against that rate: its median share is
-what is taken. Counted is the geometric mean of base and boost clock, and half of the lanes beyond
-256 bits (ggml's kernels of 512 bits multiply 1.5 times as fast as those of 256, on one core of a
-Xeon). Before, the stated rate counted."""
+Prompts on processors were published for one server, which is shown and not learned from, so they
+are physics: half of the FP32 rate that all cores have at once. HPL on all cores, in FP32 by twice
+its rate, is held against that rate: its median share is what is taken. Counted is the geometric
+mean of base and boost clock, and half of the lanes beyond 256 bits (ggml's kernels of 512 bits
+multiply 1.5 times as fast as those of 256, on one core of a Xeon). Before, the stated rate counted."""
 
 _HEADER: Final = (
     "phase", "weights", "backend", "silicon", "devices", "rates",
