@@ -158,6 +158,8 @@ class _Stated:
             raise InputError(
                 subject, f"it states {text} blocks, and has tensors of {len(numbers):,}", _ACTION
             )
+        if numbers != set(range(len(numbers))):
+            raise InputError(subject, "the numbers of its blocks have gaps", _ACTION)
         # Blocks that predict further tokens come last, and no runtime needs them.
         further = self._get("nextn_predict_layers")
         self._layers = len(numbers) - (further if isinstance(further, int) else 0)

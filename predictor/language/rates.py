@@ -74,7 +74,7 @@ class Coefficients:
         attention: of attention FLOPs over the matrix rate in a prompt.
         score_bytes: bytes that a score moves in a prompt.
         activation: of activation bytes over the bandwidth in a prompt.
-        prompt_step: the same of a layer and pass of a prompt.
+        prompt_step: GHz x s a layer, pass and thread of processors in a prompt.
     """
 
     bandwidth: float

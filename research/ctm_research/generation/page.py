@@ -56,7 +56,8 @@ Prompts on processors were published for one server, which is shown and not lear
 are physics: half of the FP32 rate that all cores have at once. HPL on all cores, in FP32 by twice
 its rate, is held against that rate: its median share is what is taken. Counted is the geometric
 mean of base and boost clock, and half of the lanes beyond 256 bits (ggml's kernels of 512 bits
-multiply 1.5 times as fast as those of 256, on one core of a Xeon). Before, the stated rate counted."""
+multiply 1.5 times as fast as those of 256, on one core of a Xeon). Before, the stated
+rate counted."""
 
 _HEADER: Final = (
     "phase", "weights", "backend", "silicon", "devices", "rates",

@@ -222,6 +222,11 @@ def test_a_file_that_is_cut_short_is_said(tmp_path: Path) -> None:
         ({}, [("token_embd.weight", (), "f32")], "the shape none, which f32 cannot"),
         ({}, [("w", (1, 1, 1, 1, 1), "f32")], "has 5 dimensions"),
         ({}, [("blk.0.w", (1,), "f32"), ("blk.1.w", (1,), "f32")], "no matrix token_embd.weight"),
+        (
+            {},
+            [("blk.0.w", (1,), "f32"), ("blk.7.w", (1,), "f32")],
+            "its blocks have gaps",
+        ),
     ],
 )
 def test_what_is_wrong_is_one_sentence(
