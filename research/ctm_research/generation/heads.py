@@ -67,7 +67,7 @@ def _errors(rows: Sequence[Row], start: Coefficients) -> list[float]:
         if ends := spans(out):
             c = fit([row for row in rows if row.silicon != out[0].silicon], start)
             log_errors = [math.log(predicted_seconds(row, c) / row.rate.seconds) for row in out]
-            errors += [abs(log_errors[far] - log_errors[near]) for near, far in ends]
+            errors += [abs(log_errors[long] - log_errors[short]) for short, long in ends]
     return errors
 
 
