@@ -14,13 +14,9 @@ from predictor.core.errors import InputError
 from predictor.core.records import Device
 from predictor.core.units import GIB
 from predictor.presentation.wording import number, shown
-from predictor.services.generation.generate import (
-    Generation,
-    GenerationRequest,
-    MeasuredRate,
-    generate,
-)
+from predictor.services.generation.generate import generate
 from predictor.services.generation.probes import DecodeProbe
+from predictor.services.generation.records import Generation, GenerationRequest, MeasuredRate
 from predictor.services.models.language import LanguageModel
 
 _POINTS: Final = 24

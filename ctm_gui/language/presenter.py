@@ -18,14 +18,14 @@ from predictor.core.errors import CtmError
 from predictor.core.records import Device
 from predictor.presentation.wording import number, shown
 from predictor.services.generation.document import size_of
-from predictor.services.generation.generate import (
+from predictor.services.generation.generate import generate
+from predictor.services.generation.probes import DecodeProbe, decode_probes
+from predictor.services.generation.records import (
     Generation,
     GenerationRequest,
     LanguageRun,
     MeasuredRate,
-    generate,
 )
-from predictor.services.generation.probes import DecodeProbe, decode_probes
 from predictor.services.history.history import History
 from predictor.services.models.language import LanguageModel
 

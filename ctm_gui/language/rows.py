@@ -10,7 +10,7 @@ from ctm_gui.widgets.grid import Grid, number_column, text_column
 from predictor.core.text import capitalised, plural
 from predictor.core.units import GIB
 from predictor.presentation.wording import NOTHING, memory_text, number, percent, shown
-from predictor.services.generation.generate import Generation, MeasuredRate
+from predictor.services.generation.records import Generation, MeasuredRate
 
 
 class DevicesGrid(Grid):

@@ -34,7 +34,7 @@ from ctm_gui.widgets.grid_model import GridModel
 from ctm_gui.widgets.save_plot import save_button
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.presentation.wording import shown
-from predictor.services.generation.generate import (
+from predictor.services.generation.records import (
     KV_PRECISIONS,
     RUNTIME_NAMES,
     WEIGHT_FORMATS,

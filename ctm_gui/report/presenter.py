@@ -26,7 +26,7 @@ from predictor.core.text import plural
 from predictor.core.units import LatencyUnit
 from predictor.graph.model import Model
 from predictor.presentation.report import USUAL_SECTIONS, Report, SectionId
-from predictor.services.generation.generate import LanguageRun
+from predictor.services.generation.records import LanguageRun
 from predictor.services.history.history import History
 from predictor.services.prediction.explain import explain
 from predictor.services.prediction.sensitivity import sensitivity_of

@@ -29,7 +29,7 @@ from predictor.core.text import plural
 from predictor.devices.catalogue import THIS_MACHINE_ID
 from predictor.services.devices.catalogue import Catalogue
 from predictor.services.devices.this_machine import MachineRates
-from predictor.services.generation.generate import GenerationRequest
+from predictor.services.generation.records import GenerationRequest
 from predictor.services.history.history import History
 from predictor.services.models.files import MODEL_SUFFIX, FoundFiles, absolute, find_model_files
 from predictor.services.models.ingestion import IngestionWorker

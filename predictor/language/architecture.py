@@ -63,7 +63,7 @@ class DecoderArchitecture:
         shared_cache_layers: layers that read the keys and values of an earlier one.
         attention_free_layers: layers without grouped attention.
         encoder: an audio encoder that the decoder attends to.
-        modules: what layers have beyond grouped attention and a feed-forward block.
+        modules: parts of layers other than grouped attention and feed-forward blocks.
     """
 
     name: str
@@ -279,6 +279,6 @@ class DecoderArchitecture:
 
 
 def _causal_pairs(new_tokens: int, past: int, limit: int) -> int:
-    """Return the sum of min(past + i, most) over i = 1 .. new_tokens."""
+    """Return the sum of min(past + i, limit) over i = 1 .. new_tokens."""
     growing = min(max(limit - past, 0), new_tokens)
     return growing * past + growing * (growing + 1) // 2 + (new_tokens - growing) * limit

@@ -1,8 +1,8 @@
-"""How far measurements are from the physics of a decoder's phases.
+"""Deviations of measured times of a decoder from those of physics, as a Gaussian process.
 
-The deviation of measurements from that is one number a device and format with a covariance: the
-same architecture, the same silicon, the same device and format. Given what was measured, its mean
-moves the time, its variance is the interval.
+A deviation is the logarithm of measured over physical time, one number by device and group of
+formats. Devices of the same architecture, the same silicon, and the same silicon and format
+correlate. The mean that follows from the measurements moves the time, the variance is the interval.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Final
 import numpy as np
 
 from predictor.core.records import Device
+from predictor.core.text import plural
 from predictor.language.passes import Floats
 from predictor.language.rates import Group
 
@@ -85,19 +86,11 @@ class Scales:
 
 _REPEAT_NOISE: Final = 0.02  # repeats of one rate by llama-bench
 # Assumed: a probe runs under another runtime, to which no backend is fitted. Under two that are,
-# the deviations of one GPU differ by 0.12 (14 pairs in rates.json, without CDNA).
+# the deviations of one GPU differ by 0.13 (root of the mean square of the 13 pairs in rates.json,
+# without CDNA).
 _PROBE_NOISE: Final = 0.2
 _OTHER_GROUP: Final = 0.15  # of a group of formats that was measured on fewer kinds of silicon
 _FEW_SILICON: Final = 6
-
-
-@dataclass(frozen=True, slots=True)
-class Deviation:
-    """Mean and standard deviation of a logarithm of time, and the evidence nearest to it."""
-
-    mean: float
-    spread: float
-    evidence: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +107,7 @@ class Deviations:
     _solved: dict[str, Floats] = field(default_factory=dict, repr=False, compare=False)
 
     def with_user(self, observations: Sequence[Observed]) -> Deviations:
-        """Return the posterior that knows the user's measurements too."""
+        """Return the posterior after the user's measurements too."""
         return Deviations(self.scales, (*self.observed, *observations)) if observations else self
 
     def covariance(self, rows: Sequence[Observed], columns: Sequence[Observed]) -> Floats:
@@ -214,12 +207,11 @@ def evidence_text(target: Observed, observed: Sequence[Observed], title: str) ->
             if any(o.origin is origin for o in rows):
                 return f"{origin} {what}"
         if rows:
-            count = sum(o.rates for o in rows)
-            rates = "1 published rate" if count == 1 else f"{count} published rates"
+            rates = plural(sum(o.rates for o in rows), "published rate")
             return f"{rates} of {title} {what}"
     devices = len({o.device for o in observed})
     if devices:
-        return f"published rates of {title} on {devices} other devices"
+        return f"published rates of {title} on {plural(devices, 'other device')}"
     return f"physics alone: no published rate of {title}"
 
 

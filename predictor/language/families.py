@@ -1,4 +1,4 @@
-"""What the families of decoders have in their layers, and the fields that state it: a row a family.
+"""Families of decoders by ``model_type``: how each makes an architecture of a ``config.json``.
 
 Where a file leaves a field out, the default of its class in transformers holds, but for the counts
 that make the model what it is: those must stand in the file.
@@ -42,7 +42,7 @@ Layout: TypeAlias = Mapping[str, bool | int | Flag]
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A ``model_type``: defaults of its class, and what its layers have beyond Llama's.
+    """A ``model_type``: defaults of its class, and the differences of its layers from Llama's.
 
     Attributes:
         layout: biases, norms and gates.
@@ -137,7 +137,7 @@ _QK_NORM: Final[_Row] = {"qk_norm": True}
 _ATTENTION: Final[_Row] = _biases(Flag("attention_bias"))
 _QKV: Final[_Row] = _biases(True, output=False)
 _LLAMA: Final[_Row] = _biases(Flag("attention_bias"), Flag("mlp_bias"))
-_DEEPSEEK: Final = Family(forms=(forms.latent, forms.experts))
+_DEEPSEEK: Final = Family(forms=(forms.latent, forms.narrow_experts))
 _Defaults: TypeAlias = dict[str, object]
 _TIED: Final[_Defaults] = {"tie_word_embeddings": True}
 _WIDE: Final[_Defaults] = {"expansion_ratio": 4}  # feed-forward width over hidden size
@@ -152,7 +152,7 @@ FAMILIES: Final[dict[str, Family]] = {
         _biases(Flag("qkv_bias", default=True), output=False), (forms.gated_experts,)
     ),
     "qwen3": Family(_ATTENTION | _QK_NORM, (forms.late_windows,), defaults={"head_dim": 128}),
-    "qwen3_moe": Family(_ATTENTION | _QK_NORM, (forms.late_windows, forms.experts)),
+    "qwen3_moe": Family(_ATTENTION | _QK_NORM, (forms.late_windows, forms.narrow_experts)),
     "qwen3_next": Family(
         _ATTENTION | _QK_NORM | {"query_gate": True},
         (forms.delta, forms.gated_experts),
@@ -218,7 +218,7 @@ FAMILIES: Final[dict[str, Family]] = {
     "ernie4_5_moe": Family(
         # Of the router a correction of scores is added.
         _biases(Flag("use_bias"), Flag("use_bias")) | {"router_bias": True},
-        (forms.experts,),
+        (forms.narrow_experts,),
         defaults=_TIED,
     ),
     "cohere": Family(
@@ -241,7 +241,7 @@ FAMILIES: Final[dict[str, Family]] = {
     ),
     "glm4_moe": Family(
         _biases(Flag("attention_bias"), output=False) | {"qk_norm": Flag("use_qk_norm")},
-        (forms.experts,),
+        (forms.narrow_experts,),
         defaults={"head_dim": 128},
     ),
     "minicpm3": Family(forms=(forms.latent,), defaults=_TIED),

@@ -29,11 +29,18 @@ _WINDOWED = frozenset({"sliding_attention", "chunked_attention"})
 
 
 def experts(fields: Fields, model: DecoderArchitecture) -> DecoderArchitecture:
-    """Experts in the layers that no field names as dense ones.
-
-    Their width is that of dense blocks, and there are no shared ones, where no field says.
-    """
+    """Experts, as wide as dense blocks where no field says."""
     width = fields.count("expert_feed_forward", default=model.feed_forward)
+    return _with_experts(fields, model, width)
+
+
+def narrow_experts(fields: Fields, model: DecoderArchitecture) -> DecoderArchitecture:
+    """Experts of another width than dense blocks, which the file has to state."""
+    return _with_experts(fields, model, fields.count("expert_feed_forward"))
+
+
+def _with_experts(fields: Fields, model: DecoderArchitecture, width: int) -> DecoderArchitecture:
+    """Experts in the layers that no field names as dense ones, shared ones where a field says."""
     shared = width * fields.count("shared_experts", default=0, minimum=0)
     dense = model.layers - _sparse_layers(fields, model.layers)
     return replace(
@@ -65,8 +72,8 @@ def _sparse_layers(fields: Fields, layers: int) -> int:
 
 
 def gated_experts(fields: Fields, model: DecoderArchitecture) -> DecoderArchitecture:
-    """Experts, the shared one of which has a gate."""
-    sparse = experts(fields, model)
+    """Narrow experts, the shared one of which has a gate."""
+    sparse = narrow_experts(fields, model)
     return replace(sparse, shared_gate=sparse.shared_feed_forward > 0)
 
 

@@ -151,8 +151,8 @@ class _Reader:
         return bytes(self._data[at : at + size])
 
     def _number(self, form: str) -> bool | int | float:
-        value: bool | int | float = struct.unpack_from(f"<{form}", self._data, self._need(
-            struct.calcsize(f"<{form}")))[0]  # fmt: skip
+        number = struct.Struct(f"<{form}")
+        value: bool | int | float = number.unpack(self._bytes(number.size))[0]
         return value
 
     def _count(self) -> int:

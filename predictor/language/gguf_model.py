@@ -138,11 +138,15 @@ def read_gguf_model(path: str | os.PathLike[str]) -> DescribedModel:
 
 def _name(header: GgufHeader, path: str | os.PathLike[str]) -> str:
     name = header.fields.get("general.name")
-    return printable(shortened(name, 60)) if isinstance(name, str) and name else Path(path).stem
+    stated = isinstance(name, str) and name
+    return printable(shortened(str(name), 60) if stated else Path(path).stem)
 
 
 class _Stated:
-    """What a header states, with the number of blocks that generate tokens."""
+    """The fields and tensors of a header under the names of a ``config.json``.
+
+    Blocks that predict further tokens are left out.
+    """
 
     def __init__(self, header: GgufHeader, kind: str, subject: str) -> None:
         self._fields, self._kind, self._subject = header.fields, kind, subject
@@ -154,6 +158,8 @@ class _Stated:
             raise InputError(
                 subject, f"it states {text} blocks, and has tensors of {len(numbers):,}", _ACTION
             )
+        if numbers != set(range(len(numbers))):
+            raise InputError(subject, "the numbers of its blocks have gaps", _ACTION)
         # Blocks that predict further tokens come last, and no runtime needs them.
         further = self._get("nextn_predict_layers")
         self._layers = len(numbers) - (further if isinstance(further, int) else 0)

@@ -1,4 +1,4 @@
-"""What layers of a decoder have beyond grouped attention and a feed-forward block.
+"""Parts of a decoder's layers other than grouped attention and feed-forward blocks.
 
 Latent attention, state spaces, linear attention and short convolutions stand in the place of
 attention in all or some layers, or beside it. All of them come down to the same few counts.
@@ -223,7 +223,7 @@ def short_convolution(layers: int, hidden: int, kernel: int, *, bias: bool) -> M
 def per_layer_inputs(
     layers: int, hidden: int, vocabulary: int, width: int, streams: int, rank: int
 ) -> tuple[Module, Module]:
-    """Return what Gemma 3n has beside its layers: a part of the whole model, and one a layer.
+    """Return the inputs by layer of Gemma 3n: a module of the whole model, and one of each layer.
 
     Args:
         layers: of the model.

@@ -10,7 +10,7 @@ TABLE: Final = "token_embd"  # name of the embedding table
 
 
 class Kind(Enum):
-    """The part that a weight matrix plays."""
+    """The role of a weight matrix."""
 
     EMBEDDING = "embedding"
     POSITIONS = "positions"
@@ -41,7 +41,7 @@ class Product(NamedTuple):
 
     Attributes:
         name: of the tensor in llama.cpp.
-        kind: part that it plays.
+        kind: its role.
         layers: number of layers that have it.
         inner: K of the product; rows of a table.
         columns: N of the product.

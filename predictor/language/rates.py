@@ -17,13 +17,10 @@ from enum import StrEnum
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from predictor.language.machine import Machine
-from predictor.language.passes import Passes
+from predictor.language.passes import Floats, Passes
 from predictor.language.weights import BITS, WeightFormat
-
-Floats = NDArray[np.float64]
 
 OVERLAP: Final = 1.3  # exponent of the norm: 1 is the sum, infinity the larger
 _NO_TIME: Final = 1e-30  # seconds, for a share of nothing
@@ -77,7 +74,7 @@ class Coefficients:
         attention: of attention FLOPs over the matrix rate in a prompt.
         score_bytes: bytes that a score moves in a prompt.
         activation: of activation bytes over the bandwidth in a prompt.
-        prompt_step: the same of a layer and pass of a prompt.
+        prompt_step: GHz x s a layer, pass and thread of processors in a prompt.
     """
 
     bandwidth: float

@@ -15,16 +15,8 @@ from predictor.core.errors import InputError
 from predictor.core.files import read_bytes, write_text
 from predictor.core.resources import resources_dir
 from predictor.devices.strict_json import parse_object
-from predictor.language.deviations import (
-    Deviations,
-    Observed,
-    Scales,
-)
-from predictor.language.rates import (
-    Coefficients,
-    Group,
-    Phase,
-)
+from predictor.language.deviations import Deviations, Observed, Scales
+from predictor.language.rates import Coefficients, Group, Phase
 
 FORMAT: Final = "ctm-generation-rates/2"
 _MAX_BYTES: Final = 1_000_000
@@ -32,7 +24,7 @@ _MAX_BYTES: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backend:
-    """What is known of one backend.
+    """Coefficients and deviations of one backend.
 
     Attributes:
         title: for people.

@@ -1,4 +1,4 @@
-"""What the files of a language model say of its weights."""
+"""The format of the weights in the files of a language model."""
 
 from __future__ import annotations
 

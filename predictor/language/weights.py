@@ -323,7 +323,9 @@ _GROUPED: Final = {
     if name.startswith("int") and "_" in name
 }
 # Types of single tensors in GGUF files, without the exceptions of mixed formats.
-_UNIFORM_GGUF: Final = {name: _gguf(name, name) for name in BITS if name.startswith(("iq", "tq"))}
+_UNIFORM_GGUF: Final = {
+    name: _gguf(name, name) for name in BITS if name.startswith(("iq", "tq", "q1_"))
+}
 FORMATS: Final[dict[str, WeightFormat]] = {form.name: form for form in _ALL}
 """Formats by the name that a user gives; the mixed ones and q*_* are those of llama.cpp."""
 

@@ -12,7 +12,7 @@ import pytest
 from predictor.language.config import architecture_of
 from predictor.language.weights import weight_format
 from predictor.services.devices.catalogue import load_catalogue
-from predictor.services.generation.generate import GenerationRequest, MeasuredRate
+from predictor.services.generation.records import GenerationRequest, MeasuredRate
 from predictor.services.history.history import open_history
 from predictor.services.models.language import read_language_model
 from tests.support.gguf_files import llama_fields, tensors_of, write_gguf

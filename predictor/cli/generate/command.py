@@ -17,14 +17,14 @@ from predictor.core.errors import CtmError, InputError
 from predictor.core.records import Device
 from predictor.services.devices.catalogue import Catalogue, means_this_machine
 from predictor.services.generation.document import generation_document, size_of
-from predictor.services.generation.generate import (
+from predictor.services.generation.generate import generate
+from predictor.services.generation.probes import DecodeProbe, decode_probes
+from predictor.services.generation.records import (
     Generation,
     GenerationRequest,
     LanguageRun,
     MeasuredRate,
-    generate,
 )
-from predictor.services.generation.probes import DecodeProbe, decode_probes
 from predictor.services.generation.token_rates import stored_token_rates
 from predictor.services.models.language import LanguageModel, read_language_model
 from predictor.services.report.files import check_report_path, save_report

@@ -9,7 +9,7 @@ from predictor.cli.tables import render_table
 from predictor.core.text import printable, shortened
 from predictor.core.units import GIB
 from predictor.presentation.wording import NOTHING, number
-from predictor.services.generation.generate import Generation, Interval
+from predictor.services.generation.records import Generation, Interval
 
 _COLUMNS = (
     "Device",

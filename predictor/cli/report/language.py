@@ -17,7 +17,8 @@ from predictor.core.records import Device
 from predictor.core.text import printable
 from predictor.graph.model import Model
 from predictor.services.devices.catalogue import Catalogue
-from predictor.services.generation.generate import LanguageRun, generate
+from predictor.services.generation.generate import generate
+from predictor.services.generation.records import LanguageRun
 from predictor.services.models import language
 from predictor.services.report.files import save_report
 from predictor.services.report.language import generation_report

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from predictor.language.architecture import DecoderArchitecture
 from predictor.presentation.wording import number
-from predictor.services.generation.generate import Generation, Interval
+from predictor.services.generation.records import Generation, Interval
 
 SCHEMA = "ctm-generation/1"
 _MB = 1e6

@@ -19,20 +19,15 @@ from predictor.language.architecture import DecoderArchitecture
 from predictor.language.clocked import clock_spread, machine_at
 from predictor.language.deviations import (
     Z80,
+    Deviations,
     Observed,
     Origin,
     evidence_text,
     target_of,
 )
 from predictor.language.machine import Machine, machine_of
-from predictor.language.memory import (
-    Memory,
-    UsableMemory,
-    longest_context,
-    memory_of,
-    usable_memory,
-)
-from predictor.language.passes import Passes, decode_pass, prefill_passes
+from predictor.language.memory import Memory, longest_context, memory_of, usable_memory
+from predictor.language.passes import Floats, Passes, decode_pass, prefill_passes
 from predictor.language.rates import (
     Group,
     Part,
@@ -45,15 +40,17 @@ from predictor.language.rates import (
 )
 from predictor.language.rates_file import Backend, shipped_rates
 from predictor.language.stored import StoredWeights
-from predictor.language.weights import FORMATS, KV_BITS, WeightFormat, weight_format
+from predictor.language.weights import KV_BITS, WeightFormat, weight_format
 from predictor.services.generation.probes import DecodeProbe
+from predictor.services.generation.records import (
+    Generation,
+    GenerationRequest,
+    Interval,
+    MeasuredRate,
+)
 
-WEIGHT_FORMATS: Final = tuple(FORMATS)
-KV_PRECISIONS: Final = tuple(KV_BITS)
-RUNTIME_NAMES: Final = tuple(runtimes.LANGUAGE_RUNTIMES)
-
-# The format that users of a runtime mostly take.
-USUAL_WEIGHTS: Final[Mapping[str, str]] = {
+# The format that users of a runtime mostly take; that of llama.cpp stands below.
+_RUNTIME_WEIGHTS: Final[Mapping[str, str]] = {
     "genie": "int4-128",
     "mlc": "q4f16",
     "onnxruntime-genai": "int4-32",
@@ -61,159 +58,6 @@ USUAL_WEIGHTS: Final[Mapping[str, str]] = {
     "vllm": "fp16",
 }
 _USUAL_WEIGHTS: Final = "q4_k_m"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GenerationRequest:
-    """A run of a language model.
-
-    Attributes:
-        prompt: tokens of the prompt of one sequence.
-        new: tokens that are generated after it.
-        context: tokens in the cache at which tokens a second are read; 0 for the prompt and half of
-            the new tokens.
-        batch: sequences at once.
-        weights: name of a format; empty for the usual one of the runtime.
-        kv_precision: of the KV cache.
-        runtime: name; empty for llama.cpp where it runs, else the first that does.
-        mode: name of a power mode of the devices; empty for their default clocks.
-        clock: clocks such as ``gpu=612,mem=1600``, which go before those of the mode.
-    """
-
-    prompt: int = 512
-    new: int = 128
-    context: int = 0
-    batch: int = 1
-    weights: str = ""
-    kv_precision: str = "fp16"
-    runtime: str = ""
-    mode: str = ""
-    clock: str = ""
-
-    def fitted(self, context: int) -> GenerationRequest:
-        """Return the run, or a shorter one where a model's context does not hold it."""
-        if self.longest <= context:
-            return self
-        return replace(self, prompt=max(context // 2, 1), new=context // 4, context=0)
-
-    @property
-    def longest(self) -> int:
-        """Tokens of a sequence that the cache has to hold."""
-        return max(self.context, self.prompt + self.new)
-
-    @property
-    def depth(self) -> int:
-        """Tokens in the cache where tokens a second are read."""
-        return self.context or self.prompt + self.new // 2
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """A time with its 80 % interval and its lower bound by physics, in ms.
-
-    Attributes:
-        median, low, high: of the distribution.
-        bound: that no run can be under.
-        shares: of each part, the largest first; those that take nothing are left out.
-    """
-
-    median: float
-    low: float
-    high: float
-    bound: float
-    shares: Mapping[Part, float]
-
-    @property
-    def binds(self) -> Part:
-        """The part that takes most of it."""
-        return next(iter(self.shares))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Generation:
-    """A language model on a device.
-
-    Attributes:
-        model: name.
-        device: the device.
-        runtime: name, empty where none runs.
-        weights: name of the format.
-        first_token: ms to the first token of all sequences; None without a number.
-        token: ms of each further token of all sequences; None without a number.
-        request: the run.
-        memory: that it takes.
-        usable: memory that the device gives; None where its memory is not known.
-        longest_context: that fits; None where the memory is not known.
-        basis: of the times.
-        evidence: measurements that they rest on, in words.
-        problem: why there is no number, without the name of the device; empty where there is one.
-    """
-
-    model: str
-    device: Device
-    runtime: str = ""
-    weights: str
-    first_token: Interval | None = None
-    token: Interval | None = None
-    request: GenerationRequest
-    memory: Memory
-    usable: UsableMemory | None
-    longest_context: int | None = None
-    basis: Basis | None = None
-    evidence: str = ""
-    problem: str = ""
-
-    @property
-    def fits(self) -> bool | None:
-        """Whether the memory suffices; None where it is not known."""
-        return None if self.usable is None else self.memory.total <= self.usable.bytes
-
-    @property
-    def prefill_tokens_per_s(self) -> float | None:
-        """Prompt tokens a second of all sequences."""
-        return self._rate(self.first_token, self.request.prompt)
-
-    @property
-    def decode_tokens_per_s(self) -> float | None:
-        """New tokens a second of all sequences."""
-        return self._rate(self.token, 1)
-
-    def _rate(self, interval: Interval | None, tokens: int) -> float | None:
-        return None if interval is None else 1000 * tokens * self.request.batch / interval.median
-
-
-@dataclass(frozen=True, slots=True)
-class LanguageRun:
-    """A run of a language model on devices.
-
-    Attributes:
-        model: the decoder.
-        request: the run.
-        results: one a device, at least one.
-    """
-
-    model: DecoderArchitecture
-    request: GenerationRequest
-    results: Sequence[Generation]
-
-
-@dataclass(frozen=True, slots=True)
-class MeasuredRate:
-    """New tokens a second of all sequences that the user measured in a run.
-
-    Attributes:
-        device: that it was on.
-        tokens_per_s: measured.
-        model: that ran.
-        request: the run; without a format of weights or a runtime the usual ones.
-        stored: format of the weights in the model's files.
-    """
-
-    device: Device
-    tokens_per_s: float
-    model: DecoderArchitecture
-    request: GenerationRequest
-    stored: StoredWeights | None = None
 
 
 def generate(
@@ -246,22 +90,18 @@ def generate(
     work = _Work(model, request)
     planned = [_planned(device, request, stored) for device in devices]
     user_deviations = _user_deviations(request, measured, probes)
-    of_backend: dict[str, list[_Plan]] = defaultdict(list)
-    for plan in planned:
+    of_backend: dict[str, dict[int, _Plan]] = defaultdict(dict)
+    results: dict[int, Generation] = {}
+    for place, (device, plan) in enumerate(zip(devices, planned, strict=True)):
         if isinstance(plan, _Plan):
-            of_backend[plan.backend].append(plan)
-    predicted: dict[int, Generation] = {}
+            of_backend[plan.backend][place] = plan
+        else:
+            form = _form(request, stored, "")
+            results[place] = _without(work, device, form, plan.reason)
     for name, plans in of_backend.items():
-        for plan, generation in zip(
-            plans, _predict(work, name, plans, user_deviations), strict=True
-        ):
-            predicted[id(plan)] = generation
-    return [
-        predicted[id(plan)]
-        if isinstance(plan, _Plan)
-        else _without(work, device, _form(request, stored, ""), plan.reason)
-        for device, plan in zip(devices, planned, strict=True)
-    ]
+        predicted = _predict(work, name, list(plans.values()), user_deviations)
+        results.update(zip(plans, predicted, strict=True))
+    return [results[place] for place in range(len(devices))]
 
 
 def check(model: DecoderArchitecture, request: GenerationRequest) -> None:
@@ -329,7 +169,7 @@ def _planned(
 def _form(request: GenerationRequest, stored: StoredWeights | None, runtime: str) -> WeightFormat:
     """Return the format that is requested, else stored, else usual under a runtime."""
     form = stored.form_for(runtime) if stored and not request.weights else None
-    usual = USUAL_WEIGHTS.get(runtime, _USUAL_WEIGHTS)
+    usual = _RUNTIME_WEIGHTS.get(runtime, _USUAL_WEIGHTS)
     return form or weight_format(request.weights or usual)
 
 
@@ -425,43 +265,65 @@ def _predict(
         for phase, deviation in deviations.items()
     }
     generations = []
-    for at, (plan, target) in enumerate(zip(plans, targets, strict=True)):
-        first_token, token = (
-            _interval(
-                times[phase][at], float(means[at]), math.hypot(float(spreads[at]), plan.spread)
-            )
+    for place, (plan, target) in enumerate(zip(plans, targets, strict=True)):
+        intervals = {
+            phase: _interval(times[phase][place], means[place], spreads[place], plan.spread)
             for phase, (means, spreads) in of_phase.items()
-        )
-        observed = deviations[Phase.DECODE].observed
-        is_of_user = any(o.is_of_user and o.device == plan.device.id for o in observed)
-        basis = Basis.PROBED if is_of_user else Basis.ZERO_SHOT if observed else Basis.ANALYTIC
-        usable = usable_memory(plan.device, backend.used_bytes.get(plan.device.id, 0))
-        form, on_host = plan.form, runtimes.table_on_host(plan.device, name)
-        generations.append(
-            Generation(
-                model=work.model.name,
-                device=plan.device,
-                runtime=plan.runtime.name,
-                weights=form.name,
-                first_token=first_token,
-                token=token,
-                request=work.request,
-                memory=work.memory(form, on_host),
-                usable=usable,
-                longest_context=None
-                if usable is None
-                else work.longest(form, on_host, usable.bytes),
-                basis=basis,
-                evidence=_evidence(backend, target, deviations[Phase.PREFILL].observed, observed),
-            )
-        )
+        }
+        evidence = _evidence(backend, target, deviations)
+        generations.append(_generation(work, plan, backend, intervals, evidence))
     return generations
+
+
+class _Evidence(NamedTuple):
+    """The measurements that the times on a device rest on: their kind, and in words."""
+
+    basis: Basis
+    text: str
+
+
+def _evidence(
+    backend: Backend, target: Observed, deviations: Mapping[Phase, Deviations]
+) -> _Evidence:
+    prompts, tokens = deviations[Phase.PREFILL].observed, deviations[Phase.DECODE].observed
+    is_of_user = any(o.is_of_user and o.device == target.device for o in tokens)
+    basis = Basis.PROBED if is_of_user else Basis.ZERO_SHOT if tokens else Basis.ANALYTIC
+    of_tokens = evidence_text(target, tokens, backend.title)
+    of_prompts = evidence_text(target, prompts, backend.title)
+    same = of_tokens == of_prompts
+    return _Evidence(basis, of_tokens if same else f"{of_tokens}; prompt: {of_prompts}")
+
+
+def _generation(
+    work: _Work,
+    plan: _Plan,
+    backend: Backend,
+    intervals: Mapping[Phase, Interval],
+    evidence: _Evidence,
+) -> Generation:
+    usable = usable_memory(plan.device, backend.used_bytes.get(plan.device.id, 0))
+    on_host = runtimes.table_on_host(plan.device, plan.backend)
+    longest = None if usable is None else work.longest(plan.form, on_host, usable.bytes)
+    return Generation(
+        model=work.model.name,
+        device=plan.device,
+        runtime=plan.runtime.name,
+        weights=plan.form.name,
+        first_token=intervals[Phase.PREFILL],
+        token=intervals[Phase.DECODE],
+        request=work.request,
+        memory=work.memory(plan.form, on_host),
+        usable=usable,
+        longest_context=longest,
+        basis=evidence.basis,
+        evidence=evidence.text,
+    )
 
 
 class _Time(NamedTuple):
     """A phase by physics: seconds by part and pass, and the least seconds in ms."""
 
-    parts: Mapping[Part, np.ndarray]
+    parts: Mapping[Part, Floats]
     bound_ms: float
 
 
@@ -475,23 +337,16 @@ def _time(work: _Work, plan: _Plan, backend: Backend, phase: Phase) -> _Time:
     return _Time(parts, 1000 * float(bound(passes, plan.machine).sum()))
 
 
-def _interval(time: _Time, mean: float, spread: float) -> Interval:
+def _interval(time: _Time, mean: float, spread: float, clock_spread: float) -> Interval:
+    """Return the time of physics moved by a mean deviation, with the spreads of both."""
     parts, bound_ms = time
     totals = {part: float(seconds.sum()) for part, seconds in parts.items()}
     total_s = sum(totals.values())
     median = max(1000 * total_s * math.exp(mean), bound_ms)
-    width = math.exp(Z80 * spread)
+    width = math.exp(Z80 * math.hypot(spread, clock_spread))
     largest = sorted(totals.items(), key=lambda item: -item[1])
     shares = {part: seconds / total_s for part, seconds in largest if seconds > 0}
     return Interval(median, max(median / width, bound_ms), median * width, bound_ms, shares)
-
-
-def _evidence(
-    backend: Backend, target: Observed, prompts: Sequence[Observed], tokens: Sequence[Observed]
-) -> str:
-    of_tokens = evidence_text(target, tokens, backend.title)
-    of_prompts = evidence_text(target, prompts, backend.title)
-    return of_tokens if of_tokens == of_prompts else f"{of_tokens}; prompt: {of_prompts}"
 
 
 def _without(work: _Work, device: Device, form: WeightFormat, problem: str) -> Generation:

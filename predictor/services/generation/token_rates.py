@@ -19,12 +19,19 @@ from predictor.language.encoder import Encoder
 from predictor.language.fields import MAX_COUNTS
 from predictor.language.modules import Matrix, Module
 from predictor.language.weights import has_format
-from predictor.services.generation import generate
+from predictor.services.generation.generate import can_run
+from predictor.services.generation.records import (
+    KV_PRECISIONS,
+    RUNTIME_NAMES,
+    GenerationRequest,
+    MeasuredRate,
+)
 from predictor.store import token_rates as records
 from predictor.store.database import Database, has_store, open_database
 from predictor.store.token_rates import TokenRate
 
-_Counts = TypeVar("_Counts", DecoderArchitecture, Encoder, Module, generate.GenerationRequest)
+_Type = TypeVar("_Type")
+_Counts = TypeVar("_Counts", DecoderArchitecture, Encoder, Module, GenerationRequest)
 
 # Counts that nothing has none of; the others may be 0.
 _POSITIVE: Final = frozenset(
@@ -44,7 +51,7 @@ class TokenRates:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def all(self, devices: Mapping[str, Device]) -> dict[str, generate.MeasuredRate]:
+    def all(self, devices: Mapping[str, Device]) -> dict[str, MeasuredRate]:
         """Return the rates by device; one whose device is gone, or cannot run it now, is left out.
 
         Args:
@@ -57,13 +64,11 @@ class TokenRates:
                 model, request = run_of(stored.run)
             except ValueError:
                 continue  # of a later version of the program
-            if device is not None and generate.can_run(device, request):
-                rates[device.id] = generate.MeasuredRate(
-                    device, stored.tokens_per_s, model, request
-                )
+            if device is not None and can_run(device, request):
+                rates[device.id] = MeasuredRate(device, stored.tokens_per_s, model, request)
         return rates
 
-    def keep(self, rate: generate.MeasuredRate) -> None:
+    def keep(self, rate: MeasuredRate) -> None:
         """Store a rate in place of an earlier one of its device.
 
         Raises:
@@ -83,7 +88,7 @@ class TokenRates:
 
 def stored_token_rates(
     devices: Mapping[str, Device], path: Path | None = None
-) -> dict[str, generate.MeasuredRate]:
+) -> dict[str, MeasuredRate]:
     """Read the user's tokens a second by device from a store; one is not made for it.
 
     Args:
@@ -100,7 +105,7 @@ def stored_token_rates(
         return TokenRates(database).all(devices)
 
 
-def run_of(run: Document) -> tuple[DecoderArchitecture, generate.GenerationRequest]:
+def run_of(run: Document) -> tuple[DecoderArchitecture, GenerationRequest]:
     """Return the model and the run of a stored rate.
 
     Raises:
@@ -110,7 +115,8 @@ def run_of(run: Document) -> tuple[DecoderArchitecture, generate.GenerationReque
     content = _object(run.content, "model")
     has_encoder = content.get("encoder") is not None
     encoder = _counts(Encoder, _object(content, "encoder")) if has_encoder else None
-    modules = tuple(_module(entry) for entry in content.get("modules") or ())
+    entries = _typed(content.get("modules", []), list, "its modules are no list")
+    modules = tuple(_module(entry) for entry in entries)
     model = _counts(DecoderArchitecture, content, encoder=encoder, modules=modules)
     attended = max(model.windowed_layers, model.shared_cache_layers)
     of_a_kind = (model.dense_layers, model.attention_free_layers + attended)
@@ -122,13 +128,13 @@ def run_of(run: Document) -> tuple[DecoderArchitecture, generate.GenerationReque
 
 
 def _module(content: object) -> Module:
-    """Return what some layers of a stored model have beyond attention and blocks."""
-    if not isinstance(content, dict):
-        raise ValueError("a module of it is no object")  # noqa: TRY004 - of a file, not of a call
-    rows = content.get("matrices")
-    if not isinstance(rows, list) or not all(_is_matrix(row) for row in rows):
-        raise ValueError("its matrices are missing or of another form")
-    return _counts(Module, content, matrices=tuple(Matrix(*row) for row in rows))
+    """Return a module of a stored model."""
+    values = _typed(content, dict, "a module of it is no object")
+    form = "its matrices are missing or of another form"
+    rows = _typed(values.get("matrices"), list, form)
+    if not all(_is_matrix(row) for row in rows):
+        raise ValueError(form)
+    return _counts(Module, values, matrices=tuple(Matrix(*row) for row in rows))
 
 
 def _is_matrix(row: object) -> bool:
@@ -138,26 +144,30 @@ def _is_matrix(row: object) -> bool:
     return all(0 < size <= MAX_COUNTS["context"] for size in row[1:3])
 
 
-def request_of(document: Document) -> generate.GenerationRequest:
+def request_of(document: Document) -> GenerationRequest:
     """Return the run that a document holds under ``run``, the fields of a ``GenerationRequest``.
 
     Raises:
         ValueError: it is none that this version writes.
     """
-    request = _counts(generate.GenerationRequest, _object(document.content, "run"))
+    request = _counts(GenerationRequest, _object(document.content, "run"))
     if (
-        request.runtime not in ("", *generate.RUNTIME_NAMES)
-        or not (request.weights == "" or has_format(request.weights))
-        or request.kv_precision not in generate.KV_PRECISIONS
+        request.runtime not in ("", *RUNTIME_NAMES)
+        or (request.weights and not has_format(request.weights))
+        or request.kv_precision not in KV_PRECISIONS
     ):
         raise ValueError("its runtime or a format is not known")
     return request
 
 
 def _object(content: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    value = content.get(name)
-    if not isinstance(value, dict):
-        raise ValueError(f"it has no {name}")  # noqa: TRY004 - of a file, not of a call
+    return _typed(content.get(name), dict, f"it has no {name}")
+
+
+def _typed(value: object, kind: type[_Type], reason: str) -> _Type:
+    """Return a value of a stored record that is of a type; the reason is that of the error."""
+    if not isinstance(value, kind):
+        raise ValueError(reason)  # noqa: TRY004 - of a file, not of a call
     return value
 
 

@@ -15,7 +15,7 @@ from predictor.language.architecture import DecoderArchitecture
 from predictor.language.config import read_config
 from predictor.language.gguf_model import read_gguf_model
 from predictor.language.recognise import RecognisedDecoder, recognise
-from predictor.language.stored import StoredWeights
+from predictor.language.stored import DescribedModel, StoredWeights
 from predictor.services.models.files import MODEL_SUFFIX
 from predictor.services.models.ingestion import IngestionWorker
 
@@ -75,11 +75,12 @@ def read_language_model(
         CancelledError: it was cancelled.
     """
     file_path = os.fspath(path)
-    if is_folder(file_path) or not file_path.lower().endswith(MODEL_SUFFIX):
-        config = Path(file_path) / CONFIG if is_folder(file_path) else Path(file_path)
-        is_gguf = file_path.lower().endswith(GGUF)
-        architecture, stored = read_gguf_model(config) if is_gguf else read_config(config)
-        return LanguageModel(file_path, architecture, stored=stored)
+    if is_folder(file_path):
+        return _described(file_path, read_config(Path(file_path) / CONFIG))
+    if file_path.lower().endswith(GGUF):
+        return _described(file_path, read_gguf_model(file_path))
+    if not file_path.lower().endswith(MODEL_SUFFIX):
+        return _described(file_path, read_config(file_path))
     if worker is None:
         with IngestionWorker() as new_worker:
             return read_language_model(file_path, new_worker, cancel)
@@ -91,6 +92,10 @@ def read_language_model(
             "predict it with 'ctm predict'",
         )
     return replace(model, path=file_path)
+
+
+def _described(path: str, described: DescribedModel) -> LanguageModel:
+    return LanguageModel(path, described.architecture, stored=described.stored)
 
 
 def language_model_of(model: Model) -> LanguageModel | None:

@@ -81,10 +81,10 @@ def spans(rows: Sequence[Row]) -> list[tuple[int, int]]:
         for run in runs.values()
     ]
     return [
-        (near, far)
-        for near, far in ends
-        if context_of(rows[far]) >= max(_LONG, 2 * context_of(rows[near]))
-        and rows[far].rate.tokens_per_s < rows[near].rate.tokens_per_s
+        (short, long)
+        for short, long in ends
+        if context_of(rows[long]) >= max(_LONG, 2 * context_of(rows[short]))
+        and rows[long].rate.tokens_per_s < rows[short].rate.tokens_per_s
     ]
 
 
@@ -217,17 +217,17 @@ def _fit_decode(rows: Sequence[Row], start: Coefficients) -> Coefficients:
     pull = _pull(rows) / np.maximum(usual, np.maximum(_OF_USUAL * other, _NO_TIME))
     pull[_STEP], pull[_CACHE] = _pull(rows) / start.step, _TOWARDS_CACHE / start.cache
     weights = _weights(rows)
-    near, far = np.array(spans(rows), int).reshape(-1, 2).T
-    growth = seconds[far] - seconds[near]
+    short, long = np.array(spans(rows), int).reshape(-1, 2).T
+    growth = seconds[long] - seconds[short]
     # The growth with the context says what attention takes, whatever the level of the device.
     all_seconds = np.concatenate([seconds, growth])
-    all_weights = np.concatenate([weights, _OF_GROWTH * weights[far] * growth / seconds[far]])
+    all_weights = np.concatenate([weights, _OF_GROWTH * weights[long] * growth / seconds[long]])
     solved = usual
     # Norms are linear in their terms but for their shares, which change little.
     for _ in range(_SHARE_ROUNDS):
         by_share = columns * _decode_shares(columns, solved)
         nearer = relative(
-            np.vstack([by_share, by_share[far] - by_share[near]]),
+            np.vstack([by_share, by_share[long] - by_share[short]]),
             all_seconds,
             all_weights,
             lower,

@@ -1,4 +1,4 @@
-"""Which work of query heads explains tokens by their context, on silicon left out.
+"""Errors of the works that query heads may have, by the context of tokens, on silicon left out.
 
 Three works are tried one at a time: keys and values that each head reads itself, arithmetic over
 the vector rate, one thread block a score. Each kind of silicon is left out in turn, and the growth
@@ -19,10 +19,7 @@ import numpy as np
 
 from ctm_research.generation.fit import USUAL, Row, fit, predicted_seconds, spans
 from ctm_research.generation.spread import left_out
-from predictor.language.rates import (
-    Coefficients,
-    Phase,
-)
+from predictor.language.rates import Coefficients, Phase
 
 WORKS: Final[Mapping[str, Coefficients]] = {
     "bytes of each head": replace(USUAL, head_bytes=2.0),
@@ -70,7 +67,7 @@ def _errors(rows: Sequence[Row], start: Coefficients) -> list[float]:
         if ends := spans(out):
             c = fit([row for row in rows if row.silicon != out[0].silicon], start)
             log_errors = [math.log(predicted_seconds(row, c) / row.rate.seconds) for row in out]
-            errors += [abs(log_errors[far] - log_errors[near]) for near, far in ends]
+            errors += [abs(log_errors[long] - log_errors[short]) for short, long in ends]
     return errors
 
 

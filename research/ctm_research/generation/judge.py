@@ -19,10 +19,7 @@ from ctm_research.generation.make import BACKENDS, make_backend
 from ctm_research.generation.spread import errors, left_out
 from predictor.language.deviations import Z80
 from predictor.language.machine import Machine
-from predictor.language.rates import (
-    Group,
-    Phase,
-)
+from predictor.language.rates import Group, Phase
 from predictor.language.rates_file import Backend
 
 GROUP_NAMES: Final = {

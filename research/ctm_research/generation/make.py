@@ -17,15 +17,9 @@ from ctm_research.generation.fit import (
 )
 from ctm_research.generation.published import FUSING
 from ctm_research.generation.spread import attention_scale, observed_of, scales_of, widenings
-from predictor.language.deviations import (
-    Deviations,
-    Scales,
-)
+from predictor.language.deviations import Deviations, Scales
 from predictor.language.memory import memory_of, usable_memory
-from predictor.language.rates import (
-    Coefficients,
-    Phase,
-)
+from predictor.language.rates import Coefficients, Phase
 from predictor.language.rates_file import Backend
 from predictor.language.runtimes import table_on_host
 

@@ -1,4 +1,4 @@
-"""How far devices deviate from physics: the scales of their deviations and widths of intervals.
+"""Scales of the deviations of devices from physics, and widths of intervals.
 
 Widths are those of silicon left out: coefficients are fitted without it.
 """
@@ -15,19 +15,8 @@ from typing import Final
 import numpy as np
 
 from ctm_research.generation.fit import FEWEST, Row, fit, parts_of, predicted_seconds, spans
-from predictor.language.deviations import (
-    Z80,
-    Deviations,
-    Observed,
-    Scales,
-    target_of,
-)
-from predictor.language.rates import (
-    Coefficients,
-    Group,
-    Phase,
-    attention_share,
-)
+from predictor.language.deviations import Z80, Deviations, Observed, Scales, target_of
+from predictor.language.rates import Coefficients, Group, Phase, attention_share
 
 
 def observed_of(rows: Sequence[Row], c: Coefficients) -> tuple[Observed, ...]:
@@ -64,14 +53,14 @@ def attention_scale(rows: Sequence[Row], c: Coefficients) -> float:
     of attention times the growth of its share. Few kinds of silicon do not make it less than usual.
     """
     ratios, silicon = [], set()
-    for near, far in spans(rows):
-        shares = [attention_share(parts_of(rows[at], c)) for at in (near, far)]
+    for short, long in spans(rows):
+        shares = [attention_share(parts_of(rows[at], c)) for at in (short, long)]
         errors = [
-            math.log(rows[at].rate.seconds / predicted_seconds(rows[at], c)) for at in (near, far)
+            math.log(rows[at].rate.seconds / predicted_seconds(rows[at], c)) for at in (short, long)
         ]
         if shares[1] - shares[0] > _LEAST_SHARE:
             ratios.append(abs(errors[1] - errors[0]) / (shares[1] - shares[0]))
-            silicon.add(rows[far].silicon)
+            silicon.add(rows[long].silicon)
     scale = float(np.quantile(ratios, 0.8)) / Z80 if ratios else 0.0
     return scale if len(silicon) >= FEWEST else max(scale, _USUAL_ATTENTION)
 

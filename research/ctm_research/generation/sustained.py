@@ -14,11 +14,7 @@ from ctm_research.generation.make import BACKENDS as KINDS
 from ctm_research.generation.spread import left_out
 from predictor.cost.rates.facts import FLOPS_PER_MAC
 from predictor.cost.rates.power import sustained_product_macs_per_s
-from predictor.language.rates import (
-    Coefficients,
-    Group,
-    Phase,
-)
+from predictor.language.rates import Coefficients, Group, Phase
 
 ENERGIES: Final = (0.0, 1.2e-12, 1.4e-12, 1.6e-12, 1.8e-12)
 """Joules of an operation that were tried; 0 takes rates as stated."""

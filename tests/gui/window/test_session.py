@@ -18,7 +18,7 @@ from ctm_gui.settings import Settings
 from ctm_gui.window.session import read_models, remembered_models
 from ctm_gui.window.workspace import Workspace
 from predictor.core.resources import resources_dir
-from predictor.services.generation.generate import GenerationRequest
+from predictor.services.generation.records import GenerationRequest
 from tests.support.networks import decoders
 from tests.support.networks.decoders import Size
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 
 from predictor.services.generation.document import generation_document
-from predictor.services.generation.generate import Generation, GenerationRequest, Interval, generate
+from predictor.services.generation.generate import generate
+from predictor.services.generation.records import Generation, GenerationRequest, Interval
 from tests.support.decoder_architectures import CATALOGUE, LLAMA
 
 ORIN = CATALOGUE["jetson-agx-orin-gpu"]
 
 
-def run(**request: object) -> Generation:
-    (result,) = generate(LLAMA, [ORIN], GenerationRequest(**request))  # type: ignore[arg-type]
+def run(**request: Any) -> Generation:
+    (result,) = generate(LLAMA, [ORIN], GenerationRequest(**request))
     return result
 
 
@@ -42,7 +44,8 @@ def test_a_mode_is_between_its_slowest_rate_and_the_default() -> None:
     # The further from the default, the wider.
     width, clocked_width = (math.log(t.high / t.low) for t in (token, clocked))
     assert clocked_width > width
-    (entry,) = generation_document([run(mode="15W")])["results"]  # type: ignore[misc]
+    document: dict[str, Any] = generation_document([run(mode="15W")])
+    (entry,) = document["results"]
     assert (entry["mode"], entry["clock"]) == ("15W", None)
 
 

@@ -159,6 +159,13 @@ def test_a_field_that_is_wrong_is_named(field: str, value: object, reason: str) 
     assert len(str(caught.value)) < 400
 
 
+@pytest.mark.parametrize("name", ["Qwen2-57B-A14B", "Qwen3-30B-A3B", "deepseek-ai/DeepSeek-V3"])
+def test_experts_that_are_narrower_than_a_dense_block_state_their_width(name: str) -> None:
+    values = {k: v for k, v in CONFIGS[name][0].items() if k != "moe_intermediate_size"}
+    with pytest.raises(InputError, match="does not state moe_intermediate_size"):
+        read(values)
+
+
 def test_an_unknown_architecture_is_told_the_nearest_that_are_known() -> None:
     with pytest.raises(InputError, match=r'"qwen3_5" is not known; .* such as qwen3, qwen3_moe'):
         read({"model_type": "qwen3_5"})

@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 
 from predictor.core.errors import InputError
 from predictor.language.config import architecture_of
+from predictor.language.ggml_types import GGML_TYPES
 from predictor.language.gguf import read_gguf
 from predictor.language.gguf_model import read_gguf_model
 from predictor.language.rates import Group, group_of
 from predictor.language.stored import DescribedModel
-from predictor.language.weights import WeightFormat, weight_format
+from predictor.language.weights import WeightFormat, has_format, weight_format
 from tests.support.decoder_architectures import EXPERTS, TINY
 from tests.support.gguf_files import gguf_header, llama_fields, tensors_of, write_gguf
 from tests.support.public_models import CONFIGS
@@ -68,6 +69,13 @@ def test_types_that_no_rule_knows_count_as_the_file_has_them(tmp_path: Path) -> 
     assert weight_format(stored.name).matrices == "iq3_xxs"
     header = read_gguf(path)
     assert stored.model_bytes(wide) == sum(tensor.bytes for tensor in header.tensors)
+
+
+@pytest.mark.parametrize(
+    "kind", sorted({kind.name for kind in GGML_TYPES.values()} - {"i8", "i16", "i32", "i64", "f64"})
+)
+def test_a_type_of_weights_is_a_format_that_a_user_or_a_stored_rate_may_name(kind: str) -> None:
+    assert has_format(kind)
 
 
 def test_experts_and_joined_matrices_are_read(tmp_path: Path) -> None:
@@ -214,6 +222,11 @@ def test_a_file_that_is_cut_short_is_said(tmp_path: Path) -> None:
         ({}, [("token_embd.weight", (), "f32")], "the shape none, which f32 cannot"),
         ({}, [("w", (1, 1, 1, 1, 1), "f32")], "has 5 dimensions"),
         ({}, [("blk.0.w", (1,), "f32"), ("blk.1.w", (1,), "f32")], "no matrix token_embd.weight"),
+        (
+            {},
+            [("blk.0.w", (1,), "f32"), ("blk.7.w", (1,), "f32")],
+            "its blocks have gaps",
+        ),
     ],
 )
 def test_what_is_wrong_is_one_sentence(

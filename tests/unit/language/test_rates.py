@@ -8,13 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from predictor.language.deviations import (
-    Deviations,
-    Observed,
-    Origin,
-    Scales,
-    evidence_text,
-)
+from predictor.language.deviations import Deviations, Observed, Origin, Scales, evidence_text
 from predictor.language.passes import decode_pass, prefill_passes
 from predictor.language.rates import (
     OVERLAP,
@@ -304,7 +298,7 @@ def test_evidence_names_the_nearest_measurements():
     target = seen("a", "die", "arch", math.nan)
     rows = [seen("z", "far", "else", 0.1, rates=4)]
     assert evidence_text(target, [], "T") == "physics alone: no published rate of T"
-    assert evidence_text(target, rows, "T") == "published rates of T on 1 other devices"
+    assert evidence_text(target, rows, "T") == "published rates of T on 1 other device"
     rows.append(seen("c", "other", "arch", 0.1, rates=2))
     assert evidence_text(target, rows, "T") == "2 published rates of T on this architecture"
     rows.append(seen("b", "die", "arch", 0.1))

@@ -6,10 +6,7 @@ import math
 import pytest
 
 from predictor.core.errors import InputError
-from predictor.language.rates import (
-    Group,
-    Phase,
-)
+from predictor.language.rates import Group, Phase
 from predictor.language.rates_file import rates_path, read_rates, shipped_rates, write_rates
 from predictor.language.runtimes import LANGUAGE_RUNTIMES
 

@@ -3,7 +3,8 @@
 import pytest
 
 from predictor.language.config import architecture_of
-from predictor.services.generation.generate import GenerationRequest, generate
+from predictor.services.generation.generate import generate
+from predictor.services.generation.records import GenerationRequest
 from tests.support.decoder_architectures import CATALOGUE
 from tests.support.public_models import CONFIGS
 

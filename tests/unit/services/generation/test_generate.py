@@ -15,8 +15,9 @@ from predictor.language.weights import weight_format
 from predictor.probing.networks.graphs import pool_graph
 from predictor.probing.networks.pool import load_pool
 from predictor.services.generation.document import generation_document, size_of
-from predictor.services.generation.generate import GenerationRequest, MeasuredRate, generate
+from predictor.services.generation.generate import generate
 from predictor.services.generation.probes import DecodeProbe, decode_probes
+from predictor.services.generation.records import GenerationRequest, MeasuredRate
 from tests.support.decoder_architectures import CATALOGUE, EXPERTS, LLAMA, TINY, gpu
 
 SHIPPED = tuple(CATALOGUE.values())

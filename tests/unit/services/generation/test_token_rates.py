@@ -14,7 +14,7 @@ from predictor.core.documents import Document
 from predictor.language.encoder import Encoder
 from predictor.language.modules import latent_attention
 from predictor.services.devices.catalogue import load_catalogue
-from predictor.services.generation.generate import GenerationRequest, MeasuredRate
+from predictor.services.generation.records import GenerationRequest, MeasuredRate
 from predictor.services.generation.token_rates import run_of, stored_token_rates
 from predictor.services.history.history import History
 from predictor.store import token_rates
@@ -93,6 +93,7 @@ def _set(*keys: str, value: object) -> Callable[[dict[str, Any]], None]:
         (_set("model", "encoder", value=7), "no encoder"),
         (_set("model", "windowed_layers", value=99), "more layers of a kind"),
         (_set("model", "attention_free_layers", value=3), "more layers of a kind"),
+        (_set("model", "modules", value=3), "modules are no list"),
         (_set("model", "modules", value=[3]), "a module of it is no object"),
         (_set("model", "modules", value=[{"layers": 1}]), "matrices are missing"),
         (_set("model", "modules", value=[{"matrices": [["q", 1, "2", False]]}]), "another form"),

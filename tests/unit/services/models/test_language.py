@@ -53,6 +53,11 @@ def test_a_configuration_or_its_folder_is_a_language_model(tmp_path: Path) -> No
     path.write_text(json.dumps(CONFIG))
     by_file, by_folder = read_language_model(path), read_language_model(tmp_path)
     assert by_file.architecture == by_folder.architecture
+    # A folder is no GGUF file, whatever its name.
+    named = tmp_path / "llama.gguf"
+    named.mkdir()
+    path.rename(named / path.name)
+    assert read_language_model(named).architecture.layers == by_file.architecture.layers
     assert by_file.architecture.name == tmp_path.name
     assert (by_file.weights, by_file.kv_precision) == ("", "fp16")
     with pytest.raises(InputError, match="no such file"):

@@ -25,7 +25,7 @@ from predictor.core.records import (
 )
 from predictor.devices.schema import DeviceFile
 from predictor.services.devices.catalogue import Catalogue, load_catalogue
-from predictor.services.generation import generate
+from predictor.services.generation import records
 from predictor.services.history.history import History, open_history
 from predictor.services.history.store_files import store_info, store_problems
 from predictor.services.project.conflicts import Choice, Chooser, Subject, always
@@ -220,8 +220,8 @@ def test_tokens_a_second_go_with_a_project_and_are_kept_or_taken(
     mine: History, project: Project, tmp_path: Path
 ) -> None:
     card = load_catalogue().by_id["rtx3060"]
-    rate = generate.MeasuredRate(
-        card, 50.0, TINY, generate.GenerationRequest(weights="q4_0", runtime="llama.cpp")
+    rate = records.MeasuredRate(
+        card, 50.0, TINY, records.GenerationRequest(weights="q4_0", runtime="llama.cpp")
     )
     path = tmp_path / "rates.ctmproject"
     mine.token_rates.keep(rate)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from predictor.presentation.report import BarChart, Bullets, Table
-from predictor.services.generation.generate import GenerationRequest, LanguageRun, generate
+from predictor.services.generation.generate import generate
+from predictor.services.generation.records import GenerationRequest, LanguageRun
 from predictor.services.report.files import report_document, report_of
 from predictor.services.report.language import generation_report
 from tests.support.decoder_architectures import CATALOGUE, LLAMA

@@ -1,0 +1,172 @@
+"""Runs of language models: the request, its results on devices, and rates that users measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from predictor.core.records import Basis, Device
+from predictor.language.architecture import DecoderArchitecture
+from predictor.language.memory import Memory, UsableMemory
+from predictor.language.rates import Part
+from predictor.language.runtimes import LANGUAGE_RUNTIMES
+from predictor.language.stored import StoredWeights
+from predictor.language.weights import FORMATS, KV_BITS
+
+WEIGHT_FORMATS: Final = tuple(FORMATS)
+KV_PRECISIONS: Final = tuple(KV_BITS)
+RUNTIME_NAMES: Final = tuple(LANGUAGE_RUNTIMES)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerationRequest:
+    """A run of a language model.
+
+    Attributes:
+        prompt: tokens of the prompt of one sequence.
+        new: tokens that are generated after it.
+        context: tokens in the cache at which tokens a second are read; 0 for the prompt and half of
+            the new tokens.
+        batch: sequences at once.
+        weights: name of a format; empty for the usual one of the runtime.
+        kv_precision: of the KV cache.
+        runtime: name; empty for llama.cpp where it runs, else the first that does.
+        mode: name of a power mode of the devices; empty for their default clocks.
+        clock: clocks such as ``gpu=612,mem=1600``, which go before those of the mode.
+    """
+
+    prompt: int = 512
+    new: int = 128
+    context: int = 0
+    batch: int = 1
+    weights: str = ""
+    kv_precision: str = "fp16"
+    runtime: str = ""
+    mode: str = ""
+    clock: str = ""
+
+    def fitted(self, context: int) -> GenerationRequest:
+        """Return the run, or a shorter one where a model's context does not hold it."""
+        if self.longest <= context:
+            return self
+        return replace(self, prompt=max(context // 2, 1), new=context // 4, context=0)
+
+    @property
+    def longest(self) -> int:
+        """Tokens of a sequence that the cache has to hold."""
+        return max(self.context, self.prompt + self.new)
+
+    @property
+    def depth(self) -> int:
+        """Tokens in the cache where tokens a second are read."""
+        return self.context or self.prompt + self.new // 2
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A time with its 80 % interval and its lower bound by physics, in ms.
+
+    Attributes:
+        median, low, high: of the distribution.
+        bound: that no run can be under.
+        shares: of each part, the largest first; those that take nothing are left out.
+    """
+
+    median: float
+    low: float
+    high: float
+    bound: float
+    shares: Mapping[Part, float]
+
+    @property
+    def binds(self) -> Part:
+        """The part that takes most of it."""
+        return next(iter(self.shares))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Generation:
+    """A language model on a device.
+
+    Attributes:
+        model: name.
+        device: the device.
+        runtime: name, empty where none runs.
+        weights: name of the format.
+        first_token: ms to the first token of all sequences; None without a number.
+        token: ms of each further token of all sequences; None without a number.
+        request: the run.
+        memory: that it takes.
+        usable: memory that the device gives; None where its memory is not known.
+        longest_context: that fits; None where the memory is not known.
+        basis: of the times.
+        evidence: measurements that they rest on, in words.
+        problem: why there is no number, without the name of the device; empty where there is one.
+    """
+
+    model: str
+    device: Device
+    runtime: str = ""
+    weights: str
+    first_token: Interval | None = None
+    token: Interval | None = None
+    request: GenerationRequest
+    memory: Memory
+    usable: UsableMemory | None
+    longest_context: int | None = None
+    basis: Basis | None = None
+    evidence: str = ""
+    problem: str = ""
+
+    @property
+    def fits(self) -> bool | None:
+        """Whether the memory suffices; None where it is not known."""
+        return None if self.usable is None else self.memory.total <= self.usable.bytes
+
+    @property
+    def prefill_tokens_per_s(self) -> float | None:
+        """Prompt tokens a second of all sequences."""
+        return self._rate(self.first_token, self.request.prompt)
+
+    @property
+    def decode_tokens_per_s(self) -> float | None:
+        """New tokens a second of all sequences."""
+        return self._rate(self.token, 1)
+
+    def _rate(self, interval: Interval | None, tokens: int) -> float | None:
+        return None if interval is None else 1000 * tokens * self.request.batch / interval.median
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageRun:
+    """A run of a language model on devices.
+
+    Attributes:
+        model: the decoder.
+        request: the run.
+        results: one a device, at least one.
+    """
+
+    model: DecoderArchitecture
+    request: GenerationRequest
+    results: Sequence[Generation]
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredRate:
+    """New tokens a second of all sequences that the user measured in a run.
+
+    Attributes:
+        device: that it was on.
+        tokens_per_s: measured.
+        model: that ran.
+        request: the run; without a format of weights or a runtime the usual ones.
+        stored: format of the weights in the model's files.
+    """
+
+    device: Device
+    tokens_per_s: float
+    model: DecoderArchitecture
+    request: GenerationRequest
+    stored: StoredWeights | None = None
