@@ -49,7 +49,6 @@ RATES: Final = ("matrix_rate", "unit_rate", "bandwidth", "launch")
 _MAX_GRAPHS: Final = 512
 _MIN_MS: Final = 1e-12
 _BLOCK_CELLS: Final = 1 << 18  # operators x targets at a time
-_NONE: Final = np.empty(0, np.int64)
 _CHIP, _TARGET = NEARNESS.index("chip"), NEARNESS.index("target")
 _SHAPE_ROOT: Final = np.linalg.cholesky(SHAPE.covariance())
 _AGAIN: Final = 0.15  # in ln: the user's device, runtime and cooling against the published ones
