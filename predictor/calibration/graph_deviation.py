@@ -21,14 +21,11 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from predictor.calibration.evidence import Keys
-from predictor.core.arrays import Bools, Floats
+from predictor.core.arrays import Bools, Floats, Integers
 from predictor.core.records import Target
 from predictor.devices.architectures import kind
-
-Places = NDArray[np.intp]
 
 
 class Alike(NamedTuple):
@@ -67,7 +64,7 @@ REPEAT_VARIANCE: Final = 0.02**2
 
 
 def corrections(
-    targets: Sequence[Target], deviation: Floats, measured: Places, log_ratio: Floats
+    targets: Sequence[Target], deviation: Floats, measured: Integers, log_ratio: Floats
 ) -> tuple[Floats, Floats, Bools]:
     """Return how the predictions of one graph change once it was measured on some targets.
 
@@ -102,7 +99,7 @@ def corrections(
 
 
 def covariance(
-    targets: Sequence[Target], deviation: Floats, measured: Places
+    targets: Sequence[Target], deviation: Floats, measured: Integers
 ) -> tuple[Floats, Bools]:
     """Return the covariance of one graph's errors with those on some of the targets.
 

@@ -43,12 +43,13 @@ _MAX_OPERATORS: Final = 500  # that differ
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RatedOperators(ArrayRecord):
-    """R operators of a graph by their times at the rates of a target.
+    """R operators of a graph with the parts of their times at the rates of a target.
 
     Attributes:
-        parts_ms: float64 [R, P], parts of these times; one is above 0.
+        parts_ms: float64 [R, P], one of an operator is above 0.
         traits: float64 [R, S], sizes as logarithms; none changes with the batch.
-        kind: int64 [R], of :mod:`predictor.network.features`.
+        kind: int64 [R], index into :data:`predictor.cost.operator_kinds.NETWORK_KINDS`, or past
+            its end for operators that run inside another.
         code: int64 [R], type of operator.
     """
 

@@ -223,7 +223,7 @@ def _bound_per_code(by_name: Mapping[str, Floats]) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RatedTargets:
-    """What the roofline knows of targets before any graph.
+    """Peak rates of targets, and why other targets have none.
 
     Attributes:
         columns: places of the T targets that run.

@@ -64,7 +64,8 @@ class EngineCard:
         typical: rates where a fact is missing.
         prior: of deviations.
         widths: of intervals.
-        families: of architectures in its training data that have each operator, by operator.
+        families: number of families of architectures in its training data, by the operators that
+            they have.
         blend: lambda of Eq. (9).
         residual: alpha_res of Eq. (8).
         notes: the model card's facts; plain JSON values.

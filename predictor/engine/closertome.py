@@ -58,7 +58,7 @@ class CloserToMeEngine:
 
     @property
     def network(self) -> TunedNetwork:
-        """The network of targets that it was fine-tuned to."""
+        """The network that predicts on targets that it was fine-tuned to."""
         return self._lookup.network
 
     def has_signature(self, target: Target) -> bool:

@@ -10,7 +10,7 @@ Reference:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -25,12 +25,12 @@ from predictor.core.prediction import FEW_CHIPS
 from predictor.core.records import Device, Precision, Target, by_run
 from predictor.core.runtimes import runtime_of
 from predictor.cost.engine import AttentionMaps, Explanation
-from predictor.cost.operator_kinds import KINDS, kinds_of
 from predictor.cost.overlap import overlapped, runs_ahead
 from predictor.cost.physics import Work, matched_times, rates_of, term_times
 from predictor.cost.rates.typical import Rates, likenesses
 from predictor.devices.architectures import kind
-from predictor.engine.evidence_words import evidence_words, runtime_name, user_words
+from predictor.engine.evidence_words import evidence_words, runtime_name
+from predictor.engine.graph_work import GraphWork
 from predictor.engine.operator_factors import CAUTION, OperatorFactors
 from predictor.engine.target_estimates import GraphEstimates, TargetEstimates, UserFit
 from predictor.engine.track import (
@@ -43,14 +43,12 @@ from predictor.engine.track import (
     user_case,
 )
 from predictor.graph.operator_graph import OperatorGraph
-from predictor.network.features import exact_features, scale_free
 
 # The rates that the terms of the physics are work over.
 RATES: Final = ("matrix_rate", "unit_rate", "bandwidth", "launch")
 _MAX_GRAPHS: Final = 512
 _MIN_MS: Final = 1e-12
 _BLOCK_CELLS: Final = 1 << 18  # operators x targets at a time
-_NONE: Final = np.empty(0, np.int64)
 _CHIP, _TARGET = NEARNESS.index("chip"), NEARNESS.index("target")
 _SHAPE_ROOT: Final = np.linalg.cholesky(SHAPE.covariance())
 _AGAIN: Final = 0.15  # in ln: the user's device, runtime and cooling against the published ones
@@ -71,7 +69,7 @@ class Estimate:
     operators: OperatorFactors
     evidence: Evidence
     tracks: Tracks
-    _read: IdentityCache[_ReadGraph] = field(
+    _read: IdentityCache[GraphWork] = field(
         default_factory=lambda: IdentityCache(_MAX_GRAPHS), init=False, repr=False
     )
     _works: IdentityCache[Work] = field(
@@ -79,7 +77,7 @@ class Estimate:
     )
 
     def of(self, targets: Sequence[Target], user_fits: Sequence[UserFit] = ()) -> TargetEstimates:
-        """Return what is known of targets, cost O(T).
+        """Return the estimates of targets before any graph, cost O(T).
 
         Args:
             targets: T targets.
@@ -101,31 +99,22 @@ class Estimate:
         records_of = by_run(targets, lambda target: tracks_of(self.tracks, target))
         cases = _cases(evidence, deviations, fits_by_place)
         records = [of[case] for of, case in zip(records_of, cases, strict=True)]
-        # What stands for a measured target has its deviation, and is no surer.
         widths = [track for _, track in records]
+        # What stands for a measured target has its deviation, and is no surer.
         for place in twins.tolist():
             if place not in fits_by_place:
                 _, widths[place] = records_of[place][_published_case(evidence, deviations, place)]
         # The user's measurements never make a published target less sure.
-        measured_targets = [targets[place] for place in fits_by_place]
-        published_networks = self.evidence.networks_of(Keys.of(measured_targets))
-        for place, networks in zip(fits_by_place, published_networks, strict=True):
-            if networks:
-                _, published = records_of[place][published_case(networks)]
-                widths[place] = min(widths[place], published, key=lambda track: track.wide80)
+        for place, case in self._published_cases(targets, fits_by_place).items():
+            _, record = records_of[place][case]
+            widths[place] = min(widths[place], record, key=lambda track: track.wide80)
         has_evidence = deviations.nearness > 0
         has_evidence[list(fits_by_place)] = True
         context, contexts = self.operators.contexts(targets, np.where(has_evidence, 1.0, CAUTION))
-        measured_places = {
-            *fits_by_place,
-            *twins.tolist(),
-            *np.flatnonzero(deviations.nearness == _TARGET),
-        }
-        class_chips = [
-            None if place in measured_places else chips
-            for place, chips in enumerate(by_run(targets, self.class_chips))
-        ]
-        words = zip(_evidence_words(evidence, deviations, fits_by_place), records, strict=True)
+        published = np.flatnonzero(deviations.nearness == _TARGET).tolist()
+        class_chips = self._class_chips(targets, {*fits_by_place, *twins.tolist(), *published})
+        user_networks = {place: user_fit.graphs for place, user_fit in fits_by_place.items()}
+        words = zip(evidence_words(evidence, deviations, user_networks), records, strict=True)
         return TargetEstimates(
             targets=targets,
             rates=self._rates(targets),
@@ -145,6 +134,23 @@ class Estimate:
             ],
             class_chips=class_chips,
         )
+
+    def _published_cases(
+        self, targets: Sequence[Target], places: Collection[int]
+    ) -> Mapping[int, str]:
+        """Return the cases of those targets at ``places`` whose measurements were published."""
+        networks = self.evidence.networks_of(Keys.of([targets[place] for place in places]))
+        pairs = zip(places, networks, strict=True)
+        return {place: published_case(count) for place, count in pairs if count}
+
+    def _class_chips(
+        self, targets: Sequence[Target], measured_places: Collection[int]
+    ) -> list[int | None]:
+        """Return on how many chips the class of each target was checked; None of measured ones."""
+        return [
+            None if place in measured_places else chips
+            for place, chips in enumerate(by_run(targets, self.class_chips))
+        ]
 
     def class_chips(self, target: Target) -> int:
         """Return on how many chips the class of a target was checked while it was not seen."""
@@ -298,8 +304,8 @@ class Estimate:
         parts = matched_times(of_contexts.take(targets.context), rates)
         return parts.reshape(len(parts), PARTS)
 
-    def _graph(self, graph: OperatorGraph) -> _ReadGraph:
-        return self._read.get((graph,), lambda: _ReadGraph.of(graph, self.operators))
+    def _graph(self, graph: OperatorGraph) -> GraphWork:
+        return self._read.get((graph,), lambda: GraphWork.of(graph, self.operators))
 
     def explain(
         self, graph: OperatorGraph, targets: TargetEstimates, least_ms: float
@@ -342,16 +348,6 @@ def _cases(
     return cases
 
 
-def _evidence_words(
-    evidence: Evidence, deviations: Deviations, user_fits: Mapping[int, UserFit]
-) -> list[str]:
-    """Return in words which measurements each target rests on."""
-    words = evidence_words(evidence, deviations)
-    for place, fit in user_fits.items():
-        words[place] = user_words(fit.graphs)
-    return words
-
-
 def _published_case(evidence: Evidence, deviations: Deviations, place: int) -> str:
     """Return the case of a target that the nearest measured one stands for."""
     return published_case(int(evidence.networks[deviations.nearest[place]]))
@@ -367,34 +363,6 @@ def published_form(target: Target) -> Target:
     if runtime_of(c.runtime).hides_halves and c.precision is Precision.FP16:
         return Target(target.device, replace(c, precision=Precision.FP32))
     return target
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _ReadGraph:
-    """A graph of N operators as the estimate reads it.
-
-    Attributes:
-        work: of the operators.
-        kinds: int64 [N].
-        states: float64 [N, H], for their factors.
-    """
-
-    work: Work
-    kinds: Integers
-    states: Floats
-
-    @classmethod
-    def of(cls, graph: OperatorGraph, operators: OperatorFactors) -> _ReadGraph:
-        """Read a graph, cost O(N)."""
-        kinds = kinds_of(graph)
-        features = scale_free(exact_features(graph))
-        return cls(Work.of(graph), kinds, operators.states(features, graph.op_code, kinds))
-
-    def by_context(self, operators: OperatorFactors, targets: TargetEstimates) -> Work:
-        """Return the work by kind in each context of targets, arrays of [C, len(KINDS)]."""
-        factors = operators.by_context(self.states, targets.contexts)  # C times [N, terms]
-        works = [self.work.scaled(factor).by_kind(self.kinds, len(KINDS)) for factor in factors]
-        return Work.stacked(works)
 
 
 def _shares(terms: Floats) -> AttentionMaps:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from predictor.calibration.evidence import ALL_CORES, NEARNESS, Deviations, Evidence
@@ -14,14 +15,25 @@ NOT_MEASURED: Final = "not measured here"  # begins the evidence where nothing i
 _CORES_OF_DEVICE: Final = "-cluster-"
 
 
-def evidence_words(evidence: Evidence, deviations: Deviations) -> list[str]:
-    """Return from where the estimates of targets come."""
-    return [
+def evidence_words(
+    evidence: Evidence, deviations: Deviations, user_networks: Mapping[int, int]
+) -> list[str]:
+    """Return the measurements that the estimate of each of T targets rests on, in words.
+
+    Args:
+        evidence: of measured targets.
+        deviations: of the T targets.
+        user_networks: number of networks that the user measured, by place of the target.
+    """
+    words = [
         _whence(evidence, NEARNESS[nearness], source) if nearness else NOT_MEASURED
         for nearness, source in zip(
             deviations.nearness.tolist(), deviations.nearest.tolist(), strict=True
         )
     ]
+    for place, networks in user_networks.items():
+        words[place] = f"from {plural(networks, 'network')} that you measured"
+    return words
 
 
 def _whence(evidence: Evidence, nearness: str, source: int) -> str:
@@ -44,8 +56,3 @@ def _whence(evidence: Evidence, nearness: str, source: int) -> str:
 def runtime_name(runtime: str) -> str:
     """Return the name of a runtime, for people."""
     return "an unknown runtime" if runtime == UNKNOWN else runtime
-
-
-def user_words(graphs: int) -> str:
-    """Return that an estimate rests on the user's measurements of some networks."""
-    return f"from {plural(graphs, 'network')} that you measured"

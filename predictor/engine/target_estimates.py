@@ -1,4 +1,4 @@
-"""What the estimate knows of targets, and its latencies of a graph on them."""
+"""Estimates of targets: factors and variances before any graph, and latencies of a graph."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LISTS: Final = ("targets", "evidence", "doubts", "class_chips")
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class TargetEstimates:
-    """What the estimate knows of T targets before any graph.
+    """Rates, factors and variances of T targets, the same for every graph.
 
     Attributes:
         targets: T targets.
@@ -58,7 +58,7 @@ class TargetEstimates:
     class_chips: Sequence[int | None]
 
     def take(self, places: NDArray[np.integer]) -> TargetEstimates:
-        """Return what is known of some of the targets; their contexts stay numbered as here."""
+        """Return the estimates of some of the targets; their contexts stay numbered as here."""
         chosen = places.tolist()
         lists: dict[str, Any] = {
             name: [getattr(self, name)[place] for place in chosen] for name in _LISTS

@@ -5,6 +5,7 @@ from __future__ import annotations
 from benchmarks.code_size import code_lines, product_lines
 
 LIMIT = 67_300
+"""Lines that the product has today, rounded up; the goal is ``benchmarks.code_size.LIMIT``."""
 
 
 def test_the_product_is_within_its_lines() -> None:

@@ -2,7 +2,7 @@
 
 The facts are the metrics of the device file, each with its source there. Rates are in
 multiply-accumulates (MACs) a second, bandwidths in bytes a second, memories in bytes; a fact that
-nobody states is None.
+is not stated is None.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ _SOCKETS: Final = re.compile(r"(\d+) x ")
 
 
 def sockets(device: Device) -> int:
-    """Return the processors of a machine, which its name counts: ``2 x Intel Xeon``."""
+    """Return the number of processors of a machine, from its name: ``2 x Intel Xeon``."""
     several = _SOCKETS.match(device.name)
     return int(several[1]) if several else 1
 

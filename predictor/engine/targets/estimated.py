@@ -25,7 +25,7 @@ class EstimatedTargets:
     Attributes:
         estimate: as it ships.
         estimates: of the targets.
-        families: of architectures in the training data that have each operator.
+        families: number of families of architectures in the training data, by operator.
     """
 
     estimate: Estimate

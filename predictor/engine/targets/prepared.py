@@ -1,4 +1,4 @@
-"""What the engine knows of the shipped targets before any graph, prepared in a file.
+"""Estimates, rates and states of the shipped targets, prepared in a file.
 
 To look 600 devices up takes longer than to predict a network on them, and the result is the same at
 each start. The file is read where all of these targets are asked about together, as they were when
@@ -37,6 +37,8 @@ FORMAT: Final = "ctm-targets/2"
 # Fewer are looked up in less time than the file takes to be read.
 FEWEST: Final = 100
 OF_TARGETS: Final = (*ARRAYS, "wide")
+"""Arrays of :class:`TargetEstimates` in the file, by the names of their fields."""
+
 _OF_CLUSTER: Final = tuple(field.name for field in fields(Cluster))
 _DAMAGED: Final = (OSError, LookupError, TypeError, ValueError, EOFError, zlib.error)
 _LOG = logging.getLogger(__name__)
@@ -47,12 +49,12 @@ _Record = TypeVar("_Record", Rates, PeakRates, Contexts)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PreparedTargets:
-    """What is known of T targets before any graph and without the user's measurements.
+    """States, estimates and rates of T targets without the user's measurements.
 
     Attributes:
         states: of the T targets.
-        estimates: of the estimate.
-        rated: of the roofline.
+        estimates: by the learned engine.
+        rated: for the roofline.
     """
 
     states: Sequence[TargetState]
@@ -70,7 +72,7 @@ class PreparedTargets:
 
 
 def read_prepared(folder: Path, estimate: str, targets: Sequence[Target]) -> PreparedTargets | None:
-    """Return what the file knows of targets; None where it is of others, or not whole.
+    """Return the prepared targets of the file; None where it is of others, or not whole.
 
     Args:
         folder: of the checkpoint.
@@ -124,7 +126,7 @@ def _record(kind: type[_Record], arrays: _Arrays) -> _Record:
 
 
 def key_of(estimate: str, targets: Iterable[Target]) -> str:
-    """Return a checksum over all that is known of targets is computed from.
+    """Return a checksum over all that the estimates of targets are computed from.
 
     Args:
         estimate: SHA-256 of the estimate's file.

@@ -1,4 +1,4 @@
-"""The file of a checkpoint with what the engine knows of the shipped targets, written anew."""
+"""The prepared targets of a checkpoint, written anew for all shipped devices."""
 
 from __future__ import annotations
 

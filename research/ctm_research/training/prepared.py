@@ -1,4 +1,4 @@
-"""Writer of what the engine knows of targets before any graph, beside a checkpoint."""
+"""Writer of the prepared targets of a checkpoint: their estimates, rates and states."""
 
 from __future__ import annotations
 

@@ -18,14 +18,16 @@ from tests.support.tiny_engine import EXPORTED
 from tests.support.tiny_network import export_tiny, tiny_network
 
 
-@pytest.fixture(scope="module", params=["exported now", "of the product's tests"])
-def runtime(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> TermRuntime:
-    folder = EXPORTED
-    if request.param == "exported now":
-        folder = tmp_path_factory.mktemp("exported")
-        export_tiny(folder)
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("exported")
+    export_tiny(folder)
+    return folder
+
+
+@pytest.fixture(params=["exported now", "of the product's tests"])
+def runtime(request: pytest.FixtureRequest, exported: Path) -> TermRuntime:
+    folder = exported if request.param == "exported now" else EXPORTED
     operators = tiny_network().config.operators
     return TermRuntime(folder / "encoder.onnx", folder / "head.onnx", operators)
 
