@@ -236,8 +236,9 @@ def test_curves_of_the_selected_devices_are_drawn(
     assert "Raspberry Pi 5" in view.plot.accessibleDescription()
 
 
-def test_parts_and_memory_of_the_current_device(view: LanguageView) -> None:
+def test_parts_and_memory_of_the_current_device(view: LanguageView, qtbot: QtBot) -> None:
     view.table.selectRow(0)
+    qtbot.waitUntil(lambda: len(view.parts.bars) == 3, timeout=SETTLE_MS)
     first, token, memory = view.parts.bars
     assert first.parts[0].name == "multiplying"
     assert token.parts[0].name == "reading the weights"
@@ -246,7 +247,7 @@ def test_parts_and_memory_of_the_current_device(view: LanguageView) -> None:
     assert [part.name for part in memory.parts] == ["weights", "KV cache", "buffers"]
     assert 0.2 < sum(part.length for part in memory.parts) < 0.23
     view.table.selectRow(2)
-    assert len(view.parts.bars) == 1
+    qtbot.waitUntil(lambda: len(view.parts.bars) == 1, timeout=SETTLE_MS)
     assert "no runtime of language models" in view.evidence.text()
     assert not view.measured_box.isEnabled()
 
