@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, Qt, Signal
 from PySide6.QtGui import QActionGroup, QPainter, QResizeEvent
@@ -23,8 +23,9 @@ from ctm_gui.targets.ranking import ConfigurationRanking, Ranked
 from ctm_gui.targets.tree_model import Column, TargetsTreeModel
 from ctm_gui.targets.variant_dialog import VariantDialog
 from ctm_gui.widgets.basic import STRETCH, SearchBox, hbox, label, tool_button, vbox
-from predictor.core.records import Device
+from predictor.core.records import Configuration, Device
 from predictor.presentation.wording import target_text
+from predictor.services.prediction.configurations import further_configurations
 
 Index = QModelIndex | QPersistentModelIndex
 
@@ -279,6 +280,24 @@ def _fill_choices(
         action.setCheckable(True)
         action.setChecked(configuration == chosen)
         group.addAction(action)
+        action.triggered.connect(
+            lambda _=False, c=configuration: selection.set_configuration(device, c)
+        )
+    further = further_configurations(device)
+    if further:
+        choices.addSeparator()
+        _fill_further(choices.addMenu("Other Runtimes"), selection, device, further)
+
+
+def _fill_further(
+    menu: QMenu,
+    selection: TargetSelection,
+    device: Device,
+    configurations: Sequence[Configuration],
+) -> None:
+    """Add configurations that a device does not list; a chosen one stands among its own."""
+    for configuration in configurations:
+        action = menu.addAction(target_text(configuration))
         action.triggered.connect(
             lambda _=False, c=configuration: selection.set_configuration(device, c)
         )

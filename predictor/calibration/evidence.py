@@ -35,7 +35,7 @@ _SHAPE_VARIANCE: Final = np.array([1.0, 0.6, 0.5, 0.3])
 _CHIP_SHAPE_LIMIT: Final = float(np.log(2))
 
 # Of the effect of a target that another precision of its device shares under the same runtime.
-_OTHER_PRECISION: Final = 0.5
+OTHER_PRECISION: Final = 0.5
 _USUAL_CORES: Final = "8"  # of a device that runs on all
 _LIKE_THREADS: Final = 2.0  # ln of the ratio of threads at which 1/e of the effect is shared
 
@@ -153,9 +153,9 @@ class Evidence:
         arrays: dict[str, Any] = {name: np.concatenate(pair) for name, pair in pairs.items()}
         return replace(self, keys=Keys.joined([self.keys, other.keys]), **arrays)
 
-    def without(self, target: Target) -> Evidence:
+    def without(self, excluded: Keys) -> Evidence:
         """Return this evidence but for one target."""
-        excluded, names = Keys.of([target]), ("device", "runtime", "precision", "threads")
+        names = ("device", "runtime", "precision", "threads")
         same = [getattr(self.keys, name) == getattr(excluded, name) for name in names]
         gone = np.logical_and.reduce(same)
         return self.take(~gone) if gone.any() else self
@@ -251,7 +251,7 @@ def _likeness(a: Keys, b: Keys) -> Floats:
         for threads in (a.threads, b.threads)
     )
     alike = np.exp(-np.abs(ours[:, None] - theirs) / _LIKE_THREADS)
-    likeness: Floats = alike * np.where(a.precision[:, None] == b.precision, 1.0, _OTHER_PRECISION)
+    likeness: Floats = alike * np.where(a.precision[:, None] == b.precision, 1.0, OTHER_PRECISION)
     return likeness
 
 

@@ -83,6 +83,7 @@ METRICS: tuple[Metric, ...] = (
     Metric("tdp_w", "Power limit", "W", 1e-3, 1e4, _P),
     Metric("process_nm", "Process", "nm", 1, 1000, _P),
     Metric("fp32_matrix_tflops", "FP32 matrix peak", "TFLOP/s", 1e-6, 1e5, _C),
+    Metric("flash_kb", "Flash", "KiB", 1, 1e8, _M),
 )
 
 METRIC_BY_NAME: dict[str, Metric] = {metric.name: metric for metric in METRICS}

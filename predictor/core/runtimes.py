@@ -44,6 +44,8 @@ class Runtime:
             one of the device (``cost.capability``).
         takes_all_cores: whether it runs on all cores where no number of threads is set.
         is_learned: whether a network that is trained gets an input for it.
+        is_usual: whether a device that states no configurations lists it where it is portable; any
+            other one runs there by its name.
     """
 
     name: str
@@ -58,6 +60,7 @@ class Runtime:
     cpu_launch_us: float | None = None
     takes_all_cores: bool = False
     is_learned: bool = True
+    is_usual: bool = True
 
 
 # Their order is that of the schema, of the command line's choices and of a network's inputs.
@@ -204,6 +207,21 @@ _MINOR_KERNELS: Final[Mapping[str, frozenset[str]]] = {
     "tensorflow": instruction_sets.ONEDNN,
     "deepsparse": instruction_sets.DEEPSPARSE,
 }
+_ARM: Final = frozenset({Family.MOBILE_CPU})
+_MINOR_PORTABLE: Final[Mapping[str, frozenset[Family]]] = {
+    "armnn": _ARM | {Family.MOBILE_GPU},
+    "pytorch-mobile": _ARM,
+    "executorch": CPUS,
+    "paddle-lite": _ARM | {Family.MOBILE_GPU},
+    "paddle-inference": _SERVER,
+    "mnn": CPUS | {Family.MOBILE_GPU},
+    "tnn": _ARM | {Family.MOBILE_GPU},
+    "tengine": _ARM,
+    "xnnpack": CPUS,
+    "tensorflow": _SERVER,
+    "deepsparse": CPUS,
+    "tvm": _SERVER | _ARM | {Family.MOBILE_GPU},
+}
 _MINOR_TF32: Final = frozenset({"paddle-tensorrt", "tensorflow"})
 # Measured by others only: no importer, no shipped network with an input for it. NPUs run float
 # networks in half precision whatever the file says.
@@ -212,11 +230,13 @@ _MINOR_ROWS: Final = tuple(
         name=name,
         title=title,
         families=families,
+        portable=_MINOR_PORTABLE.get(name, frozenset()),
         precisions=precisions,
         kernels=_MINOR_KERNELS.get(name, frozenset()),
         may_halve=Family.NPU in families,
         tf32="all" if name in _MINOR_TF32 else "",
         is_learned=False,
+        is_usual=False,
     )
     for name, title, families, precisions in (
         ("armnn", "Arm NN", _PHONE, _FLOAT_AND_INT8),

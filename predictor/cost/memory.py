@@ -7,17 +7,22 @@ not counted (research/docs/results/aihub-memory.md).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import cache
+from typing import Final
 
 import numpy as np
 
 from predictor.core.arrays import Floats
-from predictor.core.records import Precision, Target
+from predictor.core.metrics import Family
+from predictor.core.records import Device, Precision, Target
 from predictor.core.run_facts import MemoryUse
 from predictor.cost.columns import Columns, byte_ratios
 from predictor.cost.run_facts import Computed
 from predictor.graph.operator_graph import OperatorGraph
+
+_KIB: Final = 1024
 
 
 def memory_uses(graph: OperatorGraph, targets: Sequence[Target]) -> Computed[MemoryUse]:
@@ -38,6 +43,44 @@ def peak_bytes(graph: OperatorGraph, targets: Sequence[Target]) -> Floats:
     by_precision = _tensor_bytes(graph)
     return np.array(
         [sum(by_precision[target.configuration.precision]) for target in targets], np.float64
+    )
+
+
+def refusals(
+    graphs: Sequence[OperatorGraph], targets: Sequence[Target]
+) -> Mapping[tuple[int, int], str]:
+    """Return why graphs do not fit on the microcontrollers among targets, by both places.
+
+    Weights stay in the flash, live activations in the SRAM; a chip with memory beside it holds any
+    network. What a runtime takes for itself is left out, so that no network is refused that fits.
+    """
+    places = [place for place, target in enumerate(targets) if _is_bare(target.device)]
+    reasons: dict[tuple[int, int], str] = {}
+    for row, graph in enumerate(graphs if places else ()):
+        by_precision = _tensor_bytes(graph)
+        for place in places:
+            target = targets[place]
+            excess = _excess(target.device, *by_precision[target.configuration.precision])
+            if excess:
+                reasons[row, place] = f"it does not fit: {excess}"
+    return reasons
+
+
+def _is_bare(device: Device) -> bool:
+    return device.family is Family.MCU and device.memory_bytes is None
+
+
+def _excess(device: Device, weights_bytes: float, live_bytes: float) -> str:
+    """Return by how much a graph is too large for a device; empty where it fits."""
+    needs = (
+        (weights_bytes / _KIB, "weights", device.metric("flash_kb"), "flash"),
+        (live_bytes / _KIB, "activations", device.metric("onchip_sram_kb"), "SRAM"),
+    )
+    return " and ".join(
+        f"{math.ceil(needed_kb)} KiB of {content} for {held_kb:g} KiB of {memory}, "
+        f"{math.ceil(needed_kb - held_kb)} KiB too many"
+        for needed_kb, content, held_kb, memory in needs
+        if held_kb is not None and needed_kb > held_kb
     )
 
 

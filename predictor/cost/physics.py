@@ -198,7 +198,11 @@ def leaving_share(weight_bytes: Floats, held_bytes: Floats) -> Floats:
 
 def rates_of(targets: Sequence[Target]) -> Rates:
     """Return the rates of targets, from their facts alone."""
-    targets = [as_run(target) for target in targets]
+    return rates_of_runs([as_run(target) for target in targets])
+
+
+def rates_of_runs(targets: Sequence[Target]) -> Rates:
+    """Return the rates of targets whose precision is that of the run."""
     terms = list(map(_term_rates, targets, run_rates(targets)))
     by_name = {
         name: np.array([getattr(term, name) for term in terms], np.float64)

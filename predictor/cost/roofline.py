@@ -43,7 +43,7 @@ from predictor.cost.engine import (
     TargetMeasurements,
     VariedTimes,
 )
-from predictor.cost.memory import memory_uses
+from predictor.cost.memory import memory_uses, refusals
 from predictor.cost.physics import leaving_share
 from predictor.cost.run_facts import uncounted
 from predictor.cost.support import unsupported
@@ -92,6 +92,10 @@ class RooflineEngine:
             memory[row, columns] = _memory_bytes(cost, rates)
         dram_bytes = np.full(len(targets), np.nan)
         dram_bytes[columns] = rates.dram_bytes
+        fits_memory = _fits(memory, dram_bytes)
+        refused = refusals(graphs, targets)
+        for row, place in refused:
+            latency[row, place], fits_memory[row][place] = np.nan, False
         basis = tuple(None if t in problems else Basis.ANALYTIC for t in range(len(targets)))
         return PredictionTable(
             engine=self.name,
@@ -103,8 +107,11 @@ class RooflineEngine:
             bound_ms=bound,
             basis=[basis] * len(graphs),
             memory_bytes=memory,
-            fits_memory=_fits(memory, dram_bytes),
-            problems={(g, t): text for g in range(len(graphs)) for t, text in problems.items()},
+            fits_memory=fits_memory,
+            problems={
+                **{(g, t): text for g in range(len(graphs)) for t, text in problems.items()},
+                **refused,
+            },
             predicted_ms=latency,
             facts={
                 "memory": [memory_uses(graph, targets) for graph in graphs],

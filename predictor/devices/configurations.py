@@ -36,14 +36,16 @@ _HAVE_INT8: Final = CPUS | {Family.MCU}
 def implied_configurations(device: Device) -> tuple[Configuration, ...]:
     """Return what a device can run whose file or form does not say, the best deployable first.
 
-    The runtimes of its maker and each one that can be installed on any device of its family, in
-    each precision that the device's rates, its architecture or its instruction sets show; last an
-    unknown runtime, which covers every other one. ``device.configurations`` is not read.
+    The runtimes of its maker and each usual one that can be installed on any device of its family,
+    in each precision that the device's rates, its architecture or its instruction sets show; last
+    an unknown runtime, which covers every other one. ``device.configurations`` is not read.
     """
     precisions = implied_precisions(device)
     of_makers = runtimes_of_makers(device)
     runtimes = [
-        row for row in RUNTIMES.values() if device.family in row.portable or row.name in of_makers
+        row
+        for row in RUNTIMES.values()
+        if (device.family in row.portable and row.is_usual) or row.name in of_makers
     ]
     implied = [
         Configuration(row.name, precision)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +23,7 @@ from predictor.cost.engine import (
     VariedTimes,
     no_number,
 )
+from predictor.cost.memory import refusals
 from predictor.cost.run_facts import Computed, Row
 from predictor.engine.checkpoint import read_checkpoint
 from predictor.engine.targets.fine_tuned import TunedNetwork
@@ -91,6 +93,9 @@ class CloserToMeEngine:
                 for place, words in zip(places.tolist(), model.doubts(graph), strict=True):
                     if words:
                         doubts[row, place] = words
+        refused = refusals(graphs, targets)
+        for row, place in refused:
+            latency[row, place] = np.nan
         latency[:, list(models.problems)] = np.nan
         bound = analytic.bound_ms * models.bound_factors
         latency = _raised(latency, bound * _OVER_BOUND)
@@ -113,9 +118,12 @@ class CloserToMeEngine:
             memory_bytes=analytic.memory_bytes,
             fits_memory=analytic.fits_memory,
             problems={
-                (row, place): words
-                for row in range(len(graphs))
-                for place, words in models.problems.items()
+                **refused,
+                **{
+                    (row, place): words
+                    for row in range(len(graphs))
+                    for place, words in models.problems.items()
+                },
             },
             predicted_ms=latency,
             out_of_distribution=doubts,
@@ -142,7 +150,7 @@ class CloserToMeEngine:
         latency_ms = predicted.tolist()
 
         def explanation(place: int) -> Explanation | None:
-            if place in models.problems:
+            if place in models.problems or math.isnan(latency_ms[place]):
                 return None
             model, inside = models.by_place[place]
             return model.explain(graph, inside, latency_ms[place])

@@ -17,19 +17,19 @@ from typing import Final
 import numpy as np
 
 from predictor.calibration.efficiencies import Efficiencies, groups_of
-from predictor.calibration.evidence import NEARNESS, Deviations, Evidence, Keys
+from predictor.calibration.evidence import NEARNESS, OTHER_PRECISION, Deviations, Evidence, Keys
 from predictor.calibration.target_fit import PARTS, SHAPE, TargetFit
 from predictor.core.arrays import Floats, Integers
 from predictor.core.caching import IdentityCache
 from predictor.core.prediction import FEW_CHIPS
-from predictor.core.records import Device, Precision, Target, by_run
-from predictor.core.runtimes import runtime_of
+from predictor.core.records import Device, Target, by_run
 from predictor.cost.engine import AttentionMaps, Explanation
 from predictor.cost.overlap import overlapped, runs_ahead
-from predictor.cost.physics import Work, matched_times, rates_of, term_times
+from predictor.cost.physics import Work, matched_times, rates_of_runs, term_times
 from predictor.cost.rates.typical import Rates, likenesses
 from predictor.devices.architectures import kind
 from predictor.engine.evidence_words import evidence_words, runtime_name
+from predictor.engine.float_runs import keys_of, published_form, run_form
 from predictor.engine.graph_work import GraphWork
 from predictor.engine.operator_factors import CAUTION, OperatorFactors
 from predictor.engine.target_estimates import GraphEstimates, TargetEstimates, UserFit
@@ -49,7 +49,7 @@ RATES: Final = ("matrix_rate", "unit_rate", "bandwidth", "launch")
 _MAX_GRAPHS: Final = 512
 _MIN_MS: Final = 1e-12
 _BLOCK_CELLS: Final = 1 << 18  # operators x targets at a time
-_CHIP, _TARGET = NEARNESS.index("chip"), NEARNESS.index("target")
+_CHIP, _DEVICE, _TARGET = map(NEARNESS.index, ("chip", "device", "target"))
 _SHAPE_ROOT: Final = np.linalg.cholesky(SHAPE.covariance())
 _AGAIN: Final = 0.15  # in ln: the user's device, runtime and cooling against the published ones
 
@@ -83,14 +83,15 @@ class Estimate:
             targets: T targets.
             user_fits: targets that the user measured, of the same devices.
         """
+        keys, requested = keys_of(targets), targets
         targets = [published_form(target) for target in targets]
         evidence = self._with(user_fits)
-        deviations, twins = self._deviations(evidence, targets)
-        measured = {user_fit.target.id: user_fit for user_fit in user_fits}
+        deviations, twins = self._deviations(evidence, targets, keys)
+        measured = {user_fit.key: user_fit for user_fit in user_fits}
         fits_by_place = {
-            place: measured[target.id]
-            for place, target in enumerate(targets if user_fits else ())
-            if target.id in measured
+            place: measured[key]
+            for place, key in enumerate(keys.targets() if user_fits else ())
+            if key in measured
         }
         means = np.concatenate([deviations.mean[:, None], deviations.shape], axis=1)
         for place, user_fit in fits_by_place.items():
@@ -105,7 +106,7 @@ class Estimate:
             if place not in fits_by_place:
                 _, widths[place] = records_of[place][_published_case(evidence, deviations, place)]
         # The user's measurements never make a published target less sure.
-        for place, case in self._published_cases(targets, fits_by_place).items():
+        for place, case in self._published_cases(keys, list(fits_by_place)).items():
             _, record = records_of[place][case]
             widths[place] = min(widths[place], record, key=lambda track: track.wide80)
         has_evidence = deviations.nearness > 0
@@ -116,8 +117,8 @@ class Estimate:
         user_networks = {place: user_fit.graphs for place, user_fit in fits_by_place.items()}
         words = zip(evidence_words(evidence, deviations, user_networks), records, strict=True)
         return TargetEstimates(
-            targets=targets,
-            rates=self._rates(targets),
+            targets=requested,
+            rates=self._rates(requested),
             usual=usual,
             factors=usual * np.exp(means[:, :1] + means[:, 1:]).reshape(usual.shape),
             ahead=runs_ahead(targets),
@@ -135,11 +136,9 @@ class Estimate:
             class_chips=class_chips,
         )
 
-    def _published_cases(
-        self, targets: Sequence[Target], places: Collection[int]
-    ) -> Mapping[int, str]:
+    def _published_cases(self, keys: Keys, places: Sequence[int]) -> Mapping[int, str]:
         """Return the cases of those targets at ``places`` whose measurements were published."""
-        networks = self.evidence.networks_of(Keys.of([targets[place] for place in places]))
+        networks = self.evidence.networks_of(keys.take(np.array(places, np.intp)))
         pairs = zip(places, networks, strict=True)
         return {place: published_case(count) for place, count in pairs if count}
 
@@ -159,7 +158,7 @@ class Estimate:
 
     def have_measured(self, targets: Sequence[Target]) -> list[bool]:
         """Return whether measurements of each target came with the program."""
-        return self.evidence.have(Keys.of([published_form(target) for target in targets]))
+        return self.evidence.have(keys_of(targets))
 
     def predict(self, graph: OperatorGraph, targets: TargetEstimates) -> GraphEstimates:
         """Return the latency of a graph on each target."""
@@ -212,57 +211,64 @@ class Estimate:
             graphs: k graphs.
             latency_ms: float64 [k].
         """
-        target = published_form(target)
-        deviations, _ = self._deviations(self.evidence, [target])
+        keys, published = keys_of([target]), published_form(target)
+        deviations, _ = self._deviations(self.evidence, [published], keys)
         prior = TargetFit.prior(
             deviations.mean[0],
             deviations.variance[0] + _AGAIN**2,
             deviations.shape[0],
             deviations.shape_variance[0],
-            ahead=bool(runs_ahead([target])[0]),
+            ahead=bool(runs_ahead([published])[0]),
         )
         # Of a measured target the factors of operators count in full.
-        _, contexts = self.operators.contexts([target], np.ones(1))
+        _, contexts = self.operators.contexts([published], np.ones(1))
         one = replace(self.of([target]), contexts=contexts)
         parts = np.concatenate([self._parts(graph, one) for graph in graphs])
         measured = prior.measured(parts * one.usual.reshape(1, -1), latency_ms)
-        return UserFit(target, len(graphs), measured)
+        return UserFit(keys, len(graphs), measured)
 
     def _with(self, user_fits: Sequence[UserFit]) -> Evidence:
         """Return the evidence with the user's in place of the published ones of the targets."""
         evidence = self.evidence
         for user_fit in user_fits:
             one = Evidence(
-                keys=Keys.of([user_fit.target]),
+                keys=user_fit.keys,
                 level=user_fit.fit.mean[:1],
                 variance=np.array([SHAPE.network**2 / user_fit.graphs]),
                 shape=user_fit.fit.mean[None, 1:],
                 networks=np.array([user_fit.graphs]),
                 scales=evidence.scales,
             )
-            evidence = evidence.without(user_fit.target).joined(one)
+            evidence = evidence.without(user_fit.keys).joined(one)
         return evidence
 
     def _deviations(
-        self, evidence: Evidence, targets: Sequence[Target]
+        self, evidence: Evidence, targets: Sequence[Target], keys: Keys
     ) -> tuple[Deviations, Integers]:
         """Return the deviations of targets, and the places of those that another stands for.
 
         An accelerator of which nothing was measured deviates as another one of its chip. Processors
-        with equal cores differ in all around them.
+        with equal cores differ in all around them. A run that forbids halves deviates as the one
+        that was published.
         """
-        keys = Keys.of(targets)
         npus = np.flatnonzero(by_run(targets, lambda target: kind(target.device) == "npu"))
         twins = evidence.twins(keys.take(npus))
         twin, of_twin = npus[twins >= 0], twins[twins >= 0]
         devices = keys.device.astype(object)  # names of any length
         devices[twin] = evidence.keys.device[of_twin]
-        deviations = evidence.about(replace(keys, device=devices.astype(np.str_)))
+        precisions = Keys.of(targets).precision
+        named = replace(keys, device=devices.astype(np.str_), precision=precisions)
+        deviations = evidence.about(named)
         deviations.nearness[twin] = _CHIP
+        stand_in = (precisions != keys.precision) & (deviations.nearness == _TARGET)
+        deviations.nearness[stand_in] = _DEVICE
+        deviations.variance[stand_in] += (1 - OTHER_PRECISION) * evidence.scales.target**2
         return deviations, twin
 
     def _rates(self, targets: Sequence[Target]) -> Rates:
-        return self.efficiencies.typical.complete(rates_of(targets), likenesses(targets))
+        return self.efficiencies.typical.complete(
+            rates_of_runs([run_form(target) for target in targets]), likenesses(targets)
+        )
 
     def operator_ms(self, graph: OperatorGraph, targets: TargetEstimates) -> Floats:
         """Return the terms of each operator on the first target, float64 [N, len(TERMS)]."""
@@ -351,18 +357,6 @@ def _cases(
 def _published_case(evidence: Evidence, deviations: Deviations, place: int) -> str:
     """Return the case of a target that the nearest measured one stands for."""
     return published_case(int(evidence.networks[deviations.nearest[place]]))
-
-
-def published_form(target: Target) -> Target:
-    """Return a target as the published measurements name it.
-
-    ncnn stores and computes in FP16 where it can, and its published latencies do not say where it
-    did: a float network on ncnn is one and the same configuration here.
-    """
-    c = target.configuration
-    if runtime_of(c.runtime).hides_halves and c.precision is Precision.FP16:
-        return Target(target.device, replace(c, precision=Precision.FP32))
-    return target
 
 
 def _shares(terms: Floats) -> AttentionMaps:

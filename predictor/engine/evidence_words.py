@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from predictor.calibration.evidence import ALL_CORES, NEARNESS, Deviations, Evidence
-from predictor.core.runtimes import UNKNOWN
+from predictor.core.records import Precision
+from predictor.core.runtimes import UNKNOWN, runtime_of
 from predictor.core.text import plural
 from predictor.devices.catalogue import device_name
 
@@ -43,7 +44,7 @@ def _whence(evidence: Evidence, nearness: str, source: int) -> str:
         return f"from {networks} measured on this device"
     device = device_name(str(keys.device[source]).partition(_CORES_OF_DEVICE)[0])
     threads = str(keys.threads[source])
-    run = f"{runtime_name(str(keys.runtime[source]))} {keys.precision[source]}"
+    run = _run_words(str(keys.runtime[source]), str(keys.precision[source]))
     if threads == ALL_CORES:
         run += ", all cores"
     elif threads != "0":
@@ -51,6 +52,12 @@ def _whence(evidence: Evidence, nearness: str, source: int) -> str:
     if nearness == "device":
         return f"from this device under {run} ({networks})"
     return f"from {device}, which has the same chip or cores ({run}; {networks})"
+
+
+def _run_words(runtime: str, precision: str) -> str:
+    """Return runtime and precision; what was published may be halved floats, and says no format."""
+    is_open = runtime_of(runtime).hides_halves and precision == Precision.FP32
+    return runtime_name(runtime) if is_open else f"{runtime_name(runtime)} {precision}"
 
 
 def runtime_name(runtime: str) -> str:

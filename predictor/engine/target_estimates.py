@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from predictor.calibration.evidence import Keys
 from predictor.calibration.target_fit import TargetFit
 from predictor.core.arrays import Bools, Floats, Integers
 from predictor.core.records import Target
@@ -94,11 +95,16 @@ class UserFit:
     """A target that the user measured.
 
     Attributes:
-        target: the target.
+        keys: of the target in the evidence.
         graphs: number of measured graphs.
         fit: to them.
     """
 
-    target: Target
+    keys: Keys
     graphs: int
     fit: TargetFit
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The keys of the target but its silicon."""
+        return self.keys.targets()[0]

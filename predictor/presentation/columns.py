@@ -458,13 +458,14 @@ def _remarks(
         yield {Place.COMPARE}, note
     if prediction.provenance:
         yield {Place.DETAILS, Place.REPORT}, f"measured: {_remark_text(prediction.provenance)}"
-    yield from _doubts(prediction)
-    yield from _origin(prediction, context)
+    if not prediction.problem:
+        yield from _doubts(prediction)
+        yield from _origin(prediction, context)
     if budget_ms is not None and prediction.latency_ms is not None:
         yield {Place.TEXT}, f"{_stands(prediction, budget_ms)} {wording.number(budget_ms)} ms"
     if _ends_at_bound(prediction):
         yield _EVERYWHERE, "the interval ends at the bound"
-    if prediction.fits_memory is False:
+    if prediction.fits_memory is False and not prediction.problem:
         yield {Place.TEXT, Place.REPORT}, "does not fit in the device's memory"
     if prediction.unsupported is not None:
         yield _EVERYWHERE, wording.unsupported_text(prediction.unsupported)

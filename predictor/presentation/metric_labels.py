@@ -81,6 +81,7 @@ METRIC_HELP = {
     "tdp_w": "Thermal design power or board power limit.",
     "process_nm": "Manufacturing process.",
     "fp32_matrix_tflops": "Dense rate of the matrix units in full FP32.",
+    "flash_kb": "Flash of a microcontroller, which holds the weights.",
     "launch_us": "Time to start one kernel or operator.",
 }
 """Definitions of the metrics and of the launch in one sentence, by name."""

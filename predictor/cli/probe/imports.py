@@ -20,7 +20,7 @@ from predictor.core.units import significant
 from predictor.graph.model import Model
 from predictor.probing.importers.registry import import_file
 from predictor.services.models.ingestion import IngestionWorker
-from predictor.services.probing.imports import ImportedMeasurements, take_over
+from predictor.services.probing.imports import ImportedMeasurements, take_over, usual_float
 from predictor.services.probing.kits import import_results
 from predictor.services.probing.open import Probing
 
@@ -39,7 +39,11 @@ def add_import(parser: Parser) -> None:
     parser.add_argument(
         "--runtime", type=usual_name, choices=(*offered(), UNKNOWN), default=UNKNOWN
     )
-    parser.add_argument("--precision", choices=[str(p) for p in Precision], default="fp32")
+    parser.add_argument(
+        "--precision",
+        choices=[str(p) for p in Precision],
+        help="default: fp32; of ncnn what the device runs floats in",
+    )
     parser.add_argument("--threads", type=thread_count, default=0, metavar="N")
     parser.add_argument("--batch", type=thread_count, default=0, metavar="N")
     parser.add_argument(
@@ -80,9 +84,8 @@ def _take_over(options: argparse.Namespace, console: Console) -> int:
     """Store a file's measurements on a target, and print them."""
     file = import_file(Path(options.file))
     device = open_catalogue(options, console).find(options.device)
-    configuration = Configuration(
-        options.runtime, Precision(options.precision), options.threads, options.batch
-    )
+    precision = Precision(options.precision or usual_float(file, device, options.runtime))
+    configuration = Configuration(options.runtime, precision, options.threads, options.batch)
     names = unique(options.name, "--name")
     models = _read(options.model)
     imported = take_over(file, device, configuration, models, names, options.store)

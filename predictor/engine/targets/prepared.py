@@ -27,7 +27,7 @@ from predictor.core.records import Basis, Cluster, Configuration, Device, Target
 from predictor.cost.rates.typical import Rates
 from predictor.cost.roofline import PeakRates, RatedTargets
 from predictor.devices.architectures import architectures_dir
-from predictor.engine.estimate import Estimate, published_form
+from predictor.engine.estimate import Estimate
 from predictor.engine.operator_factors import Contexts
 from predictor.engine.target_estimates import ARRAYS, TargetEstimates
 from predictor.engine.targets.states import TargetState, states_of
@@ -106,7 +106,7 @@ def _prepared(
             for place, basis in enumerate(words["basis"])
         ],
         TargetEstimates(
-            targets=[published_form(target) for target in targets],
+            targets=targets,
             rates=_record(Rates, arrays),
             contexts=_record(Contexts, arrays),
             fits={},

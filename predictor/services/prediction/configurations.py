@@ -9,6 +9,7 @@ from statistics import fmean
 
 from predictor.core.prediction import Prediction
 from predictor.core.records import Configuration, Device, Measurement, Precision, Target
+from predictor.core.runtimes import RUNTIMES, offered
 from predictor.cost.engine import NOTHING_MEASURED
 from predictor.graph.model import Model
 from predictor.presentation.wording import QUANTISED, number, p50_number, target_text
@@ -104,6 +105,23 @@ def ranked_configurations(
     ]
     return tuple(
         sorted(ranked, key=lambda row: (row.needs_quantising, row.missing, row.mean_log_ms))
+    )
+
+
+def further_configurations(device: Device) -> tuple[Configuration, ...]:
+    """Return what a device can run beyond what it lists, in the order of the runtimes.
+
+    That are runtimes that can be installed on any device of its family, in the precisions that it
+    lists.
+    """
+    stated = {configuration.runtime for configuration in device.configurations}
+    precisions = dict.fromkeys(configuration.precision for configuration in device.configurations)
+    return tuple(
+        Configuration(name, precision)
+        for name in offered()
+        if name not in stated and device.family in RUNTIMES[name].portable
+        for precision in precisions
+        if precision in RUNTIMES[name].precisions
     )
 
 

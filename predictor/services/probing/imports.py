@@ -11,8 +11,9 @@ from pathlib import Path
 
 from predictor.core.documents import NO_FACTS
 from predictor.core.errors import InputError
-from predictor.core.records import Configuration, Device, Measurement, Signature, Target
-from predictor.core.runtimes import UNKNOWN
+from predictor.core.records import Configuration, Device, Measurement, Precision, Signature, Target
+from predictor.core.runtimes import UNKNOWN, runtime_of
+from predictor.devices.default_configurations import usual_configuration
 from predictor.graph.model import Model
 from predictor.presentation.wording import number
 from predictor.probing.importers.measurements import to_measurement
@@ -53,6 +54,19 @@ def candidates(models: Sequence[Model] = ()) -> tuple[str, ...]:
 def matches(file: ImportedFile, models: Sequence[Model] = ()) -> tuple[NameMatch, ...]:
     """Match the names of a file with networks; ``take_over`` takes the user's confirmed ones."""
     return match_names((latency.network for latency in file.latencies), candidates(models))
+
+
+def usual_float(file: ImportedFile, device: Device, runtime: str = UNKNOWN) -> Precision:
+    """Return the precision of float networks in a file that does not state it.
+
+    Args:
+        file: as read; its runtime counts where it states one.
+        device: that it was measured on.
+        runtime: of the run.
+    """
+    runtimes = {runtime, *(latency.runtime or UNKNOWN for latency in file.latencies)}
+    halving = [name for name in sorted(runtimes) if runtime_of(name).hides_halves]
+    return usual_configuration(device, halving[0]).precision if halving else Precision.FP32
 
 
 def take_over(

@@ -25,7 +25,10 @@ from predictor.core.units import LatencyUnit
 from predictor.presentation.wording import number, target_text
 from predictor.services.history.history import open_history
 from predictor.services.history.past_predictions import NewTruth
-from predictor.services.prediction.configurations import ranked_configurations
+from predictor.services.prediction.configurations import (
+    further_configurations,
+    ranked_configurations,
+)
 from predictor.services.prediction.explain import explain
 from tests.gui.conftest import MakeModel
 
@@ -301,10 +304,29 @@ def test_the_menu_lists_configurations_the_fastest_first(
     choices = next(each for each in menu.findChildren(QMenu) if each.title() == "Configuration")
 
     def rows() -> list[str]:
-        return [each.text() for each in choices.actions() if not each.isSeparator()]
+        plain = (each for each in choices.actions() if each.menu() is None)
+        return [each.text() for each in plain if not each.isSeparator()]
 
     qtbot.waitUntil(lambda: all(" ms" in row for row in rows()))
     ranked = ranked_configurations(opened.shelf.models(), gpu, opened.selection.choices(gpu))
     assert [row.removesuffix(" (default)") for row in rows()] == [each.words for each in ranked]
     (default,) = (row for row in rows() if row.endswith(" (default)"))
     assert default.startswith(target_text(gpu.configurations[0]))
+
+
+def test_a_runtime_that_a_device_does_not_list_is_chosen_from_the_menu(
+    qtbot: QtBot, opened: Workspace, gpu: Device
+) -> None:
+    owner = QWidget()
+    qtbot.addWidget(owner)
+    ranking = ConfigurationRanking(opened.predictor, opened.shelf, opened.user_measurements)
+    menu = target_menu(opened.selection, opened.shelf, ranking, gpu, owner)
+    other = next(each for each in menu.findChildren(QMenu) if each.title() == "Other Runtimes")
+    further = further_configurations(gpu)
+    assert [each.text() for each in other.actions()] == [target_text(each) for each in further]
+
+    action = next(each for each in other.actions() if each.text() == "tensorflow, fp16")
+    action.trigger()
+
+    assert opened.selection.configuration_of(gpu) == Configuration("tensorflow", Precision.FP16)
+    assert opened.selection.choices(gpu)[-1].runtime == "tensorflow"

@@ -90,7 +90,7 @@ def test_evidence_of_nothing_can_be_asked_and_joined() -> None:
     assert (known.mean[0], known.nearness[0], known.nearest[0]) == (0.0, 0, -1)
     assert known.variance == pytest.approx([LEVEL])
     assert nothing.twins(keys_of(ASKED)).tolist() == [-1]
-    assert nothing.without(board()).keys.device.tolist() == []
+    assert nothing.without(Keys.of([board()])).keys.device.tolist() == []
     assert nothing.joined(evidence_of((ASKED, 0.5, 3))).level.tolist() == [0.5]
 
 
@@ -324,7 +324,7 @@ def test_evidence_without_a_target_is_that_of_the_others() -> None:
         (("a76", "board", "ncnn", "fp32/t1"), 0.5, 5),
     )
 
-    kept = evidence.without(board())
+    kept = evidence.without(Keys.of([board()]))
 
     assert kept.level.tolist() == [0.1, 0.3, 0.4, 0.5]
     assert kept.networks.tolist() == [1, 3, 4, 5]
@@ -348,7 +348,7 @@ def test_evidence_without_a_target_is_that_of_the_others() -> None:
 def test_evidence_without_what_it_has_not_is_the_same(missing: Target) -> None:
     evidence = evidence_of((ASKED, 0.2, 2))
 
-    assert evidence.without(missing) is evidence
+    assert evidence.without(Keys.of([missing])) is evidence
 
 
 @pytest.mark.parametrize(

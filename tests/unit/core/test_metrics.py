@@ -11,6 +11,7 @@ SHIPPED = [
     "fp32_tflops", "tf32_tflops", "fp16_tflops", "bf16_tflops", "int8_tops", "int4_tops",
     "l1_kb_per_core", "l2_kb", "llc_kb", "onchip_sram_kb", "dram_gb", "dram_bw_gbps", "l2_bw_gbps",
     "host_link_gbps", "tdp_w", "process_nm", "fp32_matrix_tflops",
+    "flash_kb",
 ]  # fmt: skip
 
 UNIT_OF_SUFFIX = {

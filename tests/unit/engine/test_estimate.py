@@ -24,6 +24,7 @@ from predictor.engine import operator_factors
 from predictor.engine.checkpoint import ESTIMATE
 from predictor.engine.estimate import RATES, Estimate
 from predictor.engine.estimate_file import read_estimate
+from predictor.engine.float_runs import keys_of
 from predictor.engine.target_estimates import TargetEstimates
 from predictor.engine.track import tracks_of
 from predictor.graph.operator_graph import OperatorGraph
@@ -415,7 +416,7 @@ def test_explanations_of_the_shipped_engine_sum_to_its_predictions() -> None:
         (
             other_device("twin", at(TARGET, runtime="ncnn"), "cortex-a76"),
             (
-                "from twin, which has the same chip or cores (ncnn fp32; 1 network); "
+                "from twin, which has the same chip or cores (ncnn; 1 network); "
                 "checked on 1 chip of any kind: median error 10 %"
             ),
         ),
@@ -457,7 +458,7 @@ def test_words_of_evidence_count_threads_and_networks(threads: int, words: str) 
 
     [text] = estimate.of([board]).evidence
 
-    assert text.startswith(f"from this device under ncnn fp32, {words} (7 networks); ")
+    assert text.startswith(f"from this device under ncnn, {words} (7 networks); ")
 
 
 def test_a_group_without_a_record_of_its_own_has_that_of_a_coarser_one() -> None:
@@ -691,7 +692,7 @@ def test_the_fit_to_own_measurements_starts_from_what_is_known() -> None:
 
     expected = prior.measured(parts, plain * 3.0)
     assert own.graphs == 1
-    assert own.target == TARGET
+    assert own.key == keys_of([TARGET]).targets()[0]
     assert own.fit.mean == pytest.approx(expected.mean, abs=1e-9)
     assert own.fit.covariance == pytest.approx(expected.covariance, abs=1e-9)
     assert level < own.fit.mean[0] < np.log(3.0)

@@ -121,23 +121,32 @@ def test_tones_follow_the_budget_and_the_memory() -> None:
 
 
 def test_a_remark_has_the_same_words_wherever_it_stands() -> None:
-    shown = row(
-        latency_ms=None,
-        problem="not supported: fp16",
-        out_of_distribution="wide layers",
-        fits_memory=False,
-        flagged_operators=("a",),
-    )
-    problem, doubt = "no number: not supported: fp16", "uncertain: wide layers"
-    memory, flagged = "does not fit in the device's memory", "1 operator not counted in full"
+    shown = row(out_of_distribution="wide layers", fits_memory=False, flagged_operators=("a",))
+    doubt, flagged = "uncertain: wide layers", "a lower limit: 1 operator not counted in full"
+    memory = "does not fit in the device's memory"
 
     said = {place: remarks(shown, TableContext(place)) for place in Place}
-    assert said[Place.COMPARE] == [problem, "It assumes much.", doubt, flagged]
-    assert said[Place.DETAILS] == [problem, doubt]
-    bare = ["not supported: fp16", "wide layers"]  # scripts read the command line's words
-    assert said[Place.TEXT] == [*bare, "adapted by posterior", memory, flagged]
-    assert said[Place.REPORT] == [problem, doubt, memory]
+    assert said[Place.COMPARE] == ["It assumes much.", doubt, flagged]
+    assert said[Place.DETAILS] == [doubt]
+    # Scripts read the command line's words.
+    assert said[Place.TEXT] == ["wide layers", "adapted by posterior", memory, flagged]
+    assert said[Place.REPORT] == [doubt, memory, flagged]
     assert said[Place.HISTORY] == []
+
+
+def test_a_row_without_a_number_says_why_and_doubts_nothing() -> None:
+    shown = row(
+        latency_ms=None,
+        problem="it does not fit: 2 KiB too many",
+        out_of_distribution="wide layers",
+        fits_memory=False,
+    )
+    problem = "no number: it does not fit: 2 KiB too many"
+
+    said = {place: remarks(shown, TableContext(place)) for place in Place}
+    assert said[Place.COMPARE] == [problem, "It assumes much."]
+    assert said[Place.DETAILS] == said[Place.REPORT] == [problem]
+    assert said[Place.TEXT] == ["it does not fit: 2 KiB too many"]
 
 
 def test_a_lower_limit_says_so_and_sorts_behind_every_number() -> None:
