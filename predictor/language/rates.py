@@ -102,6 +102,7 @@ class Part(StrEnum):
     ATTENTION = "attention"
     ACTIVATION = "moving activations"
     STEP = "launching the layers"
+    LINK = "sending weights over the link"
 
 
 def decode_parts(

@@ -17,6 +17,7 @@ from predictor.language.memory import is_card
 _GPUS: Final = frozenset({Family.GPU, Family.MOBILE_GPU})
 _ANY: Final = ""  # maker: all others
 NONE: Final = ""  # backend: it does not run
+LLAMA_CPP: Final = "llama.cpp"  # also begins the names of its other builds
 _LLAMA_CPP: Final = frozenset({"cuda", "metal", "vulkan", "rocm", "cpu"})  # backends
 
 

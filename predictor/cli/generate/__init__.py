@@ -13,6 +13,7 @@ from predictor.cli.parser import (
     measure_option,
     positive_float,
     positive_int,
+    thread_count,
 )
 
 EPILOG = """\
@@ -51,6 +52,20 @@ def add_generate(parser: Parser) -> None:
         "tensorrt-llm or vllm",
     )
     clock_options(parser)
+    parser.add_argument(
+        "--host",
+        default="",
+        metavar="DEVICE",
+        help="processor beside the cards: under llama.cpp it has the layers that a card does not "
+        "hold",
+    )
+    parser.add_argument(
+        "--card-layers",
+        type=thread_count,
+        metavar="N",
+        help="with --host: layers on the card, as llama.cpp's --n-gpu-layers (default: as many as "
+        "it holds)",
+    )
     measure_option(parser)
     parser.add_argument(
         "--min-tokens-per-s",

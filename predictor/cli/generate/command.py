@@ -18,6 +18,7 @@ from predictor.core.records import Device
 from predictor.services.devices.catalogue import Catalogue, means_this_machine
 from predictor.services.generation.document import generation_document, size_of
 from predictor.services.generation.generate import generate
+from predictor.services.generation.offload import Offload, generate_split
 from predictor.services.generation.probes import DecodeProbe, decode_probes
 from predictor.services.generation.records import (
     Generation,
@@ -40,6 +41,12 @@ def run(options: argparse.Namespace, console: Console) -> int:
     """Predict the model on every device and print the result."""
     if options.report:
         check_report_path(Path(options.report))
+    if options.card_layers is not None and not options.host:
+        raise InputError(
+            f"--card-layers {options.card_layers}",
+            "the host of the other layers is not named",
+            "add --host, such as --host core-i9-10900x",
+        )
     read = read_language_model(options.model)
     model = read.architecture
     catalogue = open_catalogue(options, console)
@@ -59,7 +66,12 @@ def run(options: argparse.Namespace, console: Console) -> int:
     # What is given now takes the place of what is kept of that device.
     measured = {**stored_rates.measured, **stated}
     rates = tuple(measured.values())
-    results = generate(model, devices, request, rates, stored_rates.probes, read.stored)
+    known = rates, stored_rates.probes, read.stored
+    if options.host:
+        offload = Offload(catalogue.find(options.host), options.card_layers)
+        results = generate_split(model, devices, request, offload, *known)
+    else:
+        results = generate(model, devices, request, *known)
     min_rate = options.min_tokens_per_s
     if all(result.token is None for result in results) and (
         min_rate is not None or len(results) == 1

@@ -116,7 +116,8 @@ def _behind(result: Generation) -> str:
     binds = f"{_binds('prompt', result.first_token)}, {_binds('tokens', result.token)}"
     name = shortened(result.device.name, NAME_COLUMNS)
     memory = f"; memory: {result.usable.assumption}" if result.usable else ""
-    return f"{name}: {binds}; {result.basis}, {result.evidence}{memory}"
+    split = f"{printable(result.split.words)}; " if result.split else ""
+    return f"{name}: {split}{binds}; {result.basis}, {result.evidence}{memory}"
 
 
 def _binds(phase: str, interval: Interval | None) -> str:

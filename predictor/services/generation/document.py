@@ -27,6 +27,7 @@ def generation_document(results: Sequence[Generation]) -> dict[str, object]:
 
 def _entry(result: Generation) -> dict[str, object]:
     request, first, token = result.request, result.first_token, result.token
+    split = result.split
     return {
         "model": result.model,
         "device": result.device.id,
@@ -62,6 +63,9 @@ def _entry(result: Generation) -> dict[str, object]:
         "basis": result.basis and result.basis.value,
         "evidence": result.evidence,
         "problem": result.problem or None,
+        "host": split and split.host.id,
+        "card_layers": split and split.card_layers,
+        "host_memory_mb": split and split.host_bytes / _MB,
     }
 
 

@@ -96,7 +96,7 @@ def generate(
         if isinstance(plan, _Plan):
             of_backend[plan.backend][place] = plan
         else:
-            form = _form(request, stored, "")
+            form = form_of(request, stored, "")
             results[place] = _without(work, device, form, plan.reason)
     for name, plans in of_backend.items():
         predicted = _predict(work, name, list(plans.values()), user_deviations)
@@ -149,7 +149,7 @@ def _planned(
     try:
         runtime, backend = runtimes.runtime_for(device, request.runtime)
         machine = machine_of(device)
-        form = _form(request, stored, runtime.name)
+        form = form_of(request, stored, runtime.name)
         clocked = machine
         if request.mode or request.clock:
             clocks = requested_clocks(device, request.clock, request.mode)
@@ -166,7 +166,7 @@ def _planned(
     )
 
 
-def _form(request: GenerationRequest, stored: StoredWeights | None, runtime: str) -> WeightFormat:
+def form_of(request: GenerationRequest, stored: StoredWeights | None, runtime: str) -> WeightFormat:
     """Return the format that is requested, else stored, else usual under a runtime."""
     form = stored.form_for(runtime) if stored and not request.weights else None
     usual = _RUNTIME_WEIGHTS.get(runtime, _USUAL_WEIGHTS)

@@ -85,6 +85,35 @@ class Interval:
         return next(iter(self.shares))
 
 
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Layers of a model between a card and its host.
+
+    Attributes:
+        host: processor that has the rest of the layers and the head.
+        card_layers: number of layers on the card.
+        layers: of the model.
+        host_bytes: that the host's part takes.
+        usable: memory that the host gives; None where its memory is not known.
+    """
+
+    host: Device
+    card_layers: int
+    layers: int
+    host_bytes: float
+    usable: UsableMemory | None
+
+    @property
+    def fits(self) -> bool | None:
+        """Whether the host holds its part; None where its memory is not known."""
+        return None if self.usable is None else self.host_bytes <= self.usable.bytes
+
+    @property
+    def words(self) -> str:
+        """The split in a few words: ``32 of 40 layers, the others on Intel Core i9-10900X``."""
+        return f"{self.card_layers} of {self.layers} layers, the others on {self.host.name}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Generation:
     """A language model on a device.
@@ -103,6 +132,7 @@ class Generation:
         basis: of the times.
         evidence: measurements that they rest on, in words.
         problem: why there is no number, without the name of the device; empty where there is one.
+        split: where a host has a part of the layers; ``memory`` is that of the card then.
     """
 
     model: str
@@ -118,11 +148,16 @@ class Generation:
     basis: Basis | None = None
     evidence: str = ""
     problem: str = ""
+    split: Split | None = None
 
     @property
     def fits(self) -> bool | None:
-        """Whether the memory suffices; None where it is not known."""
-        return None if self.usable is None else self.memory.total <= self.usable.bytes
+        """Whether the memory suffices, of a host too; None where it is not known."""
+        on_device = None if self.usable is None else self.memory.total <= self.usable.bytes
+        if self.split is None or on_device is False:
+            return on_device
+        on_host = self.split.fits
+        return on_host if on_host is False else on_device and on_host
 
     @property
     def prefill_tokens_per_s(self) -> float | None:

@@ -145,8 +145,9 @@ def _behind(result: Generation) -> report.Cell:
     )
     memory = f"; {parts}" + (f"; memory: {result.usable.assumption}" if result.usable else "")
     unfit = "; it does not fit, the rates are those that it would have if it did"
+    split = f"{shown(result.split.words)}; " if result.split else ""
     return report.Cell(
-        f"{device}: {binds}; {result.basis}, {result.evidence}{memory}"
+        f"{device}: {split}{binds}; {result.basis}, {result.evidence}{memory}"
         f"{unfit if result.fits is False else ''}.",
         tone=report.Tone.WARN if result.fits is False else report.Tone.PLAIN,
     )
