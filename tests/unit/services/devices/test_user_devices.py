@@ -34,7 +34,7 @@ BOARD = Device(
     metrics={"clock_mhz": 1800.0, "core_count": 4.0, "dram_bw_gbps": 12.8},
     sources={"clock_mhz": "board manual, page 3"},
     configurations=(Configuration("ncnn", Precision.FP16, 4), Configuration("ncnn")),
-    clusters=(Cluster(name="Cortex-A73", cores=4, clock_mhz=1800.0, fp32_au_per_core=8.0),),
+    clusters=(Cluster(name="Big core", cores=4, clock_mhz=1800.0, fp32_au_per_core=8.0),),
     notes="first line\nsecond line",
 )
 NEUSIGHT = {
