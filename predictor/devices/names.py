@@ -34,7 +34,8 @@ _UNIT_OF: Final = {
     Family.FPGA: "fpga",
     Family.MCU: "mcu",
 }
-_MARKS: Final = re.compile(r"\((?:r|tm|c)\)|[®™©]", re.IGNORECASE)
+# Marks, and clocks, whose numbers are none of a model.
+_MARKS: Final = re.compile(r"\((?:r|tm|c)\)|[®™©]|@? *[0-9.]+ *[gm]hz", re.IGNORECASE)
 _WORD: Final = re.compile(r"[a-z]+|[0-9]+|\+", re.IGNORECASE)
 _NUMBERS: Final = re.compile(r"([0-9]+)-([0-9]+)")
 _DIGITS: Final = re.compile(r"[0-9?]*\?[0-9?]*")
@@ -177,12 +178,9 @@ def _named(text: str, unit: str) -> NamedDesign | None:
     plain = _MARKS.sub(" ", text)
     places = [m for m in _WORD.finditer(plain) if m[0].lower() not in _IGNORED]
     matches = _table().matches([place[0].lower() for place in places], unit)
-    designs = [match for match in matches if _design(match.row, unit)]
-    # A row of the unit itself goes before one of the chip that it may be a part of.
-    close = [match for match in designs if unit in {"cpu", CORE} or "cpu" not in match.row]
-    used = close or designs
+    used = _narrowed([match for match in matches if _design(match.row, unit)], unit)
     chips = {match.row["chip"] for match in matches if "chip" in match.row}
-    if len({_first(match.row, unit) for match in used}) > 1 or not (used or chips):
+    if len({_designs(match.row, unit)[0] for match in used}) > 1 or not (used or chips):
         return None
     best = max(used or matches, key=lambda match: len(match.row))
     row = best.row
@@ -248,15 +246,35 @@ def _design(row: Mapping[str, Any], unit: str) -> tuple[NamedCores, ...]:
     return tuple(NamedCores(*cores) for cores in stated)
 
 
-def _first(row: Mapping[str, Any], unit: str) -> str:
-    return _design(row, unit)[0].architecture
+def _designs(row: Mapping[str, Any], unit: str) -> tuple[str, ...]:
+    """Return the distinct designs of a row, the fastest first."""
+    return tuple(dict.fromkeys(kind.architecture for kind in _design(row, unit)))
+
+
+def _narrowed(matches: list[_Match], unit: str) -> list[_Match]:
+    """Return the names that count of those that mean a design.
+
+    A row of the unit itself goes before one of the chip that it is a part of. Of a chip with
+    several kinds of cores one that is named beside it, "RK3588 (Cortex-A55)", goes before the chip
+    unless it is the fastest; several name no part of it.
+    """
+    if unit not in {"cpu", CORE}:
+        return [match for match in matches if "cpu" not in match.row] or matches
+    wide = [match for match in matches if len(_designs(match.row, unit)) > 1]
+    if not wide:
+        return matches
+    kinds = _designs(wide[0].row, unit)
+    parts = [m for m in matches if m not in wide and _designs(m.row, unit)[0] in kinds]
+    is_part = len(parts) == 1 and _designs(parts[0].row, unit)[0] != kinds[0]
+    return parts if is_part else [match for match in matches if match not in parts]
 
 
 def _first_words(name: str) -> set[str]:
     """Return the words that a name of the table can start with."""
     first: set[str] = set()
     for word in name.split():
-        first |= {words[0] for words, _ in _alternatives(word) if words}
+        starts = map(_WORD.match, word.removesuffix("~").split("|"))
+        first |= {start[0] for start in starts if start}
         if not word.endswith("~"):
             break
     return first
