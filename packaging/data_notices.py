@@ -63,7 +63,7 @@ def _figures(*, ships: bool) -> list[str]:
 def catalogue_sources() -> Counter[tuple[str, str]]:
     """Return how many facts of the catalogue each source gave, by its name and stated licence.
 
-    The facts of architectures and what was measured count too.
+    The facts of architectures, what was measured and the rows of names count too.
     """
     known = _catalogue()
     counts: Counter[tuple[str, str]] = Counter()
@@ -72,6 +72,9 @@ def catalogue_sources() -> Counter[tuple[str, str]]:
             content = json.loads(path.read_text(encoding="utf-8"))
             for entry in content.get("architectures", {"": content}).values():
                 counts.update(source_of(text, known) for text in _sources(entry))
+    for path in sorted((ROOT / "resources" / "names").glob("*.json")):
+        for group in json.loads(path.read_text(encoding="utf-8"))["groups"]:
+            counts[source_of(group["source"], known)] += len(group["rows"])
     return counts
 
 

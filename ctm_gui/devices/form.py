@@ -11,7 +11,7 @@ from PySide6.QtGui import QUndoCommand, QUndoStack
 from ctm_gui.devices.library import DeviceEntry, DeviceLibrary
 from ctm_gui.devices.tables import in_words
 from predictor.core.metrics import Family
-from predictor.core.records import Configuration
+from predictor.core.records import Configuration, Inference
 from predictor.devices.consistency import CLUSTERS, MEASURED, OPERATING_POINTS
 from predictor.devices.form import (
     CONFIGURATIONS,
@@ -25,6 +25,7 @@ from predictor.devices.form import (
 from predictor.presentation.metric_labels import metric_label
 from predictor.presentation.wording import NOTHING, shown
 from predictor.services.devices.form import missing_metric
+from predictor.services.devices.inferred import inferred_facts
 
 TEXTS = (
     *("id", "name", "vendor", "system", "chip", "architecture", "instruction_sets"),
@@ -121,6 +122,21 @@ class DeviceForm(QObject):
         if unsourced:
             lines.append(f"Without a source: {', '.join(unsourced)}.")
         return lines
+
+    def implied_text(self, name: str) -> str:
+        """Return the value that the names of the device imply for a text; empty for none."""
+        return next((item.value for item in self._inferences if item.field == name), "")
+
+    def inferred_line(self) -> str:
+        """Return what the names of the device imply for empty fields, and why; empty for none."""
+        entry = self.check.entry
+        return "" if entry is None else inferred_facts(entry.device)
+
+    @property
+    def _inferences(self) -> tuple[Inference, ...]:
+        entry = self.check.entry
+        items = () if entry is None else entry.device.inferences
+        return tuple(item for item in items if item.is_used)
 
     def missing_line(self) -> str:
         """Return the missing metrics that a prediction needs; empty where none is missing."""

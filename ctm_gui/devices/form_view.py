@@ -130,7 +130,7 @@ _TEXTS = {
     "chip": ("Chip", 4, 2),
     "architecture": ("Architecture", 6, 0),
     "instruction_sets": ("Instructions", 6, 2),
-    "notes": ("Notes", 9, 0),
+    "notes": ("Notes", 10, 0),
 }
 _TIPS = {
     "name": "What people call the device.",
@@ -213,11 +213,20 @@ class DeviceFormView(QScrollArea):
             field.setReadOnly(not editable)
         title = self._architectures.get(fields.architecture, "")
         self.texts["architecture"].setToolTip(title or _TIPS["architecture"])
-        self.texts["instruction_sets"].setPlaceholderText(implied_sets(fields.architecture))
+        for name in ("chip", "architecture"):
+            self.texts[name].setPlaceholderText(self._form.implied_text(name))
+        self._show_implied_sets()
         self.notes.show_text(fields.notes)
         self.notes.setReadOnly(not editable)
         self.family.setCurrentIndex(list(Family).index(fields.family))
         self.family.setEnabled(editable)
+
+    def _show_implied_sets(self) -> None:
+        """Offer the instruction sets that the name says, else those of the architecture."""
+        form = self._form
+        design = form.fields.architecture or form.implied_text("architecture")
+        sets = form.implied_text("instruction_sets") or implied_sets(design)
+        self.texts["instruction_sets"].setPlaceholderText(sets)
 
     def _show_metric(self, name: str) -> None:
         fields, field = self._form.fields, self.fields[name]
@@ -249,6 +258,7 @@ class DeviceFormView(QScrollArea):
         for name, note in self.text_notes.items():
             show_note(note, [problems[name]] if name in problems else [])
         show_note(self.text_warning, form.warnings_of("architecture"))
+        show_note(self.text_inferred, list(filter(None, [form.inferred_line()])))
         for name, field in self.fields.items():
             wrong = [problems[key] for key in (name, f"sources.{name}") if key in problems]
             field.show_notes(wrong, form.warnings_of(name))
@@ -270,6 +280,7 @@ class DeviceFormView(QScrollArea):
         self.texts["architecture"] = architecture
         self.text_notes = {name: note_label("bad") for name in _TEXTS}
         self.text_warning = note_label("warn")
+        self.text_inferred = note_label("muted")
         self.notes = FormTextEdit()
         self.notes.setFixedHeight(_NOTES_PX)
         self.family = combo_box("Family", [FAMILY_WORDS[family] for family in Family])
@@ -317,6 +328,7 @@ class DeviceFormView(QScrollArea):
             self._place(grid, name, field)
         self._label(grid, "Family", self.family, (2, 2))
         grid.addWidget(self.text_warning, 8, 1, 1, 3)
+        grid.addWidget(self.text_inferred, 9, 1, 1, 3)
         self._place(grid, "notes", self.notes, span=3)
         for column in (1, 3):
             grid.setColumnStretch(column, 1)

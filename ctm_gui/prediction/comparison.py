@@ -14,6 +14,7 @@ from predictor.core.text import capitalised
 from predictor.graph.model import Model
 from predictor.presentation.columns import PredictionRow
 from predictor.presentation.wording import target_text
+from predictor.services.devices.inferred import inferred_sentences
 from predictor.services.prediction.assumptions import assumptions_by_prediction
 from predictor.services.prediction.engines import usual_engine_problem
 from predictor.services.prediction.predict import NO_DEVICES, KnownTargets, predict
@@ -254,7 +255,7 @@ def _rows(
                 vendor=target.device.vendor,
                 family=target.device.family.value,
                 model_label=compared.label,
-                notes=assumed,
+                notes=(*assumed, *inferred_sentences([target.device])),
                 batch=target.configuration.batch,
             )
 

@@ -19,6 +19,7 @@ from predictor.presentation.wording import number, runs_text
 from predictor.services.devices import this_machine
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.devices.design import design_facts
+from predictor.services.devices.inferred import contradicted_facts, inferred_facts
 from predictor.services.devices.user_devices import user_devices_of
 from predictor.services.models import inspection
 from predictor.services.prediction.defaults import DefaultsOfKind, count_defaults
@@ -146,8 +147,12 @@ def _default_entry(defaults: DefaultsOfKind) -> dict[str, object]:
 def _check(options: argparse.Namespace, console: Console) -> int:
     device, warnings = inspection.check_device_file(options.device)
     if options.json:
-        console.document({"id": device.id, "valid": True, "warnings": list(warnings)})
+        inferred = inspection.device_document(device).get("inferred", [])
+        valid = {"id": device.id, "valid": True, "warnings": list(warnings), "inferred": inferred}
+        console.document(valid)
         return 0
+    if device.inferences:
+        console.note(f"{printable(options.device)}: {inferred_facts(device)}")
     for warning in warnings:
         console.note(f"{printable(options.device)}: {printable(warning)}")
     console.result(
@@ -200,6 +205,8 @@ def _sheet(device: Device) -> str:
         ("Family", device.family.value),
         ("System", printable(device.system)),
         *((title, printable(text)) for title, text in design_facts(device)),
+        ("Inferred", inferred_facts(device)),
+        ("Contradicted", contradicted_facts(device)),
         ("Runs", runs_text(device.configurations)),
         ("Notes", printable(device.notes)),
     ]

@@ -17,6 +17,7 @@ from predictor.core.records import Measurement, Precision, Target
 from predictor.core.text import printable
 from predictor.graph.model import Model
 from predictor.services.devices.catalogue import Catalogue, means_this_machine
+from predictor.services.devices.inferred import inferred_sentences
 from predictor.services.history.history import History, open_history
 from predictor.services.prediction.defaults import check_names
 from predictor.services.prediction.predict import KnownTargets
@@ -33,7 +34,8 @@ def choose_targets(
 ) -> tuple[Target, ...]:
     """Return a target for each device that was requested, each device once, in that order.
 
-    A sentence on stderr says where another number of threads is used than requested.
+    Sentences on stderr say where another number of threads is used than requested, and what was
+    inferred of a device from its name.
 
     Raises:
         InputError: a --device names no device or several, or the runtime or precision is unknown.
@@ -54,7 +56,8 @@ def choose_targets(
         precision=Precision(options.precision) if options.precision else None,
         threads=options.threads,
     )
-    for sentence in threads_sentences(targets):
+    devices = [target.device for target in targets]
+    for sentence in (*threads_sentences(targets), *inferred_sentences(devices)):
         console.note(printable(sentence))
     return targets
 

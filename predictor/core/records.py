@@ -116,6 +116,24 @@ class MeasuredRate:
     source: str
 
 
+@dataclass(frozen=True, slots=True)
+class Inference:
+    """A field of a device that follows from its name, or contradicts it.
+
+    Attributes:
+        field: the field: ``architecture``, ``chip``, ``instruction_sets``, ``clusters``, that of a
+            cluster (``clusters.0.architecture``), or a metric.
+        value: that the name means, for people.
+        reason: the name and what it means, for people.
+        is_used: whether the device has the value; else it keeps another that the user stated.
+    """
+
+    field: str
+    value: str
+    reason: str
+    is_used: bool = True
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatingPoint:
     """A power mode or a fixed clock of a device; None for what it leaves as it is.
@@ -167,6 +185,7 @@ class Device:
         instruction_sets: that it has; empty for those of the architecture.
         measured: rates that were reached, by the name of the metric or ``launch_us``.
         operating_points: its power modes and fixed clocks.
+        inferences: which of its fields nobody stated, and why they have their values.
     """
 
     id: str
@@ -184,6 +203,7 @@ class Device:
     instruction_sets: tuple[str, ...] = ()
     measured: Mapping[str, MeasuredRate] = field(default_factory=dict)
     operating_points: tuple[OperatingPoint, ...] = ()
+    inferences: tuple[Inference, ...] = ()
 
     def __post_init__(self) -> None:
         # Copies, since a caller's dictionary could change; a frozen class forbids plain assignment.

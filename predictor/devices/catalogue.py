@@ -89,7 +89,7 @@ def _names(folder: str) -> list[str]:
 
 def _read_checked(folder: str, name: str) -> DeviceFile:
     path = os.path.join(folder, f"{name}.json")  # noqa: PTH118
-    entry = read_device(path)
+    entry = read_device(path, as_stated=True)
     if name != entry.device.id:
         raise InputError(
             path, f'describes the device "{entry.device.id}"', "name the file after its device"

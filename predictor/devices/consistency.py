@@ -10,6 +10,7 @@ from predictor.core.records import Cluster, Device
 from predictor.core.text import shortened
 from predictor.core.units import significant
 from predictor.devices.architectures import architecture_of
+from predictor.devices.inference import name_contradictions
 from predictor.devices.peaks import derived_fp32_tflops, highest_clock_mhz, stated_lanes
 
 # Datasheets differ in which clock the peak is stated at; a slip of unit is at least a factor of 2.
@@ -55,6 +56,7 @@ def contradictions(device: Device) -> tuple[Finding, ...]:
         *_clock_warnings(device),
         *_rate_warnings(device),
         *_cluster_warnings(device),
+        *_name_warnings(device),
         *_architecture_warnings(device),
         *_measured_warnings(device),
         *_operating_point_warnings(device),
@@ -132,6 +134,11 @@ def _cluster_warnings(device: Device) -> Iterator[Finding]:
     rates = [cluster.clock_mhz * (cluster.fp32_au_per_core or 0) for cluster in device.clusters]
     if all(rates) and rates != sorted(rates, reverse=True):
         yield Finding((CLUSTERS,), "the clusters are not listed fastest first")
+
+
+def _name_warnings(device: Device) -> Iterator[Finding]:
+    for sentence in name_contradictions(device):
+        yield Finding(("architecture",), sentence)
 
 
 def _architecture_warnings(device: Device) -> Iterator[Finding]:

@@ -50,6 +50,8 @@ _PHONE_MAKERS: Final = frozenset(
 # Chips of these makers that are sold for boards and cameras.
 _NO_PHONES: Final = ("qrb", "qcs", "qcm", "hi3")
 _FAST_HALVES: Final = 1.5  # over FP32; less does not pay for the conversions
+# Of chips in phones whose file names the maker of the phone.
+_PHONE_CHIPS: Final = ("snapdragon-", "exynos-", "dimensity-", "helio-", "kirin-", "tensor-g")
 _MAX_PHONE_THREADS: Final = 4
 _FAST_CLOCK: Final = 2 / 3  # of the fastest cores
 # Their arithmetic is made for it, and a model comes to them quantised.
@@ -222,7 +224,7 @@ def _row(device: Device) -> str:
 
 
 def _is_phone(device: Device) -> bool:
-    is_maker = device.vendor.casefold() in _PHONE_MAKERS
+    is_maker = device.vendor.casefold() in _PHONE_MAKERS or device.chip.startswith(_PHONE_CHIPS)
     return is_maker and not device.chip.startswith(_NO_PHONES)
 
 

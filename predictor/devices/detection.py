@@ -20,6 +20,7 @@ from predictor.devices import processors, system_files
 from predictor.devices.catalogue import THIS_MACHINE_ID
 from predictor.devices.configurations import implied_configurations
 from predictor.devices.host_fields import HostCores, host_cores
+from predictor.devices.inference import with_inferred
 from predictor.devices.peaks import derived_fp32_tflops
 
 NO_BANDWIDTH = "Memory bandwidth is not stated by the system; measure it."
@@ -107,6 +108,8 @@ def detect_this_machine(root: Path = Path("/")) -> Device:
             instruction_sets=fastest.instruction_sets if fastest and not clusters else (),
         )
     )
+    # The name of a model that is in no table, or that a hypervisor hides, may still mean something.
+    device = with_inferred(device)
     return replace(device, configurations=implied_configurations(device))
 
 

@@ -30,6 +30,7 @@ from predictor.devices.fields import (
     check_range,
     check_text,
 )
+from predictor.devices.inference import stated_part, with_inferred
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -131,8 +132,8 @@ class FormCheck:
 
 
 def fields_of(entry: schema.DeviceFile) -> FormFields:
-    """Return the form that shows a device; ``check_form`` of it gives an equal device."""
-    device = entry.device
+    """Return the form that shows what a device states; ``check_form`` gives an equal device."""
+    device = stated_part(entry.device)
     return FormFields(
         id=device.id,
         name=device.name,
@@ -208,6 +209,7 @@ def check_form(fields: FormFields) -> FormCheck:
             partial(_point, checker),
         ),
     )
+    device = with_inferred(device)
     entry = schema.DeviceFile(with_implied(device), unknown_metrics=fields.unknown_metrics)
     return FormCheck(
         None if checker.problems else entry,

@@ -23,6 +23,7 @@ from predictor.core.text import shortened
 from predictor.devices import fields
 from predictor.devices.configurations import NOT_STATED, implied_configurations
 from predictor.devices.consistency import consistency_warnings
+from predictor.devices.inference import stated_part, with_inferred
 from predictor.devices.neusight import is_neusight, to_device_object
 from predictor.devices.strict_json import read_object
 
@@ -52,6 +53,9 @@ FIELDS = (
     "operating_points",
     "notes",
 )
+INFERRED = "inferred"
+"""Field of a printed device with what its names imply; it is read anew from them."""
+
 REQUIRED_FIELDS = ("schema", "id", "name", "vendor", "family", "metrics")
 _CLUSTER_OPTIONAL = ("fp32_au_per_core", "architecture", "instruction_sets")
 # Number of an operating point -> the metric whose range it has.
@@ -102,17 +106,28 @@ class DeviceFile:
         )
 
 
-def read_device(path: str | os.PathLike[str]) -> DeviceFile:
+def read_device(path: str | os.PathLike[str], *, as_stated: bool = False) -> DeviceFile:
     """Read the device file at ``path``: ours, or NeuSight's description of a GPU.
+
+    Args:
+        path: the file.
+        as_stated: whether what its names imply is left out, as of the shipped files.
 
     Raises:
         InputError: naming the file, the field, its value and its range.
     """
-    return device_from_object(read_object(path), os.fspath(path))
+    return device_from_object(read_object(path), os.fspath(path), as_stated=as_stated)
 
 
-def device_from_object(content: Mapping[str, object], subject: str) -> DeviceFile:
-    """Check a JSON object and return its device.
+def device_from_object(
+    content: Mapping[str, object], subject: str, *, as_stated: bool = False
+) -> DeviceFile:
+    """Check a JSON object and return its device, with what its names imply.
+
+    Args:
+        content: the object.
+        subject: what an error names.
+        as_stated: whether what the names imply is left out.
 
     Raises:
         InputError: naming the field, its value and its range.
@@ -141,9 +156,10 @@ def device_from_object(content: Mapping[str, object], subject: str) -> DeviceFil
         measured=_measured(content.get("measured", {}), place.at("measured")),
         operating_points=_operating_points(content, place.at("operating_points")),
     )
+    device = device if as_stated else with_inferred(device)
     if "configurations" not in content:
         device = replace(device, configurations=implied_configurations(device))
-    unknown_fields = tuple(name for name in content if name not in FIELDS)
+    unknown_fields = tuple(name for name in content if name not in {*FIELDS, INFERRED})
     return DeviceFile(device, MappingProxyType(unknown), unknown_fields)
 
 
@@ -152,8 +168,9 @@ def device_to_object(
 ) -> dict[str, object]:
     """Return the JSON object of a device, metrics in the registry's order, empty fields left out.
 
-    ``device_from_object`` of it gives an equal device.
+    What was inferred is left out too: ``device_from_object`` of the object gives an equal device.
     """
+    device = stated_part(device)
     ordered = {m.name: device.metrics[m.name] for m in METRICS if m.name in device.metrics}
     content: dict[str, object] = {
         "schema": SCHEMA,

@@ -117,9 +117,9 @@ class ReferenceRates(ArrayRecord):
 
 
 def is_rated(device: Device) -> bool:
-    """Whether a device states its computing power: a rate, or clock and cores."""
+    """Whether a device states its computing power: a rate, or clock and cores, also of clusters."""
     rates = (stated_macs_per_s(device, name) for name in ("fp32", "fp16", "bf16", "int8"))
-    return any(rates) or cycles_per_s(device) is not None
+    return any(rates) or cycles_per_s(device) is not None or bool(device.clusters)
 
 
 class _TargetRates(NamedTuple):

@@ -102,6 +102,42 @@ def test_devices_check_accepts_what_show_and_detect_print(
     assert "the file is valid" in ctm("devices", "check", board).stdout
 
 
+def test_what_follows_from_the_name_of_a_device_is_said(
+    ctm: Run, tmp_path: Path, fixed_model: Path
+) -> None:
+    path = tmp_path / "pc.json"
+    content = {
+        "schema": "ctm-hcv/1",
+        "id": "my-pc",
+        "name": "Intel(R) Core(TM) i7-8700K CPU @ 3.70GHz",
+        "vendor": "Intel",
+        "family": "cpu",
+        "metrics": {"clock_mhz": 3700, "core_count": 6, "dram_bw_gbps": 41.6},
+    }
+    path.write_text(json.dumps(content), encoding="utf-8")
+
+    shown = json.loads(ctm("devices", "show", path, "--json").stdout)
+    predicted = ctm("predict", fixed_model, "--device", path, "--json")
+    (entry,) = json.loads(predicted.stdout)["predictions"]
+
+    assert "architecture" not in shown
+    assert {item["field"]: item["value"] for item in shown["inferred"]} == {
+        "architecture": "skylake-client",
+        "fp32_au_per_core": "16",
+    }
+    words = "taken from i7-8700K: 8th generation"
+    assert words in ctm("devices", "show", path).stdout
+    assert words in ctm("devices", "check", path).stderr
+    assert words in predicted.stderr
+    assert any(words in note for note in entry["notes"])
+
+    path.write_text(json.dumps(content | {"architecture": "zen-3"}), encoding="utf-8")
+    contradiction = "architecture is zen-3, but the name means skylake-client"
+    assert contradiction in ctm("devices", "check", path).stderr
+    assert contradiction in ctm("predict", fixed_model, "--device", path).stderr
+    assert contradiction.capitalize() in ctm("devices", "show", path).stdout
+
+
 def test_devices_check_names_what_is_wrong(ctm: Run, board: Path) -> None:
     board.write_text(board.read_text().replace('"dram_gb": 4', '"dram_gb": -4'))
 

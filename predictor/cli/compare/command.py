@@ -23,6 +23,7 @@ from predictor.core.records import Target
 from predictor.core.text import printable, shortened
 from predictor.graph.model import Model
 from predictor.presentation import wording
+from predictor.services.devices.inferred import inferred_sentences
 from predictor.services.prediction.assumptions import assumptions
 from predictor.services.prediction.fastest import fastest_sentence, fastest_within
 from predictor.services.prediction.operator_difference import (
@@ -264,7 +265,10 @@ def _difference(model: Model, variants: Variants, place: int, target: int) -> di
         "baseline_ms": variants.prediction(variants.baseline, target).latency_ms,
         **{name: None if math.isnan(value) else value for name, value in numbers.items()},
         "problem": prediction.problem or None,
-        "notes": list(assumptions(model, prediction)),
+        "notes": [
+            *assumptions(model, prediction),
+            *inferred_sentences([variants.targets[target].device]),
+        ],
     }
 
 

@@ -23,6 +23,7 @@ from predictor.core.records import Target
 from predictor.core.text import printable
 from predictor.devices.catalogue import THIS_MACHINE_ID
 from predictor.graph.model import Model
+from predictor.services.devices.inferred import inferred_sentences
 from predictor.services.prediction.assumptions import assumptions
 from predictor.services.prediction.explain import OperatorTable, explain
 from predictor.services.prediction.predict import KnownTargets, predict
@@ -222,7 +223,11 @@ def prediction_document(
     entries: list[dict[str, Any]] = []
     for index, prediction in enumerate(predictions):
         model, target = models[index // len(targets)], targets[index % len(targets)]
-        notes = [*assumptions(model, prediction), *threads_sentences([target])]
+        notes = [
+            *assumptions(model, prediction),
+            *threads_sentences([target]),
+            *inferred_sentences([target.device]),
+        ]
         entry = {**_entry(prediction), "notes": notes}
         if options.budget_ms is not None:
             from predictor.presentation.verdict import budget_probability

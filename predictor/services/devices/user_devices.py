@@ -14,6 +14,7 @@ from predictor.core.records import Device
 from predictor.devices import schema
 from predictor.devices.configurations import with_implied
 from predictor.devices.fields import MAX_ID
+from predictor.devices.inference import stated_part, with_inferred
 from predictor.store import devices as device_records
 from predictor.store.database import Database, has_store, open_database
 
@@ -34,7 +35,7 @@ class UserDevices:
         """Return all of them, by id."""
         unknown = device_records.unknown_metrics(self._database)
         return tuple(
-            schema.DeviceFile(with_implied(device), unknown.get(device.id, {}))
+            schema.DeviceFile(_completed(device), unknown.get(device.id, {}))
             for device in device_records.load_all(self._database)
         )
 
@@ -52,7 +53,8 @@ class UserDevices:
         # Through the file format, so that what is stored can always be exported and read again.
         content = schema.device_to_object(with_implied(entry.device), entry.unknown_metrics)
         checked = schema.device_from_object(content, entry.device.id)
-        device_records.put(self._database, checked.device, checked.unknown_metrics, replacing)
+        stated = stated_part(checked.device)
+        device_records.put(self._database, stated, checked.unknown_metrics, replacing)
         return checked
 
     def keep(self, device: Device) -> bool:
@@ -84,7 +86,12 @@ def stored_devices(path: Path | None = None) -> tuple[Device, ...]:
     if not has_store(path):
         return ()
     with closing(open_database(path)) as database:
-        return tuple(map(with_implied, device_records.load_all(database)))
+        return tuple(map(_completed, device_records.load_all(database)))
+
+
+def _completed(device: Device) -> Device:
+    """Return a stored device with what its names imply, and the configurations of these facts."""
+    return with_implied(with_inferred(device))
 
 
 def user_devices_of(path: str | Path | None) -> Callable[[], Sequence[Device]]:

@@ -59,10 +59,16 @@ def device_summary(device: Device, *, has_signature: bool) -> dict[str, object]:
 
 
 def device_document(device: Device) -> dict[str, object]:
-    """Return a device as its file holds it; the printed document is a valid device file."""
-    from predictor.devices.schema import device_to_object  # noqa: PLC0415 - models need none of it
+    """Return a device as its file holds it, and beside it what was inferred from its name.
 
-    return device_to_object(device)
+    The printed document is a valid device file: reading it infers the same again.
+    """
+    # Models need none of it.
+    from predictor.devices.schema import INFERRED, device_to_object  # noqa: PLC0415
+    from predictor.services.devices.inferred import inferred_document  # noqa: PLC0415
+
+    inferred = inferred_document(device)
+    return {**device_to_object(device), **({INFERRED: inferred} if inferred else {})}
 
 
 def check_device_file(path: str) -> tuple[Device, tuple[str, ...]]:

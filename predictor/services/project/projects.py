@@ -12,6 +12,7 @@ from predictor.core.files import is_folder, is_there
 from predictor.core.progress import CancelToken, ProgressCallback, no_progress
 from predictor.core.records import TargetId
 from predictor.core.stored import StoredMeasurement, StoredPrediction, StoredSignature
+from predictor.devices.inference import stated_part
 from predictor.graph.untrusted import checked_graph
 from predictor.services.devices.catalogue import Catalogue
 from predictor.services.devices.user_devices import UserDevices
@@ -202,7 +203,7 @@ class Projects:
         # Measurements and predictions refer to each other.
         db.execute("PRAGMA defer_foreign_keys = ON")
         for entry in changes.devices:
-            device_records.put(database, entry.device, entry.unknown_metrics)
+            device_records.put(database, stated_part(entry.device), entry.unknown_metrics)
         for fingerprint, graph in changes.graphs.items():
             model_records.put_graph(db, fingerprint, graph)
         measurement_records.insert_stored(db, changes.measurements)

@@ -9,6 +9,7 @@ from predictor.core.records import Configuration, Target
 from predictor.core.runtimes import UNKNOWN
 from predictor.presentation.report import Block, Bullets, Cell, Facts, Section, SectionId, Tone
 from predictor.presentation.wording import NOTHING, number, shown, threads_text
+from predictor.services.devices.inferred import inferred_sentences
 from predictor.services.prediction.assumptions import assumptions_by_prediction
 from predictor.services.prediction.targets import resolve_targets
 from predictor.services.report.request import ReportRequest
@@ -32,7 +33,8 @@ def settings_section(request: ReportRequest) -> Section:
         Facts(tuple(_requested(request))),
         table_of(_COLUMNS, _targets(request), "Execution configurations"),
     ]
-    sentences = dict.fromkeys(assumed(request))
+    inferred = inferred_sentences(target.device for target in request.targets)
+    sentences = dict.fromkeys((*assumed(request), *inferred))
     if sentences:
         blocks.append(Bullets(tuple(Cell(sentence, tone=Tone.WARN) for sentence in sentences)))
     return Section(SectionId.SETTINGS, "Settings and what-ifs", tuple(blocks))

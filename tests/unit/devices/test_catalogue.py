@@ -172,8 +172,8 @@ def test_a_missing_folder_is_an_error_of_the_user(tmp_path: Path):
 def test_shipped_devices_are_read_as_the_checks_read_them_and_without_them(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    def checked(path: str) -> None:
-        pytest.fail(f"{path} is no usual file: each start would check it")
+    def checked(path: str, *, as_stated: bool) -> None:
+        pytest.fail(f"{path}, {as_stated=}, is no usual file: each start would check it")
 
     monkeypatch.setattr(catalogue, "read_device", checked)
     devices = shipped_devices()
@@ -197,7 +197,7 @@ def test_a_file_that_is_unusual_is_read_as_the_checks_read_it(
     path = _copy_of("rpi5", tmp_path, "a")
     content = json.loads(path.read_text(encoding="utf-8"))
     path.write_text(json.dumps(content | change), encoding="utf-8")
-    assert shipped_devices(tmp_path) == (read_device(path).device,)
+    assert shipped_devices(tmp_path) == (read_device(path, as_stated=True).device,)
 
 
 @pytest.mark.parametrize(

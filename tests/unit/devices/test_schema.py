@@ -62,7 +62,7 @@ def refusal_or_nothing(content: dict[str, object]) -> str:
 
 
 def test_a_device_file_becomes_a_device_with_every_field():
-    result = device_from_object(RPI5, "my.json")
+    result = device_from_object(RPI5, "my.json", as_stated=True)
     assert result.warnings == ()
     device = result.device
     assert (device.id, device.family, device.system) == (

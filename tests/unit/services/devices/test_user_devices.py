@@ -24,7 +24,7 @@ from predictor.services.devices.user_devices import (
 )
 from predictor.services.history.history import History, open_history
 from predictor.store.database import open_database
-from predictor.store.devices import put
+from predictor.store.devices import load_all, put
 
 BOARD = Device(
     id="my-board",
@@ -34,7 +34,7 @@ BOARD = Device(
     metrics={"clock_mhz": 1800.0, "core_count": 4.0, "dram_bw_gbps": 12.8},
     sources={"clock_mhz": "board manual, page 3"},
     configurations=(Configuration("ncnn", Precision.FP16, 4), Configuration("ncnn")),
-    clusters=(Cluster(name="Cortex-A73", cores=4, clock_mhz=1800.0, fp32_au_per_core=8.0),),
+    clusters=(Cluster(name="Big core", cores=4, clock_mhz=1800.0, fp32_au_per_core=8.0),),
     notes="first line\nsecond line",
 )
 NEUSIGHT = {
@@ -69,6 +69,22 @@ def test_what_is_saved_comes_back_equal_from_another_opening(tmp_path: Path) -> 
     assert back.device == BOARD
     assert dict(back.unknown_metrics) == {"cache_lines": 12.0}
     assert any("core_count has no source" in warning for warning in back.warnings)
+
+
+def test_a_stored_device_is_inferred_when_it_is_read_and_stored_as_stated(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    plain = replace(BOARD, name="Intel Core i7-8700K", family=Family.CPU, clusters=())
+    with open_history(path) as history:
+        saved = history.devices.save(DeviceFile(plain))
+        (back,) = history.devices.all()
+    with closing(open_database(path)) as database:
+        (raw,) = load_all(database)
+    (read,) = stored_devices(path)
+
+    assert saved.device == back.device == read
+    assert (read.architecture, read.metric("fp32_au_per_core")) == ("skylake-client", 16)
+    assert (raw.architecture, raw.metric("fp32_au_per_core")) == ("", None)
+    assert raw == plain
 
 
 def test_a_device_of_which_nobody_said_what_it_runs_runs_what_its_facts_imply(
