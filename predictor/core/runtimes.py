@@ -135,7 +135,7 @@ _ROWS: Final = (
     Runtime(
         name="tensorrt",
         title="TensorRT",
-        families=frozenset({Family.GPU}),
+        families=frozenset({Family.GPU, Family.NPU}),  # an NPU is the DLA of a Jetson
         precisions=_FLOAT_AND_INT8,
         tf32="all",  # BuilderFlag::kTF32 is set by default
     ),

@@ -7,6 +7,7 @@ from predictor.core.errors import InputError
 from predictor.core.metrics import Family
 from predictor.core.records import Configuration, Precision
 from predictor.devices import catalogue
+from predictor.devices.architectures import architecture_of, kind
 from predictor.devices.catalogue import devices_dir, load_device_files, shipped_devices
 from predictor.devices.schema import device_to_json, read_device
 
@@ -54,6 +55,31 @@ EXPECTED = {
     "jetson-orin-nano-gpu",
     "jetson-orin-nano-cpu",
     "core-i7-1165g7",
+    # What owners have on the desk and in the pocket.
+    "ryzen-7-3700x",
+    "ryzen-5-5600x",
+    "core-i7-8700",
+    "core-i5-12400",
+    "celeron-j4125",
+    "intel-n150",
+    "snapdragon-870",
+    "snapdragon-778g-gpu",
+    "snapdragon-8-elite",
+    "exynos-2400",
+    "tensor-g4",
+    "dimensity-9000",
+    "apple-m4-cpu",
+    "apple-m4-npu",
+    "apple-a18-gpu",
+    "apple-a18-npu",
+    "xdna-7840u",
+    "npu-5-ultra-x7-358h",
+    "jetson-agx-orin-dla",
+    "memryx-mx3",
+    "steam-deck-gpu",
+    "esp32",
+    "nrf52840",
+    "rp2350",
 }
 
 
@@ -78,6 +104,19 @@ def test_a_computed_value_names_its_parts():
             if source.startswith("computed"):
                 assert source.startswith("computed: "), (entry.device.id, name)
                 assert any(mark in source for mark in marks), (entry.device.id, name)
+
+
+def test_tensorrt_multiplies_bytes_on_the_cards_whose_rate_is_known():
+    by_bytes = Configuration("tensorrt", Precision.INT8)
+    for entry in SHIPPED:
+        device = entry.device
+        # Published times of an unnamed V100 are in INT8.
+        if kind(device) != "nvidia" or device.id == "tesla-v100":
+            continue
+        design = architecture_of(device)
+        has_matrix_rate = design is not None and "int8" in design.matrix_lanes
+        is_rated = device.metric("int8_tops") is not None or has_matrix_rate
+        assert (by_bytes in device.configurations) == is_rated, device.id
 
 
 def test_configurations_are_stated_and_their_runtime_known_where_there_is_one():

@@ -84,6 +84,13 @@ USUAL = {
     "am62a-c7x": "tidl/int8",
     "coral-usb-accelerator": "tflite/int8",
     "ascend-310p": "cann/fp16",
+    "jetson-agx-orin-dla": "tensorrt/int8",
+    "xdna2-hx-370": "onnxruntime/int8",
+    "apple-m4-npu": "coreml/fp16",
+    "apple-a18-gpu": "coreml/fp16",
+    "snapdragon-8-elite": "tflite/fp32/4",
+    "tensor-g4-mali": "ncnn-vulkan/fp16",
+    "rp2350": "tflite-micro/int8/1",
 }
 
 
