@@ -1,4 +1,4 @@
-"""This machine in the window: made a device of the user's, its two rates measured once."""
+"""This machine in the window: described at the start, its two rates measured once."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ from ctm_gui.tasks.serial import SerialWorker, TaskContext
 from predictor.core.errors import CtmError
 from predictor.core.progress import Progress
 from predictor.core.records import Device, SustainedRates
-from predictor.devices.catalogue import THIS_MACHINE_ID
-from predictor.devices.schema import DeviceFile
 from predictor.services.devices.this_machine import (
     MachineRates,
     describe_this_machine,
     is_this_machine,
     lacks_rates,
     measure_rates,
+    this_machine,
     with_measured_rates,
 )
 
@@ -28,7 +27,7 @@ MEASURING = "Measuring this machine's two rates, about 3 s…"
 
 
 class ThisMachine(QObject):
-    """Describes this machine, and measures its rates where none of its hardware are kept.
+    """Describes this machine at the start, and measures it once where it is predicted.
 
     ``changed`` is emitted when ``state`` or ``busy`` changes.
 
@@ -49,35 +48,47 @@ class ThisMachine(QObject):
         super().__init__(parent)
         self._library, self._rates = library, rates
         self._worker = SerialWorker("this machine", self)
-        self._added = ""  # key of the device that is described and not measured yet
-        self._is_requested = self._is_saving = False
+        self._is_requested = False
         self.state = ""
-        library.made.connect(self._on_made)
-        library.busy_changed.connect(self._on_library)
 
     @property
     def busy(self) -> bool:
-        """Whether it is being described or measured, or its rates are being saved."""
-        return self._worker.busy or self._is_saving
+        """Whether it is being described or measured."""
+        return self._worker.busy
 
-    def detect(self) -> None:
-        """Describe this machine, add it, and measure the rates that its system does not state."""
-        if self.busy:
-            return
+    def describe(self) -> None:
+        """Make this machine the first of the devices, with the rates that it has stored."""
         self._worker.submit(
-            lambda _: describe_this_machine(), on_result=self._on_described, on_error=self._on_error
+            lambda _: this_machine(None, self._rates),
+            on_result=self._on_described,
+            on_error=self._library.failed.emit,
         )
-        self._show("Reading the hardware…")
 
     def prepare(self, devices: Iterable[Device]) -> None:
-        """Measure this machine before it is predicted; once a session, so that Cancel counts.
+        """Measure this machine beside its first prediction; once a session, so that Cancel counts.
 
         Args:
-            devices: that are to be predicted.
+            devices: that are predicted.
         """
-        device = next((d for d in devices if d.id == THIS_MACHINE_ID), None)
-        if device is not None and lacks_rates(device) and not (self._is_requested or self.busy):
-            self._measure(self._library.key_of(device.id))
+        machine = self._library.machine
+        if machine is None or self._is_requested or self.busy:
+            return
+        if lacks_rates(machine.device) and machine.device.id in {d.id for d in devices}:
+            self.measure()
+
+    def measure(self) -> None:
+        """Measure this machine now."""
+        machine = self._library.machine
+        if machine is None or self.busy:
+            return
+        self._is_requested = True
+        self._worker.submit(
+            partial(_rates_of, machine.device, self._rates),
+            on_result=self._on_rates,
+            on_error=self._on_error,
+            on_progress=lambda progress: self._show(progress.message),
+        )
+        self._show(MEASURING)
 
     def cancel(self) -> None:
         """Stop measuring; the facts from the system stay."""
@@ -93,43 +104,19 @@ class ThisMachine(QObject):
         self._worker.close()
 
     def _on_described(self, device: Device) -> None:
-        self._show("")
-        self._added = self._library.add(DeviceFile(device))
+        self._library.set_machine(device)
+        self.changed.emit()
 
-    def _on_made(self, key: str) -> None:
-        """Measure once the library has the device: kept rates come before it is stored."""
-        if key == self._added:
-            self._added = ""
-            self._measure(key)
-
-    def _measure(self, key: str) -> None:
-        entry = self._library.entry(key)
-        if entry is None:
-            return
-        self._is_requested = True
-        self._worker.submit(
-            partial(_rates_of, entry.device, self._rates),
-            on_result=partial(self._on_rates, key),
-            on_error=self._on_error,
-            on_progress=lambda progress: self._show(progress.message),
-        )
-        self._show(self.state)
-
-    def _on_rates(self, key: str, rates: SustainedRates | None) -> None:
+    def _on_rates(self, rates: SustainedRates | None) -> None:
         """Add the rates; changes that the user made meanwhile stay."""
-        entry = self._library.entry(key)
-        if entry is None or rates is None:
-            self._show("")
-            return
-        self._is_saving = True
-        device = with_measured_rates(entry.device, rates)
-        self._library.save(key, replace(entry.file, device=device))
+        machine = self._library.machine
+        if machine is not None and rates is not None:
+            device = with_measured_rates(machine.device, rates)
+            if machine.stored_id:
+                self._library.save(machine.key, replace(machine.file, device=device))
+            else:
+                self._library.set_machine(device)
         self._show("")
-
-    def _on_library(self) -> None:
-        if self._is_saving and not self._library.busy:
-            self._is_saving = False
-            self.changed.emit()
 
     def _on_error(self, error: CtmError) -> None:
         self._show("")

@@ -100,14 +100,12 @@ class ProbingPresenter(QObject):
         """Whether the ticks are those that the program begins with, not the user's."""
         catalogue = self._workspace.selection.catalogue
         first = {device.id for device in catalogue.cross_section}
-        return set(self._workspace.selection.selected_ids) == first
+        return set(self._workspace.selection.selected_ids) - {catalogue.machine_id} == first
 
     def user_machine(self) -> Device | None:
         """Return this machine as the user's device; None while it is none."""
-        machines = (
-            e.device for e in self.library.entries if e.is_user and e.device.id == THIS_MACHINE_ID
-        )
-        return next(machines, None)
+        machine = self.library.machine
+        return machine.device if machine is not None and machine.stored_id else None
 
     def start(self, plan: ProbePlan, choice: TargetChoice) -> None:
         """Measure a plan in a new session."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, Qt, Signal
 from PySide6.QtGui import QActionGroup, QPainter, QResizeEvent
@@ -104,6 +104,18 @@ class TargetsPanel(QWidget):
     def focus_search(self) -> None:
         """Put the cursor into the search box."""
         self.search_box.focus()
+
+    def tick(self, device_ids: Sequence[str]) -> None:
+        """Check devices and go to the first of them; a search that leaves it out is cleared."""
+        self.selection.select(device_ids, selected=True)
+        first = device_ids[0]
+        if not self.model.index_of(first).isValid():
+            self.search_box.clear()
+            self.checked_only.setChecked(False)
+        index = self.model.index_of(first)
+        self.tree.scrollTo(index)
+        self.tree.setCurrentIndex(index)
+        self.tree.setFocus()
 
     def select_visible(self, *, selected: bool) -> None:
         """Check or uncheck every device that the search leaves."""

@@ -1,4 +1,4 @@
-"""The catalogue as a tree of families, vendors and devices with check boxes."""
+"""The catalogue as a tree with check boxes: this machine, then families, vendors, devices."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from predictor.core.metrics import Family
 from predictor.core.records import Device
 from predictor.core.text import plural
 from predictor.presentation.wording import target_text
+from predictor.services.devices.this_machine import machine_title
 
 # Height of a row; the width follows the column.
 _ROW_SIZE = QSize(0, 22)
@@ -68,10 +69,13 @@ class _Node:
         return self.parent.children.index(self) if self.parent else 0
 
     def devices(self) -> Iterator[Device]:
+        return (node.device for node in self.device_nodes() if node.device is not None)
+
+    def device_nodes(self) -> Iterator[_Node]:
         if self.device is not None:
-            yield self.device
+            yield self
         for child in self.children:
-            yield from child.devices()
+            yield from child.device_nodes()
 
     def child(self, text: str) -> _Node:
         """Return the group of this name below, made where it is missing."""
@@ -86,8 +90,8 @@ class _Node:
 class TargetsTreeModel(QAbstractItemModel):
     """Family > vendor > device. Groups have three states; a search hides devices that do not match.
 
-    Favourites stand in a group of their own on top as well. Checking a group checks the devices
-    that are shown below it.
+    This machine is the first row, above the groups. Favourites stand in a group of their own as
+    well. Checking a group checks the devices that are shown below it.
     """
 
     def __init__(self, selection: TargetSelection, parent: QObject | None = None) -> None:
@@ -113,6 +117,12 @@ class TargetsTreeModel(QAbstractItemModel):
     def device(self, index: Index) -> Device | None:
         """Return the device of a row, None for a group."""
         return self._node(index).device
+
+    def index_of(self, device_id: str) -> QModelIndex:
+        """Return the first row of a device; an invalid index where the search leaves it out."""
+        nodes = (n for n in self._root.device_nodes() if n.device and n.device.id == device_id)
+        node = next(nodes, None)
+        return QModelIndex() if node is None else self._index(node)
 
     def index(self, row: int, column: int, parent: Index = QModelIndex()) -> QModelIndex:
         children = self._node(parent).children
@@ -196,8 +206,13 @@ class TargetsTreeModel(QAbstractItemModel):
     def _build(self) -> _Node:
         root = _Node("", None)
         favourites = root.child(FAVOURITES) if self._selection.favourites else None
-        for device in sorted(self._selection.catalogue.search(self._search), key=_order):
+        catalogue = self._selection.catalogue
+        for device in sorted(catalogue.search(self._search), key=_order):
             if self._checked_only and not self._selection.is_selected(device.id):
+                continue
+            if device.id == catalogue.machine_id:
+                name = machine_title(device) + self._chosen_words(device)
+                root.children.insert(0, _Node(name, root, device))
                 continue
             vendor = root.child(FAMILY_NAMES[device.family]).child(device.vendor)
             name = device.name.removeprefix(f"{device.vendor} ") + self._chosen_words(device)

@@ -202,13 +202,22 @@ class MainWindow(QMainWindow):
         """Open the probing wizard."""
         self.probing_requested.emit()
 
+    def tick_targets(self, device_ids: Sequence[str]) -> None:
+        """Tick devices, and show where they stand among the targets."""
+        if self._panels.isHidden():
+            self.side_panels.toggle()
+        self.targets_panel.tick(device_ids)
+
     def write_report(self) -> None:
         """Open the report."""
         self.report_requested.emit()
 
     def _see_machine(self) -> None:
         self.show_page("devices")
-        self.workspace.machine.detect()
+        machine = self.workspace.library.machine
+        if machine is not None:
+            self.workspace.selection.select([machine.device.id], selected=True)
+            self.central.show_device(machine.device.id)
 
     def go_to_part(self, step: int) -> None:
         """Put the focus into the next part of the window, or the one before."""
@@ -295,6 +304,7 @@ class MainWindow(QMainWindow):
         workspace.shelf.content_changed.connect(self._remember_models_soon)
         workspace.language.state_changed.connect(self._remember_models_soon)
         self.assistance.setting_changed.connect(self._take_setting)
+        self.assistance.targets_chosen.connect(self.tick_targets)
         self._show_activity()
         actions = self.actions_by_id
         # A click gives a tool button no focus, by which others are followed.

@@ -26,7 +26,6 @@ from predictor.core.errors import CtmError, InputError
 from predictor.core.memory import release_memory
 from predictor.core.records import Device, Precision
 from predictor.core.text import plural
-from predictor.devices.catalogue import THIS_MACHINE_ID
 from predictor.services.devices.catalogue import Catalogue
 from predictor.services.devices.this_machine import MachineRates
 from predictor.services.generation.records import GenerationRequest
@@ -141,11 +140,12 @@ class Workspace(QObject):
         return not (waiting or working or self.shelf.pending_count)
 
     def start(self) -> None:
-        """Start the slow parts in the background: the reader's child process, the store."""
+        """Start the slow parts in the background: the reader's child, the store, this machine."""
         self._reader.submit(
             lambda _: self.ingestion.start(), on_result=lambda _: None, on_error=self.messages.error
         )
         self.recorder.open()
+        self.machine.describe()
 
     def close(self) -> None:
         """Stop all work and close the store; the ingestion is its maker's to close."""
@@ -380,9 +380,6 @@ class Workspace(QObject):
         devices = self.selection.selected
         if self.shelf.models():
             self.machine.prepare(devices)
-        if self.machine.busy:
-            # Shown once its rates are there or the user cancels: not two numbers in a row.
-            devices = tuple(device for device in devices if device.id != THIS_MACHINE_ID)
         work = self.comparing(devices)
         self._prediction = self.predictor.submit(
             lambda context: work(part=partial(_tell_part, context)),

@@ -27,6 +27,9 @@ DEFAULT_DEVICE_IDS: Final = (
     "a100-pcie-40gb",
 )
 
+# Of this machine for a search, beside its name.
+MACHINE_WORDS: Final = " this my pc machine computer"
+
 _MAX_NAMES = 8
 _SUGGESTED = 3
 # difflib's own default refuses "a100x" for "a100-pcie-40gb"; a suggestion costs nothing.
@@ -55,6 +58,7 @@ class Catalogue:
         user_devices: reads the user's devices; called by ``find`` where no id of ``devices`` is
             named, so that the store is not opened for shipped ones.
         this_machine: gets this machine as the user stored it, or None, and returns it.
+        machine_id: of the one of ``devices`` that is this machine; empty where none is.
     """
 
     def __init__(
@@ -62,8 +66,10 @@ class Catalogue:
         devices: Iterable[Device],
         user_devices: Callable[[], Iterable[Device]] = tuple,
         this_machine: ThisMachine = _stored_or_detected,
+        machine_id: str = "",
     ) -> None:
         self._user_devices, self._this_machine = user_devices, this_machine
+        self.machine_id = machine_id
         self.devices: tuple[Device, ...] = tuple(sorted(devices, key=lambda device: device.id))
         self.by_id: Mapping[str, Device] = MappingProxyType({d.id: d for d in self.devices})
         if len(self.by_id) != len(self.devices):
@@ -77,9 +83,15 @@ class Catalogue:
     @cached_property
     def _words(self) -> tuple[str, ...]:
         return tuple(
-            f"{d.id} {d.name} {d.vendor} {d.family.value} {d.system}".casefold()
+            f"{d.id} {d.name} {d.vendor} {d.family.value} {d.system}"
+            f"{MACHINE_WORDS if d.id == self.machine_id else ''}".casefold()
             for d in self.devices
         )
+
+    @property
+    def machine(self) -> Device | None:
+        """This machine; None where it is none of the devices."""
+        return self.by_id.get(self.machine_id)
 
     @property
     def cross_section(self) -> tuple[Device, ...]:
@@ -126,16 +138,21 @@ class Catalogue:
         except CtmError:  # what this machine is does not depend on the store
             return None
 
-    def with_devices(self, more: Iterable[Device]) -> Catalogue:
+    def with_devices(self, more: Iterable[Device], machine_id: str = "") -> Catalogue:
         """Return a catalogue with further devices; one whose id is in use gets a number added.
 
         That happens when a later version ships a device under the id of one of the user's.
+
+        Args:
+            more: the devices.
+            machine_id: of the one that is this machine; empty where none is.
         """
         from predictor.services.devices.user_devices import (  # noqa: PLC0415 - as above
             with_unused_ids,
         )
 
-        return Catalogue((*self.devices, *with_unused_ids(more, self.by_id)))
+        devices = (*self.devices, *with_unused_ids(more, self.by_id))
+        return Catalogue(devices, machine_id=machine_id)
 
     def search(self, words: str) -> tuple[Device, ...]:
         """Return the devices in which every one of the ``words`` occurs, in order of id.

@@ -146,6 +146,12 @@ def is_this_machine(stored: Device, machine: Device) -> bool:
     return not is_detected or stored.metric("core_count") == machine.metric("core_count")
 
 
+def machine_title(machine: Device) -> str:
+    """Return this machine's name in a list of devices: ``This PC (Intel Core i7-8700)``."""
+    processor = machine.name.removeprefix(_DETECTED_NAME).removesuffix(")")
+    return "This PC" if processor == "This machine" else f"This PC ({processor})"
+
+
 def lacks_rates(device: Device) -> bool:
     """Whether one of the two rates that can be measured is not stated, or only computed."""
     return any(
