@@ -15,6 +15,7 @@ from predictor.core.records import Target
 from predictor.core.units import format_bytes, format_count
 from predictor.probing.measuring.interface import RunConfiguration
 from predictor.probing.networks.pool import PoolNetwork, graph_features
+from predictor.probing.runner.settings import Settings
 from predictor.probing.selection.belief import Belief
 from predictor.probing.selection.dbsel import DBSel
 from predictor.probing.selection.information import D_OPTIMAL, I_OPTIMAL
@@ -79,6 +80,8 @@ class PlanRequest:
             network is no wider than this share to either side.
         sure: number of networks that fit into the time whatever happens; the others up to
             ``probes`` are chosen and measured while there is time left. None for all.
+        protocol: settings of measuring, for networks in the order of choice without a sentinel;
+            None for those that the time allows.
     """
 
     target: Target
@@ -90,6 +93,7 @@ class PlanRequest:
     live: bool = False
     within: float | None = None
     sure: int | None = None
+    protocol: Settings | None = None
 
     @property
     def planned(self) -> int:

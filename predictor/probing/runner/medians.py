@@ -56,11 +56,13 @@ def difference(medians: Sequence[float]) -> float:
 def summary(blocks: Sequence[dict[str, Any]], settings: Settings) -> dict[str, Any]:
     """Return verdict and median of a network's blocks.
 
-    ``steady``: two blocks agree and their median's interval is narrow. ``noisy``: they agree and it
+    Where the protocol has a single block, that one counts. ``steady``: two blocks agree and their median's interval is narrow. ``noisy``: they agree and it
     is not, or other work disturbed them. ``inconclusive``: no two agree, and there is no median.
     """
     medians = [block["median_ns"] for block in blocks]
-    pair = nearest_pair(medians) if len(medians) > 1 else ()
+    pair: Sequence[int] = nearest_pair(medians) if len(medians) > 1 else ()
+    if settings.blocks == 1:
+        pair = (0,)
     gap = difference([medians[index] for index in pair]) if pair else None
     if gap is None or gap > settings.agreement:
         return {"verdict": "inconclusive", "median_ms": None, "agreeing": [], "difference": gap}

@@ -16,7 +16,7 @@ from .medians import difference, summary
 from .messages import Controls
 from .process import Block, worker_command
 from .results import Results
-from .settings import BLOCKS, Settings
+from .settings import Settings
 
 
 class Run:
@@ -81,8 +81,8 @@ class Run:
         blocks: list[dict[str, Any]] = []
         operators: dict[str, Any] = {}
         result: dict[str, Any] = {"verdict": "inconclusive"}
-        while len(blocks) < BLOCKS or (
-            len(blocks) == BLOCKS and result["verdict"] == "inconclusive"
+        while len(blocks) < self._settings.blocks or (
+            len(blocks) == self._settings.blocks and result["verdict"] == "inconclusive"
         ):
             first = None if blocks else operators
             blocks.append(self._block(number, network, len(blocks) + 1, first))

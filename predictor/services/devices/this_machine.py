@@ -38,7 +38,7 @@ class MachineRates:
 
     def of(self, machine: Device) -> SustainedRates | None:
         """Return the rates of a machine as detected; None where the file has none that count."""
-        entry = self._machines().get(_hardware(machine), {})
+        entry = self._machines().get(hardware_of(machine), {})
         try:
             rates = SustainedRates(
                 float(entry["copy_gbps"]), float(entry["gemm_tflops"]), str(entry["day"])
@@ -54,7 +54,7 @@ class MachineRates:
         Raises:
             HostError: the file cannot be written.
         """
-        machines = {**self._machines(), _hardware(machine): asdict(rates)}
+        machines = {**self._machines(), hardware_of(machine): asdict(rates)}
         text = json.dumps({"schema": _SCHEMA, "machines": machines}, indent=2)
         try:
             # The folder is the store's, which may not be made yet: for the user alone.
@@ -166,7 +166,7 @@ def with_measured_rates(device: Device, rates: SustainedRates) -> Device:
     return self_test.with_measured_rates(device, rates)
 
 
-def _hardware(machine: Device) -> str:
+def hardware_of(machine: Device) -> str:
     """Return the key of a machine's rates: its processor and the cores of it that can be used."""
     facts = [f"{name} {machine.metrics[name]:g}" for name in _HARDWARE if name in machine.metrics]
     clusters = [f"{cluster.cores} x {cluster.name}" for cluster in machine.clusters]
