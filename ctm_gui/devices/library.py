@@ -170,14 +170,20 @@ class DeviceLibrary(StoreClient):
             put, take = partial(self._put, entry), partial(self._take, entry)
             self._undo_stack.push(UndoStep(f"Delete {shown(entry.device.name)}", take, put))
 
-    def save(self, key: str, file: DeviceFile) -> None:
-        """Store a device of the user's as it is now, under another id where that has changed."""
+    def save(self, key: str, file: DeviceFile, words: str = "") -> None:
+        """Store a device of the user's as it is now, under another id where that has changed.
+
+        Args:
+            key: of the device.
+            file: it as it is now.
+            words: the sentence on it once it is stored; empty for the usual one.
+        """
         entry = self.entry(key)
         if entry is not None and entry.is_user:
             self._keep_displaced(file)
             self._submit(
                 lambda history: history.devices.save(file, replacing=entry.stored_id or None),
-                partial(self._on_saved, entry),
+                partial(self._on_saved, entry, words),
             )
 
     def import_files(self, paths: Sequence[str]) -> None:
@@ -273,7 +279,7 @@ class DeviceLibrary(StoreClient):
         self._emit_changes()
         self.made.emit(key)
 
-    def _on_saved(self, before: DeviceEntry, file: DeviceFile) -> None:
+    def _on_saved(self, before: DeviceEntry, words: str, file: DeviceFile) -> None:
         key = before.key
         if self._detected is not None and key == self._detected.key:
             self._detected = replace(self._detected, key=self._new_key())
@@ -281,7 +287,7 @@ class DeviceLibrary(StoreClient):
         if before.device.id != file.device.id:
             self.renamed.emit(before.device.id, file.device.id)
         self._emit_changes()
-        self.done.emit(f"Saved {shown(file.device.name)}")
+        self.done.emit(words or f"Saved {shown(file.device.name)}")
 
     def _on_removed(self, entry: DeviceEntry) -> None:
         self._user_devices.pop(entry.key, None)

@@ -69,6 +69,7 @@ class ProbingPresenter(QObject):
         for failing in (self.shelf.failed, self.imports.failed):
             failing.connect(workspace.messages.error)
         self.shelf.done.connect(workspace.messages.info)
+        self.run.changed.connect(lambda: workspace.machine.set_probing(active=self.run.active))
         self.run.ended.connect(self._tick_session)
         self.imports.imported.connect(self._tick_imported)
         for ticking in (

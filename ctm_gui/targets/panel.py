@@ -73,13 +73,23 @@ class TargetsPanel(QWidget):
     Attributes:
         model: the tree's rows.
         tree: the view of them.
+
+    Args:
+        selection: of the devices.
+        shelf: of the models.
+        ranking: of a device's configurations.
+        strip: stands above the tree; None for nothing.
     """
 
     device_activated = Signal(str)
     details_requested = Signal(str)
 
     def __init__(
-        self, selection: TargetSelection, shelf: ModelShelf, ranking: ConfigurationRanking
+        self,
+        selection: TargetSelection,
+        shelf: ModelShelf,
+        ranking: ConfigurationRanking,
+        strip: QWidget | None = None,
     ) -> None:
         super().__init__()
         self.selection, self._shelf, self._ranking = selection, shelf, ranking
@@ -92,7 +102,8 @@ class TargetsPanel(QWidget):
         self._nothing = label("No device matches.", "muted", wraps=False)
         self._nothing.setVisible(False)
         search = hbox((self.search_box, 1), self.checked_only)
-        parts = (self._build_header(), search, (self.tree, 1), self._nothing)
+        above = (strip,) if strip is not None else ()
+        parts = (self._build_header(), search, *above, (self.tree, 1), self._nothing)
         vbox(*parts, of=self, margins=8, spacing=6)
         selection.devices_changed.connect(self._on_devices)
         selection.changed.connect(self._show_counts)

@@ -14,6 +14,7 @@ from ctm_gui import settings as table
 from ctm_gui.models.panel import ModelsPanel
 from ctm_gui.prediction.what_if_bar import WhatIfBar
 from ctm_gui.settings import AnySetting, Settings, remembered_theme
+from ctm_gui.targets.machine_strip import MachineStrip
 from ctm_gui.targets.panel import TargetsPanel
 from ctm_gui.targets.ranking import ConfigurationRanking
 from ctm_gui.widgets.basic import splitter
@@ -87,7 +88,10 @@ class MainWindow(QMainWindow):
         ranking = ConfigurationRanking(
             workspace.predictor, workspace.shelf, workspace.user_measurements
         )
-        self.targets_panel = TargetsPanel(workspace.selection, workspace.shelf, ranking)
+        self.machine_strip = MachineStrip(workspace.machine, workspace.selection)
+        self.targets_panel = TargetsPanel(
+            workspace.selection, workspace.shelf, ranking, self.machine_strip
+        )
         self.what_if_bar = WhatIfBar(options)
         self.message_list = MessageList(options, workspace.messages)
         self.status_line = StatusLine(options, workspace)
@@ -351,6 +355,8 @@ class MainWindow(QMainWindow):
             self.options.set_unit(remembered_unit(self.settings))
         elif setting is table.BUDGET_MS:
             self.options.set_budget_ms(self.settings.get(table.BUDGET_MS) or None)
+        elif setting is table.MEASURE:
+            self.workspace.machine.is_automatic = self.settings.get(table.MEASURE)
 
     def _remember_models_soon(self) -> None:
         # At each change, not only at the end: what ends the program ends no session.
