@@ -13,12 +13,13 @@ from predictor.cli.progress import progress_on
 from predictor.core.errors import HostError
 from predictor.core.progress import no_progress
 from predictor.core.records import Device, SustainedRates
-from predictor.services.devices.catalogue import Catalogue, load_catalogue
+from predictor.core.text import printable
+from predictor.services.devices.catalogue import Catalogue, load_catalogue, means_this_machine
 
 if TYPE_CHECKING:
     from predictor.services.devices.this_machine import MachineRates
 
-# This machine and the user's devices are imported where one of them is named.
+# Products, this machine and the user's devices are imported where one of them is named.
 # ruff: noqa: PLC0415
 _Measure = Callable[["MachineRates", Device], SustainedRates | None]
 
@@ -43,6 +44,25 @@ def open_catalogue(options: argparse.Namespace, console: Console) -> Catalogue:
 def quiet_catalogue(options: argparse.Namespace) -> Catalogue:
     """Return the devices, this machine with its stored rates: nothing is measured."""
     return _catalogue(options, lambda rates, machine: None)  # noqa: ARG005
+
+
+def named_devices(names: Sequence[str], catalogue: Catalogue, console: Console) -> list[Device]:
+    """Return the devices that were requested, each once, in that order; of a product all it has.
+
+    A note says which devices stand for a product.
+
+    Raises:
+        InputError: a name is that of no device or product, or of several.
+    """
+    # This machine last: its rates are not measured for a command that another name refuses.
+    matches = {text: catalogue.match(text) for text in sorted(names, key=means_this_machine)}
+    for match in (matches[text] for text in dict.fromkeys(names)):
+        if match.product is not None:
+            from predictor.services.devices.products import product_sentence
+
+            console.note(printable(product_sentence(match.product, match.devices)))
+    requested = (device for text in names for device in matches[text].devices)
+    return list({device.id: device for device in requested}.values())
 
 
 def _catalogue(options: argparse.Namespace, measure: _Measure) -> Catalogue:

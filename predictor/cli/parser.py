@@ -137,8 +137,8 @@ def device_options(parser: argparse.ArgumentParser, all_help: str) -> None:
         default=[],
         metavar="ID|DEVICE.json|this",
         help="a device, shipped or your own: its id, a unique part of its name, a device file, or "
-        "this machine; may be repeated (without --device and --all: a short cross-section of the "
-        "catalogue)",
+        'this machine; or a product with all its devices ("galaxy s23", "galaxy s23 npu": one); '
+        "may be repeated (without --device and --all: a short cross-section of the catalogue)",
     )
     parser.add_argument("--all", action="store_true", help=all_help)
 
