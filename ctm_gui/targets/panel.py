@@ -58,6 +58,7 @@ class RowDelegate(QStyledItemDelegate):
         return px
 
 
+_MAX_OPEN_PRODUCTS = 5
 _BASIS_WIDTH = 76
 _STAR_WIDTH = 22
 # In a narrower panel devices would be left with a letter of their names.
@@ -95,7 +96,7 @@ class TargetsPanel(QWidget):
         self.selection, self._shelf, self._ranking = selection, shelf, ranking
         self.model = TargetsTreeModel(selection, self)
         self.heading = label(role="heading", wraps=False)
-        self.search_box = SearchBox("Search name, vendor, family…", "Search targets")
+        self.search_box = SearchBox("Search device, phone, board…", "Search targets")
         self.search_box.textChanged.connect(self._on_filter)
         self.checked_only = self._build_checked_only()
         self.tree = self._build_tree()
@@ -207,9 +208,15 @@ class TargetsPanel(QWidget):
                 yield from self._groups(index, here)
 
     def _expand(self) -> None:
-        """Open every group of a search; without one, the groups that hold a checked device."""
+        """Open every group of a search; without one, the groups that hold a checked device.
+
+        Many products stay closed: their names are what is looked for.
+        """
         if self.search_box.text().strip() or self.checked_only.isChecked():
             self.tree.expandAll()
+            products = self.model.product_indexes()
+            for index in products if len(products) > _MAX_OPEN_PRODUCTS else ():
+                self.tree.collapse(index)
         else:
             self._open_checked(QModelIndex())
 

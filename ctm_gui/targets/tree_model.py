@@ -17,6 +17,7 @@ from PySide6.QtCore import (
 )
 
 from ctm_gui.targets.choice import TargetSelection
+from ctm_gui.targets.products import find_products
 from ctm_gui.widgets.tooltips import as_tooltip
 from predictor.core.metrics import Family
 from predictor.core.records import Device
@@ -44,7 +45,7 @@ FAMILY_NAMES = {
 }
 _FAMILY_ORDER = {family: place for place, family in enumerate(Family)}
 
-FAVOURITES = "Favourites"
+FAVOURITES, PRODUCTS = "Favourites", "Products"
 
 
 class Column(IntEnum):
@@ -57,12 +58,18 @@ class Column(IntEnum):
 
 @dataclass(slots=True, eq=False)
 class _Node:
-    """A family, a vendor or a device; a group's devices are those below it."""
+    """A family, a vendor, a product or a device; a group's devices are those below it."""
 
     text: str
     parent: _Node | None
     device: Device | None = None
     children: list[_Node] = field(default_factory=list)
+    tip: str = ""
+
+    @property
+    def is_checkable(self) -> bool:
+        """Whether there is a device to check."""
+        return self.device is not None or bool(self.children)
 
     @property
     def row(self) -> int:
@@ -91,7 +98,8 @@ class TargetsTreeModel(QAbstractItemModel):
     """Family > vendor > device. Groups have three states; a search hides devices that do not match.
 
     This machine is the first row, above the groups. Favourites stand in a group of their own as
-    well. Checking a group checks the devices that are shown below it.
+    well, and so do the products that a search names, the newest first, each with its devices.
+    Checking a group checks the devices that are shown below it.
     """
 
     def __init__(self, selection: TargetSelection, parent: QObject | None = None) -> None:
@@ -124,6 +132,11 @@ class TargetsTreeModel(QAbstractItemModel):
         node = next(nodes, None)
         return QModelIndex() if node is None else self._index(node)
 
+    def product_indexes(self) -> list[QModelIndex]:
+        """Return the rows of the products that the search names."""
+        groups = (node for node in self._root.children if node.text == PRODUCTS)
+        return [self._index(product) for group in groups for product in group.children]
+
     def index(self, row: int, column: int, parent: Index = QModelIndex()) -> QModelIndex:
         children = self._node(parent).children
         if 0 <= row < len(children) and 0 <= column < len(Column):
@@ -145,7 +158,8 @@ class TargetsTreeModel(QAbstractItemModel):
     def flags(self, index: Index) -> Qt.ItemFlag:
         if not index.isValid():
             return Qt.ItemFlag.NoItemFlags
-        return _NAME_FLAGS if index.column() == Column.NAME else _FLAGS
+        is_checkable = index.column() == Column.NAME and self._node(index).is_checkable
+        return _NAME_FLAGS if is_checkable else _FLAGS
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         if not index.isValid():
@@ -156,7 +170,7 @@ class TargetsTreeModel(QAbstractItemModel):
         if index.column() == Column.STAR:
             return self._star(node, role)
         if role == Qt.ItemDataRole.CheckStateRole:
-            return self._check_state(node)
+            return self._check_state(node) if node.is_checkable else None
         read = _ROLES.get(role)
         return None if read is None else read(node)
 
@@ -222,7 +236,26 @@ class TargetsTreeModel(QAbstractItemModel):
                 favourites.children.append(_Node(name, favourites, device))
         if favourites is not None and not favourites.children:
             root.children.remove(favourites)
+        if (products := self._product_group(root)).children:
+            root.children.insert(_first_group(root), products)
         return root
+
+    def _product_group(self, root: _Node) -> _Node:
+        """Return the products that the search names, a group each with its devices."""
+        group = _Node(PRODUCTS, root)
+        products, more = find_products(self._selection.catalogue, self._search)
+        for product in products:
+            node = _Node(product.title, group, tip=product.sentence)
+            node.children = [
+                _Node(device.name + self._chosen_words(device), node, device)
+                for device in product.devices
+                if not self._checked_only or self._selection.is_selected(device.id)
+            ]
+            if node.children or not self._checked_only:
+                group.children.append(node)
+        if more and not self._checked_only:
+            group.children.append(_Node(f"{more} more: type another word", group))
+        return group
 
     def _chosen_words(self, device: Device) -> str:
         """Return the configuration of a device where it is not the usual one, and its variants."""
@@ -257,6 +290,11 @@ class TargetsTreeModel(QAbstractItemModel):
         self.dataChanged.emit(self._index(nodes[0], column), self._index(nodes[-1], column))
 
 
+def _first_group(root: _Node) -> int:
+    """Return the row below this machine."""
+    return int(bool(root.children) and root.children[0].device is not None)
+
+
 def _order(device: Device) -> tuple[int, str, str]:
     return _FAMILY_ORDER[device.family], device.vendor.casefold(), device.name.casefold()
 
@@ -280,7 +318,8 @@ def describe(device: Device) -> str:
 
 def _tip(node: _Node) -> str | None:
     # Names and notes of the user's devices come from files: never markup.
-    return as_tooltip(describe(node.device)) if node.device else None
+    text = describe(node.device) if node.device else node.tip
+    return as_tooltip(text) if text else None
 
 
 _ROLES: dict[int, Callable[[_Node], object]] = {

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
+from ctm_gui.targets.products import find_products
 from ctm_gui.window.help_pages import Command, matching
 from predictor.core.records import Device
 from predictor.presentation.wording import shown
@@ -11,7 +13,7 @@ from predictor.services.devices.catalogue import MACHINE_WORDS, Catalogue
 from predictor.services.devices.this_machine import machine_title
 
 MENU = "Targets"
-_MAX_DEVICES = 20
+_MAX_ROWS = 20
 
 
 def machine_commands(catalogue: Catalogue, query: str) -> list[Command]:
@@ -31,18 +33,23 @@ def machine_commands(catalogue: Catalogue, query: str) -> list[Command]:
 
 
 def device_commands(catalogue: Catalogue, query: str) -> list[Command]:
-    """Return commands that tick devices, for what is typed; without words there are none."""
+    """Return commands that tick products and devices, for what is typed; none without words."""
     if not query.strip():
         return []
+    products, _ = find_products(catalogue, query)
     devices = [d for d in catalogue.search(query) if d.id != catalogue.machine_id]
-    return [_command(device) for device in devices[:_MAX_DEVICES]]
+    return [
+        *(_command(item.title, item.sentence, item.devices) for item in products[:_MAX_ROWS]),
+        *(_command(d.name, f"Tick {d.name}", (d,)) for d in devices[:_MAX_ROWS]),
+    ]
 
 
-def _command(device: Device) -> Command:
+def _command(title: str, tip: str, devices: Sequence[Device]) -> Command:
     return Command(
-        id=f"tick {device.id}",
+        id=f"tick {title}",
         menu=MENU,
-        text=shown(device.name),
-        tip=f"Tick {shown(device.name)}",
-        device_ids=(device.id,),
+        text=shown(title),
+        tip=shown(tip.splitlines()[0]),
+        enabled=bool(devices),
+        device_ids=tuple(device.id for device in devices),
     )

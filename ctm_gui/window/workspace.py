@@ -146,6 +146,12 @@ class Workspace(QObject):
         )
         self.recorder.open()
         self.machine.describe()
+        # For the first search of the targets, which waits for no file.
+        self.layouter.submit(
+            lambda _: self.selection.catalogue.products("a"),
+            on_result=lambda _: None,
+            on_error=self.messages.error,
+        )
 
     def close(self) -> None:
         """Stop all work and close the store; the ingestion is its maker's to close."""

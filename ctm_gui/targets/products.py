@@ -1,0 +1,55 @@
+"""Products by the name on the box, which stand for the devices of their chips."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from predictor.core.errors import InputError
+from predictor.core.records import Device
+from predictor.services.devices.catalogue import Catalogue
+
+MAX_PRODUCTS = 40
+
+
+class ProductMatch(NamedTuple):
+    """One product of a search.
+
+    Attributes:
+        title: its name and chip, which distinguishes products of one name.
+        sentence: on the devices that stand for it.
+        devices: of its chip, CPU first; none where the catalogue lacks it.
+    """
+
+    title: str
+    sentence: str
+    devices: tuple[Device, ...]
+
+
+def find_products(catalogue: Catalogue, query: str) -> tuple[list[ProductMatch], int]:
+    """Return the products of a search, the newest first, and how many more there are.
+
+    Without words there are none.
+    """
+    if not query.strip():
+        return [], 0
+    # Loaded after the first frame.
+    from predictor.services.devices.products import product_sentence  # noqa: PLC0415
+
+    try:
+        matches = catalogue.products(query)
+    except InputError:  # the table is damaged, which is reported where it is read first
+        return [], 0
+    products = []
+    for devices, product in matches[:MAX_PRODUCTS]:
+        if product is None:
+            continue
+        region = f", {product.region}" if product.region else ""
+        title = f"{product.name} ({product.chip}{region})"
+        sentence = product_sentence(product, devices)
+        if not devices:
+            title += " · not in the catalogue"
+            sentence = f"The catalogue does not have the {product.chip}."
+        products.append(
+            ProductMatch(title, f"{sentence}\n{product.maker}, {product.year}", devices)
+        )
+    return products, max(0, len(matches) - MAX_PRODUCTS)
