@@ -28,7 +28,7 @@ class ProductMatch(NamedTuple):
 def find_products(catalogue: Catalogue, query: str) -> tuple[list[ProductMatch], int]:
     """Return the products of a search, the newest first, and how many more there are.
 
-    Without words there are none.
+    Those that the catalogue lacks come last. Without words there are none.
     """
     if not query.strip():
         return [], 0
@@ -36,7 +36,7 @@ def find_products(catalogue: Catalogue, query: str) -> tuple[list[ProductMatch],
     from predictor.services.devices.products import product_sentence  # noqa: PLC0415
 
     try:
-        matches = catalogue.products(query)
+        matches = sorted(catalogue.products(query), key=lambda match: not match.devices)
     except InputError:  # the table is damaged, which is reported where it is read first
         return [], 0
     products = []
