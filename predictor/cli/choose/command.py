@@ -41,7 +41,7 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
         options.max_memory_mb,
         options.percentile,
     )
-    catalogue = open_catalogue(options, console)
+    catalogue = open_catalogue(options, console, networks=True)
     choices = options_of(_devices(options, catalogue), _wanted(options), _batches(options))
     one_run = argparse.Namespace(
         measured=options.measured, runtime=None, precision=None, threads=None
