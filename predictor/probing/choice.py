@@ -15,7 +15,6 @@ from predictor.core.records import Target
 from predictor.core.units import format_bytes, format_count
 from predictor.probing.measuring.interface import RunConfiguration
 from predictor.probing.networks.pool import PoolNetwork, graph_features
-from predictor.probing.runner.settings import Settings
 from predictor.probing.selection.belief import Belief
 from predictor.probing.selection.dbsel import DBSel
 from predictor.probing.selection.information import D_OPTIMAL, I_OPTIMAL
@@ -44,11 +43,12 @@ ROUND: Final = 3
 DEFAULT_SELECTOR: Final = INFORMATION
 DEFAULT_PROBES: Final = 12
 DEFAULT_BUDGET_S: Final = 300.0
-_REASONS: Final = {
+REASONS: Final = {
     "random": "chosen at random",
     "dopt": "least certain after those before it",
     INFORMATION: "most informative about all the others",
 }
+"""Reasons for a network by the selector that chose it."""
 _KIND_WORDS: Final = {
     "dense": "full convolutions",
     "pointwise": "1×1 convolutions",
@@ -80,8 +80,6 @@ class PlanRequest:
             network is no wider than this share to either side.
         sure: number of networks that fit into the time whatever happens; the others up to
             ``probes`` are chosen and measured while there is time left. None for all.
-        protocol: settings of measuring, for networks in the order of choice without a sentinel;
-            None for those that the time allows.
     """
 
     target: Target
@@ -93,7 +91,6 @@ class PlanRequest:
     live: bool = False
     within: float | None = None
     sure: int | None = None
-    protocol: Settings | None = None
 
     @property
     def planned(self) -> int:
@@ -206,8 +203,8 @@ class Choosing:
         return Pool(self.training_ms, graph_features(self.pool))
 
     def _why(self, place: int) -> str:
-        if self.request.selector in _REASONS:
-            return _REASONS[self.request.selector]
+        if self.request.selector in REASONS:
+            return REASONS[self.request.selector]
         if place == 0:
             return "typical, and known devices differ on it"
         # Algorithm 1 adds the coverage term in the second half of the signature.

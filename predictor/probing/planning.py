@@ -93,9 +93,8 @@ def make_plan(
         PlannedProbe(pool[affordable[row]], why, _number(expected[affordable[row]]))
         for row, why in choosing.first()
     ]
-    if request.protocol is None:
-        # Shuffled, so that a drift of the machine does not look like a property of the networks.
-        random.Random(request.seed).shuffle(probes)  # noqa: S311  # no secret
+    # Shuffled, so that a drift of the machine does not look like a property of the networks.
+    random.Random(request.seed).shuffle(probes)  # noqa: S311  # no secret
     sentinel = next(i for i, network in enumerate(pool) if network.name == SENTINEL)
     watch = PlannedProbe(pool[sentinel], "shows drift", _number(expected[sentinel]))
     seconds = [expected_seconds(probe.expected_ms, settings) for probe in probes]
@@ -109,6 +108,36 @@ def make_plan(
         settings=settings,
         expected_s=expected_s if request.sure is None else min(expected_s, request.budget_s),
         to_come=request.probes - len(probes),
+    )
+
+
+def fixed_plan(
+    request: choice.PlanRequest,
+    networks: Sequence[PoolNetwork],
+    pool: Sequence[PoolNetwork],
+    settings: Settings,
+) -> ProbePlan:
+    """Return the plan of networks that were chosen before, in their order.
+
+    Args:
+        request: the target, and the selector that chose them.
+        networks: to measure.
+        pool: that has the sentinel.
+        settings: of the measuring protocol.
+    """
+    sentinel = next(network for network in pool if network.name == SENTINEL)
+    expected = estimated_ms([*networks, sentinel], [request.target])[:, 0]
+    *probes, watch = (
+        PlannedProbe(network, choice.REASONS[request.selector], _number(expected_ms))
+        for network, expected_ms in zip((*networks, sentinel), expected, strict=True)
+    )
+    return ProbePlan(
+        id=uuid.uuid4().hex,
+        request=request,
+        probes=tuple(probes),
+        sentinel=watch,
+        settings=settings,
+        expected_s=sum(expected_seconds(probe.expected_ms, settings) for probe in probes),
     )
 
 
@@ -185,8 +214,6 @@ def _settings_within(request: choice.PlanRequest) -> Settings:
     Raises:
         InputError: the budget leaves less than the protocol's least time for a network.
     """
-    if request.protocol is not None:
-        return request.protocol
     settings = Settings()
     probes = request.planned
     blocks = probes * (settings.blocks + 1) + _sentinel_blocks(request)
@@ -208,8 +235,7 @@ def _settings_within(request: choice.PlanRequest) -> Settings:
 def _affordable(expected: Floats, request: choice.PlanRequest, settings: Settings) -> list[int]:
     """Return rows of networks whose probe fits its share of the budget; all without estimates."""
     # The sentinel's blocks count as probes of two blocks each.
-    sentinels = 0.0 if request.protocol else _sentinel_blocks(request) / settings.blocks
-    share_s = request.budget_s / (request.planned + sentinels)
+    share_s = request.budget_s / (request.planned + _sentinel_blocks(request) / settings.blocks)
     fitting = [i for i, ms in enumerate(expected) if expected_seconds(ms, settings) <= share_s]
     if len(fitting) < request.planned:
         raise InputError(

@@ -40,7 +40,7 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
         options.max_memory_mb,
         options.percentile,
     )
-    catalogue = open_catalogue(options, console)
+    catalogue = open_catalogue(options, console, networks=True)
     requested = named_devices(options.device, catalogue, console) or catalogue.devices
     choices = options_of(requested, _wanted(options), _batches(options))
     one_run = argparse.Namespace(

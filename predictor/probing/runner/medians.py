@@ -56,8 +56,9 @@ def difference(medians: Sequence[float]) -> float:
 def summary(blocks: Sequence[dict[str, Any]], settings: Settings) -> dict[str, Any]:
     """Return verdict and median of a network's blocks.
 
-    Where the protocol has a single block, that one counts. ``steady``: two blocks agree and their median's interval is narrow. ``noisy``: they agree and it
+    ``steady``: two blocks agree and their median's interval is narrow. ``noisy``: they agree and it
     is not, or other work disturbed them. ``inconclusive``: no two agree, and there is no median.
+    A single block of the protocol agrees with itself.
     """
     medians = [block["median_ns"] for block in blocks]
     pair: Sequence[int] = nearest_pair(medians) if len(medians) > 1 else ()

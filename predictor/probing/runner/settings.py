@@ -22,7 +22,7 @@ class Settings:
 
     Attributes:
         blocks: blocks of a network, each in a fresh process; one more is measured where these
-            differ.
+            differ. 1 for a single one of each network, all in one process.
         warm_up_runs: warm-up goes on for so many runs and
         warm_up_s: for so long, whichever is later,
         warm_up_limit_s: but no longer than this,

@@ -40,6 +40,12 @@ _MAX_NAMES = 8
 _SUGGESTED = 3
 # difflib's own default refuses "a100x" for "a100-pcie-40gb"; a suggestion costs nothing.
 _NEARNESS = 0.4
+_THIS_MACHINE = frozenset(
+    (
+        *(THIS_ID, "thispc", "thismachine", "thiscomputer"),
+        *("mypc", "mymachine", "mycomputer"),
+    )
+)
 _CHOOSE = "name one device, or run `ctm devices list`"
 
 ThisMachine = Callable[[Device | None], Device]
@@ -138,9 +144,9 @@ class Catalogue:
 
         Args:
             text: an id, a name or a part of either that only one device has (case, spaces and
-                punctuation do not count), ``this`` for this machine, or the path of a device file;
-                where it means no device: a product by its name, a model number or words that only
-                one has, with "CPU", "GPU" or "NPU" after it for one unit.
+                punctuation do not count), ``this`` or ``this PC`` for this machine, or the path of
+                a device file; where it means no device: a product by its name, a model number or
+                words that only one has, with "CPU", "GPU" or "NPU" after it for one unit.
 
         Raises:
             InputError: when nothing or more than one fits, with the nearest names; when the
@@ -303,8 +309,8 @@ def load_catalogue(
 
 
 def means_this_machine(text: str) -> bool:
-    """Whether a device's text means this machine, by ``this`` or by its id."""
-    return text.casefold() in {THIS_ID, THIS_MACHINE_ID}
+    """Whether a device's text means this machine: ``this``, ``this PC``, ``my computer``."""
+    return _squash(text) in _THIS_MACHINE
 
 
 def _squash(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Signatures of the ten seconds in which this machine is measured: by hardware, after the user's."""
+"""Signatures of the ten seconds of this machine: by hardware, behind the user's own."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
 
 from predictor.core.documents import ProbingFacts
 from predictor.core.records import Device, Measurement, Signature, TargetId
@@ -15,9 +14,6 @@ from predictor.services.devices.this_machine import describe_this_machine, hardw
 from predictor.store import measurements as measurement_records
 from predictor.store import signatures as records
 from predictor.store.database import Database, has_store, open_database
-
-HARDWARE: Final = "hardware"
-"""The fact of such a signature with the hardware that was measured."""
 
 
 def put_quick(
@@ -30,9 +26,9 @@ def put_quick(
 
     Args:
         database: of the user.
-        signature: as active as it may be.
+        signature: of one of its targets.
         measurements: of it.
-        facts: of it, with its hardware.
+        facts: of it, with its ``hardware``.
 
     Raises:
         HostError: the store cannot be written; nothing is stored then.
@@ -59,8 +55,8 @@ def is_quick(entry: StoredSignature) -> bool:
 def used_signatures(entries: Iterable[StoredSignature]) -> list[StoredSignature]:
     """Return the signature that predictions of each target may use, as active.
 
-    That is the active one. Of those of the ten seconds only those of this hardware count, the newest
-    of a target where none of the user's is active.
+    That is the active one. Of those of the ten seconds only those of this hardware count: the
+    newest of a target where none of the user's is active.
 
     Args:
         entries: all signatures, the oldest first.

@@ -67,7 +67,7 @@ class Measuring:
         if isinstance(self.outcome, HostError):
             raise self.outcome
         return self.outcome or QuickProbing(
-            device=machine, signature_id="s", networks=5, seconds=9.4
+            device=machine, signature_ids=("s",), networks=5, seconds=9.4
         )
 
 
