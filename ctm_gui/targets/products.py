@@ -17,12 +17,13 @@ class ProductMatch(NamedTuple):
     Attributes:
         title: its name and chip, which distinguishes products of one name.
         sentence: on the devices that stand for it.
-        devices: of its chip, CPU first; none where the catalogue lacks it.
+        units: names and devices of the units of its chip, CPU first; none where the catalogue lacks
+            it.
     """
 
     title: str
     sentence: str
-    devices: tuple[Device, ...]
+    units: tuple[tuple[str, Device], ...]
 
 
 def find_products(catalogue: Catalogue, query: str) -> tuple[list[ProductMatch], int]:
@@ -49,7 +50,7 @@ def find_products(catalogue: Catalogue, query: str) -> tuple[list[ProductMatch],
         if not devices:
             title += " · not in the catalogue"
             sentence = f"The catalogue does not have the {product.chip}."
-        products.append(
-            ProductMatch(title, f"{sentence}\n{product.maker}, {product.year}", devices)
-        )
+        names = {identity: unit.value for unit, identity in product.device_ids.items()}
+        units = tuple((names[device.id], device) for device in devices)
+        products.append(ProductMatch(title, f"{sentence}\n{product.maker}, {product.year}", units))
     return products, max(0, len(matches) - MAX_PRODUCTS)

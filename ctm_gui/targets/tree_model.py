@@ -229,7 +229,7 @@ class TargetsTreeModel(QAbstractItemModel):
                 root.children.insert(0, _Node(name, root, device))
                 continue
             vendor = root.child(FAMILY_NAMES[device.family]).child(device.vendor)
-            name = device.name.removeprefix(f"{device.vendor} ") + self._chosen_words(device)
+            name = _short(device) + self._chosen_words(device)
             vendor.children.append(_Node(name, vendor, device))
             if favourites is not None and device.id in self._selection.favourites:
                 name = device.name + self._chosen_words(device)
@@ -247,8 +247,8 @@ class TargetsTreeModel(QAbstractItemModel):
         for product in products:
             node = _Node(product.title, group, tip=product.sentence)
             node.children = [
-                _Node(device.name + self._chosen_words(device), node, device)
-                for device in product.devices
+                _Node(f"{unit}: {_short(device)}{self._chosen_words(device)}", node, device)
+                for unit, device in product.units
                 if not self._checked_only or self._selection.is_selected(device.id)
             ]
             if node.children or not self._checked_only:
@@ -293,6 +293,11 @@ class TargetsTreeModel(QAbstractItemModel):
 def _first_group(root: _Node) -> int:
     """Return the row below this machine."""
     return int(bool(root.children) and root.children[0].device is not None)
+
+
+def _short(device: Device) -> str:
+    """Return a device's name without its vendor."""
+    return device.name.removeprefix(f"{device.vendor} ")
 
 
 def _order(device: Device) -> tuple[int, str, str]:

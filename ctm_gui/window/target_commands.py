@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ctm_gui.targets.products import find_products
+from ctm_gui.targets.products import ProductMatch, find_products
 from ctm_gui.window.help_pages import Command, matching
 from predictor.core.records import Device
 from predictor.presentation.wording import shown
@@ -39,7 +39,7 @@ def device_commands(catalogue: Catalogue, query: str) -> list[Command]:
     products, _ = find_products(catalogue, query)
     devices = [d for d in catalogue.search(query) if d.id != catalogue.machine_id]
     return [
-        *(_command(item.title, item.sentence, item.devices) for item in products[:_MAX_ROWS]),
+        *(_command(item.title, item.sentence, _devices(item)) for item in products[:_MAX_ROWS]),
         *(_command(d.name, f"Tick {d.name}", (d,)) for d in devices[:_MAX_ROWS]),
     ]
 
@@ -53,3 +53,7 @@ def _command(title: str, tip: str, devices: Sequence[Device]) -> Command:
         enabled=bool(devices),
         device_ids=tuple(device.id for device in devices),
     )
+
+
+def _devices(product: ProductMatch) -> list[Device]:
+    return [device for _, device in product.units]

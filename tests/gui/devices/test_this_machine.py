@@ -343,7 +343,7 @@ def test_a_description_of_another_machine_makes_room_for_this_one(
 def test_the_palette_finds_and_ticks_it(
     qtbot: QtBot, opened: MainWindow, workspace: Workspace
 ) -> None:
-    processor = describe_this_machine().name.removeprefix("This machine (").removesuffix(")")
+    processor = describe_this_machine().name.removeprefix("This PC (").removesuffix(")")
     typed = ("this pc", "my machine", "my pc", "this machine", "my computer", processor)
     for words in ("", *typed):
         palette = opened.assistance.show_palette()

@@ -86,7 +86,7 @@ def test_products_are_there_once_something_is_typed(model: TargetsTreeModel) -> 
 def test_ticking_a_product_ticks_its_units(model: TargetsTreeModel) -> None:
     model.set_filter("sky 9", checked_only=False)
     (row,) = model.product_indexes()
-    assert texts(model, row) == ["Chips c9", "Chips c9-gpu", "Chips c9-npu"]
+    assert texts(model, row) == ["CPU: c9", "GPU: c9-gpu", "NPU: c9-npu"]
     assert model.setData(row, Qt.CheckState.Checked.value, CHECK)
     assert model.visible_device_ids() == ["c9", "c9-gpu", "c9-npu"]
     assert [Qt.CheckState(i.data(CHECK)) for i in below(model, row)] == [Qt.CheckState.Checked] * 3
