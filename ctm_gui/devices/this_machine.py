@@ -197,7 +197,7 @@ def _measured(store: Path | None, again: bool, context: TaskContext) -> _Result:
     _settle(context.token)
     outcome = probe_quickly(store, context.token, context.report)
     if isinstance(outcome, Refusal):
-        return _Result(rates.of(machine), refusal=outcome.words)
+        return _Result(rates.of(machine), refusal=f"Not measured. {outcome.words}")
     networks = plural(outcome.networks, "reference network")
     words = f"This PC was measured in {outcome.seconds:.0f} s: its rates, {networks}"
     return _Result(rates.of(machine), success=words)

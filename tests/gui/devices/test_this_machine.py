@@ -231,7 +231,7 @@ def test_under_load_the_reason_stands_there_and_the_rates_count(
     measuring.outcome, measuring.is_released = LOAD, True
     tick(qtbot, opened)
     strip = opened.machine_strip
-    qtbot.waitUntil(lambda: strip.words.text() == LOAD.words, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: strip.words.text() == f"Not measured. {LOAD.words}", timeout=WAIT_MS)
     assert strip.button.text() == "Measure Now"
     assert workspace.library.by_id()[THIS_MACHINE_ID].metric("dram_bw_gbps") == 20.0
     assert stored(store) == set()
