@@ -244,6 +244,7 @@ def test_a_search_begins_words_and_puts_the_newest_first() -> None:
     assert years[0] - years[-1] >= 5
     assert [item.name for item in search_products("S22 dragon", PRODUCTS)] == ["Galaxy S22"]
     assert search_products("alaxy", PRODUCTS) == ()
+    assert search_products("exa", (PRODUCTS[2], product("Exa Note", "Dragon 2")))[1] is PRODUCTS[2]
     assert search_products("", PRODUCTS) == PRODUCTS
 
 
