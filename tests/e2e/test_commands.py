@@ -81,7 +81,7 @@ def test_a_product_stands_for_its_devices(ctm: Run, mobilenet: Path) -> None:
     predictions = json.loads(done.stdout)["predictions"]
     assert [p["device"] for p in predictions] == ["rk3588-cpu", "rk3588-mali", "rk3588-npu"]
     assert done.stderr.startswith(
-        "ROCK 5B (Rockchip RK3588) stands for rk3588-cpu, rk3588-mali, rk3588-npu.\n"
+        "The ROCK 5B has the Rockchip RK3588: rk3588-cpu, rk3588-mali, rk3588-npu.\n"
     )
 
 

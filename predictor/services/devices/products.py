@@ -210,7 +210,7 @@ def product_sentence(product: Product, devices: Sequence[Device]) -> str:
     is_all = len(ids) == sum(map(bool, product.device_ids.values()))
     lacking = [name for name, id_ in product.device_ids.items() if is_all and not id_]
     rest = f"; the catalogue does not have its {' and '.join(lacking)}" if lacking else ""
-    return f"{product.name} ({product.chip}) stands for {', '.join(ids)}{rest}."
+    return f"The {product.name} has the {product.chip}: {', '.join(ids)}{rest}."
 
 
 def product_entry(product: Product, devices: Sequence[Device]) -> dict[str, object]:
