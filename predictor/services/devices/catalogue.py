@@ -184,8 +184,9 @@ class Catalogue:
     def products(self, words: str = "") -> tuple[Match, ...]:
         """Return the products in which every one of the ``words`` begins a word, newest first.
 
-        Name, model numbers, maker, kind ("phone"), year and chip are searched; no word finds all
-        products. One whose chip the catalogue lacks has no devices.
+        Those that have all in name, maker and kind ("phone") come first. Model numbers, year and
+        chip are searched too; no word finds all products. One whose chip the catalogue lacks has
+        no devices.
 
         Raises:
             InputError: when the table of products is damaged.

@@ -7,12 +7,12 @@
 from __future__ import annotations
 
 import csv
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property, lru_cache
 from pathlib import Path
+from string import punctuation
 from typing import Final
 
 from predictor.core.errors import InputError
@@ -21,7 +21,7 @@ from predictor.core.resources import resources_dir
 
 NO_UNIT: Final = "-"  # of a chip that has no such unit; an empty cell: the catalogue lacks it
 _MAX_NAMES = 8
-_WORD: Final = re.compile(r"[^\W_]+|\+")
+_BETWEEN_WORDS: Final = {**dict.fromkeys(map(ord, f"{punctuation}–—·’"), " "), ord("+"): " plus "}
 
 
 class ProductKind(StrEnum):
@@ -84,10 +84,15 @@ class Product:
         return frozenset(words_of(self.name))
 
     @cached_property
+    def title(self) -> str:
+        """Return the words of name, maker and kind, each with a space before it."""
+        return _spaced(f"{self.name} {self.maker} {self.kind}")
+
+    @cached_property
     def text(self) -> str:
         """Return every word that a search looks at, each with a space before it."""
-        parts = (self.name, self.maker, self.kind, str(self.year), self.chip, self.region)
-        return " " + " ".join(words_of(" ".join((*parts, *self.aliases))))
+        rest = (str(self.year), self.chip, self.region, *self.aliases)
+        return self.title + _spaced(" ".join(rest))
 
 
 @lru_cache(maxsize=1)
@@ -108,12 +113,14 @@ def shipped_products() -> tuple[Product, ...]:
 
 
 def search_products(words: str, products: Iterable[Product]) -> tuple[Product, ...]:
-    """Return the products in which every one of the ``words`` begins a word, in their order.
+    """Return the products in which every one of the ``words`` begins a word.
 
-    Name, aliases, maker, kind, year, chip and region are searched; no word finds every product.
+    Those that have all in name, maker and kind come first, else the order is that of ``products``.
+    Year, chip, region and aliases are searched too; no word finds every product.
     """
     wanted = [f" {word}" for word in words_of(words)]
-    return tuple(p for p in products if all(word in p.text for word in wanted))
+    matches = [p for p in products if all(word in p.text for word in wanted)]
+    return tuple(sorted(matches, key=lambda p: any(word not in p.title for word in wanted)))
 
 
 def exact_products(text: str, products: Sequence[Product]) -> tuple[Product, ...]:
@@ -141,7 +148,11 @@ def squashed(text: str) -> str:
 
 def words_of(text: str) -> list[str]:
     """Return the words of ``text`` in lower case, a plus sign as a word."""
-    return ["plus" if word == "+" else word for word in _WORD.findall(text.casefold())]
+    return text.casefold().translate(_BETWEEN_WORDS).split()
+
+
+def _spaced(text: str) -> str:
+    return " " + " ".join(words_of(text))
 
 
 def several_error(text: str, products: Sequence[Product]) -> InputError:
@@ -199,7 +210,7 @@ def product_sentence(product: Product, devices: Sequence[Device]) -> str:
     is_all = len(ids) == sum(map(bool, product.device_ids.values()))
     lacking = [name for name, id_ in product.device_ids.items() if is_all and not id_]
     rest = f"; the catalogue does not have its {' and '.join(lacking)}" if lacking else ""
-    return f"{product.name} ({product.chip}) stands for {', '.join(ids)}{rest}."
+    return f"The {product.name} has the {product.chip}: {', '.join(ids)}{rest}."
 
 
 def product_entry(product: Product, devices: Sequence[Device]) -> dict[str, object]:

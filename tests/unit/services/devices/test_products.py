@@ -244,6 +244,7 @@ def test_a_search_begins_words_and_puts_the_newest_first() -> None:
     assert years[0] - years[-1] >= 5
     assert [item.name for item in search_products("S22 dragon", PRODUCTS)] == ["Galaxy S22"]
     assert search_products("alaxy", PRODUCTS) == ()
+    assert search_products("exa", (PRODUCTS[2], product("Exa Note", "Dragon 2")))[1] is PRODUCTS[2]
     assert search_products("", PRODUCTS) == PRODUCTS
 
 
@@ -270,10 +271,10 @@ def test_a_sentence_says_what_stands_for_a_product_and_what_lacks() -> None:
     one = SMALL.match("galaxy s23 npu")
 
     assert product_sentence(PRODUCTS[2], exa.devices) == (
-        "Galaxy S22 (Exa 9) stands for exa-9; the catalogue does not have its GPU."
+        "The Galaxy S22 has the Exa 9: exa-9; the catalogue does not have its GPU."
     )
     assert product_sentence(PRODUCTS[0], one.devices) == (
-        "Galaxy S23 (Dragon 2) stands for dragon-2-npu."
+        "The Galaxy S23 has the Dragon 2: dragon-2-npu."
     )
     assert product_entry(PRODUCTS[2], exa.devices)["devices"] == ["exa-9"]
 
