@@ -12,8 +12,10 @@ from predictor.core.records import Device
 from predictor.core.units import significant
 from predictor.devices.schema import device_from_object, device_to_object
 from predictor.services.devices.catalogue import load_catalogue
+from predictor.services.devices.products import search_products, shipped_products
 
 LOAD_LIMIT_MS = 30.0
+PRODUCTS_LIMIT_MS = 10.0  # of 200
 CHECK_LIMIT_MS = 5.0
 FORM_DEVICE = "rk3588-cpu"  # clusters, long sources: a full form
 
@@ -49,6 +51,7 @@ def timings(repeats: int) -> list[Figure]:
             "ms",
             LOAD_LIMIT_MS,
         ),
+        products_timing(repeats),
         Figure(
             "validate one device, as the form does at each keystroke",
             best_of(lambda: device_from_object(form, "form"), repeats) * 1e3,
@@ -56,6 +59,22 @@ def timings(repeats: int) -> list[Figure]:
             CHECK_LIMIT_MS,
         ),
     ]
+
+
+def products_timing(repeats: int) -> Figure:
+    """Return how long the first search of products takes, of a name that is no device's."""
+    read = shipped_products.__wrapped__  # without what earlier reads left
+    count = len(read())
+
+    def search() -> None:
+        search_products("phone", read())
+
+    return Figure(
+        f"read {count} products and search them, where no device has the name",
+        best_of(search, repeats) * 1e3,
+        "ms",
+        PRODUCTS_LIMIT_MS * count / 200,
+    )
 
 
 def main() -> int:

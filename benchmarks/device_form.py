@@ -82,6 +82,7 @@ def _application(folder: Path) -> Iterator[Application]:
     # The figures are of the program, not of a display.
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     app = Application(folder / "store.sqlite", folder / "settings.ini")
+    app.workspace.machine.is_automatic = False  # it would disturb
     app.start()
     QApplication.processEvents()
     try:

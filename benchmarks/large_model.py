@@ -114,6 +114,7 @@ def main() -> int:
 
 def _round(folder: Path, number: int) -> tuple[float, dict[str, tuple[float, float]]]:
     app = Application(folder / f"store{number}.db", folder / f"window{number}.ini")
+    app.workspace.machine.is_automatic = False  # it would disturb
     window = app.window
     window.resize(1280, 800)
     window.show_page("operators")

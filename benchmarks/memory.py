@@ -148,6 +148,7 @@ def _application() -> Iterator[tuple[Path, Application]]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         app = Application(folder / "store.db", folder / "window.ini")
+        app.workspace.machine.is_automatic = False  # it would disturb
         app.window.resize(1280, 800)
         app.start()
         yield folder, app

@@ -66,7 +66,7 @@ _LOOK_S, _REST_MS = 5.0, 5000
 _MOST_TARGETS = 60
 _LEFT_OUT = {"quit", "whats_this", "system_information"}
 # Buttons that measure this machine for minutes, or ask a printer.
-_NOT_PRESSED = ("start", "measure", "print", "fine-tune", "go on", "detect")
+_NOT_PRESSED = ("start", "measure", "print", "fine-tune", "go on")
 _TEXTS = ("", "conv", "12", "-1", "1e9", "ä\u202e", "a,b", "128", "0", "x" * 300, "nan", "3.5 ms")
 _KEYS = (
     Qt.Key.Key_Tab, Qt.Key.Key_Down, Qt.Key.Key_Up, Qt.Key.Key_Left, Qt.Key.Key_Right,
@@ -127,6 +127,7 @@ class Soak:
         self._folder = folder
         self._files = _files(folder, self._rng)
         self.app = Application(folder / "store.db", folder / "window.ini")
+        self.app.workspace.machine.is_automatic = False  # it would disturb
         self.app.window.resize(1280, 800)
         self.heart = Heart()
         self.faults = Faults(self.heart)

@@ -31,7 +31,6 @@ from predictor.core.errors import HostError
 from predictor.core.memory import keep_heap_small
 from predictor.core.resources import resources_dir
 from predictor.services.devices.catalogue import load_catalogue
-from predictor.services.devices.this_machine import MachineRates
 from predictor.services.history.history import open_history
 from predictor.services.models.ingestion import IngestionWorker
 
@@ -65,8 +64,9 @@ class Application:
             self.settings.get(table.TARGETS) if chosen else None,
             self._ingestion,
             partial(open_history, store),
-            MachineRates(store),
+            store,
         )
+        self.workspace.machine.is_automatic = self.settings.get(table.MEASURE)
         self._left_over = LogMessages(left_over.LOG, self.workspace.messages)
         self.options = remembered_options(self.settings)
         self.window = MainWindow(self.workspace, self.settings, self.options)

@@ -128,6 +128,13 @@ VARIANTS: Setting[list[str]] = Setting(
     "Variants",
     "Further configurations of a device: id/runtime/precision/threads/batch.",
 )
+MEASURE = Setting(
+    "targets/measure",
+    True,
+    "Measure this PC",
+    "Once, for 10 seconds, when it is first predicted; never on battery or while it is busy.",
+    in_dialog=True,
+)
 RESTORE = Setting(
     "files/restore",
     True,

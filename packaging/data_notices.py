@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import sys
@@ -32,9 +33,10 @@ def data_notices() -> str:
         [
             "Sources of data",
             "",
-            "The device catalogue states facts: clocks, units, sizes, rates. Each fact names its",
-            "source in its device file. No text and no table was copied. The sources, each with",
-            "how many facts it gave, and with the licence of its own work where one was found:",
+            "The device catalogue states facts: clocks, units, sizes, rates, and which chip a",
+            "product has. Each fact names its source in its file. No text and no table was copied.",
+            "The sources, each with how many facts it gave, and with the licence of its own work",
+            "where one was found:",
             "",
             *catalogue,
             "",
@@ -63,7 +65,7 @@ def _figures(*, ships: bool) -> list[str]:
 def catalogue_sources() -> Counter[tuple[str, str]]:
     """Return how many facts of the catalogue each source gave, by its name and stated licence.
 
-    The facts of architectures, what was measured and the rows of names count too.
+    The facts of architectures, what was measured, the rows of names and the products count too.
     """
     known = _catalogue()
     counts: Counter[tuple[str, str]] = Counter()
@@ -75,6 +77,8 @@ def catalogue_sources() -> Counter[tuple[str, str]]:
     for path in sorted((ROOT / "resources" / "names").glob("*.json")):
         for group in json.loads(path.read_text(encoding="utf-8"))["groups"]:
             counts[source_of(group["source"], known)] += len(group["rows"])
+    with (ROOT / "resources" / "products" / "products.csv").open(encoding="utf-8") as file:
+        counts.update(source_of(row["source"], known) for row in csv.DictReader(file))
     return counts
 
 

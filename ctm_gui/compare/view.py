@@ -62,7 +62,6 @@ class CompareView(QWidget):
         self._data = ComparisonColumns(())
         self._budget_ms = options.budget_ms  # another one while its line is dragged
         self._scale_chosen = False
-        self._activity = self._missing = ""
         self._model = ComparisonModel(options, self)
         self.table = FilteredTable(
             self._model, "Predictions", "Filter by model, device, vendor, runtime…", _NAME_WIDTHS_PX
@@ -91,19 +90,10 @@ class CompareView(QWidget):
             self.log_box.setChecked(prefers_log(data))
         self.table.fit_columns()
 
-    def show_activity(self, text: str) -> None:
-        """Show what the first predictions wait for; empty for nothing. Rows stay in sight."""
-        self._activity = text
-        self._show_reason()
-
     def show_missing(self, missing: str) -> None:
         """Show what the user has to do before there are rows; empty for nothing."""
-        self._missing = missing
-        self._show_reason()
-
-    def _show_reason(self) -> None:
-        missing = f"{self._missing} to compare latencies here." if self._missing else _NOTHING_YET
-        self._stack.message.setText(self._activity or missing)
+        words = f"{missing} to compare latencies here." if missing else _NOTHING_YET
+        self._stack.message.setText(words)
 
     def focus_search(self) -> None:
         """Put the cursor into the filter."""

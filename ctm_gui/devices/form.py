@@ -88,6 +88,12 @@ class DeviceForm(QObject):
         return entry is not None and entry.is_user
 
     @property
+    def is_stored(self) -> bool:
+        """Whether the device is more than this machine as it was detected."""
+        entry = self.entry
+        return entry is not None and bool(entry.stored_id)
+
+    @property
     def modified(self) -> bool:
         """Whether something was typed that is not saved."""
         return self.key in self._drafts

@@ -70,8 +70,9 @@ class DeviceHeader(QWidget):
         here = form.entry is not None
         self.name.set_full_text(shown(form.fields.name) if here else "No device is chosen")
         editable = form.editable
-        for part in (self.save_button, self.revert_button, self.delete_button):
+        for part in (self.save_button, self.revert_button):
             part.setVisible(editable)
+        self.delete_button.setVisible(editable and form.is_stored)
         self.save_button.setEnabled(form.can_save)
         self.revert_button.setEnabled(form.modified)
         for part in (self.duplicate_button, self.export_button):
@@ -87,11 +88,11 @@ class DeviceHeader(QWidget):
         form = self._form
         if not form.editable:
             return _SHIPPED
-        state = (
-            "Your own device; changes are not saved yet."
-            if form.modified
-            else "Your own device; saved, and among the targets."
-        )
+        if form.is_stored:
+            saved = "saved, and among the targets."
+            state = f"Your own device; {'changes are not saved yet.' if form.modified else saved}"
+        else:
+            state = "This PC as detected; what you change is stored."
         return f"{state} {len(form.fields.available)} metrics known."
 
 

@@ -1,4 +1,4 @@
-"""The devices of the window: shipped ones, and the user's own as the store has them."""
+"""The devices of the window: this machine, the user's own as the store has them, shipped ones."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from ctm_gui.undo import UndoStep
 from ctm_gui.widgets.ordering import natural_key
 from predictor.core.metrics import Family
 from predictor.core.records import Configuration, Device, Precision
+from predictor.devices.catalogue import THIS_MACHINE_ID
 from predictor.devices.schema import DeviceFile
 from predictor.presentation.wording import shown
 from predictor.services.devices.catalogue import Catalogue
+from predictor.services.devices.this_machine import is_this_machine
 from predictor.services.devices.user_devices import copy_of, export_device, import_device, unused_id
 
 # ``--device this`` and its like mean this machine.
@@ -32,11 +34,15 @@ class DeviceEntry:
         key: its identity in this session; its id may change, its key does not.
         file: the device, with the fields of other versions of its file.
         is_user: whether it is the user's; shipped ones cannot be changed.
+        stored_id: its id in the store; empty where that has it not, as this machine until the user
+            changes it. Another machine's description has a different id while this one stands in
+            its place.
     """
 
     key: str
     file: DeviceFile
     is_user: bool
+    stored_id: str = ""
 
     @property
     def device(self) -> Device:
@@ -45,7 +51,7 @@ class DeviceEntry:
 
 
 class DeviceLibrary(StoreClient):
-    """Shipped and own devices. A change is shown once the store has it.
+    """This machine, own and shipped devices. A change is shown once the store has it.
 
     ``changed`` is emitted when the entries change; ``catalogue_changed`` gives the Catalogue of
     all; ``made`` the key of a device that the user has just made or brought back; ``renamed`` an
@@ -75,6 +81,7 @@ class DeviceLibrary(StoreClient):
         self._undo_stack = undo_stack
         self._retained: set[str] = set()  # keys
         self._user_devices: dict[str, DeviceEntry] = {}
+        self._detected: DeviceEntry | None = None
         self._numbers = itertools.count(1)
 
     @cached_property
@@ -85,14 +92,31 @@ class DeviceLibrary(StoreClient):
 
     @property
     def entries(self) -> tuple[DeviceEntry, ...]:
-        """The user's devices, then the shipped ones, both by name."""
-        return (*sorted(self._user_devices.values(), key=_order), *self._shipped_entries)
+        """This machine, the user's devices by name, the shipped ones by name."""
+        machine, devices = self.machine, dict(self._user_devices)
+        first: tuple[DeviceEntry, ...] = ()
+        if machine is not None:
+            devices.pop(machine.key, None)
+            first = (machine,)
+        return (*first, *sorted(devices.values(), key=_order), *self._shipped_entries)
+
+    @property
+    def machine(self) -> DeviceEntry | None:
+        """This machine: as the user stored it, else as detected; None before it is described."""
+        stored = (e for e in self._user_devices.values() if e.stored_id == THIS_MACHINE_ID)
+        described = (entry for entry in stored if self._is_machine(entry.device))
+        return next(described, self._detected)
+
+    def set_machine(self, machine: Device) -> None:
+        """Show this machine as it was detected; a stored description of it stands instead."""
+        key = self._new_key() if self._detected is None else self._detected.key
+        file = DeviceFile(machine)
+        self._detected = DeviceEntry(key, file, is_user=True)
+        self._emit_changes()
 
     def entry(self, key: str) -> DeviceEntry | None:
         """Return the entry of a key; None where it was deleted."""
-        if key in self._user_devices:
-            return self._user_devices[key]
-        return next((entry for entry in self._shipped_entries if entry.key == key), None)
+        return next((entry for entry in self.entries if entry.key == key), None)
 
     def key_of(self, device_id: str) -> str:
         """Return the key of a device; empty where there is none."""
@@ -134,7 +158,7 @@ class DeviceLibrary(StoreClient):
     def add(self, file: DeviceFile) -> str:
         """Make a device of the user's; undo takes it away unless it was probed. Returns its key."""
         file = self._with_free_id(file)
-        entry = DeviceEntry(f"own:{next(self._numbers)}", file, is_user=True)
+        entry = DeviceEntry(self._new_key(), file, is_user=True)
         put, take = partial(self._put, entry), partial(self._take_back, entry)
         self._undo_stack.push(UndoStep(f"Add {shown(entry.device.name)}", put, take))
         return entry.key
@@ -146,13 +170,20 @@ class DeviceLibrary(StoreClient):
             put, take = partial(self._put, entry), partial(self._take, entry)
             self._undo_stack.push(UndoStep(f"Delete {shown(entry.device.name)}", take, put))
 
-    def save(self, key: str, file: DeviceFile) -> None:
-        """Store a device of the user's as it is now, under another id where that has changed."""
-        entry = self._user_devices.get(key)
-        if entry is not None:
+    def save(self, key: str, file: DeviceFile, words: str = "") -> None:
+        """Store a device of the user's as it is now, under another id where that has changed.
+
+        Args:
+            key: of the device.
+            file: it as it is now.
+            words: the sentence on it once it is stored; empty for the usual one.
+        """
+        entry = self.entry(key)
+        if entry is not None and entry.is_user:
+            self._keep_displaced(file)
             self._submit(
-                lambda history: history.devices.save(file, replacing=entry.device.id),
-                partial(self._on_saved, key),
+                lambda history: history.devices.save(file, replacing=entry.stored_id or None),
+                partial(self._on_saved, entry, words),
             )
 
     def import_files(self, paths: Sequence[str]) -> None:
@@ -176,6 +207,7 @@ class DeviceLibrary(StoreClient):
     def _put(self, entry: DeviceEntry) -> None:
         """Store a device that the list has not, and show it."""
         file = self._with_free_id(entry.file, entry.key)
+        self._keep_displaced(file)
         self._submit(lambda history: history.devices.save(file), partial(self._on_put, entry.key))
 
     def keep(self, device_id: str) -> None:
@@ -194,15 +226,16 @@ class DeviceLibrary(StoreClient):
         """Forget a device."""
         # It may have been saved since, also under another id.
         now = self._user_devices.get(entry.key, entry)
+        stored_id = now.stored_id or now.device.id
         self._submit(
-            lambda history: history.devices.delete(now.device.id), lambda _: self._on_removed(now)
+            lambda history: history.devices.delete(stored_id), lambda _: self._on_removed(now)
         )
 
     def _on_loaded(self, files: tuple[DeviceFile, ...]) -> None:
-        keys = {entry.device.id: key for key, entry in self._user_devices.items()}
+        keys = {entry.stored_id: key for key, entry in self._user_devices.items()}
         for file in files:
-            key = keys.get(file.device.id) or f"own:{next(self._numbers)}"
-            self._user_devices[key] = DeviceEntry(key, file, is_user=True)
+            key = keys.get(file.device.id) or self._new_key()
+            self._user_devices[key] = _stored(key, file)
             if file.device.id in self._shipped.by_id:
                 # A newer program ships a device under the id of this one.
                 self.save(key, self._with_free_id(file))
@@ -210,8 +243,31 @@ class DeviceLibrary(StoreClient):
             self._emit_changes()
 
     def _with_free_id(self, file: DeviceFile, key: str = "") -> DeviceFile:
-        identity = unused_id(file.device.id, self.used_ids(except_key=key))
-        return replace(file, device=replace(file.device, id=identity))
+        used = self.used_ids(except_key=key)
+        if self.machine is self._detected and self._is_machine(file.device):
+            # A description of this machine takes the place of the detected one.
+            used.discard(THIS_MACHINE_ID)
+        return _with_id(file, unused_id(file.device.id, used))
+
+    def _is_machine(self, device: Device) -> bool:
+        """Whether a description of a machine is of this one, as far as that is clear yet."""
+        return self._detected is None or is_this_machine(device, self._detected.device)
+
+    def _keep_displaced(self, file: DeviceFile) -> None:
+        """Store another machine's description under its present id: its former one is needed."""
+        for entry in self._user_devices.values():
+            if entry.stored_id == file.device.id != entry.device.id:
+                self.save(entry.key, entry.file)
+
+    def _displace_machines(self) -> None:
+        """Give another machine's description another id: predictions of this one use the usual."""
+        for key, entry in self._user_devices.items():
+            if entry.device.id == THIS_MACHINE_ID and not self._is_machine(entry.device):
+                identity = unused_id(THIS_MACHINE_ID, self.used_ids())
+                self._user_devices[key] = replace(entry, file=_with_id(entry.file, identity))
+
+    def _new_key(self) -> str:
+        return f"own:{next(self._numbers)}"
 
     def _on_read(self, file: DeviceFile) -> None:
         for warning in file.warnings:
@@ -219,17 +275,19 @@ class DeviceLibrary(StoreClient):
         self.add(file)
 
     def _on_put(self, key: str, file: DeviceFile) -> None:
-        self._user_devices[key] = DeviceEntry(key, file, is_user=True)
+        self._user_devices[key] = _stored(key, file)
         self._emit_changes()
         self.made.emit(key)
 
-    def _on_saved(self, key: str, file: DeviceFile) -> None:
-        before = self._user_devices[key].device.id
-        self._user_devices[key] = DeviceEntry(key, file, is_user=True)
-        if before != file.device.id:
-            self.renamed.emit(before, file.device.id)
+    def _on_saved(self, before: DeviceEntry, words: str, file: DeviceFile) -> None:
+        key = before.key
+        if self._detected is not None and key == self._detected.key:
+            self._detected = replace(self._detected, key=self._new_key())
+        self._user_devices[key] = _stored(key, file)
+        if before.device.id != file.device.id:
+            self.renamed.emit(before.device.id, file.device.id)
         self._emit_changes()
-        self.done.emit(f"Saved {shown(file.device.name)}")
+        self.done.emit(words or f"Saved {shown(file.device.name)}")
 
     def _on_removed(self, entry: DeviceEntry) -> None:
         self._user_devices.pop(entry.key, None)
@@ -237,10 +295,20 @@ class DeviceLibrary(StoreClient):
         self.done.emit(f"Deleted {shown(entry.device.name)}; undo brings it back")
 
     def _emit_changes(self) -> None:
+        self._displace_machines()
         self.changed.emit()
-        self.catalogue_changed.emit(
-            self._shipped.with_devices(entry.device for entry in self._user_devices.values())
-        )
+        machine = self.machine
+        devices = [entry.device for entry in self.entries if entry.is_user]
+        machine_id = "" if machine is None else machine.device.id
+        self.catalogue_changed.emit(self._shipped.with_devices(devices, machine_id))
+
+
+def _stored(key: str, file: DeviceFile) -> DeviceEntry:
+    return DeviceEntry(key, file, is_user=True, stored_id=file.device.id)
+
+
+def _with_id(file: DeviceFile, identity: str) -> DeviceFile:
+    return replace(file, device=replace(file.device, id=identity))
 
 
 def _order(entry: DeviceEntry) -> str:

@@ -23,7 +23,9 @@ from predictor.presentation.metric_labels import (
     metric_text,
 )
 from predictor.presentation.wording import NOTHING, plain_number, shown
+from predictor.services.devices.catalogue import MACHINE_WORDS
 from predictor.services.devices.design import design_facts
+from predictor.services.devices.this_machine import machine_title
 
 # Fields of an operating point and of the head of the form, as they begin a sentence.
 _FIELD_WORDS = {
@@ -66,14 +68,23 @@ class DevicesGrid(Grid):
     Args:
         entries: the devices, in the order before any sorting.
         is_modified: whether a key's device has something that is not saved.
+        machine: the entry of this machine; None before it is described.
     """
 
-    def __init__(self, entries: Sequence[DeviceEntry], is_modified: Callable[[str], bool]) -> None:
-        self.entries = tuple(entries)
-        names = [_name(entry, is_modified(entry.key)) for entry in self.entries]
+    def __init__(
+        self,
+        entries: Sequence[DeviceEntry],
+        is_modified: Callable[[str], bool],
+        machine: DeviceEntry | None = None,
+    ) -> None:
+        self.entries, self._machine = tuple(entries), machine
+        names = [self._name(entry, is_modified(entry.key)) for entry in self.entries]
         columns = [
             text_column(
-                "name", "Device", names, "Devices of your own stand first; edited: not saved yet."
+                "name",
+                "Device",
+                names,
+                "This PC, then devices of your own, stand first; edited: not saved yet.",
             ),
             count_column(
                 "facts",
@@ -88,20 +99,25 @@ class DevicesGrid(Grid):
     @cached_property
     def search_texts(self) -> Sequence[str]:
         """Every word of the devices that a search may be for."""
-        return [_searched(entry) for entry in self.entries]
+        return [
+            f"{_searched(entry)}{MACHINE_WORDS if self._is_machine(entry) else ''}"
+            for entry in self.entries
+        ]
 
     def row_of(self, key: str) -> int | None:
         """Return the row of a device; None where it is not there."""
         keys = [entry.key for entry in self.entries]
         return keys.index(key) if key in keys else None
 
+    def _is_machine(self, entry: DeviceEntry) -> bool:
+        return self._machine is not None and entry.key == self._machine.key
 
-def _name(entry: DeviceEntry, modified: bool) -> str:
-    name = shown(entry.device.name)
-    if not entry.is_user:
-        return name
-    state = "edited" if modified else "own"
-    return f"{name} · {state}"
+    def _name(self, entry: DeviceEntry, modified: bool) -> str:
+        is_machine = self._is_machine(entry)
+        name = shown(machine_title(entry.device) if is_machine else entry.device.name)
+        if modified:
+            return f"{name} · edited"
+        return f"{name} · own" if entry.stored_id else name
 
 
 def _searched(entry: DeviceEntry) -> str:

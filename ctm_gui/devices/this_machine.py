@@ -1,153 +1,211 @@
-"""This machine in the window: made a device of the user's, its two rates measured once."""
+"""This machine in the window: described at the start, measured once where it is predicted."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
-from ctm_gui.devices.library import DeviceLibrary
-from ctm_gui.tasks.serial import SerialWorker, TaskContext
+from ctm_gui.devices.library import DeviceEntry, DeviceLibrary
+from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
 from predictor.core.errors import CtmError
-from predictor.core.progress import Progress
+from predictor.core.progress import CancelToken, Progress
 from predictor.core.records import Device, SustainedRates
-from predictor.devices.catalogue import THIS_MACHINE_ID
-from predictor.devices.schema import DeviceFile
+from predictor.core.text import plural
 from predictor.services.devices.this_machine import (
     MachineRates,
     describe_this_machine,
-    is_this_machine,
     lacks_rates,
-    measure_rates,
+    this_machine,
     with_measured_rates,
 )
 
-MEASURING = "Measuring this machine's two rates, about 3 s…"
+# While views are built and models read this program itself disturbs what is measured.
+SETTLE_S = 2.0
+_LOOK_S = 0.05
+_CANCELLED = "Cancelled: this PC is predicted from its facts alone."
 
 
 class ThisMachine(QObject):
-    """Describes this machine, and measures its rates where none of its hardware are kept.
+    """Describes this machine at the start, and measures it once where it is predicted.
 
-    ``changed`` is emitted when ``state`` or ``busy`` changes.
+    Signals:
+        changed: ``state``, ``reason`` or ``busy`` changed.
+        measured: a measurement is stored, on which predictions rest from now on.
 
     Attributes:
         state: the present activity in a few words, else empty.
+        reason: a sentence on why it is not measured; empty where nothing prevented that.
+        is_automatic: whether it is measured without a request.
 
     Args:
         library: gets the device.
-        rates: of earlier measurements.
+        store: the store's file; None for the usual one.
         parent: owner.
     """
 
     changed = Signal()
+    measured = Signal()
 
     def __init__(
-        self, library: DeviceLibrary, rates: MachineRates, parent: QObject | None = None
+        self, library: DeviceLibrary, store: Path | None, parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
-        self._library, self._rates = library, rates
+        self._library, self._store = library, store
         self._worker = SerialWorker("this machine", self)
-        self._added = ""  # key of the device that is described and not measured yet
-        self._is_requested = self._is_saving = False
-        self.state = ""
-        library.made.connect(self._on_made)
-        library.busy_changed.connect(self._on_library)
+        self._measuring: Task | None = None
+        self._was_tried = self._is_probing = False
+        self.state = self.reason = ""
+        self.is_automatic = True
 
     @property
     def busy(self) -> bool:
-        """Whether it is being described or measured, or its rates are being saved."""
-        return self._worker.busy or self._is_saving
+        """Whether it is being described or measured."""
+        return self._worker.busy
 
-    def detect(self) -> None:
-        """Describe this machine, add it, and measure the rates that its system does not state."""
-        if self.busy:
-            return
+    def describe(self) -> None:
+        """Make this machine the first of the devices, with the rates that its hardware has."""
         self._worker.submit(
-            lambda _: describe_this_machine(), on_result=self._on_described, on_error=self._on_error
+            lambda _: this_machine(None, MachineRates(self._store)),
+            on_result=self._on_described,
+            on_error=self._library.failed.emit,
         )
-        self._show("Reading the hardware…")
 
     def prepare(self, devices: Iterable[Device]) -> None:
-        """Measure this machine before it is predicted; once a session, so that Cancel counts.
+        """Measure this machine where it is predicted; once a session, so that Cancel counts.
 
         Args:
-            devices: that are to be predicted.
+            devices: that are predicted.
         """
-        device = next((d for d in devices if d.id == THIS_MACHINE_ID), None)
-        if device is not None and lacks_rates(device) and not (self._is_requested or self.busy):
-            self._measure(self._library.key_of(device.id))
+        machine = self._library.machine
+        if machine is None or self._was_tried or not self.is_automatic:
+            return
+        if machine.device.id in {device.id for device in devices}:
+            self._measure(again=False)
+
+    def measure(self) -> None:
+        """Measure this machine now, also where it was measured before."""
+        self._measure(again=True)
 
     def cancel(self) -> None:
-        """Stop measuring; the facts from the system stay."""
-        if self._worker.busy:
-            self._worker.cancel_all()
-            self._show("")
-            self._library.done.emit(
-                "Measuring was cancelled; this machine is predicted from its hardware alone"
-            )
+        """Stop measuring; what the system states remains."""
+        if self._measuring is not None:
+            self._measuring.cancel()
+            self._end(_CANCELLED)
+
+    def set_probing(self, *, active: bool) -> None:
+        """Measure nothing while reference networks are measured for a probing."""
+        self._is_probing = active
+        if active and self._measuring is not None:
+            self._measuring.cancel()
+            self._was_tried = False
+            self._end("")
 
     def close(self) -> None:
         """Stop all work."""
         self._worker.close()
 
-    def _on_described(self, device: Device) -> None:
-        self._show("")
-        self._added = self._library.add(DeviceFile(device))
-
-    def _on_made(self, key: str) -> None:
-        """Measure once the library has the device: kept rates come before it is stored."""
-        if key == self._added:
-            self._added = ""
-            self._measure(key)
-
-    def _measure(self, key: str) -> None:
-        entry = self._library.entry(key)
-        if entry is None:
+    def _measure(self, *, again: bool) -> None:
+        if self._measuring is not None or self._is_probing:
             return
-        self._is_requested = True
-        self._worker.submit(
-            partial(_rates_of, entry.device, self._rates),
-            on_result=partial(self._on_rates, key),
+        self._was_tried = True
+        self._measuring = self._worker.submit(
+            partial(_measured, self._store, again),
+            on_result=self._on_measured,
             on_error=self._on_error,
-            on_progress=lambda progress: self._show(progress.message),
+            on_progress=self._on_progress,
         )
-        self._show(self.state)
+        self.changed.emit()
 
-    def _on_rates(self, key: str, rates: SustainedRates | None) -> None:
-        """Add the rates; changes that the user made meanwhile stay."""
-        entry = self._library.entry(key)
-        if entry is None or rates is None:
-            self._show("")
-            return
-        self._is_saving = True
-        device = with_measured_rates(entry.device, rates)
-        self._library.save(key, replace(entry.file, device=device))
-        self._show("")
+    def _on_described(self, device: Device) -> None:
+        self._library.set_machine(device)
+        self.changed.emit()
 
-    def _on_library(self) -> None:
-        if self._is_saving and not self._library.busy:
-            self._is_saving = False
-            self.changed.emit()
+    def _on_progress(self, progress: Progress) -> None:
+        self.state = f"Measuring this PC, {progress.total - progress.done} s"
+        self.reason = ""
+        self.changed.emit()
+
+    def _on_measured(self, result: _Result) -> None:
+        machine = self._library.machine
+        if machine is not None:
+            self._take(machine, result)
+        self._end(result.refusal)
+        if result.success:
+            self.measured.emit()
+
+    def _take(self, machine: DeviceEntry, result: _Result) -> None:
+        """Give this machine the rates of its hardware; once it is measured it is stored."""
+        device = machine.device
+        if result.rates is not None and lacks_rates(device):
+            device = with_measured_rates(device, result.rates)
+        if result.success or (machine.stored_id and device != machine.device):
+            file = replace(machine.file, device=device)
+            self._library.save(machine.key, file, result.success)
+        elif not machine.stored_id:
+            self._library.set_machine(device)
 
     def _on_error(self, error: CtmError) -> None:
-        self._show("")
+        self._end("Measuring this PC failed: see the messages.")
         self._library.failed.emit(error)
 
-    def _show(self, state: str) -> None:
-        self.state = state
+    def _end(self, reason: str) -> None:
+        self._measuring = None
+        self.state, self.reason = "", reason
         self.changed.emit()
 
 
-def _rates_of(device: Device, store: MachineRates, context: TaskContext) -> SustainedRates | None:
-    """Return the rates of this machine; None where the device is not of its hardware."""
-    machine = describe_this_machine()
-    if not is_this_machine(device, machine):
-        return None
-    rates = store.of(machine)
-    if rates is None:
-        context.report(Progress(0, 1, MEASURING))
-        # The store, which lies in the same folder, reports a folder that cannot be written.
-        rates = measure_rates(machine, store, lambda _: None, context.token)
-    return rates
+@dataclass(frozen=True, slots=True)
+class _Result:
+    """What came of measuring; without a sentence it was done before.
+
+    Attributes:
+        rates: of the hardware, as they are now.
+        success: a sentence where it was measured.
+        refusal: the reason where it was not.
+    """
+
+    rates: SustainedRates | None
+    success: str = ""
+    refusal: str = ""
+
+
+def _measured(store: Path | None, again: bool, context: TaskContext) -> _Result:
+    """Measure this machine, unless its predictions rest on a probing already.
+
+    Args:
+        store: the store's file.
+        again: measure all the same.
+        context: of the task.
+    """
+    # The window starts without them.
+    from predictor.services.probing.quick import (  # noqa: PLC0415
+        QUICK_S,
+        Refusal,
+        probe_quickly,
+    )
+    from predictor.services.signatures.quick import has_signature  # noqa: PLC0415
+
+    machine, rates = describe_this_machine(), MachineRates(store)
+    if not again and has_signature(store, machine):
+        return _Result(rates.of(machine))
+    context.report(Progress(0, QUICK_S, ""))
+    _settle(context.token)
+    outcome = probe_quickly(store, context.token, context.report)
+    if isinstance(outcome, Refusal):
+        return _Result(rates.of(machine), refusal=f"Not measured. {outcome.words}")
+    networks = plural(outcome.networks, "reference network")
+    words = f"This PC was measured in {outcome.seconds:.0f} s: its rates, {networks}"
+    return _Result(rates.of(machine), success=words)
+
+
+def _settle(token: CancelToken) -> None:
+    """Wait until what the window does at a start is over."""
+    end_s = time.monotonic() + SETTLE_S
+    while time.monotonic() < end_s:
+        token.check()
+        time.sleep(_LOOK_S)

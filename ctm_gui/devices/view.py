@@ -80,7 +80,8 @@ class DevicesList(QWidget):
         self.table.fit_columns()
 
     def _new_grid(self) -> DevicesGrid:
-        return DevicesGrid(self._library.entries, self._form.is_modified)
+        library = self._library
+        return DevicesGrid(library.entries, self._form.is_modified, library.machine)
 
     def _show_matches(self, *_: object) -> None:
         """Select the device of the form."""
@@ -107,7 +108,7 @@ class DevicesView(LateView):
         options: the theme.
         library: the devices.
         form: the form of the current one.
-        machine: makes a device of this machine.
+        machine: measures this machine.
         live: predicts on the device as it is typed.
     """
 
@@ -210,14 +211,12 @@ class DevicesView(LateView):
         self.import_button = button(
             "&Import…", "Make devices from device files, ours or NeuSight's", self.import_files
         )
-        self.detect_button = button(
-            "Detect this &machine",
-            "Make a device of this machine: read its hardware, then measure its rates",
-            self.machine.detect,
+        self.measure_button = button(
+            "&Measure This PC", "Measure the rates that this PC sustains", self._measure
         )
         left, buttons = (
             QWidget(),
-            hbox(self.new_button, self.import_button, self.detect_button, STRETCH),
+            hbox(self.new_button, self.import_button, self.measure_button, STRETCH),
         )
         vbox(buttons, self._build_progress(), (self.list, 1), of=left, margins=8)
         return left
@@ -248,6 +247,13 @@ class DevicesView(LateView):
         self.pages.setCurrentIndex(FORM_PAGE)
         self.library.make()
 
+    def _measure(self) -> None:
+        """Show this machine and measure it."""
+        machine = self.library.machine
+        if machine is not None:
+            self.list.select(machine.key)
+            self.machine.measure()
+
     def _duplicate(self) -> None:
         self.pages.setCurrentIndex(FORM_PAGE)
         self.library.duplicate(self.form.key, self.form.check.entry)
@@ -272,6 +278,6 @@ class DevicesView(LateView):
             self.comparison.show_device(device)
 
     def _show_machine(self) -> None:
-        self._progress.setVisible(self.machine.busy)
+        self._progress.setVisible(bool(self.machine.state))
         self._state.setText(self.machine.state)
-        self.detect_button.setEnabled(not self.machine.busy)
+        self.measure_button.setEnabled(not self.machine.busy)

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from ctm_gui.devices.this_machine import MEASURING
 from ctm_gui.probing.choice import TargetChoice, Way
 from ctm_gui.probing.progress import duration
 from ctm_gui.tasks.serial import SerialWorker, TaskContext
@@ -45,6 +44,7 @@ SELECTORS = {
     "random": "Random ones",
     ADAPTIVE: "The most informative next, in steps",
 }
+_MEASURING = "Measuring this machine's two rates, about 3 s…"
 # Typing 12 passes through 1.
 PLAN_DELAY_MS = 250
 
@@ -229,7 +229,7 @@ def _this_machine(rates: MachineRates, context: TaskContext) -> tuple[Device, st
     notes: list[str] = []
 
     def measured(machine: Device) -> SustainedRates | None:
-        context.report(Progress(0, 1, MEASURING))
+        context.report(Progress(0, 1, _MEASURING))
         try:
             # Started, the session keeps the device with its rates in the store.
             return measure_rates(machine, rates, lambda _: None, context.token)

@@ -69,6 +69,7 @@ class ProbingPresenter(QObject):
         for failing in (self.shelf.failed, self.imports.failed):
             failing.connect(workspace.messages.error)
         self.shelf.done.connect(workspace.messages.info)
+        self.run.changed.connect(lambda: workspace.machine.set_probing(active=self.run.active))
         self.run.ended.connect(self._tick_session)
         self.imports.imported.connect(self._tick_imported)
         for ticking in (
@@ -100,14 +101,12 @@ class ProbingPresenter(QObject):
         """Whether the ticks are those that the program begins with, not the user's."""
         catalogue = self._workspace.selection.catalogue
         first = {device.id for device in catalogue.cross_section}
-        return set(self._workspace.selection.selected_ids) == first
+        return set(self._workspace.selection.selected_ids) - {catalogue.machine_id} == first
 
     def user_machine(self) -> Device | None:
         """Return this machine as the user's device; None while it is none."""
-        machines = (
-            e.device for e in self.library.entries if e.is_user and e.device.id == THIS_MACHINE_ID
-        )
-        return next(machines, None)
+        machine = self.library.machine
+        return machine.device if machine is not None and machine.stored_id else None
 
     def start(self, plan: ProbePlan, choice: TargetChoice) -> None:
         """Measure a plan in a new session."""

@@ -12,6 +12,7 @@ from PySide6.QtGui import QUndoStack
 from ctm_gui.undo import UndoStep, push_change
 from predictor.core.records import Configuration, Device, Target
 from predictor.core.text import plural, printable
+from predictor.devices.catalogue import THIS_MACHINE_ID
 from predictor.presentation.wording import target_text
 from predictor.services.devices.catalogue import Catalogue
 from predictor.services.prediction.targets import supports
@@ -30,7 +31,7 @@ class TargetSelection(QObject):
     Args:
         catalogue: all devices.
         selected: ids that are checked; one that is not known counts once its device is there. None
-            is the default cross-section.
+            is the default cross-section, and this machine once it is described.
         undo_stack: gets a step for each choice of the user's.
         parent: owner.
     """
@@ -49,9 +50,9 @@ class TargetSelection(QObject):
         super().__init__(parent)
         self._undo_stack = undo_stack or QUndoStack(self)
         self.catalogue = catalogue
-        wanted = selected if selected is not None else [d.id for d in catalogue.cross_section]
+        first = (THIS_MACHINE_ID, *(device.id for device in catalogue.cross_section))
         # Ids of absent devices are kept: own devices come only once the store is read.
-        self._selected = set(wanted)
+        self._selected = set(first if selected is None else selected)
         self._favourites: set[str] = set()
         self.configurations: dict[str, Configuration] = {}
         self.variants: dict[str, tuple[Configuration, ...]] = {}

@@ -59,6 +59,7 @@ class RowDelegate(QStyledItemDelegate):
         return px
 
 
+_MAX_OPEN_PRODUCTS = 5
 _BASIS_WIDTH = 76
 _STAR_WIDTH = 22
 # In a narrower panel devices would be left with a letter of their names.
@@ -74,26 +75,37 @@ class TargetsPanel(QWidget):
     Attributes:
         model: the tree's rows.
         tree: the view of them.
+
+    Args:
+        selection: of the devices.
+        shelf: of the models.
+        ranking: of a device's configurations.
+        strip: stands above the tree; None for nothing.
     """
 
     device_activated = Signal(str)
     details_requested = Signal(str)
 
     def __init__(
-        self, selection: TargetSelection, shelf: ModelShelf, ranking: ConfigurationRanking
+        self,
+        selection: TargetSelection,
+        shelf: ModelShelf,
+        ranking: ConfigurationRanking,
+        strip: QWidget | None = None,
     ) -> None:
         super().__init__()
         self.selection, self._shelf, self._ranking = selection, shelf, ranking
         self.model = TargetsTreeModel(selection, self)
         self.heading = label(role="heading", wraps=False)
-        self.search_box = SearchBox("Search name, vendor, family…", "Search targets")
+        self.search_box = SearchBox("Search device, phone, board…", "Search targets")
         self.search_box.textChanged.connect(self._on_filter)
         self.checked_only = self._build_checked_only()
         self.tree = self._build_tree()
         self._nothing = label("No device matches.", "muted", wraps=False)
         self._nothing.setVisible(False)
         search = hbox((self.search_box, 1), self.checked_only)
-        parts = (self._build_header(), search, (self.tree, 1), self._nothing)
+        above = (strip,) if strip is not None else ()
+        parts = (self._build_header(), search, *above, (self.tree, 1), self._nothing)
         vbox(*parts, of=self, margins=8, spacing=6)
         selection.devices_changed.connect(self._on_devices)
         selection.changed.connect(self._show_counts)
@@ -105,6 +117,18 @@ class TargetsPanel(QWidget):
     def focus_search(self) -> None:
         """Put the cursor into the search box."""
         self.search_box.focus()
+
+    def tick(self, device_ids: Sequence[str]) -> None:
+        """Check devices and go to the first of them; a search that leaves it out is cleared."""
+        self.selection.select(device_ids, selected=True)
+        first = device_ids[0]
+        if not self.model.index_of(first).isValid():
+            self.search_box.clear()
+            self.checked_only.setChecked(False)
+        index = self.model.index_of(first)
+        self.tree.scrollTo(index)
+        self.tree.setCurrentIndex(index)
+        self.tree.setFocus()
 
     def select_visible(self, *, selected: bool) -> None:
         """Check or uncheck every device that the search leaves."""
@@ -185,9 +209,15 @@ class TargetsPanel(QWidget):
                 yield from self._groups(index, here)
 
     def _expand(self) -> None:
-        """Open every group of a search; without one, the groups that hold a checked device."""
+        """Open every group of a search; without one, the groups that hold a checked device.
+
+        Many products stay closed: their names are what is looked for.
+        """
         if self.search_box.text().strip() or self.checked_only.isChecked():
             self.tree.expandAll()
+            products = self.model.product_indexes()
+            for index in products if len(products) > _MAX_OPEN_PRODUCTS else ():
+                self.tree.collapse(index)
         else:
             self._open_checked(QModelIndex())
 

@@ -1,4 +1,4 @@
-"""The catalogue as a tree of families, vendors and devices with check boxes."""
+"""The catalogue as a tree with check boxes: this machine, then families, vendors, devices."""
 
 from __future__ import annotations
 
@@ -17,11 +17,13 @@ from PySide6.QtCore import (
 )
 
 from ctm_gui.targets.choice import TargetSelection
+from ctm_gui.targets.products import find_products
 from ctm_gui.widgets.tooltips import as_tooltip
 from predictor.core.metrics import Family
 from predictor.core.records import Device
 from predictor.core.text import plural
 from predictor.presentation.wording import target_text
+from predictor.services.devices.this_machine import machine_title
 
 # Height of a row; the width follows the column.
 _ROW_SIZE = QSize(0, 22)
@@ -43,7 +45,7 @@ FAMILY_NAMES = {
 }
 _FAMILY_ORDER = {family: place for place, family in enumerate(Family)}
 
-FAVOURITES = "Favourites"
+FAVOURITES, PRODUCTS = "Favourites", "Products"
 
 
 class Column(IntEnum):
@@ -56,22 +58,31 @@ class Column(IntEnum):
 
 @dataclass(slots=True, eq=False)
 class _Node:
-    """A family, a vendor or a device; a group's devices are those below it."""
+    """A family, a vendor, a product or a device; a group's devices are those below it."""
 
     text: str
     parent: _Node | None
     device: Device | None = None
     children: list[_Node] = field(default_factory=list)
+    tip: str = ""
+
+    @property
+    def is_checkable(self) -> bool:
+        """Whether there is a device to check."""
+        return self.device is not None or bool(self.children)
 
     @property
     def row(self) -> int:
         return self.parent.children.index(self) if self.parent else 0
 
     def devices(self) -> Iterator[Device]:
+        return (node.device for node in self.device_nodes() if node.device is not None)
+
+    def device_nodes(self) -> Iterator[_Node]:
         if self.device is not None:
-            yield self.device
+            yield self
         for child in self.children:
-            yield from child.devices()
+            yield from child.device_nodes()
 
     def child(self, text: str) -> _Node:
         """Return the group of this name below, made where it is missing."""
@@ -86,8 +97,9 @@ class _Node:
 class TargetsTreeModel(QAbstractItemModel):
     """Family > vendor > device. Groups have three states; a search hides devices that do not match.
 
-    Favourites stand in a group of their own on top as well. Checking a group checks the devices
-    that are shown below it.
+    This machine is the first row, above the groups. Favourites stand in a group of their own as
+    well, and so do the products that a search names, the newest first, each with its devices.
+    Checking a group checks the devices that are shown below it.
     """
 
     def __init__(self, selection: TargetSelection, parent: QObject | None = None) -> None:
@@ -114,6 +126,17 @@ class TargetsTreeModel(QAbstractItemModel):
         """Return the device of a row, None for a group."""
         return self._node(index).device
 
+    def index_of(self, device_id: str) -> QModelIndex:
+        """Return the first row of a device; an invalid index where the search leaves it out."""
+        nodes = (n for n in self._root.device_nodes() if n.device and n.device.id == device_id)
+        node = next(nodes, None)
+        return QModelIndex() if node is None else self._index(node)
+
+    def product_indexes(self) -> list[QModelIndex]:
+        """Return the rows of the products that the search names."""
+        groups = (node for node in self._root.children if node.text == PRODUCTS)
+        return [self._index(product) for group in groups for product in group.children]
+
     def index(self, row: int, column: int, parent: Index = QModelIndex()) -> QModelIndex:
         children = self._node(parent).children
         if 0 <= row < len(children) and 0 <= column < len(Column):
@@ -135,7 +158,8 @@ class TargetsTreeModel(QAbstractItemModel):
     def flags(self, index: Index) -> Qt.ItemFlag:
         if not index.isValid():
             return Qt.ItemFlag.NoItemFlags
-        return _NAME_FLAGS if index.column() == Column.NAME else _FLAGS
+        is_checkable = index.column() == Column.NAME and self._node(index).is_checkable
+        return _NAME_FLAGS if is_checkable else _FLAGS
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         if not index.isValid():
@@ -146,7 +170,7 @@ class TargetsTreeModel(QAbstractItemModel):
         if index.column() == Column.STAR:
             return self._star(node, role)
         if role == Qt.ItemDataRole.CheckStateRole:
-            return self._check_state(node)
+            return self._check_state(node) if node.is_checkable else None
         read = _ROLES.get(role)
         return None if read is None else read(node)
 
@@ -196,18 +220,42 @@ class TargetsTreeModel(QAbstractItemModel):
     def _build(self) -> _Node:
         root = _Node("", None)
         favourites = root.child(FAVOURITES) if self._selection.favourites else None
-        for device in sorted(self._selection.catalogue.search(self._search), key=_order):
+        catalogue = self._selection.catalogue
+        for device in sorted(catalogue.search(self._search), key=_order):
             if self._checked_only and not self._selection.is_selected(device.id):
                 continue
+            if device.id == catalogue.machine_id:
+                name = machine_title(device) + self._chosen_words(device)
+                root.children.insert(0, _Node(name, root, device))
+                continue
             vendor = root.child(FAMILY_NAMES[device.family]).child(device.vendor)
-            name = device.name.removeprefix(f"{device.vendor} ") + self._chosen_words(device)
+            name = _short(device) + self._chosen_words(device)
             vendor.children.append(_Node(name, vendor, device))
             if favourites is not None and device.id in self._selection.favourites:
                 name = device.name + self._chosen_words(device)
                 favourites.children.append(_Node(name, favourites, device))
         if favourites is not None and not favourites.children:
             root.children.remove(favourites)
+        if (products := self._product_group(root)).children:
+            root.children.insert(_first_group(root), products)
         return root
+
+    def _product_group(self, root: _Node) -> _Node:
+        """Return the products that the search names, a group each with its devices."""
+        group = _Node(PRODUCTS, root)
+        products, more = find_products(self._selection.catalogue, self._search)
+        for product in products:
+            node = _Node(product.title, group, tip=product.sentence)
+            node.children = [
+                _Node(f"{unit}: {_short(device)}{self._chosen_words(device)}", node, device)
+                for unit, device in product.units
+                if not self._checked_only or self._selection.is_selected(device.id)
+            ]
+            if node.children or not self._checked_only:
+                group.children.append(node)
+        if more and not self._checked_only:
+            group.children.append(_Node(f"{more} more: type another word", group))
+        return group
 
     def _chosen_words(self, device: Device) -> str:
         """Return the configuration of a device where it is not the usual one, and its variants."""
@@ -242,6 +290,16 @@ class TargetsTreeModel(QAbstractItemModel):
         self.dataChanged.emit(self._index(nodes[0], column), self._index(nodes[-1], column))
 
 
+def _first_group(root: _Node) -> int:
+    """Return the row below this machine."""
+    return int(bool(root.children) and root.children[0].device is not None)
+
+
+def _short(device: Device) -> str:
+    """Return a device's name without its vendor."""
+    return device.name.removeprefix(f"{device.vendor} ")
+
+
 def _order(device: Device) -> tuple[int, str, str]:
     return _FAMILY_ORDER[device.family], device.vendor.casefold(), device.name.casefold()
 
@@ -265,7 +323,8 @@ def describe(device: Device) -> str:
 
 def _tip(node: _Node) -> str | None:
     # Names and notes of the user's devices come from files: never markup.
-    return as_tooltip(describe(node.device)) if node.device else None
+    text = describe(node.device) if node.device else node.tip
+    return as_tooltip(text) if text else None
 
 
 _ROLES: dict[int, Callable[[_Node], object]] = {

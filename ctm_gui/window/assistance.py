@@ -6,6 +6,7 @@ The dialogs are imported where they are opened: the first frame does not need th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
@@ -14,8 +15,9 @@ from PySide6.QtWidgets import QApplication, QMessageBox, QTabWidget, QWhatsThis,
 
 from ctm_gui.settings import THEME, Settings
 from ctm_gui.window.actions import ActionSpec
-from ctm_gui.window.help_pages import Command, page_of
+from ctm_gui.window.help_pages import Command, matching, page_of
 from ctm_gui.window.pages import Page
+from ctm_gui.window.target_commands import device_commands, machine_commands
 from ctm_gui.window.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ class Assistance(QObject):
 
     Signals:
         setting_changed: the Setting whose value the user changed.
+        targets_chosen: ids of devices that the user chose in the palette.
 
     Args:
         window: the main window; owner of this object.
@@ -44,6 +47,7 @@ class Assistance(QObject):
     """
 
     setting_changed = Signal(object)
+    targets_chosen = Signal(object)
 
     def __init__(
         self,
@@ -64,10 +68,11 @@ class Assistance(QObject):
             actions[name].setShortcutContext(Qt.ShortcutContext.ApplicationShortcut)
 
     def show_palette(self) -> CommandPalette:
-        """Ask for a command by a few letters of its name."""
+        """Ask for a command, or for a device to tick, by a few letters of its name."""
         from ctm_gui.window.palette import CommandPalette  # noqa: PLC0415
 
-        palette = CommandPalette(self._commands(), self._run, self._window)
+        find = partial(self._find, self._commands())
+        palette = CommandPalette(find, self._run, self._window)
         palette.open()
         return palette
 
@@ -153,9 +158,21 @@ class Assistance(QObject):
             if spec.id != PALETTE
         ]
 
-    def _run(self, action_id: str) -> None:
+    def _find(self, commands: Sequence[Command], query: str) -> list[Command]:
+        """Return this machine, then actions, then other devices, as far as they match."""
+        catalogue = self._workspace.selection.catalogue
+        machine, devices = machine_commands(catalogue, query), device_commands(catalogue, query)
+        return [*machine, *matching(commands, query), *devices]
+
+    def _run(self, command: Command) -> None:
+        def run() -> None:
+            if command.device_ids:
+                self.targets_chosen.emit(command.device_ids)
+            else:
+                self._actions[command.id].trigger()
+
         # Once the palette is gone and the focus is where it was.
-        QTimer.singleShot(0, self, self._actions[action_id].trigger)
+        QTimer.singleShot(0, self, run)
 
 
 def _command(action: QAction, menu: str, tip: str) -> Command:

@@ -66,7 +66,7 @@ def page_of(class_names: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """One action of the window.
+    """One action of the window, or devices to tick.
 
     Attributes:
         id: of the action.
@@ -75,6 +75,7 @@ class Command:
         keys: its shortcut in the words of the system, or empty.
         tip: one sentence, or empty.
         enabled: whether it can be done now.
+        device_ids: that it ticks; none for an action.
     """
 
     id: str
@@ -83,6 +84,7 @@ class Command:
     keys: str = ""
     tip: str = ""
     enabled: bool = True
+    device_ids: tuple[str, ...] = ()
 
 
 def matching(commands: Sequence[Command], query: str) -> list[Command]:

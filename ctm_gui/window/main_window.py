@@ -14,6 +14,7 @@ from ctm_gui import settings as table
 from ctm_gui.models.panel import ModelsPanel
 from ctm_gui.prediction.what_if_bar import WhatIfBar
 from ctm_gui.settings import AnySetting, Settings, remembered_theme
+from ctm_gui.targets.machine_strip import MachineStrip
 from ctm_gui.targets.panel import TargetsPanel
 from ctm_gui.targets.ranking import ConfigurationRanking
 from ctm_gui.widgets.basic import splitter
@@ -87,7 +88,10 @@ class MainWindow(QMainWindow):
         ranking = ConfigurationRanking(
             workspace.predictor, workspace.shelf, workspace.user_measurements
         )
-        self.targets_panel = TargetsPanel(workspace.selection, workspace.shelf, ranking)
+        self.machine_strip = MachineStrip(workspace.machine, workspace.selection)
+        self.targets_panel = TargetsPanel(
+            workspace.selection, workspace.shelf, ranking, self.machine_strip
+        )
         self.what_if_bar = WhatIfBar(options)
         self.message_list = MessageList(options, workspace.messages)
         self.status_line = StatusLine(options, workspace)
@@ -202,13 +206,22 @@ class MainWindow(QMainWindow):
         """Open the probing wizard."""
         self.probing_requested.emit()
 
+    def tick_targets(self, device_ids: Sequence[str]) -> None:
+        """Tick devices, and show where they stand among the targets."""
+        if self._panels.isHidden():
+            self.side_panels.toggle()
+        self.targets_panel.tick(device_ids)
+
     def write_report(self) -> None:
         """Open the report."""
         self.report_requested.emit()
 
     def _see_machine(self) -> None:
         self.show_page("devices")
-        self.workspace.machine.detect()
+        machine = self.workspace.library.machine
+        if machine is not None:
+            self.workspace.selection.select([machine.device.id], selected=True)
+            self.central.show_device(machine.device.id)
 
     def go_to_part(self, step: int) -> None:
         """Put the focus into the next part of the window, or the one before."""
@@ -295,6 +308,7 @@ class MainWindow(QMainWindow):
         workspace.shelf.content_changed.connect(self._remember_models_soon)
         workspace.language.state_changed.connect(self._remember_models_soon)
         self.assistance.setting_changed.connect(self._take_setting)
+        self.assistance.targets_chosen.connect(self.tick_targets)
         self._show_activity()
         actions = self.actions_by_id
         # A click gives a tool button no focus, by which others are followed.
@@ -341,6 +355,8 @@ class MainWindow(QMainWindow):
             self.options.set_unit(remembered_unit(self.settings))
         elif setting is table.BUDGET_MS:
             self.options.set_budget_ms(self.settings.get(table.BUDGET_MS) or None)
+        elif setting is table.MEASURE:
+            self.workspace.machine.is_automatic = self.settings.get(table.MEASURE)
 
     def _remember_models_soon(self) -> None:
         # At each change, not only at the end: what ends the program ends no session.

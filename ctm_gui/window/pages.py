@@ -83,8 +83,6 @@ def _make_compare(views: CentralViews) -> QWidget:
     pages.page_changed.connect(partial(views.settings.set, table.COMPARE_MODE))
     chart.row_activated.connect(views.show_row)
     chart.table.add_row_action("I Measured This Model Here…", views.record_measured)
-    machine = workspace.machine
-    machine.changed.connect(lambda: chart.show_activity(machine.state))
 
     def follow(*_: object) -> None:
         # A view that nobody sees follows when it is looked at: drawing both takes twice as long.

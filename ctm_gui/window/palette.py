@@ -1,4 +1,4 @@
-"""The command palette: every action of the window, found by a few letters."""
+"""The command palette: every action of the window, and every target, found by a few letters."""
 
 from __future__ import annotations
 
@@ -11,28 +11,31 @@ from PySide6.QtWidgets import QHeaderView, QTreeWidget, QTreeWidgetItem, QWidget
 from ctm_gui.widgets.base_dialog import BaseDialog
 from ctm_gui.widgets.basic import label, vbox
 from ctm_gui.widgets.fields import line_edit
-from ctm_gui.window.help_pages import Command, matching
+from ctm_gui.window.help_pages import Command
 
 _WIDTH_PX, _ROWS = 560, 12
 _LIST_KEYS = {Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown}
 
 
 class CommandPalette(BaseDialog):
-    """Asks for a command and closes; ``run`` is called with its id once the window is active again.
+    """Asks for a command and closes; ``run`` is called with it once the window is active again.
 
     Args:
-        commands: the choices.
+        find: returns the commands for what is typed, best first.
         run: does a command.
         parent: the window.
     """
 
     def __init__(
-        self, commands: Sequence[Command], run: Callable[[str], None], parent: QWidget
+        self,
+        find: Callable[[str], Sequence[Command]],
+        run: Callable[[Command], None],
+        parent: QWidget,
     ) -> None:
         super().__init__("Commands", parent)
-        self._commands = commands
+        self._find = find
         self._run = run
-        hint = "Type what you want to do"
+        hint = "Type what you want to do, or a device to tick"
         self.edit = line_edit("Command", placeholderText=hint, clearButtonEnabled=True)
         self.list = _list()
         self.tip = label(role="muted", wraps=False)
@@ -61,7 +64,7 @@ class CommandPalette(BaseDialog):
 
     def _show(self, typed: str) -> None:
         self.list.clear()
-        for command in matching(self._commands, typed):
+        for command in self._find(typed):
             item = QTreeWidgetItem([f"{command.menu}: {command.text}", command.keys])
             item.setTextAlignment(1, Qt.AlignmentFlag.AlignRight)
             item.setData(0, Qt.ItemDataRole.UserRole, command)
@@ -75,7 +78,7 @@ class CommandPalette(BaseDialog):
     def _show_tip(self, *_: object) -> None:
         command = self._current()
         if command is None:
-            self.tip.setText("No command has all these words.")
+            self.tip.setText("No command and no device has all these words.")
             self.edit.setAccessibleDescription("")
         else:
             self.tip.setText(command.tip or command.text)
@@ -89,7 +92,7 @@ class CommandPalette(BaseDialog):
         command = self._current()
         if command is not None and command.enabled:
             # The focus goes back to where it was first: some actions are about that widget.
-            self.finished.connect(lambda _: self._run(command.id))
+            self.finished.connect(lambda _: self._run(command))
             self.accept()
 
 

@@ -28,7 +28,7 @@ _SAMPLES = (
 )
 # The steps of the guide: button, and what comes of it.
 _GUIDE = (
-    ("See This Machine", "read its hardware and measure its rates, 3 s; then tick it"),
+    ("See This PC", "its hardware; ticked, it is the first of the targets"),
     ("Tick Hardware", "search the catalogue and tick where the model is to run"),
     ("Probe a Device…", "a minute of measuring narrows the intervals of a device"),
 )

@@ -6,6 +6,7 @@ import gc
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtGui import QUndoStack
@@ -26,9 +27,7 @@ from predictor.core.errors import CtmError, InputError
 from predictor.core.memory import release_memory
 from predictor.core.records import Device, Precision
 from predictor.core.text import plural
-from predictor.devices.catalogue import THIS_MACHINE_ID
 from predictor.services.devices.catalogue import Catalogue
-from predictor.services.devices.this_machine import MachineRates
 from predictor.services.generation.records import GenerationRequest
 from predictor.services.history.history import History
 from predictor.services.models.files import MODEL_SUFFIX, FoundFiles, absolute, find_model_files
@@ -74,7 +73,7 @@ class Workspace(QObject):
         selected: ids of the devices that are checked; None for the first selection.
         ingestion: reads model files in a child process.
         open_store: opens the store of predictions, called on the store's own thread.
-        rates: of this machine; None for those beside the usual store.
+        store: the store's file, for what measures this machine; None for the usual one.
     """
 
     comparison_changed = Signal()
@@ -89,7 +88,7 @@ class Workspace(QObject):
         selected: Sequence[str] | None,
         ingestion: IngestionWorker,
         open_store: Callable[[], History],
-        rates: MachineRates | None = None,
+        store: Path | None = None,
     ) -> None:
         super().__init__()
         self.ingestion = ingestion
@@ -104,7 +103,7 @@ class Workspace(QObject):
         self.selection = TargetSelection(catalogue, selected, self.undo_stack, self)
         self.recorder = Recorder(open_store, self)
         self.library = DeviceLibrary(catalogue, self.recorder.run, self.undo_stack, self)
-        self.machine = ThisMachine(self.library, rates or MachineRates(), self)
+        self.machine = ThisMachine(self.library, store, self)
         self.user_measurements = OwnMeasurements(self.recorder.run, self.shelf.readings, self)
         self.history = HistoryPresenter(
             self.recorder.run, self.predictor, self.undo_stack, self.library.by_id, self
@@ -141,11 +140,18 @@ class Workspace(QObject):
         return not (waiting or working or self.shelf.pending_count)
 
     def start(self) -> None:
-        """Start the slow parts in the background: the reader's child process, the store."""
+        """Start the slow parts in the background: the reader's child, the store, this machine."""
         self._reader.submit(
             lambda _: self.ingestion.start(), on_result=lambda _: None, on_error=self.messages.error
         )
         self.recorder.open()
+        self.machine.describe()
+        # For the first search of the targets, which waits for no file.
+        self.layouter.submit(
+            lambda _: self.selection.catalogue.products("a"),
+            on_result=lambda _: None,
+            on_error=self.messages.error,
+        )
 
     def close(self) -> None:
         """Stop all work and close the store; the ingestion is its maker's to close."""
@@ -267,7 +273,8 @@ class Workspace(QObject):
         self.library.renamed.connect(self.selection.rename)
         self.library.failed.connect(self.messages.error)
         self.library.done.connect(self.messages.info)
-        self.machine.changed.connect(self._on_machine)
+        self.machine.changed.connect(self.activity_changed)
+        self.machine.measured.connect(self.user_measurements.read)
         self._connect_history()
 
     def _connect_history(self) -> None:
@@ -331,11 +338,6 @@ class Workspace(QObject):
         batches = {device.configurations[0].batch for device in self.selection.selected}
         self.shelf.set_further_batches(() if self.what_if.batch else batches - {0})
 
-    def _on_machine(self) -> None:
-        self.activity_changed.emit()
-        if not self.machine.busy:
-            self._predict_soon()
-
     def _on_files(self, files: FoundFiles) -> None:
         for problem in files.problems:
             self.messages.error(problem)
@@ -377,13 +379,7 @@ class Workspace(QObject):
     def _predict(self) -> None:
         if self._prediction is not None:
             self._prediction.cancel()
-        devices = self.selection.selected
-        if self.shelf.models():
-            self.machine.prepare(devices)
-        if self.machine.busy:
-            # Shown once its rates are there or the user cancels: not two numbers in a row.
-            devices = tuple(device for device in devices if device.id != THIS_MACHINE_ID)
-        work = self.comparing(devices)
+        work = self.comparing(self.selection.selected)
         self._prediction = self.predictor.submit(
             lambda context: work(part=partial(_tell_part, context)),
             on_result=self._on_compared,
@@ -422,6 +418,9 @@ class Workspace(QObject):
     def _on_compared(self, comparison: Comparison) -> None:
         self._show(comparison)
         self.recorder.record(comparison.readings, [row.prediction for row in comparison.rows])
+        # Beside its number from facts, and not while files are read, which would disturb it.
+        if comparison.models and not self.shelf.pending_count:
+            self.machine.prepare(target.device for target in comparison.targets)
 
     def _on_not_compared(self, error: CtmError) -> None:
         self.messages.error(error)

@@ -61,6 +61,7 @@ def take(directory: Path, scenes: Sequence[Scene], kept: Path | None = None) -> 
         if kept is not None:
             shutil.copyfile(kept, store)
         app = Application(store, folder / "settings.ini")
+        app.workspace.machine.is_automatic = False  # it would disturb
         app.start()
         wait(lambda: app.window.central.is_built)
         try:

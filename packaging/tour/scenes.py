@@ -21,6 +21,7 @@ from ctm_gui.probing.wizard import NAMES, RESULT, TARGET
 from predictor.core.records import Precision
 from predictor.core.resources import resources_dir
 from predictor.core.units import LatencyUnit
+from predictor.devices.catalogue import THIS_MACHINE_ID
 from predictor.services.history.past_predictions import NewTruth
 
 _LLAMA = {
@@ -283,8 +284,9 @@ def this_machine(app: Application, _: Path) -> None:
     app.window.show_page("devices")
     wait(lambda: view.is_built)
     view.pages.setCurrentIndex(FORM_PAGE)
-    view.detect_button.click()
-    wait(lambda: view.form.fields.id == "this-machine")
+    wait(lambda: app.workspace.library.machine is not None)
+    view.show_device(THIS_MACHINE_ID)
+    wait(lambda: view.form.fields.id == THIS_MACHINE_ID)
 
 
 def _probe_target(app: Application, _: Path) -> None:

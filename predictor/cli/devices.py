@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeVar
 
@@ -20,6 +20,7 @@ from predictor.services.devices import this_machine
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.devices.design import design_facts
 from predictor.services.devices.inferred import contradicted_facts, inferred_facts
+from predictor.services.devices.products import Product, product_entry
 from predictor.services.devices.user_devices import user_devices_of
 from predictor.services.models import inspection
 from predictor.services.prediction.defaults import DefaultsOfKind, count_defaults
@@ -35,6 +36,7 @@ _DEFAULT_HEADERS = (
     *("Devices", "Runtime", "Precision", "Threads"),
     *("Number", "Measured", "Few chips"),
 )
+_PRODUCT_HEADERS = ("Product", "Maker", "Kind", "Year", "Chip", "Devices")
 _METRICS = ("fp32_tflops", "fp16_tflops", "int8_tops", "dram_bw_gbps", "dram_gb")
 
 
@@ -47,6 +49,12 @@ def add_devices(parser: Parser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION")
     shared = everywhere()
     listing = actions.add_parser("list", parents=[shared], help="list the catalogue (default)")
+    products = actions.add_parser(
+        "products", parents=[shared], help="phones, computers and boards by name, newest first"
+    )
+    products.add_argument(
+        "words", nargs="*", metavar="WORD", help="words of name, model number, maker, kind or chip"
+    )
     show = actions.add_parser("show", parents=[shared], help="one device with its sources")
     show.add_argument("device", metavar="ID")
     check = actions.add_parser("check", parents=[shared], help="check a device file")
@@ -62,6 +70,7 @@ def add_devices(parser: Parser) -> None:
     )
     for action, run in (
         (listing, _list),
+        (products, _products),
         (show, _show),
         (check, _check),
         (defaults, _defaults),
@@ -96,6 +105,29 @@ def _user_records(kind: str, read: Callable[[], _T], console: Console) -> _T | N
     except CtmError as error:
         console.note(f"Your own {kind} are left out: {error}")
         return None
+
+
+def _products(options: argparse.Namespace, console: Console) -> int:
+    matches = load_catalogue().products(" ".join(options.words))
+    products = [(product, devices) for devices, product in matches if product is not None]
+    if options.json:
+        console.document({"products": [product_entry(*pair) for pair in products]})
+    elif products:
+        console.result(render_table(_PRODUCT_HEADERS, [_product_row(*pair) for pair in products]))
+    else:
+        console.note("No product has all of these words.")
+    return 0
+
+
+def _product_row(product: Product, devices: Sequence[Device]) -> tuple[str, ...]:
+    return (
+        product.name,
+        product.maker,
+        product.kind,
+        str(product.year),
+        f"{product.chip} ({product.region})" if product.region else product.chip,
+        ", ".join(device.id for device in devices) or "not in the catalogue",
+    )
 
 
 def _show(options: argparse.Namespace, console: Console) -> int:

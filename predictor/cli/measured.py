@@ -146,9 +146,11 @@ def _devices(options: argparse.Namespace, ids: Iterable[str]) -> dict[str, Devic
     devices, catalogue = {}, quiet_catalogue(options)
     for identity in sorted(ids):
         try:
-            devices[identity] = catalogue.find(identity)
+            device = catalogue.find(identity)
         except CtmError:
             continue
+        if device.id == identity:  # a part of a name, or a product, is another one
+            devices[identity] = device
     return devices
 
 

@@ -97,14 +97,25 @@ def json_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def measure_option(parser: argparse.ArgumentParser) -> None:
-    """Add ``--no-measure``."""
-    parser.add_argument(
-        "--no-measure",
-        dest="measure",
-        action="store_false",
-        default=True,
-        help="do not measure the rates of this machine where none are kept (3 s)",
+def measure_option(parser: argparse.ArgumentParser, *, networks: bool = False) -> None:
+    """Add ``--no-measure``, and ``--measure`` where predictions use reference networks.
+
+    ``measure`` of the options is None without either: the rates of this machine are measured where
+    none are kept, and reference networks on a terminal alone.
+    """
+    parser.set_defaults(measure=None)
+    options = parser.add_mutually_exclusive_group()
+    what = "the rates of this machine where none are kept (3 s)"
+    if networks:
+        what = "this machine where nothing of it is kept (10 s)"
+        options.add_argument(
+            "--measure",
+            action="store_true",
+            help="measure reference networks on this machine where none are kept (10 s); without "
+            "it they are measured on a terminal alone",
+        )
+    options.add_argument(
+        "--no-measure", dest="measure", action="store_false", help=f"do not measure {what}"
     )
 
 
@@ -137,8 +148,9 @@ def device_options(parser: argparse.ArgumentParser, all_help: str) -> None:
         default=[],
         metavar="ID|DEVICE.json|this",
         help="a device, shipped or your own: its id, a unique part of its name, a device file, or "
-        "this machine; may be repeated (without --device and --all: a short cross-section of the "
-        "catalogue)",
+        'this machine (this, "this PC"); or a product with all its devices ("galaxy s23", "galaxy '
+        's23 npu": one); may be repeated (without --device and --all: a short cross-section of '
+        "the catalogue)",
     )
     parser.add_argument("--all", action="store_true", help=all_help)
 
@@ -166,7 +178,7 @@ def prediction_options(parser: argparse.ArgumentParser, budget_help: str) -> Non
         help="without --runtime under the best deployable runtime that has it",
     )
     parser.add_argument("--threads", type=thread_count, metavar="N", help="0: all cores")
-    measure_option(parser)
+    measure_option(parser, networks=True)
     parser.add_argument("--budget-ms", type=positive_float, metavar="X", help=budget_help)
     parser.add_argument(
         "--engine", default="", metavar="NAME", help="closertome (usual) or roofline"

@@ -8,6 +8,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import TypeVar
 
+from predictor.cli.catalogue import named_devices
 from predictor.cli.console import Console
 from predictor.cli.progress import progress_on
 from predictor.core.errors import CtmError, HostError, InputError
@@ -16,7 +17,7 @@ from predictor.core.progress import Progress, no_progress
 from predictor.core.records import Measurement, Precision, Target
 from predictor.core.text import printable
 from predictor.graph.model import Model
-from predictor.services.devices.catalogue import Catalogue, means_this_machine
+from predictor.services.devices.catalogue import Catalogue
 from predictor.services.devices.inferred import inferred_sentences
 from predictor.services.history.history import History, open_history
 from predictor.services.prediction.defaults import check_names
@@ -34,15 +35,13 @@ def choose_targets(
 ) -> tuple[Target, ...]:
     """Return a target for each device that was requested, each device once, in that order.
 
-    Sentences on stderr say where another number of threads is used than requested, and what was
-    inferred of a device from its name.
+    A product stands for all its devices. Sentences on stderr say which, where another number of
+    threads is used than requested, and what was inferred of a device from its name.
 
     Raises:
-        InputError: a --device names no device or several, or the runtime or precision is unknown.
+        InputError: a --device names nothing or too much, or the runtime or precision is unknown.
     """
-    # This machine last: its rates are not measured for a command that another name refuses.
-    named = {text: catalogue.find(text) for text in sorted(options.device, key=means_this_machine)}
-    devices = [named[text] for text in options.device]
+    devices = named_devices(options.device, catalogue, console)
     if options.all:
         devices += catalogue.devices
     if not devices:

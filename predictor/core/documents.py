@@ -140,6 +140,11 @@ class ProbingFacts(Document):
         return self._text("selector")
 
     @property
+    def hardware(self) -> str:
+        """Hardware that the ten seconds of this machine were measured on; empty for others."""
+        return self._text("hardware")
+
+    @property
     def drift(self) -> float | None:
         """Change of the sentinel's latency during the session as a share; None where unknown."""
         value = self.content.get("drift")

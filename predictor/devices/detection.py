@@ -95,7 +95,7 @@ def detect_this_machine(root: Path = Path("/")) -> Device:
     device = _with_rate(
         Device(
             id=THIS_MACHINE_ID,
-            name=f"This machine ({brand})" if brand else "This machine",
+            name=f"This PC ({brand})" if brand else "This PC",
             vendor=_vendor(brand, fastest),
             family=_family(fields, fastest),
             metrics=facts.metrics,

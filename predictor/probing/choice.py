@@ -43,11 +43,12 @@ ROUND: Final = 3
 DEFAULT_SELECTOR: Final = INFORMATION
 DEFAULT_PROBES: Final = 12
 DEFAULT_BUDGET_S: Final = 300.0
-_REASONS: Final = {
+REASONS: Final = {
     "random": "chosen at random",
     "dopt": "least certain after those before it",
     INFORMATION: "most informative about all the others",
 }
+"""Reasons for a network by the selector that chose it."""
 _KIND_WORDS: Final = {
     "dense": "full convolutions",
     "pointwise": "1×1 convolutions",
@@ -202,8 +203,8 @@ class Choosing:
         return Pool(self.training_ms, graph_features(self.pool))
 
     def _why(self, place: int) -> str:
-        if self.request.selector in _REASONS:
-            return _REASONS[self.request.selector]
+        if self.request.selector in REASONS:
+            return REASONS[self.request.selector]
         if place == 0:
             return "typical, and known devices differ on it"
         # Algorithm 1 adds the coverage term in the second half of the signature.

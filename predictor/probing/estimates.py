@@ -10,7 +10,7 @@ from predictor.core.errors import InputError
 from predictor.core.records import Target
 from predictor.cost.capability import Capability, capability
 from predictor.probing.networks.pool import KINDS, PoolNetwork, costs_of
-from predictor.probing.runner.settings import BLOCKS, Settings
+from predictor.probing.runner.settings import Settings
 from predictor.probing.selection.interface import Floats
 
 # Starting a process, importing the runtime and loading a small network, on a slow machine.
@@ -34,7 +34,7 @@ def expected_seconds(latency_ms: float | None, settings: Settings) -> float:
     # The profiled pass ends when both its runs and its least time are over, or at its limit.
     runs = settings.profile_warm_up_runs + settings.profile_runs
     profiled_s = max(settings.profile_s, min(settings.profile_limit_s, runs * _seconds(latency_ms)))
-    return BLOCKS * block_seconds(latency_ms, settings) + profiled_s
+    return settings.blocks * block_seconds(latency_ms, settings) + profiled_s
 
 
 def block_seconds(latency_ms: float | None, settings: Settings) -> float:

@@ -16,7 +16,7 @@ from predictor.core.records import Target
 from predictor.probing import choice
 from predictor.probing.estimates import START_S, block_seconds, estimated_ms, expected_seconds
 from predictor.probing.networks.pool import PoolNetwork, graph_features
-from predictor.probing.runner.settings import BLOCKS, Settings
+from predictor.probing.runner.settings import Settings
 from predictor.probing.selection.dbsel import MIN_LIVE_BUDGET
 from predictor.probing.selection.interface import Floats, Pool, check_budget
 
@@ -111,6 +111,36 @@ def make_plan(
     )
 
 
+def fixed_plan(
+    request: choice.PlanRequest,
+    networks: Sequence[PoolNetwork],
+    pool: Sequence[PoolNetwork],
+    settings: Settings,
+) -> ProbePlan:
+    """Return the plan of networks that were chosen before, in their order.
+
+    Args:
+        request: the target, and the selector that chose them.
+        networks: to measure.
+        pool: that has the sentinel.
+        settings: of the measuring protocol.
+    """
+    sentinel = next(network for network in pool if network.name == SENTINEL)
+    expected = estimated_ms([*networks, sentinel], [request.target])[:, 0]
+    *probes, watch = (
+        PlannedProbe(network, choice.REASONS[request.selector], _number(expected_ms))
+        for network, expected_ms in zip((*networks, sentinel), expected, strict=True)
+    )
+    return ProbePlan(
+        id=uuid.uuid4().hex,
+        request=request,
+        probes=tuple(probes),
+        sentinel=watch,
+        settings=settings,
+        expected_s=sum(expected_seconds(probe.expected_ms, settings) for probe in probes),
+    )
+
+
 def max_probes(request: choice.PlanRequest, pool: Sequence[PoolNetwork]) -> int:
     """Return the largest number of networks, up to the request's, that its time allows.
 
@@ -186,13 +216,13 @@ def _settings_within(request: choice.PlanRequest) -> Settings:
     """
     settings = Settings()
     probes = request.planned
-    blocks = probes * (BLOCKS + 1) + _sentinel_blocks(request)
+    blocks = probes * (settings.blocks + 1) + _sentinel_blocks(request)
     overhead_s = START_S + settings.warm_up_s
     profiled_s = probes * settings.profile_s
-    # Solved for the cap: budget = profiled passes + blocks * (overhead + cap / BLOCKS).
-    cap_s = ((request.budget_s - profiled_s) / blocks - overhead_s) * BLOCKS
+    # Solved for the cap: budget = profiled passes + blocks * (overhead + cap / settings.blocks).
+    cap_s = ((request.budget_s - profiled_s) / blocks - overhead_s) * settings.blocks
     if cap_s < _MIN_CAP_S:
-        shortest_s = (_MIN_CAP_S / BLOCKS + overhead_s) * blocks + profiled_s
+        shortest_s = (_MIN_CAP_S / settings.blocks + overhead_s) * blocks + profiled_s
         raise InputError(
             "time budget",
             f"{request.budget_s:.0f} s are too short for {probes} networks, which may take "
@@ -205,7 +235,7 @@ def _settings_within(request: choice.PlanRequest) -> Settings:
 def _affordable(expected: Floats, request: choice.PlanRequest, settings: Settings) -> list[int]:
     """Return rows of networks whose probe fits its share of the budget; all without estimates."""
     # The sentinel's blocks count as probes of two blocks each.
-    share_s = request.budget_s / (request.planned + _sentinel_blocks(request) / BLOCKS)
+    share_s = request.budget_s / (request.planned + _sentinel_blocks(request) / settings.blocks)
     fitting = [i for i, ms in enumerate(expected) if expected_seconds(ms, settings) <= share_s]
     if len(fitting) < request.planned:
         raise InputError(
@@ -219,8 +249,8 @@ def _affordable(expected: Floats, request: choice.PlanRequest, settings: Setting
 
 def longest_seconds(settings: Settings, probes: int) -> float:
     """Longest time of a round of networks, three blocks each and the sentinel's among them."""
-    blocks = probes * (BLOCKS + 1) + _SENTINEL_BLOCKS
-    network_s = START_S + settings.warm_up_s + settings.cap_s / BLOCKS
+    blocks = probes * (settings.blocks + 1) + _SENTINEL_BLOCKS
+    network_s = START_S + settings.warm_up_s + settings.cap_s / settings.blocks
     return blocks * network_s + probes * settings.profile_s
 
 

@@ -19,7 +19,7 @@ from predictor.core.text import shortened
 from predictor.presentation.wording import percent
 from predictor.probing.operator_times import OperatorTime, checked_operators, triples
 from predictor.probing.runner.medians import summary
-from predictor.probing.runner.settings import BLOCKS, PROTOCOL, Settings
+from predictor.probing.runner.settings import PROTOCOL, Settings
 
 STATISTIC = "median"
 _MAX_SAMPLES = 10_000_000
@@ -116,7 +116,7 @@ def checked_network(entry: Mapping[str, Any], settings: Settings, source: str) -
 def _checked(entry: Mapping[str, Any], settings: Settings) -> CheckedNetwork:
     blocks = [_checked_block(block) for block in entry["blocks"]]
     # The protocol takes two blocks, and a third where their medians differ by over 3 %.
-    if not 1 <= len(blocks) <= BLOCKS + 1:
+    if not 1 <= len(blocks) <= settings.blocks + 1:
         raise ValueError(f"it has {len(blocks)} blocks")
     recomputed = summary(blocks, settings)
     for key in ("verdict", "median_ms"):
@@ -162,6 +162,8 @@ def _verdict_words(network: CheckedNetwork) -> str:
         )
         return f"inconclusive: its {len(network.blocks)} blocks differ{difference}"
     agreement = f"two blocks agree within {percent(max(network.difference, 0.001))}"
+    if len(network.agreeing) == 1:
+        agreement = "one short block"
     if network.verdict == "steady":
         return f"steady: {agreement}"
     busy = any(network.blocks[index]["contended"] for index in network.agreeing)

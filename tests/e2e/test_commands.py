@@ -58,6 +58,33 @@ def test_devices_lists_the_catalogue(ctm: Run) -> None:
     assert ctm("devices", "list").stdout == text
 
 
+def test_products_are_listed_by_their_words(ctm: Run) -> None:
+    boards = json.loads(ctm("devices", "products", "rock", "5b", "--json").stdout)["products"]
+    lines = ctm("devices", "products", "phone").stdout.splitlines()
+
+    assert [entry["name"] for entry in boards][:2] == ["ROCK 5B+", "ROCK 5B"]
+    assert boards[1]["devices"] == ["rk3588-cpu", "rk3588-mali", "rk3588-npu"]
+    assert set(boards[1]) == {
+        *("name", "aliases", "maker", "kind", "year", "chip", "region", "devices", "source")
+    }
+    assert lines[0].split() == ["Product", "Maker", "Kind", "Year", "Chip", "Devices"]
+    assert len(lines) > 100
+    assert all("  phone  " in line for line in lines[1:])
+    assert ctm("devices", "products", "typewriter").stderr == (
+        "No product has all of these words.\n"
+    )
+
+
+def test_a_product_stands_for_its_devices(ctm: Run, mobilenet: Path) -> None:
+    done = ctm("predict", mobilenet, "--device", "rock 5b", "--device", "rk3588-npu", "--json")
+
+    predictions = json.loads(done.stdout)["predictions"]
+    assert [p["device"] for p in predictions] == ["rk3588-cpu", "rk3588-mali", "rk3588-npu"]
+    assert done.stderr.startswith(
+        "The ROCK 5B has the Rockchip RK3588: rk3588-cpu, rk3588-mali, rk3588-npu.\n"
+    )
+
+
 def test_devices_show_gives_each_metric_with_its_source(ctm: Run) -> None:
     shown = json.loads(ctm("devices", "show", "Tesla T4", "--json").stdout)
     text = ctm("devices", "show", "tesla-t4").stdout
@@ -239,6 +266,9 @@ def test_a_file_that_is_no_model_is_one_sentence(
         ("predict {model} --budget 3", "--budget"),
         ("inspect {model} --fast", "--fast"),
         ("devices show rtx3099", "rtx3090"),
+        ("devices show rock-5b", "rk3588-npu"),
+        ("predict {model} --device galaxy-s22", "Galaxy S22 Exynos 2200"),
+        ("predict {model} --device orange-pj-5", "Orange Pi 5 or"),
         ("devices check none.json", "none.json"),
         ("fly", "predict"),
     ],

@@ -14,6 +14,7 @@ import pytest
 from predictor.devices.architectures import architectures
 from predictor.devices.catalogue import load_device_files
 from predictor.devices.names import read_rows
+from predictor.services.devices.products import shipped_products
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGING = ROOT / "packaging"
@@ -75,6 +76,7 @@ def test_every_fact_of_the_catalogue_is_counted_once(written: tuple[str, str]) -
     facts = sum(len(entry.sources) for entry in [*entries, *architectures().values()])
     facts += sum(len(entry.measured) + len(entry.operating_points) for entry in entries)
     facts += len(read_rows())
+    facts += len(shipped_products())
 
     counts = data_notices.catalogue_sources()
 

@@ -40,7 +40,7 @@ def add_choose(parser: Parser) -> None:
     _add_budget(parser)
     _add_wanted(parser)
     shape_options(parser)
-    measure_option(parser)
+    measure_option(parser, networks=True)
     measured_option(parser)
     parser.add_argument(
         "--rows",

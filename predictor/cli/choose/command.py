@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from contextlib import closing
 from dataclasses import asdict
 
-from predictor.cli.catalogue import open_catalogue
+from predictor.cli.catalogue import named_devices, open_catalogue
 from predictor.cli.console import Console
 from predictor.cli.measured import measured_of, stated_latencies
 from predictor.cli.model_text import NAME_COLUMNS
@@ -16,7 +16,7 @@ from predictor.cli.predicting import BUDGET_MISSED, PredictionStore, read_models
 from predictor.cli.tables import render_table
 from predictor.core.errors import InputError
 from predictor.core.metrics import Family
-from predictor.core.records import Device, Precision
+from predictor.core.records import Precision
 from predictor.core.run_facts import MEDIAN
 from predictor.core.text import plural, printable, shortened
 from predictor.core.units import LatencyUnit
@@ -25,7 +25,6 @@ from predictor.presentation.wording import interval_text, number, p50_number
 from predictor.services.choose.choice import Choice, Option
 from predictor.services.choose.choose import choose
 from predictor.services.choose.options import BATCHES, Budget, Wanted, options_of
-from predictor.services.devices.catalogue import Catalogue
 from predictor.services.report.request import labelled
 
 _SCHEMA = "ctm-choice/1"  # scripts depend on it
@@ -41,8 +40,9 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
         options.max_memory_mb,
         options.percentile,
     )
-    catalogue = open_catalogue(options, console)
-    choices = options_of(_devices(options, catalogue), _wanted(options), _batches(options))
+    catalogue = open_catalogue(options, console, networks=True)
+    requested = named_devices(options.device, catalogue, console) or catalogue.devices
+    choices = options_of(requested, _wanted(options), _batches(options))
     one_run = argparse.Namespace(
         measured=options.measured, runtime=None, precision=None, threads=None
     )
@@ -72,11 +72,6 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
             console.result(_text(choice, names, places))
         stored = store.exit_code(console, "your measurements were not used")
         return stored or (0 if choice.is_met else BUDGET_MISSED)
-
-
-def _devices(options: argparse.Namespace, catalogue: Catalogue) -> list[Device]:
-    named = {device.id: device for device in map(catalogue.find, options.device)}
-    return list(named.values()) if named else list(catalogue.devices)
 
 
 def _wanted(options: argparse.Namespace) -> Wanted:

@@ -48,7 +48,8 @@ moved on each target where both have a number."""
 
 def run(options: argparse.Namespace, console: Console, readings: Sequence[Future[Model]]) -> int:
     """Predict every model on every target, print their differences, store the predictions."""
-    targets = predicting.choose_targets(options, open_catalogue(options, console), console)
+    catalogue = open_catalogue(options, console, networks=True)
+    targets = predicting.choose_targets(options, catalogue, console)
     with closing(predicting.PredictionStore(options.store)) as store:
         models, code = predicting.read_models(readings, console)
         if len(models) < 2:

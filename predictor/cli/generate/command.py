@@ -10,12 +10,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from predictor.cli.catalogue import open_catalogue
+from predictor.cli.catalogue import named_devices, open_catalogue
 from predictor.cli.console import Console
 from predictor.cli.generate.text import generation_text
 from predictor.core.errors import CtmError, InputError
 from predictor.core.records import Device
-from predictor.services.devices.catalogue import Catalogue, means_this_machine
+from predictor.services.devices.catalogue import Catalogue
 from predictor.services.generation.document import generation_document, size_of
 from predictor.services.generation.generate import generate
 from predictor.services.generation.offload import Offload, generate_split
@@ -57,7 +57,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
         mode=options.mode,
         clock=options.clock,
     )
-    devices = _devices(options, catalogue)
+    devices = _devices(options, catalogue, console)
     stated = {
         device.id: MeasuredRate(device, rate, model, request, read.stored)
         for device, rate in _measured(options, catalogue).values()
@@ -106,11 +106,9 @@ def requested_run(options: argparse.Namespace, model: LanguageModel) -> Generati
     )
 
 
-def _devices(options: argparse.Namespace, catalogue: Catalogue) -> list[Device]:
+def _devices(options: argparse.Namespace, catalogue: Catalogue, console: Console) -> list[Device]:
     """Return the devices that were requested, each once, in that order."""
-    # This machine last: its rates are not measured for a command that another name refuses.
-    named = {text: catalogue.find(text) for text in sorted(options.device, key=means_this_machine)}
-    devices = [named[text] for text in options.device]
+    devices = named_devices(options.device, catalogue, console)
     if options.all:
         devices += catalogue.devices
     if not devices:

@@ -49,7 +49,7 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
     keep the others from their numbers, nor does a store that fails; both are said on stderr and
     decide the exit code.
     """
-    catalogue = open_catalogue(options, console)
+    catalogue = open_catalogue(options, console, networks=True)
     targets = predicting.choose_targets(options, catalogue, console)
     latencies = stated_latencies(options, catalogue, len(readings))
     _check_files(options, len(readings) * len(targets))
@@ -124,7 +124,7 @@ def _print_rest(
         names = [entry.label for entry in labelled(models)]
         console.result("\n" + fastest_text(models, names, targets, predictions, options.budget_ms))
     unknown = any(p.device_id == THIS_MACHINE_ID and p.problem for p in predictions)
-    if unknown and not options.measure:
+    if unknown and options.measure is False:
         console.note(_MEASURE_THIS)
 
 

@@ -27,6 +27,7 @@ from predictor.probing.choice import (
 )
 from predictor.probing.measuring.interface import ProbeRunner, RunConfiguration
 from predictor.probing.planning import ProbePlan
+from predictor.services.devices.catalogue import means_this_machine
 from predictor.services.devices.this_machine import lacks_rates
 from predictor.services.probing.expectation import (
     ExpectedInterval,
@@ -257,9 +258,6 @@ def _plan_document(plan: ProbePlan, interval: ExpectedInterval | None) -> dict[s
     }
 
 
-_THIS_MACHINE = "this"
-
-
 def add_run(parser: Parser) -> None:
     """Add the options of the action."""
     parser.set_defaults(run=with_store(_run))
@@ -312,7 +310,7 @@ def _session(options: argparse.Namespace, console: Console, probing: Probing) ->
     if not options.session:
         if options.repeat:
             raise InputError("--repeat", "it names no session", "add --session ID")
-        if options.ssh and options.device == _THIS_MACHINE:
+        if options.ssh and means_this_machine(options.device):
             raise InputError("--ssh", "a board is not this machine", "say what it is with --device")
         plan = plan_probes(plan_request(options, console, live=True))
         device = plan.target.device

@@ -52,7 +52,7 @@ def run(
     report and not the report. Both decide the exit code.
     """
     language = [read_language_model(path) for path in configurations]
-    catalogue = open_catalogue(options, console)
+    catalogue = open_catalogue(options, console, networks=True)
     targets = choose_targets(options, catalogue, console)
     latencies = stated_latencies(options, catalogue, len(readings))
     models, code = read_models(readings, console)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import queue
 import sys
 import threading
 import time
@@ -27,6 +28,8 @@ def block_main(
 ) -> int:
     """Measure one block in this process; its job is the first line of standard input.
 
+    A job with ``more`` is followed by another one.
+
     Args:
         arguments: of the command line; there are none.
         open_session: loads the network of a job and makes its inputs; another runtime has its own.
@@ -35,25 +38,30 @@ def block_main(
     del arguments
     answers = Lines(os.fdopen(os.dup(1), "wb"))
     os.dup2(2, 1)  # onnxruntime prints to standard output
-    job = json.loads(sys.stdin.buffer.readline())
-    threading.Thread(target=_die_with_parent, daemon=True).start()
-    try:
-        answers.send(0, "result", _measure_block(job, answers, open_session))
-    except MeasuringError as error:
-        answers.send(0, "error", {"failure": error.code, "reason": error.reason})
-        return 0
-    if job.get("profile"):
-        profile = profiled_pass(
-            job,
-            lambda event: answers.send(0, "progress", {"event": event}),
-            time.perf_counter_ns,
-        )
-        answers.send(0, "progress", {"event": "operators", **profile})
+    jobs: queue.Queue[bytes] = queue.Queue()
+    threading.Thread(target=_read_jobs, args=(jobs,), daemon=True).start()
+    job = {"more": True}
+    while job.get("more"):
+        job = json.loads(jobs.get())
+        try:
+            answers.send(0, "result", _measure_block(job, answers, open_session))
+        except MeasuringError as error:
+            answers.send(0, "error", {"failure": error.code, "reason": error.reason})
+            continue
+        if job.get("profile"):
+            profile = profiled_pass(
+                job,
+                lambda event: answers.send(0, "progress", {"event": event}),
+                time.perf_counter_ns,
+            )
+            answers.send(0, "progress", {"event": "operators", **profile})
     return 0
 
 
-def _die_with_parent() -> None:
-    sys.stdin.buffer.read()
+def _read_jobs(jobs: queue.Queue[bytes]) -> None:
+    """Read the jobs, and end this process with its parent."""
+    for line in sys.stdin.buffer:
+        jobs.put(line)
     os._exit(3)
 
 

@@ -58,9 +58,12 @@ def summary(blocks: Sequence[dict[str, Any]], settings: Settings) -> dict[str, A
 
     ``steady``: two blocks agree and their median's interval is narrow. ``noisy``: they agree and it
     is not, or other work disturbed them. ``inconclusive``: no two agree, and there is no median.
+    A single block of the protocol agrees with itself.
     """
     medians = [block["median_ns"] for block in blocks]
-    pair = nearest_pair(medians) if len(medians) > 1 else ()
+    pair: Sequence[int] = nearest_pair(medians) if len(medians) > 1 else ()
+    if settings.blocks == 1:
+        pair = (0,)
     gap = difference([medians[index] for index in pair]) if pair else None
     if gap is None or gap > settings.agreement:
         return {"verdict": "inconclusive", "median_ms": None, "agreeing": [], "difference": gap}

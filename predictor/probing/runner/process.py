@@ -45,7 +45,6 @@ class Block:
     """
 
     def __init__(self, command: Sequence[str], job: dict[str, Any]) -> None:
-        self._settings = Settings(**job["settings"])
         self._messages: queue.Queue[dict[str, Any] | None] = queue.Queue()
         self._last_words = b""
         environment = {**os.environ, "ORT_DISABLE_TELEMETRY": "1"}
@@ -59,6 +58,11 @@ class Block:
         ]
         for thread in self._threads:
             thread.start()
+        self.send(job)
+
+    def send(self, job: dict[str, Any]) -> None:
+        """Send a job; each but the first follows one with ``more`` that was answered."""
+        self._settings = Settings(**job["settings"])
         with contextlib.suppress(OSError):  # it has ended already: `messages` says so
             self._process.stdin.write(json.dumps(job).encode("ascii") + b"\n")  # type: ignore[union-attr]
             self._process.stdin.flush()  # type: ignore[union-attr]

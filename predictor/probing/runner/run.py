@@ -16,7 +16,7 @@ from .medians import difference, summary
 from .messages import Controls
 from .process import Block, worker_command
 from .results import Results
-from .settings import BLOCKS, Settings
+from .settings import Settings
 
 
 class Run:
@@ -45,6 +45,7 @@ class Run:
         self._worker = list(worker) if worker else worker_command()
         self._settings = Settings(**plan["settings"])
         self._sentinel_ns: list[int] = []
+        self._process: Block | None = None  # of all networks, where they have one block
 
     def measure(self, results: Results) -> None:
         """Measure every network that ``results`` has no number of, and keep each at once.
@@ -58,12 +59,15 @@ class Run:
             for number, network in enumerate(self._plan["networks"], 1)
             if not results.has(network["name"])
         ]
-        for place, (number, network) in enumerate(waiting):
-            if place in {0, (len(waiting) + 1) // 2}:
+        try:
+            for place, (number, network) in enumerate(waiting):
+                if place in {0, (len(waiting) + 1) // 2}:
+                    self._measure_sentinel(results)
+                self._measure_network(number, network, results)
+            if waiting:
                 self._measure_sentinel(results)
-            self._measure_network(number, network, results)
-        if waiting:
-            self._measure_sentinel(results)
+        finally:
+            self._end_process()
         results.finish()
         self._lines.send(0, "progress", {"event": "finished"})
 
@@ -81,8 +85,8 @@ class Run:
         blocks: list[dict[str, Any]] = []
         operators: dict[str, Any] = {}
         result: dict[str, Any] = {"verdict": "inconclusive"}
-        while len(blocks) < BLOCKS or (
-            len(blocks) == BLOCKS and result["verdict"] == "inconclusive"
+        while len(blocks) < self._settings.blocks or (
+            len(blocks) == self._settings.blocks and result["verdict"] == "inconclusive"
         ):
             first = None if blocks else operators
             blocks.append(self._block(number, network, len(blocks) + 1, first))
@@ -107,16 +111,33 @@ class Run:
             "inputs": network.get("inputs", {}),
             "configuration": self._plan["configuration"],
             "settings": asdict(self._settings),
+            "more": self._settings.blocks == 1,
         }
         with _profile_folder(self._folder, operators) as job["profile"]:
-            process = Block(self._worker, job)
+            process = self._started(job)
+            is_well = False
             try:
                 result = self._result(process, number, about)
                 if operators is not None and job["profile"]:
                     operators.update(process.operators(self._controls))
+                is_well = operators is None or "operators_missing" not in operators
             finally:
-                process.close()
+                if not (is_well and job["more"]):
+                    self._end_process()
         return result
+
+    def _started(self, job: dict[str, Any]) -> Block:
+        """Return the process that measures a job: a fresh one, or the one of all networks."""
+        if self._process is None:
+            self._process = Block(self._worker, job)
+        else:
+            self._process.send(job)
+        return self._process
+
+    def _end_process(self) -> None:
+        if self._process is not None:
+            self._process.close()
+            self._process = None
 
     def _result(self, process: Block, number: int, about: dict[str, Any]) -> dict[str, Any]:
         for message in process.messages(self._controls):

@@ -8,7 +8,7 @@ from typing import Any
 
 from .failures import MeasuringError
 from .medians import is_narrow, is_settled
-from .settings import BLOCKS, Settings
+from .settings import Settings
 
 _REPORT_S = 0.25
 _ALIVE_S = 1.0
@@ -81,14 +81,14 @@ def _end_of_block(
 ) -> str:
     """Return what ends the block now, empty where nothing does."""
     if len(samples) < settings.least_runs:
-        if elapsed_s >= settings.limit_s / BLOCKS:
+        if elapsed_s >= settings.limit_s / settings.blocks:
             raise MeasuringError(
                 "time-out",
                 f"{len(samples)} runs took {elapsed_s:.0f} s; at least {settings.least_runs} must "
-                f"be done in {settings.limit_s / BLOCKS:g} s",
+                f"be done in {settings.limit_s / settings.blocks:g} s",
             )
         return ""
-    if elapsed_s >= settings.cap_s / BLOCKS:
+    if elapsed_s >= settings.cap_s / settings.blocks:
         return "interval" if is_narrow(samples, settings.interval) else "cap"
     if elapsed_s >= settings.least_s and len(samples) >= next_check:
         return "interval" if is_narrow(samples, settings.interval) else ""

@@ -9,10 +9,6 @@ PLAN_SCHEMA = "ctm-plan/1"
 RESULTS_SCHEMA = "ctm-results/1"
 CPU_PROVIDER = "CPUExecutionProvider"
 
-BLOCKS = 2
-"""Blocks of a network, each in a fresh process; one more is measured where these differ."""
-
-
 MAX_OPERATORS = 20_000
 """Nodes of a network whose times are reported; of a larger one none are."""
 
@@ -25,6 +21,8 @@ class Settings:
     """The numbers of the measuring protocol; times in seconds.
 
     Attributes:
+        blocks: blocks of a network, each in a fresh process; one more is measured where these
+            differ. 1 for a single one of each network, all in one process.
         warm_up_runs: warm-up goes on for so many runs and
         warm_up_s: for so long, whichever is later,
         warm_up_limit_s: but no longer than this,
@@ -47,6 +45,7 @@ class Settings:
         profile_limit_s: and no longer than this.
     """
 
+    blocks: int = 2
     warm_up_runs: int = 10
     warm_up_s: float = 0.5
     warm_up_limit_s: float = 20.0
@@ -69,6 +68,9 @@ class Settings:
 
 
 LATER_SETTINGS = frozenset(
-    ("profile_warm_up_runs", "profile_runs", "profile_s", "profile_most_runs", "profile_limit_s")
+    (
+        *("profile_warm_up_runs", "profile_runs", "profile_s", "profile_most_runs"),
+        *("profile_limit_s", "blocks"),
+    )
 )
 """Settings that documents of earlier versions do not have."""

@@ -21,8 +21,8 @@ _SCHEMA: Final = "ctm-machine-rates/1"
 _RATES: Final = ("dram_bw_gbps", "fp32_tflops")
 # Of a processor; not its clock, which a virtual machine states as it is at the moment.
 _HARDWARE: Final = ("core_count", "fp32_au_per_core", "l1_kb_per_core", "l2_kb", "llc_kb")
-# What detection writes, in contrast to the user.
-_DETECTED_NAME: Final = "This machine ("
+# What detection writes, in contrast to the user; the second is of earlier versions, and of keys.
+_DETECTED_NAMES: Final = ("This PC", "This machine")
 _DETECTED_SOURCE: Final = "this machine: "
 
 
@@ -38,7 +38,7 @@ class MachineRates:
 
     def of(self, machine: Device) -> SustainedRates | None:
         """Return the rates of a machine as detected; None where the file has none that count."""
-        entry = self._machines().get(_hardware(machine), {})
+        entry = self._machines().get(hardware_of(machine), {})
         try:
             rates = SustainedRates(
                 float(entry["copy_gbps"]), float(entry["gemm_tflops"]), str(entry["day"])
@@ -54,7 +54,7 @@ class MachineRates:
         Raises:
             HostError: the file cannot be written.
         """
-        machines = {**self._machines(), _hardware(machine): asdict(rates)}
+        machines = {**self._machines(), hardware_of(machine): asdict(rates)}
         text = json.dumps({"schema": _SCHEMA, "machines": machines}, indent=2)
         try:
             # The folder is the store's, which may not be made yet: for the user alone.
@@ -140,10 +140,18 @@ def is_this_machine(stored: Device, machine: Device) -> bool:
         stored: the user's description of the machine.
         machine: this machine as detected.
     """
-    if stored.name.startswith(_DETECTED_NAME) and stored.name != machine.name:
+    processor = _processor(stored.name)
+    if processor is not None and processor != _processor(machine.name):
         return False
     is_detected = stored.sources.get("core_count", "").startswith(_DETECTED_SOURCE)
     return not is_detected or stored.metric("core_count") == machine.metric("core_count")
+
+
+def machine_title(machine: Device) -> str:
+    """Return this machine's name in a list of devices: ``This PC (Intel Core i7-8700)``."""
+    processor = _processor(machine.name)
+    words = machine.name if processor is None else processor
+    return f"{_DETECTED_NAMES[0]} ({words})" if words else _DETECTED_NAMES[0]
 
 
 def lacks_rates(device: Device) -> bool:
@@ -160,8 +168,17 @@ def with_measured_rates(device: Device, rates: SustainedRates) -> Device:
     return self_test.with_measured_rates(device, rates)
 
 
-def _hardware(machine: Device) -> str:
+def hardware_of(machine: Device) -> str:
     """Return the key of a machine's rates: its processor and the cores of it that can be used."""
     facts = [f"{name} {machine.metrics[name]:g}" for name in _HARDWARE if name in machine.metrics]
     clusters = [f"{cluster.cores} x {cluster.name}" for cluster in machine.clusters]
-    return ", ".join([machine.name, *clusters, *facts, " ".join(machine.instruction_sets)])
+    name = machine.name.replace(*_DETECTED_NAMES, 1)
+    return ", ".join([name, *clusters, *facts, " ".join(machine.instruction_sets)])
+
+
+def _processor(name: str) -> str | None:
+    """Return the processor in a name that detection wrote, perhaps empty; None for the user's."""
+    for detected in _DETECTED_NAMES:
+        if name == detected or name.startswith(f"{detected} ("):
+            return name.removeprefix(detected).strip(" ").removeprefix("(").removesuffix(")")
+    return None

@@ -26,6 +26,7 @@ from predictor.probing.networks.graphs import pool_graph
 from predictor.probing.operator_times import OperatorTime, operator_times
 from predictor.services.signatures.adaptation import film_of
 from predictor.services.signatures.checks import reason_against
+from predictor.services.signatures.quick import used_signatures
 from predictor.store import measurements as measurement_records
 from predictor.store import models as model_records
 from predictor.store import signatures as signature_records
@@ -130,10 +131,8 @@ def read_user_signatures(database: Database) -> UserSignatures:
     ids: dict[TargetId, str] = {}
     stored: dict[TargetId, list[Measurement]] = {}
     unstable: dict[TargetId, str] = {}
-    for entry in signature_records.stored(database):
+    for entry in used_signatures(signature_records.stored(database)):
         signature, reason = entry.signature, ""
-        if not signature.active or entry.deleted:
-            continue
         measurements = measurement_records.of_signature(database, signature.id)
         reason = reason_against(
             database, entry, partial(measurements_of, database, signature.id, measurements)

@@ -315,34 +315,37 @@ def test_hostile_files_are_a_sentence_each_and_nothing_is_stored(
     assert stored(tmp_path) == {}
 
 
-def test_this_machine_is_described_and_measured(
+def test_this_machine_is_the_first_device_and_measured_on_request(
     view: DevicesView, qtbot: QtBot, tmp_path: Path
 ) -> None:
-    with qtbot.waitSignal(view.library.made, timeout=WAIT_MS):
-        click(qtbot, view.detect_button)
+    qtbot.waitUntil(lambda: view.library.machine is not None, timeout=WAIT_MS)
+    click(qtbot, view.measure_button)
+    assert view.list.table.current_row() == 0
     assert view.form.fields.id == "this-machine"
     assert "core_count" in view.form.fields.available
     assert view.cancel_button.isVisible()
     qtbot.waitUntil(lambda: "dram_bw_gbps" in view.form.fields.available, timeout=WAIT_MS)
     assert not view.machine.busy
-    device = stored(tmp_path)["this-machine"]
-    assert device.sources["dram_bw_gbps"].startswith("measured on this machine")
-    assert (device.metric("dram_bw_gbps") or 0) > 0
-    assert "bandwidth is not stated" not in device.notes
+    assert stored(tmp_path) == {}, "what is measured is kept by hardware, not as a device"
 
 
-def test_measuring_can_be_cancelled_and_keeps_what_the_system_states(
+def test_this_machine_is_stored_once_it_is_edited(
     view: DevicesView, workspace: Workspace, qtbot: QtBot, tmp_path: Path
 ) -> None:
-    with qtbot.waitSignal(view.library.made, timeout=WAIT_MS):
-        click(qtbot, view.detect_button)
-    click(qtbot, view.cancel_button)
-    assert not view.machine.busy
-    assert not view.cancel_button.isVisible()
-    workspace.machine.close()  # returns once the child process has ended
-    device = stored(tmp_path)["this-machine"]
-    assert "core_count" in device.metrics
-    assert "dram_bw_gbps" not in device.metrics
+    qtbot.waitUntil(lambda: view.library.machine is not None, timeout=WAIT_MS)
+    view.show_device("this-machine")
+    assert not view.header.delete_button.isVisible()
+    view.form.set_text("notes", "under my desk")
+    click(qtbot, view.header.save_button)
+    qtbot.waitUntil(lambda: "this-machine" in stored(tmp_path), timeout=WAIT_MS)
+    qtbot.waitUntil(view.header.delete_button.isVisible, timeout=WAIT_MS)
+    click(qtbot, view.header.delete_button)
+    qtbot.waitUntil(lambda: not view.library.entries[0].stored_id, timeout=WAIT_MS)
+    assert view.library.entries[0].device.notes != "under my desk", "as detected again"
+    assert stored(tmp_path) == {}
+    workspace.undo_stack.undo()
+    qtbot.waitUntil(lambda: "this-machine" in stored(tmp_path), timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: view.library.entries[0].device.notes == "under my desk")
 
 
 def test_two_devices_metric_by_metric(view: DevicesView, qtbot: QtBot) -> None:

@@ -50,7 +50,8 @@ def few() -> Catalogue:
             device("RTX 2", "NVIDIA", Family.GPU),
             device("Arc 1", "Intel", Family.GPU),
             device("Pi 5", "Raspberry", Family.CPU),
-        ]
+        ],
+        products=tuple,
     )
 
 

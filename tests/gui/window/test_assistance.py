@@ -22,11 +22,19 @@ from predictor.core.resources import help_dir
 from predictor.core.units import LatencyUnit
 
 
-def test_the_palette_offers_every_action_with_its_keys(qtbot: QtBot, window: MainWindow) -> None:
+@pytest.fixture
+def described(qtbot: QtBot, window: MainWindow, workspace: Workspace) -> MainWindow:
+    """A window that has described this machine."""
+    qtbot.waitUntil(lambda: workspace.library.machine is not None)
+    return window
+
+
+def test_the_palette_offers_every_action_with_its_keys(qtbot: QtBot, described: MainWindow) -> None:
+    window = described
     palette = window.assistance.show_palette()
     rows = [palette.list.topLevelItem(row) for row in range(palette.list.topLevelItemCount())]
     shown = {row.data(0, Qt.ItemDataRole.UserRole).id: row for row in rows if row is not None}
-    assert set(shown) == {spec.id for spec in ACTIONS} - {"palette"}
+    assert set(shown) == {spec.id for spec in ACTIONS} - {"palette"} | {"this_machine"}
     assert shown["open"].text(0) == "File: Open"
     assert shown["open"].text(1) == "Ctrl+O"
     assert shown["find"].text(1) == "Ctrl+F", "keys that belong to a widget are shown too"

@@ -157,7 +157,7 @@ def test_a_mac_has_both_clusters_with_their_clocks(tmp_path: Path, monkeypatch: 
         ("apple-firestorm", 4, 3204),
         ("apple-icestorm", 4, 2064),
     ]
-    assert (device.vendor, device.name) == ("Apple", "This machine (Apple M1)")
+    assert (device.vendor, device.name) == ("Apple", "This PC (Apple M1)")
     assert device.family is Family.CPU
     assert device.metric("l1_kb_per_core") == 128
     assert device.metric("l2_kb") == 16384

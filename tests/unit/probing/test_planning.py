@@ -27,7 +27,7 @@ from predictor.probing.networks.pool import (
 )
 from predictor.probing.networks.spaces import operator_graph_of
 from predictor.probing.planning import SENTINEL, make_plan, max_probes
-from predictor.probing.runner.settings import BLOCKS, Settings
+from predictor.probing.runner.settings import Settings
 
 POOL = load_pool()
 
@@ -157,7 +157,7 @@ def test_a_session_keeps_its_budget_even_with_three_blocks_a_network(
     except InputError as error:
         assert error.subject == "time budget"  # noqa: PT017
         return
-    block_s = plan.settings.cap_s / BLOCKS + plan.settings.warm_up_s + 1.0
+    block_s = plan.settings.cap_s / plan.settings.blocks + plan.settings.warm_up_s + 1.0
     assert block_s * (3 * probes + 3) + 0.3 * probes <= budget_s * 1.000001
     assert plan.settings.cap_s <= Settings().cap_s
 

@@ -17,8 +17,10 @@ from predictor.core.records import Device, SustainedRates
 from predictor.services.devices.this_machine import (
     MachineRates,
     describe_this_machine,
+    hardware_of,
     is_this_machine,
     lacks_rates,
+    machine_title,
     measure_rates,
     this_machine,
 )
@@ -174,6 +176,29 @@ def test_another_processor_or_core_count_is_other_hardware():
     assert is_this_machine(with_cores(8, "me"), MACHINE)
     assert not is_this_machine(replace(MACHINE, name="This machine (Core Y)"), MACHINE)
     assert is_this_machine(replace(MACHINE, name="My desk"), MACHINE)
+
+
+def test_the_name_of_earlier_versions_is_the_same_machine(kept: MachineRates):
+    now = replace(MACHINE, name="This PC (Core X)")
+    assert is_this_machine(MACHINE, now)
+    assert not is_this_machine(replace(MACHINE, name="This machine (Core Y)"), now)
+    kept.keep(MACHINE, RATES)
+    assert kept.of(now) == RATES
+    assert hardware_of(now) == hardware_of(MACHINE)
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("This machine (Core X (R) 7)", "This PC (Core X (R) 7)"),
+        ("This PC (Core X)", "This PC (Core X)"),
+        ("This machine", "This PC"),
+        ("This PC", "This PC"),
+        ("My desk", "This PC (My desk)"),
+    ],
+)
+def test_its_title_names_the_processor(name: str, title: str):
+    assert machine_title(replace(MACHINE, name=name)) == title
 
 
 def test_a_rate_that_was_only_computed_is_lacking():
