@@ -131,6 +131,12 @@ class LanguagePresenter(StoreClient):
         state = LanguageState(model, request.fitted(model.architecture.max_context))
         self._push(f"Open {shown(model.architecture.name)}", state)
 
+    def close_model(self) -> None:
+        """Close the model; undo brings it back."""
+        model = self.state.model
+        if model is not None:
+            self._push(f"Close {shown(model.architecture.name)}", replace(self.state, model=None))
+
     def restore(self, model: LanguageModel, request: GenerationRequest) -> None:
         """Show model and run of the last session, which is no step to take back."""
         self._set(LanguageState(model, request))

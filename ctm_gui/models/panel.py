@@ -156,12 +156,13 @@ class ModelsPanel(QWidget):
     Args:
         options: the theme.
         shelf: the models.
+        below: widget below the list.
     """
 
     open_requested = Signal()
     current_changed = Signal(int)
 
-    def __init__(self, options: ViewOptions, shelf: ModelShelf) -> None:
+    def __init__(self, options: ViewOptions, shelf: ModelShelf, below: QWidget) -> None:
         super().__init__()
         self._options, self._shelf = options, shelf
         self._model = ModelsListModel(shelf, self)
@@ -176,7 +177,7 @@ class ModelsPanel(QWidget):
         add = tool_button("Open…", "Open .onnx files (Ctrl+O)", "Open models")
         add.clicked.connect(self.open_requested)
         head = hbox(self._heading, STRETCH, add)
-        vbox(head, (self._stack, 1), self.details, of=self, margins=(8, 8, 8, 4), spacing=6)
+        vbox(head, (self._stack, 1), below, self.details, of=self, margins=(8, 8, 8, 4), spacing=6)
         self._connect()
         self._on_rows_changed()
 

@@ -11,6 +11,7 @@ from PySide6.QtGui import QCloseEvent, QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QFileDialog, QMainWindow, QToolBar, QWidget
 
 from ctm_gui import settings as table
+from ctm_gui.language.model_row import LanguageModelRow
 from ctm_gui.models.panel import ModelsPanel
 from ctm_gui.prediction.what_if_bar import WhatIfBar
 from ctm_gui.settings import AnySetting, Settings, remembered_theme
@@ -84,7 +85,8 @@ class MainWindow(QMainWindow):
         self.options = options
         self.settings, self.pages = settings, pages
         self._central: CentralViews | None = None
-        self.models_panel: ModelsPanel = ModelsPanel(options, workspace.shelf)
+        self.language_row = LanguageModelRow(workspace.language)
+        self.models_panel: ModelsPanel = ModelsPanel(options, workspace.shelf, self.language_row)
         ranking = ConfigurationRanking(
             workspace.predictor, workspace.shelf, workspace.user_measurements
         )
@@ -281,6 +283,7 @@ class MainWindow(QMainWindow):
         workspace = self.workspace
         workspace.opened.connect(self.settings.add_recent)
         workspace.language_opened.connect(lambda: self.show_page("language"))
+        self.language_row.chosen.connect(lambda: self.show_page("language"))
         workspace.activity_changed.connect(self._show_activity)
         workspace.what_if_changed.connect(lambda: self.what_if_bar.show_what_if(workspace.what_if))
         workspace.comparison_changed.connect(self._show_engine)

@@ -378,3 +378,23 @@ def test_the_report_has_the_language_model_without_any_other(
     qtbot.waitUntil(lambda: not report.busy, timeout=SETTLE_MS)
     assert "NVIDIA GeForce RTX 4090" in (tmp_path / "report.md").read_text(encoding="utf-8")
     report.close()
+
+
+def test_the_open_model_stands_below_the_list_of_models(
+    window: MainWindow, workspace: Workspace, view: LanguageView, qtbot: QtBot
+) -> None:
+    row = window.language_row
+    assert row.isVisibleTo(window)
+    assert row.name.text() == "llama"
+    assert "B parameters" in row.facts.toolTip()
+
+    window.show_page("compare")
+    qtbot.mouseClick(row.name, Qt.MouseButton.LeftButton)
+    assert window.tabs.currentWidget().isAncestorOf(view)
+
+    qtbot.mouseClick(row.close_button, Qt.MouseButton.LeftButton)
+    settle(qtbot, workspace.language)
+    assert workspace.language.state.model is None
+    assert not row.isVisibleTo(window)
+    workspace.undo_stack.undo()
+    assert row.isVisibleTo(window)
