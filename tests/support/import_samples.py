@@ -310,7 +310,53 @@ OPENVINO_LOG = """[Step 4/11] Reading model files
 """
 
 
+HAILO_LOG = """\
+Starting Measurements...
+Measuring FPS in hw_only mode
+Network yolov5m_wo_spp/yolov5m_wo_spp: 100% | 3272 | FPS: 218.10 | ETA: 00:00:00
+Measuring FPS and Power in streaming mode
+Network yolov5m_wo_spp/yolov5m_wo_spp: 100% | 3272 | FPS: 218.07 | ETA: 00:00:00
+Measuring HW Latency
+Network yolov5m_wo_spp/yolov5m_wo_spp: 100% | 699 | HW Latency: 12.84 ms | ETA: 00:00:00
+
+=======
+Summary
+=======
+FPS     (hw_only)                 = 218.106
+        (streaming)               = 218.078
+Latency (hw)                      = 12.8354 ms
+Device 0000:01:00.0:
+  Power in streaming mode (average) = 5.30504 W
+"""
+
+PERF_ANALYZER_LOG = """\
+*** Measurement Settings ***
+  Batch size: 1
+  Measurement window: 5000 msec
+  Using synchronous calls for inference
+  Stabilizing using p95 latency
+
+Request concurrency: 1
+  Client:
+    Request count: 348
+    Throughput: 69.6 infer/sec
+    p50 latency: 13936 usec
+    p90 latency: 18682 usec
+    p95 latency: 19673 usec
+    p99 latency: 21859 usec
+    Avg HTTP time: 14017 usec (send/recv 200 usec + response wait 13817 usec)
+  Server:
+    Inference count: 428
+    Avg request latency: 12005 usec (overhead 36 usec + queue 42 usec + compute 11927 usec)
+Request concurrency: 2
+  Client:
+    Request count: 402
+    p50 latency: 24936 usec
+"""
+
 SAMPLES = {
+    "hailo-log": HAILO_LOG,
+    "perf-analyzer": PERF_ANALYZER_LOG,
     "onnxruntime-log": ONNXRUNTIME_LOG,
     "openvino-log": OPENVINO_LOG,
     "trtexec-log": TRTEXEC_LOG,

@@ -1,10 +1,15 @@
-"""The printed output of OpenVINO's benchmark_app and of onnxruntime_perf_test."""
+"""The printed output of benchmark_app, onnxruntime_perf_test, hailortcli and perf_analyzer."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.support.import_samples import ONNXRUNTIME_LOG, OPENVINO_LOG
+from tests.support.import_samples import (
+    HAILO_LOG,
+    ONNXRUNTIME_LOG,
+    OPENVINO_LOG,
+    PERF_ANALYZER_LOG,
+)
 from tests.support.importing import changed, read, refusal
 
 
@@ -62,3 +67,63 @@ def test_the_mean_of_perf_test_is_the_headline() -> None:
 )
 def test_damaged_output_of_perf_test_is_refused(old: str, new: str, said: str) -> None:
     assert said in refusal(changed(ONNXRUNTIME_LOG, old, new))
+
+
+def test_the_latency_of_hailortcli_is_that_of_its_network_on_the_chip() -> None:
+    reading = read(HAILO_LOG)
+    (latency,) = reading.latencies
+
+    assert (latency.network, latency.value_ms, latency.statistic) == (
+        "yolov5m_wo_spp",
+        12.8354,
+        "mean",
+    )
+    assert latency.runtime == "hailort"
+    assert latency.facts == {"fps_hw_only": "218.106", "fps_streaming": "218.078"}
+    assert "way through the host" in reading.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("Latency (hw)                      = 12.8354 ms\n", "", "it has no latency"),
+        ("= 12.8354 ms", "= x ms", "not a number"),
+        (HAILO_LOG, HAILO_LOG * 2, "another run begins"),
+        (
+            "Network yolov5m_wo_spp/yolov5m_wo_spp: 100% | 699",
+            "Network b/b: 100% | 699",
+            "2 networks",
+        ),
+    ],
+)
+def test_output_of_hailortcli_without_one_latency_is_refused(old: str, new: str, said: str) -> None:
+    assert said in refusal(changed(HAILO_LOG, old, new))
+
+
+def test_perf_analyzer_counts_where_requests_run_one_at_a_time() -> None:
+    (latency,) = read(PERF_ANALYZER_LOG).latencies
+
+    assert (latency.network, latency.value_ms, latency.statistic) == ("", 13.936, "median")
+    assert (latency.runs, latency.batch) == (348, 1)
+    assert latency.facts["p99_ms"] == "21.859"
+
+
+def test_perf_analyzer_without_percentiles_has_a_mean() -> None:
+    mean = changed(PERF_ANALYZER_LOG, "p50 latency: 13936 usec", "Avg latency: 13990 usec (x)")
+    (latency,) = read(mean).latencies
+
+    assert (latency.value_ms, latency.statistic) == (13.99, "mean")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("Request concurrency: 1\n", "Request concurrency: 4\n", "one request at a time"),
+        ("p50 latency: 13936", "p50 latency: 19936", "contradict each other"),
+        (PERF_ANALYZER_LOG, PERF_ANALYZER_LOG * 2, "another run begins"),
+    ],
+)
+def test_output_of_perf_analyzer_that_is_no_latency_is_refused(
+    old: str, new: str, said: str
+) -> None:
+    assert said in refusal(changed(PERF_ANALYZER_LOG, old, new))
