@@ -21,7 +21,8 @@ from tests.orders.orders import KINDS, Outcome, outcomes, read_orders, write_mar
 
 _WRITTEN = (
     "The pairs and margins were written from public knowledge before any was predicted, but the "
-    "two of the H100 and the A100 PCIe, which were added after a wrong order was seen."
+    "two of the H100 and the A100 PCIe, which were added after a wrong order was seen, and twenty "
+    "of phones, laptops and boards, which were added with their devices."
 )
 _HEADER = ("", "faster", "ms", "slower", "ms", "times", "at least", "as known", "because")
 
