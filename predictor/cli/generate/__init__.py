@@ -77,9 +77,9 @@ def add_generate(parser: Parser) -> None:
         "--measured",
         action="append",
         default=[],
-        metavar="DEVICE=TOKENS_PER_S",
-        help="new tokens a second that you measured there in this very run; calibrates that device "
-        "and those near it; may be repeated",
+        metavar="DEVICE=TOKENS_PER_S|FILE.json",
+        help="new tokens a second that you measured there in this very run, or what llama-bench "
+        "-o json wrote; calibrates that device and those near it; may be repeated",
     )
     parser.add_argument(
         "--no-own",

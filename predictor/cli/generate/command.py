@@ -18,6 +18,7 @@ from predictor.core.records import Device
 from predictor.services.devices.catalogue import Catalogue
 from predictor.services.generation.document import generation_document, size_of
 from predictor.services.generation.generate import generate
+from predictor.services.generation.llama_bench import MAX_TOKENS_PER_S, read_bench_rate
 from predictor.services.generation.offload import Offload, generate_split
 from predictor.services.generation.probes import DecodeProbe, decode_probes
 from predictor.services.generation.records import (
@@ -58,10 +59,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
         clock=options.clock,
     )
     devices = _devices(options, catalogue, console)
-    stated = {
-        device.id: MeasuredRate(device, rate, model, request, read.stored)
-        for device, rate in _measured(options, catalogue).values()
-    }
+    stated = _measured(options, catalogue, read, request)
     stored_rates = user_rates(options, console, devices, catalogue) if options.own else UserRates()
     # What is given now takes the place of what is kept of that device.
     measured = {**stored_rates.measured, **stated}
@@ -145,13 +143,18 @@ def user_rates(
         return UserRates()
 
 
-def _measured(options: argparse.Namespace, catalogue: Catalogue) -> dict[str, tuple[Device, float]]:
-    """Return device and tokens a second of each ``--measured`` by the device's id.
+def _measured(
+    options: argparse.Namespace,
+    catalogue: Catalogue,
+    read: LanguageModel,
+    request: GenerationRequest,
+) -> dict[str, MeasuredRate]:
+    """Return the rate of each ``--measured`` by the device's id.
 
     Raises:
-        InputError: one is of no device, no rate, or given twice.
+        InputError: one is of no device, no rate, or given twice; a file of llama-bench is wrong.
     """
-    rates: dict[str, tuple[Device, float]] = {}
+    rates: dict[str, MeasuredRate] = {}
     for text in options.measured:
         name, separator, value = text.rpartition("=")
         if not separator or not name:
@@ -163,7 +166,11 @@ def _measured(options: argparse.Namespace, catalogue: Catalogue) -> dict[str, tu
         device = catalogue.find(name)
         if device.id in rates:
             raise InputError(f"{_MEASURED} {text}", "it is given twice", "leave one out")
-        rates[device.id] = device, _rate(text, value)
+        if value.endswith(".json"):
+            rate, run = read_bench_rate(Path(value), read.architecture, request)
+        else:
+            rate, run = _rate(text, value), request
+        rates[device.id] = MeasuredRate(device, rate, read.architecture, run, read.stored)
     return rates
 
 
@@ -172,16 +179,13 @@ def _rate(text: str, value: str) -> float:
         rate = float(value)
     except ValueError:
         rate = 0.0
-    if not 0 < rate < _MAX_TOKENS_PER_S:
+    if not 0 < rate < MAX_TOKENS_PER_S:
         raise InputError(
             f"{_MEASURED} {text}",
             f"{value!r} is no number of tokens a second",
-            "write rtx3060=55.2",
+            "write rtx3060=55.2, or the file of llama-bench -o json",
         )
     return rate
-
-
-_MAX_TOKENS_PER_S = 1e7
 
 
 def _exit_code(results: Sequence[Generation], min_rate: float) -> int:
