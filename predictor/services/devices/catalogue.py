@@ -225,17 +225,20 @@ class Catalogue:
         ]
         if len(exact) == 1:
             return Match((exact[0],))
-        from predictor.services.devices.products import exact_products, search_products, split_unit
+        from predictor.services.devices import products as table
 
-        name, unit = split_unit(text)
-        if products := exact_products(name, self._products()):
+        name, unit = table.split_unit(text)
+        if products := table.exact_products(name, self._products()):
             return self._product(text, products, unit)
         fitting = exact or self._fitting(text, wanted)
         if len(fitting) == 1:
             return Match((fitting[0],))
         if fitting:
-            raise InputError(text, f"fits {len(fitting)} devices: {_names_text(fitting)}", _CHOOSE)
-        if products := search_products(name, self._products()):
+            reason = f"fits {len(fitting)} devices: {_names_text(fitting)}"
+            if products := table.titled_products(name, self._products()):
+                reason += f", and {table.products_text(products)}"
+            raise InputError(text, reason, _CHOOSE)
+        if products := table.search_products(name, self._products()):
             return self._product(text, products, unit)
         raise self._no_match(text, wanted)
 

@@ -195,6 +195,16 @@ def test_words_that_products_of_several_chips_have_list_them() -> None:
     assert "fits 3 products: Galaxy S22, Galaxy A54, Galaxy A50; name one" in refusal("samsung exa")
 
 
+def test_words_that_devices_and_products_have_list_both() -> None:
+    assert refusal("dragon") == (
+        "dragon: fits 3 devices: dragon-2, dragon-2-gpu, dragon-2-npu; "
+        "name one device, or run `ctm devices list`."
+    )
+    assert "fits 2 devices: exa-9, galaxy-a50, and 5 products: Galaxy S23, Galaxy S23+, " in (
+        refusal("galaxy")
+    )
+
+
 def test_words_that_products_of_one_chip_have_mean_its_devices() -> None:
     assert len(SMALL.match("samsung dragon s23").devices) == 3
 
