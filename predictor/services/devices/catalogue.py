@@ -122,6 +122,18 @@ class Catalogue:
             )
         return devices[0]
 
+    def stored(self, identity: str) -> Device:
+        """Return the device of an id that the store has.
+
+        Raises:
+            InputError: there is no such device, also where a part of another's name fits the id.
+            CtmError: as ``match``.
+        """
+        device = self.find(identity)
+        if device.id != identity:
+            raise InputError(identity, "is no device of the catalogue", _CHOOSE)
+        return device
+
     def match(self, text: str) -> Match:
         """Return the device or the product that ``text`` means.
 

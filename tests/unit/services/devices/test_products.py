@@ -171,6 +171,13 @@ def test_one_device_is_named_where_one_is_wanted() -> None:
     assert SMALL.find("galaxy s22 exa").id == "exa-9"
 
 
+def test_an_id_of_the_store_is_no_part_and_no_product() -> None:
+    assert SMALL.stored("exa-9").id == "exa-9"
+    for identity in ("exa9", "s23-active", "galaxy-s23"):
+        with pytest.raises(InputError):
+            SMALL.stored(identity)
+
+
 def test_a_name_of_a_device_stays_the_device() -> None:
     match = SMALL.match("galaxy a50")
 
