@@ -23,7 +23,7 @@ from predictor.core.records import Configuration, Device, Precision
 from predictor.core.runtimes import MEASURED, RUNTIMES, UNKNOWN
 from predictor.presentation.wording import shown
 
-_DETECTED = "This machine, as detected"
+_DETECTED = "This PC, as detected"
 _MAX_THREADS = 1024
 _TYPED_LINES = 5
 _NAME_LETTERS = 60

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtWidgets import QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
 from ctm_gui.application import Application
@@ -18,7 +18,7 @@ from ctm_gui.probing.presenter import ProbingPresenter
 from ctm_gui.targets.tree_model import Column
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace
-from predictor.core.errors import HostError
+from predictor.core.errors import HostError, InputError
 from predictor.core.prediction import Prediction
 from predictor.core.progress import CancelToken, Progress, ProgressCallback
 from predictor.core.records import SustainedRates
@@ -246,6 +246,40 @@ def test_a_failure_is_a_message(
     words = "Measuring this PC failed: see the messages."
     qtbot.waitUntil(lambda: opened.machine_strip.words.text() == words, timeout=WAIT_MS)
     assert "it died" in workspace.messages.messages[-1].text
+
+
+def test_a_store_that_cannot_be_read_is_the_reason(
+    qtbot: QtBot,
+    opened: MainWindow,
+    workspace: Workspace,
+    measuring: Measuring,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(*_: object) -> bool:
+        raise InputError("store.db", "is a newer program's", "install that")
+
+    monkeypatch.setattr("predictor.services.signatures.quick.has_signature", refuse)
+    tick(qtbot, opened)
+    strip = opened.machine_strip
+    qtbot.waitUntil(lambda: "a newer program's" in strip.words.text(), timeout=WAIT_MS)
+    assert workspace.messages.error_count == 0, "that was said where it was opened"
+    assert measuring.calls == 0
+
+
+def test_the_page_of_devices_says_why_where_the_panels_are_hidden(
+    qtbot: QtBot, opened: MainWindow, workspace: Workspace, measuring: Measuring
+) -> None:
+    measuring.outcome, measuring.is_released = LOAD, True
+    opened.resize(1000, 700)
+    opened.show_page("devices")
+    view = opened.central.devices_view
+    qtbot.waitUntil(lambda: view.is_built)
+    assert not opened.machine_strip.isVisible()
+    click(qtbot, view.measure_button)
+    qtbot.waitUntil(lambda: not workspace.machine.busy, timeout=WAIT_MS)
+    texts = [t.text() for t in view.findChildren(QLabel) if t.isVisible()]
+    assert f"Not measured. {LOAD.words}" in texts
+    assert not view.cancel_button.isVisible()
 
 
 def test_no_measuring_while_a_probing_runs(
