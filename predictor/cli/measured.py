@@ -146,11 +146,9 @@ def _devices(options: argparse.Namespace, ids: Iterable[str]) -> dict[str, Devic
     devices, catalogue = {}, quiet_catalogue(options)
     for identity in sorted(ids):
         try:
-            device = catalogue.find(identity)
+            devices[identity] = catalogue.stored(identity)
         except CtmError:
             continue
-        if device.id == identity:  # a part of a name, or a product, is another one
-            devices[identity] = device
     return devices
 
 

@@ -113,7 +113,7 @@ def _adapt(options: argparse.Namespace, console: Console, probing: Probing) -> i
     errors: dict[str, float] = {}
     film = None
     if by != "posterior":
-        device = open_catalogue(options, console).find(stored.signature.device_id)
+        device = open_catalogue(options, console).stored(stored.signature.device_id)
         target = Target(device, stored.signature.configuration)
         measured = probing.signatures.measured(signature_id)
         tried = adaptations(target, *measured, progress_on(console))
@@ -223,7 +223,7 @@ def _device(
     """Return the device of a signature; None where it is not known any more."""
     try:
         catalogue = open_catalogue(options, console)
-        return catalogue.find(stored.signature.device_id)
+        return catalogue.stored(stored.signature.device_id)
     except InputError as error:
         console.note(f"Predictions of the networks from one another are left out: {error}")
         return None

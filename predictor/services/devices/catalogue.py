@@ -139,6 +139,18 @@ class Catalogue:
             )
         return devices[0]
 
+    def stored(self, identity: str) -> Device:
+        """Return the device of an id that the store has.
+
+        Raises:
+            InputError: there is no such device, also where a part of another's name fits the id.
+            CtmError: as ``match``.
+        """
+        device = self.find(identity)
+        if device.id != identity:
+            raise InputError(identity, "is no device of the catalogue", _CHOOSE)
+        return device
+
     def match(self, text: str) -> Match:
         """Return the device or the product that ``text`` means.
 
@@ -246,17 +258,20 @@ class Catalogue:
         ]
         if len(exact) == 1:
             return Match((exact[0],))
-        from predictor.services.devices.products import exact_products, search_products, split_unit
+        from predictor.services.devices import products as table
 
-        name, unit = split_unit(text)
-        if products := exact_products(name, self._products()):
+        name, unit = table.split_unit(text)
+        if products := table.exact_products(name, self._products()):
             return self._product(text, products, unit)
         fitting = exact or self._fitting(text, wanted)
         if len(fitting) == 1:
             return Match((fitting[0],))
         if fitting:
-            raise InputError(text, f"fits {len(fitting)} devices: {_names_text(fitting)}", _CHOOSE)
-        if products := search_products(name, self._products()):
+            reason = f"fits {len(fitting)} devices: {_names_text(fitting)}"
+            if products := table.titled_products(name, self._products()):
+                reason += f", and {table.products_text(products)}"
+            raise InputError(text, reason, _CHOOSE)
+        if products := table.search_products(name, self._products()):
             return self._product(text, products, unit)
         raise self._no_match(text, wanted)
 

@@ -18,9 +18,10 @@ from typing import Final
 from predictor.core.errors import InputError
 from predictor.core.records import Device
 from predictor.core.resources import resources_dir
+from predictor.core.text import plural
 
 NO_UNIT: Final = "-"  # of a chip that has no such unit; an empty cell: the catalogue lacks it
-_MAX_NAMES = 8
+_MAX_NAMES = 5
 _BETWEEN_WORDS: Final = {**dict.fromkeys(map(ord, f"{punctuation}–—·’"), " "), ord("+"): " plus "}
 
 
@@ -120,7 +121,12 @@ def search_products(words: str, products: Iterable[Product]) -> tuple[Product, .
     """
     wanted = [f" {word}" for word in words_of(words)]
     matches = [p for p in products if all(word in p.text for word in wanted)]
-    return tuple(sorted(matches, key=lambda p: any(word not in p.title for word in wanted)))
+    return tuple(sorted(matches, key=lambda p: not _is_titled(p, words)))
+
+
+def titled_products(words: str, products: Iterable[Product]) -> tuple[Product, ...]:
+    """Return the products that have all ``words`` in name, maker and kind, in their order."""
+    return tuple(p for p in products if _is_titled(p, words))
 
 
 def exact_products(text: str, products: Sequence[Product]) -> tuple[Product, ...]:
@@ -151,6 +157,10 @@ def words_of(text: str) -> list[str]:
     return text.casefold().translate(_BETWEEN_WORDS).split()
 
 
+def _is_titled(product: Product, words: str) -> bool:
+    return all(f" {word}" in product.title for word in words_of(words))
+
+
 def _spaced(text: str) -> str:
     return " " + " ".join(words_of(text))
 
@@ -168,14 +178,16 @@ def several_error(text: str, products: Sequence[Product]) -> InputError:
             f"the {first.name} is sold with {chips}",
             f'add the chip, such as "{first.name} {first.chip}"',
         )
+    reason = f"fits {products_text(products)}"
+    return InputError(text, reason, "name one of them, or run `ctm devices products`")
+
+
+def products_text(products: Sequence[Product]) -> str:
+    """Return how many products there are by name, and the names of the first."""
     names = list(dict.fromkeys(product.name for product in products))
     rest = len(names) - _MAX_NAMES
     more = f" and {rest} more" if rest > 0 else ""
-    return InputError(
-        text,
-        f"fits {len(names)} products: {', '.join(names[:_MAX_NAMES])}{more}",
-        "name one of them, or run `ctm devices products`",
-    )
+    return f"{plural(len(names), 'product')}: {', '.join(names[:_MAX_NAMES])}{more}"
 
 
 def devices_of(

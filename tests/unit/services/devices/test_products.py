@@ -171,6 +171,13 @@ def test_one_device_is_named_where_one_is_wanted() -> None:
     assert SMALL.find("galaxy s22 exa").id == "exa-9"
 
 
+def test_an_id_of_the_store_is_no_part_and_no_product() -> None:
+    assert SMALL.stored("exa-9").id == "exa-9"
+    for identity in ("exa9", "s23-active", "galaxy-s23"):
+        with pytest.raises(InputError):
+            SMALL.stored(identity)
+
+
 def test_a_name_of_a_device_stays_the_device() -> None:
     match = SMALL.match("galaxy a50")
 
@@ -193,6 +200,16 @@ def test_products_of_one_name_are_asked_apart() -> None:
 
 def test_words_that_products_of_several_chips_have_list_them() -> None:
     assert "fits 3 products: Galaxy S22, Galaxy A54, Galaxy A50; name one" in refusal("samsung exa")
+
+
+def test_words_that_devices_and_products_have_list_both() -> None:
+    assert refusal("dragon") == (
+        "dragon: fits 3 devices: dragon-2, dragon-2-gpu, dragon-2-npu; "
+        "name one device, or run `ctm devices list`."
+    )
+    assert "fits 2 devices: exa-9, galaxy-a50, and 5 products: Galaxy S23, Galaxy S23+, " in (
+        refusal("galaxy")
+    )
 
 
 def test_words_that_products_of_one_chip_have_mean_its_devices() -> None:
