@@ -231,6 +231,7 @@ class DevicesView(LateView):
 
     def _build_progress(self) -> QWidget:
         self._progress, self._moving = QWidget(), QWidget()
+        self._progress.hide()
         self._state = label()
         self.cancel_button = button("Cancel", act=self.machine.cancel, name="Stop measuring")
         bar = busy_bar("Measuring this PC", 10)
