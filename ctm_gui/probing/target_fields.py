@@ -260,7 +260,7 @@ class TargetForm(QWidget):
 
 
 def _device_text(entry: DeviceEntry) -> str:
-    whose = "own, " if entry.is_user else ""
+    whose = "own, " if entry.stored_id else ""
     return f"{shown(entry.device.name)} ({whose}{entry.device.id})"
 
 

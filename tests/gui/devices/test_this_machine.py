@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -21,14 +22,23 @@ from ctm_gui.window.workspace import Workspace
 from predictor.core.errors import HostError, InputError
 from predictor.core.prediction import Prediction
 from predictor.core.progress import CancelToken, Progress, ProgressCallback
-from predictor.core.records import SustainedRates
+from predictor.core.records import Basis, SustainedRates
 from predictor.devices.catalogue import THIS_MACHINE_ID
 from predictor.devices.schema import DeviceFile
 from predictor.services.devices.catalogue import DEFAULT_DEVICE_IDS
 from predictor.services.devices.this_machine import MachineRates, describe_this_machine, lacks_rates
 from predictor.services.history.history import open_history
-from predictor.services.probing.quick import QUICK_S, Obstacle, QuickProbing, Refusal
+from predictor.services.probing.other_load import OtherLoad, OtherPrograms
+from predictor.services.probing.quick import (
+    QUICK_S,
+    Obstacle,
+    QuickProbing,
+    Refusal,
+    probe_quickly,
+)
+from predictor.services.signatures.quick import has_signature
 from tests.support.heartbeat import LIMIT_MS, Heartbeat
+from tests.support.quick_probing import OneBlock, store_rates
 
 WAIT_MS = 30_000
 RATES = SustainedRates(20.0, 0.1, "2026-01-31")
@@ -197,6 +207,32 @@ def test_its_number_stands_at_once_and_another_comes_after_the_measuring(
     assert of_this_machine(workspace)[0].latency_ms
     assert measuring.calls == 1
     assert stall_ms < LIMIT_MS
+
+
+def test_the_service_itself_makes_its_number_calibrated(
+    qtbot: QtBot,
+    opened: MainWindow,
+    workspace: Workspace,
+    store: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    store_rates(store)
+    monkeypatch.setattr("predictor.services.signatures.quick.has_signature", has_signature)
+    service = partial(probe_quickly, runner=OneBlock())
+    monkeypatch.setattr("predictor.services.probing.quick.probe_quickly", service)
+    monkeypatch.setattr("psutil.sensors_battery", lambda: None, raising=False)
+    monkeypatch.setattr(OtherPrograms, "since", lambda _: OtherLoad(0.0, 2))
+    monkeypatch.setattr(subject, "SETTLE_S", 0.0)
+    tick(qtbot, opened)
+
+    def is_probed() -> bool:
+        return [row.basis for row in of_this_machine(workspace)] == [Basis.PROBED]
+
+    qtbot.waitUntil(is_probed, timeout=WAIT_MS)
+    row = opened.targets_panel.model.index(0, Column.BASIS)
+    qtbot.waitUntil(lambda: row.data() == "calibrated")
+    assert stored(store) == {THIS_MACHINE_ID}
+    assert has_signature(store, describe_this_machine()), "the next session measures nothing"
 
 
 def test_cancel_ends_it_at_once_and_measure_now_begins_it_again(
