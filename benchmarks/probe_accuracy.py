@@ -235,7 +235,7 @@ def beside(
         PlanRequest(target=target, probes=PROBES, selector=selector, budget_s=LIMIT_S, live=True)
     )
     visits = [
-        replace(file, name=_visit_name(file.name, visit))
+        replace(file, name=visit_name(file.name, visit))
         for file in files
         for visit in range(VISITS)
     ]
@@ -251,20 +251,22 @@ def beside(
     return runner.entries
 
 
-def _visit_name(name: str, visit: int) -> str:
+def visit_name(name: str, visit: int) -> str:
+    """Return the name of a visit to a network."""
     return f"{name}.visit{visit}"
 
 
-def _file(path: Path, model: Model) -> NetworkFile:
+def as_file(path: Path, model: Model) -> NetworkFile:
+    """Return a model's file as a runner takes it."""
     sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
     return NetworkFile(
         name=path.stem, path=path, sha256=sha256, fingerprint=model.graph.fingerprint
     )
 
 
-def _real(name: str, model: Model, entries: Mapping[str, Any]) -> Real | None:
+def real_of(name: str, model: Model, entries: Mapping[str, Any]) -> Real | None:
     """Return what the visits of a network tell; None where all of them failed."""
-    names = (_visit_name(name, visit) for visit in range(VISITS))
+    names = (visit_name(name, visit) for visit in range(VISITS))
     visits = [entries[each] for each in names if each in entries]
     if not visits:
         return None
@@ -289,12 +291,12 @@ def foretold(
 ) -> Probed:
     """Measure a session and the real networks beside it, and predict these from it."""
     seconds = probe(kept, target, selector)
-    found = [_file(path, model) for path, model in zip(files, models, strict=True)]
+    found = [as_file(path, model) for path, model in zip(files, models, strict=True)]
     entries = beside(kept, target, selector, found)
     real = [
         each
         for path, model in zip(files, models, strict=True)
-        if (each := _real(path.stem, model, entries)) is not None
+        if (each := real_of(path.stem, model, entries)) is not None
     ]
     path = kept.folder / f"{selector}-beside.db"
     with closing(open_database(path)) as database:

@@ -37,3 +37,9 @@ LATER: Final = {
     "pvt_v2_b0": 224,
     "levit_128s": 224,
 }
+THIRTEEN: Final = (
+    *("resnet50", "densenet121", "inception_v3", "mobilenetv2_100", "mobilenetv3_large_100"),
+    *("efficientnet_b0", "ghostnet_100", "regnety_004", "convnext_atto", "mobilevit_xs"),
+    *("vit_tiny_patch16_224", "swin_tiny_patch4_window7_224", "bert_base_128"),
+)
+"""Those that ``benchmarks.this_pc`` measures, an architecture of each kind."""

@@ -191,8 +191,11 @@ def _measured(store: Path | None, again: bool, context: TaskContext) -> _Result:
     from predictor.services.signatures.quick import has_signature  # noqa: PLC0415
 
     machine, rates = describe_this_machine(), MachineRates(store)
-    if not again and has_signature(store, machine):
-        return _Result(rates.of(machine))
+    try:
+        if not again and has_signature(store, machine):
+            return _Result(rates.of(machine))
+    except CtmError as error:  # of the store, which says so where it is opened
+        return _Result(rates.of(machine), refusal=f"Not measured. {error}")
     context.report(Progress(0, QUICK_S, ""))
     _settle(context.token)
     outcome = probe_quickly(store, context.token, context.report)

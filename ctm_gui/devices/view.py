@@ -6,7 +6,14 @@ from collections.abc import Iterator
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence
-from PySide6.QtWidgets import QAbstractItemView, QFileDialog, QTabWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QFileDialog,
+    QHBoxLayout,
+    QTabWidget,
+    QVBoxLayout,
+    QWidget,
+)
 
 from ctm_gui.devices.comparison_view import DeviceComparisonView
 from ctm_gui.devices.form import DeviceForm
@@ -22,6 +29,7 @@ from ctm_gui.widgets.basic import (
     add_view_keys,
     busy_bar,
     button,
+    fill,
     hbox,
     label,
     splitter,
@@ -222,12 +230,13 @@ class DevicesView(LateView):
         return left
 
     def _build_progress(self) -> QWidget:
-        self._progress = QWidget()
+        self._progress, self._moving = QWidget(), QWidget()
         self._progress.hide()
         self._state = label()
         self.cancel_button = button("Cancel", act=self.machine.cancel, name="Stop measuring")
-        moving = hbox((busy_bar("Measuring this machine", 10), 1), self.cancel_button)
-        vbox(self._state, moving, of=self._progress, margins=0)
+        bar = busy_bar("Measuring this PC", 10)
+        fill(QHBoxLayout(self._moving), (bar, 1), self.cancel_button, margins=0)
+        vbox(self._state, self._moving, of=self._progress, margins=0)
         return self._progress
 
     def _connect(self) -> None:
@@ -278,6 +287,8 @@ class DevicesView(LateView):
             self.comparison.show_device(device)
 
     def _show_machine(self) -> None:
-        self._progress.setVisible(bool(self.machine.state))
-        self._state.setText(self.machine.state)
-        self.measure_button.setEnabled(not self.machine.busy)
+        machine = self.machine
+        self._state.setText(machine.state or machine.reason)
+        self._moving.setVisible(bool(machine.state))
+        self._progress.setVisible(bool(machine.state or machine.reason))
+        self.measure_button.setEnabled(not machine.busy)

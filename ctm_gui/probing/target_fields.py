@@ -23,7 +23,7 @@ from predictor.core.records import Configuration, Device, Precision
 from predictor.core.runtimes import MEASURED, RUNTIMES, UNKNOWN
 from predictor.presentation.wording import shown
 
-_DETECTED = "This machine, as detected"
+_DETECTED = "This PC, as detected"
 _MAX_THREADS = 1024
 _TYPED_LINES = 5
 _NAME_LETTERS = 60
@@ -260,7 +260,7 @@ class TargetForm(QWidget):
 
 
 def _device_text(entry: DeviceEntry) -> str:
-    whose = "own, " if entry.is_user else ""
+    whose = "own, " if entry.stored_id else ""
     return f"{shown(entry.device.name)} ({whose}{entry.device.id})"
 
 

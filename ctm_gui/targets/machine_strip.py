@@ -22,7 +22,7 @@ class MachineStrip(QWidget):
     def __init__(self, machine: ThisMachine, selection: TargetSelection) -> None:
         super().__init__()
         self._machine, self._selection = machine, selection
-        self.words = label(role="muted", name="Measuring of this PC")
+        self.words = label(role="muted")
         self.button = button("Cancel", act=self._act)
         fill(QHBoxLayout(self), (self.words, 1), self.button, margins=0, spacing=8)
         machine.changed.connect(self._show)

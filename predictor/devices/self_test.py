@@ -25,7 +25,7 @@ from predictor.devices.detection import NO_BANDWIDTH
 
 COPY_MIB = 256
 GEMM_SIZE = 1024
-SECONDS_PER_RATE = 0.8
+SECONDS_PER_RATE = 0.4
 _TIME_LIMIT_S = 60.0
 _USUAL_S = 3  # both rates, and the start of their process
 _MEASURING = "seconds of measuring memory and arithmetic"

@@ -48,6 +48,7 @@ def test_devices_lists_the_catalogue(ctm: Run) -> None:
     entries = json.loads(ctm("devices", "--json").stdout)["devices"]
     text = ctm("devices").stdout
 
+    assert entries[0]["id"] == "this-machine"
     assert sum(bool(entry["metrics"]) for entry in entries) >= 150  # of some nothing is published
     for entry in entries:
         assert set(entry) == {"id", "name", "vendor", "family", "metrics", "has_signature"}

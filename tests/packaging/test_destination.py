@@ -15,6 +15,7 @@ PROGRAMS = (
     "make_help",
     "make_known",
     "make_probes",
+    "make_quick",
     "make_samples",
     "make_schema",
     "order_configurations",

@@ -8,6 +8,7 @@ byte form; ``packaging/make_probes.py`` writes it.
 from __future__ import annotations
 
 from functools import cache
+from io import BytesIO
 from pathlib import Path
 from typing import Final
 from zipfile import BadZipFile, ZipFile
@@ -33,11 +34,17 @@ def pool_graph(fingerprint: str, path: Path | None = None) -> OperatorGraph | No
 
 
 @cache
+def _archive(path: Path) -> ZipFile:
+    # In memory: an open file could not be replaced on Windows.
+    return ZipFile(BytesIO(path.read_bytes()))
+
+
+@cache
 def _read(path: Path, fingerprint: str) -> OperatorGraph | None:
     try:
-        with ZipFile(path) as archive:
-            if fingerprint not in archive.NameToInfo:
-                return None
-            return OperatorGraph.from_bytes(archive.read(fingerprint))
+        archive = _archive(path)
+        if fingerprint not in archive.NameToInfo:
+            return None
+        return OperatorGraph.from_bytes(archive.read(fingerprint))
     except (OSError, ValueError, KeyError, BadZipFile) as error:
         raise HostError(str(path), f"it cannot be read ({error})", "install again") from error

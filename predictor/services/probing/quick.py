@@ -8,10 +8,11 @@ that they were measured on. A probing of the user's replaces them, and never the
 
 from __future__ import annotations
 
-import tempfile
+import os
+import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -50,7 +51,7 @@ from predictor.services.probing.other_load import LOOK_S, OtherPrograms
 from predictor.services.probing.plan import probe_target
 from predictor.services.probing.runners import local_runner
 from predictor.services.signatures.quick import put_quick
-from predictor.store.database import open_database
+from predictor.store.database import open_database, store_path
 
 QUICK_S: Final = 10
 """Seconds that it takes in all, about."""
@@ -197,8 +198,8 @@ class _Quick:
         machine = describe_this_machine()
         device = self._with_rates(machine)
         with (
-            tempfile.TemporaryDirectory(prefix="ctm-quick-") as folder,
-            open_probing(Path(folder) / "store.sqlite") as probing,
+            _workplace(self._store) as folder,
+            open_probing(folder / "store.sqlite") as probing,
         ):
             counts = list(dict.fromkeys((device.threads_in_use(0) or 1, 1)))
             measured = [
@@ -280,6 +281,25 @@ class _Quick:
         if seconds > self._seconds:
             self._seconds = seconds
             self._progress(Progress(seconds, QUICK_S, _MEASURING))
+
+
+@contextmanager
+def _workplace(store: Path | None) -> Iterator[Path]:
+    """Make a folder beside the store for the block; what killed programs left there goes."""
+    path = store_path(store)
+    parent = path.with_name(f"{path.name}.quick")
+    for left in parent.glob("*"):
+        if left.name.isdecimal() and not psutil.pid_exists(int(left.name)):
+            shutil.rmtree(left, ignore_errors=True)
+    folder = parent / str(os.getpid())
+    shutil.rmtree(folder, ignore_errors=True)
+    try:
+        folder.mkdir(parents=True)
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        with suppress(OSError):  # another program may be at work
+            parent.rmdir()
 
 
 class _InTime:

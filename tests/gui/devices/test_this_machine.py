@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtWidgets import QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
 from ctm_gui.application import Application
@@ -18,17 +19,26 @@ from ctm_gui.probing.presenter import ProbingPresenter
 from ctm_gui.targets.tree_model import Column
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace
-from predictor.core.errors import HostError
+from predictor.core.errors import HostError, InputError
 from predictor.core.prediction import Prediction
 from predictor.core.progress import CancelToken, Progress, ProgressCallback
-from predictor.core.records import SustainedRates
+from predictor.core.records import Basis, SustainedRates
 from predictor.devices.catalogue import THIS_MACHINE_ID
 from predictor.devices.schema import DeviceFile
 from predictor.services.devices.catalogue import DEFAULT_DEVICE_IDS
 from predictor.services.devices.this_machine import MachineRates, describe_this_machine, lacks_rates
 from predictor.services.history.history import open_history
-from predictor.services.probing.quick import QUICK_S, Obstacle, QuickProbing, Refusal
+from predictor.services.probing.other_load import OtherLoad, OtherPrograms
+from predictor.services.probing.quick import (
+    QUICK_S,
+    Obstacle,
+    QuickProbing,
+    Refusal,
+    probe_quickly,
+)
+from predictor.services.signatures.quick import has_signature
 from tests.support.heartbeat import LIMIT_MS, Heartbeat
+from tests.support.quick_probing import OneBlock, store_rates
 
 WAIT_MS = 30_000
 RATES = SustainedRates(20.0, 0.1, "2026-01-31")
@@ -199,6 +209,32 @@ def test_its_number_stands_at_once_and_another_comes_after_the_measuring(
     assert stall_ms < LIMIT_MS
 
 
+def test_the_service_itself_makes_its_number_calibrated(
+    qtbot: QtBot,
+    opened: MainWindow,
+    workspace: Workspace,
+    store: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    store_rates(store)
+    monkeypatch.setattr("predictor.services.signatures.quick.has_signature", has_signature)
+    service = partial(probe_quickly, runner=OneBlock())
+    monkeypatch.setattr("predictor.services.probing.quick.probe_quickly", service)
+    monkeypatch.setattr("psutil.sensors_battery", lambda: None, raising=False)
+    monkeypatch.setattr(OtherPrograms, "since", lambda _: OtherLoad(0.0, 2))
+    monkeypatch.setattr(subject, "SETTLE_S", 0.0)
+    tick(qtbot, opened)
+
+    def is_probed() -> bool:
+        return [row.basis for row in of_this_machine(workspace)] == [Basis.PROBED]
+
+    qtbot.waitUntil(is_probed, timeout=WAIT_MS)
+    row = opened.targets_panel.model.index(0, Column.BASIS)
+    qtbot.waitUntil(lambda: row.data() == "calibrated")
+    assert stored(store) == {THIS_MACHINE_ID}
+    assert has_signature(store, describe_this_machine()), "the next session measures nothing"
+
+
 def test_cancel_ends_it_at_once_and_measure_now_begins_it_again(
     qtbot: QtBot, opened: MainWindow, workspace: Workspace, measuring: Measuring, store: Path
 ) -> None:
@@ -246,6 +282,40 @@ def test_a_failure_is_a_message(
     words = "Measuring this PC failed: see the messages."
     qtbot.waitUntil(lambda: opened.machine_strip.words.text() == words, timeout=WAIT_MS)
     assert "it died" in workspace.messages.messages[-1].text
+
+
+def test_a_store_that_cannot_be_read_is_the_reason(
+    qtbot: QtBot,
+    opened: MainWindow,
+    workspace: Workspace,
+    measuring: Measuring,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(*_: object) -> bool:
+        raise InputError("store.db", "is a newer program's", "install that")
+
+    monkeypatch.setattr("predictor.services.signatures.quick.has_signature", refuse)
+    tick(qtbot, opened)
+    strip = opened.machine_strip
+    qtbot.waitUntil(lambda: "a newer program's" in strip.words.text(), timeout=WAIT_MS)
+    assert workspace.messages.error_count == 0, "that was said where it was opened"
+    assert measuring.calls == 0
+
+
+def test_the_page_of_devices_says_why_where_the_panels_are_hidden(
+    qtbot: QtBot, opened: MainWindow, workspace: Workspace, measuring: Measuring
+) -> None:
+    measuring.outcome, measuring.is_released = LOAD, True
+    opened.resize(1000, 700)
+    opened.show_page("devices")
+    view = opened.central.devices_view
+    qtbot.waitUntil(lambda: view.is_built)
+    assert not opened.machine_strip.isVisible()
+    click(qtbot, view.measure_button)
+    qtbot.waitUntil(lambda: not workspace.machine.busy, timeout=WAIT_MS)
+    texts = [t.text() for t in view.findChildren(QLabel) if t.isVisible()]
+    assert f"Not measured. {LOAD.words}" in texts
+    assert not view.cancel_button.isVisible()
 
 
 def test_no_measuring_while_a_probing_runs(

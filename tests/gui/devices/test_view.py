@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -18,6 +19,7 @@ from ctm_gui.targets.tree_model import TargetsTreeModel
 from ctm_gui.widgets.theme import DARK
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace
+from predictor.core.progress import CancelToken
 from predictor.core.records import Device
 from predictor.devices.consistency import CLUSTERS, MEASURED, OPERATING_POINTS
 from predictor.services.devices.catalogue import Catalogue
@@ -32,7 +34,7 @@ LEFT = Qt.MouseButton.LeftButton
 def view(window: MainWindow, qtbot: QtBot) -> DevicesView:
     window.show_page("devices")
     view = window.central.devices_view
-    qtbot.waitUntil(lambda: view.is_built)
+    qtbot.waitUntil(lambda: view.is_built and view.library.machine is not None, timeout=WAIT_MS)
     return view
 
 
@@ -108,10 +110,10 @@ def test_the_header_names_what_a_prediction_lacks(own: DevicesView, qtbot: QtBot
 
 
 def test_the_list_says_which_devices_are_own_and_edited(own: DevicesView, qtbot: QtBot) -> None:
-    first = own.list.table.model().index(0, 0)
+    first = own.list.table.model().index(1, 0)  # below this machine
     assert first.data() == "Raspberry Pi 5 (CPU) (copy) · own"
     type_over(qtbot, own.form_view.fields["clock_mhz"].value, "2500")
-    assert own.list.table.model().index(0, 0).data() == "Raspberry Pi 5 (CPU) (copy) · edited"
+    assert own.list.table.model().index(1, 0).data() == "Raspberry Pi 5 (CPU) (copy) · edited"
 
 
 def test_a_device_that_is_asked_for_while_the_view_is_built_is_shown(
@@ -316,23 +318,30 @@ def test_hostile_files_are_a_sentence_each_and_nothing_is_stored(
 
 
 def test_this_machine_is_the_first_device_and_measured_on_request(
-    view: DevicesView, qtbot: QtBot, tmp_path: Path
+    view: DevicesView, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    qtbot.waitUntil(lambda: view.library.machine is not None, timeout=WAIT_MS)
+    def measure(_: Path | None, cancel: CancelToken, __: object) -> None:
+        while True:
+            cancel.check()
+            time.sleep(0.01)
+
+    monkeypatch.setattr("predictor.services.probing.quick.probe_quickly", measure)
     click(qtbot, view.measure_button)
     assert view.list.table.current_row() == 0
     assert view.form.fields.id == "this-machine"
     assert "core_count" in view.form.fields.available
-    assert view.cancel_button.isVisible()
-    qtbot.waitUntil(lambda: "dram_bw_gbps" in view.form.fields.available, timeout=WAIT_MS)
+    qtbot.waitUntil(view.cancel_button.isVisible, timeout=WAIT_MS)
+    assert not view.measure_button.isEnabled()
+    click(qtbot, view.cancel_button)
     assert not view.machine.busy
-    assert stored(tmp_path) == {}, "what is measured is kept by hardware, not as a device"
+    assert not view.cancel_button.isVisible()
+    assert view.measure_button.isEnabled()
+    assert stored(tmp_path) == {}, "as detected, it is only shown"
 
 
 def test_this_machine_is_stored_once_it_is_edited(
     view: DevicesView, workspace: Workspace, qtbot: QtBot, tmp_path: Path
 ) -> None:
-    qtbot.waitUntil(lambda: view.library.machine is not None, timeout=WAIT_MS)
     view.show_device("this-machine")
     assert not view.header.delete_button.isVisible()
     view.form.set_text("notes", "under my desk")

@@ -523,7 +523,7 @@ def test_another_device_never_stands_for_this_machine_unasked(wizard: ProbingWiz
     assert page.form.address_edit.isVisible()
     page.choose(Way.THIS)
     assert page.choice.device is None
-    assert page.form.device_box.currentText() == "This machine, as detected"
+    assert page.form.device_box.currentText() == "This PC, as detected"
     assert not page.form.address_edit.isVisible()
 
 

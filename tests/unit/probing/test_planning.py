@@ -25,8 +25,9 @@ from predictor.probing.networks.pool import (
     graph_features,
     load_pool,
 )
+from predictor.probing.networks.quick import load_quick
 from predictor.probing.networks.spaces import operator_graph_of
-from predictor.probing.planning import SENTINEL, make_plan, max_probes
+from predictor.probing.planning import SENTINEL, fixed_plan, make_plan, max_probes
 from predictor.probing.runner.settings import Settings
 
 POOL = load_pool()
@@ -173,6 +174,24 @@ def test_of_a_slow_target_so_many_networks_are_measured_as_its_time_allows() -> 
     with pytest.raises(InputError, match="time budget"):
         make_plan(replace(slow, probes=fewer + 1), POOL, KNOWN)
     assert max_probes(PlanRequest(target=BOARD, probes=12, budget_s=1), POOL) == 1
+
+
+def test_the_networks_of_the_ten_seconds_are_planned_in_their_order() -> None:
+    networks = load_quick()
+    settings = Settings(blocks=1)
+    plan = fixed_plan(PlanRequest(target=target("a")), networks, load_pool(), settings)
+    assert [probe.network for probe in plan.probes] == list(networks)
+    assert {probe.reason for probe in plan.probes} == {"most informative about all the others"}
+    assert (plan.settings, plan.to_come) == (settings, 0)
+    assert all(probe.expected_ms for probe in plan.probes)
+
+
+def test_a_damaged_list_of_the_ten_seconds_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "quick.json"
+    for text in ("{", '{"networks": ["no-such-network"]}', '{"networks": 1}'):
+        path.write_text(text)
+        with pytest.raises(HostError, match=r"quick\.json: it cannot be read"):
+            load_quick(path)
 
 
 def test_twelve_probes_fit_five_minutes() -> None:

@@ -139,6 +139,22 @@ def test_a_failing_network_costs_no_other_and_says_why(
     assert isinstance(heard.events[-1], RunFinished)
 
 
+def test_networks_of_one_block_share_a_process_until_one_fails(tmp_path: Path) -> None:
+    """The latency of the networks here is the number of their process."""
+    names = ("process_a", "process_b", "failing", "process_c", "process_d")
+    heard, results = measure(tmp_path, *names, settings=replace(SETTINGS, blocks=1))
+
+    entries = [done.document for done in heard.of(NetworkDone)]
+    processes = [entry["blocks"][0]["median_ns"] for entry in entries]
+    assert processes[0] == processes[1] != processes[2] == processes[3]
+    assert [failed.name for failed in heard.of(NetworkFailed)] == ["failing"]
+    for entry in entries:
+        assert len(entry["blocks"]) == 1
+        assert (entry["verdict"], entry["agreeing"]) == ("steady", [0])
+        assert entry["operators"] == [["stem", "Conv", 900]]
+    assert results["finished"]
+
+
 def test_a_network_that_hangs_is_given_up(tmp_path: Path) -> None:
     heard, _ = measure(tmp_path, "hanging", "steady", settings=IMPATIENT)
     assert heard.of(NetworkFailed) == [

@@ -39,6 +39,12 @@ if name == "steady":
     say("a library says something", '{"id": "not a number"}')
     send("progress", event="loaded", seconds=0.1)
     result(1000)
+elif name == "process":
+    while name == "process":  # the jobs of further networks follow
+        result(os.getpid())
+        send("progress", event="operators", operators=[["stem", "Conv", 900]])
+        name = Path(json.loads(sys.stdin.readline())["path"]).stem.partition("_")[0]
+    send("error", failure="missing-operator", reason="there is no Foo")
 elif name == "profiled":
     result(1000)
     if job["profile"]:

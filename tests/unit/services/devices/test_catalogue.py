@@ -84,8 +84,12 @@ def test_a_text_without_a_letter_names_no_device(text: str):
     assert message.isprintable()
 
 
-def test_this_is_this_machine():
-    found = load_catalogue().find("THIS")
+@pytest.mark.parametrize(
+    "text",
+    ["THIS", "this pc", "This PC", "this machine", "this-machine", "my machine", "My Computer"],
+)
+def test_this_is_this_machine(text: str):
+    found = load_catalogue().find(text)
     assert found.id == "this-machine"
     assert found.metric("core_count") >= 1
 
