@@ -7,16 +7,17 @@ stated alone.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from predictor.core.metrics import Family
+from predictor.core.metrics import METRIC_BY_NAME, RATE_METRIC, Family
 from predictor.core.records import Cluster, Device, Inference
 from predictor.core.runtimes import CPUS
 from predictor.core.text import printable, shortened
-from predictor.devices.architectures import architectures
+from predictor.devices.architectures import Architecture, architectures
 from predictor.devices.names import NamedCores, NamedDesign, cores_named, design_named
 from predictor.devices.peaks import highest_clock_mhz
 
@@ -26,7 +27,11 @@ LANES_FACT: Final = "fp32_lanes"
 INFERRED: Final = "inferred: lanes of the design "
 """Start of the source of lanes that nobody stated."""
 
-_WITH_LANES: Final = CPUS | {Family.GPU, Family.MOBILE_GPU}
+INFERRED_RATE: Final = "inferred: clock x cores x multiply-adds of the design "
+"""The same of rates."""
+
+_GPUS: Final = frozenset({Family.GPU, Family.MOBILE_GPU})
+_WITH_LANES: Final = CPUS | _GPUS
 
 
 def with_inferred(device: Device) -> Device:
@@ -42,6 +47,7 @@ def with_inferred(device: Device) -> Device:
         device = _with_design(device, named, inferences)
     device = _with_cores(device, named, inferences)
     device = _with_lanes(device, named, inferences)
+    device = _with_rates(device, inferences)
     return replace(device, inferences=tuple(inferences)) if inferences else device
 
 
@@ -100,11 +106,13 @@ def _contradiction(device: Device, item: Inference) -> str:
 def _fact(item: Inference) -> str:
     """Write the field and the value of an inference, clusters by their number from 1."""
     start, place, field = (*item.field.split("."), "", "")[:3]
-    name = (field or start).replace("_", " ")
     of = f" of cluster {int(place) + 1}" if place else ""
-    if name.endswith(" per core"):
+    metric = METRIC_BY_NAME.get(field or start)
+    if metric is None:
+        return f"{(field or start).replace('_', ' ')}{of} {item.value}"
+    if metric.name == LANES:
         return f"{item.value} FP32 lanes a core{of}"
-    return f"{name}{of} {item.value}"
+    return f"{metric.label} {item.value} {metric.unit}"
 
 
 def _named(device: Device) -> NamedDesign | None:
@@ -236,6 +244,35 @@ def _with_lanes_of(cluster: Cluster, place: int, inferences: list[Inference]) ->
     reason = _reason(inferences, f"{field}.architecture", design.title)
     inferences.append(Inference(f"{field}.{LANES}", f"{lanes:g}", reason))
     return replace(cluster, fp32_au_per_core=lanes)
+
+
+def _with_rates(device: Device, inferences: list[Inference]) -> Device:
+    """Return a GPU with the rates of its design, clock and cores where none are stated."""
+    design = architectures().get(device.architecture)
+    clock_mhz, units = highest_clock_mhz(device), device.metric("core_count")
+    if design is None or device.family not in _GPUS or not clock_mhz or not units:
+        return device
+    # MHz x multiply-adds x 2 operations: 2e-6 makes it TFLOP/s.
+    rates = {
+        name: float(f"{lanes * units * clock_mhz * 2e-6:.4g}")
+        for name, lanes in _multiply_adds(design).items()
+        if name not in device.metrics
+    }
+    reason = _reason(inferences, "architecture", design.title)
+    inferences += (Inference(name, f"{rate:g}", reason) for name, rate in rates.items())
+    sources = dict.fromkeys(rates, f"{INFERRED_RATE}{design.title}")
+    return replace(
+        device, metrics={**device.metrics, **rates}, sources={**device.sources, **sources}
+    )
+
+
+def _multiply_adds(design: Architecture) -> dict[str, float]:
+    """Return the multiply-adds a clock of one unit of a GPU, by the metric of their rate."""
+    lanes = {RATE_METRIC[n]: v for n, v in design.matrix_lanes.items() if n in RATE_METRIC}
+    halves = design.numbers.get("fp16_factor", 0.0) * design.numbers.get(LANES_FACT, 0.0)
+    if halves >= design.numbers.get(LANES_FACT, math.inf):
+        lanes.setdefault(RATE_METRIC["fp16"], halves)
+    return lanes
 
 
 def _reason(inferences: Iterable[Inference], field: str, title: str) -> str:

@@ -110,6 +110,19 @@ def test_a_card_gets_its_chip() -> None:
     made = with_inferred(device("NVIDIA GeForce RTX 3070 Ti Laptop GPU", Family.GPU))
     assert (made.chip, made.architecture) == ("ga104", "ampere-ga10x-geforce")
     assert made.metric("fp32_au_per_core") == 128
+    # 512 multiply-adds of an SM a clock, two operations each.
+    assert made.metric("fp16_tflops") == pytest.approx(512 * 6 * 3700 * 2e-6, rel=1e-3)
+    assert made.sources["fp16_tflops"].startswith("inferred: clock x cores")
+    assert "FP16 peak 22.73 TFLOP/s" in inference_sentences(made)[0]
+
+
+def test_a_stated_rate_stays_and_the_others_follow() -> None:
+    made = with_inferred(
+        device("NVIDIA L4", Family.GPU, vendor="NVIDIA", metrics={**BASIC, "int8_tops": 242.0})
+    )
+    assert made.metric("int8_tops") == 242
+    assert made.metric("fp16_tflops") is not None
+    assert stated_part(made).metrics == {**BASIC, "int8_tops": 242.0}
 
 
 @pytest.mark.parametrize("field", ["system", "chip"])
