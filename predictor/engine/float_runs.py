@@ -33,8 +33,11 @@ def published_form(target: Target) -> Target:
 def forbids_halves(target: Target) -> bool:
     """Return whether a run stays in FP32 that would be halved were nothing requested."""
     c = target.configuration
-    hides = runtime_of(c.runtime).hides_halves and c.precision is Precision.FP32
-    return hides and as_run(target) is not target
+    if not runtime_of(c.runtime).hides_halves or c.precision is not Precision.FP32:
+        return False
+    # Of a device that lists no FP16 both are requested as FP32.
+    has_halves = any(c.precision is Precision.FP16 for c in target.device.configurations)
+    return has_halves and as_run(target) is not target
 
 
 def run_form(target: Target) -> Target:

@@ -20,7 +20,8 @@ CONVOLUTION = make_graph([Op(macs=10**10)])
 def core(architecture: str) -> Device:
     metrics = {"core_count": 4.0, "clock_mhz": 2000.0, "dram_bw_gbps": 1e6}
     target = make_target(metrics, family=Family.MOBILE_CPU, runtime="ncnn")
-    return replace(target.device, architecture=architecture)
+    runs = tuple(Configuration("ncnn", p) for p in (Precision.FP16, Precision.FP32))
+    return replace(target.device, architecture=architecture, configurations=runs)
 
 
 def run(device: Device, precision: Precision) -> Target:
@@ -51,6 +52,13 @@ def test_without_half_arithmetic_both_are_one_run() -> None:
     assert not forbids_halves(floats)
     assert run_form(floats) == run_form(halves) == floats
     assert keys_of([floats]).targets() == keys_of([halves]).targets()
+
+
+def test_a_device_that_lists_no_halves_has_the_published_run_under_fp32() -> None:
+    device = replace(A76, configurations=(Configuration("ncnn"),))
+
+    assert not forbids_halves(run(device, Precision.FP32))
+    assert run_form(run(device, Precision.FP32)).configuration.precision is Precision.FP16
 
 
 def test_what_was_published_is_of_the_halved_run_and_stands_in_for_the_other() -> None:
