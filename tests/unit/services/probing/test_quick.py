@@ -85,6 +85,7 @@ def test_all_threads_and_one_are_measured_in_one_block_of_each_network(store: Pa
     assert (probing.networks, len(probing.signature_ids)) == (len(names), len(counts()))
     assert {"dram_bw_gbps", "fp32_tflops"} <= probing.device.measured.keys()
     assert reported[0] == Progress(0, QUICK_S, "seconds of measuring this machine")
+    assert reported[-1].done == QUICK_S
     assert has_signature(store, probing.device)
     assert files(store) == before | {store.name}, "the networks are removed"
 
