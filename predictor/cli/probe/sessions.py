@@ -19,6 +19,7 @@ from predictor.services.probing.events import drift_words
 from predictor.services.probing.open import Probing, open_probing
 from predictor.services.probing.sessions import ProbeSession
 from predictor.services.signatures.checks import belief_words, is_used
+from predictor.services.signatures.quick import is_quick
 
 ID_DIGITS = 8
 _NOTHING_MEASURED = 3
@@ -202,10 +203,10 @@ def measured_numbers(measurement: Measurement | None) -> dict[str, Any]:
 
 
 def use_text(stored: StoredSignature, reason: str) -> str:
-    """Return whether predictions use a signature, in a word or two."""
-    if not is_used(stored, reason):
-        return f"not used, {UNSTABLE}" if reason else ""
-    return f"in use, {UNSTABLE}" if reason else "in use"
+    """Return whether predictions use a signature, in a few words."""
+    words = "in use" if is_used(stored, reason) else "not used" if reason else ""
+    kind = "ten seconds" if is_quick(stored) else ""
+    return ", ".join(filter(None, (words, UNSTABLE if reason else "", kind)))
 
 
 def signature_summary(stored: StoredSignature, reason: str) -> dict[str, object]:
@@ -218,6 +219,7 @@ def signature_summary(stored: StoredSignature, reason: str) -> dict[str, object]
         "active": signature.active,
         "used": is_used(stored, reason),
         "unstable": reason,
+        "quick": is_quick(stored),
         "created_ns": stored.created_ns,
         "session": stored.session_id,
         "probes": len(signature.measurement_ids),

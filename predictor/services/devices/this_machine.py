@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -129,6 +130,12 @@ def describe_this_machine() -> Device:
     from predictor.devices.detection import detect_this_machine  # noqa: PLC0415
 
     return detect_this_machine()
+
+
+@cache
+def this_hardware() -> str:
+    """Return the key of this machine's hardware, which is read once."""
+    return hardware_of(describe_this_machine())
 
 
 def is_this_machine(stored: Device, machine: Device) -> bool:

@@ -139,7 +139,7 @@ def probe_quickly(
     Args:
         store: the store's file; None for that of CTM_STORE, else the one in the user's folder.
         cancel: ends it within 0.2 s; nothing is stored then but rates that were measured.
-        progress: gets the seconds that went by, of ``QUICK_S``.
+        progress: gets the seconds that went by, of ``QUICK_S``; all of them at the end.
         runner: measures the networks; None for this machine.
 
     Raises:
@@ -158,6 +158,8 @@ def probe_quickly(
         return quick.run()
     except _RefusedError as error:
         return error.refusal
+    finally:
+        progress(Progress(QUICK_S, QUICK_S, _MEASURING))  # a line on a terminal goes
 
 
 class _RefusedError(Exception):

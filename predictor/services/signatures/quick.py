@@ -10,7 +10,7 @@ from pathlib import Path
 from predictor.core.documents import ProbingFacts
 from predictor.core.records import Device, Measurement, Signature, TargetId
 from predictor.core.stored import StoredSignature
-from predictor.services.devices.this_machine import describe_this_machine, hardware_of
+from predictor.services.devices.this_machine import this_hardware
 from predictor.store import measurements as measurement_records
 from predictor.store import signatures as records
 from predictor.store.database import Database, has_store, open_database
@@ -63,7 +63,6 @@ def used_signatures(entries: Iterable[StoredSignature]) -> list[StoredSignature]
     """
     quick: dict[TargetId, StoredSignature] = {}
     used: dict[TargetId, StoredSignature] = {}
-    hardware = ""
     for entry in entries:
         target = TargetId.of(entry.signature)
         if entry.deleted:
@@ -72,8 +71,7 @@ def used_signatures(entries: Iterable[StoredSignature]) -> list[StoredSignature]
             if entry.signature.active:
                 used[target] = entry
             continue
-        hardware = hardware or hardware_of(describe_this_machine())
-        if entry.facts.hardware == hardware:
+        if entry.facts.hardware == this_hardware():
             quick[target] = entry
     return [*used.values(), *(entry for target, entry in quick.items() if target not in used)]
 

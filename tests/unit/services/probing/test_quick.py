@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -14,9 +13,8 @@ import pytest
 
 from predictor.core.errors import CancelledError
 from predictor.core.progress import CancelToken, Progress
-from predictor.core.records import Device
 from predictor.probing.networks.quick import load_quick
-from predictor.services.devices.this_machine import describe_this_machine
+from predictor.services.devices.this_machine import describe_this_machine, hardware_of
 from predictor.services.probing import quick as subject
 from predictor.services.probing.open import open_probing
 from predictor.services.probing.other_load import OtherLoad, OtherPrograms
@@ -87,6 +85,7 @@ def test_all_threads_and_one_are_measured_in_one_block_of_each_network(store: Pa
     assert (probing.networks, len(probing.signature_ids)) == (len(names), len(counts()))
     assert {"dram_bw_gbps", "fp32_tflops"} <= probing.device.measured.keys()
     assert reported[0] == Progress(0, QUICK_S, "seconds of measuring this machine")
+    assert reported[-1].done == QUICK_S
     assert has_signature(store, probing.device)
     assert files(store) == before | {store.name}, "the networks are removed"
 
@@ -186,9 +185,8 @@ def test_it_counts_on_the_hardware_that_was_measured(
 ) -> None:
     first = measured(store)
     other = replace(describe_this_machine(), name="This machine (another)")
-    use: Callable[[], Device] = lambda: other  # noqa: E731
-    monkeypatch.setattr(signatures, "describe_this_machine", use)
-    monkeypatch.setattr(subject, "describe_this_machine", use)
+    monkeypatch.setattr(signatures, "this_hardware", lambda: hardware_of(other))
+    monkeypatch.setattr(subject, "describe_this_machine", lambda: other)
     assert ids_in_use(store) == set()
     assert not has_signature(store, other)
     second = measured(store)
