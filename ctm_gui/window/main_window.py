@@ -11,7 +11,7 @@ from PySide6.QtGui import QCloseEvent, QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QFileDialog, QMainWindow, QToolBar, QWidget
 
 from ctm_gui import settings as table
-from ctm_gui.language.model_row import LanguageModelRow
+from ctm_gui.language.model_row_view import LanguageModelRow
 from ctm_gui.models.panel import ModelsPanel
 from ctm_gui.prediction.what_if_bar import WhatIfBar
 from ctm_gui.settings import AnySetting, Settings, remembered_theme

@@ -15,10 +15,10 @@ from typing import Final
 import numpy as np
 
 from predictor.core.arrays import Floats
-from predictor.core.metrics import Family
-from predictor.core.records import Device, Precision, Target
+from predictor.core.records import Precision, Target
 from predictor.core.run_facts import MemoryUse
 from predictor.cost.columns import Columns, byte_ratios
+from predictor.cost.rates.facts import bare_memories
 from predictor.cost.run_facts import Computed
 from predictor.graph.operator_graph import OperatorGraph
 
@@ -54,33 +54,33 @@ def refusals(
     Weights stay in the flash, live activations in the SRAM; a chip with memory beside it holds any
     network. What a runtime takes for itself is left out, so that no network is refused that fits.
     """
-    places = [place for place, target in enumerate(targets) if _is_bare(target.device)]
+    memories = {
+        place: memory
+        for place, target in enumerate(targets)
+        if (memory := bare_memories(target.device)) is not None
+    }
     reasons: dict[tuple[int, int], str] = {}
-    for row, graph in enumerate(graphs if places else ()):
+    for row, graph in enumerate(graphs if memories else ()):
         by_precision = _tensor_bytes(graph)
-        for place in places:
-            target = targets[place]
-            excess = _excess(target.device, *by_precision[target.configuration.precision])
-            if excess:
-                reasons[row, place] = f"it does not fit: {excess}"
+        for place, (flash, sram) in memories.items():
+            weights, live = by_precision[targets[place].configuration.precision]
+            excesses = [
+                _excess(weights, "weights", flash, "flash"),
+                _excess(live, "activations", sram, "SRAM"),
+            ]
+            if any(excesses):
+                reasons[row, place] = f"it does not fit: {' and '.join(filter(None, excesses))}"
     return reasons
 
 
-def _is_bare(device: Device) -> bool:
-    return device.family is Family.MCU and device.memory_bytes is None
-
-
-def _excess(device: Device, weights_bytes: float, live_bytes: float) -> str:
-    """Return by how much a graph is too large for a device; empty where it fits."""
-    needs = (
-        (weights_bytes / _KIB, "weights", device.metric("flash_kb"), "flash"),
-        (live_bytes / _KIB, "activations", device.metric("onchip_sram_kb"), "SRAM"),
-    )
-    return " and ".join(
-        f"{math.ceil(needed_kb)} KiB of {content} for {held_kb:g} KiB of {memory}, "
-        f"{math.ceil(needed_kb - held_kb)} KiB too many"
-        for needed_kb, content, held_kb, memory in needs
-        if held_kb is not None and needed_kb > held_kb
+def _excess(needed_bytes: float, content: str, memory_bytes: float | None, memory: str) -> str:
+    """Return by how much a content is too large for a memory; empty where it fits."""
+    if memory_bytes is None or needed_bytes <= memory_bytes:
+        return ""
+    needed_kb, memory_kb = needed_bytes / _KIB, memory_bytes / _KIB
+    return (
+        f"{math.ceil(needed_kb)} KiB of {content} for {memory_kb:g} KiB of {memory}, "
+        f"{math.ceil(needed_kb - memory_kb)} KiB too many"
     )
 
 

@@ -20,7 +20,8 @@ READERS = {
     "matrix_units": {"has_matrix_units"},
     "dram_bw_gbps": {"memory_bandwidth"},
     "host_link_gbps": {"link_bandwidth"},
-    "onchip_sram_kb": {"chip_bytes"},
+    "onchip_sram_kb": {"chip_bytes", "bare_memories"},  # of accelerators and microcontrollers
+    "flash_kb": {"bare_memories"},
     "l1_kb_per_core": {"core_cache_bytes"},
     "l2_kb": {"core_cache_bytes"},
     "tdp_w": {"_sustained_share"},

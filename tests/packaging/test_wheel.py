@@ -100,7 +100,9 @@ def test_installed_it_finds_its_resources_in_an_empty_folder(scripts: Path, tmp_
     document = json.loads(done(scripts / "ctm", "devices", "list", "--json", cwd=tmp_path))
 
     files = list((ROOT / "resources" / "devices").glob("*.json"))
-    assert len(document["devices"]) == len(files)
+    this, *shipped = document["devices"]
+    assert this["id"] == "this-machine"
+    assert len(shipped) == len(files)
 
 
 def test_installed_it_predicts_in_an_empty_folder(scripts: Path, tmp_path: Path) -> None:

@@ -64,12 +64,12 @@ def run(options: argparse.Namespace, console: Console) -> int:
     # What is given now takes the place of what is kept of that device.
     measured = {**stored_rates.measured, **stated}
     rates = tuple(measured.values())
-    known = rates, stored_rates.probes, read.stored
+    evidence = rates, stored_rates.probes, read.stored
     if options.host:
         offload = Offload(catalogue.find(options.host), options.card_layers)
-        results = generate_split(model, devices, request, offload, *known)
+        results = generate_split(model, devices, request, offload, *evidence)
     else:
-        results = generate(model, devices, request, *known)
+        results = generate(model, devices, request, *evidence)
     min_rate = options.min_tokens_per_s
     if all(result.token is None for result in results) and (
         min_rate is not None or len(results) == 1

@@ -12,7 +12,7 @@ import re
 from typing import Final, NamedTuple
 
 from predictor.core.errors import InputError
-from predictor.core.metrics import MEASURED_HERE, RATE_METRIC
+from predictor.core.metrics import MEASURED_HERE, RATE_METRIC, Family
 from predictor.core.records import Device
 from predictor.core.runtimes import CPUS
 from predictor.core.text import printable
@@ -207,6 +207,20 @@ def on_chip_bytes(device: Device) -> float:
         if (value := device.metric(name)) is not None
     ]
     return sum(stated) * _KIB if stated else math.nan
+
+
+def bare_memories(device: Device) -> tuple[float | None, float | None] | None:
+    """Return flash and SRAM of a microcontroller without memory beside it, in bytes.
+
+    None for any other device; a memory that is not stated is None.
+    """
+    if device.family is not Family.MCU or device.memory_bytes is not None:
+        return None
+    flash, sram = device.metric("flash_kb"), device.metric("onchip_sram_kb")
+    return (
+        None if flash is None else flash * _KIB,
+        None if sram is None else sram * _KIB,
+    )
 
 
 def core_cache_bytes(device: Device) -> tuple[float | None, float | None]:

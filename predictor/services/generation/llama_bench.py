@@ -83,8 +83,8 @@ def _rate(
 ) -> BenchRate:
     parameters = source.quantity(place, test.get("model_n_params"), "model_n_params")
     if abs(parameters / model.parameters() - 1) > _SAME_MODEL:
-        measured, own = number(parameters / 1e9), number(model.parameters() / 1e9)
-        reason = f"it is of a model of {measured} B parameters, and {model.name} has {own} B"
+        measured, size = number(parameters / 1e9), number(model.parameters() / 1e9)
+        reason = f"it is of a model of {measured} B parameters, and {model.name} has {size} B"
         raise source.error_at(place, reason, _ACTION)
     depth = int(source.quantity(place, test.get("n_depth", 0), "n_depth"))
     new = source.count(place, test["n_gen"], "n_gen")

@@ -116,7 +116,7 @@ def _split(
         return on_card
     layers = offload.card_layers
     if layers is None:
-        layers = _most_layers(model, form, on_card)
+        layers = _fitting_layers(model, form, on_card)
     if layers >= model.layers:
         return on_card
     share = _host_share(model, form, layers)
@@ -135,7 +135,7 @@ def _split(
     )
 
 
-def _most_layers(model: DecoderArchitecture, form: WeightFormat, result: Generation) -> int:
+def _fitting_layers(model: DecoderArchitecture, form: WeightFormat, result: Generation) -> int:
     """Return the number of layers that a card holds, with their part of the cache."""
     usable = math.inf if result.usable is None else result.usable.bytes
     fitting = (
@@ -165,12 +165,12 @@ def _head_and_layers(model: DecoderArchitecture, form: WeightFormat) -> tuple[fl
 
 
 def _card_memory(
-    model: DecoderArchitecture, form: WeightFormat, whole: Memory, layers: int
+    model: DecoderArchitecture, form: WeightFormat, memory: Memory, layers: int
 ) -> Memory:
     """Return the memory of the layers on a card."""
     part = layers / model.layers
     _, of_layers = _head_and_layers(model, form)
-    return Memory(of_layers * part, whole.cache * part, whole.working)
+    return Memory(of_layers * part, memory.cache * part, memory.working)
 
 
 def _joined(card: Interval | None, host: Interval | None, share: float) -> Interval | None:
@@ -205,14 +205,14 @@ def _prompt(card: Generation, host: Generation, share: float, host_bytes: float)
         return split
     passes = math.ceil(tokens / LANGUAGE_RUNTIMES[card.runtime].micro_batch)
     sent_ms = 1000 * passes * host_bytes / link
-    whole = card.first_token
-    shares = {name: part * whole.median for name, part in whole.shares.items()}
+    on_card = card.first_token
+    shares = {name: part * on_card.median for name, part in on_card.shares.items()}
     shares[Part.LINK] = sent_ms
-    median = whole.median + sent_ms
+    median = on_card.median + sent_ms
     return Interval(
         median=median,
-        low=whole.low + sent_ms,
-        high=whole.high + sent_ms,
-        bound=min(whole.bound + sent_ms, split.bound),
+        low=on_card.low + sent_ms,
+        high=on_card.high + sent_ms,
+        bound=min(on_card.bound + sent_ms, split.bound),
         shares=_normalised(shares, median),
     )

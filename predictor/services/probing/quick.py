@@ -192,7 +192,7 @@ class _Quick:
         self._store, self._cancel, self._runner = store, cancel, runner
         self._progress, self._seconds = progress, -1
         self._start_s = time.monotonic()
-        self._others = OtherPrograms()
+        self._other_programs = OtherPrograms()
 
     def run(self) -> QuickProbing | Refusal:
         """Measure and store."""
@@ -266,7 +266,7 @@ class _Quick:
         while self._elapsed_s < LOOK_S:
             self._cancel.check()
             time.sleep(_POLL_S)
-        load = self._others.since()
+        load = self._other_programs.since()
         if load.is_busy:
             words = f"{load.words} Measured now it would look slower than it is."
             raise _RefusedError(Refusal(Obstacle.LOAD, words))
