@@ -426,6 +426,7 @@ def test_an_architecture_is_found_by_a_part_of_its_name(own: DevicesView, qtbot:
     assert "z80 is not in the table" in own.form_view.text_warning.text()
 
 
+@pytest.mark.qt_log_ignore("does not support (raise|grabbing)")
 def test_what_the_name_means_is_offered_with_its_reason(own: DevicesView, qtbot: QtBot) -> None:
     texts, view = own.form_view.texts, own.form_view
     for name in ("chip", "architecture"):
