@@ -11,15 +11,20 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from predictor.core.metrics import METRIC_BY_NAME, RATE_METRIC, Family
 from predictor.core.records import Cluster, Device, Inference
 from predictor.core.runtimes import CPUS
 from predictor.core.text import printable, shortened
 from predictor.devices.architectures import Architecture, architectures
-from predictor.devices.names import NamedCores, NamedDesign, cores_named, design_named
 from predictor.devices.peaks import highest_clock_mhz
+
+if TYPE_CHECKING:
+    from predictor.devices.names import NamedCores, NamedDesign
+
+# The names are imported where a device is read: no start with shipped devices alone needs them.
+# ruff: noqa: PLC0415
 
 CLUSTERS: Final = "clusters"
 LANES: Final = "fp32_au_per_core"
@@ -117,6 +122,8 @@ def _fact(item: Inference) -> str:
 
 def _named(device: Device, *texts: str) -> NamedDesign | None:
     """Return what the first of the texts of a device means that means something."""
+    from predictor.devices.names import design_named
+
     for text in texts:
         named = design_named(f"{device.vendor} {text}", device.family) if text else None
         if named is not None:
@@ -185,6 +192,8 @@ def _with_cores(device: Device, named: NamedDesign | None, inferences: list[Infe
     """Return a device whose clusters have the designs of their names, else of the processor's."""
     if device.architecture or all(cluster.architecture for cluster in device.clusters):
         return device
+    from predictor.devices.names import cores_named
+
     kinds = _by_cluster(device.clusters, () if named is None else named.cores)
     clusters = []
     for place, (cluster, kind) in enumerate(zip(device.clusters, kinds, strict=True)):
