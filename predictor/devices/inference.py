@@ -11,15 +11,20 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from predictor.core.metrics import METRIC_BY_NAME, RATE_METRIC, Family
 from predictor.core.records import Cluster, Device, Inference
 from predictor.core.runtimes import CPUS
 from predictor.core.text import printable, shortened
 from predictor.devices.architectures import Architecture, architectures
-from predictor.devices.names import NamedCores, NamedDesign, cores_named, design_named
 from predictor.devices.peaks import highest_clock_mhz
+
+if TYPE_CHECKING:
+    from predictor.devices.names import NamedCores, NamedDesign
+
+# The names are imported where a device is read: no start with shipped devices alone needs them.
+# ruff: noqa: PLC0415
 
 CLUSTERS: Final = "clusters"
 LANES: Final = "fp32_au_per_core"
@@ -37,12 +42,12 @@ _WITH_LANES: Final = CPUS | _GPUS
 def with_inferred(device: Device) -> Device:
     """Return a device with what its names say of the fields that are left out.
 
-    Its name, its system and its chip are read, the first of them that means something. A field
-    that is stated stays; where the name means another architecture the device says so.
+    Its name, chip, system and id are read, the first of them that means something. A field that is
+    stated stays; where name or chip mean another architecture the device says so.
     """
     device = stated_part(device)
     inferences: list[Inference] = []
-    named = _named(device)
+    named = _named(device, device.name, device.chip, device.system, device.id)
     if named is not None:
         device = _with_design(device, named, inferences)
     device = _with_cores(device, named, inferences)
@@ -115,8 +120,11 @@ def _fact(item: Inference) -> str:
     return f"{metric.label} {item.value} {metric.unit}"
 
 
-def _named(device: Device) -> NamedDesign | None:
-    for text in (device.name, device.system, device.chip, device.id):
+def _named(device: Device, *texts: str) -> NamedDesign | None:
+    """Return what the first of the texts of a device means that means something."""
+    from predictor.devices.names import design_named
+
+    for text in texts:
         named = design_named(f"{device.vendor} {text}", device.family) if text else None
         if named is not None:
             return named
@@ -130,7 +138,9 @@ def _with_design(device: Device, named: NamedDesign, inferences: list[Inference]
         inferences.append(Inference("chip", named.chip, named.reason))
     stated = {cluster.architecture for cluster in device.clusters} | {device.architecture}
     stated.discard("")
-    if stated and named.architecture and not stated & {c.architecture for c in named.cores}:
+    # The system and the id are labels of the user's: they contradict nothing.
+    is_named = bool(stated) and named == _named(device, device.name, device.chip)
+    if is_named and named.architecture and not stated & {c.architecture for c in named.cores}:
         inferences.append(
             Inference("architecture", named.architecture, named.reason, is_used=False)
         )
@@ -182,6 +192,8 @@ def _with_cores(device: Device, named: NamedDesign | None, inferences: list[Infe
     """Return a device whose clusters have the designs of their names, else of the processor's."""
     if device.architecture or all(cluster.architecture for cluster in device.clusters):
         return device
+    from predictor.devices.names import cores_named
+
     kinds = _by_cluster(device.clusters, () if named is None else named.cores)
     clusters = []
     for place, (cluster, kind) in enumerate(zip(device.clusters, kinds, strict=True)):

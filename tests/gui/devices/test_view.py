@@ -438,6 +438,24 @@ def test_an_architecture_is_found_by_a_part_of_its_name(own: DevicesView, qtbot:
     assert "z80 is not in the table" in own.form_view.text_warning.text()
 
 
+@pytest.mark.qt_log_ignore("does not support (raise|grabbing)")
+def test_what_the_name_means_is_offered_with_its_reason(own: DevicesView, qtbot: QtBot) -> None:
+    texts, view = own.form_view.texts, own.form_view
+    for name in ("chip", "architecture"):
+        texts[name].selectAll()
+        qtbot.keyClick(texts[name], Qt.Key.Key_Delete)
+    type_over(qtbot, texts["name"], "Rockchip RK3568")
+    assert own.form.fields.architecture == ""
+    assert texts["architecture"].placeholderText() == "cortex-a55"
+    assert texts["chip"].placeholderText() == "rk3568"
+    assert "taken from RK3568: chip rk3568" in view.text_inferred.text()
+    assert view.text_inferred.isVisible()
+    type_over(qtbot, texts["architecture"], "cortex-a53")
+    assert "the name means cortex-a55" in view.text_warning.text()
+    type_over(qtbot, texts["name"], "My board")  # the system still says Raspberry Pi 5
+    assert "the name means" not in view.text_warning.text()
+
+
 def test_measured_rates_and_operating_points_are_typed_in_rows(
     own: DevicesView, qtbot: QtBot
 ) -> None:

@@ -5,6 +5,7 @@ import pytest
 from predictor.core.errors import InputError
 from predictor.core.metrics import Family
 from predictor.core.records import Cluster, Device
+from predictor.devices import names
 from predictor.devices.architectures import (
     KINDS,
     SCHEMA,
@@ -62,7 +63,12 @@ def test_the_table_is_not_read_with_the_catalogue(monkeypatch):
     def refuse(_folder):
         raise AssertionError("the table was read")
 
+    def refuse_names():
+        raise AssertionError("the names were read")
+
     monkeypatch.setattr("predictor.devices.architectures.load_architectures", refuse)
+    monkeypatch.setattr("predictor.devices.names.read_rows", refuse_names)
+    names._table.cache_clear()
     architectures.cache_clear()
     try:
         assert load_device_files()

@@ -6,6 +6,8 @@ import json
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from predictor.core.instruction_sets import INSTRUCTION_SETS
 from predictor.core.metrics import Family
@@ -150,6 +152,14 @@ def test_the_table_names_designs_and_instruction_sets_that_there_are() -> None:
             assert designs[0]
             assert set(designs) - {""} <= architectures().keys(), row
         assert set(row.get("sets", "").split()) <= INSTRUCTION_SETS.keys()
+
+
+@given(st.text(max_size=200), st.sampled_from(Family))
+def test_any_text_is_a_name_or_none(text: str, family: Family) -> None:
+    named, lower = design_named(text, family), design_named(text.lower(), family)
+    assert named is None or named.architecture or named.chip
+    if text.isascii():
+        assert (named and named.architecture) == (lower and lower.architecture)
 
 
 def test_each_group_of_the_table_has_a_source() -> None:
