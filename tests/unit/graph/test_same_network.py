@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -31,9 +32,9 @@ def of(layer: Layer, shape: tuple[int, ...] = (1, 4, 8, 8), opset: int = 17) -> 
     return ingest_proto(b.model()).graph.fingerprint
 
 
-def conv(bias: bool = False, kernel: int = 3, channels: int = 4, **attributes: object) -> Layer:
+def conv(bias: bool = False, kernel: int = 3, channels: int = 4, **attributes: Any) -> Layer:
     def layer(b: Builder, x: str) -> str:
-        group = int(str(attributes.get("group", 1)))
+        group = int(attributes.get("group", 1))
         weights = [b.weight(channels, 4 // group, kernel, kernel)]
         return b.node("Conv", [x, *weights, *([b.weight(channels)] if bias else [])], **attributes)
 
@@ -49,7 +50,7 @@ def then(*layers: Layer) -> Layer:
     return layer
 
 
-def op(name: str, *constants: tuple[int, ...], **attributes: object) -> Layer:
+def op(name: str, *constants: tuple[int, ...], **attributes: Any) -> Layer:
     """An operator on data and weights of shapes."""
     return lambda b, x: b.node(name, [x, *(b.weight(*dims) for dims in constants)], **attributes)
 
@@ -58,7 +59,7 @@ def scalar(b: Builder, value: float) -> str:
     return b.constant(value, np.float32)
 
 
-def with_integers(name: str, *integers: list[int], **attributes: object) -> Layer:
+def with_integers(name: str, *integers: list[int], **attributes: Any) -> Layer:
     return lambda b, x: b.node(name, [x, *(b.constant(i) for i in integers)], **attributes)
 
 
