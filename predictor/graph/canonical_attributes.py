@@ -77,7 +77,7 @@ def axes_from_front(axes: Any, rank: int) -> list[int]:
         axes: one number or several; those below 0 count from the back.
         rank: of what they are axes of.
     """
-    numbers = [axes] if isinstance(axes, int) else list(axes)
+    numbers = [axes] if isinstance(axes, int | float | str) else list(axes)
     return sorted(a + rank if a < 0 else a for a in numbers if isinstance(a, int))
 
 

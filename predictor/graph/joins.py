@@ -138,7 +138,7 @@ class Joins:
             return
         pads = self.pads_of(pad)
         axes = len(self._network.type_of(data).dims)
-        is_of_pixels = len(pads) == 2 * axes and not any((*pads[:2], *pads[axes : axes + 2]))
+        is_of_pixels = 2 < axes == len(pads) // 2 and not any((*pads[:2], *pads[axes : axes + 2]))
         is_zeros = pad.attributes.string("mode", "constant") == "constant"
         if convolution.op == "Conv" and is_of_pixels and is_zeros and min(pads) >= 0:
             self.nodes.add(id(pad))
