@@ -49,7 +49,8 @@ class Scores(QObject):
     def of(self, compared: ComparedModel) -> float | None:
         """Return a model's score, None where the user has given none."""
         if compared.entry_id not in self._of_entry:
-            self._of_entry[compared.entry_id] = self._stored.get(_key(compared))
+            former = self._stored.get(_key(compared, compared.model.graph.former_fingerprint))
+            self._of_entry[compared.entry_id] = self._stored.get(_key(compared), former)
         return self._of_entry[compared.entry_id]
 
     def of_all(self, models: Sequence[ComparedModel]) -> list[float | None]:
@@ -61,6 +62,7 @@ class Scores(QObject):
         self._of_entry[compared.entry_id] = score
         # Taken out first: a dict keeps the order of insertion, and the oldest scores are dropped.
         self._stored.pop(_key(compared), None)
+        self._stored.pop(_key(compared, compared.model.graph.former_fingerprint), None)
         if score is not None:
             self._stored[_key(compared)] = score
         newest = list(self._stored.items())[-_MAX_STORED:]
@@ -94,9 +96,10 @@ def parse_score(text: str) -> float | None:
     return score
 
 
-def _key(compared: ComparedModel) -> str:
+def _key(compared: ComparedModel, fingerprint: str = "") -> str:
     path = Path(compared.model.path)
-    return f"{compared.model.graph.fingerprint}/{path.parent.name}/{path.name}"
+    name = fingerprint or compared.model.graph.fingerprint
+    return f"{name}/{path.parent.name}/{path.name}"
 
 
 def _read(line: str) -> tuple[str, float] | None:

@@ -143,9 +143,9 @@ class PredictionStore:
         """Return the user's measurements of models; none where the store fails."""
         return self.ask(lambda history: history.measured(models), [])
 
-    def is_measured(self, fingerprint: str) -> bool:
+    def is_measured(self, *fingerprints: str) -> bool:
         """Return whether the user measured a graph; not where the store fails."""
-        return self.ask(lambda history: history.is_measured(fingerprint), otherwise=False)
+        return self.ask(lambda history: history.is_measured(*fingerprints), otherwise=False)
 
     def signatures(self, targets: Sequence[Target]) -> KnownTargets:
         """Return the user's measurements on targets; none where the store fails."""

@@ -15,7 +15,7 @@ from predictor.graph.arithmetic import Arithmetic
 from predictor.graph.cleanup import data_inputs, scale_tensors, stored_tensors
 from predictor.graph.contractions import arithmetic_of
 from predictor.graph.contrib_rules import packed_sizes
-from predictor.graph.fingerprint import fingerprint
+from predictor.graph.fingerprint import fingerprint, former_fingerprint
 from predictor.graph.network import Network, Node, TensorType, misfit
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
 from predictor.graph.operators import (
@@ -27,6 +27,7 @@ from predictor.graph.operators import (
     PARAMETER_INPUTS,
     tensor_bytes,
 )
+from predictor.graph.values import ValueTable
 
 # Read only as much of their first input as they give out.
 _PARTIAL_READERS = frozenset(
@@ -250,7 +251,7 @@ _UNKNOWN = DTYPE_CODE["unknown"]
 _DTYPE_OF_OUTPUT = frozenset({"Cast", "CastLike", "ConstantOfShape", "DequantizeLinear", "Gather"})
 
 
-def assemble(network: Network) -> OperatorGraph:
+def assemble(network: Network, values: ValueTable) -> OperatorGraph:
     """Count every operator and freeze the graph."""
     nodes = network.nodes
     counter = TrafficCounter(network)
@@ -265,6 +266,7 @@ def assemble(network: Network) -> OperatorGraph:
     dtypes = [_computing_dtype(counter, node) for node in nodes]
     shapes = [network.type_of(node.outputs[0]).dims if node.outputs else () for node in nodes]
     parameters = count_parameters(network)
+    types = dict(zip(map(id, nodes), dtypes, strict=True))
     # [N, 3]: read, weights, written; reshape keeps three columns for an empty graph.
     traffic_bytes = np.array(traffic, np.int64).reshape(-1, 3) * repeats[:, None]
     return OperatorGraph(
@@ -293,7 +295,8 @@ def assemble(network: Network) -> OperatorGraph:
         input_bytes=sum(network.type_of(name).bytes for name in network.inputs),
         output_bytes=sum(network.type_of(name).bytes for name in network.outputs),
         peak_activation_bytes=peak_activation_bytes(network, counter),
-        fingerprint=fingerprint(network, dict(zip(map(id, nodes), dtypes, strict=True))),
+        fingerprint=fingerprint(network, values, types),
+        former_fingerprint=former_fingerprint(network, types),
     )
 
 

@@ -1,59 +1,52 @@
-"""The fingerprint of an operator graph: SHA-256, independent of names and node order.
+"""The fingerprints of a network: hashes that are independent of names and of node order.
 
-Recipe ``ctm-fingerprint/1``. Every hash is SHA-256; fields are joined by the byte 0x1f.
+Recipe ``ctm-fingerprint/2`` is the hash (``digest.py``) of the canonical operations
+(``canonical.py``): it is one for all files of a network, whichever exporter wrote them.
 
-1. Leaves. A model input hashes its dtype and shape; a constant its dtype and shape.
-2. Upwards, in topological order: an operator hashes its type, canonical attributes, computing
-   dtype, repeats, the dtypes and shapes of its outputs, and for each input in order the hash of
-   its producer with the position of the producer's output.
-3. Downwards: an operator or input hashes its upward hash with the sorted list of (hash of the
-   consumer, positions of the inputs that read it), and the positions of its outputs that are
-   outputs of the model. A shared subgraph and two equal copies differ in this.
-4. The fingerprint is the hash of the version tag, the number of distinct constant elements, and
-   the sorted downward hashes.
+Recipe ``ctm-fingerprint/1``, the former one, is the hash of the operators as they are listed, and
+of the number of distinct constant elements. An operation is its type, attributes as written,
+computing dtype, repeats, and the dtypes and shapes of its outputs; it reads its inputs in order, a
+constant by its dtype and shape. Reference networks and their files are found by it.
 
-Changing the recipe needs a new version tag: stored measurements are found by fingerprint.
+Changing a recipe needs a new version tag: stored measurements are found by fingerprint.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
-from functools import lru_cache
+from typing import Final
 
+from predictor.graph.canonical import canonical_inputs, canonical_operations, matrix_elements
 from predictor.graph.cleanup import data_inputs, value_tensors
-from predictor.graph.network import Network, Node, TensorType
+from predictor.graph.digest import Operation, digest
+from predictor.graph.network import Network, Node
 from predictor.graph.operators import DTYPES
+from predictor.graph.values import ValueTable
 
-VERSION = "ctm-fingerprint/1"
-_SEPARATOR = "\x1f"
-
-
-def _hash(*fields: str) -> str:
-    text = _SEPARATOR.join(fields)
-    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
+VERSION: Final = "ctm-fingerprint/2"
+FORMER_VERSION: Final = "ctm-fingerprint/1"
 
 
-def fingerprint(network: Network, dtypes: Mapping[int, int]) -> str:
+def fingerprint(network: Network, values: ValueTable, dtypes: Mapping[int, int]) -> str:
     """Return the fingerprint in hex.
 
     Args:
         network: cleaned up, its nodes in topological order.
+        values: of its constants.
         dtypes: index into DTYPES of the type that each node computes in, by ``id(node)``.
     """
-    upward: dict[str, str] = {}
-    made: list[str] = []
-    for name in network.inputs:
-        upward[name] = _hash("input", _type_text(network, name))
-    for node in network.nodes:
-        node_hash = _hash(*_fields(network, node, dtypes[id(node)], upward))
-        made.append(node_hash)
-        for position, name in enumerate(node.outputs):
-            if name:
-                upward[name] = f"{node_hash}:{position}"
-    return _hash(
-        VERSION, str(_constant_elements(network)), *sorted(_downward(network, upward, made))
-    )
+    operations, outputs = canonical_operations(network, values, dtypes)
+    inputs = canonical_inputs(network, operations, outputs)
+    return digest([VERSION, str(matrix_elements(network))], inputs, operations, outputs)
+
+
+def former_fingerprint(network: Network, dtypes: Mapping[int, int]) -> str:
+    """Return the fingerprint by the former recipe, in hex; the arguments are as above."""
+    values = {*network.inputs, *(name for node in network.nodes for name in node.outputs)}
+    operations = [_listed(network, node, dtypes[id(node)], values) for node in network.nodes]
+    inputs = {name: network.text_of(name) for name in network.inputs}
+    recipe = [FORMER_VERSION, str(_constant_elements(network))]
+    return digest(recipe, inputs, operations, network.outputs)
 
 
 def _constant_elements(network: Network) -> int:
@@ -63,50 +56,23 @@ def _constant_elements(network: Network) -> int:
     return sum(network.type_of(name).elements for name in tensors)
 
 
-def _type_text(network: Network, name: str) -> str:
-    return _text_of(network.type_of(name))
-
-
-# Deep networks repeat the same few types.
-@lru_cache(maxsize=4096)
-def _text_of(value_type: TensorType) -> str:
-    dims = "?" if value_type.shape is None else ",".join(map(str, value_type.dims))
-    return f"{DTYPES[value_type.dtype]}[{dims}]"
-
-
-def _fields(network: Network, node: Node, dtype: int, upward: Mapping[str, str]) -> list[str]:
-    fields = [node.op_type, node.attributes.text, DTYPES[dtype], str(node.repeats)]
-    fields += [_type_text(network, name) if name else "" for name in node.outputs]
-    for name in (*node.inputs, *(o for body in node.bodies for o in body.outputs)):
-        if name in upward:
-            fields.append(upward[name])
-        else:
-            fields.append(f"constant {_type_text(network, name)}" if name else "")
-    return fields
-
-
-def _downward(network: Network, upward: Mapping[str, str], made: list[str]) -> list[str]:
-    readers: dict[str, list[str]] = {}
-    for name in network.outputs:
-        readers.setdefault(name, []).append("output")
-    hashes: list[str] = []
-    # Backwards: each reader's hash is final before the node that it reads.
-    for node, node_hash in zip(reversed(network.nodes), reversed(made), strict=True):
-        result = _hash(node_hash, *_read_by(node.outputs, readers))
-        hashes.append(result)
-        for position, name in enumerate(node.inputs):
-            if name in upward:
-                readers.setdefault(name, []).append(f"{result}:{position}")
-        for body in node.bodies:
-            for position, name in enumerate(body.outputs):
-                readers.setdefault(name, []).append(f"{result}:body:{position}")
-    hashes += [_hash(upward[n], *_read_by([n], readers)) for n in network.inputs]
-    return hashes
-
-
-def _read_by(outputs: list[str], readers: Mapping[str, list[str]]) -> list[str]:
-    return [
-        f"{position}<{reader}"
-        for position, name in enumerate(outputs)
-        for reader in sorted(readers.get(name, ()))
+def _listed(network: Network, node: Node, dtype: int, values: set[str]) -> Operation:
+    repeats = "1" if node.scope is None else str(node.repeats)
+    words = [node.op_type, node.attributes.text, DTYPES[dtype], repeats]
+    words += [network.text_of(name) if name else "" for name in node.outputs]
+    reads = [
+        (name, str(position), "")
+        if name in values or not name
+        else ("", str(position), f"constant {network.text_of(name)}")
+        for position, name in enumerate(node.inputs)
     ]
+    for body in node.bodies:
+        reads += [
+            (
+                name,
+                f"body:{position}",
+                "" if name in values else f"constant {network.text_of(name)}",
+            )
+            for position, name in enumerate(body.outputs)
+        ]
+    return Operation(words, reads, node.outputs)

@@ -102,7 +102,7 @@ def build_model(
         outputs=outputs,
         dynamic=binding.dynamic,
         notes=tuple(network.notes),
-        graph=assemble(network),
+        graph=assemble(network, values),
     )
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import onnx
 
 from predictor.core.errors import InputError
 from predictor.core.text import shortened
-from predictor.graph.operators import DTYPE_BITS, DTYPE_CODE, tensor_bytes
+from predictor.graph.operators import DTYPE_BITS, DTYPE_CODE, DTYPES, tensor_bytes
 
 if TYPE_CHECKING:
     from predictor.graph.attributes import Attributes
@@ -139,10 +140,10 @@ class Node:
     @property
     def consumed(self) -> list[str]:
         """The values that the node needs: its inputs and its bodies' results."""
-        return [
-            *filter(None, self.inputs),
-            *(name for body in self.bodies for name in body.outputs),
-        ]
+        names = [name for name in self.inputs if name]
+        if self.bodies:
+            names += (name for body in self.bodies for name in body.outputs)
+        return names
 
     @property
     def repeats(self) -> int:
@@ -202,9 +203,18 @@ class Network:
         """Return the type of a value, unknown for an absent one."""
         return self.types.get(name, UNKNOWN_TYPE)
 
+    def text_of(self, name: str) -> str:
+        """Return the type of a value in words: ``float32[1,3,224,224]``."""
+        return _type_text(self.types.get(name, UNKNOWN_TYPE))
+
     def input_type(self, node: Node, position: int) -> TensorType:
         """Return the type of one input, unknown where it is absent."""
-        return self.type_of(node.inputs[position]) if position < len(node.inputs) else UNKNOWN_TYPE
+        inputs = node.inputs
+        return (
+            self.types.get(inputs[position], UNKNOWN_TYPE)
+            if position < len(inputs)
+            else UNKNOWN_TYPE
+        )
 
     def dims_of(self, node: Node, position: int) -> tuple[int, ...]:
         """Return the dims of input ``position``, of the first output for -1; () where absent."""
@@ -219,6 +229,13 @@ class Network:
     def add_constant(self, name: str, dtype: int) -> None:
         """Register a stored tensor as its own root."""
         self.constants[name] = Constant((name,), DTYPE_BITS[dtype], derived=False)
+
+
+# Deep networks repeat the same few types.
+@lru_cache(maxsize=4096)
+def _type_text(value_type: TensorType) -> str:
+    dims = "?" if value_type.shape is None else ",".join(map(str, value_type.dims))
+    return f"{DTYPES[value_type.dtype]}[{dims}]"
 
 
 # Errors of arithmetic on dims and attributes where a file gives a rank, a count or a size that

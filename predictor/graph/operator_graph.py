@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from enum import IntFlag
 
 import numpy as np
@@ -58,6 +58,7 @@ class OperatorGraph:
         output_bytes: bytes of the model's outputs.
         peak_activation_bytes: largest sum of live activations in this order.
         fingerprint: SHA-256 (hex) of the canonical graph; see ``fingerprint.py``.
+        former_fingerprint: the same by the former recipe; empty where ``fingerprint`` is by it.
     """
 
     op_code: NDArray[np.int16]
@@ -84,6 +85,7 @@ class OperatorGraph:
     output_bytes: int
     peak_activation_bytes: int
     fingerprint: str
+    former_fingerprint: str = ""
 
     def __post_init__(self) -> None:
         for name in ARRAYS:
@@ -92,6 +94,11 @@ class OperatorGraph:
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def as_formerly(self) -> OperatorGraph:
+        """Return the graph under its former fingerprint, as reference networks are found."""
+        former = self.former_fingerprint or self.fingerprint
+        return replace(self, fingerprint=former, former_fingerprint="")
 
     @property
     def bytes_moved(self) -> NDArray[np.int64]:
@@ -117,6 +124,8 @@ class OperatorGraph:
             "arrays": [[a.dtype.str, list(a.shape)] for a in arrays],
             **{name: getattr(self, name) for name in _PLAIN},
         }
+        if not self.former_fingerprint:
+            del header["former_fingerprint"]  # the bytes are those of programs before it
         text = json.dumps(header, separators=(",", ":")).encode()
         return b"".join(
             [_MAGIC, len(text).to_bytes(8, "little"), text, *(a.tobytes() for a in arrays)]
@@ -142,7 +151,7 @@ class OperatorGraph:
             offset += array.nbytes
             values[name] = array
         for name in _PLAIN:
-            value = header[name]
+            value = header.get(name, "") if name == "former_fingerprint" else header[name]
             values[name] = tuple(value) if isinstance(value, list) else value
         return cls(**values)  # type: ignore[arg-type]  # the header names exactly the fields
 

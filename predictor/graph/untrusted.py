@@ -48,7 +48,8 @@ def _check_texts(graph: OperatorGraph) -> None:
         _require(isinstance(column, tuple) and len(column) == count, "texts do not match")
         _require(all(isinstance(text, str) for text in column), "a name is no text")
     _require(all(_is_object(text) for text in graph.attributes), "attributes are no JSON object")
-    _require(isinstance(graph.fingerprint, str), "the fingerprint is no text")
+    for text in (graph.fingerprint, graph.former_fingerprint):
+        _require(isinstance(text, str), "the fingerprint is no text")
     for name in _COUNTS:
         value = getattr(graph, name)
         _require(isinstance(value, int) and 0 <= value < 2**63, f"{name} is no count")

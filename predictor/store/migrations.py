@@ -46,6 +46,7 @@ MIGRATIONS = (
     Migration("0007_evidence"),
     Migration("0008_token_rates"),
     Migration("0009_unstable"),
+    Migration("0010_fingerprints"),
 )
 
 

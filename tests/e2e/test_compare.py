@@ -49,7 +49,7 @@ def test_text_names_the_baseline_the_fastest_and_the_change(
     ctm_process: Run, mobilenet: Path, distilbert: Path
 ) -> None:
     done = ctm_process("compare", mobilenet, distilbert, "--device", "rpi5", "--budget-ms", "0.001",
-               "--operators", "--engine", "roofline")  # fmt: skip
+               "--operators", "--engine", "roofline", "--runtime", "onnxruntime")  # fmt: skip
 
     assert done.returncode == 1, "no model meets the budget"
     assert "80 % interval" not in done.stdout, "the roofline engine gives none"

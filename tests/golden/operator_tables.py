@@ -59,6 +59,7 @@ def totals(graph: OperatorGraph) -> dict[str, object]:
         "bytes_moved": int(graph.bytes_moved.sum()),
         "peak_activation_bytes": graph.peak_activation_bytes,
         "fingerprint": graph.fingerprint,
+        "former_fingerprint": graph.former_fingerprint,
     }
 
 

@@ -141,7 +141,7 @@ def _answers(
         return
     with closing(answers), closing(IngestionWorker()) as reader:
         for path, answer in answers:
-            if isinstance(answer, ModelRows) and store.is_measured(answer.fingerprint):
+            if isinstance(answer, ModelRows) and store.is_measured(*answer.fingerprints):
                 # What the user measured of a model stays here, and is counted in here.
                 model = _read(path, request, reader)
                 yield path, _measured_rows(path, model, request, options, store)

@@ -67,6 +67,9 @@ def write_network(path: Path, space: str, code: Sequence[int], batch: int = 1) -
 def operator_graph_of(space: str, code: Sequence[int], batch: int = 1) -> OperatorGraph:
     """Return the graph that ingesting the file of a model gives, without its weights and the file.
 
+    Networks of search spaces keep their fingerprints by the former recipe: what was measured of
+    them, and what was learned from it, is found by those.
+
     Args:
         space: one of :data:`BUILDERS`.
         code: of the architecture, in the form of the space.
@@ -76,7 +79,8 @@ def operator_graph_of(space: str, code: Sequence[int], batch: int = 1) -> Operat
         InputError: there is no such space, or code or batch are wrong.
     """
     proto = _builder(space)(code, batch, with_weights=False)
-    return build_model(ReadModel(proto, proto.graph.name, 0, 0), {}, None, {}).graph
+    graph = build_model(ReadModel(proto, proto.graph.name, 0, 0), {}, None, {}).graph
+    return graph.as_formerly()
 
 
 def _builder(space: str) -> Builder:

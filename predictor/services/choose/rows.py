@@ -123,7 +123,7 @@ def _measured(
     targets, fingerprint = options.targets, model.graph.fingerprint
     if fingerprint in fingerprints(measurements, measured):
         return dict(enumerate(predict([model], targets, "", measurements, measured, devices)))
-    published = published_targets(fingerprint)
+    published = published_targets(model.graph)
     devices_measured = {target_id.device_id for target_id in published}
     places = [
         place
@@ -131,7 +131,7 @@ def _measured(
         if target.device.id in devices_measured and target.id in published
     ]
     predicted = of_table(table, 0, model, targets, places)
-    return dict(zip(places, with_measured(list(predicted)), strict=True))
+    return dict(zip(places, with_measured(list(predicted), (), [model]), strict=True))
 
 
 def _block(

@@ -8,7 +8,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -19,6 +20,7 @@ from predictor.core.errors import CtmError, HostError
 from predictor.core.prediction import Prediction
 from predictor.core.records import Measurement
 from predictor.graph.model import Model
+from predictor.store import fingerprints as fingerprint_records
 from predictor.store import measurements as measurement_records
 from predictor.store import models as model_records
 from predictor.store import predictions as prediction_records
@@ -107,6 +109,7 @@ class History:
             HostError: the disk is full, read-only or failing, or another program holds the store.
         """
         try:
+            self._renew(models)
             with self.database.transaction() as db:
                 return Recorded(tuple(_add(db, models, predictions)))
         except REFUSALS:
@@ -153,13 +156,29 @@ class History:
         return report_records.add(self.database, title, str(path), [*stored, *recorded])
 
     def measured(self, models: Sequence[Model]) -> list[Measurement]:
-        """Return the user's measurements of models' graphs, the oldest first."""
-        fingerprints = [model.graph.fingerprint for model in models]
-        return measurement_records.of_fingerprints(self.database, fingerprints)
+        """Return the user's measurements of models' graphs, the oldest first.
 
-    def is_measured(self, fingerprint: str) -> bool:
-        """Return whether the user measured a graph."""
-        return bool(measurement_records.of_fingerprints(self.database, [fingerprint]))
+        What is stored of the models under former fingerprints is renewed, where that can be.
+        """
+        with suppress(HostError):  # a store that may only be read is read
+            self._renew(models)
+        prints = {model.graph.former_fingerprint: _fingerprint(model) for model in models}
+        records = measurement_records.of_fingerprints(
+            self.database, [*map(_fingerprint, models), *filter(None, prints)]
+        )
+        return [replace(r, fingerprint=prints.get(r.fingerprint, r.fingerprint)) for r in records]
+
+    def is_measured(self, *fingerprints: str) -> bool:
+        """Return whether the user measured a graph, stated by its fingerprint and a former one."""
+        return bool(measurement_records.of_fingerprints(self.database, fingerprints))
+
+    def _renew(self, models: Sequence[Model]) -> None:
+        for graph in (model.graph for model in models):
+            former = graph.former_fingerprint
+            # A look first: a write transaction for nothing would wait for other writers.
+            if former and fingerprint_records.has_records(self.database, former):
+                with self.database.transaction() as db:
+                    fingerprint_records.renew(db, former, graph.fingerprint, graph.to_bytes())
 
     def user_signatures(self) -> UserSignatures:
         """Return the user's measurements of targets, as engines take them."""

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from queue import Empty
 from typing import Any, Self
 
@@ -16,6 +16,7 @@ from predictor.core.child_process import ChildProcess
 from predictor.core.progress import CancelToken
 from predictor.graph.model import Model
 from predictor.graph.worker import out_of_memory
+from predictor.probing.networks.reference import is_reference
 from predictor.services.models import reader
 
 _POLL_S = 0.05  # how late a cancel, the clock or the memory is noticed
@@ -129,7 +130,10 @@ class IngestionWorker:
                 raise
         if answer["kind"] == "error":
             raise _naming_file(errors.error_from_dict(answer["payload"]), absolute, written_path)
-        return Model.from_payload(answer["payload"])
+        model = Model.from_payload(answer["payload"])
+        if not is_reference(model.graph.former_fingerprint):
+            return model
+        return replace(model, graph=model.graph.as_formerly())
 
     @contextmanager
     def _exclusive(self, cancel: CancelToken | None) -> Iterator[None]:

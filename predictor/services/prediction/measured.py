@@ -21,6 +21,8 @@ from predictor.core.errors import HostError
 from predictor.core.percentiles import Z80, Z95
 from predictor.core.prediction import Prediction
 from predictor.core.records import Basis, Measurement, TargetId
+from predictor.graph.model import Model
+from predictor.graph.operator_graph import OperatorGraph
 
 MIN_DEVIATION: Final = 0.02
 """Of the log-latency: how far medians of one machine lie apart from one hour to the next."""
@@ -38,13 +40,16 @@ class _MeasuredLatency:
 
 
 def with_measured(
-    predictions: Sequence[Prediction], measurements: Iterable[Measurement] = ()
+    predictions: Sequence[Prediction],
+    measurements: Iterable[Measurement] = (),
+    models: Iterable[Model] = (),
 ) -> tuple[Prediction, ...]:
     """Return predictions with measured latencies in place of the predicted ones.
 
     Args:
         predictions: of an engine, configurations resolved.
         measurements: the user's, the oldest first; those of other graphs do not count.
+        models: of the predictions; published latencies are found by their former fingerprints too.
 
     Returns:
         The same predictions. Where the graph was measured on the target ``latency_ms`` is the
@@ -53,17 +58,24 @@ def with_measured(
     """
     # The oldest come first, so a later one of the same key replaces them.
     newest = {(m.fingerprint, TargetId.of(m)): m for m in measurements}
-    return tuple(_replaced(prediction, newest) for prediction in predictions)
+    former = {model.graph.fingerprint: model.graph.former_fingerprint for model in models}
+    return tuple(_replaced(p, former.get(p.fingerprint, ""), newest) for p in predictions)
 
 
-def published_targets(fingerprint: str) -> frozenset[TargetId]:
+def published_targets(graph: OperatorGraph) -> frozenset[TargetId]:
     """Return the targets of which a latency of a graph ships."""
     published = _published()
-    return published.targets_of(fingerprint) if published else frozenset()
+    if published is None:
+        return frozenset()
+    targets = published.targets_of(graph.fingerprint)
+    former = graph.former_fingerprint
+    return targets | published.targets_of(former) if former else targets
 
 
 def _replaced(
-    prediction: Prediction, newest: dict[tuple[str, TargetId], Measurement]
+    prediction: Prediction,
+    former: str,
+    newest: dict[tuple[str, TargetId], Measurement],
 ) -> Prediction:
     target = TargetId.of(prediction)
     measurement = newest.get((prediction.fingerprint, target))
@@ -71,6 +83,8 @@ def _replaced(
         return _measured(prediction, _of_user(measurement))
     published = _published()
     latency = published.find(prediction.fingerprint, target) if published else None
+    if latency is None and published and former:
+        latency = published.find(former, target)
     return prediction if latency is None else _measured(prediction, _of_published(latency))
 
 

@@ -73,7 +73,7 @@ def predict(
             if of_graph:
                 row = list(scaled(row, [*targets, *further], of_graph))[: len(targets)]
             predicted += row
-    return with_measured(predicted, measurements)
+    return with_measured(predicted, measurements, models)
 
 
 def fingerprints(measurements: Iterable[Measurement], measured: KnownTargets) -> set[str]:

@@ -268,7 +268,7 @@ def _alternatives(
     candidates = [*_other_precisions(target), *_other_threads(target)]
     targets = [Target(target.device, configuration) for _, configuration in candidates]
     now, *rows = predicted_by(engine, [model], [target, *targets], measured)
-    now_measured, *measured_rows = with_measured([now, *rows], measurements)
+    now_measured, *measured_rows = with_measured([now, *rows], measurements, [model])
     for (kind, _), predicted, of_other in zip(candidates, rows, measured_rows, strict=True):
         # A measured latency over a predicted one would mix two things.
         are_measured = now_measured.basis is of_other.basis is Basis.MEASURED

@@ -22,6 +22,7 @@ from predictor.services.devices.catalogue import Catalogue
 from predictor.services.devices.user_devices import UserDevices, unused_id
 from predictor.services.project import conflicts
 from predictor.services.project.conflicts import Choice, Chooser, Conflict
+from predictor.services.project.prints import as_stored
 from predictor.services.project.records import PARTS, Project
 from predictor.store import measurements as measurement_records
 from predictor.store import models as model_records
@@ -103,7 +104,8 @@ class Planner:
     def __init__(
         self, database: Database, project: Project, catalogue: Catalogue, choose: Chooser | None
     ) -> None:
-        self._database, self._project, self._catalogue = database, project, catalogue
+        self._database, self._catalogue = database, catalogue
+        self._project = as_stored(database, project)
         self._choose = choose or (lambda _: None)
         self._conflicts: list[Conflict] = []
         self._open: list[Conflict] = []

@@ -57,7 +57,8 @@ class RowsProcess:
             while (answer := child.answers.get()) is not None:
                 if answer["kind"] == "result":
                     payload = answer["payload"]
-                    return ModelRows(payload["fingerprint"], payload["text"].encode())
+                    fingerprint, former = payload["fingerprints"]
+                    return ModelRows((fingerprint, former), payload["text"].encode())
                 if answer["kind"] == "error":
                     error = error_from_dict(answer["payload"])
                     if isinstance(error, InputError):

@@ -54,11 +54,11 @@ class ModelRows:
     """The rows of one model.
 
     Attributes:
-        fingerprint: of its graph.
+        fingerprints: of its graph, and a former one.
         text: as it goes to the file.
     """
 
-    fingerprint: str
+    fingerprints: tuple[str, str]
     text: bytes
 
 
@@ -95,4 +95,4 @@ def rows_of(
         [model], request.targets, request.engine, measurements, request.measured, devices
     )
     text = predictions_text(path, predictions, request.form)
-    return ModelRows(model.graph.fingerprint, text)
+    return ModelRows((model.graph.fingerprint, model.graph.former_fingerprint), text)

@@ -39,7 +39,7 @@ def main(_: Sequence[str] = ()) -> int:
             except CtmError as error:
                 answers.send(line["id"], "error", error.to_dict())
             else:
-                payload = {"fingerprint": rows.fingerprint, "text": rows.text.decode()}
+                payload = {"fingerprints": rows.fingerprints, "text": rows.text.decode()}
                 answers.send(line["id"], "result", payload)
     return 0
 

@@ -130,10 +130,12 @@ class _GraphBuilder:
         return number
 
     def _network(self, graph: OperatorGraph) -> int:
-        if graph.fingerprint not in self._networks:
-            self._networks[graph.fingerprint] = len(self._blobs)
+        # By the former recipe: operators that are written in another way are learned from apart.
+        fingerprint = graph.former_fingerprint or graph.fingerprint
+        if fingerprint not in self._networks:
+            self._networks[fingerprint] = len(self._blobs)
             self._blobs.append(zlib.compress(graph.to_bytes(), level=6))
-        return self._networks[graph.fingerprint]
+        return self._networks[fingerprint]
 
     def graphs(self) -> tuple[tuple[str, ...], Graphs]:
         """Return the names of the families, and the graphs."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Final
@@ -14,10 +15,10 @@ import numpy as np
 
 from ctm_research.corpus.corpus import STATISTICS, Measurements
 from ctm_research.corpus.drafts import DOUBTED, NO_GRAPH
-from ctm_research.corpus.graph_files import GraphReader
 from ctm_research.corpus.noise import measurement_noise
-from ctm_research.published.exports import other_exports, written
-from ctm_research.sources import SOURCES, GraphFile, Sample
+from ctm_research.published.exports import other_exports
+from ctm_research.published.layouts import Layout, Network, layouts_of
+from ctm_research.sources import SOURCES, Sample
 from predictor.calibration.published import (
     PROVENANCES,
     SCHEMA,
@@ -27,11 +28,9 @@ from predictor.calibration.published import (
     prefix_of,
 )
 from predictor.core.errors import HostError, InputError
-from predictor.core.progress import Progress, ProgressCallback, no_progress
+from predictor.core.progress import ProgressCallback, no_progress
 from predictor.core.records import Device, Precision, TargetId
 from predictor.core.runtimes import runtime_of
-from predictor.graph.ingest import build_model
-from predictor.graph.reader import ReadModel, read_model
 
 PUBLISHERS: Final[Mapping[str, str]] = {
     name: source.publisher for name, source in SOURCES.items() if source.ships is not None
@@ -43,8 +42,6 @@ NO_LATENCY: Final = "no latency of one run"
 NO_THREADS: Final = "the source does not say how many threads ran"
 NO_RUNTIME: Final = "the runtime is none of ours"
 NO_BATCH: Final = "a node pins another batch than the one that was measured"
-
-Network = tuple[GraphFile, int]  # file and how many times its batch
 
 
 @dataclass(slots=True)
@@ -92,15 +89,21 @@ def collect(
     if not kept:
         raise InputError(str(data), "no source of whole networks is there", "name a data folder")
     networks = [_network(sample) for sample in kept]
-    fingerprints = _fingerprints(networks, other_exports(data), progress)
-    complete: list[tuple[Sample, str]] = []
+    layouts = layouts_of(networks, other_exports(data), progress)
     for sample, network in zip(kept, networks, strict=True):
-        # In order: the file is the same in every run.
-        complete += [(sample, fingerprint) for fingerprint in sorted(fingerprints[network])]
-        if not fingerprints[network]:
+        if not layouts[network]:
             left_out.setdefault(sample.source, Counter())[NO_BATCH] += 1
-    published = _published(complete, devices)
-    sources = np.bincount(published.columns.source, minlength=len(PUBLISHERS)).tolist()
+    published = _published(_rows(kept, layouts, devices))
+    current = {
+        prefix_of(layout.fingerprint)
+        for graphs in layouts.values()
+        for layout in graphs
+        if not layout.is_former
+    }
+    # Under a former fingerprint stands what stands under that of now.
+    counted = np.isin(published.columns.prefix, np.array(list(current), np.uint64))
+    counted_sources = published.columns.source[counted]
+    sources = np.bincount(counted_sources, minlength=len(PUBLISHERS)).tolist()
     return Collected(published, dict(zip(PUBLISHERS, sources, strict=True)), left_out)
 
 
@@ -128,78 +131,88 @@ def _reason(sample: Sample, devices: Mapping[str, Device]) -> str:
     return next((reason for reason, applies in faults.items() if applies), "")
 
 
-def _fingerprints(
-    networks: Iterable[Network],
-    others: Mapping[GraphFile, Sequence[GraphFile]],
-    progress: ProgressCallback,
-) -> dict[Network, set[str]]:
-    """Return the fingerprints of each network at its batch: one for each way of writing it.
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A published latency under a graph of its network.
 
-    There is none where a node pins another batch.
+    Attributes:
+        sample: the latency.
+        target: that it was measured on.
+        layout: the graph.
+        difference: of the log-MACs of the graph and of that which was measured.
     """
-    factors: dict[GraphFile, set[int]] = {}
-    for file, factor in networks:
-        factors.setdefault(file, set()).add(factor)
-    fingerprints: dict[Network, set[str]] = {(f, n): set() for f in factors for n in factors[f]}
-    with GraphReader() as reader:
-        for done, file in enumerate(factors):
-            progress(Progress(done, len(factors), file.member or file.path.name))
-            for export in (file, *others.get(file, ())):
-                for model in written(read_model(reader.path_of(export))):
-                    for factor in factors[file]:
-                        fingerprints[file, factor] |= _at_batch(model, factor)
-    return fingerprints
+
+    sample: Sample
+    target: TargetId
+    layout: Layout
+    difference: float
+
+    @property
+    def provenance(self) -> str:
+        """Who measured it, and what was measured in place of the graph."""
+        remark = self.layout.remark
+        return (
+            f"{self.sample.provenance} (another layout: {remark})"
+            if remark
+            else self.sample.provenance
+        )
 
 
-def _at_batch(read: ReadModel, factor: int) -> set[str]:
-    """Return the fingerprint of a model at a multiple of its batch, if it has one."""
-    if factor == 1:
-        return {build_model(read, {}, None, {}).graph.fingerprint}
-    shapes = (value.type.tensor_type.shape.dim for value in read.proto.graph.input)
-    batch = next((shape[0].dim_value for shape in shapes if shape), 1)
-    try:
-        return {build_model(read, {}, batch * factor, {}).graph.fingerprint}
-    except InputError:
-        return set()
+def _rows(
+    samples: Sequence[Sample],
+    layouts: Mapping[Network, Sequence[Layout]],
+    devices: Mapping[str, Device],
+) -> list[_Row]:
+    """Return a row for each fingerprint of a sample's network; of two, the measured graph's."""
+    rows = []
+    for sample in samples:
+        target = _target_name(sample, devices)
+        graphs = layouts[_network(sample)]
+        for layout in graphs:
+            difference = math.log(layout.macs / graphs[0].macs) if layout.remark else 0.0
+            rows.append(_Row(sample, target, layout, difference))
+    same = {(row.layout.fingerprint, row.target) for row in rows if not row.layout.remark}
+    return [
+        row
+        for row in rows
+        if not row.layout.remark or (row.layout.fingerprint, row.target) not in same
+    ]
 
 
-def _published(complete: Sequence[tuple[Sample, str]], devices: Mapping[str, Device]) -> Published:
+def _published(rows: Sequence[_Row]) -> Published:
     """Join the values of one graph on one target; the source with most of them is taken."""
-    samples, fingerprints = zip(*complete, strict=True)
-    names = [_target_name(sample, devices) for sample in samples]
-    targets = sorted(set(names))
+    targets = sorted({row.target for row in rows})
     numbers = {name: number for number, name in enumerate(targets)}
     sources = list(PUBLISHERS)
-    source = np.array([sources.index(sample.source) for sample in samples])
-    target = np.array([numbers[name] for name in names])
-    deviation = _deviations(samples, fingerprints, target, source)
+    source = np.array([sources.index(row.sample.source) for row in rows])
+    target = np.array([numbers[row.target] for row in rows])
+    deviation = np.hypot(_deviations(rows, target, source), [row.difference for row in rows])
     groups: dict[tuple[int, int], dict[int, list[int]]] = {}
-    for row, fingerprint in enumerate(fingerprints):
-        of_source = groups.setdefault((prefix_of(fingerprint), int(target[row])), {})
-        of_source.setdefault(int(source[row]), []).append(row)
+    for at, row in enumerate(rows):
+        key = prefix_of(row.layout.fingerprint), int(target[at])
+        groups.setdefault(key, {}).setdefault(int(source[at]), []).append(at)
     provenances: dict[str, int] = {}
     entries = []
     for (prefix, number), of_source in sorted(groups.items()):
-        rows = max(of_source.values(), key=len)
-        values = np.array([samples[row].latency_ms for row in rows])
+        places = max(of_source.values(), key=len)
+        values = np.array([rows[at].sample.latency_ms for at in places])
         median = float(np.median(values))
         # A median of an even number is no measurement: statistic and origin are of the nearest one.
-        nearest = samples[rows[int(np.abs(np.log(values / median)).argmin())]]
+        nearest = rows[places[int(np.abs(np.log(values / median)).argmin())]]
         entries.append(
             (
                 prefix,
                 number,
                 median,
-                float(np.median(deviation[rows])),
-                len(rows),
-                int(source[rows[0]]),
-                STATISTICS.index(nearest.statistic),
+                float(np.median(deviation[places])),
+                len(places),
+                int(source[places[0]]),
+                STATISTICS.index(nearest.sample.statistic),
                 provenances.setdefault(nearest.provenance, len(provenances)),
             )
         )
     columns = zip(*entries, strict=True)
     types = (np.uint64, np.uint16, np.float32, np.float32, np.uint16, np.uint8, np.uint8, np.uint16)
-    packed = zlib.compress(json.dumps(list(provenances)).encode(), level=9)
     return Published(
         Columns(
             **{
@@ -210,7 +223,7 @@ def _published(complete: Sequence[tuple[Sample, str]], devices: Mapping[str, Dev
         targets,
         list(PUBLISHERS.values()),
         [str(statistic) for statistic in STATISTICS],
-        packed,
+        zlib.compress(json.dumps(list(provenances)).encode(), level=9),
     )
 
 
@@ -235,22 +248,22 @@ def _usual_float(device: Device, runtime: str) -> Precision | None:
 
 
 def _deviations(
-    samples: Sequence[Sample],
-    fingerprints: Sequence[str],
+    rows: Sequence[_Row],
     target: np.ndarray[tuple[int], np.dtype[np.int64]],
     source: np.ndarray[tuple[int], np.dtype[np.int64]],
 ) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
     """Return the standard deviation of each log-latency, as the corpus has it."""
     graphs: dict[str, int] = {}
-    graph = [graphs.setdefault(fingerprint, len(graphs)) for fingerprint in fingerprints]
-    nothing = np.zeros(len(samples))
+    graph = [graphs.setdefault(row.layout.fingerprint, len(graphs)) for row in rows]
+    nothing = np.zeros(len(rows))
+    statistic = [STATISTICS.index(row.sample.statistic) for row in rows]
     measurements = Measurements(
         graph=np.array(graph, np.int32),
         target=target.astype(np.int32),
         source=source.astype(np.int8),
-        statistic=np.array([STATISTICS.index(s.statistic) for s in samples], np.int8),
+        statistic=np.array(statistic, np.int8),
         provenance=nothing.astype(np.int32),
-        latency_ms=np.array([sample.latency_ms for sample in samples]),
+        latency_ms=np.array([row.sample.latency_ms for row in rows]),
         noise=nothing.astype(np.float32),
     )
     return measurement_noise(measurements, len(PUBLISHERS))

@@ -76,7 +76,7 @@ def test_another_layout_of_a_network_has_its_latencies_too(
     b = Builder()
     b.output(b.node("Relu", [b.conv(b.input("image", [1, 64, 32, 32]), 64, 64, 1)]))
     onnx.save(b.model(), theirs)
-    others = {GraphFile(ours): [GraphFile(theirs)]}
+    others = {GraphFile(ours): {GraphFile(theirs): "with a ReLU at its end"}}
     monkeypatch.setattr(module, "other_exports", lambda _: others)
 
     collected = collect(data, DEVICES)
@@ -85,6 +85,7 @@ def test_another_layout_of_a_network_has_its_latencies_too(
         fingerprint = ingest(path).graph.fingerprint
         found = collected.published.find(fingerprint, ("rpi5", "ncnn", "fp16", 4))
         assert (found.latency_ms, found.count) == (50.0, 3)
+        assert ("another layout: with a ReLU at its end" in found.provenance) is (path == theirs)
     assert collected.counts["ncnn"] == 6
 
 
@@ -106,7 +107,7 @@ def test_the_command_writes_the_file_and_prints_the_counts(
 
     assert main(["--data", str(data), "--out", str(out), "--sources", "ncnn"]) == 0
 
-    assert len(read_published(out).columns.prefix) == 3
+    assert len(read_published(out).columns.prefix) == 6  # by fingerprints of now and former ones
     assert "| ncnn | 3 | 1: " in capsys.readouterr().out
     before = out.read_bytes()
     assert main(["--data", str(data), "--out", str(out), "--sources", "ncnn"]) == 0

@@ -9,7 +9,9 @@ import pytest
 from predictor.core.errors import HostError
 from predictor.probing.networks.graphs import pool_graph
 from predictor.probing.networks.pool import cost_by_kind, load_pool
-from predictor.probing.networks.spaces import operator_graph_of
+from predictor.probing.networks.reference import is_reference
+from predictor.probing.networks.spaces import operator_graph_of, write_network
+from predictor.services.models.ingestion import IngestionWorker
 
 
 def test_every_network_of_the_pool_has_its_graph() -> None:
@@ -50,3 +52,17 @@ def test_a_damaged_file_says_so(tmp_path: Path, damage: bytes) -> None:
     path.write_bytes(damage)
     with pytest.raises(HostError, match="install again"):
         pool_graph("0" * 64, path)
+
+
+def test_the_file_of_a_reference_network_keeps_its_fingerprint(tmp_path: Path) -> None:
+    network = load_pool()[0]
+    path = tmp_path / "network.onnx"
+    write_network(path, network.space, network.code)
+
+    with IngestionWorker() as worker:
+        graph = worker.ingest(path).graph
+
+    assert (graph.fingerprint, graph.former_fingerprint) == (network.fingerprint, "")
+    assert is_reference(network.fingerprint)
+    assert not is_reference("0" * 64)
+    assert not is_reference("")

@@ -30,7 +30,7 @@ def test_each_network_is_built_as_it_was_planned(tmp_path: Path) -> None:
     assert [file.name for file in files] == [network.name for network in SMALL]
     for file, network in zip(files, SMALL, strict=True):
         assert file.sha256 == hashlib.sha256(file.path.read_bytes()).hexdigest()
-        assert ingest(file.path).graph.fingerprint == network.fingerprint == file.fingerprint
+        assert ingest(file.path).graph.former_fingerprint == network.fingerprint == file.fingerprint
         assert file.expected_ms == 1.5
 
 

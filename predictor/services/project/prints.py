@@ -1,0 +1,44 @@
+"""The fingerprints of a project's graphs as the store has them: a former one and that of now."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from predictor.graph.operator_graph import OperatorGraph
+from predictor.services.project.records import Project
+from predictor.store import fingerprints as fingerprint_records
+from predictor.store.database import Database
+
+
+def as_stored(database: Database, project: Project) -> Project:
+    """Return a project whose records are under the fingerprints that the store has for them.
+
+    A graph that was opened since stands under another fingerprint here than in a project of
+    before, and one that was not opened since under its former one.
+    """
+    prints = fingerprint_records.renewed(database, project.graphs)
+    for fingerprint, data in project.graphs.items():
+        former = OperatorGraph.from_bytes(data).former_fingerprint
+        if former and fingerprint_records.has_records(database, former):
+            prints[fingerprint] = former
+    if not prints:
+        return project
+    return replace(
+        project,
+        # One whose fingerprint is replaced is in the store: its bytes are not used.
+        graphs={prints.get(name, name): data for name, data in project.graphs.items()},
+        measurements=tuple(
+            replace(
+                stored, measurement=replace(m, fingerprint=prints.get(m.fingerprint, m.fingerprint))
+            )
+            for stored in project.measurements
+            for m in [stored.measurement]
+        ),
+        predictions=tuple(
+            replace(
+                stored, prediction=replace(p, fingerprint=prints.get(p.fingerprint, p.fingerprint))
+            )
+            for stored in project.predictions
+            for p in [stored.prediction]
+        ),
+    )
