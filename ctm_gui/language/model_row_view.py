@@ -28,6 +28,7 @@ class LanguageModelRow(QWidget):
         super().__init__()
         self._presenter = presenter
         self.name = _name_button()
+        self.name.setAccessibleName("Language model")
         self.name.clicked.connect(self.chosen)
         self.facts = ElidedLabel()
         self.facts.setProperty("role", "muted")

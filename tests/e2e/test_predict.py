@@ -108,7 +108,7 @@ def test_all_asks_every_device_of_the_catalogue(ctm: Run, mobilenet: Path) -> No
     entries = predictions(ctm("predict", mobilenet, "--all", "--json"))
     listed = json.loads(ctm("devices", "--json").stdout)["devices"]
 
-    assert [e["device"] for e in entries] == [d["id"] for d in listed]
+    assert ["this-machine", *(e["device"] for e in entries)] == [d["id"] for d in listed]
     assert all((e["latency_ms"] is None) == (e["problem"] is not None) for e in entries)
 
 

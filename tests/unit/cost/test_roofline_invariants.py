@@ -27,6 +27,8 @@ def targets(draw: st.DrawFn) -> Target:
     metrics = dict(draw(METRICS))
     if precision is Precision.INT8 or draw(st.booleans()):
         metrics["int8_tops"] = draw(RATES)
+    # A microcontroller without memory beside it holds no large network.
+    metrics.setdefault("dram_gb", 1.0)
     return make_target(
         metrics,
         family=draw(st.sampled_from(Family)),

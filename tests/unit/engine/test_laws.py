@@ -345,10 +345,13 @@ def test_no_listed_target_is_faster_with_a_larger_batch_or_more_operators(
     checked = np.isfinite(table.latency_ms[1])
 
     assert checked.sum() > 3500
-    assert (
-        np.diff(table.latency_ms[:, checked], axis=0) >= -ROUNDED * table.latency_ms[:-1, checked]
-    ).all()
-    assert (table.latency_ms[2:, checked] < table.latency_ms[1, checked] * 65).all()
+    latency_ms = table.latency_ms[:, checked]
+    # What a microcontroller does not hold at one batch it does not hold at a larger one.
+    fits = np.isfinite(latency_ms)
+    assert (np.diff(fits[1:].astype(int), axis=0) <= 0).all()
+    both = fits[:-1] & fits[1:]
+    assert (np.diff(latency_ms, axis=0)[both] >= -ROUNDED * latency_ms[:-1][both]).all()
+    assert (latency_ms[2:] < latency_ms[1] * 65)[fits[2:]].all()
 
 
 @unhurried

@@ -74,7 +74,7 @@ def test_the_problem_names_all_that_is_wrong(make_row):
         flagged_operators=("x", "y"),
     )
     assert cells(grid_of([row]), 0)["remarks"] == (
-        "no number: missing metric dram_bw_gbps; uncertain: wide; 2 operators not counted in full"
+        "no number: missing metric dram_bw_gbps; 2 operators not counted in full"
     )
 
 
