@@ -92,8 +92,8 @@ class Product:
     @cached_property
     def text(self) -> str:
         """Return every word that a search looks at, each with a space before it."""
-        rest = (str(self.year), self.chip, self.region, *self.aliases)
-        return self.title + _spaced(" ".join(rest))
+        parts = (self.maker, self.name, self.kind, str(self.year), self.chip, self.region)
+        return _spaced(" ".join((*parts, *self.aliases)))
 
 
 @lru_cache(maxsize=1)
@@ -135,7 +135,9 @@ def exact_products(text: str, products: Sequence[Product]) -> tuple[Product, ...
     "Galaxy S22 Exynos" states the name of a product and its chip.
     """
     key, wanted = squashed(text), set(words_of(text))
-    return tuple(p for p in products if key in p.keys) or search_products(
+    # Every key is a part of the text, which is made sooner than the keys.
+    likely = [p for p in products if key in p.text.replace(" ", "")]
+    return tuple(p for p in likely if key in p.keys) or search_products(
         text, (p for p in products if p.name_words <= wanted)
     )
 
