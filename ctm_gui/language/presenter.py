@@ -144,7 +144,12 @@ class LanguagePresenter(StoreClient):
     def read_measured(self) -> None:
         """Read the user's rates again, for the devices that there are now."""
         devices = self._selection.catalogue.by_id
-        self._submit(lambda history: history.token_rates.all(devices), self._show_measured)
+        self._run(
+            lambda history: history.token_rates.all(devices),
+            on_result=self._show_measured,
+            # A store that cannot be opened says so there.
+            on_error=lambda _: None,
+        )
 
     def ask(self, request: GenerationRequest, words: str, *, typed: str = "") -> None:
         """Predict another run.
