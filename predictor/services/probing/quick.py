@@ -192,7 +192,7 @@ class _Quick:
         self._store, self._cancel, self._runner = store, cancel, runner
         self._progress, self._seconds = progress, -1
         self._start_s = time.monotonic()
-        self._other_programs = OtherPrograms()
+        self._other_programs: OtherPrograms | None = OtherPrograms()
 
     def run(self) -> QuickProbing | Refusal:
         """Measure and store."""
@@ -258,15 +258,19 @@ class _Quick:
         return _Measured(entry, measurements, probing.signatures.reason_against(entry))
 
     def _require_rest(self) -> None:
-        """Refuse a machine that other programs use, which were observed since the start.
+        """Refuse a machine that other programs use, which were observed since the start; once.
+
+        The time of networks whose process was stopped would look like that of others.
 
         Raises:
             _RefusedError: they use too much of it.
         """
+        if self._other_programs is None:
+            return
         while self._elapsed_s < LOOK_S:
             self._cancel.check()
             time.sleep(_POLL_S)
-        load = self._other_programs.since()
+        load, self._other_programs = self._other_programs.since(), None
         if load.is_busy:
             words = f"{load.words} Measured now it would look slower than it is."
             raise _RefusedError(Refusal(Obstacle.LOAD, words))

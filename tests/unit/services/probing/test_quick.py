@@ -117,6 +117,15 @@ def test_a_machine_that_other_programs_use_is_refused(
     assert not has_signature(store, describe_this_machine())
 
 
+def test_networks_whose_process_was_stopped_do_not_look_like_other_programs(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loads = iter([IDLE, OtherLoad(1.2, 2, {})])
+    monkeypatch.setattr(OtherPrograms, "since", lambda _: next(loads))
+
+    assert len(measured(store).signature_ids) == len(counts())
+
+
 def test_disturbed_blocks_are_not_stored(store: Path) -> None:
     refusal = probe_quickly(store, runner=OneBlock(contended=True))
     assert isinstance(refusal, Refusal)
