@@ -18,7 +18,7 @@ from predictor.probing.runner.machine import Accounting, host_facts, usable_proc
 from predictor.probing.runner.medians import difference, percentile, summary
 from predictor.probing.runner.messages import Controls
 from predictor.probing.runner.process import Block
-from predictor.probing.runner.settings import BLOCKS, CPU_PROVIDER, Settings
+from predictor.probing.runner.settings import CPU_PROVIDER, Settings
 
 BUSY_CORES = 0.15
 """Work of others, in cores, above which nothing is timed."""
@@ -157,8 +157,8 @@ class Bridge:
         operators: dict[str, Any] = {}
         verdict: dict[str, Any] = {"verdict": "inconclusive"}
         try:
-            while len(blocks) < BLOCKS or (
-                len(blocks) == BLOCKS and verdict["verdict"] == "inconclusive"
+            while len(blocks) < Settings().blocks or (
+                len(blocks) == Settings().blocks and verdict["verdict"] == "inconclusive"
             ):
                 block, profiled = self._block(row, profile=not blocks and row.threads == 1)
                 operators.update(profiled)
