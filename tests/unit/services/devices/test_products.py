@@ -94,6 +94,10 @@ def refusal(text: str) -> str:
     return str(caught.value)
 
 
+def words_text(name: str) -> str:
+    return " ".join(re.findall(r"[a-z]+|[0-9]+", name.casefold()))
+
+
 def test_there_are_products_of_all_kinds_with_sources_and_years() -> None:
     products = shipped_products()
 
@@ -110,6 +114,31 @@ def test_every_unit_of_a_product_is_a_device_of_that_family() -> None:
 
     assert [id_ for unit, id_ in units if id_ and by_id[id_].family not in FAMILIES[unit]] == []
     assert all(item.device_ids for item in shipped_products())
+
+
+# Variants of a chip by whole names; others say theirs in brackets.
+VARIANTS = {"Snapdragon 855+", "Snapdragon X Elite X1E-80-100", "Core i5-1240P"}
+
+
+def test_a_product_has_each_unit_that_the_catalogue_has_of_its_chip() -> None:
+    devices = load_catalogue().devices
+    for product in shipped_products():
+        if "(" in product.chip or product.chip in VARIANTS:
+            continue
+        own = [d for d in devices if d.id in product.device_ids.values()]
+        chips, systems = {d.chip for d in own} - {""}, {d.system for d in own} - {""}
+        for device in devices:
+            unit = next((u for u, kinds in FAMILIES.items() if device.family in kinds), None)
+            if unit and (device.chip in chips or device.system in systems):
+                assert product.device_ids.get(unit), (product.chip, device.id)
+
+
+def test_a_processor_is_that_of_the_chip_of_its_name() -> None:
+    named = {words_text(product.chip): product for product in shipped_products()}
+    for device in load_catalogue().devices:
+        product = named.get(words_text(device.id))
+        if product and device.family is Family.MOBILE_CPU:
+            assert product.device_ids[Unit.CPU] == device.id
 
 
 def test_most_products_have_a_device() -> None:
