@@ -56,7 +56,7 @@ class NamedCores:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedDesign:
-    """What the name of a unit means.
+    """Design, chip and product facts that the name of a unit stands for.
 
     Attributes:
         cores: its design, of a processor with several kinds of cores one each, the fastest first;
@@ -158,7 +158,7 @@ class _Phrases:
 
 
 def design_named(text: str, family: Family) -> NamedDesign | None:
-    """Return what the name of a device means; None where it is in no row or in several that differ.
+    """Return the design that the name of a device means; None where it means none or several.
 
     Args:
         text: the name, with its vendor where it does not say it.
@@ -195,7 +195,7 @@ def _named(text: str, unit: str) -> NamedDesign | None:
 
 
 def _name(text: str, start: int, end: int) -> str:
-    """Return a part of a text, and what is written next to its end: i7-8700K, not i7-8700."""
+    """Return a part of a text up to the end of its last word: i7-8700K, not i7-8700."""
     while end < len(text) and (text[end].isalnum() or text[end] == "+"):
         end += 1
     return text[start:end]
