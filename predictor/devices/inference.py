@@ -107,11 +107,11 @@ def _contradiction(device: Device, item: Inference) -> str:
 
 def _fact(item: Inference) -> str:
     """Return field and value of an inference in words, clusters by their number from 1."""
-    start, place, field = (*item.field.split("."), "", "")[:3]
-    of = f" of cluster {int(place) + 1}" if place else ""
-    metric = METRIC_BY_NAME.get(field or start)
+    *cluster, field = item.field.split(".")
+    of = f" of cluster {int(cluster[1]) + 1}" if cluster else ""
+    metric = METRIC_BY_NAME.get(field)
     if metric is None:
-        return f"{(field or start).replace('_', ' ')}{of} {item.value}"
+        return f"{field.replace('_', ' ')}{of} {item.value}"
     if metric.name == LANES:
         return f"{item.value} FP32 lanes a core{of}"
     return f"{metric.label} {item.value} {metric.unit}"

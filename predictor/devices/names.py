@@ -18,6 +18,7 @@ from predictor.core.files import read_bytes
 from predictor.core.metrics import Family
 from predictor.core.resources import resources_dir
 from predictor.core.runtimes import CPUS
+from predictor.devices import fields
 from predictor.devices.strict_json import parse_object
 
 SCHEMA: Final = "ctm-names/1"
@@ -210,14 +211,17 @@ def read_rows() -> list[dict[str, Any]]:
     """Return the rows of the shipped tables.
 
     Raises:
-        InputError: a file is damaged.
+        InputError: a file is damaged or of another schema.
     """
     rows: list[dict[str, Any]] = []
     for path in sorted(names_dir().glob("*.json")):
         content = parse_object(read_bytes(path, 1 << 20, "install the program again"), str(path))
+        if content.get("schema") != SCHEMA:
+            place = fields.Place(str(path)).at("schema")
+            raise place.wrong(f'is not "{SCHEMA}"', "install the program again")
         groups: Any = content["groups"]
         for group in groups:
-            shared = {key: group[key] for key in ("vendor",) if key in group}
+            shared = {"vendor": group["vendor"]} if "vendor" in group else {}
             rows += [{**shared, **row} for row in group["rows"]]
     return rows
 
