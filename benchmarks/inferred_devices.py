@@ -1,7 +1,7 @@
 """Devices as users write them against the same devices with all facts: how far predictions differ.
 
 Each shipped device is stripped to name, vendor, family, clusters by name and the metrics of a
-datasheet's first lines. Its name is written as four kinds of sources write it. What it is follows
+datasheet's first lines. Its name is written as four kinds of sources write it. Its design follows
 from that name; three networks are predicted under the configuration of the full device.
 """
 
@@ -75,7 +75,7 @@ class Difference:
 
 
 def main() -> int:
-    """Compare all devices, print the table and write it as asked."""
+    """Compare all devices, print the table and write it where the options say."""
     options = parse_arguments(__doc__, repeats=1)
     models = networks()
     devices = [device for device in load_catalogue().devices if _is_stated(device)]
@@ -157,7 +157,7 @@ def stripped(device: Device, rewrite: Callable[[str], str]) -> Device:
 
 
 def completed(device: Device) -> Device:
-    """Return a device with what its name implies."""
+    """Return a device with the fields and configurations that its name implies."""
     return with_implied(with_inferred(device))
 
 

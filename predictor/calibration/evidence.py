@@ -154,7 +154,7 @@ class Evidence:
         return replace(self, keys=Keys.joined([self.keys, other.keys]), **arrays)
 
     def without(self, excluded: Keys) -> Evidence:
-        """Return this evidence but for one target."""
+        """Return this evidence but for the target with the excluded keys."""
         names = ("device", "runtime", "precision", "threads")
         same = [getattr(self.keys, name) == getattr(excluded, name) for name in names]
         gone = np.logical_and.reduce(same)

@@ -141,7 +141,7 @@ class ProbingFacts(Document):
 
     @property
     def hardware(self) -> str:
-        """Hardware that the ten seconds of this machine were measured on; empty for others."""
+        """Hardware of this machine at its quick probing; empty for any other session."""
         return self._text("hardware")
 
     @property

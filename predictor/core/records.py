@@ -185,7 +185,7 @@ class Device:
         instruction_sets: that it has; empty for those of the architecture.
         measured: rates that were reached, by the name of the metric or ``launch_us``.
         operating_points: its power modes and fixed clocks.
-        inferences: which of its fields nobody stated, and why they have their values.
+        inferences: fields that its names imply or contradict.
     """
 
     id: str

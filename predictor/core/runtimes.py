@@ -44,8 +44,8 @@ class Runtime:
             one of the device (``cost.capability``).
         takes_all_cores: whether it runs on all cores where no number of threads is set.
         is_learned: whether a network that is trained gets an input for it.
-        is_usual: whether a device that states no configurations lists it where it is portable; any
-            other one runs there by its name.
+        is_usual: whether a device without stated configurations lists it where it is portable; one
+            that is not usual has to be named.
     """
 
     name: str

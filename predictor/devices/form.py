@@ -132,7 +132,7 @@ class FormCheck:
 
 
 def fields_of(entry: schema.DeviceFile) -> FormFields:
-    """Return the form that shows what a device states; ``check_form`` gives an equal device."""
+    """Return the form of the stated fields; ``check_form`` of it gives an equal device."""
     device = stated_part(entry.device)
     return FormFields(
         id=device.id,

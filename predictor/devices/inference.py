@@ -23,24 +23,21 @@ from predictor.devices.peaks import highest_clock_mhz
 if TYPE_CHECKING:
     from predictor.devices.names import NamedCores, NamedDesign
 
-# The names are imported where a device is read: no start with shipped devices alone needs them.
-# ruff: noqa: PLC0415
-
 CLUSTERS: Final = "clusters"
 LANES: Final = "fp32_au_per_core"
 LANES_FACT: Final = "fp32_lanes"
 INFERRED: Final = "inferred: lanes of the design "
-"""Start of the source of lanes that nobody stated."""
+"""Start of the source of inferred lanes."""
 
 INFERRED_RATE: Final = "inferred: clock x cores x multiply-adds of the design "
-"""The same of rates."""
+"""Start of the source of inferred rates."""
 
 _GPUS: Final = frozenset({Family.GPU, Family.MOBILE_GPU})
 _WITH_LANES: Final = CPUS | _GPUS
 
 
 def with_inferred(device: Device) -> Device:
-    """Return a device with what its names say of the fields that are left out.
+    """Return a device with the fields filled in that are left out and that its names imply.
 
     Its name, chip, system and id are read, the first of them that means something. A field that is
     stated stays; where name or chip mean another architecture the device says so.
@@ -57,7 +54,7 @@ def with_inferred(device: Device) -> Device:
 
 
 def stated_part(device: Device) -> Device:
-    """Return a device without what was inferred: as its file and the store hold it.
+    """Return a device without its inferred fields: as its file and the store hold it.
 
     A field whose value was changed since is a stated one.
     """
@@ -83,7 +80,7 @@ def stated_part(device: Device) -> Device:
 
 
 def inference_sentences(device: Device) -> tuple[str, ...]:
-    """Return what was inferred of a device and from what."""
+    """Return sentences on the inferred fields of a device, one a reason."""
     by_reason: dict[str, list[str]] = {}
     for item in device.inferences:
         if item.is_used:
@@ -95,7 +92,7 @@ def inference_sentences(device: Device) -> tuple[str, ...]:
 
 
 def name_contradictions(device: Device) -> tuple[str, ...]:
-    """Return what a device states although its name means another architecture."""
+    """Return sentences on architectures that a device states against its name."""
     return tuple(_contradiction(device, item) for item in device.inferences if not item.is_used)
 
 
@@ -109,26 +106,32 @@ def _contradiction(device: Device, item: Inference) -> str:
 
 
 def _fact(item: Inference) -> str:
-    """Write the field and the value of an inference, clusters by their number from 1."""
-    start, place, field = (*item.field.split("."), "", "")[:3]
-    of = f" of cluster {int(place) + 1}" if place else ""
-    metric = METRIC_BY_NAME.get(field or start)
+    """Return field and value of an inference in words, clusters by their number from 1."""
+    *cluster, field = item.field.split(".")
+    of = f" of cluster {int(cluster[1]) + 1}" if cluster else ""
+    metric = METRIC_BY_NAME.get(field)
     if metric is None:
-        return f"{(field or start).replace('_', ' ')}{of} {item.value}"
+        return f"{field.replace('_', ' ')}{of} {item.value}"
     if metric.name == LANES:
         return f"{item.value} FP32 lanes a core{of}"
     return f"{metric.label} {item.value} {metric.unit}"
 
 
 def _named(device: Device, *texts: str) -> NamedDesign | None:
-    """Return what the first of the texts of a device means that means something."""
-    from predictor.devices.names import design_named
-
+    """Return the design that the first text of a device with a meaning stands for."""
     for text in texts:
-        named = design_named(f"{device.vendor} {text}", device.family) if text else None
+        named = _meaning(f"{device.vendor} {text}", device.family) if text else None
         if named is not None:
             return named
     return None
+
+
+def _meaning(text: str, family: Family | None = None) -> NamedDesign | None:
+    """Return the design of a unit by its name; without a family, that of a cluster's cores."""
+    # Imported here alone: the shipped devices are read without it, and most starts need no other.
+    from predictor.devices.names import cores_named, design_named  # noqa: PLC0415
+
+    return cores_named(text) if family is None else design_named(text, family)
 
 
 def _with_design(device: Device, named: NamedDesign, inferences: list[Inference]) -> Device:
@@ -192,12 +195,10 @@ def _with_cores(device: Device, named: NamedDesign | None, inferences: list[Infe
     """Return a device whose clusters have the designs of their names, else of the processor's."""
     if device.architecture or all(cluster.architecture for cluster in device.clusters):
         return device
-    from predictor.devices.names import cores_named
-
     kinds = _by_cluster(device.clusters, () if named is None else named.cores)
     clusters = []
     for place, (cluster, kind) in enumerate(zip(device.clusters, kinds, strict=True)):
-        of_name = cores_named(cluster.name)
+        of_name = _meaning(cluster.name)
         design = kind if of_name is None else of_name.architecture
         if cluster.architecture or not design:
             clusters.append(cluster)

@@ -18,6 +18,7 @@ from predictor.core.files import read_bytes
 from predictor.core.metrics import Family
 from predictor.core.resources import resources_dir
 from predictor.core.runtimes import CPUS
+from predictor.devices import fields
 from predictor.devices.strict_json import parse_object
 
 SCHEMA: Final = "ctm-names/1"
@@ -56,7 +57,7 @@ class NamedCores:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedDesign:
-    """What the name of a unit means.
+    """Design, chip and product facts that the name of a unit stands for.
 
     Attributes:
         cores: its design, of a processor with several kinds of cores one each, the fastest first;
@@ -158,7 +159,7 @@ class _Phrases:
 
 
 def design_named(text: str, family: Family) -> NamedDesign | None:
-    """Return what the name of a device means; None where it is in no row or in several that differ.
+    """Return the design that the name of a device means; None where it means none or several.
 
     Args:
         text: the name, with its vendor where it does not say it.
@@ -195,7 +196,7 @@ def _named(text: str, unit: str) -> NamedDesign | None:
 
 
 def _name(text: str, start: int, end: int) -> str:
-    """Return a part of a text, and what is written next to its end: i7-8700K, not i7-8700."""
+    """Return a part of a text up to the end of its last word: i7-8700K, not i7-8700."""
     while end < len(text) and (text[end].isalnum() or text[end] == "+"):
         end += 1
     return text[start:end]
@@ -210,14 +211,17 @@ def read_rows() -> list[dict[str, Any]]:
     """Return the rows of the shipped tables.
 
     Raises:
-        InputError: a file is damaged.
+        InputError: a file is damaged or of another schema.
     """
     rows: list[dict[str, Any]] = []
     for path in sorted(names_dir().glob("*.json")):
         content = parse_object(read_bytes(path, 1 << 20, "install the program again"), str(path))
+        if content.get("schema") != SCHEMA:
+            place = fields.Place(str(path)).at("schema")
+            raise place.wrong(f'is not "{SCHEMA}"', "install the program again")
         groups: Any = content["groups"]
         for group in groups:
-            shared = {key: group[key] for key in ("vendor",) if key in group}
+            shared = {"vendor": group["vendor"]} if "vendor" in group else {}
             rows += [{**shared, **row} for row in group["rows"]]
     return rows
 

@@ -54,7 +54,7 @@ FIELDS = (
     "notes",
 )
 INFERRED = "inferred"
-"""Field of a printed device with what its names imply; it is read anew from them."""
+"""Field of a printed device for its inferences; a reader infers them anew."""
 
 REQUIRED_FIELDS = ("schema", "id", "name", "vendor", "family", "metrics")
 _CLUSTER_OPTIONAL = ("fp32_au_per_core", "architecture", "instruction_sets")
@@ -111,7 +111,7 @@ def read_device(path: str | os.PathLike[str], *, as_stated: bool = False) -> Dev
 
     Args:
         path: the file.
-        as_stated: whether what its names imply is left out, as of the shipped files.
+        as_stated: whether fields that its names imply stay empty, as of the shipped files.
 
     Raises:
         InputError: naming the file, the field, its value and its range.
@@ -122,12 +122,12 @@ def read_device(path: str | os.PathLike[str], *, as_stated: bool = False) -> Dev
 def device_from_object(
     content: Mapping[str, object], subject: str, *, as_stated: bool = False
 ) -> DeviceFile:
-    """Check a JSON object and return its device, with what its names imply.
+    """Check a JSON object and return its device, with the fields that its names imply.
 
     Args:
         content: the object.
         subject: what an error names.
-        as_stated: whether what the names imply is left out.
+        as_stated: whether fields that its names imply stay empty.
 
     Raises:
         InputError: naming the field, its value and its range.
@@ -168,7 +168,7 @@ def device_to_object(
 ) -> dict[str, object]:
     """Return the JSON object of a device, metrics in the registry's order, empty fields left out.
 
-    What was inferred is left out too: ``device_from_object`` of the object gives an equal device.
+    Inferred fields are left out too: ``device_from_object`` of the object gives an equal device.
     """
     device = stated_part(device)
     ordered = {m.name: device.metrics[m.name] for m in METRICS if m.name in device.metrics}

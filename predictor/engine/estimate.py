@@ -29,7 +29,7 @@ from predictor.cost.physics import Work, matched_times, rates_of_runs, term_time
 from predictor.cost.rates.typical import Rates, likenesses
 from predictor.devices.architectures import kind
 from predictor.engine.evidence_words import evidence_words, runtime_name
-from predictor.engine.float_runs import keys_of, published_form, run_form
+from predictor.engine.float_runs import keys_of, published_form, published_keys, run_form
 from predictor.engine.graph_work import GraphWork
 from predictor.engine.operator_factors import CAUTION, OperatorFactors
 from predictor.engine.target_estimates import GraphEstimates, TargetEstimates, UserFit
@@ -83,8 +83,7 @@ class Estimate:
             targets: T targets.
             user_fits: targets that the user measured, of the same devices.
         """
-        keys, requested = keys_of(targets), targets
-        targets = [published_form(target) for target in targets]
+        keys, published = keys_of(targets), [published_form(target) for target in targets]
         evidence = self._with(user_fits)
         deviations, twins = self._deviations(evidence, targets, keys)
         measured = {user_fit.key: user_fit for user_fit in user_fits}
@@ -96,8 +95,8 @@ class Estimate:
         means = np.concatenate([deviations.mean[:, None], deviations.shape], axis=1)
         for place, user_fit in fits_by_place.items():
             means[place] = user_fit.fit.mean
-        usual = self.efficiencies.of(targets)
-        records_of = by_run(targets, lambda target: tracks_of(self.tracks, target))
+        usual = self.efficiencies.of(published)
+        records_of = by_run(published, lambda target: tracks_of(self.tracks, target))
         cases = _cases(evidence, deviations, fits_by_place)
         records = [of[case] for of, case in zip(records_of, cases, strict=True)]
         widths = [track for _, track in records]
@@ -111,17 +110,17 @@ class Estimate:
             widths[place] = min(widths[place], record, key=lambda track: track.wide80)
         has_evidence = deviations.nearness > 0
         has_evidence[list(fits_by_place)] = True
-        context, contexts = self.operators.contexts(targets, np.where(has_evidence, 1.0, CAUTION))
-        published = np.flatnonzero(deviations.nearness == _TARGET).tolist()
-        class_chips = self._class_chips(targets, {*fits_by_place, *twins.tolist(), *published})
+        context, contexts = self.operators.contexts(published, np.where(has_evidence, 1.0, CAUTION))
+        exact = np.flatnonzero(deviations.nearness == _TARGET).tolist()
+        class_chips = self._class_chips(published, {*fits_by_place, *twins.tolist(), *exact})
         user_networks = {place: user_fit.graphs for place, user_fit in fits_by_place.items()}
         words = zip(evidence_words(evidence, deviations, user_networks), records, strict=True)
         return TargetEstimates(
-            targets=requested,
-            rates=self._rates(requested),
+            targets=targets,
+            rates=self._rates(targets),
             usual=usual,
             factors=usual * np.exp(means[:, :1] + means[:, 1:]).reshape(usual.shape),
-            ahead=runs_ahead(targets),
+            ahead=runs_ahead(published),
             context=context,
             contexts=contexts,
             variance=deviations.variance,
@@ -131,7 +130,7 @@ class Estimate:
             evidence=[f"{source}; {track_words(*record)}" for source, record in words],
             doubts=[
                 "" if place in fits_by_place else self._doubt(target, chips)
-                for place, (target, chips) in enumerate(zip(targets, class_chips, strict=True))
+                for place, (target, chips) in enumerate(zip(published, class_chips, strict=True))
             ],
             class_chips=class_chips,
         )
@@ -212,7 +211,7 @@ class Estimate:
             latency_ms: float64 [k].
         """
         keys, published = keys_of([target]), published_form(target)
-        deviations, _ = self._deviations(self.evidence, [published], keys)
+        deviations, _ = self._deviations(self.evidence, [target], keys)
         prior = TargetFit.prior(
             deviations.mean[0],
             deviations.variance[0] + _AGAIN**2,
@@ -248,19 +247,18 @@ class Estimate:
         """Return the deviations of targets, and the places of those that another stands for.
 
         An accelerator of which nothing was measured deviates as another one of its chip. Processors
-        with equal cores differ in all around them. A run that forbids halves deviates as the one
-        that was published.
+        with equal cores differ in all around them. A run that forbids halves deviates as the
+        published one of its device, and is less sure.
         """
         npus = np.flatnonzero(by_run(targets, lambda target: kind(target.device) == "npu"))
         twins = evidence.twins(keys.take(npus))
         twin, of_twin = npus[twins >= 0], twins[twins >= 0]
         devices = keys.device.astype(object)  # names of any length
         devices[twin] = evidence.keys.device[of_twin]
-        precisions = Keys.of(targets).precision
-        named = replace(keys, device=devices.astype(np.str_), precision=precisions)
-        deviations = evidence.about(named)
+        published = published_keys(keys)
+        deviations = evidence.about(replace(published, device=devices.astype(np.str_)))
         deviations.nearness[twin] = _CHIP
-        stand_in = (precisions != keys.precision) & (deviations.nearness == _TARGET)
+        stand_in = (published.precision != keys.precision) & (deviations.nearness == _TARGET)
         deviations.nearness[stand_in] = _DEVICE
         deviations.variance[stand_in] += (1 - OTHER_PRECISION) * evidence.scales.target**2
         return deviations, twin

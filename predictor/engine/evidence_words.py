@@ -55,7 +55,7 @@ def _whence(evidence: Evidence, nearness: str, source: int) -> str:
 
 
 def _run_words(runtime: str, precision: str) -> str:
-    """Return runtime and precision; what was published may be halved floats, and says no format."""
+    """Return runtime and precision; the runtime alone where floats may have run as halves."""
     is_open = runtime_of(runtime).hides_halves and precision == Precision.FP32
     return runtime_name(runtime) if is_open else f"{runtime_name(runtime)} {precision}"
 

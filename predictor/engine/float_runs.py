@@ -50,3 +50,9 @@ def keys_of(targets: Sequence[Target]) -> Keys:
     keys = Keys.of([published_form(target) for target in targets])
     floats = np.array(by_run(targets, forbids_halves), np.bool_)
     return replace(keys, precision=np.where(floats, _FLOATS, keys.precision))
+
+
+def published_keys(keys: Keys) -> Keys:
+    """Return keys with the published run in place of one that forbids halves."""
+    is_float = keys.precision == _FLOATS
+    return replace(keys, precision=np.where(is_float, Precision.FP32.value, keys.precision))

@@ -19,7 +19,7 @@ class GraphWork:
 
     Attributes:
         work: of the operators.
-        kinds: int64 [N].
+        kinds: int64 [N], index into ``KINDS``.
         states: float64 [N, H], for their factors.
     """
 
@@ -29,7 +29,7 @@ class GraphWork:
 
     @classmethod
     def of(cls, graph: OperatorGraph, operators: OperatorFactors) -> GraphWork:
-        """Return those of a graph, cost O(N)."""
+        """Return work, kinds and states of a graph, cost O(N)."""
         kinds = kinds_of(graph)
         features = scale_free(exact_features(graph))
         return cls(Work.of(graph), kinds, operators.states(features, graph.op_code, kinds))

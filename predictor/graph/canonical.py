@@ -24,20 +24,19 @@ from typing import Final
 from predictor.graph.canonical_attributes import axes_from_front, canonical_attributes
 from predictor.graph.cleanup import value_tensors
 from predictor.graph.digest import Operation, Read
-from predictor.graph.joins import Joins
+from predictor.graph.joins import PRODUCTS, Joins
 from predictor.graph.network import Network, Node, TensorType
 from predictor.graph.operators import DTYPES, OPERATORS, PARAMETER_INPUTS, by_operator
 from predictor.graph.values import ValueTable
 
-_PRODUCTS: Final = frozenset({"Gemm", "MatMul"})
 _WINDOWED: Final = frozenset({"AveragePool", "Conv", "LpPool", "MaxPool"})
 _REDUCTIONS: Final = {"GlobalAveragePool": "ReduceMean", "GlobalMaxPool": "ReduceMax"}
 _REDUCING_POOLS: Final = {"AveragePool": "ReduceMean", "MaxPool": "ReduceMax"}
 _REDUCING: Final = frozenset(
     {*_REDUCTIONS, *_REDUCING_POOLS, *(op for op in OPERATORS if op.startswith("Reduce"))}
 )
-# Of an operator whose second input is a constant: its inverse goes into the constant.
-_INVERSE: Final = {"Sub": "Add", "Div": "Mul", "Upsample": "Resize"}
+# By an operator whose second input is a constant: its inverse, or its later form.
+_SAME_WITH_CONSTANT: Final = {"Sub": "Add", "Div": "Mul", "Upsample": "Resize"}
 # Constants that are left out: those that steer, and those of channels, like a bias.
 _SILENT: Final = {
     **PARAMETER_INPUTS,
@@ -76,7 +75,7 @@ def canonical_operations(
 def canonical_inputs(
     network: Network, operations: Sequence[Operation], outputs: Sequence[str]
 ) -> dict[str, str]:
-    """Return words on each input of the model that is read, by name."""
+    """Return the types of the inputs of the model that are read, in words, by name."""
     used = {value for operation in operations for value, _, _ in operation.reads} | {*outputs}
     return {name: network.text_of(name) for name in network.inputs if name in used}
 
@@ -90,7 +89,7 @@ def matrix_elements(network: Network) -> int:
     tensors = {
         tensor
         for node in network.nodes
-        if node.op in _PRODUCTS
+        if node.op in PRODUCTS
         for name in node.inputs[:2]
         if name in network.constants
         for tensor in value_tensors(network, name)
@@ -99,7 +98,7 @@ def matrix_elements(network: Network) -> int:
 
 
 class _Writer:
-    """Writes the operations of a node with what is joined to it."""
+    """Writer of the operations of nodes, each with the nodes that are joined to it."""
 
     def __init__(self, network: Network, values: ValueTable, dtypes: Mapping[int, int]) -> None:
         self.joins = Joins(network, values)
@@ -126,15 +125,15 @@ class _Writer:
         if named is not None:
             words = [named.op, named.attributes, *self._results(node)]
             return self._written(node, words, self._reads(node, [named.data]))
-        if node.op in _PRODUCTS and self._has_matrix(node):
+        if node.op in PRODUCTS and self._has_matrix(node):
             return self._product(node)
         if node.op in _REDUCING and (axes := self._reduced_axes(node)) is not None:
             return self._reduction(node, axes)
         op, inputs = node.op, node.inputs
         if op == "Unknown":
             op = node.op_type
-        elif op in _INVERSE and len(inputs) > 1 and inputs[1] in self._network.constants:
-            op = _INVERSE[op]
+        elif op in _SAME_WITH_CONSTANT and len(inputs) > 1 and inputs[1] in self._network.constants:
+            op = _SAME_WITH_CONSTANT[op]
         padding = self.joins.paddings.get(id(node))
         if padding is not None:
             inputs = [padding.inputs[0], *inputs[1:]]
@@ -238,7 +237,7 @@ class _Writer:
         return self._written(node, words, reads)
 
     def _reduced_axes(self, node: Node) -> list[int] | None:
-        """Return the axes that a reduction reduces, None of what is none or does not state them."""
+        """Return the axes of a reduction; None of a pooling of windows, or of unknown axes."""
         dims = self._network.dims_of(node, 0)
         pixels = list(range(2, len(dims)))
         if node.op in _REDUCTIONS:

@@ -3,7 +3,7 @@
 Fields are joined by the byte 0x1f.
 
 1. Upwards, in topological order: an operation hashes its words and, for each value that it reads,
-   what is said of the value and the hash of its producer with the position of the output.
+   the words on the value and the hash of its producer with the position of the output.
 2. Downwards: an operation or input hashes its upward hash with the sorted list of (hash of the
    reader, label of the read), and the positions of its outputs that are outputs of the model. A
    shared subgraph and two equal copies differ in this.
@@ -20,12 +20,18 @@ _SEPARATOR = "\x1f"
 
 
 Read: TypeAlias = tuple[str, str, str]
-"""A value that an operation reads: its name, empty where no operation and no input makes it; which
-input of the operation it is, empty where their order does not count; what is said of it."""
+"""A value that an operation reads: its name, empty of a constant; a label of the input, empty where
+the order of the inputs does not count; words on the value that are hashed with it."""
 
 
 class Operation(NamedTuple):
-    """An operation: what it is, what it reads, and the names of what it makes."""
+    """An operation.
+
+    Attributes:
+        words: on its type, attributes and results.
+        reads: the values that it reads.
+        outputs: names of the values that it makes.
+    """
 
     words: Sequence[str]
     reads: Sequence[Read]
@@ -41,7 +47,7 @@ def digest(
     """Return the hash in hex.
 
     Args:
-        recipe: its version, and what it says of the model.
+        recipe: its version, and further words on the model.
         inputs: words on each input of the model, by name.
         operations: in topological order.
         outputs: names of the model's outputs.

@@ -17,7 +17,9 @@ from predictor.graph.operators import VIEWS
 from predictor.graph.values import ValueTable
 
 _CONVOLUTIONS: Final = frozenset({"Conv", "ConvTranspose"})
-_PRODUCTS: Final = frozenset({"Gemm", "MatMul"})
+PRODUCTS: Final = frozenset({"Gemm", "MatMul"})
+"""Operators that multiply rows with a matrix."""
+
 # x * f(x), whose steps may scale and shift by a number: Gelu is x * (Erf(x / 1.41) + 1) / 2.
 _ACTIVATIONS: Final = {
     "Clip": "HardSwish",
@@ -45,13 +47,13 @@ class Named(NamedTuple):
 
 
 class Joins:
-    """What is joined in a cleaned-up network.
+    """The nodes of a cleaned-up network that are parts of other operations.
 
     Attributes:
-        nodes: ids of the nodes that are parts of others.
+        nodes: ids of those nodes.
         named: operations of several nodes, by the id of the last.
         paddings: Pad before a convolution, by the id of the convolution.
-        sources: of a view the value that it is of, of a joined operation its first one.
+        sources: by the value that a joined node makes, the one that stands for it.
     """
 
     def __init__(self, network: Network, values: ValueTable) -> None:
@@ -69,7 +71,7 @@ class Joins:
             self._add(node)
 
     def source(self, name: str) -> str:
-        """Return the value in ``sources``, or the value itself."""
+        """Return the value that stands for another in ``sources``, or the value itself."""
         return self.sources.get(name, name)
 
     def is_used(self, name: str) -> bool:
@@ -83,7 +85,7 @@ class Joins:
         elif node.op in _CONVOLUTIONS:
             self._channel_axis[node.outputs[0]] = 1
             self._join_padding(node)
-        elif node.op in _PRODUCTS:
+        elif node.op in PRODUCTS:
             if node.inputs[1] in self._network.constants:
                 self._channel_axis[node.outputs[0]] = -1
         elif node.op in _ELEMENTWISE and len(node.inputs) > 1:
@@ -99,7 +101,7 @@ class Joins:
             self._name_normalization(node)
 
     def _operands(self, node: Node) -> tuple[str, str]:
-        """Return data and constant of an elementwise operator; nothing where there are not both."""
+        """Return data and constant of an elementwise operator; empty names of other inputs."""
         first, second = node.inputs[:2]
         if second in self._network.constants:
             return first, second
@@ -112,7 +114,7 @@ class Joins:
         self.sources[node.outputs[0]] = self.source(value)
 
     def _join_shift(self, node: Node, data: str, constant: str) -> None:
-        """Join what scales or shifts the channels of an operation by a constant."""
+        """Join a scale or shift by a constant to the operation whose channels it is of."""
         axis, elements = self._channel_axis.get(data), self._network.type_of(constant).elements
         if data in self._halves and elements == 1 and self._is_alone(data, node):
             self._join(node, data)
@@ -176,7 +178,7 @@ class Joins:
                 return
 
     def _unscaled(self, value: str, reader: Node, steps: list[Node]) -> str:
-        """Return what a value is made of by numbers alone; the nodes that do it go to ``steps``."""
+        """Return the value before steps that scale or shift by a number; they go to ``steps``."""
         node = self._producer.get(value)
         while node is not None and node.op in _ELEMENTWISE and len(steps) < _MAX_STEPS:
             data, constant = self._operands(node)
@@ -220,7 +222,7 @@ class Joins:
             self._channel_axis[node.outputs[0]] = -1
 
     def _made_by(self, value: str, op: str, steps: list[Node]) -> Node | None:
-        """Return the node of a type that makes a value, which goes to ``steps``."""
+        """Return the node that makes a value if it is of a type; it goes to ``steps`` too."""
         node = self._producer.get(value)
         if node is None or node.op != op:
             return None

@@ -31,12 +31,12 @@ def has_records(database: Database, fingerprint: str) -> bool:
 
 
 def renew(db: Tables, former: str, fingerprint: str, graph: bytes) -> None:
-    """Put all records under a former fingerprint under that of now; inside a transaction.
+    """Move all records of a former fingerprint to the current one; inside a transaction.
 
     Args:
         db: the tables.
         former: fingerprint by the former recipe.
-        fingerprint: of the same graph.
+        fingerprint: the current one of the same graph.
         graph: its bytes.
     """
     db.execute(_COPY, (fingerprint, graph, former))
@@ -46,7 +46,7 @@ def renew(db: Tables, former: str, fingerprint: str, graph: bytes) -> None:
 
 
 def renewed(database: Database, fingerprints: Iterable[str]) -> dict[str, str]:
-    """Return the fingerprints that took the place of former ones, by those."""
+    """Return the current fingerprints of renewed ones, by the former."""
     chosen = json.dumps(sorted(set(fingerprints)))
     with database.reading() as db:
         rows = db.execute(

@@ -72,7 +72,7 @@ class PreparedTargets:
 
 
 def read_prepared(folder: Path, estimate: str, targets: Sequence[Target]) -> PreparedTargets | None:
-    """Return the prepared targets of the file; None where it is of others, or not whole.
+    """Return the prepared targets of the file; None where it is of others, or damaged.
 
     Args:
         folder: of the checkpoint.

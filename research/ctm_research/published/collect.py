@@ -100,7 +100,7 @@ def collect(
         for layout in graphs
         if not layout.is_former
     }
-    # Under a former fingerprint stands what stands under that of now.
+    # Former fingerprints repeat the rows of the current ones.
     counted = np.isin(published.columns.prefix, np.array(list(current), np.uint64))
     counted_sources = published.columns.source[counted]
     sources = np.bincount(counted_sources, minlength=len(PUBLISHERS)).tolist()
@@ -149,7 +149,7 @@ class _Row:
 
     @property
     def provenance(self) -> str:
-        """Who measured it, and what was measured in place of the graph."""
+        """Origin of the latency, with the remark on the layout that was measured instead."""
         remark = self.layout.remark
         return (
             f"{self.sample.provenance} (another layout: {remark})"

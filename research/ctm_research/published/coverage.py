@@ -24,7 +24,7 @@ from predictor.probing.networks.graphs import pool_graph
 from predictor.probing.networks.pool import load_pool
 
 FOLDERS: Final = ("graphs", "graphs2", "timm", "ncnn", "neusight")
-"""Of a data folder: each has graphs, in an archive or as files."""
+"""Parts of a data folder with graphs, in an archive or as files."""
 
 
 @dataclass(slots=True)
@@ -45,10 +45,10 @@ class Coverage:
 
     def add(self, name: str, graph: OperatorGraph, published: Published) -> None:
         """Count a graph."""
+        former = graph.former_fingerprint or graph.fingerprint
         self.macs.setdefault(graph.fingerprint, set()).add(int(graph.macs.sum()))
         self.files.setdefault(graph.fingerprint, []).append(name)
-        self.former.setdefault(graph.former_fingerprint or graph.fingerprint, []).append(name)
-        former = graph.former_fingerprint or graph.fingerprint
+        self.former.setdefault(former, []).append(name)
         targets = published.targets_of(graph.fingerprint) | published.targets_of(former)
         self.targets[name] = len(targets)
 
@@ -71,26 +71,25 @@ class Coverage:
         ]
 
 
-def graph_files(data: Path) -> Iterator[GraphFile]:
-    """Yield the graphs of a data folder, and the bundled samples."""
+def graph_files(data: Path) -> Iterator[tuple[str, GraphFile]]:
+    """Yield the bundled samples and the graphs of a data folder, each under a name of its own."""
     for path in sorted((resources_dir() / "samples").glob("*.onnx")):
-        yield GraphFile(path)
+        yield f"samples/{path.name}", GraphFile(path)
     for folder in FOLDERS:
         archive = data / folder / "graphs.zip"
         if archive.is_file():
             with ZipFile(archive) as members:
                 names = sorted(name for name in members.namelist() if name.endswith(".onnx"))
-            yield from (GraphFile(archive, name) for name in names)
+            yield from ((f"{folder}/{name}", GraphFile(archive, name)) for name in names)
         for path in sorted((data / folder / "graphs").glob("*.onnx")):
-            yield GraphFile(path)
+            yield f"{folder}/graphs/{path.name}", GraphFile(path)
 
 
 def coverage(data: Path, published: Published) -> Coverage:
     """Count the graphs of a data folder, the bundled samples and the reference networks."""
     counts = Coverage()
     with GraphReader() as reader:
-        for file in graph_files(data):
-            name = f"{file.path.parent.name}/{file.member or file.path.name}"
+        for name, file in graph_files(data):
             counts.add(name, ingest(reader.path_of(file)).graph, published)
     for network in load_pool():
         graph = pool_graph(network.fingerprint)

@@ -1,8 +1,9 @@
-"""What follows from the names of a device, and what stays as stated."""
+"""Fields of a device that follow from its names, and stated ones, which stay."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -23,9 +24,9 @@ HYBRID = "12th Gen Intel(R) Core(TM) i7-1260P"
 BASIC = {"clock_mhz": 3700.0, "core_count": 6.0, "dram_bw_gbps": 41.6}
 
 
-def device(name: str = I7, family: Family = Family.CPU, **facts: object) -> Device:
+def device(name: str = I7, family: Family = Family.CPU, **facts: Any) -> Device:
     base = Device(id="a-pc", name=name, vendor="Intel", family=family, metrics=BASIC)
-    return replace(base, **facts)  # type: ignore[arg-type]
+    return replace(base, **facts)
 
 
 def clusters(*names: str) -> tuple[Cluster, ...]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from predictor.core.errors import InputError
 from predictor.core.instruction_sets import INSTRUCTION_SETS
 from predictor.core.metrics import Family
 from predictor.core.records import Device
@@ -152,6 +154,15 @@ def test_the_table_names_designs_and_instruction_sets_that_there_are() -> None:
             assert designs[0]
             assert set(designs) - {""} <= architectures().keys(), row
         assert set(row.get("sets", "").split()) <= INSTRUCTION_SETS.keys()
+
+
+def test_a_table_of_another_schema_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "new.json").write_text('{"schema": "ctm-names/2", "groups": []}')
+    monkeypatch.setattr("predictor.devices.names.names_dir", lambda: tmp_path)
+    with pytest.raises(InputError, match='is not "ctm-names/1"'):
+        read_rows()
 
 
 @given(st.text(max_size=200), st.sampled_from(Family))

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from predictor.calibration.evidence import Evidence
 from predictor.core.metrics import Family
 from predictor.core.records import Configuration, Device, Precision, Target
 from predictor.engine.estimate import Estimate
@@ -37,9 +38,9 @@ def latency_ms(estimate: Estimate, target: Target) -> float:
 
 
 @pytest.mark.parametrize("evidence", [None, evidence_of([FLOATS], [0.7], [5])])
-def test_halves_take_half_the_time_of_floats(evidence: object) -> None:
+def test_halves_take_half_the_time_of_floats(evidence: Evidence | None) -> None:
     """A core that multiplies halves has twice as many of them in a vector."""
-    estimate = small_estimate(evidence) if evidence is not None else small_estimate()
+    estimate = small_estimate(evidence)
 
     ratio = latency_ms(estimate, FLOATS) / latency_ms(estimate, HALVES)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from predictor.core.resources import resources_dir
 from predictor.graph.ingest import ingest
 from tests.support.networks.builder import Builder
 from tests.support.networks.ingesting import ingest_proto
+from tests.support.networks.vision import mobilenet_v2
 
 Layer = Callable[[Builder, str], str]
 SAMPLES = {
@@ -252,9 +252,7 @@ def test_equal_constants_may_be_one_or_two() -> None:
     assert of(layers(shared=True)) == of(layers(shared=False))
 
 
-def test_the_bundled_mobilenet_is_that_of_other_exporters(tmp_path: Path) -> None:
-    from tests.support.networks.vision import mobilenet_v2  # noqa: PLC0415 - by hand, with its norms
-
+def test_the_bundled_mobilenet_is_that_of_other_exporters() -> None:
     by_hand = ingest_proto(mobilenet_v2()).graph
     sample = ingest(resources_dir() / "samples" / "mobilenetv2-1.0-224.onnx").graph
     assert by_hand.fingerprint == sample.fingerprint
