@@ -17,7 +17,8 @@ from typing import NamedTuple
 
 from benchmarks.common import Table, parse_arguments, publish
 from predictor.services.devices.catalogue import load_catalogue
-from predictor.services.generation.offload import Offload, generate_split
+from predictor.services.generation.generate import generate
+from predictor.services.generation.offload import Offload
 from predictor.services.generation.records import GenerationRequest
 from predictor.services.models.language import read_language_model
 
@@ -116,7 +117,8 @@ def judged() -> Iterator[Judged]:
             path = Path(folder, "config.json")
             path.write_text(json.dumps(CONFIGS[row.model]), encoding="utf-8")
             model = read_language_model(str(path)).architecture
-            (result,) = generate_split(model, [card], request, Offload(host, row.card_layers))
+            offload = Offload(host, row.card_layers)
+            (result,) = generate(model, [card], request, offload=offload)
             if result.token is None:
                 raise RuntimeError(result.problem)
             low, median_ms, high = result.token.low, result.token.median, result.token.high
