@@ -58,7 +58,7 @@ CONFIGS = {
 
 
 class Row(NamedTuple):
-    """A published rate: layers on the card, tokens a second."""
+    """A published rate in tokens a second, and the number of layers on the card."""
 
     model: str
     card_layers: int
@@ -92,7 +92,7 @@ class Judged(NamedTuple):
 
     @property
     def holds(self) -> bool:
-        """Whether the interval has the published rate."""
+        """Whether the published rate is in the interval."""
         return self.low80 <= self.published <= self.high80
 
     def cells(self) -> list[str]:
@@ -130,10 +130,10 @@ def main() -> None:
     options = parse_arguments(__doc__, repeats=1)
     rows = list(judged())
     error = median(abs(row.error) for row in rows)
-    held = sum(row.holds for row in rows)
+    count = sum(row.holds for row in rows)
     header = ("model", "layers on the card", "published", "predicted", "80 % interval", "error")
     notes = [
-        f"Median error {error:.0%}; {held} of {len(rows)} within the 80 % interval.",
+        f"Median error {error:.0%}; {count} of {len(rows)} within the 80 % interval.",
         "In tokens a second; the published ones are of whole requests, prompt included.",
         f"Source: {SOURCE}.",
     ]

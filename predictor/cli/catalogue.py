@@ -33,7 +33,7 @@ PROBING = (
     "programs disturb it."
 )
 MEASURING = (
-    "Measuring this machine's two rates (3 s; --no-measure skips it); other programs disturb it."
+    "Measuring this machine's two rates (2 s; --no-measure skips it); other programs disturb it."
 )
 
 
