@@ -17,7 +17,8 @@ from typing import NamedTuple
 
 from benchmarks.common import Table, parse_arguments, publish
 from predictor.services.devices.catalogue import load_catalogue
-from predictor.services.generation.offload import Offload, generate_split
+from predictor.services.generation.generate import generate
+from predictor.services.generation.offload import Offload
 from predictor.services.generation.records import GenerationRequest
 from predictor.services.models.language import read_language_model
 
@@ -57,7 +58,7 @@ CONFIGS = {
 
 
 class Row(NamedTuple):
-    """A published rate: layers on the card, tokens a second."""
+    """A published rate in tokens a second, and the number of layers on the card."""
 
     model: str
     card_layers: int
@@ -91,7 +92,7 @@ class Judged(NamedTuple):
 
     @property
     def holds(self) -> bool:
-        """Whether the interval has the published rate."""
+        """Whether the published rate is in the interval."""
         return self.low80 <= self.published <= self.high80
 
     def cells(self) -> list[str]:
@@ -116,7 +117,8 @@ def judged() -> Iterator[Judged]:
             path = Path(folder, "config.json")
             path.write_text(json.dumps(CONFIGS[row.model]), encoding="utf-8")
             model = read_language_model(str(path)).architecture
-            (result,) = generate_split(model, [card], request, Offload(host, row.card_layers))
+            offload = Offload(host, row.card_layers)
+            (result,) = generate(model, [card], request, offload=offload)
             if result.token is None:
                 raise RuntimeError(result.problem)
             low, median_ms, high = result.token.low, result.token.median, result.token.high
@@ -128,10 +130,10 @@ def main() -> None:
     options = parse_arguments(__doc__, repeats=1)
     rows = list(judged())
     error = median(abs(row.error) for row in rows)
-    held = sum(row.holds for row in rows)
+    count = sum(row.holds for row in rows)
     header = ("model", "layers on the card", "published", "predicted", "80 % interval", "error")
     notes = [
-        f"Median error {error:.0%}; {held} of {len(rows)} within the 80 % interval.",
+        f"Median error {error:.0%}; {count} of {len(rows)} within the 80 % interval.",
         "In tokens a second; the published ones are of whole requests, prompt included.",
         f"Source: {SOURCE}.",
     ]

@@ -224,39 +224,63 @@ class Beside:
         self._inner.send(command)
 
 
-def beside(
-    kept: Kept, target: Target, selector: str, files: Sequence[NetworkFile]
+def visited(
+    kept: Kept,
+    name: str,
+    request: PlanRequest,
+    files: Sequence[Path],
+    models: Sequence[Model],
+    *,
+    use_anyway: bool = False,
+) -> list[Real]:
+    """Measure a session with visits to real networks in between, and return these networks.
+
+    Args:
+        kept: folder of the results, which are not measured again.
+        name: of the visits' document and of the session's store in the folder.
+        request: for the session, without the time of the visits.
+        files: ONNX files of the networks.
+        models: the networks.
+        use_anyway: whether predictions use the session even if it fails its checks.
+    """
+    networks = [_file(path, model) for path, model in zip(files, models, strict=True)]
+    entries = _visits(kept, name, request, networks, use_anyway=use_anyway)
+    pairs = zip(networks, models, strict=True)
+    reals = (_real(network.name, model, entries) for network, model in pairs)
+    return [real for real in reals if real is not None]
+
+
+def _visits(
+    kept: Kept, name: str, request: PlanRequest, files: Sequence[NetworkFile], *, use_anyway: bool
 ) -> dict[str, Any]:
-    """Measure a session with visits in between, and return the runner's entries of these."""
-    known: dict[str, Any] | None = kept.document(f"{selector}-beside")
+    """Return the runner's entries of the visits by their names."""
+    known: dict[str, Any] | None = kept.document(name)
     if known is not None:
         return known
-    plan = plan_probes(
-        PlanRequest(target=target, probes=PROBES, selector=selector, budget_s=LIMIT_S, live=True)
-    )
+    plan = plan_probes(request)
     visits = [
-        replace(file, name=visit_name(file.name, visit))
+        replace(file, name=_visit_name(file.name, visit))
         for file in files
         for visit in range(VISITS)
     ]
     # As much of the session's time is left for repeats as without the visits.
-    budget_s = LIMIT_S * (1 + VISIT_SHARE * len(visits) / PROBES)
+    budget_s = request.budget_s * (1 + VISIT_SHARE * len(visits) / request.probes)
     plan = replace(plan, request=replace(plan.request, budget_s=budget_s))
-    runner = Beside(visits, PROBES)
-    with open_probing(kept.folder / f"{selector}-beside.db") as probing:
+    runner = Beside(visits, request.probes)
+    with open_probing(kept.folder / f"{name}.db") as probing:
         session = probing.sessions.start(plan)
-        for _ in measure(probing.sessions, session.id, runner):
+        for _ in measure(probing.sessions, session.id, runner, use_anyway=use_anyway):
             pass
-    kept.keep(f"{selector}-beside", runner.entries)
+    kept.keep(name, runner.entries)
     return runner.entries
 
 
-def visit_name(name: str, visit: int) -> str:
+def _visit_name(name: str, visit: int) -> str:
     """Return the name of a visit to a network."""
     return f"{name}.visit{visit}"
 
 
-def as_file(path: Path, model: Model) -> NetworkFile:
+def _file(path: Path, model: Model) -> NetworkFile:
     """Return a model's file as a runner takes it."""
     sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
     return NetworkFile(
@@ -264,9 +288,9 @@ def as_file(path: Path, model: Model) -> NetworkFile:
     )
 
 
-def real_of(name: str, model: Model, entries: Mapping[str, Any]) -> Real | None:
-    """Return what the visits of a network tell; None where all of them failed."""
-    names = (visit_name(name, visit) for visit in range(VISITS))
+def _real(name: str, model: Model, entries: Mapping[str, Any]) -> Real | None:
+    """Return a network with the latencies of its visits; None where all of them failed."""
+    names = (_visit_name(name, visit) for visit in range(VISITS))
     visits = [entries[each] for each in names if each in entries]
     if not visits:
         return None
@@ -291,14 +315,12 @@ def foretold(
 ) -> Probed:
     """Measure a session and the real networks beside it, and predict these from it."""
     seconds = probe(kept, target, selector)
-    found = [as_file(path, model) for path, model in zip(files, models, strict=True)]
-    entries = beside(kept, target, selector, found)
-    real = [
-        each
-        for path, model in zip(files, models, strict=True)
-        if (each := real_of(path.stem, model, entries)) is not None
-    ]
-    path = kept.folder / f"{selector}-beside.db"
+    name = f"{selector}-beside"
+    request = PlanRequest(
+        target=target, probes=PROBES, selector=selector, budget_s=LIMIT_S, live=True
+    )
+    real = visited(kept, name, request, files, models)
+    path = kept.folder / f"{name}.db"
     with closing(open_database(path)) as database:
         measured = read_user_signatures(database).of([target])[target.id]
     with open_probing(path) as probing:

@@ -32,10 +32,15 @@ LARGEST_PARAMETERS: Final = 2_500_000
 
 
 def chosen() -> list[PoolNetwork]:
-    """Return the networks, the most informative first."""
+    """Return the networks, the most informative first.
+
+    Raises:
+        RuntimeError: the engine is one without operators.
+    """
     pool = load_pool()
     beliefs = beliefs_of(probe_target(load_catalogue().by_id[DEVICE], 1))
-    assert beliefs is not None, "the usual engine has works of operators"  # noqa: S101
+    if beliefs is None:
+        raise RuntimeError("the usual engine predicts no operators, by which networks are chosen")
     small = [
         (network, work)
         for network, work in zip(pool, beliefs.works, strict=True)
@@ -49,7 +54,7 @@ def main() -> int:
     """Write their names."""
     path = destination(__doc__, TARGET)
     document = {"schema": SCHEMA, "networks": [network.name for network in chosen()]}
-    path.write_text(f"{json.dumps(document, indent=1)}\n")
+    path.write_text(f"{json.dumps(document, indent=1)}\n", encoding="utf-8")
     return 0
 
 

@@ -44,7 +44,7 @@ SELECTORS = {
     "random": "Random ones",
     ADAPTIVE: "The most informative next, in steps",
 }
-_MEASURING = "Measuring this machine's two rates, about 3 s…"
+_MEASURING = "Measuring this machine's two rates, about 2 s…"
 # Typing 12 passes through 1.
 PLAN_DELAY_MS = 250
 

@@ -6,7 +6,6 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from predictor.cli.console import Console
 from predictor.cli.progress import progress_on
@@ -15,21 +14,26 @@ from predictor.core.progress import no_progress
 from predictor.core.records import Device, SustainedRates
 from predictor.core.text import printable
 from predictor.services.devices.catalogue import Catalogue, load_catalogue, means_this_machine
+from predictor.services.devices.products import product_sentence
+from predictor.services.devices.this_machine import (
+    MachineRates,
+    describe_this_machine,
+    measure_rates,
+    this_machine,
+)
+from predictor.services.devices.user_devices import user_devices_of
+from predictor.services.prediction.engines import ROOFLINE
+from predictor.services.signatures.quick import has_signature
 
-if TYPE_CHECKING:
-    from predictor.services.devices.this_machine import MachineRates
-
-# Products, this machine and the user's devices are imported where one of them is named.
-# ruff: noqa: PLC0415
 _WITHOUT = "This machine is predicted without networks measured on it"
-_Measure = Callable[["MachineRates", Device], SustainedRates | None]
+_Measure = Callable[[MachineRates, Device], SustainedRates | None]
 
 PROBING = (
     "Measuring this machine, its rates and reference networks (10 s; --no-measure skips it); other "
     "programs disturb it."
 )
 MEASURING = (
-    "Measuring this machine's two rates (3 s; --no-measure skips it); other programs disturb it."
+    "Measuring this machine's two rates (2 s; --no-measure skips it); other programs disturb it."
 )
 
 
@@ -57,13 +61,11 @@ def open_catalogue(
 
 
 def _uses_networks(options: argparse.Namespace) -> bool:
-    from predictor.services.prediction.engines import ROOFLINE
-
     return str(options.engine) != ROOFLINE
 
 
 def _on_terminal() -> bool:
-    """Return whether a person waits for the answer: a script gets what it got before."""
+    """Return whether the command talks with a terminal; in scripts no networks are measured."""
     return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
 
 
@@ -84,8 +86,6 @@ def named_devices(names: Sequence[str], catalogue: Catalogue, console: Console) 
     matches = {text: catalogue.match(text) for text in sorted(names, key=means_this_machine)}
     for match in (matches[text] for text in dict.fromkeys(names)):
         if match.product is not None:
-            from predictor.services.devices.products import product_sentence
-
             console.note(printable(product_sentence(match.product, match.devices)))
     requested = (device for text in names for device in matches[text].devices)
     return list({device.id: device for device in requested}.values())
@@ -102,25 +102,16 @@ def _catalogue(
         before: called before this machine is described.
     """
 
-    def user_devices() -> Sequence[Device]:
-        from predictor.services.devices.user_devices import user_devices_of
-
-        return user_devices_of(options.store)()
-
     def this(device: Device | None) -> Device:
-        from predictor.services.devices.this_machine import MachineRates, this_machine
-
         before()
         rates = MachineRates(options.store)
         return this_machine(device, rates, partial(measure, rates))
 
-    return load_catalogue(user_devices, this)
+    return load_catalogue(user_devices_of(options.store), this)
 
 
 def measured_now(rates: MachineRates, console: Console, machine: Device) -> SustainedRates:
     """Measure the rates of this machine and keep them; see ``measure_rates`` for the errors."""
-    from predictor.services.devices.this_machine import measure_rates
-
     return measure_rates(
         machine,
         rates,
@@ -142,13 +133,12 @@ def _measured(console: Console, rates: MachineRates, machine: Device) -> Sustain
 
 def _probe_quickly(options: argparse.Namespace, console: Console) -> None:
     """Measure reference networks on this machine where none are kept; a note where that fails."""
-    from predictor.services.devices.this_machine import describe_this_machine
-    from predictor.services.probing.quick import Refusal, probe_quickly
-    from predictor.services.signatures.quick import has_signature
-
     try:
         if has_signature(options.store, describe_this_machine()):
             return
+        # Not at the top: it makes the start of a command half as long again.
+        from predictor.services.probing.quick import Refusal, probe_quickly  # noqa: PLC0415
+
         console.note(PROBING)
         progress = progress_on(console) if sys.stderr.isatty() else no_progress
         probing = probe_quickly(options.store, progress=progress)

@@ -105,7 +105,7 @@ def measure_option(parser: argparse.ArgumentParser, *, networks: bool = False) -
     """
     parser.set_defaults(measure=None)
     options = parser.add_mutually_exclusive_group()
-    what = "the rates of this machine where none are kept (3 s)"
+    what = "the rates of this machine where none are kept (2 s)"
     if networks:
         what = "this machine where nothing of it is kept (10 s)"
         options.add_argument(

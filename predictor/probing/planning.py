@@ -7,7 +7,7 @@ import random
 import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -42,22 +42,22 @@ class ProbePlan:
     """A plan for a target.
 
     Attributes:
-        id: of the session that carries it out, UUID hex.
         request: that it answers.
         probes: in the order of measuring.
         sentinel: measured between them.
         settings: of the measuring protocol.
         expected_s: expected time of the session, networks that are chosen later included.
         to_come: most networks that may still be chosen when these are measured.
+        id: of the session that carries it out, UUID hex.
     """
 
-    id: str
     request: choice.PlanRequest
     probes: tuple[PlannedProbe, ...]
     sentinel: PlannedProbe
     settings: Settings
     expected_s: float
     to_come: int = 0
+    id: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     @property
     def target(self) -> Target:
@@ -95,16 +95,14 @@ def make_plan(
     ]
     # Shuffled, so that a drift of the machine does not look like a property of the networks.
     random.Random(request.seed).shuffle(probes)  # noqa: S311  # no secret
-    sentinel = next(i for i, network in enumerate(pool) if network.name == SENTINEL)
-    watch = PlannedProbe(pool[sentinel], "shows drift", _number(expected[sentinel]))
+    sentinel = _sentinel(request, pool)
     seconds = [expected_seconds(probe.expected_ms, settings) for probe in probes]
     expected_s = sum(seconds) / len(seconds) * request.probes
-    expected_s += _sentinel_blocks(request) * block_seconds(watch.expected_ms, settings)
+    expected_s += _sentinel_blocks(request) * block_seconds(sentinel.expected_ms, settings)
     return ProbePlan(
-        id=uuid.uuid4().hex,
         request=request,
         probes=tuple(probes),
-        sentinel=watch,
+        sentinel=sentinel,
         settings=settings,
         expected_s=expected_s if request.sure is None else min(expected_s, request.budget_s),
         to_come=request.probes - len(probes),
@@ -125,20 +123,24 @@ def fixed_plan(
         pool: that has the sentinel.
         settings: of the measuring protocol.
     """
-    sentinel = next(network for network in pool if network.name == SENTINEL)
-    expected = estimated_ms([*networks, sentinel], [request.target])[:, 0]
-    *probes, watch = (
+    expected = estimated_ms(networks, [request.target])[:, 0]
+    probes = [
         PlannedProbe(network, choice.REASONS[request.selector], _number(expected_ms))
-        for network, expected_ms in zip((*networks, sentinel), expected, strict=True)
-    )
+        for network, expected_ms in zip(networks, expected, strict=True)
+    ]
     return ProbePlan(
-        id=uuid.uuid4().hex,
         request=request,
         probes=tuple(probes),
-        sentinel=watch,
+        sentinel=_sentinel(request, pool),
         settings=settings,
         expected_s=sum(expected_seconds(probe.expected_ms, settings) for probe in probes),
     )
+
+
+def _sentinel(request: choice.PlanRequest, pool: Sequence[PoolNetwork]) -> PlannedProbe:
+    network = next(network for network in pool if network.name == SENTINEL)
+    expected_ms = estimated_ms([network], [request.target])[0, 0]
+    return PlannedProbe(network, "shows drift", _number(expected_ms))
 
 
 def max_probes(request: choice.PlanRequest, pool: Sequence[PoolNetwork]) -> int:

@@ -161,9 +161,10 @@ def _verdict_words(network: CheckedNetwork) -> str:
             else f", the nearest two by {percent(network.difference)}"
         )
         return f"inconclusive: its {len(network.blocks)} blocks differ{difference}"
-    agreement = f"two blocks agree within {percent(max(network.difference, 0.001))}"
     if len(network.agreeing) == 1:
         agreement = "one short block"
+    else:
+        agreement = f"two blocks agree within {percent(max(network.difference, 0.001))}"
     if network.verdict == "steady":
         return f"steady: {agreement}"
     busy = any(network.blocks[index]["contended"] for index in network.agreeing)

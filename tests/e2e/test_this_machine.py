@@ -17,7 +17,7 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 Start = Callable[..., subprocess.Popen[str]]
 
 MEASURING = (
-    "Measuring this machine's two rates (3 s; --no-measure skips it); other programs disturb it.\n"
+    "Measuring this machine's two rates (2 s; --no-measure skips it); other programs disturb it.\n"
 )
 
 

@@ -19,7 +19,7 @@ from predictor.services.devices.catalogue import Catalogue
 from predictor.services.generation.document import generation_document, size_of
 from predictor.services.generation.generate import generate
 from predictor.services.generation.llama_bench import MAX_TOKENS_PER_S, read_bench_rate
-from predictor.services.generation.offload import Offload, generate_split
+from predictor.services.generation.offload import Offload
 from predictor.services.generation.probes import DecodeProbe, decode_probes
 from predictor.services.generation.records import (
     Generation,
@@ -64,12 +64,10 @@ def run(options: argparse.Namespace, console: Console) -> int:
     # What is given now takes the place of what is kept of that device.
     measured = {**stored_rates.measured, **stated}
     rates = tuple(measured.values())
-    evidence = rates, stored_rates.probes, read.stored
+    offload = None
     if options.host:
         offload = Offload(catalogue.find(options.host), options.card_layers)
-        results = generate_split(model, devices, request, offload, *evidence)
-    else:
-        results = generate(model, devices, request, *evidence)
+    results = generate(model, devices, request, rates, stored_rates.probes, read.stored, offload)
     min_rate = options.min_tokens_per_s
     if all(result.token is None for result in results) and (
         min_rate is not None or len(results) == 1

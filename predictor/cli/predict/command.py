@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 # ruff: noqa: PLC0415
 
 _MEASURE_THIS = (
-    "What this machine's system does not report is measured in 3 s: leave --no-measure out."
+    "What this machine's system does not report is measured in 2 s: leave --no-measure out."
 )
 
 

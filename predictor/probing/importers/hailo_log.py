@@ -1,4 +1,4 @@
-"""What ``hailortcli benchmark`` prints: frame rates, and the latency of one frame on the chip.
+"""Printed output of ``hailortcli benchmark``: rates, and the latency of one frame on the chip.
 
 Written by HailoRT's ``hailortcli``: a line of progress for each network, then a summary.
 """

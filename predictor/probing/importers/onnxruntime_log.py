@@ -1,4 +1,4 @@
-"""What ONNX Runtime's ``onnxruntime_perf_test`` prints: seconds of runs one after the other.
+"""Printed output of ONNX Runtime's ``onnxruntime_perf_test``: seconds of runs one after the other.
 
 Written by ``onnxruntime/test/perftest/performance_runner.cc``.
 """

@@ -1,4 +1,4 @@
-"""What OpenVINO's ``benchmark_app`` prints, in C++ and Python alike; short times in us.
+"""Printed output of OpenVINO's ``benchmark_app``, in C++ and Python alike; short times in us.
 
 Written by ``samples/cpp/benchmark_app`` and ``tools/benchmark_tool`` of OpenVINO.
 """

@@ -1,4 +1,4 @@
-"""What Triton's ``perf_analyzer`` prints: times of requests as the client sees them, in us.
+"""Printed output of Triton's ``perf_analyzer``: times of requests as the client sees them, in us.
 
 Written by ``perf_analyzer`` of triton-inference-server, a block for each number of requests at
 once.

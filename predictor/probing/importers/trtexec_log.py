@@ -1,4 +1,4 @@
-"""What TensorRT's ``trtexec`` prints: the options of a run, then its performance summary, in ms.
+"""Printed output of TensorRT's ``trtexec``: options of a run, then its performance summary, in ms.
 
 Written by ``samples/common/sampleOptions.cpp`` and ``sampleReporting.cpp``.
 """

@@ -69,8 +69,12 @@ class Settings:
 
 LATER_SETTINGS = frozenset(
     (
-        *("profile_warm_up_runs", "profile_runs", "profile_s", "profile_most_runs"),
-        *("profile_limit_s", "blocks"),
+        "profile_warm_up_runs",
+        "profile_runs",
+        "profile_s",
+        "profile_most_runs",
+        "profile_limit_s",
+        "blocks",
     )
 )
 """Settings that documents of earlier versions do not have."""

@@ -7,19 +7,17 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from predictor.core.errors import CtmError, InputError
 from predictor.core.files import is_there
 from predictor.core.records import Device
 from predictor.devices.catalogue import THIS_ID, THIS_MACHINE_ID, shipped_devices
 from predictor.devices.schema import read_device
-
-if TYPE_CHECKING:
-    from predictor.services.devices.products import Product, Unit
-
-# Products and the user's devices are imported where a name needs them.
-# ruff: noqa: PLC0415
+from predictor.services.devices import products as product_table
+from predictor.services.devices.products import Product, Unit
+from predictor.services.devices.this_machine import describe_this_machine
+from predictor.services.devices.user_devices import with_unused_ids
 
 # A cross-section from a board to a server card, one that many engineers can relate to per class.
 DEFAULT_DEVICE_IDS: Final = (
@@ -42,8 +40,13 @@ _SUGGESTED = 3
 _NEARNESS = 0.4
 _THIS_MACHINE = frozenset(
     (
-        *(THIS_ID, "thispc", "thismachine", "thiscomputer"),
-        *("mypc", "mymachine", "mycomputer"),
+        THIS_ID,
+        "thispc",
+        "thismachine",
+        "thiscomputer",
+        "mypc",
+        "mymachine",
+        "mycomputer",
     )
 )
 _CHOOSE = "name one device, or run `ctm devices list`"
@@ -52,24 +55,16 @@ ThisMachine = Callable[[Device | None], Device]
 
 
 class Match(NamedTuple):
-    """What a text names: a device, or a product with the devices of its chip, CPU first."""
+    """A device that a text names, or a product with the devices of its chip, CPU first."""
 
     devices: tuple[Device, ...]
     product: Product | None = None
-
-
-def _shipped_products() -> tuple[Product, ...]:
-    from predictor.services.devices.products import shipped_products
-
-    return shipped_products()
 
 
 def _stored_or_detected(stored: Device | None) -> Device:
     """Return this machine as the user stored it, else as its system states it."""
     if stored is not None:
         return stored
-    from predictor.services.devices.this_machine import describe_this_machine
-
     return describe_this_machine()
 
 
@@ -90,7 +85,7 @@ class Catalogue:
         devices: Iterable[Device],
         user_devices: Callable[[], Iterable[Device]] = tuple,
         this_machine: ThisMachine = _stored_or_detected,
-        products: Callable[[], Sequence[Product]] = _shipped_products,
+        products: Callable[[], Sequence[Product]] = product_table.shipped_products,
         machine_id: str = "",
     ) -> None:
         self._user_devices, self._this_machine = user_devices, this_machine
@@ -203,11 +198,9 @@ class Catalogue:
         Raises:
             InputError: when the table of products is damaged.
         """
-        from predictor.services.devices.products import devices_of, search_products
-
         return tuple(
-            Match(devices_of(product, self.by_id), product)
-            for product in search_products(words, self._products())
+            Match(product_table.devices_of(product, self.by_id), product)
+            for product in product_table.search_products(words, self._products())
         )
 
     def _stored_machine(self) -> Device | None:
@@ -227,8 +220,6 @@ class Catalogue:
             more: the devices.
             machine_id: of the one that is this machine; empty where none is.
         """
-        from predictor.services.devices.user_devices import with_unused_ids
-
         devices = (*self.devices, *with_unused_ids(more, self.by_id))
         return Catalogue(devices, products=self._products, machine_id=machine_id)
 
@@ -258,20 +249,18 @@ class Catalogue:
         ]
         if len(exact) == 1:
             return Match((exact[0],))
-        from predictor.services.devices import products as table
-
-        name, unit = table.split_unit(text)
-        if products := table.exact_products(name, self._products()):
+        name, unit = product_table.split_unit(text)
+        if products := product_table.exact_products(name, self._products()):
             return self._product(text, products, unit)
         fitting = exact or self._fitting(text, wanted)
         if len(fitting) == 1:
             return Match((fitting[0],))
         if fitting:
             reason = f"fits {len(fitting)} devices: {_names_text(fitting)}"
-            if products := table.titled_products(name, self._products()):
-                reason += f", and {table.products_text(products)}"
+            if products := product_table.titled_products(name, self._products()):
+                reason += f", and {product_table.products_text(products)}"
             raise InputError(text, reason, _CHOOSE)
-        if products := table.search_products(name, self._products()):
+        if products := product_table.search_products(name, self._products()):
             return self._product(text, products, unit)
         raise self._no_match(text, wanted)
 
@@ -285,14 +274,12 @@ class Catalogue:
 
     def _product(self, text: str, products: Sequence[Product], unit: Unit | None) -> Match:
         """Return the devices of the products that a text means, all of one chip, or of its unit."""
-        from predictor.services.devices import products as table
-
         product = products[0]
         if any(other.chip != product.chip for other in products):
-            raise table.several_error(text, products)
-        devices = table.devices_of(product, self.by_id, unit)
+            raise product_table.several_error(text, products)
+        devices = product_table.devices_of(product, self.by_id, unit)
         if not devices:
-            raise table.no_device_error(text, product, unit)
+            raise product_table.no_device_error(text, product, unit)
         return Match(devices, product)
 
     def _no_match(self, text: str, wanted: str) -> InputError:

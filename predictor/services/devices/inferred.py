@@ -1,4 +1,4 @@
-"""What was inferred of devices from their names, in sentences."""
+"""Facts of devices that were inferred from their names, as sentences and as records."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from predictor.presentation.wording import shown
 
 
 def inferred_sentences(devices: Iterable[Device]) -> tuple[str, ...]:
-    """Return what was inferred of each device and what contradicts its name, a sentence each."""
+    """Return a sentence on each inferred fact, and on each that contradicts the device's name."""
     return tuple(
         f"{shown(device.name)}: {sentence}."
         for device in devices
@@ -20,12 +20,12 @@ def inferred_sentences(devices: Iterable[Device]) -> tuple[str, ...]:
 
 
 def inferred_facts(device: Device) -> str:
-    """Return what was inferred of a device in sentences; empty where all is stated."""
+    """Return the inferred facts of a device in sentences; empty where all are stated."""
     return _text(inference_sentences(device))
 
 
 def contradicted_facts(device: Device) -> str:
-    """Return what a device states against its name in sentences; empty where nothing does."""
+    """Return the facts that contradict a device's name in sentences; empty without any."""
     return _text(name_contradictions(device))
 
 

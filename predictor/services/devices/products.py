@@ -75,23 +75,23 @@ class Product:
 
     @cached_property
     def keys(self) -> frozenset[str]:
-        """Return the names that mean this product alone, as ``squashed`` writes them."""
+        """Names that mean this product alone, as ``squashed`` writes them."""
         names = (self.name, f"{self.maker} {self.name}", *self.aliases)
         return frozenset(map(squashed, names))
 
     @cached_property
     def name_words(self) -> frozenset[str]:
-        """Return the words of the name."""
+        """Words of the name."""
         return frozenset(words_of(self.name))
 
     @cached_property
     def title(self) -> str:
-        """Return the words of name, maker and kind, each with a space before it."""
+        """Words of name, maker and kind, each with a space before it."""
         return _spaced(f"{self.name} {self.maker} {self.kind}")
 
     @cached_property
     def text(self) -> str:
-        """Return every word that a search looks at, each with a space before it."""
+        """All words that a search looks at, each with a space before it."""
         parts = (self.maker, self.name, self.kind, str(self.year), self.chip, self.region)
         return _spaced(" ".join((*parts, *self.aliases)))
 
@@ -130,7 +130,7 @@ def titled_products(words: str, products: Iterable[Product]) -> tuple[Product, .
 
 
 def exact_products(text: str, products: Sequence[Product]) -> tuple[Product, ...]:
-    """Return the products whose name ``text`` is, else those whose name and more it states.
+    """Return the products that ``text`` names, else those whose name and more it states.
 
     "Galaxy S22 Exynos" states the name of a product and its chip.
     """

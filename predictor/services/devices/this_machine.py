@@ -101,7 +101,7 @@ def measure_rates(
     cancel: CancelToken | None = None,
     progress: ProgressCallback = no_progress,
 ) -> SustainedRates:
-    """Measure the two rates of this machine, about three seconds, and store them.
+    """Measure the two rates of this machine, about two seconds, and store them.
 
     Args:
         machine: it as detected.

@@ -41,6 +41,7 @@ from predictor.language.rates import (
 from predictor.language.rates_file import Backend, shipped_rates
 from predictor.language.stored import StoredWeights
 from predictor.language.weights import KV_BITS, WeightFormat, weight_format
+from predictor.services.generation.offload import Offload, split_with_host
 from predictor.services.generation.probes import DecodeProbe
 from predictor.services.generation.records import (
     Generation,
@@ -67,6 +68,7 @@ def generate(
     measured: Sequence[MeasuredRate] = (),
     probes: Sequence[DecodeProbe] = (),
     stored: StoredWeights | None = None,
+    offload: Offload | None = None,
 ) -> list[Generation]:
     """Predict a run on devices.
 
@@ -78,13 +80,14 @@ def generate(
             too.
         probes: of some devices; they calibrate as well, with the noise of another runtime.
         stored: format of the weights in the model's files, where the request names none.
+        offload: a host that has the layers that cards under llama.cpp do not have.
 
     Returns:
         One entry a device, in their order; what cannot run has its problem.
 
     Raises:
         InputError: the request is not of this model: an unknown format or precision, a context
-            that is longer than the model's.
+            that is longer than the model's; or a host that is no processor or cannot run it.
     """
     check(model, request)
     work = _Work(model, request)
@@ -96,12 +99,18 @@ def generate(
         if isinstance(plan, _Plan):
             of_backend[plan.backend][place] = plan
         else:
-            form = form_of(request, stored, "")
+            form = _form(request, stored, "")
             results[place] = _without(work, device, form, plan.reason)
     for name, plans in of_backend.items():
         predicted = _predict(work, name, list(plans.values()), user_deviations)
         results.update(zip(plans, predicted, strict=True))
-    return [results[place] for place in range(len(devices))]
+    on_devices = [results[place] for place in range(len(devices))]
+    if offload is None:
+        return on_devices
+    of_host = replace(request, runtime="", mode="", clock="")
+    (on_host,) = generate(model, [offload.host], of_host, measured, probes, stored)
+    form = _form(request, stored, runtimes.LLAMA_CPP)
+    return split_with_host(model, form, on_devices, on_host, offload)
 
 
 def check(model: DecoderArchitecture, request: GenerationRequest) -> None:
@@ -149,7 +158,7 @@ def _planned(
     try:
         runtime, backend = runtimes.runtime_for(device, request.runtime)
         machine = machine_of(device)
-        form = form_of(request, stored, runtime.name)
+        form = _form(request, stored, runtime.name)
         clocked = machine
         if request.mode or request.clock:
             clocks = requested_clocks(device, request.clock, request.mode)
@@ -166,7 +175,7 @@ def _planned(
     )
 
 
-def form_of(request: GenerationRequest, stored: StoredWeights | None, runtime: str) -> WeightFormat:
+def _form(request: GenerationRequest, stored: StoredWeights | None, runtime: str) -> WeightFormat:
     """Return the format that is requested, else stored, else usual under a runtime."""
     form = stored.form_for(runtime) if stored and not request.weights else None
     usual = _RUNTIME_WEIGHTS.get(runtime, _USUAL_WEIGHTS)

@@ -26,17 +26,8 @@ from predictor.language.memory import Memory, is_card
 from predictor.language.products import Kind
 from predictor.language.rates import Part
 from predictor.language.runtimes import LANGUAGE_RUNTIMES, LLAMA_CPP
-from predictor.language.stored import StoredWeights
 from predictor.language.weights import WeightFormat
-from predictor.services.generation.generate import form_of, generate
-from predictor.services.generation.probes import DecodeProbe
-from predictor.services.generation.records import (
-    Generation,
-    GenerationRequest,
-    Interval,
-    MeasuredRate,
-    Split,
-)
+from predictor.services.generation.records import Generation, Interval, Split
 
 _MIN_PASS_TOKENS: Final = 32  # of a pass that the card computes for the host
 
@@ -54,48 +45,41 @@ class Offload:
     card_layers: int | None = None
 
 
-def generate_split(
+def split_with_host(
     model: DecoderArchitecture,
-    devices: Sequence[Device],
-    request: GenerationRequest,
+    form: WeightFormat,
+    on_devices: Sequence[Generation],
+    on_host: Generation,
     offload: Offload,
-    measured: Sequence[MeasuredRate] = (),
-    probes: Sequence[DecodeProbe] = (),
-    stored: StoredWeights | None = None,
 ) -> list[Generation]:
-    """Predict a run on devices, split with the host on cards under llama.cpp.
+    """Return the run on devices, split with the host on cards under llama.cpp.
 
     Args:
         model: the decoder.
-        devices: targets.
-        request: the run.
+        form: format of its weights under llama.cpp.
+        on_devices: the run on each device alone.
+        on_host: the run on the host alone.
         offload: the host, and how many layers the cards have.
-        measured: rates of the user.
-        probes: of devices.
-        stored: format of the weights in the model's files.
 
     Returns:
         One entry a device, in their order; those without a card and those that hold all layers are
         not split.
 
     Raises:
-        InputError: the host is no processor or cannot run the model; or see ``generate``.
+        InputError: the host is no processor or cannot run the model.
     """
-    if offload.host.family not in CPUS:
+    host = offload.host
+    if host.family not in CPUS:
         raise InputError(
-            f"--host {offload.host.id}",
-            f"{printable(offload.host.name)} is no processor",
+            f"--host {host.id}",
+            f"{printable(host.name)} is no processor",
             "name the processor beside the card, such as core-i9-10900x",
         )
-    on_cards = generate(model, devices, request, measured, probes, stored)
-    of_host = replace(request, runtime="", mode="", clock="")
-    (on_host,) = generate(model, [offload.host], of_host, measured, probes, stored)
     if on_host.token is None:
-        raise InputError(f"--host {offload.host.id}", on_host.problem, "name another processor")
-    form = form_of(request, stored, LLAMA_CPP)
+        raise InputError(f"--host {host.id}", on_host.problem, "name another processor")
     return [
         _split(model, form, result, on_host, offload) if _can_split(result) else result
-        for result in on_cards
+        for result in on_devices
     ]
 
 

@@ -109,10 +109,10 @@ def ranked_configurations(
 
 
 def further_configurations(device: Device) -> tuple[Configuration, ...]:
-    """Return what a device can run beyond what it lists, in the order of the runtimes.
+    """Return the configurations that a device can run and does not state, by runtime.
 
-    That are runtimes that can be installed on any device of its family, in the precisions that it
-    lists.
+    They are of the runtimes that can be installed on any device of its family, in the precisions
+    of the configurations that it states.
     """
     stated = {configuration.runtime for configuration in device.configurations}
     precisions = dict.fromkeys(configuration.precision for configuration in device.configurations)

@@ -83,19 +83,13 @@ def scaled(
 
 def doubt_of(value_ms: float, prediction: Prediction) -> str:
     """Return why a latency cannot be that of a predicted run; empty where it can be."""
+    if doubt := _bound_doubt(value_ms, prediction):
+        return doubt
     latency_ms = _engines_ms(prediction)
-    if is_under_bound(value_ms, prediction):
-        return f"the device needs {number(prediction.bound_ms)} ms for it at its peak"
     if latency_ms and abs(math.log(value_ms / latency_ms)) > math.log(MAX_RATIO):
         factor = number(MAX_RATIO, 4)
         return f"it is more than {factor} times off the prediction, {number(latency_ms)} ms"
     return ""
-
-
-def is_under_bound(value_ms: float, prediction: Prediction) -> bool:
-    """Whether a latency is far under what the device needs for the run at its peak."""
-    bound_ms = prediction.bound_ms
-    return bound_ms is not None and value_ms < MIN_SHARE_OF_BOUND * bound_ms
 
 
 def check_plausible(subject: str, value_ms: float, prediction: Prediction) -> None:
@@ -104,9 +98,28 @@ def check_plausible(subject: str, value_ms: float, prediction: Prediction) -> No
     Raises:
         InputError: it is far under the bound, or a thousand times off the prediction.
     """
-    doubt = doubt_of(value_ms, prediction)
+    _refuse(subject, doubt_of(value_ms, prediction))
+
+
+def check_bound(subject: str, value_ms: float, prediction: Prediction) -> None:
+    """Refuse a latency by the bound of a predicted run alone.
+
+    Raises:
+        InputError: it is far under the bound.
+    """
+    _refuse(subject, _bound_doubt(value_ms, prediction))
+
+
+def _refuse(subject: str, doubt: str) -> None:
     if doubt:
         raise InputError(subject, doubt, "look at its unit, and whether it is of this model")
+
+
+def _bound_doubt(value_ms: float, prediction: Prediction) -> str:
+    bound_ms = prediction.bound_ms
+    if bound_ms is None or value_ms >= MIN_SHARE_OF_BOUND * bound_ms:
+        return ""
+    return f"the device needs {number(bound_ms)} ms for it at its peak"
 
 
 def _engines_ms(prediction: Prediction) -> float | None:

@@ -22,7 +22,7 @@ from predictor.probing.importers.records import ImportedFile
 from predictor.probing.networks.pool import load_pool
 from predictor.services.history.history import History
 from predictor.services.prediction.predict import predict
-from predictor.services.prediction.scaling import is_under_bound
+from predictor.services.prediction.scaling import check_bound
 from predictor.services.signatures.adaptation import FILM
 from predictor.services.signatures.stored import Signatures
 from predictor.store import measurements as measurement_records
@@ -104,7 +104,7 @@ def take_over(
     ]
     if not measurements:
         raise InputError(file.name, "every network in it was left out", "choose at least one")
-    _check_bound(file, measurements, models, device)
+    _check_bounds(file, measurements, models, device)
     database = open_database(store)
     with closing(database):
         # Graphs first: a measurement is of use only where its graph can be looked up.
@@ -113,7 +113,7 @@ def take_over(
     return ImportedMeasurements(tuple(measurements), signatures, file.notes)
 
 
-def _check_bound(
+def _check_bounds(
     file: ImportedFile, measurements: Sequence[Measurement], models: Sequence[Model], device: Device
 ) -> None:
     """Check latencies of the user's models against what the device needs for them.
@@ -128,13 +128,8 @@ def _check_bound(
             continue
         target = Target(device, measurement.configuration)
         (prediction,) = predict([model], [target])
-        if is_under_bound(measurement.value_ms, prediction):
-            name, bound = stem(Path(model.path).name), number(prediction.bound_ms)
-            raise InputError(
-                f"{file.name}, {name}, {number(measurement.value_ms)} ms",
-                f"the device needs {bound} ms for it at its peak",
-                "look at its unit, and whether it is of this model",
-            )
+        subject = f"{file.name}, {stem(Path(model.path).name)}, {number(measurement.value_ms)} ms"
+        check_bound(subject, measurement.value_ms, prediction)
 
 
 def _candidates(models: Sequence[Model]) -> dict[str, str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -150,24 +150,14 @@ def probe_quickly(
     refusal = on_battery()
     if refusal is not None:
         return refusal
-    # Opened at once: a store that cannot be written costs nobody ten seconds.
+    # Opened at once: a store that cannot be written fails before the ten seconds, not after them.
     with closing(open_database(store)):
         pass
     quick = _Quick(store, cancel or CancelToken(), progress, runner or local_runner())
     try:
         return quick.run()
-    except _RefusedError as error:
-        return error.refusal
     finally:
         progress(Progress(QUICK_S, QUICK_S, _MEASURING))  # a line on a terminal goes
-
-
-class _RefusedError(Exception):
-    """Ends the measuring of a machine that others use."""
-
-    def __init__(self, refusal: Refusal) -> None:
-        super().__init__(refusal.words)
-        self.refusal = refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +170,7 @@ class _Measured:
 
 
 class _Quick:
-    """One run of it."""
+    """One run of the ten seconds: rates, networks, their checks, the store."""
 
     def __init__(
         self,
@@ -192,13 +182,16 @@ class _Quick:
         self._store, self._cancel, self._runner = store, cancel, runner
         self._progress, self._seconds = progress, -1
         self._start_s = time.monotonic()
-        self._other_programs: OtherPrograms | None = OtherPrograms()
+        self._other_programs = OtherPrograms()
 
     def run(self) -> QuickProbing | Refusal:
         """Measure and store."""
         self._tick()
         machine = describe_this_machine()
         device = self._with_rates(machine)
+        refusal = self._other_load()
+        if refusal is not None:
+            return refusal
         with (
             _workplace(self._store) as folder,
             open_probing(folder / "store.sqlite") as probing,
@@ -247,7 +240,7 @@ class _Quick:
         plan = fixed_plan(request, load_quick(), load_pool(), PROTOCOL)
         session = probing.sessions.start(plan)
         rest_s = QUICK_S - _VERDICT_S - self._elapsed_s
-        runner = _InTime(self._runner, rest_s / parts, self._require_rest)
+        runner = _InTime(self._runner, rest_s / parts)
         for _ in measure(probing.sessions, session.id, runner, self._cancel):
             self._tick()
         signatures = (s for s in probing.signatures.all() if s.session_id == session.id)
@@ -257,23 +250,21 @@ class _Quick:
         measurements = probing.signatures.measurements(entry.signature.id)
         return _Measured(entry, measurements, probing.signatures.reason_against(entry))
 
-    def _require_rest(self) -> None:
-        """Refuse a machine that other programs use, which were observed since the start; once.
+    def _other_load(self) -> Refusal | None:
+        """Return the refusal of a machine that other programs have used since the start.
 
-        The time of networks whose process was stopped would look like that of others.
-
-        Raises:
-            _RefusedError: they use too much of it.
+        They are observed before the networks alone. The system loses the processor time of blocks
+        that are stopped with their runner, so it would look like that of other programs; and those
+        that start later disturb blocks, which their own checks find.
         """
-        if self._other_programs is None:
-            return
         while self._elapsed_s < LOOK_S:
             self._cancel.check()
             time.sleep(_POLL_S)
-        load, self._other_programs = self._other_programs.since(), None
-        if load.is_busy:
-            words = f"{load.words} Measured now it would look slower than it is."
-            raise _RefusedError(Refusal(Obstacle.LOAD, words))
+        load = self._other_programs.since()
+        if not load.is_busy:
+            return None
+        words = f"{load.words} Measured now it would look slower than it is."
+        return Refusal(Obstacle.LOAD, words)
 
     def _put(self, believed: Sequence[_Measured], hardware: str) -> None:
         with closing(open_database(self._store)) as database, database.transaction():
@@ -314,16 +305,14 @@ class _InTime:
     Args:
         runner: measures.
         seconds: time, the building of the networks included.
-        before: called before it measures.
     """
 
-    def __init__(self, runner: ProbeRunner, seconds: float, before: Callable[[], None]) -> None:
-        self._runner, self._before = runner, before
+    def __init__(self, runner: ProbeRunner, seconds: float) -> None:
+        self._runner = runner
         self._end_s = time.monotonic() + seconds
 
     def run(self, plan: MeasuringPlan, cancel: CancelToken | None = None) -> Iterator[ProbeEvent]:
         """Measure; see :class:`ProbeRunner`."""
-        self._before()
         start_s, ended = time.monotonic(), 0
         for event in self._runner.run(replace(plan, sentinel=None), cancel):
             if isinstance(event, RunFinished):

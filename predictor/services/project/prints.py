@@ -1,13 +1,19 @@
-"""The fingerprints of a project's graphs as the store has them: a former one and that of now."""
+"""Projects under the fingerprints of the store: of a graph its former one or that of now."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import TypeVar
 
+from predictor.core.prediction import Prediction
+from predictor.core.records import Measurement
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.services.project.records import Project
 from predictor.store import fingerprints as fingerprint_records
 from predictor.store.database import Database
+
+_Record = TypeVar("_Record", Measurement, Prediction)
 
 
 def as_stored(database: Database, project: Project) -> Project:
@@ -28,17 +34,15 @@ def as_stored(database: Database, project: Project) -> Project:
         # One whose fingerprint is replaced is in the store: its bytes are not used.
         graphs={prints.get(name, name): data for name, data in project.graphs.items()},
         measurements=tuple(
-            replace(
-                stored, measurement=replace(m, fingerprint=prints.get(m.fingerprint, m.fingerprint))
-            )
+            replace(stored, measurement=_renamed(stored.measurement, prints))
             for stored in project.measurements
-            for m in [stored.measurement]
         ),
         predictions=tuple(
-            replace(
-                stored, prediction=replace(p, fingerprint=prints.get(p.fingerprint, p.fingerprint))
-            )
+            replace(stored, prediction=_renamed(stored.prediction, prints))
             for stored in project.predictions
-            for p in [stored.prediction]
         ),
     )
+
+
+def _renamed(record: _Record, prints: Mapping[str, str]) -> _Record:
+    return replace(record, fingerprint=prints.get(record.fingerprint, record.fingerprint))

@@ -16,7 +16,6 @@ from predictor.cli.program import parse
 from predictor.core.errors import CtmError, HostError, InputError
 from predictor.services.probing import quick
 from predictor.services.probing.quick import Obstacle, Refusal
-from predictor.services.signatures import quick as signatures
 from tests.support.quick_probing import store_rates
 
 Find = Callable[..., int]
@@ -29,7 +28,7 @@ def find(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Find:
     """Look this machine up with a command's options; returns how often it was measured."""
     store = tmp_path / "store.sqlite"
     store_rates(store)
-    monkeypatch.setattr(signatures, "has_signature", lambda *_: False)
+    monkeypatch.setattr(subject, "has_signature", lambda *_: False)
 
     def look_up(
         line: str, *, networks: bool = True, terminal: bool = False, outcome: Any = None
@@ -69,7 +68,7 @@ def test_nothing_is_measured_twice_or_for_an_engine_that_reads_none(
     find: Find, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert find("predict a.onnx --engine roofline --measure") == 0
-    monkeypatch.setattr(signatures, "has_signature", lambda *_: True)
+    monkeypatch.setattr(subject, "has_signature", lambda *_: True)
     assert find("predict a.onnx --measure", terminal=True) == 0
 
 

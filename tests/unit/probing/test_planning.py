@@ -182,6 +182,7 @@ def test_the_networks_of_the_ten_seconds_are_planned_in_their_order() -> None:
     plan = fixed_plan(PlanRequest(target=target("a")), networks, load_pool(), settings)
     assert [probe.network for probe in plan.probes] == list(networks)
     assert {probe.reason for probe in plan.probes} == {"most informative about all the others"}
+    assert (plan.sentinel.network.name, plan.sentinel.reason) == (SENTINEL, "shows drift")
     assert (plan.settings, plan.to_come) == (settings, 0)
     assert all(probe.expected_ms for probe in plan.probes)
 

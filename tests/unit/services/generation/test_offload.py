@@ -12,7 +12,7 @@ from predictor.language.rates import Part
 from predictor.language.weights import weight_format
 from predictor.services.generation.document import generation_document
 from predictor.services.generation.generate import generate
-from predictor.services.generation.offload import Offload, generate_split
+from predictor.services.generation.offload import Offload
 from predictor.services.generation.records import Generation, GenerationRequest
 from tests.support.decoder_architectures import CATALOGUE, LLAMA
 
@@ -22,7 +22,7 @@ FORM = weight_format("q4_k_m")
 
 
 def split(layers: int | None, request: GenerationRequest = LONG, device=CARD) -> Generation:
-    (result,) = generate_split(LLAMA, [device], request, Offload(HOST, layers))
+    (result,) = generate(LLAMA, [device], request, offload=Offload(HOST, layers))
     return result
 
 
@@ -71,7 +71,7 @@ def test_as_many_layers_as_the_card_holds() -> None:
 
 def test_a_host_without_the_memory_does_not_hold_it() -> None:
     poor = dataclasses.replace(HOST, metrics={**HOST.metrics, "dram_gb": 1})
-    (result,) = generate_split(LLAMA, [CARD], LONG, Offload(poor, 4))
+    (result,) = generate(LLAMA, [CARD], LONG, offload=Offload(poor, 4))
     assert result.fits is False
 
 
@@ -99,7 +99,7 @@ def test_what_has_no_memory_of_its_own_is_not_split(device: str) -> None:
 
 def test_a_host_is_a_processor() -> None:
     with pytest.raises(InputError, match="is no processor"):
-        generate_split(LLAMA, [CARD], LONG, Offload(CARD))
+        generate(LLAMA, [CARD], LONG, offload=Offload(CARD))
 
 
 def test_the_document_names_the_host() -> None:
