@@ -27,7 +27,7 @@ from predictor.services.devices.this_machine import (
 # While views are built and models read this program itself disturbs what is measured.
 SETTLE_S = 2.0
 _LOOK_S = 0.05
-_CANCELLED = "Cancelled: this PC is predicted from its facts alone."
+_CANCELLED = "Cancelled: the numbers of this PC stay as they are."
 
 
 class ThisMachine(QObject):

@@ -244,7 +244,7 @@ def test_cancel_ends_it_at_once_and_measure_now_begins_it_again(
     cancelled_s = time.monotonic()
     click(qtbot, strip.button)
     assert not workspace.machine.busy
-    assert strip.words.text() == "Cancelled: this PC is predicted from its facts alone."
+    assert strip.words.text() == "Cancelled: the numbers of this PC stay as they are."
     qtbot.waitUntil(lambda: measuring.ended_s > 0)
     assert measuring.ended_s - cancelled_s < 0.2
     tick(qtbot, opened)
