@@ -338,8 +338,10 @@ def test_a_run_of_the_wizard_holds_it_back(
 ) -> None:
     states: list[bool] = []
     monkeypatch.setattr(workspace.machine, "set_probing", lambda *, active: states.append(active))
-    presenter.run.changed.emit()
-    assert states == [False]
+    for is_active in (True, False):
+        monkeypatch.setattr(type(presenter.run), "active", property(lambda _, now=is_active: now))
+        presenter.run.changed.emit()
+    assert states == [True, False]
 
 
 def test_closing_ends_it(
