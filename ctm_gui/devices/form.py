@@ -130,7 +130,7 @@ class DeviceForm(QObject):
         return lines
 
     def implied_text(self, name: str) -> str:
-        """Return the value that the names of the device imply for a text; empty for none."""
+        """Return the value that the device's names imply for a text or metric; empty for none."""
         return next((item.value for item in self._inferences if item.field == name), "")
 
     def inferred_line(self) -> str:

@@ -42,6 +42,7 @@ class MetricField(QWidget):
         self._metric = metric
         self._family: Family | None = None
         self._displayed: tuple[str, str, bool, bool] | None = None
+        self._implied = ""
         # Made as its children: Qt styles a widget anew when it gets another parent.
         self.available = QCheckBox(self)
         self.value = FormLineEdit(self)
@@ -85,16 +86,24 @@ class MetricField(QWidget):
         for field in (self.value, self.source):
             field.setReadOnly(not editable)
             field.setEnabled(available)
-        self.value.setPlaceholderText(self._placeholder(available=available))
+        self._show_placeholder()
+
+    def show_implied(self, text: str) -> None:
+        """Show the value that the names of the device imply; empty for none."""
+        if text != self._implied:
+            self._implied = text
+            self._show_placeholder()
 
     def show_notes(self, problems: Sequence[str], warnings: Sequence[str]) -> None:
         """Show problems and contradictions below the fields."""
         show_note(self.problem, problems)
         show_note(self.warning, warnings)
 
-    def _placeholder(self, *, available: bool) -> str:
-        unit = self._metric.unit
-        return range_text(self._metric).removesuffix(unit).strip() if available else "not known"
+    def _show_placeholder(self) -> None:
+        text = self._implied or "not known"
+        if self.available.isChecked():
+            text = range_text(self._metric).removesuffix(self._metric.unit).strip()
+        self.value.setPlaceholderText(text)
 
     def _arrange(self) -> None:
         layout = QGridLayout(self)
@@ -260,6 +269,7 @@ class DeviceFormView(QScrollArea):
         show_note(self.text_warning, form.warnings_of("architecture"))
         show_note(self.text_inferred, list(filter(None, [form.inferred_line()])))
         for name, field in self.fields.items():
+            field.show_implied(form.implied_text(name))
             wrong = [problems[key] for key in (name, f"sources.{name}") if key in problems]
             field.show_notes(wrong, form.warnings_of(name))
         self.configurations.show_problem(problems.get(CONFIGURATIONS, ""))

@@ -83,6 +83,7 @@ class DeviceHeader(QWidget):
         warnings = form.warning_lines() if here else []
         _count(self.problems, "", problems, "wrong value")
         _count(self.warnings, missing, warnings, "warning")
+        self.problems.setVisible(bool(problems))  # the line is the warnings' alone
 
     def _state(self) -> str:
         form = self._form

@@ -27,7 +27,7 @@ from predictor.services.devices.this_machine import (
 # While views are built and models read this program itself disturbs what is measured.
 SETTLE_S = 2.0
 _LOOK_S = 0.05
-_CANCELLED = "Cancelled: this PC is predicted from its facts alone."
+_CANCELLED = "Cancelled: the numbers of this PC stay as they are."
 
 
 class ThisMachine(QObject):
@@ -161,10 +161,10 @@ class ThisMachine(QObject):
 
 @dataclass(frozen=True, slots=True)
 class _Result:
-    """What came of measuring; without a sentence it was done before.
+    """Result of a measurement: a success, a refusal, or neither where there was one before.
 
     Attributes:
-        rates: of the hardware, as they are now.
+        rates: of the hardware; None where they are not measured.
         success: a sentence where it was measured.
         refusal: the reason where it was not.
     """
@@ -178,11 +178,11 @@ def _measured(store: Path | None, again: bool, context: TaskContext) -> _Result:
     """Measure this machine, unless its predictions rest on a probing already.
 
     Args:
-        store: the store's file.
-        again: measure all the same.
+        store: the store's file; None for the usual one.
+        again: whether it is measured also where it was before.
         context: of the task.
     """
-    # The window starts without them.
+    # They import the engine of the estimate: half a second that the start does without.
     from predictor.services.probing.quick import (  # noqa: PLC0415
         QUICK_S,
         Refusal,
@@ -207,7 +207,7 @@ def _measured(store: Path | None, again: bool, context: TaskContext) -> _Result:
 
 
 def _settle(token: CancelToken) -> None:
-    """Wait until what the window does at a start is over."""
+    """Wait for what the window does at a start; raises a CancelledError once it is cancelled."""
     end_s = time.monotonic() + SETTLE_S
     while time.monotonic() < end_s:
         token.check()

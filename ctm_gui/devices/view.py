@@ -220,7 +220,9 @@ class DevicesView(LateView):
             "&Import…", "Make devices from device files, ours or NeuSight's", self.import_files
         )
         self.measure_button = button(
-            "&Measure This PC", "Measure the rates that this PC sustains", self._measure
+            "&Measure This PC",
+            "Measure its rates and some small reference networks, about 10 seconds",
+            self._measure,
         )
         left, buttons = (
             QWidget(),

@@ -56,5 +56,5 @@ def _name_button() -> QPushButton:
     made = QPushButton(flat=True)
     made.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
     made.setMinimumWidth(_MIN_NAME_PX)
-    made.setStyleSheet("text-align: left; font-weight: 600; padding: 2px 0;")
+    made.setProperty("role", "heading")
     return made

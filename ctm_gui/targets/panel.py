@@ -23,7 +23,7 @@ from ctm_gui.targets.ranking import ConfigurationRanking, Ranked
 from ctm_gui.targets.tree_model import Column, TargetsTreeModel
 from ctm_gui.targets.variant_dialog import VariantDialog
 from ctm_gui.widgets.basic import STRETCH, SearchBox, hbox, label, tool_button, vbox
-from predictor.core.records import Configuration, Device
+from predictor.core.records import Device
 from predictor.presentation.wording import target_text
 from predictor.services.prediction.configurations import further_configurations
 
@@ -285,12 +285,16 @@ def _add_choices(
     """Add the configurations of a device, the fastest first once they are predicted."""
     choices = menu.addMenu("Configuration")
     configurations = selection.choices(device)
+    further = _further_menu(selection, device, choices)
 
     def show(ranked: Ranked) -> None:
         # Under the pointer nothing moves.
         if not choices.isVisible():
-            choices.clear()
+            choices.clear()  # it leaves submenus alone: the same one is added again
             _fill_choices(choices, selection, device, ranked)
+            if not further.isEmpty():
+                choices.addSeparator()
+                choices.addMenu(further)
 
     show(ranking.unpredicted(device, configurations))
     task = ranking.submit(device, configurations, show)
@@ -313,21 +317,14 @@ def _fill_choices(
         action.triggered.connect(
             lambda _=False, c=configuration: selection.set_configuration(device, c)
         )
-    further = further_configurations(device)
-    if further:
-        choices.addSeparator()
-        _fill_further(choices.addMenu("Other Runtimes"), selection, device, further)
 
 
-def _fill_further(
-    menu: QMenu,
-    selection: TargetSelection,
-    device: Device,
-    configurations: Sequence[Configuration],
-) -> None:
-    """Add configurations that a device does not list; a chosen one stands among its own."""
-    for configuration in configurations:
+def _further_menu(selection: TargetSelection, device: Device, parent: QMenu) -> QMenu:
+    """Return a menu of the configurations that a device does not list."""
+    menu = QMenu("Other Runtimes", parent)
+    for configuration in further_configurations(device):
         action = menu.addAction(target_text(configuration))
         action.triggered.connect(
             lambda _=False, c=configuration: selection.set_configuration(device, c)
         )
+    return menu

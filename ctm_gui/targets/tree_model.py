@@ -247,7 +247,7 @@ class TargetsTreeModel(QAbstractItemModel):
         for product in products:
             node = _Node(product.title, group, tip=product.sentence)
             node.children = [
-                _Node(f"{unit}: {_short(device)}{self._chosen_words(device)}", node, device)
+                _Node(_unit_name(unit, device) + self._chosen_words(device), node, device)
                 for unit, device in product.units
                 if not self._checked_only or self._selection.is_selected(device.id)
             ]
@@ -298,6 +298,11 @@ def _first_group(root: _Node) -> int:
 def _short(device: Device) -> str:
     """Return a device's name without its vendor."""
     return device.name.removeprefix(f"{device.vendor} ")
+
+
+def _unit_name(unit: str, device: Device) -> str:
+    """Return a unit's name and its device's, which often ends in the former."""
+    return f"{unit}: {_short(device).removesuffix(f' ({unit})')}"
 
 
 def _order(device: Device) -> tuple[int, str, str]:

@@ -13,7 +13,7 @@ from ctm_gui.widgets.basic import label, vbox
 from ctm_gui.widgets.fields import line_edit
 from ctm_gui.window.help_pages import Command
 
-_WIDTH_PX, _ROWS = 560, 12
+_WIDTH_PX, _ROWS, _TIP_LINES = 560, 12, 2
 _LIST_KEYS = {Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown}
 
 
@@ -38,7 +38,10 @@ class CommandPalette(BaseDialog):
         hint = "Type what you want to do, or a device to tick"
         self.edit = line_edit("Command", placeholderText=hint, clearButtonEnabled=True)
         self.list = _list()
-        self.tip = label(role="muted", wraps=False)
+        self.tip = label(role="muted")
+        self.tip.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
+        # Room for a long one, so that neither list nor window moves under the cursor.
+        self.tip.setFixedHeight(_TIP_LINES * self.tip.fontMetrics().lineSpacing())
         vbox(self.edit, self.list, self.tip, of=self)
         self.edit.textChanged.connect(self._show)
         self.edit.installEventFilter(self)

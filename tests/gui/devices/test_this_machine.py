@@ -244,7 +244,7 @@ def test_cancel_ends_it_at_once_and_measure_now_begins_it_again(
     cancelled_s = time.monotonic()
     click(qtbot, strip.button)
     assert not workspace.machine.busy
-    assert strip.words.text() == "Cancelled: this PC is predicted from its facts alone."
+    assert strip.words.text() == "Cancelled: the numbers of this PC stay as they are."
     qtbot.waitUntil(lambda: measuring.ended_s > 0)
     assert measuring.ended_s - cancelled_s < 0.2
     tick(qtbot, opened)
@@ -338,8 +338,10 @@ def test_a_run_of_the_wizard_holds_it_back(
 ) -> None:
     states: list[bool] = []
     monkeypatch.setattr(workspace.machine, "set_probing", lambda *, active: states.append(active))
-    presenter.run.changed.emit()
-    assert states == [False]
+    for is_active in (True, False):
+        monkeypatch.setattr(type(presenter.run), "active", property(lambda _, now=is_active: now))
+        presenter.run.changed.emit()
+    assert states == [True, False]
 
 
 def test_closing_ends_it(

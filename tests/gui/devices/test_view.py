@@ -180,6 +180,7 @@ def test_what_is_wrong_stands_below_its_field_while_typing(own: DevicesView, qtb
     assert not own.header.save_button.isEnabled()
     assert clock.problem.text() in own.header.problems.toolTip()
     assert own.header.problems.text() == "1 wrong value below"  # the sentence stands once
+    assert own.header.problems.isVisible()
     type_over(qtbot, clock.value, "2400")
     assert not clock.problem.isVisible()
 
@@ -190,6 +191,7 @@ def test_a_contradiction_is_a_warning_in_words(own: DevicesView, qtbot: QtBot) -
     assert "differ by a factor of 100" in peak.warning.text()
     assert peak.warning.isVisible()
     assert peak.warning.text() in own.header.warnings.toolTip()
+    assert not own.header.problems.isVisible(), "the line is the warning's alone"
     assert own.header.save_button.isEnabled()
 
 
@@ -450,6 +452,11 @@ def test_what_the_name_means_is_offered_with_its_reason(own: DevicesView, qtbot:
     assert texts["chip"].placeholderText() == "rk3568"
     assert "taken from RK3568: chip rk3568" in view.text_inferred.text()
     assert view.text_inferred.isVisible()
+    lanes = view.fields["fp32_au_per_core"]
+    own.form.set_available("fp32_au_per_core", available=False)
+    assert lanes.value.placeholderText() == "4", "of the implied architecture"
+    own.form.set_available("fp32_au_per_core", available=True)
+    assert lanes.value.placeholderText() != "4", "the range of what can be typed"
     type_over(qtbot, texts["architecture"], "cortex-a53")
     assert "the name means cortex-a55" in view.text_warning.text()
     type_over(qtbot, texts["name"], "My board")  # the system still says Raspberry Pi 5

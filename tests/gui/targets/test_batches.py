@@ -321,7 +321,10 @@ def test_a_runtime_that_a_device_does_not_list_is_chosen_from_the_menu(
     qtbot.addWidget(owner)
     ranking = ConfigurationRanking(opened.predictor, opened.shelf, opened.user_measurements)
     menu = target_menu(opened.selection, opened.shelf, ranking, gpu, owner)
-    other = next(each for each in menu.findChildren(QMenu) if each.title() == "Other Runtimes")
+    ranked: list[object] = []
+    ranking.submit(gpu, opened.selection.choices(gpu), ranked.append)
+    qtbot.waitUntil(lambda: bool(ranked))  # after the menu's, which fills it again
+    (other,) = (each for each in menu.findChildren(QMenu) if each.title() == "Other Runtimes")
     further = further_configurations(gpu)
     assert [each.text() for each in other.actions()] == [target_text(each) for each in further]
 

@@ -128,6 +128,7 @@ def test_the_shipped_products_are_found_in_the_panel(qtbot: QtBot, window: MainW
     rows = panel.model.product_indexes()
     assert str(rows[0].data()) == "Galaxy S23 (Snapdragon 8 Gen 2 for Galaxy)"
     assert panel.tree.isExpanded(rows[0])
+    assert texts(panel.model, rows[0])[0] == "CPU: Snapdragon 8 Gen 2", "not CPU twice"
     panel.search_box.setText("phone")
     rows = panel.model.product_indexes()
     assert len(rows) == MAX_PRODUCTS + 1
@@ -139,6 +140,11 @@ def test_the_palette_ticks_a_product(
 ) -> None:
     expected = workspace.selection.catalogue.products("galaxy s24 exynos")[0].devices
     palette = window.assistance.show_palette()
+    width_px = palette.width()
+    qtbot.keyClicks(palette.edit, "galaxy s21 fe")
+    assert "the catalogue does not have its NPU" in palette.tip.text()
+    assert palette.minimumSizeHint().width() <= width_px, "a long tip goes on in a second line"
+    palette.edit.clear()
     qtbot.keyClicks(palette.edit, "galaxy s24 exynos 2400")
     item = palette.list.topLevelItem(0)
     assert item is not None
