@@ -15,7 +15,7 @@ _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__
 
 CHILDREN = {
     "--graph-layout": "predictor.services.graph.layout_worker",
-    "--ingestion-worker": "predictor.graph.worker",
+    "--ingestion-worker": "predictor.formats.worker",
     "--network-builder": "predictor.probing.networks.build",
     "--probe-runner": "predictor.probing.runner.command",
     "--rows-worker": "predictor.services.rows.worker",

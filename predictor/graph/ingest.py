@@ -95,6 +95,7 @@ def build_model(
         path=str(read.path),
         size_bytes=read.size_bytes,
         modified_ns=read.modified_ns,
+        format=read.format,
         ir_version=read.proto.ir_version,
         opsets=dict(network.opsets),
         producer=f"{read.proto.producer_name} {read.proto.producer_version}".strip(),

@@ -19,14 +19,15 @@ LEADING_BATCH: Final = "first dimension, taken as batch"
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Model:
-    """A user's ONNX file, ingested with its dynamic dimensions bound.
+    """A user's model file, ingested with its dynamic dimensions bound.
 
     Attributes:
         path: absolute path as the user gave it.
         size_bytes: size of the file, external data apart.
         modified_ns: its modification time.
-        ir_version: of the file.
-        opsets: opset version by domain ("" is the default domain).
+        format: of the file: ONNX, or one that was read into an ONNX model.
+        ir_version: of the ONNX model.
+        opsets: opset version by domain ("" is the default domain), of the ONNX model.
         producer: name and version of the exporter, from the file.
         inputs: the graph's inputs without initializers.
         outputs: the graph's outputs.
@@ -38,6 +39,7 @@ class Model:
     path: str
     size_bytes: int
     modified_ns: int
+    format: str
     ir_version: int
     opsets: Mapping[str, int]
     producer: str
@@ -54,6 +56,7 @@ class Model:
             path=path,
             size_bytes=0,
             modified_ns=0,
+            format="",
             ir_version=0,
             opsets={},
             producer="",

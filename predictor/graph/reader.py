@@ -137,6 +137,7 @@ class ReadModel:
         modified_ns: its modification time.
         missing: error of the first file of weights that is missing; it stands for an answer where
             the values of those weights are needed.
+        format: of the file.
     """
 
     proto: onnx.ModelProto
@@ -144,6 +145,7 @@ class ReadModel:
     size_bytes: int
     modified_ns: int
     missing: InputError | None = None
+    format: str = "ONNX"
 
 
 def read_model(path: str | os.PathLike[str], walk_bytes: int = WALK_BYTES) -> ReadModel:

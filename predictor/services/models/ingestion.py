@@ -14,8 +14,8 @@ from typing import Any, Self
 from predictor.core import errors
 from predictor.core.child_process import ChildProcess
 from predictor.core.progress import CancelToken
+from predictor.formats.worker import out_of_memory
 from predictor.graph.model import Model
-from predictor.graph.worker import out_of_memory
 from predictor.probing.networks.reference import is_reference
 from predictor.services.models import reader
 
@@ -44,7 +44,7 @@ class IngestionWorker:
 
     Args:
         limits: of time and memory for one file.
-        command: command line of the child; that of ``predictor.graph.worker`` if None.
+        command: command line of the child; that of ``predictor.formats.worker`` if None.
     """
 
     def __init__(

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 from predictor.core.errors import CtmError
 from predictor.core.libraries import settle_libraries
-from predictor.graph.worker import Answers
+from predictor.formats.worker import Answers
 
 
 def main(_: Sequence[str] = ()) -> int:

@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     gc.disable()
     import onnx.shape_inference  # noqa: F401, PLC0415  # warm: the first file does not wait for it
 
-    import predictor.graph.ingest  # noqa: F401, PLC0415
+    import predictor.formats.opening  # noqa: F401, PLC0415
 
     gc.freeze()
     gc.enable()
@@ -74,12 +74,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _answer(answers: Answers, request: dict[str, Any], memory_bytes: int) -> None:
     """Answer one request with a result or an error."""
-    from predictor.graph.ingest import ingest  # noqa: PLC0415  # imports onnx: after the limit
+    from predictor.formats.opening import open_model  # noqa: PLC0415  # imports onnx: after the limit
 
     number, path = request["id"], request["path"]
     try:
         shapes = {name: tuple(dims) for name, dims in request["shapes"].items()}
-        model = ingest(path, request["bindings"], request["batch"], shapes)
+        model = open_model(path, request["bindings"], request["batch"], shapes)
         answers.send(number, "result", model.to_payload())
     except CtmError as error:
         answers.send(number, "error", error.to_dict())

@@ -12,7 +12,7 @@ import pytest
 from tests.support.model_files import model_of, relu_node, saved
 
 ROOT = Path(__file__).resolve().parents[3]
-COMMAND = [sys.executable, "-P", "-m", "predictor.graph.worker", str(4 * 2**30), "60"]
+COMMAND = [sys.executable, "-P", "-m", "predictor.formats.worker", str(4 * 2**30), "60"]
 
 
 def started(**options):
@@ -55,7 +55,7 @@ def test_modules_in_the_users_folder_are_not_imported(tmp_path):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX alarms")
 def test_an_orphan_in_an_endless_loop_ends_by_its_alarm():
-    code = "from predictor.graph.worker import set_alarm; set_alarm(1)\nwhile True: pass"
+    code = "from predictor.formats.worker import set_alarm; set_alarm(1)\nwhile True: pass"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False)
     assert done.returncode == -signal.SIGALRM
 
@@ -63,7 +63,7 @@ def test_an_orphan_in_an_endless_loop_ends_by_its_alarm():
 @pytest.mark.skipif(sys.platform != "linux", reason="address space is limited on Linux only")
 def test_memory_is_limited_for_libraries_too():
     code = (
-        "from predictor.graph.worker import limit_memory; import numpy; limit_memory(2**30);"
+        "from predictor.formats.worker import limit_memory; import numpy; limit_memory(2**30);"
         "numpy.empty(2**30, numpy.uint8)"
     )
     done = subprocess.run(

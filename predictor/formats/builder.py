@@ -1,0 +1,102 @@
+"""An ONNX model in the making: readers of other formats add its operators in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+from onnx import TensorProto, helper, numpy_helper
+
+from predictor.graph.tensor_data import LEFT_OUT
+
+OPSET: Final = 21
+_IR_VERSION: Final = 10
+
+
+class ModelBuilder:
+    """Builds one ``ModelProto`` at opset :data:`OPSET`.
+
+    Args:
+        producer: what wrote the file, as ``ModelProto.producer_name``.
+    """
+
+    def __init__(self, producer: str = "") -> None:
+        self._model = onnx.ModelProto(ir_version=_IR_VERSION, producer_name=producer)
+        self._graph = self._model.graph
+        self._graph.name = "network"
+        self._counter = 0
+
+    def input(self, name: str, dtype: int, dims: Sequence[int | str]) -> None:
+        """Add an input of the network; a text is the name of an open dimension."""
+        self._graph.input.append(helper.make_tensor_value_info(name, dtype, list(dims)))
+
+    def output(self, name: str, dtype: int, dims: Sequence[int | str] | None = None) -> None:
+        """Add an output of the network; ``dims`` is None where its shape is to be inferred."""
+        self._graph.output.append(
+            helper.make_tensor_value_info(name, dtype, None if dims is None else list(dims))
+        )
+
+    def weight(self, name: str, dtype: int, dims: Sequence[int]) -> str:
+        """Add a constant of which only type and shape matter, and return its name."""
+        self._graph.initializer.append(
+            TensorProto(name=name, data_type=dtype, dims=dims, doc_string=LEFT_OUT)
+        )
+        return name
+
+    def constant(self, values: NDArray[Any] | Sequence[int], name: str = "") -> str:
+        """Add a constant whose values count (sizes, axes, paddings), and return its name."""
+        name = name or self.fresh("constant")
+        array = values if isinstance(values, np.ndarray) else np.array(values, np.int64)
+        self._graph.initializer.append(numpy_helper.from_array(array, name))
+        return name
+
+    def fresh(self, stem: str) -> str:
+        """Return a name that nothing has."""
+        self._counter += 1
+        return f"{stem}/{self._counter}"
+
+    def node(
+        self,
+        op_type: str,
+        inputs: Sequence[str],
+        outputs: Sequence[str] | None = None,
+        *,
+        name: str = "",
+        domain: str = "",
+        **attributes: Any,
+    ) -> str:
+        """Add an operator and return the name of its first output.
+
+        Args:
+            op_type: its type in ONNX.
+            inputs: names of its inputs; an absent one is empty.
+            outputs: names of its outputs; one new name if None.
+            name: of the operator, as the file calls it.
+            domain: of its type; that of the standard operators if empty.
+            attributes: of the operator; those that are None are left out.
+        """
+        outputs = [self.fresh(op_type.lower())] if outputs is None else outputs
+        present = {key: value for key, value in attributes.items() if value is not None}
+        self._graph.node.append(
+            helper.make_node(
+                op_type, inputs, outputs, name=name or outputs[0], domain=domain, **present
+            )
+        )
+        return outputs[0]
+
+    def shape(self, name: str, dtype: int, dims: Iterable[int | str]) -> None:
+        """State the shape of a value: of an operator that ONNX does not know, or as a help."""
+        self._graph.value_info.append(helper.make_tensor_value_info(name, dtype, list(dims)))
+
+    def finish(self) -> onnx.ModelProto:
+        """Return the model, with the opsets of its operators' domains."""
+        opsets = {"": OPSET}
+        for node in self._graph.node:
+            opsets.setdefault(node.domain, 1)
+        self._model.opset_import.extend(
+            helper.make_opsetid(domain, version) for domain, version in opsets.items()
+        )
+        return self._model

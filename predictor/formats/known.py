@@ -1,0 +1,94 @@
+"""The formats of model files that can be opened; content decides, not the name of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from zipfile import ZipFile
+
+from predictor.core.errors import InputError
+from predictor.core.files import BROKEN_ARCHIVE, is_file, is_folder, opened
+
+HEAD_BYTES: Final = 512
+"""Bytes of a file's beginning that are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format of model files beside ONNX.
+
+    Attributes:
+        name: of the format, as its makers write it.
+        suffixes: endings of its files' names.
+        reader: module with ``read(path: str) -> onnx.ModelProto``.
+        fits: whether a path is of the format; called with the path and the head of the file, which
+            is empty for a folder.
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+    reader: str
+    fits: Callable[[str, bytes], bool]
+
+
+def _is_tflite(_: str, head: bytes) -> bool:
+    return head[4:8] == b"TFL3"
+
+
+def _is_openvino(_: str, head: bytes) -> bool:
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    return text.startswith((b"<?xml", b"<net ")) and b"<net " in text
+
+
+def _is_ncnn(_: str, head: bytes) -> bool:
+    return head.split(b"\n", 1)[0].strip() == b"7767517"
+
+
+def _is_exported_program(path: str, head: bytes) -> bool:
+    if not head.startswith(b"PK\x03\x04"):
+        return False
+    try:
+        with opened(path) as (stream, _), ZipFile(stream) as archive:
+            names = archive.namelist()
+    except (InputError, *BROKEN_ARCHIVE):
+        return False
+    return any(name.rpartition("/")[2] in _PROGRAMS or "/models/" in name for name in names)
+
+
+# Names of the graph in an archive, since torch 2.0.
+_PROGRAMS: Final = {"serialized_exported_program.json", "model.json"}
+
+
+def _is_coreml(path: str, _: bytes) -> bool:
+    return is_folder(path) and is_file(Path(path) / "Manifest.json")
+
+
+FORMATS: Final = (
+    Format("TensorFlow Lite", (".tflite", ".lite"), "predictor.formats.tflite", _is_tflite),
+    Format("OpenVINO IR", (".xml",), "predictor.formats.openvino", _is_openvino),
+    Format("PyTorch ExportedProgram", (".pt2",), "predictor.formats.pytorch", _is_exported_program),
+    Format("ncnn", (".param",), "predictor.formats.ncnn", _is_ncnn),
+    Format("Core ML", (".mlpackage", ".mlmodel"), "predictor.formats.coreml", _is_coreml),
+)
+
+ONNX_SUFFIX: Final = ".onnx"
+SUFFIXES: Final = (ONNX_SUFFIX, *(suffix for known in FORMATS for suffix in known.suffixes))
+"""Endings of the names of model files."""
+
+FOLDER_SUFFIXES: Final = (".mlpackage",)
+"""Endings of the names of model files that are folders."""
+
+
+def format_of(path: str) -> Format | None:
+    """Return the format of a file or folder; None for ONNX and for what is none of these.
+
+    Raises:
+        InputError: the file is missing or cannot be read.
+    """
+    head = b""
+    if not is_folder(path):
+        with opened(path) as (stream, _):
+            head = stream.read(HEAD_BYTES)
+    return next((known for known in FORMATS if known.fits(path, head)), None)

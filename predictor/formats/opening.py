@@ -1,0 +1,63 @@
+"""From a model file of any format to a :class:`Model`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+
+import onnx
+
+from predictor.core.errors import InputError
+from predictor.formats.known import Format, format_of
+from predictor.graph.ingest import build_model
+from predictor.graph.model import Model
+from predictor.graph.model_checks import check_contents, check_versions
+from predictor.graph.reader import READ_LIMITS, ReadModel, read_model
+from predictor.graph.tensor_data import TensorCheck
+
+
+def open_model(
+    path: str | os.PathLike[str],
+    bindings: Mapping[str, int] | None = None,
+    batch: int | None = None,
+    shapes: Mapping[str, tuple[int, ...]] | None = None,
+) -> Model:
+    """Read a file and build its model.
+
+    Args:
+        path: of the file, or of the folder of a Core ML package.
+        bindings: values of dynamic dimensions by name.
+        batch: batch to set; a batch that the file fixes is replaced.
+        shapes: whole input shapes by input name.
+
+    Raises:
+        InputError: the file or one of the arguments is wrong.
+    """
+    return build_model(read_file(path), bindings or {}, batch, shapes or {})
+
+
+def read_file(path: str | os.PathLike[str]) -> ReadModel:
+    """Read and check a model file.
+
+    Raises:
+        InputError: the file is missing, unreadable, damaged or of no known format.
+    """
+    name = os.fspath(path)
+    known = format_of(name)
+    return read_model(name) if known is None else _converted(name, known)
+
+
+def _converted(name: str, known: Format) -> ReadModel:
+    """Read a file that is not ONNX, and check what its reader made of it like an ONNX file."""
+    proto: onnx.ModelProto = import_module(known.reader).read(name)
+    tensors = TensorCheck(name, READ_LIMITS.copied_bytes)
+    check_versions(name, proto)
+    check_contents(name, proto, READ_LIMITS, tensors)
+    try:
+        status = Path(name).stat()
+    except OSError as error:  # it was there a moment ago
+        raise InputError(name, "there is no such file", "check the path") from error
+    path = os.path.abspath(name)  # noqa: PTH100  # keeps ".." and links as given
+    return ReadModel(proto, path, status.st_size, status.st_mtime_ns, format=known.name)
