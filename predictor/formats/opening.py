@@ -10,7 +10,7 @@ from pathlib import Path
 import onnx
 
 from predictor.core.errors import InputError
-from predictor.formats.known import Format, format_of
+from predictor.formats.kinds import Format, format_of
 from predictor.graph.ingest import build_model
 from predictor.graph.model import Model
 from predictor.graph.model_checks import check_contents, check_versions
@@ -45,13 +45,13 @@ def read_file(path: str | os.PathLike[str]) -> ReadModel:
         InputError: the file is missing, unreadable, damaged or of no known format.
     """
     name = os.fspath(path)
-    known = format_of(name)
-    return read_model(name) if known is None else _converted(name, known)
+    kind = format_of(name)
+    return read_model(name) if kind is None else _converted(name, kind)
 
 
-def _converted(name: str, known: Format) -> ReadModel:
+def _converted(name: str, kind: Format) -> ReadModel:
     """Read a file that is not ONNX, and check what its reader made of it like an ONNX file."""
-    proto: onnx.ModelProto = import_module(known.reader).read(name)
+    proto: onnx.ModelProto = import_module(kind.reader).read(name)
     tensors = TensorCheck(name, READ_LIMITS.copied_bytes)
     check_versions(name, proto)
     check_contents(name, proto, READ_LIMITS, tensors)
@@ -60,4 +60,4 @@ def _converted(name: str, known: Format) -> ReadModel:
     except OSError as error:  # it was there a moment ago
         raise InputError(name, "there is no such file", "check the path") from error
     path = os.path.abspath(name)  # noqa: PTH100  # keeps ".." and links as given
-    return ReadModel(proto, path, status.st_size, status.st_mtime_ns, format=known.name)
+    return ReadModel(proto, path, status.st_size, status.st_mtime_ns, format=kind.name)

@@ -74,7 +74,7 @@ FORMATS: Final = (
 )
 
 ONNX_SUFFIX: Final = ".onnx"
-SUFFIXES: Final = (ONNX_SUFFIX, *(suffix for known in FORMATS for suffix in known.suffixes))
+SUFFIXES: Final = (ONNX_SUFFIX, *(suffix for kind in FORMATS for suffix in kind.suffixes))
 """Endings of the names of model files."""
 
 FOLDER_SUFFIXES: Final = (".mlpackage",)
@@ -91,4 +91,4 @@ def format_of(path: str) -> Format | None:
     if not is_folder(path):
         with opened(path) as (stream, _):
             head = stream.read(HEAD_BYTES)
-    return next((known for known in FORMATS if known.fits(path, head)), None)
+    return next((kind for kind in FORMATS if kind.fits(path, head)), None)
