@@ -63,9 +63,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="ctm-gui", description="Predict how fast ONNX models run on other hardware."
+        prog="ctm-gui", description="Predict how fast neural networks run on other hardware."
     )
-    parser.add_argument("models", nargs="*", metavar="MODEL.onnx", help="model files or folders")
+    parser.add_argument("models", nargs="*", metavar="MODEL", help="model files or folders")
     parser.add_argument("--store", type=Path, help="the store of predictions (or CTM_STORE)")
     parser.add_argument("--version", action="version", version=f"CloserToMe {__version__}")
     return parser

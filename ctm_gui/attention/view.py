@@ -32,9 +32,7 @@ from predictor.core.records import Device
 from predictor.presentation.wording import shown
 from predictor.services.prediction.explain import OperatorTable
 
-_NOTHING_YET = (
-    "Drop an ONNX model and tick a target to see what its operators are most sensitive to."
-)
+_NOTHING_YET = "Drop a model and tick a target to see what its operators are most sensitive to."
 _NO_ATTENTION = (
     "This prediction is analytic: it adds up arithmetic and traffic, and has no attention. "
     "Attention is shown for predictions of the CloserToMe engine, whose basis in "

@@ -36,7 +36,7 @@ from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.text import plural
 from predictor.presentation.wording import shown
 
-_NOTHING_YET = "Drop an ONNX model and tick a target to see its graph with the time on it."
+_NOTHING_YET = "Drop a model and tick a target to see its graph with the time on it."
 _HINT = (
     "A click chooses, a double click or Enter opens a group, arrows go along edges, Backspace "
     "closes the group around, Ctrl and the wheel enlarge."

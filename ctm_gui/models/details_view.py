@@ -13,6 +13,7 @@ from ctm_gui.widgets.fields import NumberBox
 from predictor.core.tensors import DynamicDimension
 from predictor.core.text import plural, shortened
 from predictor.core.units import format_bytes
+from predictor.graph.model import ONNX
 
 MAX_DIMENSION = 1_000_000
 # Held arrows and typed digits become one reading.
@@ -147,9 +148,13 @@ def _facts(entry: ModelEntry) -> str:
     ]
     if len(model.inputs) > _MAX_INPUTS:
         lines.append(f"and {plural(len(model.inputs) - _MAX_INPUTS, 'more input')}")
-    opsets = ", ".join(
-        f"{shortened(domain, 20)} {version}" if domain else f"opset {version}"
-        for domain, version in sorted(model.opsets.items())
+    opsets = (
+        model.format
+        if model.format != ONNX
+        else ", ".join(
+            f"{shortened(domain, 20)} {version}" if domain else f"opset {version}"
+            for domain, version in sorted(model.opsets.items())
+        )
     )
     lines.append(f"{opsets} · {format_bytes(model.graph.weights_total_bytes)} of weights")
     if model.producer:

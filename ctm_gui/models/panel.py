@@ -145,7 +145,7 @@ def _state(index: Index) -> ModelState:
     return ModelState(index.data(ModelRole.STATE))
 
 
-EMPTY_TEXT = "Drop .onnx files or folders here,\nor press Ctrl+O"
+EMPTY_TEXT = "Drop model files or folders here,\nor press Ctrl+O"
 
 
 class ModelsPanel(QWidget):
@@ -174,7 +174,7 @@ class ModelsPanel(QWidget):
         self._stack = QStackedLayout()
         self._stack.addWidget(self._empty)
         self._stack.addWidget(self._list)
-        add = tool_button("Open…", "Open .onnx files (Ctrl+O)", "Open models")
+        add = tool_button("Open…", "Open model files (Ctrl+O)", "Open models")
         add.clicked.connect(self.open_requested)
         head = hbox(self._heading, STRETCH, add)
         vbox(head, (self._stack, 1), below, self.details, of=self, margins=(8, 8, 8, 4), spacing=6)

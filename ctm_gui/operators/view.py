@@ -71,7 +71,7 @@ class ShareDelegate(CellDelegate):
 
 # Beside the graph the share stays in view at 1280 pixels.
 _MIN_WIDTH_PX = {SHARE: MIN_SHARE_PX, "name": 182}
-_NOTHING_YET = "Drop an ONNX model and tick a target to see where its time goes."
+_NOTHING_YET = "Drop a model and tick a target to see where its time goes."
 
 
 class OperatorsView(QWidget):

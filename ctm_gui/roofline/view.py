@@ -18,7 +18,7 @@ from predictor.core.text import plural
 from predictor.presentation.wording import shown
 
 _NOTHING_YET = (
-    "Drop an ONNX model and tick a target to see how close it gets to the limits of the hardware."
+    "Drop a model and tick a target to see how close it gets to the limits of the hardware."
 )
 _NO_ROOFS = "The rates of this target are not known: add them to the device to see its roofs."
 

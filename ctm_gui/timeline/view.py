@@ -17,7 +17,7 @@ from ctm_gui.widgets.save_plot import save_button, save_plot
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.presentation.wording import shown
 
-_NOTHING_YET = "Drop an ONNX model and tick a target to see its operators over time."
+_NOTHING_YET = "Drop a model and tick a target to see its operators over time."
 _KEYS = (
     "Wheel: zoom. Drag: move. Left and Right: the operator before and after. "
     "Double click on a module: only that."

@@ -55,9 +55,9 @@ MENUS = (FILE, EDIT, VIEW, TOOLS, HELP)
 
 _BEFORE_PAGES: tuple[ActionSpec, ...] = (
     ActionSpec("open", FILE, "&Open…", lambda w: w.open_files(), _KEY.Open, "open",
-               tip="Open .onnx files, or the config.json or GGUF file of a language model"),
+               tip="Open model files, or the config.json or GGUF file of a language model"),
     ActionSpec("open_folder", FILE, "Open &Folder…", lambda w: w.open_folder(), "Ctrl+Shift+O",
-               "open", tip="Open every .onnx file in a folder and below it"),
+               "open", tip="Open every model file in a folder and below it"),
     ActionSpec("read_again", FILE, "Reloa&d", lambda w: w.read_again(), "F5", "read",
                tip="Read the files of the selected models again"),
     ActionSpec("cancel", FILE, "&Stop Reading", lambda w: w.workspace.cancel_all(), "Ctrl+.",

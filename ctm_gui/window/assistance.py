@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ctm_gui.window.settings_dialog import SettingsDialog
 
 PALETTE = "palette"
-_WHAT_IT_IS = "Predicts how fast an ONNX model will run on hardware that is not on your desk."
+_WHAT_IT_IS = "Predicts how fast a neural network will run on hardware that is not on your desk."
 
 
 class Assistance(QObject):

@@ -43,11 +43,13 @@ from ctm_gui.window.status_line import StatusLine
 from ctm_gui.window.steps import FilterSteps, OptionSteps
 from ctm_gui.window.workspace import Workspace
 from predictor.core.errors import HostError
+from predictor.formats.kinds import SUFFIXES
 
 if TYPE_CHECKING:
     from ctm_gui.window.central_views import CentralViews
 
 _LEFT_WIDTH = 340
+_MODELS = " ".join(f"*{suffix}" for suffix in SUFFIXES)
 # A folder of models changes the list once a model.
 _REMEMBER_DELAY_MS = 200
 _STANDS_IN = "All numbers are estimates of the roofline engine."
@@ -138,7 +140,7 @@ class MainWindow(QMainWindow):
             self,
             "Open models",
             self.settings.get(table.FOLDER),
-            "ONNX models (*.onnx);;Language models (config.json *.gguf);;All (*)",
+            f"Models ({_MODELS});;Language models (config.json *.gguf);;All (*)",
         )
         self.open_paths(paths)
 

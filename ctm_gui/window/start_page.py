@@ -76,7 +76,7 @@ class StartPage(QScrollArea):
         body.setMaximumWidth(_WIDTH_PX)
         column = fill(
             QVBoxLayout(body),
-            label("Drop an ONNX model on this window", "title"),
+            label("Drop a model on this window", "title"),
             label(_STEPS, "muted"),
             hbox(self.open_button, self.folder_button, self.help_button, STRETCH),
             16,

@@ -27,10 +27,11 @@ from predictor.core.errors import CtmError, InputError
 from predictor.core.memory import release_memory
 from predictor.core.records import Device, Precision
 from predictor.core.text import plural
+from predictor.formats.kinds import SUFFIXES
 from predictor.services.devices.catalogue import Catalogue
 from predictor.services.generation.records import GenerationRequest
 from predictor.services.history.history import History
-from predictor.services.models.files import MODEL_SUFFIX, FoundFiles, absolute, find_model_files
+from predictor.services.models.files import FoundFiles, absolute, find_model_files
 from predictor.services.models.ingestion import IngestionWorker
 from predictor.services.models.language import (
     GGUF,
@@ -219,7 +220,7 @@ class Workspace(QObject):
     def restore_language(self, path: str, request: GenerationRequest) -> None:
         """Show the language model of the last session; of an open ONNX file once that is read."""
         restore = partial(self.language.restore, request=request)
-        if path.lower().endswith(MODEL_SUFFIX):
+        if path.lower().endswith(SUFFIXES):
             self._decoders[path] = restore
             return
         if path.lower().endswith(GGUF):

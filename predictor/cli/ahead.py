@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from predictor.formats.kinds import SUFFIXES
 from predictor.services.models.reader import end_ahead, start_ahead
 
 _READING = frozenset({"predict", "explain", "compare", "choose", "report", "inspect"})
@@ -30,6 +31,6 @@ def reads_models(arguments: Sequence[str]) -> bool:
     """Return whether a command line is surely one that reads a model file."""
     return (
         not _READING.isdisjoint(arguments[:1])
-        and any(argument.endswith(".onnx") for argument in arguments)
+        and any(argument.endswith(SUFFIXES) for argument in arguments)
         and _OTHERWISE.isdisjoint(arguments)
     )

@@ -14,7 +14,7 @@ def add_inspect(parser: Parser) -> None:
     parser.description = "Show a model's operators with their shapes, MACs and bytes."
     parser.epilog = EPILOG
     parser.set_defaults(run=_run)
-    parser.add_argument("model", metavar="MODEL.onnx")
+    parser.add_argument("model", metavar="MODEL")
     shape_options(parser)
     json_option(parser)
 

@@ -58,7 +58,7 @@ def stated_latencies(
         raise InputError(
             _OPTION,
             f"a latency is of one model, and {models} were requested",
-            "give one MODEL.onnx",
+            "give one model",
         )
     if not options.measured:
         return ()

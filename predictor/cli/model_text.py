@@ -9,7 +9,7 @@ from predictor.cli.tables import render_table
 from predictor.core.tensors import TensorInfo
 from predictor.core.text import printable, shortened
 from predictor.core.units import format_bytes, format_count
-from predictor.graph.model import Model
+from predictor.graph.model import ONNX, Model
 from predictor.presentation.wording import shape_text
 from predictor.services.models.inspection import totals
 from predictor.services.models.operator_facts import operator_facts
@@ -33,15 +33,21 @@ def model_and_operators(model: Model) -> str:
 def headline(model: Model) -> str:
     """Return a model's name and sums in one line."""
     sums = totals(model)
-    opset = model.opsets.get("", None)
     facts = [
         f"{format_count(sums['params'])} parameters",
         f"{format_count(sums['macs'])} MACs",
         f"{sums['operators']} operators",
         f"{format_bytes(sums['bytes_moved'])} moved",
-        *([] if opset is None else [f"opset {opset}"]),
+        *_format(model),
     ]
     return f"{printable(os.path.basename(model.path))}: {', '.join(facts)}"  # noqa: PTH119
+
+
+def _format(model: Model) -> list[str]:
+    if model.format != ONNX:
+        return [model.format]
+    opset = model.opsets.get("")
+    return [] if opset is None else [f"opset {opset}"]
 
 
 def dimension_lines(model: Model) -> Iterator[str]:

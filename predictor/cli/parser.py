@@ -160,7 +160,7 @@ def prediction_options(parser: argparse.ArgumentParser, budget_help: str) -> Non
     parser.add_argument(
         "models",
         nargs="+",
-        metavar="MODEL.onnx",
+        metavar="MODEL",
         help="a file, a folder to search at any depth, or a pattern in quotes ('models/*.onnx')",
     )
     device_options(parser, "every shipped device")

@@ -85,7 +85,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser = Parser(
         prog="ctm",
         parents=[everywhere()],
-        description="Predict how fast an ONNX model will run on hardware that is not on your desk.",
+        description="Predict how fast a neural network will run on hardware not on your desk.",
         epilog=EPILOG,
     )
     parser.add_argument("--version", action="version", version=f"ctm {__version__}")

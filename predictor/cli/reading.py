@@ -61,7 +61,7 @@ def readings_of(named: Sequence[str], options: argparse.Namespace) -> Iterator[l
     Yields:
         A future that fails for each wrong one of ``named``, then one a file.
     """
-    files = find_model_files(named, CancelToken(), any_name=True)
+    files = find_model_files(named, CancelToken())
     with reading(files.paths, options) as models:
         yield [*map(_failed, files.problems), *models]
 

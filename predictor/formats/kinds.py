@@ -77,8 +77,9 @@ ONNX_SUFFIX: Final = ".onnx"
 SUFFIXES: Final = (ONNX_SUFFIX, *(suffix for kind in FORMATS for suffix in kind.suffixes))
 """Endings of the names of model files."""
 
-FOLDER_SUFFIXES: Final = (".mlpackage",)
-"""Endings of the names of model files that are folders."""
+
+SAVED_MODEL: Final = "saved_model.pb"
+"""File that makes a folder a TensorFlow SavedModel, which cannot be opened."""
 
 
 def format_of(path: str) -> Format | None:

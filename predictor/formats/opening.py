@@ -10,7 +10,8 @@ from pathlib import Path
 import onnx
 
 from predictor.core.errors import InputError
-from predictor.formats.kinds import Format, format_of
+from predictor.core.files import is_file
+from predictor.formats.kinds import SAVED_MODEL, Format, format_of
 from predictor.graph.ingest import build_model
 from predictor.graph.model import Model
 from predictor.graph.model_checks import check_contents, check_versions
@@ -46,7 +47,12 @@ def read_file(path: str | os.PathLike[str]) -> ReadModel:
     """
     name = os.fspath(path)
     kind = format_of(name)
-    return read_model(name) if kind is None else _converted(name, kind)
+    if kind is not None:
+        return _converted(name, kind)
+    if is_file(Path(name) / SAVED_MODEL):
+        action = "convert it with tf.lite.TFLiteConverter.from_saved_model or with tf2onnx"
+        raise InputError(name, "it is the folder of a TensorFlow SavedModel", action)
+    return read_model(name)
 
 
 def _converted(name: str, kind: Format) -> ReadModel:

@@ -12,6 +12,9 @@ from predictor.core.tensors import DynamicDimension, TensorInfo
 if TYPE_CHECKING:  # numpy comes with it; a command starts its worker before it loads numpy
     from predictor.graph.operator_graph import OperatorGraph
 
+ONNX: Final = "ONNX"
+"""Format of a file that needs no conversion."""
+
 # Reasons of the defaults of open dimensions that a batch sets; the second where none is named so.
 NAMED_BATCH: Final = "named like a batch"
 LEADING_BATCH: Final = "first dimension, taken as batch"
@@ -39,7 +42,7 @@ class Model:
     path: str
     size_bytes: int
     modified_ns: int
-    format: str
+    format: str = ONNX
     ir_version: int
     opsets: Mapping[str, int]
     producer: str

@@ -18,6 +18,7 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from predictor.core.errors import InputError
 from predictor.core.files import opened
+from predictor.graph.model import ONNX
 from predictor.graph.model_checks import check_contents, check_versions
 from predictor.graph.tensor_data import TensorCheck
 from predictor.graph.wire_format import (
@@ -34,6 +35,7 @@ HEAD_BYTES = 512
 
 _EXPORT = "export the network with torch.onnx.export and open that .onnx file"
 _UNPACK = "unpack it and open the .onnx file inside"
+_SOURCE = "open the model that it was compiled from"
 
 # Offset, magic bytes, kind of file, advice. A zip may hold a PyTorch checkpoint or an archive.
 _MAGICS: tuple[tuple[int, bytes, str, str], ...] = (
@@ -51,8 +53,13 @@ _MAGICS: tuple[tuple[int, bytes, str, str], ...] = (
     (0, b"\x80\x04", "a Python pickle", _EXPORT),
     (0, b"\x80\x05", "a Python pickle", _EXPORT),
     (0, b"\x89HDF\r\n\x1a\n", "an HDF5 file, perhaps a Keras model", "convert it with tf2onnx"),
-    (4, b"TFL3", "a TensorFlow Lite model", "convert it to ONNX with tf2onnx"),
     (4, b"ORTM", "an ORT-format model", "open the .onnx file that it was made from"),
+    (0, b"ftrt", "a TensorRT engine, compiled for one GPU", _SOURCE),
+    (0, b"ptrt", "a TensorRT engine, compiled for one GPU", _SOURCE),
+    (0, b"RKNN", "an RKNN model, compiled for one chip", _SOURCE),
+    (4, b"RKNN", "an RKNN model, compiled for one chip", _SOURCE),
+    (0, b"CYPTRKNN", "an encrypted RKNN model", _SOURCE),
+    (0, b"\x01HEF", "a Hailo executable, compiled for one chip", _SOURCE),
     (0, b"GGUF", "a GGUF file, which holds no operators", _EXPORT),
     (0, b"\x89PNG", "a PNG picture", "choose an .onnx file"),
     (0, b"\xff\xd8\xff", "a JPEG picture", "choose an .onnx file"),
@@ -145,7 +152,7 @@ class ReadModel:
     size_bytes: int
     modified_ns: int
     missing: InputError | None = None
-    format: str = "ONNX"
+    format: str = ONNX
 
 
 def read_model(path: str | os.PathLike[str], walk_bytes: int = WALK_BYTES) -> ReadModel:

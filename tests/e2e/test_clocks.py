@@ -62,7 +62,7 @@ def test_predictions_at_other_clocks_are_not_stored(ctm: Run, mobilenet: Path) -
         (("--clock", "612"), "write gpu=612,cpu=1190,mem=1600"),
         (("--measured-at", "20"), "it is not of the form CLOCKS=MS or MODE=MS"),
         (("--mode", "Max-Q", "--operators"), "it is of the device's usual clocks"),
-        (("--measured-at", "Max-Q=9", "--device", "rtx3060"), "one MODEL.onnx and one --device"),
+        (("--measured-at", "Max-Q=9", "--device", "rtx3060"), "one model and one --device"),
     ],
 )
 def test_what_there_is_is_said_in_one_sentence(

@@ -34,7 +34,7 @@ def add_choose(parser: Parser) -> None:
     parser.add_argument(
         "models",
         nargs="+",
-        metavar="MODEL.onnx",
+        metavar="MODEL",
         help="a file, a folder to search at any depth, or a pattern in quotes ('models/*.onnx')",
     )
     _add_budget(parser)

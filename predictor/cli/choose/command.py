@@ -52,7 +52,7 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
         if code:  # a model that is not there would count as one that keeps the budget
             return code
         if not models:
-            raise InputError("ctm choose", "no model was found", "name an ONNX file")
+            raise InputError("ctm choose", "no model was found", "name a model file")
         measured = store.signatures([*choices.targets, *(entry.target for entry in latencies)])
         measurements, devices = measured_of(options, store, models, latencies, measured)
         choice = choose(

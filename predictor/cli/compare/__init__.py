@@ -19,7 +19,7 @@ def add_compare(parser: Parser) -> None:
     prediction_options(parser, "exit 1 when no model meets it on a device")
     parser.add_argument(
         "--baseline",
-        metavar="MODEL.onnx",
+        metavar="MODEL",
         help="the model that the others are compared with: its file's name (default: the first)",
     )
     parser.add_argument(

@@ -32,7 +32,7 @@ def add_generate(parser: Parser) -> None:
     parser.set_defaults(run=_run)
     parser.add_argument(
         "model",
-        metavar="MODEL.onnx|MODEL.gguf|config.json",
+        metavar="MODEL|MODEL.gguf|config.json",
         help="the decoder: its config.json, the folder that holds it, a GGUF or an ONNX file",
     )
     device_options(parser, "every shipped device that can run it")

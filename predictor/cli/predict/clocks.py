@@ -104,7 +104,7 @@ def clocks_of_options(
             "--measured-at",
             f"a latency is of one model on one device, and {models * len(targets)} pairs were "
             "requested",
-            "give one MODEL.onnx and one --device",
+            "give one model and one --device",
         )
     clocks = tuple(
         requested_clocks(target.device, options.clock, options.mode) for target in targets

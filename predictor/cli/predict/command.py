@@ -139,7 +139,7 @@ def _check_files(options: argparse.Namespace, pairs: int) -> None:
             raise InputError(
                 name,
                 f"a file holds one model on one device, and {pairs} pairs were requested",
-                "give one MODEL.onnx and one --device",
+                "give one model and one --device",
             )
 
 

@@ -48,7 +48,7 @@ def write_rows(options: argparse.Namespace, console: Console) -> int:
     """
     _check_options(options)
     targets = choose_targets(options, open_catalogue(options, console, networks=True), console)
-    files = find_model_files(options.models, CancelToken(), any_name=True, limit=_MAX_FILES)
+    files = find_model_files(options.models, CancelToken(), limit=_MAX_FILES)
     part, parts = options.shard
     paths = files.paths[part - 1 :: parts]
     for problem in files.problems:

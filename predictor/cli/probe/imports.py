@@ -50,7 +50,7 @@ def add_import(parser: Parser) -> None:
         "--model",
         action="append",
         default=[],
-        metavar="MODEL.onnx",
+        metavar="MODEL",
         help="a model that a name in the file means; may be repeated",
     )
     parser.add_argument(

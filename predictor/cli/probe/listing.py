@@ -38,7 +38,7 @@ def add_show(parser: Parser) -> None:
         "--model",
         action="append",
         default=[],
-        metavar="MODEL.onnx",
+        metavar="MODEL",
         help="how a signature changes the prediction of this model; may be repeated",
     )
     json_option(parser)

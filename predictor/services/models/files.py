@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from predictor.core.errors import CtmError, HostError, InputError
-from predictor.core.files import is_folder, is_there
+from predictor.core.files import is_file, is_folder, is_there
 from predictor.core.progress import CancelToken
+from predictor.formats.kinds import ONNX_SUFFIX, SAVED_MODEL, SUFFIXES, format_of
 
-MODEL_SUFFIX = ".onnx"
 MAX_MODELS = 1000
 MAX_ENTRIES = 200_000
 
@@ -29,20 +29,18 @@ def find_model_files(
     paths: Sequence[str],
     token: CancelToken,
     *,
-    any_name: bool = False,
     limit: int = MAX_MODELS,
 ) -> FoundFiles:
-    """Return the model files among ``paths``, and in the folders among them at any depth.
+    """Return the files that ``paths`` name, and the model files in the folders among them.
 
-    A folder that is met again through a symbolic link is not searched again. At most
-    ``limit`` files of folders are returned and ``MAX_ENTRIES`` directory entries looked at. A
-    pattern (``models/*.onnx``, ``**`` for any depth) stands for the .onnx files that it matches. A
-    file is returned once, as it was first named.
+    Folders are searched at any depth; one that is met again through a symbolic link is not searched
+    again. At most ``limit`` files of folders are returned and ``MAX_ENTRIES`` directory entries
+    looked at. A pattern (``models/*.onnx``, ``**`` for any depth) stands for the model files that
+    it matches. A file is returned once, as it was first named.
 
     Args:
-        paths: files, folders and patterns.
+        paths: files of any name, folders and patterns.
         token: stops the search.
-        any_name: take a file that is named itself whatever its ending.
         limit: files of folders.
 
     Raises:
@@ -51,18 +49,14 @@ def find_model_files(
     named: list[str] = []
     problems: list[CtmError] = []
     for path in paths:
-        if is_folder(path):
+        if is_folder(path) and not _is_model_folder(path):
             named += _in_folder(path, limit - len(named), token, problems)
         # A file may have a bracket in its name: what is there is no pattern.
         elif glob.has_magic(path) and not is_there(path):
             named += _matching(path, problems)
-        elif any_name or path.lower().endswith(MODEL_SUFFIX) or not is_there(path):
-            # A path that is not there is passed on: reading it gives the row its error.
-            named.append(path)
         else:
-            problems.append(
-                InputError(path, "it is not an .onnx file", "export the model to ONNX first")
-            )
+            # Reading says of what is no model or not there what it is.
+            named.append(path)
     # By the absolute path: a file named directly and through its folder is one model.
     once: dict[str, str] = {}
     for path in named:
@@ -77,11 +71,9 @@ def absolute(path: str) -> str:
 
 def _matching(pattern: str, problems: list[CtmError]) -> list[str]:
     matches = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207 - Path.glob takes no ".."
-    models = [path for path in matches if path.lower().endswith(MODEL_SUFFIX)]
+    models = [path for path in matches if _is_model(path)]
     if not models:
-        problems.append(
-            InputError(pattern, "no .onnx file matches this pattern", "check its spelling")
-        )
+        problems.append(InputError(pattern, "no model matches this pattern", "check its spelling"))
     return models
 
 
@@ -93,15 +85,33 @@ def _in_folder(folder: str, limit: int, token: CancelToken, problems: list[CtmEr
             problems.append(
                 InputError(
                     folder,
-                    f"it has more than {limit} .onnx files, the first of them are read",
+                    f"it has more than {limit} models, the first of them are read",
                     "open a smaller folder",
                 )
             )
             break
         models.append(path)
     if not models and len(problems) == before:
-        problems.append(InputError(folder, "the folder has no .onnx file", "choose another folder"))
+        action = f"choose a folder with {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]} files"
+        problems.append(InputError(folder, "the folder has no model", action))
     return models
+
+
+def _is_model_folder(path: str) -> bool:
+    return format_of(path) is not None or is_file(Path(path) / SAVED_MODEL)
+
+
+def _is_model(path: str) -> bool:
+    """Whether a file that was not named itself is a model: by its ending and its content."""
+    name = path.lower()
+    if name.endswith(ONNX_SUFFIX):
+        return not is_folder(path)
+    if not name.endswith(SUFFIXES):
+        return False
+    try:
+        return format_of(path) is not None  # .xml, .param and .lite have other meanings too
+    except InputError:
+        return False
 
 
 def _walk(folder: str, token: CancelToken, problems: list[CtmError]) -> Iterator[str]:
@@ -122,11 +132,11 @@ def _walk(folder: str, token: CancelToken, problems: list[CtmError]) -> Iterator
                 )
             )
             return
-        folders = [entry.path for entry in entries if entry.is_dir()]
+        folders = [e.path for e in entries if e.is_dir() and not _is_model(e.path)]
         # A stack: reversed, so that folders come in the order of their names.
         pending.extend(reversed(folders))
         for entry in entries:
-            if entry.name.lower().endswith(MODEL_SUFFIX) and not entry.is_dir():
+            if _is_model(entry.path):
                 yield entry.path
 
 

@@ -97,7 +97,7 @@ class IngestionWorker:
         """Read a model file, infer its shapes and count its operators.
 
         Args:
-            path: of the ONNX file.
+            path: of the model file, of any format.
             bindings: values of dynamic dimensions by name.
             batch: value of the batch dimension.
             shapes: shapes of inputs by name.

@@ -34,6 +34,7 @@ def inspection_document(model: Model) -> dict[str, object]:
         "schema": SCHEMA,
         "model": Path(model.path).name,
         "fingerprint": model.graph.fingerprint,
+        "format": model.format,
         "ir_version": model.ir_version,
         "opsets": dict(model.opsets),
         "producer": model.producer,

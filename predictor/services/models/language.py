@@ -10,13 +10,13 @@ from predictor.core.errors import InputError
 from predictor.core.files import is_file, is_folder
 from predictor.core.progress import CancelToken
 from predictor.devices.strict_json import read_object
+from predictor.formats.kinds import SUFFIXES
 from predictor.graph.model import Model
 from predictor.language.architecture import DecoderArchitecture
 from predictor.language.config import read_config
 from predictor.language.gguf_model import read_gguf_model
 from predictor.language.recognise import RecognisedDecoder, recognise
 from predictor.language.stored import DescribedModel, StoredWeights
-from predictor.services.models.files import MODEL_SUFFIX
 from predictor.services.models.ingestion import IngestionWorker
 
 CONFIG = "config.json"
@@ -79,7 +79,7 @@ def read_language_model(
         return _described(file_path, read_config(Path(file_path) / CONFIG))
     if file_path.lower().endswith(GGUF):
         return _described(file_path, read_gguf_model(file_path))
-    if not file_path.lower().endswith(MODEL_SUFFIX):
+    if not file_path.lower().endswith(SUFFIXES):
         return _described(file_path, read_config(file_path))
     if worker is None:
         with IngestionWorker() as new_worker:

@@ -12,7 +12,7 @@ import numpy as np
 from predictor.core.tensors import TensorInfo
 from predictor.core.text import plural
 from predictor.core.units import format_bytes, format_count
-from predictor.graph.model import Model
+from predictor.graph.model import ONNX, Model
 from predictor.presentation.report import Block, Bullets, Cell, Facts, Heading, Section, SectionId
 from predictor.presentation.wording import shape_text, shown
 from predictor.services.models.inspection import totals
@@ -81,7 +81,7 @@ def _facts(model: Model) -> Iterator[tuple[str, Cell]]:
     yield "Bytes moved", size(sums["bytes_moved"])
     yield "Weights", size(sums["weight_bytes"])
     yield "Largest live activations", size(sums["peak_activation_bytes"])
-    yield "Opsets", Cell(_opsets(model))
+    yield "Format", Cell(_format(model))
     if model.producer:
         yield "Made by", Cell(shown(model.producer))
     for dimension in model.dynamic:
@@ -90,9 +90,11 @@ def _facts(model: Model) -> Iterator[tuple[str, Cell]]:
         yield f"Open dimension {shown(dimension.name)}", value
 
 
-def _opsets(model: Model) -> str:
+def _format(model: Model) -> str:
+    if model.format != ONNX:
+        return model.format
     return ", ".join(
-        f"{shown(domain) or 'ONNX'} {version}" for domain, version in model.opsets.items()
+        f"{shown(domain) or ONNX} {version}" for domain, version in model.opsets.items()
     )
 
 

@@ -100,7 +100,7 @@ def test_a_shape_name_may_contain_an_equals_sign_and_a_shape_may_be_a_scalar() -
 @pytest.mark.parametrize(
     ("line", "word"),
     [
-        ("predict", "MODEL.onnx"),
+        ("predict", "MODEL"),
         ("", "COMMAND"),
         ("fly", "fly"),
         ("predict a.onnx --batch 0", "0"),

@@ -23,7 +23,7 @@ def test_folders_are_searched_at_any_depth_and_links_end(tmp_path: Path) -> None
     assert found.problems == ()
 
 
-def test_a_file_is_found_once_and_others_are_named(tmp_path: Path) -> None:
+def test_a_file_is_found_once_and_a_folder_without_models_is_named(tmp_path: Path) -> None:
     model, text = tmp_path / "m.onnx", tmp_path / "notes.txt"
     model.write_bytes(b"")
     text.write_bytes(b"")
@@ -31,9 +31,29 @@ def test_a_file_is_found_once_and_others_are_named(tmp_path: Path) -> None:
     empty.mkdir()
     asked = [str(model), str(tmp_path / "." / "m.onnx"), str(text), str(empty)]
     found = find_model_files(asked, CancelToken())
-    assert found.paths == (str(model),)
-    assert [problem.subject for problem in found.problems] == [str(text), str(empty)]
-    assert "not an .onnx file" in found.problems[0].reason
+    assert found.paths == (str(model), str(text))
+    assert [problem.subject for problem in found.problems] == [str(empty)]
+    assert ".tflite" in found.problems[0].action
+
+
+def test_other_formats_of_a_folder_are_known_by_their_content(tmp_path: Path) -> None:
+    (tmp_path / "a.tflite").write_bytes(b"\x1c\0\0\0TFL3")
+    (tmp_path / "b.xml").write_bytes(b'<?xml version="1.0"?>\n<net name="b" version="11">')
+    (tmp_path / "c.param").write_bytes(b"7767517\n75 83\n")
+    package = tmp_path / "d.mlpackage"
+    package.mkdir()
+    (package / "Manifest.json").write_bytes(b"{}")
+    (package / "e.onnx").write_bytes(b"")
+    (tmp_path / "pom.xml").write_bytes(b'<?xml version="1.0"?>\n<project>')
+    (tmp_path / "training.param").write_bytes(b"epochs 10")
+    found = find_model_files([str(tmp_path)], CancelToken())
+    assert [Path(path).name for path in found.paths] == [
+        "a.tflite",
+        "b.xml",
+        "c.param",
+        package.name,
+    ]
+    assert find_model_files([str(package)], CancelToken()).paths == (str(package),)
 
 
 def test_a_path_that_is_gone_is_passed_on_for_its_error(tmp_path: Path) -> None:
@@ -102,7 +122,5 @@ def test_paths_stay_as_they_were_named_and_in_order(
     for name in ("b.onnx", "a.bin"):
         (tmp_path / name).write_bytes(b"")
     monkeypatch.chdir(tmp_path)
-    found = find_model_files(
-        ["b.onnx", "a.bin", str(tmp_path / "b.onnx")], CancelToken(), any_name=True
-    )
+    found = find_model_files(["b.onnx", "a.bin", str(tmp_path / "b.onnx")], CancelToken())
     assert found.paths == ("b.onnx", "a.bin")

@@ -1,0 +1,21 @@
+"""Formats that cannot be opened are named with the way out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from predictor.core.errors import InputError
+from predictor.core.progress import CancelToken
+from predictor.formats.opening import open_model
+from predictor.services.models.files import find_model_files
+
+
+def test_a_saved_model_is_named_with_its_converter(tmp_path: Path) -> None:
+    (tmp_path / "saved_model.pb").write_bytes(b"\x08\x01")
+
+    assert find_model_files([str(tmp_path)], CancelToken()).paths == (str(tmp_path),)
+    with pytest.raises(InputError, match="SavedModel") as raised:
+        open_model(tmp_path)
+    assert "from_saved_model" in raised.value.action
