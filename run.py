@@ -7,13 +7,14 @@
     python3 run.py test --research      the same of research/, in place of the product's
     python3 run.py tour DIR     drive the window through its views and save pictures in DIR
 
-The first start makes .venv; later starts find it ready. --install-system-packages (implied for
-root) lets a start install Qt's missing system libraries on Debian and Ubuntu.
+The first start makes .venv; later starts find it ready. --install-system-packages lets a start
+install Qt's missing system libraries on Debian and Ubuntu; root is asked on a terminal without it.
 
 This file must still parse on Python 3.6, so that an older Python is refused in one sentence.
 """
 
 import argparse
+import contextlib
 import ctypes
 import hashlib
 import importlib.util
@@ -21,8 +22,10 @@ import json
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 OLDEST = (3, 11)
@@ -102,6 +105,9 @@ def main(arguments):
         return options.action(options)
     except SetupError as error:
         say(str(error))
+        return HOST_FAILED
+    except OSError as error:
+        say(f"The set-up failed: {error}.")
         return HOST_FAILED
     except KeyboardInterrupt:
         say("Cancelled.")
@@ -246,14 +252,54 @@ def venv_program(name):
 
 def prepare_environment(extras):
     """Make .venv with the package and ``extras``, unless it stands as its stamp says."""
+    if not stands_with(extras):
+        # Ends what it has started: the next start begins anew.
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+        with only_set_up():
+            set_up(extras)
+
+
+def stands_with(extras):
+    """Whether .venv is set up with ``extras``."""
+    stamp = read_stamp()
+    is_of_this = all(stamp.get(key) == value for key, value in facts_of_setup().items())
+    return is_of_this and set(extras) <= set(stamp["extras"])
+
+
+@contextlib.contextmanager
+def only_set_up():
+    """Wait until no other start sets up, and keep others out for the block."""
+    with (ROOT / ".venv.lock").open("a") as lock:
+        waiting = False
+        while not has_locked(lock):
+            if not waiting:
+                say("Another start is setting up; waiting for it.")
+            waiting = True
+            time.sleep(0.5)
+        yield
+
+
+def has_locked(lock):
+    """Lock an open file until it is closed; False where another process has it."""
+    try:
+        if os.name == "nt":
+            import msvcrt  # noqa: PLC0415  # not on other systems
+
+            msvcrt.locking(lock.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl  # noqa: PLC0415  # not on Windows
+
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def set_up(extras):
+    """Make .venv, or add to it; nothing where another start has done so meanwhile."""
     stamp = read_stamp()
     wanted = sorted(set(extras) | set(stamp.get("extras", ())))
-    facts = {
-        "pyproject": digest(ROOT / "pyproject.toml"),
-        "lock": digest(*sorted(LOCK.glob("*.txt"))),
-        "python": "{}.{}".format(*sys.version_info[:2]),
-        "root": str(ROOT),
-    }
+    facts = facts_of_setup()
     stands = all(stamp.get(key) == value for key, value in facts.items())
     if stands and set(wanted) <= set(stamp["extras"]):
         return
@@ -263,6 +309,16 @@ def prepare_environment(extras):
     install_package(wanted)
     STAMP.write_text(json.dumps(dict(facts, extras=wanted)), encoding="utf-8")
     say("Set-up is done.")
+
+
+def facts_of_setup():
+    """Return what a set-up is made of."""
+    return {
+        "pyproject": digest(ROOT / "pyproject.toml"),
+        "lock": digest(*sorted(LOCK.glob("*.txt"))),
+        "python": "{}.{}".format(*sys.version_info[:2]),
+        "root": str(ROOT),
+    }
 
 
 def digest(*paths):
@@ -276,7 +332,8 @@ def read_stamp():
         stamp = json.loads(STAMP.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return stamp if Path(venv_program("python")).exists() else {}
+    is_whole = isinstance(stamp, dict) and isinstance(stamp.get("extras"), list)
+    return stamp if is_whole and Path(venv_program("python")).exists() else {}
 
 
 def make_venv():
@@ -290,7 +347,8 @@ def make_venv():
     say("  making a virtual environment")
     if VENV.is_symlink() or VENV.is_file():
         VENV.unlink()
-    code = subprocess.call([sys.executable, "-m", "venv", "--clear", str(VENV)])
+    command = [sys.executable, "-m", "venv", "--clear", str(VENV)]
+    code = subprocess.call(command, start_new_session=True)
     if code != 0:
         raise SetupError(
             f"The virtual environment {VENV} could not be made: see the message above."
@@ -340,12 +398,17 @@ def pip_install(words):
         stderr=subprocess.STDOUT,
         encoding="utf-8",
         errors="replace",
+        start_new_session=True,  # Ctrl+C is for this process, which says so in its own words
     )
     lines = []
     with process:
-        for line in process.stdout:
-            lines.append(line.rstrip())
-            tell_progress(line.split())
+        try:
+            for line in process.stdout:
+                lines.append(line.rstrip())
+                tell_progress(line.split())
+        except BaseException:
+            process.kill()
+            raise
     if process.returncode != 0:
         say("\n".join(lines[-20:]))
         raise SetupError(
@@ -428,9 +491,17 @@ def offer_programs(options):
 
 
 def may_install(options):
-    """Whether we may call apt-get: it is there, and the user is root or said so."""
+    """Whether we may call apt-get: it is there, and the user said so, root on a terminal too."""
+    if not shutil.which("apt-get"):
+        return False
+    if options.install_system_packages:
+        return True
     is_root = hasattr(os, "geteuid") and os.geteuid() == 0
-    return bool(shutil.which("apt-get")) and (is_root or options.install_system_packages)
+    if not (is_root and sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    sys.stderr.write("Install them by apt-get now? [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 
 def how_to_install(packages):

@@ -43,7 +43,7 @@ from ctm_gui.window.status_line import StatusLine
 from ctm_gui.window.steps import FilterSteps, OptionSteps
 from ctm_gui.window.workspace import Workspace
 from predictor.core.errors import HostError
-from predictor.formats.kinds import SUFFIXES
+from predictor.formats.suffixes import SUFFIXES
 
 if TYPE_CHECKING:
     from ctm_gui.window.central_views import CentralViews

@@ -27,7 +27,7 @@ from predictor.core.errors import CtmError, InputError
 from predictor.core.memory import release_memory
 from predictor.core.records import Device, Precision
 from predictor.core.text import plural
-from predictor.formats.kinds import SUFFIXES
+from predictor.formats.suffixes import SUFFIXES
 from predictor.services.devices.catalogue import Catalogue
 from predictor.services.generation.records import GenerationRequest
 from predictor.services.history.history import History

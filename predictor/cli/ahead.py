@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from predictor.formats.kinds import SUFFIXES
+from predictor.formats.suffixes import SUFFIXES
 from predictor.services.models.reader import end_ahead, start_ahead
 
 _READING = frozenset({"predict", "explain", "compare", "choose", "report", "inspect"})

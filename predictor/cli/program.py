@@ -9,6 +9,7 @@ import traceback
 
 from predictor import __version__
 from predictor.cli.console import Console
+from predictor.cli.outputs import check_outputs
 from predictor.cli.parser import EPILOG, Parser, add_commands, everywhere
 from predictor.core.errors import CtmError, HostError
 from predictor.core.left_over import remove_noted
@@ -58,11 +59,15 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         options = parse(command_line)
         console.quiet = options.quiet
+        check_outputs(options)
         remove_noted()
         return int(options.run(options, console))
     except CtmError as error:
         console.error(f"ctm: {error}")
         return error.exit_code
+    except ModuleNotFoundError as error:
+        console.error(f"ctm: {_not_installed(error)}")
+        return HostError.exit_code
     except MemoryError:
         console.error(
             f"ctm: {HostError('this machine', 'its memory is used up', 'close other programs')}"
@@ -93,6 +98,11 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     # ``measure`` is set by the commands that predict.
     defaults = argparse.Namespace(store=None, quiet=False, json=False, measure=False)
     return parser.parse_args(arguments, defaults)
+
+
+def _not_installed(error: ModuleNotFoundError) -> HostError:
+    action = "install it again (pip install --force-reinstall closertome; in a checkout: delete "
+    return HostError("this program", f"{error}", action + ".venv and start run.py)")
 
 
 def _defect(error: Exception) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import stat
 import struct
+import sys
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -23,6 +24,14 @@ MAX_TEXT_BYTES: Final = 64 * 2**20
 # Windows has no O_NONBLOCK, the others no O_BINARY.
 _READING: Final = (
     os.O_RDONLY
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+_APPENDING: Final = (
+    os.O_WRONLY
+    | os.O_APPEND
+    | os.O_CREAT
     | getattr(os, "O_NONBLOCK", 0)
     | getattr(os, "O_CLOEXEC", 0)
     | getattr(os, "O_BINARY", 0)
@@ -59,6 +68,27 @@ def is_folder(path: Name) -> bool:
 def is_there(path: Name) -> bool:
     """Whether there is anything; as ``is_file``."""
     return os.path.exists(path)  # noqa: PTH110 - see is_file
+
+
+def in_home(path: Path) -> Path:
+    """Return a path with the home folder in place of ``~`` or ``~user``.
+
+    Raises:
+        InputError: there is no such user.
+    """
+    try:
+        return path.expanduser()
+    except RuntimeError as error:
+        reason = "its user has no home folder on this machine"
+        raise InputError(str(path), reason, "write the folder out") from error
+
+
+def is_same_file(one: Name, other: Name) -> bool:
+    """Whether two names are of one file or folder, through links too."""
+    try:
+        return os.path.samefile(one, other)  # noqa: PTH121 - see is_file
+    except (OSError, ValueError):
+        return False
 
 
 @contextmanager
@@ -119,6 +149,20 @@ def read_text(path: Name, limit: int = MAX_TEXT_BYTES) -> str:
         raise InputError(os.fspath(path), reason, "save it again as UTF-8") from error
 
 
+def _is_planted(path: Name) -> bool:
+    """Whether a path is a link of another user in a folder that anyone may write to.
+
+    The rule of Linux's ``protected_symlinks``, which not all systems have on.
+    """
+    try:
+        link, folder = os.lstat(path), os.lstat(os.path.dirname(os.path.abspath(path)))  # noqa: PTH100, PTH120
+    except (OSError, ValueError):
+        return False
+    if not hasattr(os, "geteuid") or not stat.S_ISLNK(link.st_mode):
+        return False
+    return bool(folder.st_mode & stat.S_IWOTH) and link.st_uid not in {os.geteuid(), folder.st_uid}
+
+
 @contextmanager
 def replaced(path: Name, what: str = "it", *, private: bool = False) -> Iterator[Path]:
     """Give an empty file to write; it takes the place of ``path`` when the block ends well.
@@ -136,6 +180,8 @@ def replaced(path: Name, what: str = "it", *, private: bool = False) -> Iterator
     """
     target = Path(path)
     try:
+        if _is_planted(path):
+            raise _unwritten(path, what, "this is a link that another user put there")
         target = Path(os.path.realpath(path))
         status = target.stat() if is_there(target) else None
         if status is not None and not stat.S_ISREG(status.st_mode):
@@ -176,6 +222,44 @@ def write_bytes(path: Name, content: bytes, what: str = "it") -> None:
 def write_text(path: Name, text: str, what: str = "it") -> None:
     """Write a text in UTF-8; see ``write_bytes``."""
     write_bytes(path, text.encode(), what)
+
+
+def locked(file: BinaryIO) -> bool:
+    """Lock an open file for this process until it is closed; False where another has it."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt  # noqa: PLC0415  # not on other systems
+
+            # Beyond the end: what is locked there can be read by nobody.
+            file.seek(2**31 - 2)
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl  # noqa: PLC0415  # not on Windows
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def append_text(path: Name, text: str, what: str = "it") -> None:
+    """Add a text in UTF-8 to the end of a file, which is made where there is none.
+
+    Raises:
+        HostError: it cannot be written, or is no regular file.
+    """
+    try:
+        if _is_planted(path):
+            raise _unwritten(path, what, "this is a link that another user put there")
+        # Not to wait for the reader of a pipe; the mode is looked at before anything is written.
+        handle = os.open(path, _APPENDING, 0o666)
+        with os.fdopen(handle, "ab") as stream:
+            mode = os.fstat(handle).st_mode
+            if not stat.S_ISREG(mode):
+                raise _unwritten(path, what, f"this is {_kind(mode)}, not a file")
+            stream.write(text.encode())
+    except (OSError, ValueError) as error:
+        raise _unwritten(path, what, getattr(error, "strerror", None) or str(error)) from error
 
 
 def sync(path: Path) -> None:

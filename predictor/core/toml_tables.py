@@ -51,6 +51,8 @@ class TomlTables:
             line = int(match[2]) if match and match[2] else text.count("\n") + 1
             reason = match[1] if match else str(error)
             raise InputError(f"{path}, line {line}", f"it is no TOML: {reason}", fix) from error
+        except ValueError as error:  # Python's limit on the digits of a whole number
+            raise InputError(str(path), "it holds a number that is too long", fix) from error
         except RecursionError as error:
             raise InputError(str(path), "it is nested too deeply", fix) from error
 
@@ -85,14 +87,16 @@ class TomlTables:
             InputError: a key is unknown, or its value is wrong; with its line.
         """
         values: dict[str, Any] = {}
+        # Lines are looked up for errors alone: each takes a walk through the file.
         for key, value in table.items():
-            line = self.line_of(key, start)
             if key not in readers:
+                line = self.line_of(key, start)
                 raise self.wrong(line, key, f"no such key; there are {', '.join(readers)}")
             read, expected = readers[key]
             try:
                 values[key] = read(value)
-            except (TypeError, ValueError, AttributeError) as error:
+            except (TypeError, ValueError, OverflowError, AttributeError) as error:
+                line = self.line_of(key, start)
                 raise self.wrong(line, key, f"it is not {expected}") from error
         return values
 

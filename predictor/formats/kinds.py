@@ -73,10 +73,6 @@ FORMATS: Final = (
     Format("Core ML", (".mlpackage", ".mlmodel"), "predictor.formats.coreml", _is_coreml),
 )
 
-ONNX_SUFFIX: Final = ".onnx"
-SUFFIXES: Final = (ONNX_SUFFIX, *(suffix for kind in FORMATS for suffix in kind.suffixes))
-"""Endings of the names of model files."""
-
 
 SAVED_MODEL: Final = "saved_model.pb"
 """File that makes a folder a TensorFlow SavedModel, which cannot be opened."""

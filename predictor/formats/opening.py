@@ -66,4 +66,11 @@ def _converted(name: str, kind: Format) -> ReadModel:
     except OSError as error:  # it was there a moment ago
         raise InputError(name, "there is no such file", "check the path") from error
     path = os.path.abspath(name)  # noqa: PTH100  # keeps ".." and links as given
-    return ReadModel(proto, path, status.st_size, status.st_mtime_ns, format=kind.name)
+    return ReadModel(
+        proto=proto,
+        path=path,
+        size_bytes=status.st_size,
+        modified_ns=status.st_mtime_ns,
+        missing=tensors.missing,
+        format=kind.name,
+    )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 import onnx
-from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
+from onnx import AttributeProto, GraphProto, NodeProto, SparseTensorProto, TensorProto
 
 from predictor.core.errors import InputError
 from predictor.core.text import shortened
@@ -101,6 +101,8 @@ def check_contents(
     _FunctionCalls(path, model.functions, limits).check(model.graph)
     for tensor in contents.tensors:
         check.parsed(tensor)
+    for sparse in contents.sparse:
+        check.sparse(sparse)
 
 
 def check_names(path: str, names: Sequence[str]) -> None:
@@ -130,11 +132,13 @@ class _Contents:
     Attributes:
         names: as protobuf gives them.
         tensors: every constant.
+        sparse: those among them that are sparse.
     """
 
     def __init__(self, path: str, max_nodes: int) -> None:
         self.names: list[str] = []
         self.tensors: list[TensorProto] = []
+        self.sparse: list[SparseTensorProto] = []
         self._path = path
         self._nodes_left = self._max_nodes = max_nodes
 
@@ -146,7 +150,7 @@ class _Contents:
             )
         self.tensors += graph.initializer
         for sparse in graph.sparse_initializer:
-            self.tensors += (sparse.values, sparse.indices)
+            self._add_sparse(sparse)
         self.names += _value_names(graph)
         self.add_nodes(graph.node, depth)
 
@@ -170,15 +174,19 @@ class _Contents:
                 if attribute.type in _WITH_PARTS:
                     self._add_parts(attribute, depth)
 
+    def _add_sparse(self, sparse: SparseTensorProto) -> None:
+        self.sparse.append(sparse)
+        self.tensors += (sparse.values, sparse.indices)
+
     def _add_parts(self, attribute: AttributeProto, depth: int) -> None:
         """Add the tensors and graphs in an attribute."""
         if attribute.HasField("t"):
             self.tensors.append(attribute.t)
         self.tensors += attribute.tensors
         if attribute.HasField("sparse_tensor"):
-            self.tensors += (attribute.sparse_tensor.values, attribute.sparse_tensor.indices)
+            self._add_sparse(attribute.sparse_tensor)
         for sparse in attribute.sparse_tensors:
-            self.tensors += (sparse.values, sparse.indices)
+            self._add_sparse(sparse)
         if attribute.HasField("g"):
             self.add_graph(attribute.g, depth + 1)
         for graph in attribute.graphs:

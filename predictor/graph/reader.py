@@ -131,7 +131,7 @@ _OUT_OF_MEMORY = "alloc"  # protobuf: "Arena alloc failed"
 _AGAIN = "export or download the model again"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReadModel:
     """A model file that was read and checked.
 
@@ -140,7 +140,7 @@ class ReadModel:
             their ``doc_string`` is ``tensor_data.LEFT_OUT``; smaller ones hold their own data, also
             those whose data lies in another file.
         path: absolute path as the user gave it.
-        size_bytes: size of the file, external data apart.
+        size_bytes: size of the file, external data apart; 0 of a model that is none.
         modified_ns: its modification time.
         missing: error of the first file of weights that is missing; it stands for an answer where
             the values of those weights are needed.
@@ -149,8 +149,8 @@ class ReadModel:
 
     proto: onnx.ModelProto
     path: str
-    size_bytes: int
-    modified_ns: int
+    size_bytes: int = 0
+    modified_ns: int = 0
     missing: InputError | None = None
     format: str = ONNX
 
@@ -179,7 +179,13 @@ def read_model(path: str | os.PathLike[str], walk_bytes: int = WALK_BYTES) -> Re
     tensors = _tensor_check(subject)
     check_contents(subject, proto, READ_LIMITS, tensors)
     path = os.path.abspath(subject)  # noqa: PTH100  # keeps ".." and links as given
-    return ReadModel(proto, path, status.st_size, status.st_mtime_ns, tensors.missing)
+    return ReadModel(
+        proto=proto,
+        path=path,
+        size_bytes=status.st_size,
+        modified_ns=status.st_mtime_ns,
+        missing=tensors.missing,
+    )
 
 
 def _tensor_check(subject: str) -> TensorCheck:

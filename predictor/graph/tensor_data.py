@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 import stat
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 import onnx
-from onnx import TensorProto
+from onnx import SparseTensorProto, TensorProto
 
 from predictor.core.errors import InputError
 from predictor.core.files import opened
@@ -265,13 +266,23 @@ class TensorCheck:
         tensor.ClearField("data_location")
         tensor.raw_data = data
 
+    def sparse(self, tensor: SparseTensorProto) -> None:
+        """Check the dims of a sparse tensor; its values and indices are tensors of their own.
+
+        Raises:
+            InputError: they are no dims.
+        """
+        self._product(tensor.values, tensor.dims)
+
     def _elements(self, tensor: TensorProto) -> int:
         """Return the number of elements that the dims declare."""
-        dims = tensor.dims
         if tensor.data_type not in _BITS and tensor.data_type != TensorProto.STRING:
             raise self._error(
                 tensor, f"has element type {tensor.data_type}, which this version does not know"
             )
+        return self._product(tensor, tensor.dims)
+
+    def _product(self, tensor: TensorProto, dims: Sequence[int]) -> int:
         if len(dims) > _MAX_DIMS:
             raise self._error(tensor, f"has {len(dims)} dimensions, the most being {_MAX_DIMS}")
         if dims and min(dims) < 0:

@@ -70,7 +70,13 @@ def test_the_reader_is_started_before_anything_else_is_loaded() -> None:
 
     ours = {name for name in loaded if name.startswith("predictor.") and name.count(".") > 1}
     models = "predictor.services.models"
-    assert ours == {"predictor.cli.ahead", "predictor.core.child_start", models, f"{models}.reader"}
+    assert ours == {
+        "predictor.cli.ahead",
+        "predictor.core.child_start",
+        "predictor.formats.suffixes",
+        models,
+        f"{models}.reader",
+    }
     assert loaded.isdisjoint({"typing", "dataclasses", "argparse", "pathlib", "logging"})
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import io
 import json
 import os
 import subprocess
@@ -106,12 +107,26 @@ def test_an_interrupted_set_up_is_repeated_whole(
 
 def test_a_damaged_stamp_or_a_lost_python_means_a_new_set_up(run: ModuleType) -> None:
     run.prepare_environment(())
-    run.STAMP.write_text("{")
-    run.prepare_environment(())
+    for stamp in ("{", "[]", '{"extras": 3}'):
+        run.STAMP.write_text(stamp)
+        run.prepare_environment(())
     Path(run.venv_program("python")).unlink()
     run.prepare_environment(())
 
-    assert run.steps == ["venv", ""] * 3
+    assert run.steps == ["venv", ""] * 5
+
+
+def test_a_second_start_waits_for_the_set_up_of_the_first(
+    run: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = (run.ROOT / ".venv.lock").open("a")
+    assert run.has_locked(first)
+    monkeypatch.setattr(run.time, "sleep", lambda _: first.close())
+
+    run.prepare_environment(())
+
+    assert "Another start is setting up; waiting for it." in capsys.readouterr().err
+    assert run.steps == ["venv", ""]
 
 
 def test_an_environment_of_another_checkout_is_not_trusted(run: ModuleType) -> None:
@@ -183,10 +198,29 @@ def test_where_there_is_no_font_one_is_asked_for_too(
         run.require_libraries(options(), run.QT_LIBRARIES)
 
 
-@pytest.mark.parametrize(("root", "asked"), [(True, False), (False, True)])
-def test_root_or_the_option_installs_them(
-    run: ModuleType, linux: pytest.MonkeyPatch, root: bool, asked: bool
+@pytest.mark.parametrize(
+    ("root", "asked", "answer", "installed"),
+    [
+        (True, True, "", True),
+        (False, True, "", True),
+        (True, False, "y\n", True),
+        (True, False, "\n", False),
+        (True, False, "", False),
+        (False, False, "y\n", False),
+    ],
+)
+def test_the_option_or_roots_answer_installs_them(
+    run: ModuleType,
+    linux: pytest.MonkeyPatch,
+    root: bool,
+    asked: bool,
+    answer: str,
+    installed: bool,
 ) -> None:
+    terminal = io.StringIO(answer)
+    linux.setattr(terminal, "isatty", lambda: bool(answer))
+    linux.setattr(run.sys, "stdin", terminal)
+    linux.setattr(run.sys.stderr, "isatty", lambda: True)
     commands: list[list[str]] = []
     linux.setattr(os, "geteuid", lambda: 0 if root else 1000, raising=False)
     linux.setattr(run, "loads", lambda soname: soname != "libGL.so.1")
@@ -196,6 +230,11 @@ def test_root_or_the_option_installs_them(
     linux.setattr(run.subprocess, "call", lambda command, **_: commands.append(command) or 0)
     linux.setenv("DEBIAN_FRONTEND", "")
 
+    if not installed:
+        with pytest.raises(run.SetupError, match="apt-get install -y libgl1"):
+            run.require_libraries(options(install=asked), run.QT_LIBRARIES)
+        assert not commands
+        return
     run.require_libraries(options(install=asked), run.QT_LIBRARIES)
 
     prefix = [] if root else ["sudo"]

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from predictor.cli.console import Console
+from predictor.cli.outputs import OutputAction
 from predictor.cli.parser import EPILOG, Parser, json_option
 
 
@@ -26,14 +27,23 @@ def add_check(parser: Parser) -> None:
     parser.add_argument(
         "--base", type=Path, metavar="FILE.json", help="--save of the base commit, for growth"
     )
-    parser.add_argument("--save", type=Path, metavar="FILE.json", help="write the JSON document")
+    parser.add_argument(
+        "--save",
+        action=OutputAction,
+        type=Path,
+        metavar="FILE.json",
+        help="write the JSON document",
+    )
     parser.add_argument(
         "--summary",
+        action=OutputAction,
         type=Path,
         metavar="FILE.md",
         help="append Markdown, as to $GITHUB_STEP_SUMMARY",
     )
-    parser.add_argument("--junit", type=Path, metavar="FILE.xml", help="write JUnit XML")
+    parser.add_argument(
+        "--junit", action=OutputAction, type=Path, metavar="FILE.xml", help="write JUnit XML"
+    )
     json_option(parser)
 
 

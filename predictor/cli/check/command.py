@@ -5,16 +5,18 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from predictor.cli.catalogue import quiet_catalogue
 from predictor.cli.console import Console
 from predictor.cli.measured import named_target
+from predictor.cli.outputs import check_outputs
 from predictor.cli.reading import readings_of
 from predictor.cli.tables import render_table
-from predictor.core.errors import HostError, InputError
-from predictor.core.files import write_text
+from predictor.core.errors import InputError
+from predictor.core.files import append_text, write_text
+from predictor.core.progress import CancelToken
 from predictor.core.records import Target
 from predictor.core.text import printable
 from predictor.graph.model import Model
@@ -30,6 +32,7 @@ from predictor.services.check.check import (
 )
 from predictor.services.check.outputs import cells, headline, junit, markdown, text_columns
 from predictor.services.devices.catalogue import Catalogue
+from predictor.services.models.files import find_model_files
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
@@ -38,9 +41,15 @@ def run(options: argparse.Namespace, console: Console) -> int:
     base: Base = {} if options.base is None else read_base(options.base)
     catalogue = quiet_catalogue(options)
     targets = [_targets(options.budget, check, catalogue) for check in checks]
+    check_outputs(options, _named_models(options.budget, checks))
     rows: list[Checked] = []
+    # Tables of one file often name the same models.
+    read: dict[object, tuple[list[tuple[str, Model]], list[Checked]]] = {}
     for check, wanted in zip(checks, targets, strict=True):
-        models, unread = _models(options.budget, check, console)
+        key = (check.models, check.batch, *map(repr, (check.dims, check.shapes)))
+        if key not in read:
+            read[key] = _models(options.budget, check, console)
+        models, unread = read[key]
         rows += [*check_models(check, models, wanted, base), *unread]
     _write(options, rows)
     _note_engine(console, rows, base)
@@ -51,6 +60,15 @@ def run(options: argparse.Namespace, console: Console) -> int:
         cells_of_rows = [tuple(map(printable, cells(row))) for row in rows]
         console.result(f"{headline(rows)}\n\n{render_table(headers, cells_of_rows, right)}")
     return exit_code(rows)
+
+
+def _named_models(budget: Path, checks: Sequence[Check]) -> Iterator[str]:
+    for check in checks:
+        yield from find_model_files(_paths(budget, check), CancelToken()).paths
+
+
+def _paths(budget: Path, check: Check) -> list[str]:
+    return [str(budget.parent / name) for name in check.models]
 
 
 def _targets(budget: Path, check: Check, catalogue: Catalogue) -> list[Target]:
@@ -76,7 +94,7 @@ def _models(
     )
     models: list[tuple[str, Model]] = []
     unread: list[Checked] = []
-    with readings_of([str(folder / name) for name in check.models], bound) as readings:
+    with readings_of(_paths(budget, check), bound) as readings:
         for reading in readings:
             try:
                 model = reading.result()
@@ -106,12 +124,4 @@ def _write(options: argparse.Namespace, rows: list[Checked]) -> None:
     if options.junit is not None:
         write_text(options.junit, junit(rows), "the report")
     if options.summary is not None:
-        try:
-            with options.summary.open("a", encoding="utf-8") as summary:
-                summary.write(markdown(rows))
-        except OSError as error:
-            raise HostError(
-                str(options.summary),
-                f"it cannot be written ({error.strerror})",
-                "name another file",
-            ) from error
+        append_text(options.summary, markdown(rows), "the summary")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from predictor.cli.console import Console
+from predictor.cli.outputs import OutputAction
 from predictor.cli.parser import Parser
 from predictor.core.errors import InputError
 from predictor.core.files import write_text
@@ -18,7 +19,10 @@ from predictor.services.measurements.origin import environment_of, origin_of
 def output_option(parser: Parser) -> None:
     """Add the file of the figures, beside which their page stands."""
     parser.add_argument(
-        "--output", metavar="OUT.json", help="write the figures here and a page OUT.md beside"
+        "--output",
+        action=OutputAction,
+        metavar="OUT.json",
+        help="write the figures here and a page OUT.md beside",
     )
 
 

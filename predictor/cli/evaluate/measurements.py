@@ -10,6 +10,7 @@ from typing import Any
 
 from predictor.cli.console import Console
 from predictor.cli.evaluate.figures import check_output
+from predictor.cli.outputs import OutputAction
 from predictor.cli.parser import EPILOG, Parser, json_option, positive_int, thread_count
 from predictor.cli.progress import progress_on
 from predictor.cli.tables import render_table
@@ -79,9 +80,18 @@ def add_measurements(parser: Parser) -> None:
         "--engine", default="", metavar="NAME", help="closertome (usual) or roofline"
     )
     parser.add_argument(
-        "--output", required=True, metavar="OUT.json", help="file of rows and summary"
+        "--output",
+        action=OutputAction,
+        required=True,
+        metavar="OUT.json",
+        help="file of rows and summary",
     )
-    parser.add_argument("--page", metavar="FILE.md", help="write a page with the figures as well")
+    parser.add_argument(
+        "--page",
+        action=OutputAction,
+        metavar="FILE.md",
+        help="write a page with the figures as well",
+    )
     json_option(parser)
 
 

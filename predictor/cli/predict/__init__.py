@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from predictor.cli.console import Console
+from predictor.cli.outputs import OutputAction
 from predictor.cli.parser import (
     EPILOG,
     Parser,
@@ -38,6 +39,7 @@ def _add_many(parser: Parser) -> None:
     many = parser.add_argument_group("many models")
     many.add_argument(
         "--rows",
+        action=OutputAction,
         type=Path,
         metavar="FILE.jsonl|FILE.csv|FILE.parquet",
         help="write a row for each model and device as soon as the model is predicted, in place of "
@@ -110,12 +112,14 @@ def _add_options(parser: Parser) -> None:
     measured_option(parser)
     parser.add_argument(
         "--node-data",
+        action=OutputAction,
         metavar="FILE.json",
         help="write latency by operator as node data of Model Explorer, and the shares beside it "
         "in FILE.share.json (one model, one device)",
     )
     parser.add_argument(
         "--trace",
+        action=OutputAction,
         metavar="FILE.json",
         help="write the operators over time as trace events, which Perfetto opens (one model, one "
         "device)",

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from predictor.core.errors import HostError, InputError
+from predictor.core.files import is_there, locked, opened
 from predictor.services.rows.text import NAMES, RowForm, header_text
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 ENDINGS: Final = (".jsonl", ".csv", ".parquet")
 _COUNTS: Final = frozenset({"threads", "batch", "memory_bytes"})
+_HEAD_BYTES: Final = 4096
 _CHUNK: Final = 64 * 2**20  # bytes of a group of a Parquet file, about 100 000 rows
 
 
@@ -55,15 +57,14 @@ def finished(path: Path, targets: frozenset[tuple[str, ...]], engine: str) -> Fi
     """
     written = _journal(path)
     with _file_errors(path):
-        if _is_parquet(path) and path.exists() and not written.exists():
-            rows = _arrow().read_table(path).to_pylist()
-            written.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-        data = written.read_bytes() if written.exists() else b""
+        if _is_parquet(path) and is_there(path) and not is_there(written):
+            _unpack(path, written)
+        data = _content(written)
     models: list[str] = []
     bad = end = 0
-    for model, rows in groupby(_rows_of(path, data), lambda row: row[0]["model"]):
+    for model, rows in groupby(_rows_of(path, data), lambda row: str(row[0]["model"])):
         model_rows = list(rows)
-        if model_rows[0][0]["fingerprint"] in {"", None}:  # a file that could not be read
+        if not model_rows[0][0]["fingerprint"]:  # a file that could not be read
             bad += 1
         else:
             if {str(row["engine"]) for row, _ in model_rows} != {engine}:
@@ -73,9 +74,51 @@ def finished(path: Path, targets: frozenset[tuple[str, ...]], engine: str) -> Fi
                 raise _other(path, "other devices or configurations")
             if keys != targets:
                 break  # torn: it is the last
-        models.append(str(model))
+        models.append(model)
         end = model_rows[-1][1]
     return Finished(frozenset(models), bad, end)
+
+
+def check_replaced(path: Path) -> None:
+    """Check that a file which is written anew holds rows and nothing else.
+
+    Raises:
+        InputError: it is there and holds something else, or is no file.
+    """
+    if not is_there(path):
+        return
+    if _is_parquet(path):
+        with opened(path) as (stream, _):
+            if stream.read(4) not in {b"", b"PAR1"}:
+                raise _foreign(path)
+        return
+    with opened(path) as (stream, _):
+        head = stream.read(_HEAD_BYTES)
+    begins = (header_text(form_of(path)), b'{"model": "')
+    if head and not head.startswith(begins[0] or begins[1]):
+        raise _foreign(path)
+
+
+def _foreign(path: Path) -> InputError:
+    return InputError(f"--rows {path}", "the file holds something else than rows", "name another")
+
+
+def _unpack(path: Path, journal: Path) -> None:
+    """Write the rows of a Parquet file as JSON lines beside it."""
+    arrow = _arrow()
+    try:
+        with opened(path) as (stream, _):
+            rows = arrow.read_table(stream).to_pylist()
+    except (ValueError, TypeError) as error:  # pyarrow's own errors are ValueErrors
+        raise _other(path, "another form") from error
+    journal.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+def _content(path: Path) -> bytes:
+    if not is_there(path):
+        return b""
+    with opened(path) as (stream, status):
+        return stream.read(status.st_size) or b""
 
 
 _TARGET: Final = ("device", "runtime", "precision", "threads")
@@ -96,7 +139,7 @@ def _rows_of(path: Path, data: bytes) -> Iterator[tuple[dict[str, Any], int]]:
             values = row if is_table else [row[name] for name in NAMES]
             end = ends[table.line_num if is_table else number]
             yield dict(zip(NAMES, values, strict=True)), end
-    except (ValueError, LookupError, TypeError, csv.Error) as error:
+    except (ValueError, LookupError, TypeError, RecursionError, csv.Error) as error:
         raise _other(path, "another form") from error
 
 
@@ -133,10 +176,17 @@ def writing(path: Path, finished: Finished) -> Iterator[Callable[[bytes], None]]
     """
     arrow = _arrow() if _is_parquet(path) else None
     journal = _journal(path)
+    if is_there(journal):
+        with opened(journal):
+            pass  # a pipe would keep its writer waiting for ever
     try:
         file = journal.open("ab")
     except OSError as error:
         raise failed(path, error) from error
+    if not locked(file):
+        file.close()
+        reason = "another run writes this file"
+        raise InputError(f"--rows {path}", reason, "wait for its end, or name another file")
 
     def write(text: bytes) -> None:
         with _file_errors(path):

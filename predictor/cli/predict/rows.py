@@ -14,7 +14,14 @@ from typing import Final
 from predictor.cli.catalogue import open_catalogue
 from predictor.cli.console import Console
 from predictor.cli.measured import measured_of
-from predictor.cli.predict.row_files import ENDINGS, Finished, finished, form_of, writing
+from predictor.cli.predict.row_files import (
+    ENDINGS,
+    Finished,
+    check_replaced,
+    finished,
+    form_of,
+    writing,
+)
 from predictor.cli.predicting import PredictionStore, choose_targets
 from predictor.cli.progress import progress_on
 from predictor.cli.reading import unique
@@ -120,6 +127,7 @@ def _check_options(options: argparse.Namespace) -> None:
 def _finished(options: argparse.Namespace, targets: Sequence[Target]) -> Finished:
     """Return what an interrupted run finished; nothing without ``--resume``."""
     if not options.resume:
+        check_replaced(options.rows)
         return Finished()
     keys = frozenset(tuple(map(str, target.id)) for target in targets)
     return finished(options.rows, keys, open_engine(options.engine).name)

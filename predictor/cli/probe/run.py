@@ -8,6 +8,7 @@ from pathlib import Path
 
 from predictor.cli.catalogue import open_catalogue
 from predictor.cli.console import Console
+from predictor.cli.outputs import OutputAction
 from predictor.cli.parser import Parser, json_option, measure_option, positive_int, thread_count
 from predictor.cli.probe.progress import ProbeProgress
 from predictor.cli.probe.sessions import ID_DIGITS, print_session, use_option, with_store
@@ -56,7 +57,7 @@ def add_kit(parser: Parser) -> None:
     """Add the options of ``ctm probe kit``."""
     parser.set_defaults(run=with_store(_kit))
     plan_options(parser)
-    parser.add_argument("-o", "--output", required=True, metavar="KIT.zip")
+    parser.add_argument("-o", "--output", action=OutputAction, required=True, metavar="KIT.zip")
     json_option(parser)
 
 
@@ -134,6 +135,8 @@ def _plan(options: argparse.Namespace, console: Console) -> int:
 
 
 def _kit(options: argparse.Namespace, console: Console, probing: Probing) -> int:
+    if not options.output.lower().endswith(".zip"):
+        raise InputError(f"--output {options.output}", "a kit is a .zip file", "name it so")
     plan = plan_probes(plan_request(options, console, live=False))
     session = make_kit(probing.sessions, plan, Path(options.output))
     interval = _interval(plan)

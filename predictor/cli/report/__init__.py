@@ -7,6 +7,7 @@ from pathlib import Path
 
 from predictor.cli.console import Console
 from predictor.cli.generate import run_options
+from predictor.cli.outputs import OutputAction
 from predictor.cli.parser import Parser, measured_option, positive_int, prediction_options
 from predictor.cli.reading import readings_of
 from predictor.presentation.report import APPENDICES, USUAL_SECTIONS, SectionId
@@ -30,6 +31,7 @@ def add_report(parser: Parser) -> None:
     parser.add_argument(
         "-o",
         "--output",
+        action=OutputAction,
         required=True,
         metavar="FILE",
         help="the file to write: report.pdf, report.md or report.json",

@@ -15,7 +15,7 @@ from predictor.core.errors import InputError
 from predictor.core.files import BROKEN_ARCHIVE, read_bytes
 from predictor.core.text import shortened
 from predictor.probing.kit.writer import MANIFEST_FILE, MANIFEST_SCHEMA
-from predictor.probing.measuring.documents import RESULTS_FILE
+from predictor.probing.measuring.documents import RESULTS_FILE, finite
 from predictor.probing.measuring.interface import Failure
 from predictor.probing.protocol import CheckedNetwork, checked_network
 from predictor.probing.runner.results import digest
@@ -206,5 +206,5 @@ def _results(document: Mapping[str, Any], source: str) -> KitResults:
             for e in entries
             if "failure" in e
         ),
-        drift=None if document["drift"] is None else float(document["drift"]),
+        drift=None if document["drift"] is None else finite(document["drift"]),
     )

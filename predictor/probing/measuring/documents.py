@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
@@ -103,6 +104,14 @@ def _failed(payload: Mapping[str, Any]) -> interface.NetworkFailed:
     )
 
 
+def finite(value: Any) -> float:
+    """Return a number from another machine; raise ValueError where it is none that is finite."""
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError(value)
+    return number
+
+
 def _sentinel(payload: Mapping[str, Any]) -> bool:
     return payload.get("sentinel") is True
 
@@ -113,6 +122,6 @@ _EVENTS: dict[str, Callable[[Mapping[str, Any]], interface.ProbeEvent]] = {
     "samples": _samples,
     "measured": _measured,
     "failed": _failed,
-    "drift": lambda p: interface.Drift(tuple(float(m) for m in p["medians_ms"]), float(p["drift"])),
+    "drift": lambda p: interface.Drift(tuple(map(finite, p["medians_ms"])), finite(p["drift"])),
     "finished": lambda _: interface.RunFinished(),
 }

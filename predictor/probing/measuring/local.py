@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import tempfile
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from queue import Empty
 from typing import Any
 
 from predictor.core.child_process import ChildProcess
 from predictor.core.errors import HostError, InputError
+from predictor.core.left_over import work_folder
 from predictor.core.progress import CancelToken
 from predictor.core.text import shortened
 from predictor.probing.measuring import interface
@@ -29,8 +29,8 @@ class LocalRunner:
     """Measures plans on this machine; see :class:`ProbeRunner`.
 
     The runner and its blocks end when this process does, however it ends: they see their standard
-    input close. Their files are written next to the networks of the plan: the owner of that folder
-    clears it, also where this process was killed before it could.
+    input close. Their files are written next to the networks of the plan, in a folder that the next
+    run there removes where this process was killed before it could.
     """
 
     def __init__(self) -> None:
@@ -41,9 +41,7 @@ class LocalRunner:
     ) -> Iterator[interface.ProbeEvent]:
         """Measure; see :class:`ProbeRunner`."""
         with _folder(plan) as folder:
-            child = self._child = _RunnerProcess(
-                _prepared(Path(folder), plan), _SUBJECT, foreign=True
-            )
+            child = self._child = _RunnerProcess(_prepared(folder, plan), _SUBJECT, foreign=True)
             try:
                 yield from _events(child, cancel or CancelToken())
             finally:
@@ -57,12 +55,15 @@ class LocalRunner:
             child.send({"command": command.value})
 
 
-def _folder(plan: interface.MeasuringPlan) -> tempfile.TemporaryDirectory[str]:
-    folder = plan.networks[0].path.parent
-    try:
-        return tempfile.TemporaryDirectory(prefix="ctm-probe-", dir=folder)
-    except OSError as error:
-        raise _not_written(folder, error) from error
+@contextmanager
+def _folder(plan: interface.MeasuringPlan) -> Iterator[Path]:
+    parent = plan.networks[0].path.parent
+    with ExitStack() as stack:
+        try:
+            folder = stack.enter_context(work_folder(parent, "ctm-probe-"))
+        except OSError as error:
+            raise _not_written(parent, error) from error
+        yield folder
 
 
 def _not_written(folder: Path, error: OSError) -> HostError:

@@ -79,7 +79,7 @@ def operator_graph_of(space: str, code: Sequence[int], batch: int = 1) -> Operat
         InputError: there is no such space, or code or batch are wrong.
     """
     proto = _builder(space)(code, batch, with_weights=False)
-    graph = build_model(ReadModel(proto, proto.graph.name, 0, 0), {}, None, {}).graph
+    graph = build_model(ReadModel(proto=proto, path=proto.graph.name), {}, None, {}).graph
     return graph.as_formerly()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import threading
 from typing import Any
 
@@ -26,12 +27,20 @@ class Lines:
             self._file.flush()
 
 
+def _finite(text: str) -> float:
+    """Return a number of a message; NaN and Infinity are no JSON, which the store would find."""
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(text)
+    return number
+
+
 def parse_line(line: bytes) -> dict[str, Any] | None:
     """Return the message in a line, or None where the line holds none."""
     if not line.startswith(b"{"):
         return None
     try:
-        message = json.loads(line)
+        message = json.loads(line, parse_float=_finite, parse_constant=_finite)
     except (ValueError, RecursionError):
         return None
     if not isinstance(message.get("id"), int) or not isinstance(message.get("payload"), dict):

@@ -10,7 +10,7 @@ from typing import Any
 import asyncssh
 
 from predictor.core.errors import CtmError, InputError
-from predictor.core.files import read_bytes
+from predictor.core.files import in_home, read_bytes
 from predictor.probing.ssh.host_keys import DEFAULT_PORT, HostKey, KnownHosts
 from predictor.probing.ssh.target import SshTarget
 
@@ -115,7 +115,7 @@ async def _login(
     if target.port is not None:
         options["port"] = target.port
     if target.keys:
-        keys = [path.expanduser() for path in target.keys]
+        keys = [in_home(path) for path in target.keys]
         for key in keys:
             # asyncssh reads what it is given to the end, and a pipe has none.
             read_bytes(key, _LARGEST_KEY, "name a private key that you can read")

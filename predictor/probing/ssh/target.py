@@ -9,7 +9,9 @@ from pathlib import Path
 from predictor.core.errors import InputError
 
 DEFAULT_FOLDER = "~/.cache/closertome"
-_FORM = re.compile(r"(?:(?P<user>[^@\s]+)@)?(?P<host>\[[^\]\s]+\]|[^:@\s\[\]]+)(?::(?P<port>\d+))?")
+_FORM = re.compile(
+    r"(?:(?P<user>[^@\s]+)@)?(?P<host>\[[^\]\s]+\]|[^:@\s\[\]]+)(?::(?P<port>\d{1,5}))?"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,8 @@ from predictor.core.errors import InputError
 from predictor.core.files import read_bytes
 from predictor.core.prediction import Prediction
 from predictor.core.records import Target
+from predictor.core.text import printable
+from predictor.core.toml_tables import number as finite_number
 from predictor.graph.model import Model
 from predictor.presentation.verdict import budget_probability, likelihood
 from predictor.presentation.wording import number, percent
@@ -165,11 +167,14 @@ def read_base(path: Path) -> Base:
         content = json.loads(data)
         rows = {SCHEMA: content["checks"]}[content["schema"]]
         return {
-            (row["model"], row["target"], row["batch"]): (row["engine"], float(row["latency_ms"]))
+            (str(row["model"]), str(row["target"]), int(row["batch"])): (
+                printable(str(row["engine"])),
+                finite_number(row["latency_ms"]),
+            )
             for row in rows
             if row["latency_ms"] is not None
         }
-    except (LookupError, TypeError, ValueError, RecursionError) as error:
+    except (LookupError, TypeError, ValueError, OverflowError, RecursionError) as error:
         raise InputError(
             str(path), f"it is no document of {SCHEMA}", "make one by ctm check --save FILE.json"
         ) from error

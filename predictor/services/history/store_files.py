@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from predictor.core.errors import CtmError, HostError, InputError
-from predictor.core.files import is_file, is_folder, is_there
+from predictor.core.files import is_file, is_folder, is_same_file, is_there
 from predictor.core.left_over import noted, partial_path
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.store import maintenance
@@ -108,7 +108,7 @@ def restore(source: Path, path: Path | None = None) -> Restored:
     location = Path(os.path.realpath(store_path(path)))
     if not is_file(source):
         raise InputError(str(source), "there is no such file", "name a backup of a store")
-    if _same(source, location):
+    if is_same_file(source, location):
         raise InputError(str(source), "it is the store itself", "name a backup of it")
     _prepare(location)
     staged = partial_path(location, "restoring")
@@ -122,14 +122,20 @@ def restore(source: Path, path: Path | None = None) -> Restored:
     return Restored(location, backup)
 
 
-def _same(one: Path, other: Path) -> bool:
-    return is_there(one) and is_there(other) and one.samefile(other)
+def is_store(file: str, path: Path | None = None) -> bool:
+    """Whether a file is the store, by this name or another.
+
+    Args:
+        file: any file.
+        path: the store's file; None for the usual one.
+    """
+    return is_same_file(file, store_path(path))
 
 
 def _check_target(target: Path, store: Path, *, replacing: bool) -> None:
     if is_folder(target):
         raise InputError(str(target), "this is a folder", "name a file in it")
-    if _same(target, store):
+    if is_same_file(target, store):
         raise InputError(str(target), "this is the store itself", "name another file")
     if is_there(target) and not replacing:
         raise InputError(str(target), "the file is there already", "name another, or add --replace")

@@ -11,10 +11,13 @@ from pathlib import Path
 from predictor.core.errors import CtmError, HostError, InputError
 from predictor.core.files import is_file, is_folder, is_there
 from predictor.core.progress import CancelToken
-from predictor.formats.kinds import ONNX_SUFFIX, SAVED_MODEL, SUFFIXES, format_of
+from predictor.formats.kinds import SAVED_MODEL, format_of
+from predictor.formats.suffixes import ONNX_SUFFIX, SUFFIXES
 
 MAX_MODELS = 1000
 MAX_ENTRIES = 200_000
+MAX_MISSES = 20_000
+"""Files that match a pattern and are no models."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,7 @@ def find_model_files(
             named += _in_folder(path, limit - len(named), token, problems)
         # A file may have a bracket in its name: what is there is no pattern.
         elif glob.has_magic(path) and not is_there(path):
-            named += _matching(path, problems)
+            named += _matching(path, token, problems)
         else:
             # Reading says of what is no model or not there what it is.
             named.append(path)
@@ -69,10 +72,22 @@ def absolute(path: str) -> str:
     return os.path.abspath(path)  # noqa: PTH100 - Path.absolute keeps "..", this does not
 
 
-def _matching(pattern: str, problems: list[CtmError]) -> list[str]:
-    matches = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207 - Path.glob takes no ".."
-    models = [path for path in matches if _is_model(path)]
-    if not models:
+def _matching(pattern: str, token: CancelToken, problems: list[CtmError]) -> list[str]:
+    # Not all at once: a pattern may match without an end, as /proc/** does.
+    matches = glob.iglob(pattern, recursive=True)  # noqa: PTH207 - Path.glob takes no ".."
+    models: list[str] = []
+    misses = 0
+    for path in matches:
+        token.check()
+        if _is_model(path):
+            models.append(path)
+            continue
+        misses += 1
+        if misses == MAX_MISSES:
+            problems.append(_too_many(pattern, misses, "give a narrower pattern"))
+            break
+    models.sort()
+    if not models and not problems:
         problems.append(InputError(pattern, "no model matches this pattern", "check its spelling"))
     return models
 
@@ -124,13 +139,7 @@ def _walk(folder: str, token: CancelToken, problems: list[CtmError]) -> Iterator
         entries = _entries(current, visited, problems)
         looked_at += len(entries)
         if looked_at > MAX_ENTRIES:
-            problems.append(
-                InputError(
-                    folder,
-                    f"it holds more than {MAX_ENTRIES} entries, the rest was not searched",
-                    "open a smaller folder",
-                )
-            )
+            problems.append(_too_many(folder, MAX_ENTRIES, "open a smaller folder"))
             return
         folders = [e.path for e in entries if e.is_dir() and not _is_model(e.path)]
         # A stack: reversed, so that folders come in the order of their names.
@@ -138,6 +147,11 @@ def _walk(folder: str, token: CancelToken, problems: list[CtmError]) -> Iterator
         for entry in entries:
             if _is_model(entry.path):
                 yield entry.path
+
+
+def _too_many(subject: str, count: int, action: str) -> InputError:
+    reason = f"it holds more than {count} entries, the rest was not searched"
+    return InputError(subject, reason, action)
 
 
 def _entries(

@@ -10,7 +10,7 @@ from predictor.core.errors import InputError
 from predictor.core.files import is_file, is_folder
 from predictor.core.progress import CancelToken
 from predictor.devices.strict_json import read_object
-from predictor.formats.kinds import SUFFIXES
+from predictor.formats.suffixes import SUFFIXES
 from predictor.graph.model import Model
 from predictor.language.architecture import DecoderArchitecture
 from predictor.language.config import read_config

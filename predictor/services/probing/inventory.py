@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from predictor.core.errors import InputError
+from predictor.core.files import in_home
 from predictor.core.records import Precision
 from predictor.core.runtimes import MEASURED, RUNTIMES
 from predictor.core.toml_tables import Readers, TomlTables, integer, one_text, texts
@@ -90,7 +91,7 @@ def _host(file: TomlTables, start: int, values: dict[str, Any], named: dict[str,
         device=values["device"],
         threads=values.get("threads", 1),
         # From the folder of the inventory, as everything in it goes with it.
-        keys=tuple(file.path.parent / Path(key).expanduser() for key in values.get("key", ())),
+        keys=tuple(file.path.parent / in_home(Path(key)) for key in values.get("key", ())),
         host_key=values.get("host_key", ""),
         python=values.get("python", "python3"),
         problem=problem,

@@ -8,8 +8,6 @@ that they were measured on. A probing of the user's replaces them, and never the
 
 from __future__ import annotations
 
-import os
-import shutil
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -20,6 +18,7 @@ from typing import Final
 
 import psutil
 
+from predictor.core.left_over import work_folder
 from predictor.core.progress import CancelToken, Progress, ProgressCallback, no_progress
 from predictor.core.records import Device, Measurement
 from predictor.core.stored import StoredSignature
@@ -285,16 +284,10 @@ def _workplace(store: Path | None) -> Iterator[Path]:
     """Make a folder beside the store for the block; what killed programs left there goes."""
     path = store_path(store)
     parent = path.with_name(f"{path.name}.quick")
-    for left in parent.glob("*"):
-        if left.name.isdecimal() and not psutil.pid_exists(int(left.name)):
-            shutil.rmtree(left, ignore_errors=True)
-    folder = parent / str(os.getpid())
-    shutil.rmtree(folder, ignore_errors=True)
     try:
-        folder.mkdir(parents=True)
-        yield folder
+        with work_folder(parent) as folder:
+            yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
         with suppress(OSError):  # another program may be at work
             parent.rmdir()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 import zipfile
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -31,6 +32,7 @@ SUFFIX = ".ctmproject"
 MAX_PART_BYTES = 2**29
 MAX_LINE_BYTES = 2**28
 _MANIFEST = "manifest.json"
+_FIRST_TIME = (1980, 1, 1, 0, 0, 0)  # that a ZIP archive can state
 _MAX_MANIFEST = 100_000
 _WHAT = "project file"
 _AGAIN = "ask for the file again, or export it again"
@@ -63,7 +65,8 @@ def write_project(
             report(Progress(number, len(PARTS), f"writing {part.name}"))
             if not part.later or part.objects(project):
                 parts[part.name] = _write_part(archive, part, project, token)
-        archive.writestr(_MANIFEST, json.dumps(_manifest(parts), indent=1))
+        manifest = json.dumps(_manifest(parts), indent=1)
+        archive.writestr(_entry(_MANIFEST), manifest)
 
 
 def read_project(
@@ -107,7 +110,7 @@ def _write_part(
     digest, size = hashlib.sha256(), 0
     objects = part.objects(project)
     # The size is not known beforehand, and without zip64 writing over 2 GiB fails.
-    with archive.open(_member(part), "w", force_zip64=True) as stream:
+    with archive.open(_entry(_member(part)), "w", force_zip64=True) as stream:
         for item in objects:
             if token is not None:
                 token.check()
@@ -117,6 +120,13 @@ def _write_part(
             size += len(line)
             stream.write(line)
     return {"lines": len(objects), "bytes": size, "sha256": digest.hexdigest()}
+
+
+def _entry(name: str) -> zipfile.ZipInfo:
+    """Return an entry of now; archives begin in 1980, whatever the clock says."""
+    entry = zipfile.ZipInfo(name, max(time.localtime()[:6], _FIRST_TIME))
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    return entry
 
 
 def _manifest(parts: Mapping[str, object]) -> dict[str, object]:

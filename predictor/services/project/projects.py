@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from predictor.core.errors import InputError
-from predictor.core.files import is_folder, is_there
+from predictor.core.files import is_folder, is_same_file, is_there
 from predictor.core.progress import CancelToken, ProgressCallback, no_progress
 from predictor.core.records import TargetId
 from predictor.core.stored import StoredMeasurement, StoredPrediction, StoredSignature
@@ -157,6 +157,8 @@ class Projects:
         subject = str(path)
         if is_folder(path):
             raise InputError(subject, "this is a folder", "name a file in it")
+        if is_same_file(path, self._database.path):
+            raise InputError(subject, "this is the store itself", "name another file")
         if is_there(path) and not replacing:
             raise InputError(subject, "the file is there already", "name another, or add --replace")
         exported = collect(self._database, tags)

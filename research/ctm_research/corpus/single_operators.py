@@ -78,7 +78,7 @@ class SingleOperator:
         op_type, inputs, shape, attributes = build(writer, *self.sizes)
         model = writer.finish(writer.node(op_type, "operator", inputs, shape, **attributes))
         model.opset_import[0].version = _OPSET
-        return build_model(ReadModel(model, str(self), 0, 0), {}, None, {}).graph
+        return build_model(ReadModel(proto=model, path=str(self)), {}, None, {}).graph
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,4 +17,5 @@ def ingest_proto(
     batch: int | None = None,
     shapes: Mapping[str, tuple[int, ...]] | None = None,
 ) -> Model:
-    return build_model(ReadModel(proto, "/built.onnx", 0, 0), bindings or {}, batch, shapes or {})
+    read = ReadModel(proto=proto, path="/built.onnx")
+    return build_model(read, bindings or {}, batch, shapes or {})

@@ -11,7 +11,13 @@ from pathlib import Path
 import pytest
 
 from predictor.core.files import replaced, write_bytes
-from predictor.core.left_over import noted, remove_noted, remove_partials
+from predictor.core.left_over import (
+    noted,
+    partial_path,
+    remove_noted,
+    remove_partials,
+    work_folder,
+)
 from tests.support.killed_writer import killed_writer
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="SIGKILL, folders by XDG")
@@ -22,6 +28,12 @@ NOBODY = 999_999_999
 @pytest.fixture
 def notes() -> Path:
     return Path(os.environ["XDG_STATE_HOME"], "closertome", "unfinished")
+
+
+def writer(process: int, place: str = "") -> str:
+    """The part of a partial file's name that says which process of which machine writes it."""
+    here = partial_path(Path("file")).name.split(".")[1]
+    return f"{place or here}.{process}"
 
 
 def names(folder: Path) -> set[str]:
@@ -46,23 +58,45 @@ def test_nothing_but_left_partial_files_is_removed(
     tmp_path: Path, notes: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     notes.mkdir(parents=True)
-    mine = os.getpid()
-    kept = ["mine.txt", f"a.{mine}.partial", f"b.{NOBODY}.partial.txt", f"c.{NOBODY - 1}.partial"]
+    mine, nobody = writer(os.getpid()), writer(NOBODY)
+    kept = ["mine.txt", f"a.{mine}.partial", f"b.{nobody}.partial.txt", f"e.{NOBODY}.partial"]
+    kept.append(f"c.{writer(NOBODY - 1)}.partial")
     for number, name in enumerate((*kept, "gone")):
         if name != "gone":
             (tmp_path / name).touch()
-        (notes / f"{NOBODY}.{number}").write_bytes(os.fsencode(tmp_path / name))
-    (tmp_path / f"folder.{NOBODY}.partial").mkdir()
-    (notes / f"{NOBODY}.8").write_bytes(os.fsencode(tmp_path / f"folder.{NOBODY}.partial"))
-    (notes / f"{NOBODY}.9").write_bytes(b"\0")
+        (notes / f"{nobody}.{number}").write_bytes(os.fsencode(tmp_path / name))
+    (tmp_path / f"folder.{nobody}.partial").mkdir()
+    (notes / f"{nobody}.8").write_bytes(os.fsencode(tmp_path / f"folder.{nobody}.partial"))
+    (notes / f"{nobody}.9").write_bytes(b"\0")
     (notes / f"{mine}.0").write_bytes(os.fsencode(tmp_path / kept[0]))
     (notes / "else").touch()
 
     remove_noted()
 
     assert names(notes) == {f"{mine}.0", "else"}
-    assert names(tmp_path) >= {*kept, f"folder.{NOBODY}.partial"}
+    assert names(tmp_path) >= {*kept, f"folder.{nobody}.partial"}
     assert caplog.messages == []
+
+
+def test_files_of_other_machines_and_containers_stay_and_of_other_boots_go(
+    tmp_path: Path, notes: Path
+) -> None:
+    notes.mkdir(parents=True)
+    machine, boot, space = writer(NOBODY).partition(".")[0].split("-")
+    other = "01234567"
+    places = {
+        "machine": f"{other}-{boot}-{space}",
+        "container": f"{machine}-{boot}-{other}",
+        "boot": f"{machine}-{other}-{space}",
+    }
+    for name, place in places.items():
+        path = tmp_path / f"{name}.{writer(os.getpid(), place)}.partial"
+        path.touch()
+        (notes / f"{writer(os.getpid(), place)}.0").write_bytes(os.fsencode(path))
+
+    remove_noted()
+
+    assert {name.partition(".")[0] for name in names(tmp_path)} == {"machine", "container"}
 
 
 def test_a_writer_notes_its_partial_file_as_long_as_it_writes(tmp_path: Path, notes: Path) -> None:
@@ -85,7 +119,7 @@ def test_a_folder_of_notes_that_cannot_be_made_stops_nobody(
 
 
 def test_a_number_that_another_process_got_keeps_nothing(tmp_path: Path, notes: Path) -> None:
-    partial = tmp_path / f"file.{os.getpid()}.partial"
+    partial = tmp_path / f"file.{writer(os.getpid())}.partial"
     with noted(partial):
         partial.touch()
         (note,) = notes.iterdir()
@@ -101,9 +135,9 @@ def test_what_a_killed_writer_left_is_removed_when_its_file_is_written(
 ) -> None:
     path = tmp_path / "file"
     left = killed_writer(path)
-    mine = f"file.{os.getpid()}.partial"
-    others = {mine, "file.1x.partial", "file.partial", f"other.{NOBODY}.partial"}
-    for name in (*others, f"file.{NOBODY}.restoring.{NOBODY}.partial"):
+    mine, nobody = f"file.{writer(os.getpid())}.partial", writer(NOBODY)
+    others = {mine, "file.1x.partial", "file.partial", f"other.{nobody}.partial"}
+    for name in (*others, f"file.{nobody}.restoring.{nobody}.partial"):
         (tmp_path / name).touch()
 
     with caplog.at_level(logging.WARNING):
@@ -115,3 +149,27 @@ def test_what_a_killed_writer_left_is_removed_when_its_file_is_written(
     assert len(told) == 2
     assert any(str(left) in message for message in told)
     assert caplog.messages == told
+
+
+def test_a_work_folder_goes_at_its_end_and_those_of_killed_programs_before(
+    tmp_path: Path,
+) -> None:
+    left = tmp_path / f"w-{writer(NOBODY)}.0"
+    others = {f"w-{writer(os.getpid())}.99", "w-old", f"v-{writer(NOBODY)}.0"}
+    for folder in (left.name, *others):
+        (tmp_path / folder / "inner").mkdir(parents=True)
+
+    with work_folder(tmp_path, "w-") as made:
+        assert not left.exists()
+        assert names(tmp_path) == {*others, made.name}
+
+    assert names(tmp_path) == others
+
+
+def test_what_sqlite_left_beside_a_partial_file_goes_too(tmp_path: Path) -> None:
+    for ending in ("", "-wal", "-shm"):
+        (tmp_path / f"s.db.{writer(NOBODY)}.partial{ending}").touch()
+
+    remove_partials(tmp_path / "s.db")
+
+    assert names(tmp_path) == set()

@@ -8,8 +8,14 @@ import pytest
 
 from predictor.core.errors import InputError
 from predictor.core.progress import CancelToken
+from predictor.formats.kinds import FORMATS
 from predictor.formats.opening import open_model
+from predictor.formats.suffixes import SUFFIXES
 from predictor.services.models.files import find_model_files
+
+
+def test_the_endings_are_those_of_the_formats() -> None:
+    assert (".onnx", *(suffix for kind in FORMATS for suffix in kind.suffixes)) == SUFFIXES
 
 
 def test_a_saved_model_is_named_with_its_converter(tmp_path: Path) -> None:

@@ -168,3 +168,12 @@ def test_long_names_are_shortened_in_the_sentence():
     with pytest.raises(InputError) as caught:
         ingest_proto(model_of([node]))
     assert len(str(caught.value)) < 500
+
+
+@pytest.mark.parametrize("dims", [(-(2**63), 4), (2**62, 4)])
+def test_a_sparse_tensor_without_sound_dims_is_refused(tmp_path, dims):
+    values = helper.make_tensor("w", TensorProto.FLOAT, [1], [1.0])
+    indices = helper.make_tensor("w_at", TensorProto.INT64, [1], [0])
+    model = functions("v = Relu (u)")
+    model.graph.sparse_initializer.add(values=values, indices=indices, dims=dims)
+    assert "tensor 'w' has" in refusal(tmp_path, model)

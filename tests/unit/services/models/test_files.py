@@ -103,6 +103,17 @@ def test_a_pattern_stands_for_the_models_that_it_matches(tmp_path: Path) -> None
     assert flat.problems == deep.problems == ()
 
 
+def test_a_pattern_that_matches_too_much_else_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "MAX_MISSES", 3)
+    for number in range(4):
+        (tmp_path / f"{number}.txt").touch()
+    found = find_model_files([str(tmp_path / "*")], CancelToken())
+    assert found.paths == ()
+    assert "more than 3 entries" in found.problems[0].reason
+
+
 def test_a_pattern_that_matches_nothing_is_named(tmp_path: Path) -> None:
     pattern = str(tmp_path / "*.onnx")
     found = find_model_files([pattern], CancelToken())
