@@ -10,6 +10,7 @@ from pathlib import Path
 import onnx
 
 from predictor.core.errors import InputError
+from predictor.formats.archives import refuse_archive
 from predictor.formats.kinds import Format, format_of
 from predictor.graph.ingest import build_model
 from predictor.graph.model import Model
@@ -46,7 +47,10 @@ def read_file(path: str | os.PathLike[str]) -> ReadModel:
     """
     name = os.fspath(path)
     kind = format_of(name)
-    return read_model(name) if kind is None else _converted(name, kind)
+    if kind is not None:
+        return _converted(name, kind)
+    refuse_archive(name)
+    return read_model(name)
 
 
 def _converted(name: str, kind: Format) -> ReadModel:

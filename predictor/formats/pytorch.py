@@ -17,11 +17,11 @@ from predictor.core.errors import InputError
 from predictor.core.files import BROKEN_ARCHIVE, opened
 from predictor.formats.aten.converter import Converter, small_constant
 from predictor.formats.aten.program import DAMAGED, TensorMeta
+from predictor.formats.recognition import OLD_PROGRAM, is_graph
 
 _AGAIN: Final = "export the network again with torch.export.save"
 _MAX_JSON_BYTES: Final = 64 * 2**20
 _MAX_CONSTANT_BYTES: Final = 64 * 2**10
-_OLD_PROGRAM: Final = "serialized_exported_program.json"
 _CONFIGS: Final = ("data/weights/{}_weights_config.json", "data/constants/{}_constants_config.json")
 
 
@@ -49,21 +49,15 @@ class _Archive:
 
     def _program(self, names: list[str]) -> tuple[str, str, str]:
         """Return the archive's folder, the name of the model and the member with its graph."""
-        for name in names:
-            root, _, rest = name.partition("models/")
-            if rest.endswith(".json") and "/" not in rest:
-                return root, rest.removesuffix(".json"), name
-            if name.rpartition("/")[2] == _OLD_PROGRAM:
-                return name.removesuffix(_OLD_PROGRAM), "", name
-        if any("aotinductor/" in name for name in names):
-            raise InputError(
-                self._path,
-                "it is a network that AOTInductor compiled, which cannot be read",
-                "write it before it is compiled: torch.export.save(program, 'model.pt2')",
-            )
+        for name in filter(is_graph, names):
+            if name.endswith(OLD_PROGRAM):
+                return name.removesuffix(OLD_PROGRAM), "", name
+            root, _, member = name.rpartition("models/")
+            return root, member.removesuffix(".json"), name
         raise InputError(self._path, "its archive holds no exported program", _AGAIN)
 
     def model(self) -> onnx.ModelProto:
+        """Return the ONNX model."""
         program = self._json(self._graph)
         try:
             self._members = self._stored() if self._model else {}

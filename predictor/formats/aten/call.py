@@ -5,50 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-import numpy as np
-import onnx
-from onnx import TensorProto
-
-from predictor.formats.aten.program import Dim, Reference, TensorMeta
+from predictor.formats.aten.program import Reference, TensorMeta
 from predictor.formats.builder import ModelBuilder
+from predictor.formats.emitter import Emitter, Symbol, Values
 
 LARGEST_INT: Final = 2**63 - 1
-
-Symbol = int | str
-"""An integer of the graph: its value, or the name of a vector of one element."""
 
 
 class UnreadError(Exception):
     """A call has a form that no rule reads; it stays an unknown operator."""
 
 
-class Values:
+class ProgramValues(Values):
     """The values of a program that are ONNX values by now.
 
     Attributes:
-        builder: of the model.
-        names: name of the ONNX value by the program's.
         symbols: integers of the graph by name.
         metas: type and size by the program's name.
-        transposed: permutation and source of the values that a Transpose makes.
     """
 
     def __init__(self, builder: ModelBuilder) -> None:
-        self.builder = builder
-        self.names: dict[str, str] = {}
+        super().__init__(builder)
         self.symbols: dict[str, Symbol] = {}
         self.metas: dict[str, TensorMeta] = {}
-        self.transposed: dict[str, tuple[tuple[int, ...], str]] = {}
-        self._used: set[str] = set()
-
-    def name(self, stem: str) -> str:
-        """Return the name of a new ONNX value: ``stem``, or one that begins with it."""
-        result = self.builder.fresh(stem) if stem in self._used else stem
-        self._used.add(stem)
-        return result
 
 
-class Call:
+class Call(Emitter):
     """A call of an operator in a program.
 
     Args:
@@ -61,15 +43,15 @@ class Call:
 
     def __init__(
         self,
-        values: Values,
+        values: ProgramValues,
         kind: str,
         name: str,
         arguments: Mapping[str, Any],
         outputs: Sequence[str],
     ) -> None:
-        self.values = values
+        super().__init__(values, name)
+        self.program = values
         self.kind = kind
-        self.name = name
         self.arguments = arguments
         self.outputs = outputs
 
@@ -118,7 +100,7 @@ class Call:
 
     def _symbol(self, value: Any) -> Symbol | None:
         if isinstance(value, Reference):
-            return self.values.symbols[value.name]
+            return self.program.symbols[value.name]
         if value is not None and not isinstance(value, int):
             raise UnreadError("a size")
         return value
@@ -146,12 +128,12 @@ class Call:
     def metas(self, key: str) -> list[TensorMeta | None]:
         """Return type and size of the tensors of a list."""
         return [
-            None if item is None else self.values.metas[item.name] for item in self.arguments[key]
+            None if item is None else self.program.metas[item.name] for item in self.arguments[key]
         ]
 
     def meta(self, key: str) -> TensorMeta:
         """Return type and size of a tensor argument."""
-        return self.values.metas[self.arguments[key].name]
+        return self.program.metas[self.arguments[key].name]
 
     def rank(self, key: str) -> int:
         """Return the number of dimensions of a tensor argument."""
@@ -175,74 +157,7 @@ class Call:
 
     def result(self, position: int = 0) -> TensorMeta:
         """Return type and size of a result."""
-        return self.values.metas[self.outputs[position]]
-
-    def emit(self, op_type: str, inputs: Sequence[str], **attributes: Any) -> str:
-        """Add an ONNX operator of one output and return its name."""
-        return self.emit_all(op_type, inputs, 1, **attributes)[0]
-
-    def emit_all(
-        self, op_type: str, inputs: Sequence[str], count: int, **attributes: Any
-    ) -> list[str]:
-        """Add an ONNX operator and return the names of its outputs."""
-        names = [self.values.name(self.name) for _ in range(count)]
-        self.values.builder.node(op_type, inputs, names, name=names[0], **attributes)
-        return names
-
-    def integer_constant(self, values: Sequence[int]) -> str:
-        """Add a vector of integers."""
-        return self.values.builder.constant(np.array(values, np.int64))
-
-    def constant(self, value: Any, dtype: int = TensorProto.FLOAT) -> str:
-        """Add a constant of a type of ``onnx.TensorProto``."""
-        array = np.asarray(value).astype(onnx.helper.tensor_dtype_to_np_dtype(dtype))
-        return self.values.builder.constant(array)
-
-    def vector(self, symbols: Sequence[Symbol]) -> str:
-        """Add a vector of integers of which parts may be computed."""
-        if all(isinstance(symbol, int) for symbol in symbols):
-            return self.integer_constant([int(symbol) for symbol in symbols])
-        parts = [s if isinstance(s, str) else self.integer_constant([s]) for s in symbols]
-        return parts[0] if len(parts) == 1 else self.emit("Concat", parts, axis=0)
-
-    def size(self, tensor: str, dims: Sequence[Dim], axis: int) -> Symbol:
-        """Return the size of an ONNX value along an axis."""
-        dim = dims[axis]
-        if isinstance(dim, int):
-            return dim
-        return self.emit("Shape", [tensor], start=axis, end=axis + 1)
-
-    def sizes(self, tensor: str, dims: Sequence[Dim]) -> list[Symbol]:
-        """Return the sizes of an ONNX value."""
-        return [self.size(tensor, dims, axis) for axis in range(len(dims))]
-
-    def cast(self, tensor: str, source: int, target: int) -> str:
-        """Return a value in another type."""
-        return tensor if source == target else self.emit("Cast", [tensor], to=target)
-
-    def transpose(self, tensor: str, permutation: Sequence[int]) -> str:
-        """Return a value with permuted axes; two permutations in a row are one."""
-        order = tuple(permutation)
-        before = self.values.transposed.get(tensor)
-        if before is not None:
-            order, tensor = tuple(before[0][axis] for axis in order), before[1]
-        if order == tuple(range(len(order))):
-            return tensor
-        result = self.emit("Transpose", [tensor], perm=order)
-        self.values.transposed[result] = order, tensor
-        return result
-
-    def unsqueeze(self, tensor: str, axes: Sequence[int]) -> str:
-        """Return a value with new axes of size 1."""
-        return self.emit("Unsqueeze", [tensor, self.integer_constant(axes)]) if axes else tensor
-
-    def squeeze(self, tensor: str, axes: Sequence[int]) -> str:
-        """Return a value without axes of size 1."""
-        return self.emit("Squeeze", [tensor, self.integer_constant(axes)]) if axes else tensor
-
-    def reshape(self, tensor: str, sizes: Sequence[Symbol]) -> str:
-        """Return a value in another shape."""
-        return self.emit("Reshape", [tensor, self.vector(sizes)])
+        return self.program.metas[self.outputs[position]]
 
 
 Rule = Callable[[Call], str | Sequence[str]]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from onnx import TensorProto
 
 from predictor.formats.aten.call import Call, UnreadError, rule
-from predictor.formats.aten.program import Dim
+from predictor.formats.emitter import Dim
 
 
 @rule("conv1d conv2d conv3d convolution _convolution")
@@ -19,20 +19,20 @@ def convolution(call: Call) -> str:
     axes = call.rank("weight") - 2
     kernel = _kernel(call.meta("weight").dims)
     padding = call.get("padding", 0)
+    dilations = call.integers("dilation", axes, 1)
     attributes = {
-        "dilations": call.integers("dilation", axes, 1),
+        "dilations": dilations,
         "group": int(call.number("groups", 1)),
         "kernel_shape": kernel,
         "strides": call.integers("stride", axes, 1),
     }
     if isinstance(padding, str):
-        pads = _named_pads(padding, kernel, attributes["dilations"])
+        pads = _named_pads(padding, kernel, dilations)
     else:
         pads = call.integers("padding", axes) * 2
     return _batched(call, "Conv", axes, pads=pads, **attributes)
 
 
-@rule("conv_transpose1d conv_transpose2d conv_transpose3d")
 def _transposed(call: Call) -> str:
     axes = call.rank("weight") - 2
     return _batched(
@@ -46,6 +46,9 @@ def _transposed(call: Call) -> str:
         pads=call.integers("padding", axes) * 2,
         strides=call.integers("stride", axes, 1),
     )
+
+
+rule("conv_transpose1d conv_transpose2d conv_transpose3d")(_transposed)
 
 
 def _kernel(dims: Sequence[Dim]) -> list[int]:

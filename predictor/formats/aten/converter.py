@@ -22,7 +22,7 @@ from predictor.formats.aten import (  # noqa: F401  # each registers its rules
     shapes,
     windows,
 )
-from predictor.formats.aten.call import RULES, Call, Symbol, UnreadError, Values
+from predictor.formats.aten.call import RULES, Call, ProgramValues, UnreadError
 from predictor.formats.aten.program import (
     DAMAGED,
     Json,
@@ -34,6 +34,7 @@ from predictor.formats.aten.program import (
     tensor_meta,
 )
 from predictor.formats.builder import ModelBuilder
+from predictor.formats.emitter import Symbol
 
 _AGAIN: Final = "export the network again with torch.export.save"
 _MAX_DEPTH: Final = 16
@@ -92,7 +93,7 @@ class Converter:
         self._signature = program["graph_module"]["signature"]
         self._constants, self._stored = constants, stored
         self._builder = ModelBuilder(f"pytorch {program.get('torch_version', '')}".strip())
-        self._values = Values(self._builder)
+        self._values = ProgramValues(self._builder)
         self._members: dict[tuple[str, TensorMeta], str] = {}
         self._nodes = 0
 
@@ -130,7 +131,7 @@ class Converter:
             raise InputError(self._path, reason, _AGAIN)
         for spec in self._signature["input_specs"]:
             kind, value = next(iter(spec.items()))
-            value_of = value.get("arg") if isinstance(value, dict) else None
+            value_of: Any = value.get("arg")
             if kind in _WEIGHTS:
                 self._add_weight(value_of["name"], self._state_name(kind, value))
             elif kind == "user_input":
@@ -308,7 +309,7 @@ class Converter:
         used: set[str] = set()
         for value in outputs:
             name, meta = self._values.names[value.name], self._values.metas[value.name]
-            if name in used or name in self._values.names.values() and name != value.name:
+            if name in used or (name in self._values.names.values() and name != value.name):
                 name = self._builder.node("Identity", [name], [self._values.name(value.name)])
             used.add(name)
             self._builder.output(name, meta.dtype, None)

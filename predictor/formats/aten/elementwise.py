@@ -18,18 +18,16 @@ _FLOATS: Final = (
 )
 
 # ATen's operator: ONNX's.
+_CAPITALISED: Final = """
+    abs acos acosh asin asinh atan atanh ceil cos cosh erf exp floor log mish neg reciprocal relu
+    round selu sigmoid sign sin sinh softsign sqrt tan tanh
+"""
 _UNARY: Final = {
-    **{name: name.capitalize() for name in "abs acos acosh asin asinh atan atanh ceil".split()},
-    **{name: name.capitalize() for name in "cos cosh erf exp floor log neg reciprocal".split()},
-    **{name: name.capitalize() for name in "relu round sigmoid sign sin sinh sqrt tan".split()},
-    "tanh": "Tanh",
+    **{name: name.capitalize() for name in _CAPITALISED.split()},
     "isnan": "IsNaN",
     "isinf": "IsInf",
     "logical_not": "Not",
     "bitwise_not": "BitwiseNot",
-    "softsign": "Softsign",
-    "mish": "Mish",
-    "selu": "Selu",
     "hardswish": "HardSwish",
     "special_erf": "Erf",
     "sgn": "Sign",

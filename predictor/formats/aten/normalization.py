@@ -31,7 +31,6 @@ def _parameter(call: Call, key: str, size: object, value: float, dtype: int) -> 
     return call.constant(np.full(size, value), dtype)
 
 
-@rule("instance_norm")
 def _instance_norm(call: Call) -> str:
     channels, dtype = call.meta("input").dims[1], call.meta("input").dtype
     scale = _parameter(call, "weight", channels, 1, dtype)
@@ -85,6 +84,9 @@ def _rms_norm(call: Call) -> str:
     root = call.emit("Sqrt", [call.emit("Add", [mean, epsilon])])
     result = call.emit("Div", [data, root])
     return call.emit("Mul", [result, call.tensor("weight")]) if call.has("weight") else result
+
+
+rule("instance_norm")(_instance_norm)
 
 
 @rule("local_response_norm")

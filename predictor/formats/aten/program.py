@@ -6,13 +6,14 @@ Reference:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from onnx import TensorProto
 
-Dim = int | str
+from predictor.formats.emitter import Dim
+
 Json = Mapping[str, Any]
 
 # torch's ScalarType.
@@ -116,44 +117,26 @@ class Subgraph:
     graph: Json
 
 
-_PLAIN: Final = frozenset(
-    {
-        *("as_int", "as_ints", "as_bool", "as_bools", "as_string", "as_strings"),
-        *("as_operator", "as_int_lists", "as_float_lists"),
-    }
-)
-_SYMBOLS: Final = frozenset({"as_sym_int", "as_sym_float", "as_sym_bool"})
-
-
 def argument(arg: Json) -> Any:
-    """Return an argument as a number, text, list, :class:`Reference`, :class:`Subgraph` or None."""
+    """Return an argument as a number, text, list, :class:`Reference`, :class:`Subgraph` or None.
+
+    A device or a layout is None: nothing that is counted.
+    """
     kind, value = next(iter(arg.items()))
-    match kind:
-        case "as_none":
-            return None
-        case "as_tensor" | "as_custom_obj":
-            return Reference(_text(value["name"]))
-        case "as_tensors":
-            return [Reference(_text(item["name"])) for item in value]
-        case "as_optional_tensors":
-            return [argument(item) for item in value]
-        case "as_optional_tensor":
-            return argument(value)
-        case "as_graph":
-            return Subgraph(value["graph"])
-        case "as_scalar_type":
-            return onnx_dtype(value)
-        case "as_float":
-            return float(value)
-        case "as_floats":
-            return [float(item) for item in value]
-        case "as_sym_ints" | "as_sym_floats" | "as_sym_bools":
-            return [_symbol(item) for item in value]
-    if kind in _SYMBOLS:
-        return _symbol(value)
-    if kind in _PLAIN:
-        return value
-    return None  # a device, a layout: nothing that is counted
+    reader = _READERS.get(kind)
+    return None if reader is None else reader(value)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _tensor(value: Json) -> Reference:
+    return Reference(_text(value["name"]))
+
+
+def _items(reader: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda values: [reader(value) for value in values]
 
 
 def _symbol(value: Json) -> Any:
@@ -166,6 +149,22 @@ def _text(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError("a name is no text")
     return value
+
+
+_READERS: Final[dict[str, Callable[[Any], Any]]] = {
+    **dict.fromkeys(("as_int", "as_ints", "as_bool", "as_bools", "as_string", "as_strings"), _same),
+    **dict.fromkeys(("as_int_lists", "as_float_lists", "as_operator"), _same),
+    **dict.fromkeys(("as_sym_int", "as_sym_float", "as_sym_bool"), _symbol),
+    **dict.fromkeys(("as_sym_ints", "as_sym_floats", "as_sym_bools"), _items(_symbol)),
+    "as_float": float,
+    "as_floats": _items(float),
+    "as_graph": lambda value: Subgraph(value["graph"]),
+    "as_optional_tensor": argument,
+    "as_optional_tensors": _items(argument),
+    "as_scalar_type": onnx_dtype,
+    "as_tensor": _tensor,
+    "as_tensors": _items(_tensor),
+}
 
 
 def results(node: Json) -> Iterator[str]:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from onnx import TensorProto
 
-from predictor.formats.aten.call import LARGEST_INT, Call, Symbol, UnreadError, rule
+from predictor.formats.aten.call import LARGEST_INT, Call, UnreadError, rule
 from predictor.formats.aten.elementwise import operand
+from predictor.formats.emitter import Symbol
 
 
 def _is_same(call: Call, key: str = "self") -> bool:

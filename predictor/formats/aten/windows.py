@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from onnx import TensorProto
 
 from predictor.formats.aten.call import Call, UnreadError, rule
-from predictor.formats.aten.program import Dim
+from predictor.formats.emitter import Dim
 
 _FACTORS = ("scale_factors", "scales", "scales_h", "scales_w", "scales_d")
 
