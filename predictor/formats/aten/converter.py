@@ -312,7 +312,7 @@ class Converter:
             if name in used or (name in self._values.names.values() and name != value.name):
                 name = self._builder.node("Identity", [name], [self._values.name(value.name)])
             used.add(name)
-            self._builder.output(name, meta.dtype, None)
+            self._builder.output(name, meta.dtype, meta.dims)
 
 
 def _static(dim: object) -> int:

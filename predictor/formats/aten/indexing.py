@@ -95,7 +95,7 @@ def _index_put(call: Call) -> str:
     if axes != list(range(len(axes))) and len(axes) > 1:
         raise UnreadError("indices")
     rank, axis = call.rank("self"), axes[0]
-    source = call.tensor("self"), call.tensor("values")
+    source = call.tensor("self"), _wide_values(call, axes)
     order = list(range(rank))
     if axis:
         order[0], order[axis] = axis, 0
@@ -103,6 +103,18 @@ def _index_put(call: Call) -> str:
     places = _places(call, [names[a] for a in axes])
     result = call.emit("ScatterND", [source[0], places, source[1]])
     return call.transpose(result, order) if axis else result
+
+
+def _wide_values(call: Call, axes: Sequence[int]) -> str:
+    """Return new elements in the shape of the places that take them."""
+    meta, indices = call.meta("values"), call.metas("indices")
+    dims, first = call.meta("self").dims, indices[axes[0]]
+    if len(axes) > 1 or first is None:
+        return call.tensor("values")
+    target = (*dims[: axes[0]], *first.dims, *dims[axes[0] + 1 :])
+    if meta.dims == target or not all(isinstance(size, int) for size in target):
+        return call.tensor("values")
+    return call.emit("Expand", [call.tensor("values"), call.vector(target)])
 
 
 def _masked_put(call: Call, names: Sequence[str]) -> str:

@@ -86,7 +86,7 @@ def _rms_norm(call: Call) -> str:
     return call.emit("Mul", [result, call.tensor("weight")]) if call.has("weight") else result
 
 
-rule("instance_norm")(_instance_norm)
+rule("instance_norm _native_batch_norm_legit.no_stats")(_instance_norm)
 
 
 @rule("local_response_norm")

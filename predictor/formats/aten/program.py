@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from onnx import TensorProto
 
+from predictor.formats.aten.expressions import expression_text
 from predictor.formats.emitter import Dim
 
 Json = Mapping[str, Any]
@@ -81,10 +82,7 @@ def tensor_meta(meta: Json) -> TensorMeta:
 def _size(size: Json) -> Dim:
     if "as_int" in size:
         return _count(size["as_int"])
-    expression = size["as_expr"]["expr_str"]
-    if not isinstance(expression, str):
-        raise TypeError("a size is no text")
-    return expression
+    return expression_text(_text(size["as_expr"]["expr_str"]))
 
 
 def _count(value: object) -> int:

@@ -68,15 +68,18 @@ def _adaptive_pool(call: Call) -> list[str]:
         return _batched(call, "GlobalAveragePool" if is_mean else "GlobalMaxPool", axes, 1)
     if list(dims) == targets:
         return [call.tensor(_key(call))]
-    steps = [_step(size, target) for size, target in zip(dims, targets, strict=True)]
-    attributes = {"kernel_shape": steps, "strides": steps}
+    windows = [_window_of(size, target) for size, target in zip(dims, targets, strict=True)]
+    kernel, strides = ([window[part] for window in windows] for part in (0, 1))
+    attributes = {"kernel_shape": kernel, "strides": strides}
     return _batched(call, "AveragePool" if is_mean else "MaxPool", axes, 1, **attributes)
 
 
-def _step(size: Dim, target: int) -> int:
-    if not isinstance(size, int) or target < 1 or size % target:
-        raise UnreadError("windows of unequal sizes")
-    return size // target
+def _window_of(size: Dim, target: int) -> tuple[int, int]:
+    """Return size and step of windows that come to a size; those that fit best if uneven."""
+    if not isinstance(size, int) or not 1 <= target <= size:
+        raise UnreadError("output_size")
+    step = size // target
+    return size - (target - 1) * step, step
 
 
 @rule("upsample_nearest1d upsample_nearest2d upsample_nearest3d")

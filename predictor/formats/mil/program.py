@@ -176,7 +176,7 @@ class Program:
             if name in used or name in {formal.name for formal in self._function.inputs}:
                 name = self._builder.node("Identity", [name], [self._values.name(output)])
             used.add(name)
-            self._builder.output(name, info.dtype)
+            self._builder.output(name, info.dtype, info.dims)
 
 
 def _default_shapes(description: Any) -> Iterator[tuple[str, dict[int, int]]]:
