@@ -17,7 +17,7 @@ _EXPORT: Final = (
 
 
 class _Kind(NamedTuple):
-    """A kind of archive: its mark among the members, its name and the way to a file that is read."""
+    """A kind of archive: its mark among the members, its name, the way to a file that is read."""
 
     fits: Callable[[str], bool]
     what: str

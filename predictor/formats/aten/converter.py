@@ -130,7 +130,7 @@ class Converter:
             reason = "it was written by a version of torch before 2.2"
             raise InputError(self._path, reason, _AGAIN)
         for spec in self._signature["input_specs"]:
-            kind, value = next(iter(spec.items()))
+            (kind, value), *_ = spec.items()
             value_of: Any = value.get("arg")
             if kind in _WEIGHTS:
                 self._add_weight(value_of["name"], self._state_name(kind, value))

@@ -120,7 +120,7 @@ def argument(arg: Json) -> Any:
 
     A device or a layout is None: nothing that is counted.
     """
-    kind, value = next(iter(arg.items()))
+    (kind, value), *_ = arg.items()
     reader = _READERS.get(kind)
     return None if reader is None else reader(value)
 
@@ -140,7 +140,8 @@ def _items(reader: Callable[[Any], Any]) -> Callable[[Any], Any]:
 def _symbol(value: Json) -> Any:
     if "as_name" in value:
         return Reference(_text(value["as_name"]), is_tensor=False)
-    return next(iter(value.values()))
+    (number,) = value.values()
+    return number
 
 
 def _text(value: object) -> str:

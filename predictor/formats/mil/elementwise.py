@@ -326,11 +326,15 @@ def _blocks(step: Step) -> str:
 
 @rule("constexpr_sparse_to_dense")
 def _sparse(step: Step) -> str:
-    """Return weights that are mostly zeros: gathered from those that are stored."""
-    dims = _static(list(step.result().dims))
-    name = step.values.name(f"{step.name}/places")
-    places = step.values.builder.weight(name, TensorProto.INT32, dims)
-    return step.emit("Gather", [step.tensor("nonzero_data"), places])
+    """Return weights that are mostly zeros as they are used: dense."""
+    return _weight(step, step.result().dtype)
+
+
+@rule("classify")
+def _classes(step: Step) -> list[str]:
+    """Return the probabilities; label and dictionary are made of them."""
+    data = step.tensor("probabilities")
+    return [data] * len(step.outputs)
 
 
 @rule("read_state")

@@ -172,11 +172,16 @@ class Program:
     def _add_outputs(self) -> None:
         used: set[str] = set()
         for output in self._block.outputs:
-            name, info = self._values.value(output), self._values.infos[output]
+            name, info = self._values.value(output), self._values.infos.get(output)
+            if info is None and name in used:
+                continue  # a label and a dictionary of one result
             if name in used or name in {formal.name for formal in self._function.inputs}:
                 name = self._builder.node("Identity", [name], [self._values.name(output)])
             used.add(name)
-            self._builder.output(name, info.dtype, info.dims)
+            if info is None:
+                self._builder.output(name, onnx.TensorProto.FLOAT)
+            else:
+                self._builder.output(name, info.dtype, info.dims)
 
 
 def _default_shapes(description: Any) -> Iterator[tuple[str, dict[int, int]]]:
