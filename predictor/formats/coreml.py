@@ -11,6 +11,7 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from predictor.core.errors import InputError
 from predictor.core.files import is_file, is_folder, opened, read_text
+from predictor.formats.layers.network import Network
 from predictor.formats.mil.program import Program
 from predictor.formats.mil.schema import model_message
 from predictor.graph.wire_format import Source, WireError, length_field, scan
@@ -21,6 +22,7 @@ _MAX_BYTES: Final = 64 * 2**20
 _LARGE_BYTES: Final = 64 * 2**10
 _MAX_DEPTH: Final = 64
 _LENGTH: Final = 2
+_NETWORKS: Final = ("neuralNetwork", "neuralNetworkClassifier", "neuralNetworkRegressor")
 _MANIFEST_BYTES: Final = 2**20
 
 
@@ -34,18 +36,14 @@ def read(path: str) -> onnx.ModelProto:
     model = _parsed(path, file)
     if model.HasField("mlProgram"):
         return Program(path, model).model()
+    for name in _NETWORKS:
+        if model.HasField(name):
+            return Network(path, model.description, getattr(model, name)).model()
     raise _refused(path, model)
 
 
 def _refused(path: str, model: Any) -> InputError:
     stated = {descriptor.name for descriptor, _ in model.ListFields()}
-    if any(name.startswith("neuralNetwork") for name in stated):
-        return InputError(
-            path,
-            "it is a Core ML neural network of the form before ML Programs, which is not read",
-            "convert it again: coremltools.convert(source, minimum_deployment_target="
-            "coremltools.target.iOS15)",
-        )
     if any(name.startswith("pipeline") for name in stated):
         action = "open the .mlmodel or .mlpackage of its network alone"
         return InputError(path, "it is a Core ML pipeline of several models", action)
@@ -123,8 +121,9 @@ class _Stripped:
             is_large = field.wire_type == _LENGTH and field.stop - field.body > _LARGE_BYTES
             if not is_large:
                 parts.append(self._copy(field.start, field.stop))
-            elif stated is not None and stated.message_type and depth < _MAX_DEPTH:
-                body = self.message(field.body, field.stop, stated.message_type, depth + 1)
+            elif stated is not None and depth < _MAX_DEPTH:
+                kind = stated.message_type
+                body = self.message(field.body, field.stop, kind, depth + 1) if kind else b""
                 parts.append(length_field(field.number, body))
         return b"".join(parts)
 

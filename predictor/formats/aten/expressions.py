@@ -30,7 +30,7 @@ def _text(node: ast.expr) -> str:
     first = terms[0]
     if kind in {"Symbol", "Integer"}:
         if isinstance(first, ast.UnaryOp) and isinstance(first.operand, ast.Constant):
-            return f"-{first.operand.value}"
+            return f"-{first.operand.value!r}"
         if isinstance(first, ast.Constant):
             return str(first.value)
     if kind not in _OPERATORS:

@@ -57,18 +57,28 @@ def converted(
     return coremltools.convert(torch.jit.trace(module, examples), **{**settings, **options})
 
 
+OF_LAYERS = {
+    "convert_to": "neuralnetwork",
+    "compute_precision": None,
+    "minimum_deployment_target": None,
+}
+"""Options of the form before ML Programs."""
+
+
 def write(path: Path, model: coremltools.models.MLModel) -> None:
     """Write one package."""
     with tempfile.TemporaryDirectory() as folder:
-        target = Path(folder) / path.name.removesuffix(".tar.xz")
+        target = Path(folder) / path.name.removesuffix(".xz").removesuffix(".tar")
         model.save(str(target))
-        path.write_bytes(archived(target))
+        packed = archived(target) if target.is_dir() else lzma.compress(target.read_bytes())
+        path.write_bytes(packed)
 
 
 def main() -> None:
     """Write all packages."""
     for name in NETWORKS:
         write(FOLDER / f"{name}.mlpackage.tar.xz", converted(*network(name)))
+        write(FOLDER / f"{name}.mlmodel.xz", converted(*network(name), **OF_LAYERS))
     for name in LAYERS:
         write(FOLDER / "layers" / f"{name}.mlpackage.tar.xz", converted(*layers(name)))
     picture = (torch.zeros(1, 3, 32, 32),)

@@ -116,3 +116,56 @@ def test_large_constants_in_the_file_are_not_read(tmp_path: Path) -> None:
     (folder / MODEL).write_bytes(model.SerializeToString())
 
     assert len(read(str(folder)).SerializeToString()) < 2**20
+
+
+def a_network_of_layers(bits: int = 0) -> bytes:
+    """A classifier of pictures in the first form, whose layers state no ranks."""
+    model = model_message()(specificationVersion=1)
+    image = model.description.input.add(name="image").type.imageType
+    image.width, image.height, image.colorSpace = 32, 24, 20
+    model.description.output.add(name="label")
+    layers = model.neuralNetworkClassifier.layers
+    first = layers.add(name="conv", input=["image"], output=["a"]).convolution
+    first.outputChannels, first.kernelChannels, first.hasBias = 16, 3, True
+    first.kernelSize.extend([3, 3])
+    first.stride.extend([2, 2])
+    first.same.SetInParent()
+    first.weights.quantization.numberOfBits = bits
+    layers.add(name="relu", input=["a"], output=["b"]).activation.ReLU.SetInParent()
+    pool = layers.add(name="pool", input=["b"], output=["c"]).pooling
+    pool.type, pool.globalPooling = 1, True
+    dense = layers.add(name="dense", input=["c"], output=["d"]).innerProduct
+    dense.inputChannels, dense.outputChannels = 16, 10
+    layers.add(name="softmax", input=["d"], output=["e"]).softmax.SetInParent()
+    return bytes(model.SerializeToString())
+
+
+def test_layers_without_ranks_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "m.mlmodel"
+    path.write_bytes(a_network_of_layers())
+    model = open_model(path)
+
+    assert not model.notes
+    assert model.inputs[0].shape == (1, 3, 24, 32)
+    assert int(model.graph.macs.sum()) == 16 * 12 * 16 * 27 + 160
+    assert model.graph.parameters == 16 * 27 + 16 + 160
+
+
+def test_quantised_layers_count_in_their_bits(tmp_path: Path) -> None:
+    full, packed = tmp_path / "full.mlmodel", tmp_path / "packed.mlmodel"
+    full.write_bytes(a_network_of_layers())
+    packed.write_bytes(a_network_of_layers(bits=8))
+
+    sizes = [open_model(path).graph.weights_total_bytes for path in (full, packed)]
+    assert sizes[0] - sizes[1] == pytest.approx(3 * 16 * 27, abs=8)
+
+
+def test_a_layer_without_a_rule_is_flagged(tmp_path: Path) -> None:
+    model = model_message().FromString(a_network_of_layers())
+    layer = model.neuralNetworkClassifier.layers[1]
+    layer.ClearField("activation")
+    layer.custom.SetInParent()
+    path = tmp_path / "m.mlmodel"
+    path.write_bytes(model.SerializeToString())
+
+    assert any("coreml::custom" in note for note in open_model(path).notes)
