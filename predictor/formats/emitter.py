@@ -64,6 +64,15 @@ class Emitter:
         self.values.builder.node(op_type, inputs, names, name=names[0], **attributes)
         return names
 
+    def indices(self, dims: Sequence[int]) -> str:
+        """Add integers that choose elements, of which only the shape matters."""
+        name = self.values.name(f"{self.name}/indices")
+        return self.values.builder.weight(name, TensorProto.INT64, dims)
+
+    def equal(self, value: float, size: int, dtype: int) -> str:
+        """Add a vector of equal numbers, of which one is stored."""
+        return self.emit("Expand", [self.constant(value, dtype), self.integer_constant([size])])
+
     def integer_constant(self, values: Sequence[int]) -> str:
         """Add a vector of integers."""
         return self.values.builder.constant(np.array(values, np.int64))

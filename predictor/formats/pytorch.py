@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from predictor.core.errors import InputError
 from predictor.core.files import BROKEN_ARCHIVE, opened
-from predictor.formats.aten.converter import Converter, small_constant
+from predictor.formats.aten.converter import Converter, Place, small_constant
 from predictor.formats.aten.program import DAMAGED, TensorMeta
 from predictor.formats.recognition import OLD_PROGRAM, is_graph
 
@@ -45,7 +45,7 @@ class _Archive:
     def __init__(self, path: str, archive: ZipFile) -> None:
         self._path, self._archive = path, archive
         self._root, self._model, self._graph = self._program(archive.namelist())
-        self._members: dict[str, str] = {}
+        self._places: dict[str, Place] = {}
 
     def _program(self, names: list[str]) -> tuple[str, str, str]:
         """Return the archive's folder, the name of the model and the member with its graph."""
@@ -60,8 +60,8 @@ class _Archive:
         """Return the ONNX model."""
         program = self._json(self._graph)
         try:
-            self._members = self._stored() if self._model else {}
-            converter = Converter(self._path, program, self._constant, self._members)
+            self._places = self._stored() if self._model else {}
+            converter = Converter(self._path, program, self._constant, self._places)
         except DAMAGED as error:
             raise InputError(
                 self._path, "its graph does not have the form of a program", _AGAIN
@@ -85,9 +85,9 @@ class _Archive:
             raise InputError(self._path, reason, "give a smaller network")
         return data
 
-    def _stored(self) -> dict[str, str]:
-        """Return the member of each stored tensor that is no pickle, by the tensor's name."""
-        members: dict[str, str] = {}
+    def _stored(self) -> dict[str, Place]:
+        """Return where each tensor is stored that is no pickle, by the tensor's name."""
+        places: dict[str, Place] = {}
         names = set(self._archive.namelist())
         for config in _CONFIGS:
             member = self._root + config.format(self._model)
@@ -96,20 +96,25 @@ class _Archive:
             folder = member.rpartition("/")[0]
             for name, entry in self._json(member)["config"].items():
                 if not entry.get("use_pickle") and isinstance(entry["path_name"], str):
-                    members[name] = f"{folder}/{entry['path_name']}"
-        return members
+                    meta = entry["tensor_meta"]
+                    strides = tuple(int(stride["as_int"]) for stride in meta["strides"])
+                    offset = int(meta["storage_offset"]["as_int"])
+                    places[name] = Place(f"{folder}/{entry['path_name']}", offset, strides)
+        return places
 
     def _constant(self, name: str, meta: TensorMeta) -> NDArray[Any] | None:
         """Return the values of a small tensor of integers; others do not matter."""
-        member = self._members.get(name)
+        place = self._places.get(name)
         bits = onnx.helper.tensor_dtype_to_np_dtype(meta.dtype)
-        if member is None or bits.kind not in "iub":
+        if place is None or place.offset or bits.kind not in "iub":
             return None
         dims = [dim for dim in meta.dims if isinstance(dim, int)]
         size = math.prod(dims) * bits.itemsize
         if size > _MAX_CONSTANT_BYTES or len(dims) < len(meta.dims):
             return None
+        if place.strides != tuple(math.prod(dims[axis + 1 :]) for axis in range(len(dims))):
+            return None  # not in the order of its elements
         try:
-            return small_constant(self._bytes(member, _MAX_CONSTANT_BYTES)[:size], meta)
+            return small_constant(self._bytes(place.member, _MAX_CONSTANT_BYTES)[:size], meta)
         except (KeyError, ValueError, BadZipFile):
             return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import onnx
@@ -70,6 +70,21 @@ _ARITHMETIC: Final = {
 }
 _WEIGHTS: Final = ("parameter", "buffer", "tensor_constant")
 
+
+class Place(NamedTuple):
+    """Where a tensor is stored.
+
+    Attributes:
+        member: of the archive.
+        offset: of its first element, in elements.
+        strides: steps from one element to the next along each axis, in elements.
+    """
+
+    member: str
+    offset: int
+    strides: tuple[int, ...]
+
+
 Constants = Callable[[str, TensorMeta], NDArray[Any] | None]
 """Values of a small stored tensor by its name in the state of the program; None: not read."""
 
@@ -81,12 +96,11 @@ class Converter:
         path: of the file, for errors.
         program: its JSON.
         constants: values of small tensors.
-        stored: name of the member that holds a parameter, by the parameter's name; parameters of
-            one member are one.
+        stored: where a parameter is stored, by its name; parameters of one place are one.
     """
 
     def __init__(
-        self, path: str, program: Json, constants: Constants, stored: Mapping[str, str]
+        self, path: str, program: Json, constants: Constants, stored: Mapping[str, Place]
     ) -> None:
         self._path = path
         self._graph = program["graph_module"]["graph"]
@@ -94,7 +108,7 @@ class Converter:
         self._constants, self._stored = constants, stored
         self._builder = ModelBuilder(f"pytorch {program.get('torch_version', '')}".strip())
         self._values = ProgramValues(self._builder)
-        self._members: dict[tuple[str, TensorMeta], str] = {}
+        self._weights: dict[tuple[Place | str, TensorMeta], str] = {}
         self._nodes = 0
 
     def model(self) -> onnx.ModelProto:
@@ -144,9 +158,9 @@ class Converter:
     def _add_weight(self, name: str, state: str) -> None:
         meta = self._values.metas[name]
         dims = [_static(dim) for dim in meta.dims]
-        member = self._stored.get(state, name), meta
-        if member in self._members:
-            self._values.names[name] = self._members[member]
+        place = self._stored.get(state, name), meta
+        if place in self._weights:
+            self._values.names[name] = self._weights[place]
             return
         data = self._constants(state, meta)
         if data is not None:
@@ -154,7 +168,7 @@ class Converter:
         else:
             self._builder.weight(name, meta.dtype, dims)
         self._values.name(name)
-        self._values.names[name] = self._members[member] = name
+        self._values.names[name] = self._weights[place] = name
 
     def _add_input(self, value: Any) -> None:
         if not isinstance(value, Reference):

@@ -153,11 +153,8 @@ def _diagonal(call: Call) -> str:
     dims = call.meta("self").dims
     if len(dims) != 2 or dims[0] != dims[1] or call.number("offset", 0):
         raise UnreadError("offset")
-    size = int(dims[0])
-    if size > 2**16:
-        raise UnreadError("self")
-    places = call.constant([i * (size + 1) for i in range(size)], TensorProto.INT64)
-    return call.emit("Gather", [call.reshape(call.tensor("self"), [-1]), places])
+    flat = call.reshape(call.tensor("self"), [-1])
+    return call.emit("Gather", [flat, call.indices([int(dims[0])])])
 
 
 @rule("torchvision::nms")

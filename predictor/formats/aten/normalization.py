@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from predictor.formats.aten.call import Call, UnreadError, rule
 
 
@@ -26,9 +24,9 @@ def _parameter(call: Call, key: str, size: object, value: float, dtype: int) -> 
     """Return a scale or shift, equal numbers where the network has none."""
     if call.has(key):
         return call.tensor(key)
-    if not isinstance(size, int) or size > 2**20:
+    if not isinstance(size, int):
         raise UnreadError(key)
-    return call.constant(np.full(size, value), dtype)
+    return call.equal(value, size, dtype)
 
 
 def _instance_norm(call: Call) -> str:
@@ -46,8 +44,7 @@ def _group_norm(call: Call) -> str:
     groups = int(call.number("num_groups" if call.has("num_groups") else "group"))
     sizes = call.sizes(data, meta.dims)
     rows = call.reshape(data, [sizes[0], groups, -1])
-    ones = call.constant(np.ones(groups), meta.dtype)
-    zeros = call.constant(np.zeros(groups), meta.dtype)
+    ones, zeros = call.equal(1, groups, meta.dtype), call.equal(0, groups, meta.dtype)
     epsilon = float(call.number("eps", 1e-5))
     result = call.emit("InstanceNormalization", [rows, ones, zeros], epsilon=epsilon)
     result = call.reshape(result, sizes)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from onnx import TensorProto
-
 from predictor.formats.aten.call import Call, UnreadError, rule
 from predictor.formats.emitter import Dim
 
@@ -174,13 +172,9 @@ def _unfold(call: Call) -> str:
     for axis in (0, 1):
         span = dims[2 + axis] + 2 * padding[axis] - dilation[axis] * (kernel[axis] - 1) - 1
         count = span // stride[axis] + 1
-        if not 0 < count * kernel[axis] < 2**22:
+        if count < 1:
             raise UnreadError("kernel_size")
-        rows = [
-            [place * stride[axis] + offset * dilation[axis] for place in range(count)]
-            for offset in range(kernel[axis])
-        ]
-        indices = call.constant(rows, TensorProto.INT64)
+        indices = call.indices([kernel[axis], count])
         data = call.emit("Gather", [data, indices], axis=2 + 2 * axis)
     mixed = call.transpose(data, (0, 1, 2, 4, 3, 5))
     return call.reshape(mixed, [0, dims[1] * kernel[0] * kernel[1], -1])

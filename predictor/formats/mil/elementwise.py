@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-import numpy as np
 from onnx import TensorProto
 
 from predictor.formats.mil.step import DTYPES, Step, UnreadError, rule
@@ -190,9 +189,9 @@ def _parameter(step: Step, key: str, size: object, value: float) -> str:
     """Return a scale or shift, equal numbers where the network has none."""
     if step.has(key):
         return step.tensor(key)
-    if not isinstance(size, int) or size > 2**20:
+    if not isinstance(size, int):
         raise UnreadError(key)
-    return step.constant(np.full(size, value), step.info("x").dtype)
+    return step.equal(value, size, step.info("x").dtype)
 
 
 @rule("batch_norm")

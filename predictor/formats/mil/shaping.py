@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-import numpy as np
 from onnx import TensorProto
 
 from predictor.formats.mil.contractions import window
@@ -310,15 +309,10 @@ def _space_to_depth(step: Step) -> str:
 def _sliding(step: Step) -> str:
     axis, size = step.axis(), int(step.number("size"))
     stride, length = int(step.number("stride", 1)), step.info("x").dims[axis]
-    if not isinstance(length, int) or stride < 1 or not 0 < size <= length < 2**20:
+    if not isinstance(length, int) or stride < 1 or not 0 < size <= length:
         raise UnreadError("size")
-    count = (length - size) // stride + 1
-    if count * size > 2**22:
-        raise UnreadError("size")
-    rows = np.arange(count)[:, None] * stride + np.arange(size)[None, :]
-    return step.emit(
-        "Gather", [step.tensor("x"), step.constant(rows, TensorProto.INT64)], axis=axis
-    )
+    places = step.indices([(length - size) // stride + 1, size])
+    return step.emit("Gather", [step.tensor("x"), places], axis=axis)
 
 
 @rule("max_pool avg_pool l2_pool")
@@ -390,9 +384,9 @@ def _crop_resize(step: Step) -> str:
     if not result.is_static or len(result.dims) < 4:
         raise UnreadError("roi")
     count = math.prod(int(size) for size in result.dims[:-3])
-    dtype = step.info("x").dtype
-    boxes = step.constant(np.zeros((min(count, 2**16), 4)), dtype)
-    batch = step.constant(np.zeros(min(count, 2**16)), TensorProto.INT64)
+    name = step.values.name(f"{step.name}/boxes")
+    boxes = step.values.builder.weight(name, step.info("x").dtype, [count, 4])
+    batch = step.indices([count])
     crops = step.emit(
         "RoiAlign", [step.tensor("x"), boxes, batch], output_height=height, output_width=width
     )

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from onnx import numpy_helper
 
 from predictor.core.errors import InputError
 from predictor.formats.aten.expressions import expression_text
 from predictor.formats.opening import open_model
+from predictor.formats.pytorch import read
 from tests.support.golden_formats import unpacked
 
 FLOAT, INT8, INT64 = 7, 2, 5
@@ -173,6 +175,41 @@ def test_neither_torch_nor_a_pickle_is_loaded(tmp_path: Path) -> None:
     open_model(path)
 
     assert not {name for name in set(sys.modules) - before if name.startswith(("torch", "pickle"))}
+
+
+def test_a_program_of_older_versions_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "m.pt2"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("serialized_exported_program.json", json.dumps(RELU))
+        archive.writestr("serialized_state_dict.json", b"\x80\x02cposix\nsystem\n.")
+        archive.writestr("version", "8.8")
+
+    assert open_model(path).outputs[0].shape == (2, 8)
+
+
+def test_small_integers_are_read_and_steer(tmp_path: Path) -> None:
+    specs = {
+        "tensor_constant": {"arg": {"name": "c"}, "tensor_constant_name": "c"},
+    }
+    nodes = [
+        node("aten.index.Tensor", "out", self=tensor("x"), indices={"as_tensors": [{"name": "c"}]})
+    ]
+    values = {"x": meta(FLOAT, 4, 8), "c": meta(INT64, 3), "out": meta(FLOAT, 3, 8)}
+    content = program(nodes, values, {})
+    content["graph_module"]["signature"]["input_specs"].append(specs)
+    stored = {
+        "path_name": "tensor_0",
+        "tensor_meta": {"strides": [{"as_int": 1}], "storage_offset": {"as_int": 0}},
+    }
+    config = json.dumps({"config": {"c": stored}}).encode()
+    members = {
+        "data/constants/model_constants_config.json": config,
+        "data/constants/tensor_0": (2).to_bytes(8, "little") * 3,
+    }
+    proto = read(str(saved(tmp_path / "m.pt2", content, **members)))
+
+    indices = next(tensor for tensor in proto.graph.initializer if tensor.name == "c")
+    assert list(numpy_helper.to_array(indices)) == [2, 2, 2]
 
 
 def test_control_flow_is_refused_with_a_way_out(tmp_path: Path) -> None:
