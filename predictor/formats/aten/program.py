@@ -46,6 +46,7 @@ DAMAGED: Final = (
     AttributeError,
     LookupError,
     RecursionError,
+    StopIteration,
     TypeError,
     ValueError,
 )

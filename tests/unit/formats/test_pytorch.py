@@ -124,6 +124,14 @@ def test_a_form_that_no_rule_reads_stays_unknown(tmp_path: Path) -> None:
     assert any("aten.unfold" in note for note in model.notes)
 
 
+def test_a_call_without_its_operands_stays_unknown(tmp_path: Path) -> None:
+    nodes = [node("aten.mm.default", "out", self=tensor("x"))]
+    values = {"x": meta(FLOAT, 2, 8), "out": meta(FLOAT, 2, 3)}
+    model = open_model(saved(tmp_path / "m.pt2", program(nodes, values, {})))
+
+    assert any("aten.mm" in note for note in model.notes)
+
+
 def test_quantised_layers_compute_in_integers(tmp_path: Path) -> None:
     limits = {"quant_min": {"as_int": -128}, "quant_max": {"as_int": 127}}
     scale = {"scale": {"as_float": 0.1}, "zero_point": {"as_int": 0}}
