@@ -10,6 +10,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
+from predictor.graph.binding import DEFAULT_SIZE
 from predictor.graph.tensor_data import LEFT_OUT
 
 OPSET: Final = 21
@@ -32,6 +33,15 @@ class ModelBuilder:
     def input(self, name: str, dtype: int, dims: Sequence[int | str]) -> None:
         """Add an input of the network; a text is the name of an open dimension."""
         self._graph.input.append(helper.make_tensor_value_info(name, dtype, list(dims)))
+
+    def default(self, dimension: str, size: int) -> None:
+        """State the size that an open dimension has where the user sets none.
+
+        Args:
+            dimension: its name, or ``input:axis`` where it has none.
+            size: in elements.
+        """
+        self._graph.metadata_props.add(key=DEFAULT_SIZE + dimension, value=str(size))
 
     def output(self, name: str, dtype: int, dims: Sequence[int | str] | None = None) -> None:
         """Add an output of the network; ``dims`` is None where its shape is to be inferred."""

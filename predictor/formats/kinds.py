@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 from zipfile import ZipFile
 
 from predictor.core.errors import InputError
-from predictor.core.files import BROKEN_ARCHIVE, is_file, is_folder, opened
+from predictor.core.files import BROKEN_ARCHIVE, is_folder, opened
+from predictor.formats.recognition import is_graph, is_model, is_package
 
 HEAD_BYTES: Final = 512
 """Bytes of a file's beginning that are looked at."""
@@ -54,15 +54,11 @@ def _is_exported_program(path: str, head: bytes) -> bool:
             names = archive.namelist()
     except (InputError, *BROKEN_ARCHIVE):
         return False
-    return any(name.rpartition("/")[2] in _PROGRAMS or "/models/" in name for name in names)
+    return any(map(is_graph, names))
 
 
-# Names of the graph in an archive, since torch 2.0.
-_PROGRAMS: Final = {"serialized_exported_program.json", "model.json"}
-
-
-def _is_coreml(path: str, _: bytes) -> bool:
-    return is_folder(path) and is_file(Path(path) / "Manifest.json")
+def _is_coreml(path: str, head: bytes) -> bool:
+    return is_package(path) or is_model(path, head)
 
 
 FORMATS: Final = (

@@ -11,6 +11,7 @@ import onnx
 
 from predictor.core.errors import InputError
 from predictor.core.files import is_file
+from predictor.formats.archives import refuse_archive
 from predictor.formats.kinds import SAVED_MODEL, Format, format_of
 from predictor.graph.ingest import build_model
 from predictor.graph.model import Model
@@ -52,6 +53,7 @@ def read_file(path: str | os.PathLike[str]) -> ReadModel:
     if is_file(Path(name) / SAVED_MODEL):
         action = "convert it with tf.lite.TFLiteConverter.from_saved_model or with tf2onnx"
         raise InputError(name, "it is the folder of a TensorFlow SavedModel", action)
+    refuse_archive(name)
     return read_model(name)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 import onnx
@@ -20,6 +21,9 @@ from predictor.graph.expressions import evaluate, solve
 
 Declared = tuple[int | str, ...]
 _LARGEST_DIM = 2**40
+_SIZE = re.compile("[1-9][0-9]{0,9}")
+DEFAULT_SIZE = "default size of "
+"""Before the name of an open dimension: key of a graph's metadata with its default."""
 
 
 class InputBinding:
@@ -46,6 +50,7 @@ class InputBinding:
         inputs = _model_inputs(graph)
         self.declared = {v.name: _declared(v, shapes.get(v.name)) for v in inputs}
         self._integer = {v.name: _is_integer(v) for v in inputs}
+        self._stated = _stated_defaults(graph)
         _check_names("input", shapes, self.declared)
         if batch is not None:
             self._set_batch(batch)
@@ -135,7 +140,7 @@ class InputBinding:
             for name in sorted(names):
                 places.setdefault(name, places[text])
         defaults = {
-            name: default_value(name, *place)
+            name: self._stated.get(name) or default_value(name, *place)
             for name, place in places.items()
             if name not in relations
         }
@@ -215,6 +220,15 @@ def _model_inputs(graph: onnx.GraphProto) -> list[onnx.ValueInfoProto]:
         s.values.name for s in graph.sparse_initializer
     }
     return [v for v in graph.input if v.name not in initialized]
+
+
+def _stated_defaults(graph: onnx.GraphProto) -> dict[str, tuple[int, str]]:
+    """Return the defaults that a file states, each with the reason in words."""
+    return {
+        entry.key.removeprefix(DEFAULT_SIZE): (int(entry.value), "the default of the file")
+        for entry in graph.metadata_props
+        if entry.key.startswith(DEFAULT_SIZE) and _SIZE.fullmatch(entry.value)
+    }
 
 
 def _is_integer(info: onnx.ValueInfoProto) -> bool:

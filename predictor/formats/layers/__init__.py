@@ -1,0 +1,1 @@
+"""Layers of Core ML neural networks before ML Programs as ONNX operators."""

@@ -1,0 +1,317 @@
+"""Layers that compute: convolutions, products, pooling, activations, sums."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from onnx import TensorProto
+
+from predictor.formats.layers.layer import Layer, UnreadError, rule
+
+_LARGEST: Final = 2**63 - 1
+
+
+def _sizes(values: Any, count: int = 2) -> list[int]:
+    return [int(value) for value in values] or [1] * count
+
+
+def _borders(amounts: Any) -> tuple[list[int], list[int]]:
+    edges = list(amounts.borderAmounts) or [None, None]
+    return (
+        [int(edge.startEdgeSize) if edge else 0 for edge in edges],
+        [int(edge.endEdgeSize) if edge else 0 for edge in edges],
+    )
+
+
+def _padding(params: Any) -> dict[str, Any]:
+    if params.HasField("same"):
+        return {"auto_pad": "SAME_LOWER" if params.same.asymmetryMode else "SAME_UPPER"}
+    before, after = _borders(params.valid.paddingAmounts)
+    return {"pads": [*before, *after]}
+
+
+@rule("convolution")
+def _convolution(layer: Layer) -> str:
+    params, stored = layer.params, layer.params.weights
+    kernel = [int(size) for size in params.kernelSize] or [3, 3]
+    groups, outputs = max(int(params.nGroups), 1), int(params.outputChannels)
+    attributes = {
+        "dilations": _sizes(params.dilationFactor),
+        "group": groups,
+        "kernel_shape": kernel,
+        "strides": _sizes(params.stride),
+        **_padding(params),
+    }
+    bias = [layer.channels(outputs, "bias")] if params.hasBias else []
+    if not params.isDeconvolution:
+        weight = layer.weight([outputs, params.kernelChannels, *kernel], stored)
+        return layer.emit("Conv", [layer.data, weight, *bias], **attributes)
+    weight = layer.weight([params.kernelChannels, outputs // groups, *kernel], stored)
+    if params.outputShape:
+        attributes["output_shape"] = [int(size) for size in params.outputShape]
+    return layer.emit("ConvTranspose", [layer.data, weight, *bias], **attributes)
+
+
+@rule("innerProduct")
+def _inner_product(layer: Layer) -> str:
+    params = layer.params
+    inputs, outputs = int(params.inputChannels), int(params.outputChannels)
+    weight = layer.weight([outputs, inputs], params.weights)
+    bias = layer.channels(outputs, "bias") if params.hasBias else ""
+    if layer.is_flat or layer.rank == 2:
+        data = layer.reshape(layer.data, [-1, inputs]) if layer.is_flat else layer.data
+        return layer.emit("Gemm", [data, weight, *([bias] if bias else [])], transB=1)
+    result = layer.emit("MatMul", [layer.data, layer.transpose(weight, (1, 0))])
+    return layer.emit("Add", [result, bias]) if bias else result
+
+
+@rule("batchedMatmul")
+def _matmul(layer: Layer) -> str:
+    params, operands = layer.params, layer.inputs
+    if len(operands) == 1:
+        operands.append(layer.weight([params.rows, params.columns], params.weights))
+    axes = layer.rank
+    order = (*range(axes - 2), axes - 1, axes - 2)
+    flags = (params.transposeA, params.transposeB and len(layer.inputs) > 1)
+    operands = [
+        layer.transpose(name, order) if flag else name
+        for name, flag in zip(operands, flags, strict=True)
+    ]
+    result = layer.emit("MatMul", operands)
+    return (
+        layer.emit("Add", [result, layer.channels(params.columns, "bias")])
+        if params.hasBias
+        else result
+    )
+
+
+@rule("embedding embeddingND")
+def _embedding(layer: Layer) -> str:
+    params = layer.params
+    table = layer.weight([params.inputDim, params.outputChannels], params.weights)
+    indices = layer.emit("Cast", [layer.data], to=TensorProto.INT64)
+    if layer.is_flat:
+        indices = layer.reshape(indices, [-1])
+    elif layer.kind == "embeddingND":
+        indices = layer.squeeze(indices, [-1])
+    return layer.emit("Gather", [table, indices])
+
+
+@rule("pooling")
+def _pooling(layer: Layer) -> str:
+    params = layer.params
+    names = {0: "MaxPool", 1: "AveragePool", 2: "LpPool"}
+    if params.globalPooling:
+        return layer.emit(f"Global{names[params.type]}", [layer.data])
+    attributes: dict[str, Any] = {
+        "kernel_shape": [int(size) for size in params.kernelSize] or [3, 3],
+        "strides": _sizes(params.stride),
+    }
+    if params.HasField("includeLastPixel"):
+        pads = [int(size) for size in params.includeLastPixel.paddingAmounts] or [0, 0]
+        attributes |= {"pads": pads * 2, "ceil_mode": 1}
+    else:
+        attributes |= _padding(params)
+    if params.type == 1:
+        attributes["count_include_pad"] = int(not params.avgPoolExcludePadding)
+    return layer.emit(names[params.type], [layer.data], **attributes)
+
+
+_ACTIVATIONS: Final = {
+    "ReLU": "Relu",
+    "leakyReLU": "LeakyRelu",
+    "thresholdedReLU": "ThresholdedRelu",
+    "tanh": "Tanh",
+    "sigmoid": "Sigmoid",
+    "sigmoidHard": "HardSigmoid",
+    "ELU": "Elu",
+    "softsign": "Softsign",
+    "softplus": "Softplus",
+    "parametricSoftplus": "Softplus",
+}
+
+
+@rule("activation")
+def _activation(layer: Layer) -> str:
+    fields = layer.params.ListFields()
+    name = fields[0][0].name if fields else ""
+    if name in _ACTIVATIONS:
+        return layer.emit(_ACTIVATIONS[name], [layer.data])
+    number = layer.constant(1, layer.dtype)
+    if name == "PReLU":
+        return layer.emit("PRelu", [layer.data, number])
+    if name == "linear":
+        scaled = layer.emit("Mul", [layer.data, number])
+        return layer.emit("Add", [scaled, layer.constant(0, layer.dtype)])
+    if name == "scaledTanh":
+        return layer.emit("Mul", [layer.emit("Tanh", [layer.data]), number])
+    raise UnreadError(name)
+
+
+@rule("batchnorm")
+def _batch_norm(layer: Layer) -> str:
+    count, stems = int(layer.params.channels), ("gamma", "beta", "mean", "variance")
+    if layer.params.instanceNormalization:
+        parts = [layer.channels(count, stem) for stem in stems[:2]]
+        return layer.emit("InstanceNormalization", [layer.data, *parts])
+    parts = [layer.channels(count, stem) for stem in stems]
+    return layer.emit("BatchNormalization", [layer.data, *parts])
+
+
+@rule("layerNormalization")
+def _layer_norm(layer: Layer) -> str:
+    dims = [int(size) for size in layer.params.normalizedShape]
+    parts = [layer.weight(dims, None, stem) for stem in ("gamma", "beta")]
+    return layer.emit("LayerNormalization", [layer.data, *parts], axis=-len(dims))
+
+
+@rule("scale bias")
+def _scale(layer: Layer) -> str:
+    params, data = layer.params, layer.data
+    if layer.kind == "bias":
+        return layer.emit("Add", [data, layer.weight(params.shape, None, "bias")])
+    data = layer.emit("Mul", [data, layer.weight(params.shapeScale or [1], params.scale)])
+    if not params.hasBias:
+        return data
+    return layer.emit("Add", [data, layer.weight(params.shapeBias or [1], None, "bias")])
+
+
+@rule("lrn")
+def _lrn(layer: Layer) -> str:
+    return layer.emit("LRN", [layer.data], size=int(layer.params.localSize))
+
+
+@rule("softmax softmaxND")
+def _softmax(layer: Layer) -> str:
+    if layer.kind == "softmaxND":
+        return layer.emit("Softmax", [layer.data], axis=int(layer.params.axis))
+    axis = 1 if layer.is_flat else max(layer.rank - 3, 0)
+    return layer.emit("Softmax", [layer.data], axis=axis if layer.rank != 2 else -1)
+
+
+@rule("concat concatND stack")
+def _concat(layer: Layer) -> str:
+    if layer.kind == "stack":
+        parts = [layer.unsqueeze(name, [int(layer.params.axis)]) for name in layer.inputs]
+        return layer.emit("Concat", parts, axis=int(layer.params.axis))
+    axis = int(layer.params.axis) if layer.kind == "concatND" else max(layer.rank - 3, 0)
+    return layer.emit("Concat", layer.inputs, axis=axis)
+
+
+_JOINS: Final = {
+    "add": "Add",
+    "addBroadcastable": "Add",
+    "divideBroadcastable": "Div",
+    "greaterThan": "Greater",
+    "lessThan": "Less",
+    "max": "Max",
+    "maxBroadcastable": "Max",
+    "min": "Min",
+    "minBroadcastable": "Min",
+    "multiply": "Mul",
+    "multiplyBroadcastable": "Mul",
+    "powBroadcastable": "Pow",
+    "subtractBroadcastable": "Sub",
+}
+
+
+@rule(" ".join(_JOINS))
+def _join(layer: Layer) -> str:
+    op_type, operands = _JOINS[layer.kind], layer.inputs
+    if len(operands) == 1:
+        operands.append(layer.constant(getattr(layer.params, "alpha", 0), layer.dtype))
+    result = operands[0]
+    for operand in operands[1:]:
+        result = layer.emit(op_type, [result, operand])
+    return result
+
+
+@rule("average")
+def _average(layer: Layer) -> str:
+    return layer.emit("Mean", layer.inputs)
+
+
+_PLAIN: Final = {
+    "ceil": "Ceil",
+    "cos": "Cos",
+    "erf": "Erf",
+    "floor": "Floor",
+    "gelu": "Gelu",
+    "round": "Round",
+    "sign": "Sign",
+    "sin": "Sin",
+    "tanh": "Tanh",
+}
+
+
+@rule(" ".join(_PLAIN))
+def _plain(layer: Layer) -> str:
+    return layer.emit(_PLAIN[layer.kind], [layer.data])
+
+
+@rule("copy")
+def _copy(layer: Layer) -> str:
+    return layer.data
+
+
+@rule("clip")
+def _clip(layer: Layer) -> str:
+    bounds = [layer.constant(b, layer.dtype) for b in (layer.params.minVal, layer.params.maxVal)]
+    return layer.emit("Clip", [layer.data, *bounds])
+
+
+@rule("unary")
+def _unary(layer: Layer) -> str:
+    names = ("Sqrt", "Sqrt", "Reciprocal", "Pow", "Exp", "Log", "Abs", "Max")
+    op_type = names[layer.params.type]
+    number = [layer.constant(1, layer.dtype)] if op_type in {"Pow", "Max"} else []
+    return layer.emit(op_type, [layer.data, *number])
+
+
+@rule("padding")
+def _pad(layer: Layer) -> str:
+    modes = {"reflection": "reflect", "replication": "edge"}
+    mode = next((word for field, word in modes.items() if layer.params.HasField(field)), "constant")
+    before, after = _borders(layer.params.paddingAmounts)
+    outer = [0] * (layer.rank - 2)
+    pads = layer.integer_constant([*outer, *before, *outer, *after])
+    return layer.emit("Pad", [layer.data, pads], mode=mode)
+
+
+@rule("crop")
+def _crop(layer: Layer) -> str:
+    if len(layer.inputs) > 1:
+        raise UnreadError("a crop to another value's size")
+    before, after = _borders(layer.params.cropAmounts)
+    ends = [-size if size else _LARGEST for size in after]
+    axes = [layer.rank - 2, layer.rank - 1]
+    return layer.emit("Slice", [layer.data, *map(layer.integer_constant, (before, ends, axes))])
+
+
+@rule("upsample")
+def _upsample(layer: Layer) -> str:
+    params = layer.params
+    factors = [float(f) for f in params.fractionalScalingFactor or params.scalingFactor or (1, 1)]
+    scales = layer.constant([*[1.0] * (layer.rank - 2), *factors])
+    return _resized(layer, [layer.data, "", scales], is_linear=params.mode == 1)
+
+
+@rule("resizeBilinear")
+def _resize(layer: Layer) -> str:
+    targets = [int(size) for size in layer.params.targets] or [1, 1]
+    rank = layer.rank
+    outer = layer.emit("Shape", [layer.data], end=rank - 2)
+    sizes = layer.emit("Concat", [outer, layer.integer_constant(targets)], axis=0)
+    return _resized(layer, [layer.data, "", "", sizes], is_linear=True)
+
+
+def _resized(layer: Layer, inputs: list[str], *, is_linear: bool) -> str:
+    if is_linear:
+        return layer.emit("Resize", inputs, mode="linear")
+    return layer.emit(
+        "Resize",
+        inputs,
+        mode="nearest",
+        coordinate_transformation_mode="asymmetric",
+        nearest_mode="floor",
+    )

@@ -1,0 +1,1 @@
+"""Core ML's Model Intermediate Language (MIL) as ONNX operators."""

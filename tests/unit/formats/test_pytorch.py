@@ -1,0 +1,276 @@
+"""Exported programs of PyTorch: sizes, weights, quantised operators and damaged files."""
+
+from __future__ import annotations
+
+import json
+import sys
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from onnx import numpy_helper
+
+from predictor.core.errors import InputError
+from predictor.formats.aten.expressions import expression_text
+from predictor.formats.opening import open_model
+from predictor.formats.pytorch import read
+from tests.support.golden_formats import unpacked
+
+FLOAT, INT8, INT64 = 7, 2, 5
+
+
+def tensor(name: str) -> dict[str, Any]:
+    return {"as_tensor": {"name": name}}
+
+
+def meta(dtype: int, *sizes: int) -> dict[str, Any]:
+    return {"dtype": dtype, "sizes": [{"as_int": size} for size in sizes]}
+
+
+def node(target: str, output: str, **arguments: Any) -> dict[str, Any]:
+    return {
+        "target": f"torch.ops.{target}",
+        "name": output,
+        "inputs": [{"name": key, "arg": value} for key, value in arguments.items()],
+        "outputs": [tensor(output)],
+    }
+
+
+def program(
+    nodes: list[dict[str, Any]], values: Mapping[str, Any], parameters: Mapping[str, str]
+) -> dict[str, Any]:
+    """The JSON of a program of the input ``x`` whose output is that of its last operator."""
+    specs = [
+        {"parameter": {"arg": {"name": n}, "parameter_name": p}} for n, p in parameters.items()
+    ]
+    specs.append({"user_input": {"arg": tensor("x")}})
+    graph = {
+        "inputs": [tensor(name) for name in (*parameters, "x")],
+        "outputs": [nodes[-1]["outputs"][0]],
+        "nodes": nodes,
+        "tensor_values": dict(values),
+    }
+    return {"graph_module": {"graph": graph, "signature": {"input_specs": specs}}}
+
+
+def saved(path: Path, content: Any, **members: bytes) -> Path:
+    """An archive with a graph and other members."""
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("m/models/model.json", json.dumps(content))
+        for name, data in members.items():
+            archive.writestr(f"m/{name}", data)
+    return path
+
+
+RELU = program(
+    [node("aten.relu.default", "relu", self=tensor("x"))],
+    {"x": meta(FLOAT, 2, 8), "relu": meta(FLOAT, 2, 8)},
+    {},
+)
+
+
+def test_open_sizes_are_named_and_follow_one_another(tmp_path: Path) -> None:
+    path = unpacked("pytorch/open.pt2.xz", tmp_path)
+    open_names = [dimension.name for dimension in open_model(path).dynamic]
+    batch, half, twice = open_names
+
+    assert twice == f"2*{half}"
+    wide = open_model(path, {batch: 4, half: 32})
+    assert wide.inputs[0].shape == (4, 64)
+    # Of 4 samples: 32 scores of 50 words, and two halves of attention.
+    assert int(wide.graph.macs.sum()) == 4 * (32 * 32 * 50 + 2 * 2 * 32 * 32 * 32)
+
+
+def test_shared_weights_count_once(tmp_path: Path) -> None:
+    parameters = open_model(unpacked("pytorch/open.pt2.xz", tmp_path)).graph.parameters
+
+    # Beside the table the numbers of attention: its scale, and those of the mask.
+    assert 50 * 32 <= parameters < 50 * 32 + 8
+
+
+def test_the_batch_of_a_file_can_be_replaced(tmp_path: Path) -> None:
+    path = unpacked("transformer_block.pt2.xz", tmp_path)
+    first, fourth = open_model(path), open_model(path, batch=4)
+
+    assert int(fourth.graph.macs.sum()) == 4 * int(first.graph.macs.sum())
+    assert fourth.graph.parameters == first.graph.parameters
+
+
+def test_an_unknown_operator_keeps_its_shape_and_is_flagged(tmp_path: Path) -> None:
+    nodes = [
+        node("custom.twist.default", "twist", value=tensor("x")),
+        node("aten.linear.default", "out", input=tensor("twist"), weight=tensor("w")),
+    ]
+    values = {
+        "x": meta(FLOAT, 2, 8),
+        "twist": meta(FLOAT, 3, 4),
+        "w": meta(FLOAT, 5, 4),
+        "out": meta(FLOAT, 3, 5),
+    }
+    model = open_model(saved(tmp_path / "m.pt2", program(nodes, values, {"w": "w"})))
+
+    assert int(model.graph.macs.sum()) == 3 * 4 * 5
+    assert any("custom.twist" in note and "arithmetic is not" in note for note in model.notes)
+
+
+def test_a_form_that_no_rule_reads_stays_unknown(tmp_path: Path) -> None:
+    nodes = [node("aten.unfold.default", "out", self=tensor("x"), dimension={"as_int": 7})]
+    values = {"x": meta(FLOAT, 2, 8), "out": meta(FLOAT, 2, 3, 4)}
+    model = open_model(saved(tmp_path / "m.pt2", program(nodes, values, {})))
+
+    assert model.outputs[0].shape == (2, 3, 4)
+    assert any("aten.unfold" in note for note in model.notes)
+
+
+def test_a_call_without_its_operands_stays_unknown(tmp_path: Path) -> None:
+    nodes = [node("aten.mm.default", "out", self=tensor("x"))]
+    values = {"x": meta(FLOAT, 2, 8), "out": meta(FLOAT, 2, 3)}
+    model = open_model(saved(tmp_path / "m.pt2", program(nodes, values, {})))
+
+    assert any("aten.mm" in note for note in model.notes)
+
+
+def test_quantised_layers_compute_in_integers(tmp_path: Path) -> None:
+    limits = {"quant_min": {"as_int": -128}, "quant_max": {"as_int": 127}}
+    scale = {"scale": {"as_float": 0.1}, "zero_point": {"as_int": 0}}
+    space = "quantized_decomposed"
+    quantize = f"{space}.quantize_per_tensor.default"
+    dequantize = f"{space}.dequantize_per_tensor.default"
+    nodes = [
+        node(quantize, "q", input=tensor("x"), **scale, **limits),
+        node(dequantize, "d", input=tensor("q"), **scale, **limits),
+        node(
+            f"{space}.dequantize_per_channel.default",
+            "wd",
+            input=tensor("w"),
+            scales=tensor("s"),
+            zero_points=tensor("z"),
+            axis={"as_int": 0},
+        ),
+        node("aten.linear.default", "y", input=tensor("d"), weight=tensor("wd")),
+        node(quantize, "q2", input=tensor("y"), **scale, **limits),
+        node(dequantize, "out", input=tensor("q2"), **scale, **limits),
+    ]
+    values = {
+        "x": meta(FLOAT, 2, 8),
+        "q": meta(INT8, 2, 8),
+        "d": meta(FLOAT, 2, 8),
+        "w": meta(INT8, 16, 8),
+        "s": meta(FLOAT, 16),
+        "z": meta(INT64, 16),
+        "wd": meta(FLOAT, 16, 8),
+        "y": meta(FLOAT, 2, 16),
+        "q2": meta(INT8, 2, 16),
+        "out": meta(FLOAT, 2, 16),
+    }
+    content = program(nodes, values, {name: name for name in "wsz"})
+    graph = open_model(saved(tmp_path / "m.pt2", content)).graph
+
+    from predictor.graph.operators import DTYPE_CODE  # noqa: PLC0415  # beside its only use
+
+    product = graph.op_types.index("Gemm")
+    assert graph.dtype[product] == DTYPE_CODE["int8"]
+    assert (graph.macs[product], graph.parameters) == (2 * 8 * 16, 8 * 16)
+
+
+def test_neither_torch_nor_a_pickle_is_loaded(tmp_path: Path) -> None:
+    before = set(sys.modules)
+    bomb = b"cposix\nsystem\n(S'false'\ntR."
+    path = saved(tmp_path / "m.pt2", RELU, **{"data/sample_inputs/model.pt": bomb})
+
+    open_model(path)
+
+    assert not {name for name in set(sys.modules) - before if name.startswith(("torch", "pickle"))}
+
+
+def test_a_program_of_older_versions_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "m.pt2"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("serialized_exported_program.json", json.dumps(RELU))
+        archive.writestr("serialized_state_dict.json", b"\x80\x02cposix\nsystem\n.")
+        archive.writestr("version", "8.8")
+
+    assert open_model(path).outputs[0].shape == (2, 8)
+
+
+def test_small_integers_are_read_and_steer(tmp_path: Path) -> None:
+    specs = {
+        "tensor_constant": {"arg": {"name": "c"}, "tensor_constant_name": "c"},
+    }
+    nodes = [
+        node("aten.index.Tensor", "out", self=tensor("x"), indices={"as_tensors": [{"name": "c"}]})
+    ]
+    values = {"x": meta(FLOAT, 4, 8), "c": meta(INT64, 3), "out": meta(FLOAT, 3, 8)}
+    content = program(nodes, values, {})
+    content["graph_module"]["signature"]["input_specs"].append(specs)
+    stored = {
+        "path_name": "tensor_0",
+        "tensor_meta": {"strides": [{"as_int": 1}], "storage_offset": {"as_int": 0}},
+    }
+    config = json.dumps({"config": {"c": stored}}).encode()
+    members = {
+        "data/constants/model_constants_config.json": config,
+        "data/constants/tensor_0": (2).to_bytes(8, "little") * 3,
+    }
+    proto = read(str(saved(tmp_path / "m.pt2", content, **members)))
+
+    indices = next(tensor for tensor in proto.graph.initializer if tensor.name == "c")
+    assert list(numpy_helper.to_array(indices)) == [2, 2, 2]
+
+
+def test_control_flow_is_refused_with_a_way_out(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"control flow higher_order.cond.*onnx"):
+        open_model(unpacked("pytorch/branches.pt2.xz", tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ([], "form of a program"),
+        ({"graph_module": {}}, "form of a program"),
+        ({"graph_module": {"graph": {}, "signature": {}}}, "form of a program"),
+        (
+            {"graph_module": {"graph": {"tensor_values": {}}, "signature": {}}},
+            "before 2.2",
+        ),
+    ],
+)
+def test_a_damaged_graph_is_one_sentence(tmp_path: Path, content: Any, reason: str) -> None:
+    with pytest.raises(InputError, match=reason):
+        open_model(saved(tmp_path / "m.pt2", content))
+
+
+def test_a_deep_graph_is_one_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "m.pt2"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("m/models/model.json", "[" * 10**6)
+
+    with pytest.raises(InputError, match="no JSON"):
+        open_model(path)
+
+
+def test_a_member_that_unpacks_to_more_than_is_read_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "m.pt2"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("m/models/model.json", b" " * (65 * 2**20))
+
+    with pytest.raises(InputError, match="over 64 MiB"):
+        open_model(path)
+
+
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        ("s0", "s0"),
+        ("2*s0 + 1", "2*s0 + 1"),
+        ("Symbol('s77', positive=True, integer=True)", "s77"),
+        ("Mul(Integer(2), Symbol('s1', integer=True))", "2*s1"),
+        ("Mul(Add(Symbol('a'), Integer(-1)), Symbol('b'))", "(a + -1)*b"),
+        ("FloorDiv(Symbol('s1'), Integer(2))", "FloorDiv(Symbol('s1'), Integer(2))"),
+        ("__import__('os')", "__import__('os')"),
+    ],
+)
+def test_sizes_are_written_as_arithmetic(written: str, text: str) -> None:
+    assert expression_text(written) == text
