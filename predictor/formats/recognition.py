@@ -29,8 +29,9 @@ def is_graph(member: str) -> bool:
 def is_package(path: str) -> bool:
     """Whether a folder is a Core ML package, or one that was compiled."""
     folder = Path(path)
-    names = ("Manifest.json", "coremldata.bin", "model.mil")
-    return is_folder(path) and any(is_file(folder / name) for name in names)
+    if is_file(folder / "Manifest.json"):
+        return is_folder(folder / "Data")
+    return is_file(folder / "coremldata.bin") or is_file(folder / "model.mil")
 
 
 def is_model(path: str, head: bytes) -> bool:

@@ -41,7 +41,7 @@ def test_other_formats_of_a_folder_are_known_by_their_content(tmp_path: Path) ->
     (tmp_path / "b.xml").write_bytes(b'<?xml version="1.0"?>\n<net name="b" version="11">')
     (tmp_path / "c.param").write_bytes(b"7767517\n75 83\n")
     package = tmp_path / "d.mlpackage"
-    package.mkdir()
+    (package / "Data").mkdir(parents=True)
     (package / "Manifest.json").write_bytes(b"{}")
     (package / "e.onnx").write_bytes(b"")
     (tmp_path / "pom.xml").write_bytes(b'<?xml version="1.0"?>\n<project>')
