@@ -1,0 +1,88 @@
+"""The order of axes that a value has in the ONNX model, and which values are images.
+
+The file orders the axes of an image rows, columns, channels; the ONNX model has channels first. A
+layout names, for each axis in the model, the axis of the file that it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, TypeAlias
+
+from predictor.formats.tflite.file import Operator, Subgraph
+
+Layout: TypeAlias = tuple[int, ...]
+
+
+def as_filed(rank: int) -> Layout:
+    """Return the layout of the file itself."""
+    return tuple(range(rank))
+
+
+def channels_first(rank: int) -> Layout:
+    """Return the layout of an image: batch, channels, pixels."""
+    return (0, rank - 1, *range(1, rank - 1))
+
+
+def arranged(sizes: Sequence[int], layout: Layout) -> list[int]:
+    """Return sizes of the axes of the file in the order of a layout."""
+    return [sizes[axis] for axis in layout]
+
+
+def is_view(sizes: Sequence[int], first: Layout, second: Layout) -> bool:
+    """Whether two layouts order the elements alike: only axes of one element change places."""
+    return [a for a in first if sizes[a] != 1] == [a for a in second if sizes[a] != 1]
+
+
+def without(layout: Layout, axes: Sequence[int]) -> Layout:
+    """Return the layout after axes of the file are dropped."""
+    remaining = sorted(set(layout) - set(axes))
+    return tuple(remaining.index(axis) for axis in layout if axis not in axes)
+
+
+# Position of the image among the inputs of operators on pixels.
+_IMAGE_INPUTS: Final = {
+    **dict.fromkeys(
+        (
+            *("AVERAGE_POOL_2D", "BATCH_TO_SPACE_ND", "CONV_2D", "CONV_3D", "DEPTHWISE_CONV_2D"),
+            *("DEPTH_TO_SPACE", "L2_POOL_2D", "LOCAL_RESPONSE_NORMALIZATION", "MAX_POOL_2D"),
+            *("RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR", "SPACE_TO_BATCH_ND", "SPACE_TO_DEPTH"),
+            *("Convolution2DTransposeBias", "MaxPoolingWithArgmax2D"),
+        ),
+        0,
+    ),
+    "CONV_3D_TRANSPOSE": 2,
+    "TRANSPOSE_CONV": 2,
+}
+# Their result has the order of what they read, whichever it is.
+_NEUTRAL: Final = frozenset(
+    """
+    ABS ADD ADD_N ATAN2 BITWISE_XOR CAST CEIL CONCATENATION COS DEQUANTIZE DIV ELU EQUAL EXP
+    FAKE_QUANT FLOOR FLOOR_DIV FLOOR_MOD GELU GREATER GREATER_EQUAL HARD_SWISH L2_NORMALIZATION
+    LEAKY_RELU LESS LESS_EQUAL LOG LOGICAL_AND LOGICAL_NOT LOGICAL_OR LOGISTIC LOG_SOFTMAX MAXIMUM
+    MEAN MINIMUM MIRROR_PAD MUL NEG NOT_EQUAL PAD PADV2 POW PRELU QUANTIZE REDUCE_MAX REDUCE_MIN
+    REDUCE_PROD RELU RELU6 RELU_0_TO_1 RELU_N1_TO_1 REVERSE_V2 ROUND RSQRT SELECT SELECT_V2 SIGN SIN
+    SLICE SOFTMAX SPLIT SPLIT_V SQRT SQUARE SQUARED_DIFFERENCE STRIDED_SLICE SUB SUM TANH TILE
+    ZEROS_LIKE
+    """.split()
+)
+_IMAGE_RANKS: Final = (4, 5)
+
+
+def images_of(graph: Subgraph) -> set[int]:
+    """Return the tensors that operators on pixels read, also through neutral operators."""
+    images: set[int] = set()
+    for operator in reversed(graph.operators):
+        for index in _image_inputs(operator, images):
+            if index >= 0 and len(graph.tensors[index].dims) in _IMAGE_RANKS:
+                images.add(index)
+    return images
+
+
+def _image_inputs(operator: Operator, images: set[int]) -> Sequence[int]:
+    position = _IMAGE_INPUTS.get(operator.type)
+    if position is not None:
+        return operator.inputs[position : position + 1]
+    if operator.type in _NEUTRAL and not images.isdisjoint(operator.outputs):
+        return operator.inputs
+    return ()
