@@ -105,7 +105,23 @@ def leaky_relu(translation: Translation, operator: Operator) -> None:
 
 def several(translation: Translation, operator: Operator) -> None:
     """Translate an operator of two operands or more, which are broadcast."""
-    _same(translation, operator, _SEVERAL[operator.type])
+    op_type = _SEVERAL[operator.type]
+    if not _scaled_stack(translation, operator, op_type):
+        _same(translation, operator, op_type)
+
+
+def _scaled_stack(translation: Translation, operator: Operator, op_type: str) -> bool:
+    """Add an operator on a stack of matrices and numbers; False where there is none."""
+    stacks = [index for index in operator.inputs if index in translation.stacks]
+    rest = [index for index in operator.inputs if index not in translation.stacks]
+    is_real = not translation.tensor(operator.outputs[0]).is_quantised
+    has_function = bool(operator.option("FusedActivationFunction"))
+    if len(stacks) != 1 or not is_real or has_function or any(map(translation.rank, rest)):
+        return False
+    value, sizes = translation.stacks[stacks[0]]
+    inputs = [value if i == stacks[0] else translation.value(i) for i in operator.inputs]
+    translation.stacked(operator, translation.builder.node(op_type, inputs), sizes)
+    return True
 
 
 def _same(translation: Translation, operator: Operator, op_type: str) -> None:

@@ -13,6 +13,7 @@ from predictor.formats.builder import ModelBuilder
 from predictor.formats.tflite import elementwise, parts, pixels, products, recurrent, shaping
 from predictor.formats.tflite.file import AGAIN, ModelFile, Operator
 from predictor.formats.tflite.layouts import arranged, as_filed, channels_first
+from predictor.formats.tflite.normalizations import add_normalization, normalization_at
 from predictor.formats.tflite.translation import Translation
 
 Rule: TypeAlias = Callable[[Translation, Operator], None]
@@ -91,7 +92,15 @@ class _Network:
         Raises:
             InputError: one cannot be read, or there are too many.
         """
+        normalizations = {
+            operator.index: match
+            for operator in translation.graph.operators
+            if (match := normalization_at(translation, operator)) is not None
+        }
+        steps = frozenset().union(*(match.steps for match in normalizations.values()))
         for operator in translation.graph.operators:
+            if operator.index in steps:
+                continue
             self._operators += 1
             if self._operators > _MAX_INLINED:
                 reason = f"it has more than {_MAX_INLINED} operators, the most that we read"
@@ -99,7 +108,9 @@ class _Network:
             rule = self._rules.get(operator.type)
             refuse_compiled(self._file.path, operator)
             try:
-                if rule is None:
+                if operator.index in normalizations:
+                    add_normalization(translation, operator, normalizations[operator.index])
+                elif rule is None:
                     translation.unknown(operator)
                 else:
                     rule(translation, operator)

@@ -65,6 +65,8 @@ def _rows(translation: Translation, data: int, width: int, *, is_integer: bool) 
 
 def batch_product(translation: Translation, operator: Operator) -> None:
     """Translate a product of matrices, either of which may be read transposed."""
+    if _product_of_stacks(translation, operator):
+        return
     is_integer = translation.is_integer(operator, "MatMul")
     inputs = []
     for index, name in zip(operator.inputs, ("AdjX", "AdjY"), strict=False):
@@ -74,6 +76,19 @@ def batch_product(translation: Translation, operator: Operator) -> None:
             layout = (*range(rank - 2), rank - 1, rank - 2)
         inputs.append(translation.operand(index, layout, is_integer=is_integer))
     translation.node(operator, "MatMul", inputs)
+
+
+def _product_of_stacks(translation: Translation, operator: Operator) -> bool:
+    """Add a product of two stacks of the same leading axes; False where they are none."""
+    stacks = [translation.stacks.get(index) for index in operator.inputs]
+    if len(stacks) != 2 or not stacks[0] or not stacks[1] or stacks[0][1][:2] != stacks[1][1][:2]:
+        return False
+    result = translation.tensor(operator.outputs[0])
+    if operator.option("AdjX") or operator.option("AdjY") or result.is_quantised:
+        return False
+    value = translation.builder.node("MatMul", [stacks[0][0], stacks[1][0]])
+    translation.stacked(operator, value, (*stacks[0][1][:2], *result.dims[-2:]))
+    return True
 
 
 def reduction(translation: Translation, operator: Operator) -> None:
@@ -112,6 +127,10 @@ def along_last(translation: Translation, operator: Operator) -> None:
     layout = translation.layout(data)
     op_type, axis = _ALONG_LAST[operator.type], layout.index(len(layout) - 1)
     is_last = axis == len(layout) - 1
+    if data in translation.stacks and not translation.tensor(data).is_quantised:
+        value, sizes = translation.stacks[data]
+        translation.stacked(operator, translation.builder.node(op_type, [value], axis=-1), sizes)
+        return
     translation.node(operator, op_type, [data], layout, axis=-1 if is_last else axis)
 
 

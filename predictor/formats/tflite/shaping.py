@@ -28,6 +28,10 @@ def reshape(translation: Translation, operator: Operator) -> None:
     """Translate a new shape; a Transpose stands before it only where it mixes channels and pixels."""
     data, result = operator.inputs[0], operator.outputs[0]
     target = _target(translation, operator)
+    if translation.stacks.get(data, ("", ()))[1] == tuple(target):
+        translation.define(result, translation.stacks[data][0], as_filed(len(target)))
+        return
+    _note_stack(translation, data, result, target)
     layout = as_filed(len(target))
     if result in translation.images and len(target) in (4, 5):
         layout = channels_first(len(target))
@@ -66,6 +70,16 @@ def _reshape_to(
     name = translation.free_name(operator.outputs[0])
     translation.reshaped(value, sizes, name)
     translation.define(operator.outputs[0], name, layout)
+
+
+def _note_stack(
+    translation: Translation, data: int, result: int, target: Sequence[int]
+) -> None:
+    """Note matrices of a stack whose leading axes are joined."""
+    dims = translation.tensor(data).signature
+    is_joined = len(dims) == 4 and len(target) == 3 and [*dims[2:]] == [*target[1:]]
+    if is_joined and -1 not in dims and translation.layout(data) == as_filed(4):
+        translation.stacks[result] = translation.value(data), dims
 
 
 def _target(translation: Translation, operator: Operator) -> list[int]:

@@ -53,6 +53,8 @@ class Translation:
         users: the operators that read each tensor.
         producers: the operator that makes each tensor.
         transposed: what a transposed tensor was before, and the order of its axes.
+        stacks: matrices that are stacked along several axes, where the file joins these to one: the
+            value and its sizes.
     """
 
     def __init__(
@@ -68,6 +70,7 @@ class Translation:
             for index in operator.outputs:
                 self.producers.setdefault(index, operator)
         self.transposed: dict[int, tuple[int, list[int]]] = {}
+        self.stacks: dict[int, tuple[str, tuple[int, ...]]] = {}
         self._layouts: dict[int, Layout] = {}
         self._values: dict[tuple[int, Layout], str] = {}
         self._reals: dict[str, str] = {}
@@ -254,7 +257,8 @@ class Translation:
             return self.operand(operand, layout, is_integer=is_integer)
         value = self.operand(operand, as_filed(self.rank(operand)), is_integer=is_integer)
         missing = len(layout) - self.rank(operand)
-        if missing < 0 or not self.rank(operand) or layout == as_filed(len(layout)):
+        is_plain = layout == as_filed(len(layout)) and self.is_constant(operand)
+        if missing < 0 or not self.rank(operand) or is_plain:
             return value
         sizes = [1] * missing + [*self.tensor(operand).signature]
         if is_view(sizes, as_filed(len(layout)), layout):
@@ -368,6 +372,14 @@ class Translation:
         self._quantise(index, value, integers)
         scale = self._scale(tensor, is_weight=False)
         return self.builder.node("DequantizeLinear", [integers, *scale])
+
+    def stacked(self, operator: Operator, value: str, sizes: tuple[int, ...]) -> None:
+        """State the result of an operator on stacks: a view of it has the sizes of the file."""
+        index = operator.outputs[0]
+        name = self.free_name(index)
+        self.reshaped(value, self.tensor(index).dims, name)
+        self.define(index, name, as_filed(self.rank(index)))
+        self.stacks[index] = value, sizes
 
     def unknown(self, operator: Operator) -> None:
         """Add an operator that ONNX does not have, its results in the shapes of the file."""
