@@ -34,6 +34,65 @@ def is_view(sizes: Sequence[int], first: Layout, second: Layout) -> bool:
     return [a for a in first if sizes[a] != 1] == [a for a in second if sizes[a] != 1]
 
 
+def is_regrouped(
+    first: Sequence[int], layout: Layout, second: Sequence[int], new_layout: Layout
+) -> bool:
+    """Whether axes are only split and joined: elements stand alike in two layouts of two shapes.
+
+    Args:
+        first: sizes of the axes in the file, an open one as -1.
+        layout: of these.
+        second: sizes that they are reshaped to.
+        new_layout: of those.
+    """
+    groups = _groups(first, second)
+    if groups is None:
+        return False
+    orders = []
+    for numbers, order in zip(groups, (layout, new_layout), strict=True):
+        axes = [axis for axis in order if axis in numbers]
+        inside: dict[int, list[int]] = {}
+        for axis in axes:
+            inside.setdefault(numbers[axis], []).append(axis)
+        merged = [n for i, n in enumerate(numbers[a] for a in axes) if not i or n != numbers[axes[i - 1]]]
+        if len(merged) > len(inside) or any(part != sorted(part) for part in inside.values()):
+            return False
+        orders.append(merged)
+    return orders[0] == orders[1]
+
+
+def _groups(
+    first: Sequence[int], second: Sequence[int]
+) -> tuple[dict[int, int], dict[int, int]] | None:
+    """Return the groups of axes of two shapes that have the same elements, by axis.
+
+    Axes of one element are in no group. None where the shapes do not fit together.
+    """
+    numbers: tuple[dict[int, int], dict[int, int]] = ({}, {})
+    rests = [
+        [(axis, size) for axis, size in enumerate(sizes) if size != 1] for sizes in (first, second)
+    ]
+    group = 0
+    while rests[0] and rests[1]:
+        group += 1
+        products = [1, 1]
+        while True:
+            side = 0 if products[0] <= products[1] else 1
+            if not rests[side]:
+                return None
+            axis, size = rests[side].pop(0)
+            if size < 0 and (products != [1, 1] or rests[1 - side][:1] and rests[1 - side][0][1] != size):
+                return None
+            numbers[side][axis] = group
+            if size < 0:
+                numbers[1 - side][rests[1 - side].pop(0)[0]] = group
+                break
+            products[side] *= size
+            if products[0] == products[1]:
+                break
+    return numbers if not rests[0] and not rests[1] else None
+
+
 def without(layout: Layout, axes: Sequence[int]) -> Layout:
     """Return the layout after axes of the file are dropped."""
     remaining = sorted(set(layout) - set(axes))

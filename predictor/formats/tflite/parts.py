@@ -100,8 +100,11 @@ def _computed_part(translation: Translation, operator: Operator) -> None:
     builder, rank = translation.builder, translation.rank(data)
     value = translation.value(data, as_filed(rank))
     starts = builder.node("Cast", [translation.value(start)], to=TensorProto.INT64)
-    sizes = builder.node("Cast", [translation.value(size)], to=TensorProto.INT64)
-    ends = builder.node("Add", [starts, sizes])
+    if translation.integers(size) == [-1] * rank:
+        ends = builder.constant([_LAST] * rank)
+    else:
+        sizes = builder.node("Cast", [translation.value(size)], to=TensorProto.INT64)
+        ends = builder.node("Add", [starts, sizes])
     translation.node(operator, "Slice", [value, starts, ends])
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -76,6 +75,7 @@ def _convolve(
         "Conv",
         operands,
         image,
+        is_integer=is_integer,
         auto_pad=_padding(operator),
         dilations=_steps(operator, "Dilation", "Factor"),
         group=groups,
@@ -129,6 +129,7 @@ def _transpose_convolve(
         "ConvTranspose",
         operands,
         image,
+        is_integer=is_integer,
         kernel_shape=kernel,
         output_padding=extra if any(extra) else None,
         pads=pads if any(pads) else None,
@@ -265,18 +266,18 @@ def space_to_batch(translation: Translation, operator: Operator) -> None:
     block, paddings = translation.steering(operator, 1), translation.steering(operator, 2)
     rank, builder = translation.rank(data), translation.builder
     image = channels_first(rank)
-    batch, *pixels, channels = translation.tensor(data).dims
+    _, *pixels, channels = translation.tensor(data).dims
     pads = [0, 0, *paddings[::2], 0, 0, *paddings[1::2]]
     value = translation.value(data, image)
     if any(pads):
         value = builder.node("Pad", [value, builder.constant(pads)])
     padded = [size + sum(paddings[2 * i : 2 * i + 2]) for i, size in enumerate(pixels)]
     split = [part for size, step in zip(padded, block, strict=True) for part in (size // step, step)]
-    value = translation.reshaped(value, [batch, channels, *split])
+    value = translation.reshaped(value, [-1, channels, *split])
     inner = range(3, 3 + 2 * len(block), 2)
     order = [*inner, 0, 1, *(position - 1 for position in inner)]
     value = builder.node("Transpose", [value], perm=order)
-    sizes = [batch * math.prod(block), channels, *split[::2]]
+    sizes = [-1, channels, *split[::2]]
     _reshaped_image(translation, operator, value, sizes, image)
 
 
@@ -286,18 +287,17 @@ def batch_to_space(translation: Translation, operator: Operator) -> None:
     block, crops = translation.steering(operator, 1), translation.steering(operator, 2)
     rank, builder = translation.rank(data), translation.builder
     image = channels_first(rank)
-    batch, *pixels, channels = translation.tensor(data).dims
+    _, *pixels, channels = translation.tensor(data).dims
     count = len(block)
-    rest = batch // math.prod(block)
-    value = translation.reshaped(translation.value(data, image), [*block, rest, channels, *pixels])
+    value = translation.reshaped(translation.value(data, image), [*block, -1, channels, *pixels])
     order = [count, count + 1]
     order += [axis for i in range(count) for axis in (count + 2 + i, i)]
     value = builder.node("Transpose", [value], perm=order)
     sizes = [size * step for size, step in zip(pixels, block, strict=True)]
     if not any(crops):
-        _reshaped_image(translation, operator, value, [rest, channels, *sizes], image)
+        _reshaped_image(translation, operator, value, [-1, channels, *sizes], image)
         return
-    value = translation.reshaped(value, [rest, channels, *sizes])
+    value = translation.reshaped(value, [-1, channels, *sizes])
     ends = [size - crops[2 * i + 1] for i, size in enumerate(sizes)]
     bounds = [crops[::2], ends, list(range(2, rank))]
     inputs: list[int | str] = [value, *map(builder.constant, bounds)]

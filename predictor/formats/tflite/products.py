@@ -75,7 +75,7 @@ def batch_product(translation: Translation, operator: Operator) -> None:
         if operator.option(name):
             layout = (*range(rank - 2), rank - 1, rank - 2)
         inputs.append(translation.operand(index, layout, is_integer=is_integer))
-    translation.node(operator, "MatMul", inputs)
+    translation.node(operator, "MatMul", inputs, is_integer=is_integer)
 
 
 def _product_of_stacks(translation: Translation, operator: Operator) -> bool:

@@ -14,6 +14,7 @@ from predictor.formats.tflite.layouts import (
     arranged,
     as_filed,
     channels_first,
+    is_regrouped,
     is_view,
     without,
 )
@@ -32,35 +33,31 @@ def reshape(translation: Translation, operator: Operator) -> None:
         translation.define(result, translation.stacks[data][0], as_filed(len(target)))
         return
     _note_stack(translation, data, result, target)
-    layout = as_filed(len(target))
-    if result in translation.images and len(target) in (4, 5):
-        layout = channels_first(len(target))
-    source, present = translation.tensor(data), translation.layout(data)
-    if target.count(-1) > 1 and not (target[0] == source.signature[:1] == -1):
+    if target.count(-1) > 1:
         _computed_reshape(translation, operator)
         return
-    ordered = as_filed(len(source.dims))
-    is_flat = is_view(source.signature, present, ordered)
-    fits = layout == as_filed(len(target)) or is_view(target, as_filed(len(target)), layout)
-    if is_flat and fits:
-        value = translation.value(data)
-    elif not is_flat and _is_free_after(translation, operator, target):
-        value, layout = translation.value(data), as_filed(len(target))
-    elif is_flat and _is_free_before(translation, data, target):
-        value = translation.value(data)
-    elif not is_flat and fits and _joins_pixels(source.signature, present, target):
-        sizes = [target[0], target[2], target[1]]
-        value = translation.reshaped(translation.value(data), sizes)
+    source, present = translation.tensor(data).signature, translation.layout(data)
+    ordered, plain = as_filed(len(source)), as_filed(len(target))
+    image = channels_first(len(target)) if len(target) in (4, 5) else plain
+    layout = image if result in translation.images else plain
+    value = translation.value(data)
+    if is_regrouped(source, present, target, layout):
+        pass
+    elif present != ordered and is_regrouped(source, present, target, image):
+        layout = image
+    elif present != ordered and _is_free_after(translation, operator, target):
+        layout = plain
+    elif present == ordered and _is_free_before(translation, data, target):
+        layout = image
+    elif layout == plain and _joins_pixels(source, present, target):
+        value = translation.reshaped(value, [target[0], target[2], target[1]])
         value = translation.builder.node("Transpose", [value], perm=[0, 2, 1])
         translation.node(operator, "Identity", [value])
         return
-    elif is_flat and not fits and _splits_pixels(source.signature, target):
-        value = translation.value(data, as_filed(len(source.dims)))
+    elif present == ordered and layout != plain and _splits_pixels(source, target):
         value = translation.builder.node("Transpose", [value], perm=[0, 2, 1])
     else:
-        value = translation.value(data, ordered)
-        if not fits:
-            layout = as_filed(len(target))
+        value, layout = translation.value(data, ordered), plain
     _reshape_to(translation, operator, value, arranged(target, layout), layout)
 
 
@@ -91,9 +88,19 @@ def _target(translation: Translation, operator: Operator) -> list[int]:
     stated = operator.integers("NewShape")
     if len(operator.inputs) > 1 and operator.inputs[1] >= 0:
         stated = translation.integers(operator.inputs[1]) or stated
-    if len(stated) == len(result.dims) and stated.count(-1) <= 1:
-        return stated
-    return [*result.signature]
+    target = stated if len(stated) == len(result.dims) else [*result.signature]
+    return _with_one_open(source.signature, target)
+
+
+def _with_one_open(source: Sequence[int], target: list[int]) -> list[int]:
+    """Fill in one of two open sizes where the batch is the other."""
+    is_batched = source[:1] == (-1,) and source.count(-1) == 1 and target[:1] == [-1]
+    if not is_batched or target.count(-1) != 2:
+        return target
+    rest, remainder = divmod(
+        math.prod(source[1:]), max(math.prod(s for s in target if s != -1), 1)
+    )
+    return target if remainder else [-1, *(rest if size == -1 else size for size in target[1:])]
 
 
 def _with_open_batch(source: Sequence[int], target: list[int]) -> list[int]:
@@ -197,13 +204,16 @@ def squeeze(translation: Translation, operator: Operator) -> None:
 
 
 def expand_dims(translation: Translation, operator: Operator) -> None:
-    """Translate an axis of one element that is added."""
+    """Translate an axis of one element that is added; channels stay first."""
     data = operator.inputs[0]
-    rank = translation.rank(data)
+    layout = translation.layout(data)
+    rank = len(layout)
     axis = translation.steering(operator, 1)[0] % (rank + 1)
-    value = translation.value(data, as_filed(rank))
-    inputs = [value, translation.builder.constant([axis])]
-    translation.node(operator, "Unsqueeze", inputs)
+    is_image = layout == channels_first(rank) != as_filed(rank) and 0 < axis < rank
+    layout = channels_first(rank + 1) if is_image else as_filed(rank + 1)
+    value = translation.value(data, None if is_image else as_filed(rank))
+    inputs = [value, translation.builder.constant([layout.index(axis)])]
+    translation.node(operator, "Unsqueeze", inputs, layout)
 
 
 def shape(translation: Translation, operator: Operator) -> None:

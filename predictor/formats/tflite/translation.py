@@ -26,6 +26,13 @@ from predictor.graph.cleanup import CONTRACTIONS, INTEGER_CAPABLE
 
 DOMAIN: Final = "tflite"
 _SMALL_ELEMENTS: Final = 4096
+# Operators that only place elements work on stored integers as they are.
+_COMPUTING: Final = INTEGER_CAPABLE - frozenset(
+    """
+    Concat DepthToSpace Expand Flatten Gather Pad Reshape Slice SpaceToDepth Split Squeeze Transpose
+    Unsqueeze
+    """.split()
+)
 _COUNTING: Final = (TensorProto.INT32, TensorProto.INT64, TensorProto.BOOL)
 _ACTIVATIONS: Final = {
     tflite.ActivationFunctionType.RELU: ("Relu",),
@@ -240,7 +247,7 @@ class Translation:
     def is_integer(self, operator: Operator, op_type: str) -> bool:
         """Whether an operator becomes one between conversions, which then are parts of it."""
         result = operator.outputs[0] if operator.outputs else -1
-        return op_type in INTEGER_CAPABLE and result >= 0 and self.tensor(result).is_quantised
+        return op_type in _COMPUTING and result >= 0 and self.tensor(result).is_quantised
 
     def operand(self, operand: Operand, layout: Layout | None, *, is_integer: bool) -> str:
         """Return an input of a node: weights as real numbers, others so in an integer operator."""
@@ -273,6 +280,7 @@ class Translation:
         layout: Layout | None = None,
         *,
         operand_layout: Layout | None = None,
+        is_integer: bool | None = None,
         **attributes: Any,
     ) -> None:
         """Add the node of an operator with one result, its activation and conversions.
@@ -283,9 +291,13 @@ class Translation:
             operands: its inputs.
             layout: of its result; that of the file if None.
             operand_layout: of the inputs that are tensors; the one that they have if None.
+            is_integer: whether inputs that are values are real numbers of an integer operator; it
+                follows from the tensors among the inputs if None.
             attributes: of the node; ``domain`` is that of its type.
         """
-        is_integer = self.is_integer(operator, op_type)
+        if is_integer is None:
+            has_tensors = any(isinstance(operand, int) for operand in operands)
+            is_integer = has_tensors and self.is_integer(operator, op_type)
         if operand_layout is None:
             inputs = [self.operand(o, None, is_integer=is_integer) for o in operands]
         else:
