@@ -10,7 +10,8 @@ from onnx import TensorProto
 from predictor.core.errors import InputError
 from predictor.core.text import shortened
 from predictor.formats.builder import ModelBuilder
-from predictor.formats.tflite import elementwise, parts, pixels, products, recurrent, shaping
+from predictor.formats.tflite import control, elementwise, parts, pixels, products, recurrent, shaping
+from predictor.formats.tflite.control import writes_of
 from predictor.formats.tflite.file import AGAIN, ModelFile, Operator
 from predictor.formats.tflite.layouts import arranged, as_filed, channels_first
 from predictor.formats.tflite.normalizations import add_normalization, normalization_at
@@ -50,11 +51,12 @@ class _Network:
             "ASSIGN_VARIABLE": self._assign,
             "CALL": self._call,
             "CALL_ONCE": _nothing,
+            "IF": self._control,
             "READ_VARIABLE": self._read,
             "STABLEHLO_COMPOSITE": self._call,
             "VAR_HANDLE": _nothing,
+            "WHILE": self._control,
         }
-        self._states: dict[int, str] = {}
 
     def add(self) -> None:
         """Add the whole network to the builder."""
@@ -97,7 +99,11 @@ class _Network:
             for operator in translation.graph.operators
             if (match := normalization_at(translation, operator)) is not None
         }
-        steps = frozenset().union(*(match.steps for match in normalizations.values()))
+        writes = writes_of(translation)
+        steps = frozenset[int]().union(
+            *(match.steps for match in normalizations.values()),
+            *(inner for _, _, inner in writes.values()),
+        )
         for operator in translation.graph.operators:
             if operator.index in steps:
                 continue
@@ -110,6 +116,8 @@ class _Network:
             try:
                 if operator.index in normalizations:
                     add_normalization(translation, operator, normalizations[operator.index])
+                elif operator.index in writes:
+                    parts.update(translation, operator, *writes[operator.index][:2])
                 elif rule is None:
                     translation.unknown(operator)
                 else:
@@ -138,6 +146,17 @@ class _Network:
         self._depth -= 1
         for index, outer in zip(graph.outputs, operator.outputs, strict=True):
             translation.define(outer, inner.value(index), inner.layout(index))
+
+    def _control(self, translation: Translation, operator: Operator) -> None:
+        """Translate a loop or a branch, bodies included."""
+        if self._depth >= _MAX_DEPTH:
+            reason = f"its subgraphs call one another deeper than {_MAX_DEPTH} levels"
+            raise InputError(operator.subject, reason, AGAIN)
+        self._calls += 1
+        self._depth += 1
+        add = control.loop if operator.type == "WHILE" else control.branch
+        add(translation, operator, f"{translation.prefix}body{self._calls}/", self.translate)
+        self._depth -= 1
 
     def _read(self, translation: Translation, operator: Operator) -> None:
         """Translate the reading of a state: it is an input of the network."""

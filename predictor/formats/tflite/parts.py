@@ -274,8 +274,12 @@ def scatter_nd(translation: Translation, operator: Operator) -> None:
 
 def update_slice(translation: Translation, operator: Operator) -> None:
     """Translate a part of a value that is replaced, like the new tokens of a cache."""
-    data, update = operator.inputs[:2]
-    dims, part_dims = translation.tensor(data).dims, translation.tensor(update).dims
+    update(translation, operator, *operator.inputs[:2])
+
+
+def update(translation: Translation, operator: Operator, data: int, element: int) -> None:
+    """Add an operator that puts an element into its place in a value."""
+    dims, part_dims = translation.tensor(data).dims, translation.tensor(element).dims
     # Axes behind the last one that is cut are replaced as they are.
     cut = [axis for axis, sizes in enumerate(zip(dims, part_dims, strict=True)) if len({*sizes}) > 1]
     depth = max(cut, default=0) + 1
@@ -285,7 +289,7 @@ def update_slice(translation: Translation, operator: Operator) -> None:
     inputs = [
         translation.value(data, as_filed(len(dims))),
         positions,
-        translation.value(update, as_filed(len(dims))),
+        translation.value(element, as_filed(len(dims))),
     ]
     translation.node(operator, "ScatterND", inputs)
 
