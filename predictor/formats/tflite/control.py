@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from onnx import TensorProto
@@ -83,7 +83,7 @@ def _add(
     operator: Operator,
     op_type: str,
     inputs: Sequence[str],
-    **bodies: object,
+    **bodies: Any,
 ) -> None:
     names = [translation.free_name(index) for index in operator.outputs]
     translation.builder.node(op_type, inputs, names, name=names[0] if names else "", **bodies)

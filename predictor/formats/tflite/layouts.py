@@ -54,7 +54,9 @@ def is_regrouped(
         inside: dict[int, list[int]] = {}
         for axis in axes:
             inside.setdefault(numbers[axis], []).append(axis)
-        merged = [n for i, n in enumerate(numbers[a] for a in axes) if not i or n != numbers[axes[i - 1]]]
+        merged = [
+            n for i, n in enumerate(numbers[a] for a in axes) if not i or n != numbers[axes[i - 1]]
+        ]
         if len(merged) > len(inside) or any(part != sorted(part) for part in inside.values()):
             return False
         orders.append(merged)
@@ -81,7 +83,9 @@ def _groups(
             if not rests[side]:
                 return None
             axis, size = rests[side].pop(0)
-            if size < 0 and (products != [1, 1] or rests[1 - side][:1] and rests[1 - side][0][1] != size):
+            if size < 0 and (
+                products != [1, 1] or (rests[1 - side][:1] and rests[1 - side][0][1] != size)
+            ):
                 return None
             numbers[side][axis] = group
             if size < 0:
@@ -114,8 +118,7 @@ _IMAGE_INPUTS: Final = {
     "TRANSPOSE_CONV": 2,
 }
 # Their result has the order of what they read, whichever it is.
-_NEUTRAL: Final = frozenset(
-    """
+_NEUTRAL_WORDS: Final = """
     ABS ADD ADD_N ATAN2 BITWISE_XOR CAST CEIL CONCATENATION COS DEQUANTIZE DIV ELU EQUAL EXP
     FAKE_QUANT FLOOR FLOOR_DIV FLOOR_MOD GELU GREATER GREATER_EQUAL HARD_SWISH L2_NORMALIZATION
     LEAKY_RELU LESS LESS_EQUAL LOG LOGICAL_AND LOGICAL_NOT LOGICAL_OR LOGISTIC LOG_SOFTMAX MAXIMUM
@@ -123,8 +126,8 @@ _NEUTRAL: Final = frozenset(
     REDUCE_PROD RELU RELU6 RELU_0_TO_1 RELU_N1_TO_1 REVERSE_V2 ROUND RSQRT SELECT SELECT_V2 SIGN SIN
     SLICE SOFTMAX SPLIT SPLIT_V SQRT SQUARE SQUARED_DIFFERENCE STRIDED_SLICE SUB SUM TANH TILE
     ZEROS_LIKE
-    """.split()
-)
+"""
+_NEUTRAL: Final = frozenset(_NEUTRAL_WORDS.split())
 _IMAGE_RANKS: Final = (4, 5)
 
 

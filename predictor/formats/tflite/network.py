@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Final, TypeAlias
 
 from onnx import TensorProto
@@ -10,10 +11,18 @@ from onnx import TensorProto
 from predictor.core.errors import InputError
 from predictor.core.text import shortened
 from predictor.formats.builder import ModelBuilder
-from predictor.formats.tflite import control, elementwise, parts, pixels, products, recurrent, shaping
+from predictor.formats.tflite import (
+    control,
+    elementwise,
+    parts,
+    pixels,
+    products,
+    recurrent,
+    shaping,
+)
 from predictor.formats.tflite.control import writes_of
 from predictor.formats.tflite.file import AGAIN, ModelFile, Operator
-from predictor.formats.tflite.layouts import arranged, as_filed, channels_first
+from predictor.formats.tflite.layouts import as_filed, channels_first
 from predictor.formats.tflite.normalizations import add_normalization, normalization_at
 from predictor.formats.tflite.translation import Translation
 
@@ -62,11 +71,13 @@ class _Network:
         """Add the whole network to the builder."""
         graph = self._file.subgraphs[0]
         translation = Translation(self._file, graph, self._builder)
-        for index in dict.fromkeys(graph.inputs):
-            self._add_input(translation, index)
+        with _fitting(self._file.path):
+            for index in dict.fromkeys(graph.inputs):
+                self._add_input(translation, index)
         self.translate(translation)
-        for index in dict.fromkeys(graph.outputs):
-            self._add_output(translation, index)
+        with _fitting(self._file.path):
+            for index in dict.fromkeys(graph.outputs):
+                self._add_output(translation, index)
 
     def _add_input(self, translation: Translation, index: int) -> None:
         tensor = translation.tensor(index)
@@ -94,12 +105,13 @@ class _Network:
         Raises:
             InputError: one cannot be read, or there are too many.
         """
-        normalizations = {
-            operator.index: match
-            for operator in translation.graph.operators
-            if (match := normalization_at(translation, operator)) is not None
-        }
-        writes = writes_of(translation)
+        with _fitting(self._file.path):
+            normalizations = {
+                operator.index: match
+                for operator in translation.graph.operators
+                if (match := normalization_at(translation, operator)) is not None
+            }
+            writes = writes_of(translation)
         steps = frozenset[int]().union(
             *(match.steps for match in normalizations.values()),
             *(inner for _, _, inner in writes.values()),
@@ -113,7 +125,7 @@ class _Network:
                 raise InputError(self._file.path, reason, "give a smaller model")
             rule = self._rules.get(operator.type)
             refuse_compiled(self._file.path, operator)
-            try:
+            with _fitting(operator.subject):
                 if operator.index in normalizations:
                     add_normalization(translation, operator, normalizations[operator.index])
                 elif operator.index in writes:
@@ -122,9 +134,6 @@ class _Network:
                     translation.unknown(operator)
                 else:
                     rule(translation, operator)
-            except _MISFITS as error:
-                reason = "its inputs and options do not fit together"
-                raise InputError(operator.subject, reason, AGAIN) from error
 
     def _call(self, translation: Translation, operator: Operator) -> None:
         """Translate the operators of a subgraph in place of one that calls it."""
@@ -171,6 +180,16 @@ class _Network:
         value = translation.value(index)
         name = self._builder.node("Identity", [value], [self._builder.fresh("state")])
         self._builder.output(name, translation.tensor(index).dtype or TensorProto.FLOAT)
+
+
+@contextmanager
+def _fitting(subject: str) -> Iterator[None]:
+    """Turn what inputs and options that do not fit together lead to into one error."""
+    try:
+        yield
+    except _MISFITS as error:
+        reason = "its inputs and options do not fit together"
+        raise InputError(subject, reason, AGAIN) from error
 
 
 def _nothing(_: Translation, __: Operator) -> None:

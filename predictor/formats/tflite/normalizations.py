@@ -7,13 +7,15 @@ may be absent. They become the one operator that exporters of ONNX write.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from predictor.formats.tflite.file import Operator
 from predictor.formats.tflite.layouts import as_filed
 from predictor.formats.tflite.translation import Translation
+
+_MAX_VIEWS: Final = 4  # one after another
 
 
 class Normalization(NamedTuple):
@@ -34,7 +36,7 @@ class Normalization(NamedTuple):
 
 def normalization_at(translation: Translation, last: Operator) -> Normalization | None:
     """Return the layer normalisation that an operator is the last of; None if it is of none."""
-    if last.type != "ADD" or last.option("FusedActivationFunction"):
+    if last.type != "ADD" or len(last.inputs) != 2 or last.option("FusedActivationFunction"):
         return None
     for scaled, shifted in (last.inputs[:2], last.inputs[1::-1]):
         match = _Match(translation)
@@ -113,11 +115,12 @@ class _Match:
 
     def _plain(self, index: int) -> int:
         """Return the tensor before any Reshape."""
-        maker = self._translation.producers.get(index)
-        while maker is not None and maker.type == "RESHAPE":
+        for _ in range(_MAX_VIEWS):
+            maker = self._translation.producers.get(index)
+            if maker is None or maker.type != "RESHAPE":
+                break
             self._steps[maker.index] = maker
             index = maker.inputs[0]
-            maker = self._translation.producers.get(index)
         return index
 
     def _maker(self, index: int, kind: str) -> Operator | None:

@@ -72,7 +72,7 @@ def unpack(translation: Translation, operator: Operator) -> None:
 
 def part(translation: Translation, operator: Operator) -> None:
     """Translate SLICE: starts and sizes of a part, -1 for the rest."""
-    data, builder = operator.inputs[0], translation.builder
+    data = operator.inputs[0]
     layout = translation.layout(data)
     starts, sizes = (translation.integers(index) for index in operator.inputs[1:3])
     if starts is None or sizes is None:
@@ -281,7 +281,9 @@ def update(translation: Translation, operator: Operator, data: int, element: int
     """Add an operator that puts an element into its place in a value."""
     dims, part_dims = translation.tensor(data).dims, translation.tensor(element).dims
     # Axes behind the last one that is cut are replaced as they are.
-    cut = [axis for axis, sizes in enumerate(zip(dims, part_dims, strict=True)) if len({*sizes}) > 1]
+    cut = [
+        axis for axis, sizes in enumerate(zip(dims, part_dims, strict=True)) if len({*sizes}) > 1
+    ]
     depth = max(cut, default=0) + 1
     positions = translation.builder.weight(
         translation.builder.fresh("positions"), TensorProto.INT64, [*part_dims[:depth], depth]

@@ -84,7 +84,9 @@ def _convolve(
     )
 
 
-def _bias(translation: Translation, operator: Operator, at: int = 2, *, is_integer: bool) -> list[str]:
+def _bias(
+    translation: Translation, operator: Operator, at: int = 2, *, is_integer: bool
+) -> list[str]:
     if not translation.has(operator, at):
         return []
     return [translation.operand(operator.inputs[at], None, is_integer=is_integer)]
@@ -114,7 +116,9 @@ def _transpose_convolve(
     kernel = [dims[axis] for axis in layout[2:]]
     strides = _steps(operator, "Stride")
     if operator.is_custom:
-        strides = [max(result // max(size, 1), 1) for result, size in zip(results, sizes, strict=True)]
+        strides = [
+            max(result // max(size, 1), 1) for result, size in zip(results, sizes, strict=True)
+        ]
     rows = zip(sizes, results, kernel, strides or [1] * len(sizes), strict=True)
     # What the result has less than the sum of all windows is cut off, more behind than before.
     totals = [(size - 1) * step + width - result for size, result, width, step in rows]
@@ -272,7 +276,9 @@ def space_to_batch(translation: Translation, operator: Operator) -> None:
     if any(pads):
         value = builder.node("Pad", [value, builder.constant(pads)])
     padded = [size + sum(paddings[2 * i : 2 * i + 2]) for i, size in enumerate(pixels)]
-    split = [part for size, step in zip(padded, block, strict=True) for part in (size // step, step)]
+    split = [
+        part for size, step in zip(padded, block, strict=True) for part in (size // step, step)
+    ]
     value = translation.reshaped(value, [-1, channels, *split])
     inner = range(3, 3 + 2 * len(block), 2)
     order = [*inner, 0, 1, *(position - 1 for position in inner)]

@@ -102,7 +102,7 @@ def reduction(translation: Translation, operator: Operator) -> None:
     translation.node(
         operator,
         _REDUCTIONS[operator.type],
-        [data, positions],
+        (data, positions),
         layout if keeps else without(layout, axes),
         keepdims=int(keeps),
     )
@@ -140,8 +140,8 @@ def cumulative_sum(translation: Translation, operator: Operator) -> None:
     layout = translation.layout(data)
     axis = translation.steering(operator, 1)[0] % len(layout)
     position = translation.builder.constant([layout.index(axis)])
-    inputs = [data, translation.reshaped(position, [])]
-    translation.node(operator, "CumSum", inputs, layout)
+    scalar = translation.reshaped(position, [])
+    translation.node(operator, "CumSum", [data, scalar], layout)
 
 
 def largest(translation: Translation, operator: Operator) -> None:

@@ -26,7 +26,7 @@ _FOLLOWED: Final = 8  # operators between a dense layer and the Reshape of its r
 
 
 def reshape(translation: Translation, operator: Operator) -> None:
-    """Translate a new shape; a Transpose stands before it only where it mixes channels and pixels."""
+    """Translate a new shape, after a Transpose where it mixes channels and pixels."""
     data, result = operator.inputs[0], operator.outputs[0]
     target = _target(translation, operator)
     if translation.stacks.get(data, ("", ()))[1] == tuple(target):
@@ -69,9 +69,7 @@ def _reshape_to(
     translation.define(operator.outputs[0], name, layout)
 
 
-def _note_stack(
-    translation: Translation, data: int, result: int, target: Sequence[int]
-) -> None:
+def _note_stack(translation: Translation, data: int, result: int, target: Sequence[int]) -> None:
     """Note matrices of a stack whose leading axes are joined."""
     dims = translation.tensor(data).signature
     is_joined = len(dims) == 4 and len(target) == 3 and [*dims[2:]] == [*target[1:]]
@@ -97,9 +95,7 @@ def _with_one_open(source: Sequence[int], target: list[int]) -> list[int]:
     is_batched = source[:1] == (-1,) and source.count(-1) == 1 and target[:1] == [-1]
     if not is_batched or target.count(-1) != 2:
         return target
-    rest, remainder = divmod(
-        math.prod(source[1:]), max(math.prod(s for s in target if s != -1), 1)
-    )
+    rest, remainder = divmod(math.prod(source[1:]), max(math.prod(s for s in target if s != -1), 1))
     return target if remainder else [-1, *(rest if size == -1 else size for size in target[1:])]
 
 
