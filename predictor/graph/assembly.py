@@ -34,7 +34,11 @@ _PARTIAL_READERS = frozenset(
     {"Gather", "GatherElements", "GatherND", "Slice", "GatherBlockQuantized"}
 )
 # Inputs of rotary tables: GroupQueryAttention, and RotaryEmbedding of onnx (1, 2) and onnxruntime.
-_ANGLES = {"GroupQueryAttention": (7, 8), "RotaryEmbedding": (1, 2, 3)}
+_ANGLES = {
+    "com.microsoft::GroupQueryAttention": (7, 8),
+    "com.microsoft::RotaryEmbedding": (1, 2, 3),
+    "RotaryEmbedding": (1, 2, 3),
+}
 _SILENT = int(OperatorFlag.VIEW | OperatorFlag.FUSED)
 
 
@@ -44,6 +48,9 @@ class Traffic(NamedTuple):
     read: int
     weights: int
     written: int
+
+
+_NO_TRAFFIC = Traffic(0, 0, 0)
 
 
 class Parameters(NamedTuple):
@@ -64,6 +71,7 @@ class TrafficCounter:
     def __init__(self, network: Network) -> None:
         self._network = network
         self._carried = _carried_types(network)
+        self._sizes: dict[str, int] = {}
         # Optional outputs without a reader, like a mask, are never written by a runtime.
         self._used = {name for node in network.nodes for name in node.inputs}
         self._used.update(network.outputs)
@@ -74,19 +82,26 @@ class TrafficCounter:
         carried = self._carried.get(name)
         return self._network.type_of(name) if carried is None else carried
 
+    def size_bytes(self, name: str) -> int:
+        """Return the bytes of a value as it crosses memory."""
+        size = self._sizes.get(name)
+        if size is None:
+            size = self._sizes[name] = self.carried_type(name).bytes
+        return size
+
     def count(self, node: Node) -> Traffic:
         """Count one run of a node; views and fused operators move nothing of their own."""
         if node.flags & _SILENT:
-            return Traffic(0, 0, 0)
+            return _NO_TRAFFIC
         if node.op in CONTROL:
             return self._stacking(node)
-        constants = self._network.constants
+        constants, inputs = self._network.constants, node.inputs
+        partial = inputs[0] if inputs and node.op in _PARTIAL_READERS else None
         read = 0
-        for name in dict.fromkeys(node.inputs):
+        for name in inputs if len(inputs) < 2 else dict.fromkeys(inputs):
             if name and name not in constants:
-                partial = node.op in _PARTIAL_READERS and name == node.inputs[0]
-                read += self._gathered(node) if partial else self.carried_type(name).bytes
-        written = sum(self.carried_type(o).bytes for o in node.outputs if o and o in self._used)
+                read += self._gathered(node) if name == partial else self.size_bytes(name)
+        written = sum(self.size_bytes(o) for o in node.outputs if o and o in self._used)
         return Traffic(read, self._weights(node), written)
 
     def _gathered(self, node: Node) -> int:
@@ -102,7 +117,8 @@ class TrafficCounter:
             elements = self._elements_read(node, name)
             # Stored bits: weights behind a DequantizeLinear cross memory as integers.
             total += (elements * self._network.constants[name].bits + 7) // 8
-            total += self._scale_bytes(name) * elements // max(self.carried_type(name).elements, 1)
+            if scale_bytes := self._scale_bytes(name):
+                total += scale_bytes * elements // max(self.carried_type(name).elements, 1)
         return total
 
     def _scale_bytes(self, name: str) -> int:
@@ -115,17 +131,18 @@ class TrafficCounter:
 
     def _elements_read(self, node: Node, name: str) -> int:
         """Return the elements of a constant that a node reads in one run."""
-        dims, elements = self._network.type_of(name).dims, self._network.type_of(name).elements
+        stored = self._network.type_of(name)
+        dims, elements = stored.dims, stored.elements
         if node.op in _PARTIAL_READERS and name == node.inputs[0]:
             return min(elements, self._out(node).elements)
         if not dims or not elements:
             return elements
-        data = self._network.dims_of(node, 0)
-        tables = _ANGLES.get(node.op_type.removeprefix("com.microsoft::"), ())
+        tables, is_mixture = _ANGLES.get(node.op_type, ()), node.op in {"MoE", "QMoE"}
+        data = self._network.dims_of(node, 0) if tables or is_mixture else ()
         if name in [node.inputs[i] for i in tables if i < len(node.inputs)] and len(data) > 1:
             # Sines and cosines of the longest context: those of the new positions are read.
             return elements // dims[0] * min(data[-2], dims[0])
-        if node.op in {"MoE", "QMoE"} and len(data) > 1:
+        if is_mixture and len(data) > 1:
             tokens, chosen = math.prod(data[:-1]), node.attributes.integer("k", 1)
             # Experts that independent tokens touch, were they chosen evenly.
             return math.ceil(elements * (1 - (1 - min(chosen / dims[0], 1)) ** tokens))
@@ -139,7 +156,7 @@ class TrafficCounter:
         states = len(node.inputs) - 2
         if node.op == "Scan":
             states = len(node.inputs) - node.attributes.integer("num_scan_inputs")
-        copied_bytes = sum(self.carried_type(o).bytes for o in node.outputs[max(states, 0) :] if o)
+        copied_bytes = sum(self.size_bytes(o) for o in node.outputs[max(states, 0) :] if o)
         return Traffic(copied_bytes, 0, copied_bytes)
 
 
@@ -158,11 +175,13 @@ def count_parameters(network: Network) -> Parameters:
     (weights standardised out of two copies); a table of which rows are picked counts whole.
     """
     stored: dict[str, int] = {}
-    scales = set(network.scales)
+    scales, constants = set(network.scales), network.constants
     for node in network.nodes:
+        if constants.keys().isdisjoint(node.inputs):
+            continue
         scales.update(scale_tensors(network, node))
         for name in data_inputs(node):
-            for root in stored_tensors(network, name) if name in network.constants else ():
+            for root in stored_tensors(network, name) if name in constants else ():
                 stored[root] = max(stored.get(root, 0), _unpacked_elements(network, node, root))
     return Parameters(
         sum(elements for root, elements in stored.items() if root not in scales),
@@ -213,7 +232,7 @@ def peak_activation_bytes(network: Network, counter: TrafficCounter) -> int:
             source = node.inputs[0]
             storage[node.outputs[0]] = storage.get(source, source)
     last_use = _last_uses(network, storage)
-    live = sum(counter.carried_type(name).bytes for name in network.inputs)
+    live = sum(map(counter.size_bytes, network.inputs))
     peak = live
     freed: dict[int, list[str]] = {}
     for name, position in last_use.items():
@@ -222,13 +241,13 @@ def peak_activation_bytes(network: Network, counter: TrafficCounter) -> int:
     for position, node in enumerate(network.nodes):
         for name in node.outputs:
             if name and name not in storage and name in last_use:
-                live += counter.carried_type(name).bytes
+                live += counter.size_bytes(name)
                 allocated.add(name)
         # Before freeing: while an operator runs, its inputs and outputs are in memory together.
         peak = max(peak, live)
         for name in freed.get(position, ()):
             if name in allocated:
-                live -= counter.carried_type(name).bytes
+                live -= counter.size_bytes(name)
     return peak
 
 

@@ -290,8 +290,13 @@ def consumers_of(network: Network) -> dict[str, list[Node]]:
     """Return the nodes that read each value."""
     consumers: dict[str, list[Node]] = {}
     for node in network.nodes:
-        for name in set(node.consumed):
-            consumers.setdefault(name, []).append(node)
+        names = node.consumed
+        for name in names if len(names) < 2 else set(names):
+            readers = consumers.get(name)
+            if readers is None:
+                consumers[name] = [node]
+            else:
+                readers.append(node)
     return consumers
 
 
@@ -323,7 +328,13 @@ def drop_dead_nodes(network: Network) -> None:
     network.nodes = remaining[::-1]
 
 
+_NO_OPS = frozenset({"Cast", "CastLike", "Dropout", "Identity"})
+"""Operators that may pass their input on as it is."""
+
+
 def _drop_no_ops(network: Network) -> None:
+    if all(node.op not in _NO_OPS for node in network.nodes):
+        return
     alias: dict[str, str] = {}
     used = {name for node in network.nodes for name in node.consumed} | set(network.outputs)
     remaining: list[Node] = []
@@ -353,6 +364,8 @@ def _fold_batch_normalization(network: Network) -> None:
 
     Its scale goes into the weights and its shift into the bias, which then exists.
     """
+    if all(node.op != "BatchNormalization" for node in network.nodes):
+        return
     producer = {name: node for node in network.nodes for name in node.outputs if name}
     consumers = consumers_of(network)
     outputs = set(network.outputs)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 from predictor.graph.arithmetic import NO_ARITHMETIC, Arithmetic, batch_first, product_arithmetic
@@ -161,6 +162,8 @@ def _transposed_convolution_at(weights_at: int) -> Counter:
     return count
 
 
+# Deep networks repeat the same few convolutions.
+@lru_cache(maxsize=4096)
 def _windowed(gemm: tuple[int, int, int, int], window: _Window) -> Arithmetic:
     kernel, stride = _pair(window.kernel), _pair(window.stride)
     return Arithmetic(math.prod(gemm), gemm, kernel, stride, _is_winograd(window))

@@ -51,8 +51,10 @@ def former_fingerprint(network: Network, dtypes: Mapping[int, int]) -> str:
 
 def _constant_elements(network: Network) -> int:
     """Return the distinct constant elements that operators read, quantised ones as their values."""
-    names = {name for node in network.nodes for name in data_inputs(node)}
-    tensors = {t for name in names & network.constants.keys() for t in value_tensors(network, name)}
+    constants = network.constants.keys()
+    readers = [node for node in network.nodes if not constants.isdisjoint(node.inputs)]
+    names = {name for node in readers for name in data_inputs(node)}
+    tensors = {tensor for name in names & constants for tensor in value_tensors(network, name)}
     return sum(network.type_of(name).elements for name in tensors)
 
 

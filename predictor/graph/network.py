@@ -140,6 +140,8 @@ class Node:
     @property
     def consumed(self) -> list[str]:
         """The values that the node needs: its inputs and its bodies' results."""
+        if not self.bodies and "" not in self.inputs:
+            return self.inputs
         names = [name for name in self.inputs if name]
         if self.bodies:
             names += (name for body in self.bodies for name in body.outputs)

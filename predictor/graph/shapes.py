@@ -244,9 +244,8 @@ def _set_lengths(network: Network, node: Node, values: ValueTable) -> None:
 def _check_sizes(network: Network, node: Node) -> None:
     for name in node.outputs:
         dims = network.types[name].dims if name else ()
-        # An empty axis must not hide the product of the others.
-        if math.prod(max(size, 1) for size in dims) > _MAX_ELEMENTS:
-            raise misfit(node, f"its output would have more than {_MAX_ELEMENTS} elements")
+        if _is_sound(dims):
+            continue
         for axis, size in enumerate(dims):
             if size < 0:
                 raise InputError(
@@ -254,6 +253,14 @@ def _check_sizes(network: Network, node: Node) -> None:
                     f"dimension {axis} of its output comes out as {size}",
                     "bind the model's dynamic dimensions to larger values",
                 )
+        raise misfit(node, f"its output would have more than {_MAX_ELEMENTS} elements")
+
+
+# Deep networks repeat the same few shapes.
+@lru_cache(maxsize=4096)
+def _is_sound(dims: tuple[int, ...]) -> bool:
+    # An empty axis must not hide the product of the others.
+    return min(dims, default=0) >= 0 and math.prod(max(d, 1) for d in dims) <= _MAX_ELEMENTS
 
 
 def _complete_node(network: Network, node: Node, values: ValueTable, read: set[str]) -> None:
