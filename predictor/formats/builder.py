@@ -31,9 +31,14 @@ class ModelBuilder:
         self._numbers = count(1)
         self._domains: set[str] = set()
 
-    def input(self, name: str, dtype: int, dims: Sequence[int | str]) -> None:
-        """Add an input of the network; a text is the name of an open dimension."""
-        self._graph.input.append(helper.make_tensor_value_info(name, dtype, list(dims)))
+    def input(self, name: str, dtype: int, dims: Sequence[int | str] | None) -> None:
+        """Add an input of the network; a text is the name of an open dimension.
+
+        ``dims`` is None of an input of a body whose shape follows from what it is given.
+        """
+        self._graph.input.append(
+            helper.make_tensor_value_info(name, dtype, None if dims is None else list(dims))
+        )
 
     def output(self, name: str, dtype: int, dims: Sequence[int | str] | None = None) -> None:
         """Add an output of the network; ``dims`` is None where its shape is to be inferred."""

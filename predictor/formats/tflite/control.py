@@ -34,7 +34,7 @@ def loop(translation: Translation, operator: Operator, prefix: str, translate: B
     for index in graph.inputs:
         tensor, layout = inner.tensor(index), as_filed(inner.rank(index))
         name = inner.free_name(index)
-        builder.input(name, tensor.dtype or TensorProto.FLOAT, tensor.dims)
+        builder.input(name, tensor.dtype or TensorProto.FLOAT, None)
         inner.define(index, name, layout)
     translate(inner)
     again = builder.node("Identity", [goes_on])
@@ -75,7 +75,7 @@ def _add_outputs(inner: Translation, builder: ModelBuilder, graph: Subgraph) -> 
         tensor = inner.tensor(index)
         value = inner.value(index, as_filed(len(tensor.dims)))
         name = builder.node("Identity", [value])
-        builder.output(name, tensor.dtype or TensorProto.FLOAT, tensor.dims)
+        builder.output(name, tensor.dtype or TensorProto.FLOAT)
 
 
 def _add(

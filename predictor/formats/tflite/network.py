@@ -25,6 +25,7 @@ from predictor.formats.tflite.file import AGAIN, ModelFile, Operator
 from predictor.formats.tflite.layouts import as_filed, channels_first
 from predictor.formats.tflite.normalizations import add_normalization, normalization_at
 from predictor.formats.tflite.translation import Translation
+from predictor.formats.tflite.values import BATCH
 
 Rule: TypeAlias = Callable[[Translation, Operator], None]
 
@@ -97,7 +98,8 @@ class _Network:
         name, value = translation.name(index), translation.value(index)
         if name != value:
             self._builder.node("Identity", [value], [name])
-        self._builder.output(name, translation.tensor(index).dtype or TensorProto.FLOAT)
+        dims = translation.stated_dims(index) if index in translation.unknowns else None
+        self._builder.output(name, translation.tensor(index).dtype or TensorProto.FLOAT, dims)
 
     def translate(self, translation: Translation) -> None:
         """Add the operators of a subgraph.
@@ -214,8 +216,8 @@ def refuse_compiled(path: str, operator: Operator) -> None:
 def _dimension_names(name: str, rank: int, *, is_image: bool) -> Sequence[str]:
     """Return names for open dimensions of an input."""
     if is_image and rank == 4:
-        return ("batch", "height", "width", "channels")
-    return ["batch", *(f"{name}_{axis}" for axis in range(1, rank))][:rank]
+        return (BATCH, "height", "width", "channels")
+    return [BATCH, *(f"{name}_{axis}" for axis in range(1, rank))][:rank]
 
 
 _RULES: Final[dict[str, Rule]] = {

@@ -44,6 +44,9 @@ class Translation(Values):
     """Values of one subgraph while its operators become nodes.
 
     The arguments are those of :class:`Values`.
+
+    Attributes:
+        unknowns: results of operators that ONNX does not have.
     """
 
     def __init__(
@@ -52,6 +55,7 @@ class Translation(Values):
         super().__init__(file, graph, builder, prefix)
         self._reals: dict[str, str] = {}
         self._bounds: dict[float, str] = {}
+        self.unknowns: set[int] = set()
 
     def real(self, index: int, layout: Layout | None = None) -> str:
         """Return the value of a tensor as real numbers, dequantised where it is integers."""
@@ -229,8 +233,9 @@ class Translation(Values):
             if not name:
                 continue
             tensor = self.tensor(index)
-            self.builder.shape(name, tensor.dtype or TensorProto.FLOAT, tensor.dims)
+            self.builder.shape(name, tensor.dtype or TensorProto.FLOAT, self.stated_dims(index))
             self.define(index, name, as_filed(len(tensor.dims)))
+            self.unknowns.add(index)
         self.builder.node(
             operator.type, inputs, outputs, name=outputs[0] if outputs else "", domain=DOMAIN
         )

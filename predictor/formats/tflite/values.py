@@ -22,6 +22,9 @@ from predictor.formats.tflite.layouts import (
     is_view,
 )
 
+BATCH: Final = "batch"
+"""Name of the open first dimension of inputs."""
+
 _SMALL_ELEMENTS: Final = 4096
 _COUNTING: Final = (TensorProto.INT32, TensorProto.INT64, TensorProto.BOOL)
 
@@ -68,6 +71,12 @@ class Values:
         if index < 0:
             raise IndexError(index)
         return self.graph.tensors[index]
+
+    def stated_dims(self, index: int) -> list[int | str]:
+        """Return the sizes of a tensor as the file states them, an open batch by its name."""
+        tensor = self.tensor(index)
+        is_open = tensor.signature[:1] == (-1,)
+        return [BATCH, *tensor.dims[1:]] if is_open else [*tensor.dims]
 
     def name(self, index: int) -> str:
         """Return the name of a tensor in the model."""
