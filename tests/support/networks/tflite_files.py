@@ -19,7 +19,7 @@ FLOAT, INT8, INT32, BOOL = (
 
 
 class Tensor(NamedTuple):
-    """A tensor: sizes with -1 for open ones, type, values of a constant, whether it is quantised."""
+    """A tensor: sizes (-1 for open ones), type, values of a constant, whether it is quantised."""
 
     dims: tuple[int, ...]
     dtype: int = FLOAT
