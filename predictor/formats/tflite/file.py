@@ -114,7 +114,7 @@ class Tensor:
         return self.scales > 0 and self.dtype in _INTEGERS
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Operator:
     """An operator of a subgraph.
 
@@ -315,12 +315,12 @@ class ModelFile:
     def _operator(self, index: int, operator: Any, limit: int) -> Operator:
         kind, is_custom = self._codes[operator.OpcodeIndex()]
         return Operator(
-            index,
-            kind,
-            is_custom,
-            self._indices(operator, "Inputs", limit),
-            self._indices(operator, "Outputs", limit),
-            self._options(operator),
+            index=index,
+            type=kind,
+            is_custom=is_custom,
+            inputs=self._indices(operator, "Inputs", limit),
+            outputs=self._indices(operator, "Outputs", limit),
+            options=self._options(operator),
         )
 
     def _options(self, operator: Any) -> Any:

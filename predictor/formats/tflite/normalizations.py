@@ -83,8 +83,8 @@ class _Match:
             if product is None:
                 return None
             constants = [i for i in product.inputs if self._translation.is_constant(i)]
-            others = [i for i in product.inputs if not self._translation.is_constant(i)]
-            root = self._maker(others[0], "RSQRT") if len(others) == 1 else None
+            computed = [i for i in product.inputs if not self._translation.is_constant(i)]
+            root = self._maker(computed[0], "RSQRT") if len(computed) == 1 else None
             scale = constants[0] if constants else -1
         total = None if root is None else self._maker(root.inputs[0], "ADD")
         for variance in total.inputs[:2] if total is not None else ():

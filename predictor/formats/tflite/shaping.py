@@ -32,6 +32,10 @@ def reshape(translation: Translation, operator: Operator) -> None:
     if translation.stacks.get(data, ("", ()))[1] == tuple(target):
         translation.define(result, translation.stacks[data][0], as_filed(len(target)))
         return
+    if _exchanges_batch(translation.tensor(data).signature, target):
+        value = translation.value(data, as_filed(3))
+        translation.node(operator, "Transpose", [value], perm=[1, 0, 2])
+        return
     _note_stack(translation, data, result, target)
     if target.count(-1) > 1:
         _computed_reshape(translation, operator)
@@ -67,6 +71,13 @@ def _reshape_to(
     name = translation.free_name(operator.outputs[0])
     translation.reshaped(value, sizes, name)
     translation.define(operator.outputs[0], name, layout)
+
+
+def _exchanges_batch(source: Sequence[int], target: Sequence[int]) -> bool:
+    """Whether a sequence and its batch of one change places, which is a view at that batch alone."""
+    if len(source) != 3 or len(target) != 3 or source[0] == source[1]:
+        return False
+    return [source[1], source[0], source[2]] == [*target] and 1 in source[:2]
 
 
 def _note_stack(translation: Translation, data: int, result: int, target: Sequence[int]) -> None:
