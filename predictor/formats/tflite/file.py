@@ -1,10 +1,10 @@
 """The records of a TensorFlow Lite file: subgraphs, operators, tensors; weights stay in the file.
 
-The schema's classes follow any offset that the file states: records are counted, lengths are
-compared with the file, and what the classes raise means a damaged file.
+Numbers of fields are those of the schema. Records are counted; what reading them raises means a
+damaged file. Options of operators are read by the classes of the package ``tflite``.
 
 Reference:
-    TensorFlow Lite, ``schema.fbs``; its classes are the package ``tflite``.
+    TensorFlow Lite, ``schema.fbs``.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from onnx import TensorProto, helper
 
 from predictor.core.errors import InputError
 from predictor.core.text import shortened
+from predictor.formats.tflite.records import Record
 
 T = TypeVar("T")
 
@@ -43,6 +44,8 @@ _MAX_RANK: Final = 16
 # A flatbuffer's offsets have 31 bits; weights of larger files lie behind it.
 _MAX_MAPPED: Final = 2**31 - 1
 _SMALL_BYTES: Final = 2**16
+_I8, _U8, _U32, _U64 = map(struct.Struct, ("<b", "<B", "<I", "<Q"))
+_MODEL_CODES, _MODEL_SUBGRAPHS, _MODEL_DESCRIPTION, _MODEL_BUFFERS = range(1, 5)
 _WEIGHTS_BEHIND: Final = 1  # offsets up to this mean that the weights are in the flatbuffer
 
 DTYPES: Final = {
@@ -92,7 +95,6 @@ class Tensor:
         signature: the same, an open one as -1.
         buffer: number of the buffer with its data.
         scales: number of its scales, 0 where it is not quantised.
-        zero_points: number of its zero points.
         axis: that the scales are of.
         is_variable: a state that the network keeps.
     """
@@ -104,7 +106,6 @@ class Tensor:
     signature: tuple[int, ...]
     buffer: int
     scales: int
-    zero_points: int
     axis: int
     is_variable: bool
 
@@ -181,13 +182,15 @@ class ModelFile:
     def __init__(self, path: str, stream: BinaryIO, size: int) -> None:
         self.path, self._stream, self._size = path, stream, size
         self._map = mmap.mmap(stream.fileno(), min(size, _MAX_MAPPED), access=mmap.ACCESS_READ)
-        self._records = 0
+        self._budget = _MAX_RECORDS
+        self._constants: dict[int, bool] = {}
         self.subgraphs: list[Subgraph] = []
         with self.checked():
-            self._model = tflite.Model.GetRootAs(self._map, 0)
-            self.producer = _text(self._model.Description())
-            self._codes = [self._code(c) for c in self._all(self._model, "OperatorCodes")]
-            for graph in self._all(self._model, "Subgraphs"):
+            self._model = Record.root(self._map)
+            self.producer = self._model.text(_MODEL_DESCRIPTION)
+            self._codes = [self._code(code) for code in self._all(self._model, _MODEL_CODES)]
+            self._buffers = self._model.vector(_MODEL_BUFFERS)[1]
+            for graph in self._all(self._model, _MODEL_SUBGRAPHS):
                 self.subgraphs.append(self._subgraph(graph))
         if not self.subgraphs:
             raise InputError(path, "it holds no network", AGAIN)
@@ -215,126 +218,125 @@ class ModelFile:
             buffer = self._buffer(tensor)
             if buffer is None:
                 return None
-            if buffer.DataLength():
-                data = _numbers(buffer, "Data", count * dtype.itemsize).tobytes()
+            size = count * dtype.itemsize
+            start, length = buffer.vector(0, 1)
+            if length:
+                data = self._map[start : start + min(size, length)]
             else:
-                self._stream.seek(buffer.Offset())
-                data = self._stream.read(count * dtype.itemsize)
+                self._stream.seek(buffer.number(1, _U64))
+                data = self._stream.read(size)
             return np.frombuffer(data, dtype, count).reshape(tensor.dims)
 
     def is_constant(self, tensor: Tensor) -> bool:
         """Whether the file holds the data of a tensor."""
-        with self.checked():
-            return self._buffer(tensor) is not None
+        index = tensor.buffer
+        if index not in self._constants:
+            with self.checked():
+                self._constants[index] = self._buffer(tensor) is not None
+        return self._constants[index]
 
-    def _buffer(self, tensor: Tensor) -> Any:
+    def _buffer(self, tensor: Tensor) -> Record | None:
         """Return the buffer of a constant, else None."""
-        if not 0 < tensor.buffer < self._count(self._model, "Buffers"):
+        if not 0 < tensor.buffer < self._buffers:
             return None
-        buffer = self._model.Buffers(tensor.buffer)
-        length = buffer.DataLength()
-        if length > self._size or buffer.Offset() + buffer.Size() > self._size:
-            raise ValueError(length)
-        return buffer if length or buffer.Offset() > _WEIGHTS_BEHIND else None
+        buffer = self._model.item(_MODEL_BUFFERS, tensor.buffer)
+        if buffer.vector(0, 1)[1]:
+            return buffer
+        offset, size = buffer.number(1, _U64), buffer.number(2, _U64)
+        if offset + size > self._size:
+            raise ValueError(offset)
+        return buffer if offset > _WEIGHTS_BEHIND else None
 
-    def _count(self, record: Any, name: str) -> int:
-        """Return the length of a vector of records or numbers of four bytes and more."""
-        count: int = getattr(record, name + "Length")()
-        if count * 4 > self._size:
-            raise ValueError(name)
-        return count
+    def _all(self, record: Record, field: int) -> Iterator[Record]:
+        _, count = record.vector(field)
+        self._spend(count)
+        return (record.item(field, index) for index in range(count))
 
-    def _all(self, record: Any, name: str) -> Iterator[Any]:
-        count = self._count(record, name)
-        self._records += count
-        if self._records > _MAX_RECORDS:
+    def _spend(self, count: int) -> None:
+        self._budget -= count
+        if self._budget < 0:
             raise InputError(self.path, "it has too many records to read", "give a smaller model")
-        item = getattr(record, name)
-        return (item(position) for position in range(count))
 
-    def _integers(self, record: Any, name: str) -> list[int]:
-        self._records += self._count(record, name)
-        return _vector(record, name, _MAX_RECORDS)
+    def _integers(self, record: Record, field: int) -> tuple[int, ...]:
+        self._spend(record.vector(field)[1])
+        return record.integers(field)
 
-    def _code(self, code: Any) -> tuple[str, bool]:
+    def _code(self, code: Record) -> tuple[str, bool]:
         """Return the type of an operator, and whether it is a custom one."""
-        number = max(code.DeprecatedBuiltinCode(), code.BuiltinCode())
+        number = max(code.number(0, _I8), code.number(3))
         if number == tflite.BuiltinOperator.CUSTOM:
-            return _text(code.CustomCode()) or "custom", True
+            return code.text(1) or "custom", True
         return _OPERATORS.get(number, f"BUILTIN_{number}"), number not in _OPERATORS
 
-    def _subgraph(self, graph: Any) -> Subgraph:
-        names: dict[str, int] = {}
+    def _subgraph(self, graph: Record) -> Subgraph:
+        names: set[str] = set()
         tensors = [
-            self._tensor(index, tensor, names)
-            for index, tensor in enumerate(self._all(graph, "Tensors"))
+            self._tensor(index, tensor, names) for index, tensor in enumerate(self._all(graph, 0))
         ]
-        if self._count(graph, "Operators") > _MAX_OPERATORS:
+        if graph.vector(3)[1] > _MAX_OPERATORS:
             reason = f"it has more than {_MAX_OPERATORS} operators, the most that we read"
             raise InputError(self.path, reason, "give a smaller model")
         operators = [
             self._operator(index, operator, len(tensors))
-            for index, operator in enumerate(self._all(graph, "Operators"))
+            for index, operator in enumerate(self._all(graph, 3))
         ]
-        inputs = self._indices(graph, "Inputs", len(tensors))
-        outputs = self._indices(graph, "Outputs", len(tensors))
+        inputs = self._indices(graph, 1, len(tensors))
+        outputs = self._indices(graph, 2, len(tensors))
         return Subgraph(tensors, [*inputs], [*outputs], operators)
 
-    def _tensor(self, index: int, tensor: Any, names: dict[str, int]) -> Tensor:
-        name = _text(tensor.Name()).replace("\0", "") or f"tensor{index}"
+    def _tensor(self, index: int, tensor: Record, names: set[str]) -> Tensor:
+        name = tensor.text(3).replace("\0", "") or f"tensor{index}"
         if name in names:
             name = f"{name}#{index}"
-        names[name] = index
-        stated = self._integers(tensor, "Shape")
-        signature = self._integers(tensor, "ShapeSignature") or stated
+        names.add(name)
+        stated = self._integers(tensor, 0)
+        signature = self._integers(tensor, 7) or stated
         if len(signature) != len(stated):
             signature = stated
         if len(stated) > _MAX_RANK or min([*stated, *signature], default=0) < -1:
             raise ValueError(stated)
-        parameters = tensor.Quantization()
-        has_scales = parameters is not None and self._count(parameters, "Scale")
+        scaling = tensor.record(4)
+        scales = scaling.vector(2)[1] if scaling is not None else 0
         return Tensor(
             index=index,
             name=name,
-            dtype=DTYPES.get(tensor.Type(), TensorProto.UNDEFINED),
+            dtype=DTYPES.get(tensor.number(1, _I8), TensorProto.UNDEFINED),
             dims=tuple(1 if size < 0 else size for size in stated),
-            signature=tuple(signature),
-            buffer=tensor.Buffer(),
-            scales=self._count(parameters, "Scale") if has_scales else 0,
-            zero_points=self._count(parameters, "ZeroPoint") if has_scales else 0,
-            axis=parameters.QuantizedDimension() if has_scales else 0,
-            is_variable=bool(tensor.IsVariable()),
+            signature=signature,
+            buffer=tensor.number(2, _U32),
+            scales=scales,
+            axis=scaling.number(6) if scaling is not None and scales else 0,
+            is_variable=bool(tensor.number(5, _I8)),
         )
 
-    def _indices(self, record: Any, name: str, limit: int) -> tuple[int, ...]:
-        indices = self._integers(record, name)
+    def _indices(self, record: Record, field: int, limit: int) -> tuple[int, ...]:
+        indices = self._integers(record, field)
         if indices and not -1 <= min(indices) <= max(indices) < limit:
             raise ValueError(indices)
-        return tuple(indices)
+        return indices
 
-    def _operator(self, index: int, operator: Any, limit: int) -> Operator:
-        kind, is_custom = self._codes[operator.OpcodeIndex()]
+    def _operator(self, index: int, operator: Record, limit: int) -> Operator:
+        kind, is_custom = self._codes[operator.number(0, _U32)]
         return Operator(
             index=index,
             type=kind,
             is_custom=is_custom,
-            inputs=self._indices(operator, "Inputs", limit),
-            outputs=self._indices(operator, "Outputs", limit),
-            options=self._options(operator),
+            inputs=self._indices(operator, 1, limit),
+            outputs=self._indices(operator, 2, limit),
+            options=_options(operator),
         )
 
-    def _options(self, operator: Any) -> Any:
-        for number, names, table in (
-            (operator.BuiltinOptionsType(), _OPTIONS, operator.BuiltinOptions),
-            (operator.BuiltinOptions2Type(), _OPTIONS_2, operator.BuiltinOptions2),
-        ):
-            record = table() if number else None
-            kind = getattr(tflite, names.get(number, ""), None)
-            if record is not None and kind is not None:
-                options = kind()
-                options.Init(record.Bytes, record.Pos)
-                return options
-        return None
+
+def _options(operator: Record) -> Any:
+    """Return the record of options as the class of the schema, None where there is none."""
+    for number, names in ((3, _OPTIONS), (11, _OPTIONS_2)):
+        kind: Any = getattr(tflite, names.get(operator.number(number, _U8), ""), None)
+        record = operator.record(number + 1) if kind is not None else None
+        if record is not None:
+            options = kind()
+            options.Init(record.data, record.position)
+            return options
+    return None
 
 
 def sound(call: Callable[[], T]) -> T:
@@ -346,16 +348,7 @@ def sound(call: Callable[[], T]) -> T:
 
 
 def _vector(record: Any, name: str, limit: int) -> list[int]:
-    result: list[int] = _numbers(record, name, limit).tolist()
-    return result
-
-
-def _numbers(record: Any, name: str, limit: int) -> NDArray[Any]:
     """Return the first ``limit`` numbers of a vector."""
     values = getattr(record, name + "AsNumpy")()
     # The classes give 0 in place of an absent vector.
-    return values[:limit] if isinstance(values, np.ndarray) else np.empty(0, np.int64)
-
-
-def _text(value: bytes | None) -> str:
-    return (value or b"").decode("utf-8", "replace")
+    return values[:limit].tolist() if isinstance(values, np.ndarray) else []

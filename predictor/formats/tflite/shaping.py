@@ -74,7 +74,7 @@ def _reshape_to(
 
 
 def _exchanges_batch(source: Sequence[int], target: Sequence[int]) -> bool:
-    """Whether a sequence and its batch of one change places, which is a view at that batch alone."""
+    """Whether a sequence and its batch of one change places: a view at that batch alone."""
     if len(source) != 3 or len(target) != 3 or source[0] == source[1]:
         return False
     return [source[1], source[0], source[2]] == [*target] and 1 in source[:2]
