@@ -1,7 +1,7 @@
 """Layer normalisations, which the file writes as operators on means and variances.
 
-``x * a + (beta - mean * a)``, ``a = gamma / sqrt(mean((x - mean) ^ 2) + epsilon)``; gamma and beta
-may be absent. They become the one operator that exporters of ONNX write.
+``x * a + (beta - mean * a)`` or ``(x - mean) * a``, ``a = gamma / sqrt(mean((x - mean) ^ 2) +
+epsilon)``; gamma and beta may be absent. They become the one operator that exporters of ONNX write.
 """
 
 from __future__ import annotations
@@ -36,11 +36,15 @@ class Normalization(NamedTuple):
 
 def normalization_at(translation: Translation, last: Operator) -> Normalization | None:
     """Return the layer normalisation that an operator is the last of; None if it is of none."""
-    if last.type != "ADD" or len(last.inputs) != 2 or last.option("FusedActivationFunction"):
+    if len(last.inputs) != 2 or last.option("FusedActivationFunction"):
         return None
-    for scaled, shifted in (last.inputs[:2], last.inputs[1::-1]):
+    for first, second in (last.inputs, last.inputs[::-1]):
         match = _Match(translation)
-        result = match.of(last, scaled, shifted)
+        result = None
+        if last.type == "ADD":
+            result = match.of_sum(last, first, second)
+        elif last.type == "MUL":
+            result = match.of_product(last, first, second)
         if result is not None:
             return result
     return None
@@ -51,7 +55,20 @@ class _Match:
         self._translation = translation
         self._steps: dict[int, Operator] = {}
 
-    def of(self, last: Operator, scaled: int, shifted: int) -> Normalization | None:
+    def of_product(self, last: Operator, centred: int, factor: int) -> Normalization | None:
+        """Return the normalisation that is a difference from the mean times a factor."""
+        difference = self._maker(centred, "SUB")
+        if difference is None:
+            return None
+        data, mean = difference.inputs
+        scale = self._scale(factor, data, mean) if self._is_mean(mean, data) else None
+        self._leave(data)
+        if scale is None or not self._is_closed(last):
+            return None
+        return Normalization(data, scale, -1, frozenset(self._steps))
+
+    def of_sum(self, last: Operator, scaled: int, shifted: int) -> Normalization | None:
+        """Return the normalisation that is the data and its mean, scaled, and their sum."""
         product, shift = self._maker(scaled, "MUL"), self._maker(shifted, "SUB")
         if product is None or shift is None:
             return None

@@ -142,8 +142,10 @@ def _is_free_after(translation: Translation, operator: Operator, target: Sequenc
     """Whether dense layers alone read a flattened image."""
     users = translation.users.get(operator.outputs[0], ())
     is_output = operator.outputs[0] in translation.graph.outputs
+    image = translation.tensor(operator.inputs[0]).dims
     return (
         len(target) == 2
+        and target[1] == math.prod(image[1:])
         and not is_output
         and bool(users)
         and all(u.type == _DENSE and translation.is_constant(u.inputs[1]) for u in users)
@@ -152,6 +154,8 @@ def _is_free_after(translation: Translation, operator: Operator, target: Sequenc
 
 def _is_free_before(translation: Translation, data: int, target: Sequence[int]) -> bool:
     """Whether a dense layer made the elements of an image, activations behind it."""
+    if translation.tensor(data).signature[:1] != tuple(target[:1]):
+        return False
     for _ in range(_FOLLOWED):
         maker = translation.producers.get(data)
         if maker is None or len(target) != 4 or len(translation.users.get(data, ())) != 1:
