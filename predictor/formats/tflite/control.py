@@ -41,8 +41,23 @@ def loop(translation: Translation, operator: Operator, prefix: str, translate: B
     builder.output(again, TensorProto.BOOL, [])
     _add_outputs(inner, builder, graph)
     count = "" if trips is None else translation.builder.constant(np.array(trips, np.int64))
-    start = [translation.value(i, as_filed(translation.rank(i))) for i in operator.inputs]
+    start = [_start(translation, index) for index in operator.inputs]
     _add(translation, operator, "Loop", [count, "", *start], body=builder.graph)
+
+
+def _start(translation: Translation, index: int) -> str:
+    """Return what a loop starts with, its batch of one fixed: states in the body are of that batch.
+
+    Without it another batch would be multiplied with states of one, and counted too low.
+    """
+    tensor = translation.tensor(index)
+    value = translation.value(index, as_filed(len(tensor.dims)))
+    units = [axis for axis, size in enumerate(tensor.dims) if size == 1]
+    if translation.is_constant(index) or -1 in tensor.signature or not units:
+        return value
+    axes = translation.builder.constant(units)
+    flat = translation.builder.node("Squeeze", [value, axes])
+    return translation.builder.node("Unsqueeze", [flat, axes])
 
 
 def branch(translation: Translation, operator: Operator, prefix: str, translate: Body) -> None:

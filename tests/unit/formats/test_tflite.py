@@ -117,6 +117,11 @@ def test_loops_run_as_often_as_their_counters_say(tmp_path: Path) -> None:
     assert not model.notes
 
 
+def test_a_loop_whose_states_have_a_batch_refuses_another(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="batch"):
+        golden("tflite/recurrent.float.tflite", tmp_path, batch=4)
+
+
 def test_another_batch_multiplies_the_work(tmp_path: Path) -> None:
     for name in ("mobilenet_v2", "tflite/detector.int8"):
         single, four = (golden(f"{name}.tflite", tmp_path, batch).graph for batch in (None, 4))
