@@ -157,8 +157,12 @@ def pair(translation: Translation, operator: Operator) -> None:
     }:
         translation.node(operator, first, operator.inputs, layout, operand_layout=layout)
         return
-    inputs = [translation.aligned(index, layout) for index in operator.inputs]
-    translation.node(operator, second, [translation.builder.node(first, inputs)], layout)
+    is_integer = translation.is_integer(operator, second)
+    inputs = [
+        translation.aligned(index, layout, is_integer=is_integer) for index in operator.inputs
+    ]
+    value = translation.builder.node(first, inputs)
+    translation.node(operator, second, [value], layout, is_integer=is_integer)
 
 
 def square(translation: Translation, operator: Operator) -> None:

@@ -239,7 +239,8 @@ def gather(translation: Translation, operator: Operator) -> None:
 def embedding(translation: Translation, operator: Operator) -> None:
     """Translate rows of a table that are picked by their numbers: numbers, then table."""
     indices, table = operator.inputs[:2]
-    value = translation.real(table)
+    is_stored = translation.tensor(operator.outputs[0]).is_quantised
+    value = translation.value(table) if is_stored else translation.real(table)
     translation.node(operator, "Gather", [value, translation.value(indices)])
 
 

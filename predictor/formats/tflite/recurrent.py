@@ -1,6 +1,6 @@
 """Recurrent layers: sequences through LSTM and RNN cells, and SVDF.
 
-Cells of integers work on them as they are stored: they have no form between conversions.
+Cells of integers stand between conversions, which ONNX has no cells without.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from typing import Final
 
 import numpy as np
 import tflite
-from onnx import helper
 
 from predictor.formats.tflite.file import Operator
 from predictor.formats.tflite.layouts import as_filed
@@ -76,7 +75,7 @@ def _is_plain(translation: Translation, operator: Operator, weights_at: int) -> 
 def _sequence(translation: Translation, operator: Operator, *, is_step: bool) -> str:
     """Return the input of a recurrent layer as steps, batch, elements."""
     data, builder = operator.inputs[0], translation.builder
-    value = translation.value(data, as_filed(translation.rank(data)))
+    value = translation.real(data, as_filed(translation.rank(data)))
     if is_step:
         return builder.node("Unsqueeze", [value, builder.constant([0])])
     return _ordered(translation, operator, value)
@@ -92,7 +91,7 @@ def _ordered(translation: Translation, operator: Operator, value: str) -> str:
 def _joined(translation: Translation, operator: Operator, first: int) -> str:
     """Return the weights of four gates as one tensor of one direction."""
     builder = translation.builder
-    parts = [translation.value(operator.inputs[first + gate]) for gate in _ONNX_GATES]
+    parts = [translation.real(operator.inputs[first + gate]) for gate in _ONNX_GATES]
     weights = builder.node("Concat", parts, axis=0)
     return builder.node("Unsqueeze", [weights, builder.constant([0])])
 
@@ -113,9 +112,8 @@ def _lstm(
     bias = ""
     if all(translation.has(operator, bias_at + gate) for gate in range(_GATES)):
         bias = _joined(translation, operator, bias_at)
-        tensor = translation.tensor(operator.inputs[bias_at])
-        zeros = builder.constant(np.zeros(1, helper.tensor_dtype_to_np_dtype(tensor.dtype)))
-        size = tensor.dims[0] * _GATES
+        zeros = builder.constant(np.zeros(1, np.float32))
+        size = translation.tensor(operator.inputs[bias_at]).dims[0] * _GATES
         rest = builder.node("Expand", [zeros, builder.constant([1, size])])
         bias = builder.node("Concat", [bias, rest], axis=-1)
     size = translation.tensor(operator.inputs[recurrent_at]).dims[1]
@@ -150,7 +148,7 @@ def _rnn(
     builder = translation.builder
     first = builder.constant([0])
     parts = [
-        builder.node("Unsqueeze", [translation.value(operator.inputs[weights_at + at]), first])
+        builder.node("Unsqueeze", [translation.real(operator.inputs[weights_at + at]), first])
         for at in range(2)
     ]
     size = translation.tensor(operator.inputs[weights_at + 1]).dims[0]
@@ -173,6 +171,8 @@ def _finish(translation: Translation, operator: Operator, result: str, *, is_ste
         result = builder.node("Squeeze", [result, builder.constant([0])])
     else:
         result = _ordered(translation, operator, result)
+    if translation.tensor(index).is_quantised:
+        result = builder.node("QuantizeLinear", [result, *translation.scale(index)])
     name = translation.free_name(index)
     builder.node("Identity", [result], [name])
     translation.define(index, name, as_filed(translation.rank(index)))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 import numpy as np
+import onnx
 import tflite
 from onnx import TensorProto
 
-from predictor.formats.builder import ModelBuilder
+from predictor.formats.builder import OPSET, ModelBuilder
 from predictor.formats.tflite.file import ModelFile, Operator, Subgraph, Tensor
 from predictor.formats.tflite.layouts import (
     Layout,
@@ -38,6 +40,14 @@ _ACTIVATIONS: Final[dict[int, tuple[str, tuple[float, ...]]]] = {
 
 Operand: TypeAlias = int | str
 """A tensor of the subgraph by its index, or a value of the model by its name."""
+
+
+@lru_cache(maxsize=256)
+def takes_type(op_type: str, dtype: int) -> bool:
+    """Whether the first input of an operator of ONNX may be of a type."""
+    schema = onnx.defs.get_schema(op_type, OPSET)
+    text = f"tensor({TensorProto.DataType.Name(dtype).lower()})"
+    return not schema.inputs or text in schema.inputs[0].types
 
 
 class Translation(Values):
@@ -87,7 +97,9 @@ class Translation(Values):
     def is_integer(self, operator: Operator, op_type: str) -> bool:
         """Whether an operator becomes one between conversions, which then are parts of it."""
         result = operator.outputs[0] if operator.outputs else -1
-        return op_type in _COMPUTING and result >= 0 and self.tensor(result).is_quantised
+        if result < 0 or not self.tensor(result).is_quantised:
+            return False
+        return op_type in _COMPUTING or not takes_type(op_type, self.tensor(result).dtype)
 
     def operand(self, operand: Operand, layout: Layout | None, *, is_integer: bool) -> str:
         """Return an input of a node: weights as real numbers, others so in an integer operator."""
