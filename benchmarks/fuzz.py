@@ -24,7 +24,7 @@ from queue import Empty, Queue
 from typing import NamedTuple
 
 from benchmarks.common import Table, publish
-from tests.fuzz import documents, onnx_mutator
+from tests.fuzz import documents, formats, onnx_mutator
 
 SECONDS, MEMORY_MIB = 20.0, 400.0
 _STARTING_S = 60.0
@@ -45,6 +45,7 @@ class Kind(NamedTuple):
 
 KINDS: dict[str, Kind] = {
     "onnx": Kind(onnx_mutator.mutate, onnx_mutator.feed),
+    "formats": Kind(formats.mutate, formats.feed),
     "imports": Kind(documents.mutate_import, documents.feed_import),
     "devices": Kind(documents.mutate_device, documents.feed_device),
     "projects": Kind(documents.mutate_project, documents.feed_project),

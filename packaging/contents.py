@@ -121,8 +121,9 @@ def data_files() -> list[tuple[str, str]]:
 
 
 def command_modules() -> list[str]:
-    """Return modules that are imported by name: those of ``ctm``, and the children's programs."""
-    files = sorted((ROOT / "predictor" / "cli").rglob("*.py"))
+    """Return modules that are imported by name: commands, readers of formats, children."""
+    rooms = (ROOT / "predictor" / "cli", ROOT / "predictor" / "formats")
+    files = sorted(path for room in rooms for path in room.rglob("*.py"))
     places = [path.relative_to(ROOT).with_suffix("").parts for path in files]
     commands = [".".join(parts).removesuffix(".__init__") for parts in places]
     return [*commands, *CHILDREN.values()]

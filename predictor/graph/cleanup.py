@@ -127,7 +127,7 @@ def data_inputs(node: Node) -> list[str]:
     return [name for i, name in enumerate(node.inputs) if name and i not in steering]
 
 
-_CONTRACTIONS = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
+CONTRACTIONS = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
 _GATES = frozenset({"Sigmoid", "HardSigmoid"})
 # Multiply integers by their own definition.
 _INTEGER_WORDS = """
@@ -145,7 +145,7 @@ _INTEGER_CAPABLE_WORDS = """
     Reshape Resize Sigmoid Slice Softmax SpaceToDepth Split Squeeze Sub Tanh TopK Transpose
     Unsqueeze Where
 """
-_INTEGER_CAPABLE = _CONTRACTIONS | frozenset(_INTEGER_CAPABLE_WORDS.split())
+INTEGER_CAPABLE = CONTRACTIONS | frozenset(_INTEGER_CAPABLE_WORDS.split())
 
 
 def mark_views(network: Network) -> None:
@@ -163,7 +163,7 @@ def mark_epilogues(network: Network) -> None:
     consumers = consumers_of(network)
     outputs = set(network.outputs)
     for node in network.nodes:
-        if node.op not in _CONTRACTIONS or node.outputs[0] in outputs:
+        if node.op not in CONTRACTIONS or node.outputs[0] in outputs:
             continue
         # A reader with other repeats stands in another loop body and cannot be an epilogue.
         readers = [r for r in consumers.get(node.outputs[0], []) if r.repeats == node.repeats]
@@ -236,16 +236,16 @@ class _Pattern:
                 self._fuse_input(node, chosen)
 
     def _is_host(self, node: Node) -> bool:
-        if node.op not in _INTEGER_CAPABLE or node.fused_into is not None:
+        if node.op not in INTEGER_CAPABLE or node.fused_into is not None:
             return False
         dynamic = [i for i in node.inputs if i and i not in self._network.constants]
         made_by = [self._producer.get(name) for name in dynamic]
         if not dynamic or not all(p and p.op == "DequantizeLinear" for p in made_by):
             return False
-        if node.op in _CONTRACTIONS and not self._has_integer_weights(node):
+        if node.op in CONTRACTIONS and not self._has_integer_weights(node):
             return False
         return self._quantise_after(node) is not None or (
-            node.op in _CONTRACTIONS - _NEEDS_QUANTISED_OUTPUT
+            node.op in CONTRACTIONS - _NEEDS_QUANTISED_OUTPUT
         )
 
     def _has_integer_weights(self, node: Node) -> bool:

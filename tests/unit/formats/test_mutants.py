@@ -1,0 +1,34 @@
+"""Damaged model files of other formats are read, or refused in one sentence."""
+
+from __future__ import annotations
+
+import faulthandler
+import random
+
+from tests.fuzz.formats import bases, feed, mutate, packed
+
+_RUNS = 150
+_SECONDS = 120
+
+
+def mutant(seed: int) -> bytes:
+    return mutate(random.Random(seed))  # noqa: S311 - no secret
+
+
+def test_the_models_that_are_changed_are_sound() -> None:
+    assert all(feed(packed(files)) for _, files in bases())
+
+
+def test_the_same_seed_gives_the_same_file() -> None:
+    assert mutant(5) == mutant(5)
+
+
+def test_damaged_files_are_read_or_refused_in_one_sentence() -> None:
+    """In this process, as the worker reads them; a hang ends it with a traceback."""
+    faulthandler.dump_traceback_later(_SECONDS, exit=True)
+    try:
+        were_read = [feed(mutant(number)) for number in range(_RUNS)]
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+    assert any(were_read)
+    assert not all(were_read)
