@@ -1,0 +1,130 @@
+"""Printed output of MNN's ``benchmark.out``, ``MNNV2Basic.out`` and ``timeProfile.out``, in ms.
+
+``benchmark/benchmark.cpp`` prints a header (``Forward type``, loops) and a line a network with
+maximum, minimum and mean; versions from 0.2 to 3 differ in blanks and in the facts of the header.
+``tools/cpp/MNNV2Basic.cpp`` prints the operators that it times, then ``Avg=`` of whole runs under
+their timing. Precision is a hint there (0 normal, 1 high, 2 low), not what ran.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from predictor.probing.importers.records import ImportedLatency, Reading, Statistic
+from predictor.probing.importers.source import Source
+from predictor.probing.operator_times import OperatorTime
+
+_HEADER = re.compile(r"^\s*Forward type: \*\*(?P<type>[^*]{1,20})\*\*(?P<rest>.*)$")
+_FACT = re.compile(r"\b(?P<key>thread|precision)=(?P<value>\d+)")
+_LOOPS = re.compile(r"^\s*--------> Benchmarking\.\.\. loop = (?P<count>\d+)")
+# Possessive, so that a long line of blanks is looked at once.
+_ROW = re.compile(
+    r"^\s*+\[ - \] (?P<network>\S++)\s++max =\s*+(?P<max>[^\sm]++) ?ms\s++"
+    r"min =\s*+(?P<min>[^\sm]++) ?ms\s++avg =\s*+(?P<avg>[^\sm]++) ?ms\s*+$"
+)
+_OPEN = re.compile(r"^\s*Open Model (?P<network>\S+)\s*$")
+_RUNS = re.compile(r"\bRun (?P<count>\d+) time:\s*$")
+_OPERATOR = re.compile(
+    r"^\s*+(?P<name>\S++)\s++(?:\[(?P<type>[^\]]++)\] )?run \d++ average cost (?P<time>\S++) ms,"
+)
+_MEAN = re.compile(
+    r"^\s*Avg= (?P<avg>\S+) ms, (?:OpSum = \S+ ms )?min= (?P<min>\S+) ms, max= (?P<max>\S+) ms\s*$"
+)
+_PRECISIONS = {"0": "normal", "1": "high", "2": "low"}
+_ACTION = "import the log as MNN's tool wrote it"
+_NOTE = "Precision is a hint to MNN; say with --precision what it ran in."
+
+
+@dataclass(slots=True, kw_only=True)
+class _Run:
+    """What stands before a result: its facts, the rows of its networks, the operators."""
+
+    facts: dict[str, str] = field(default_factory=dict)
+    network: str = ""
+    threads: int | None = None
+    count: int | None = None
+    rows: dict[str, int] = field(default_factory=dict)
+    operators: list[OperatorTime] = field(default_factory=list)
+
+
+def recognises(source: Source) -> bool:
+    """Whether a file looks like the output of a tool of MNN."""
+    text = source.text
+    return ("[ - ] " in text and "avg =" in text) or ("Avg= " in text and "min= " in text)
+
+
+def parse(source: Source) -> Reading:
+    """Read the mean of each network of each run of a tool.
+
+    Raises:
+        InputError: a line is damaged, a network stands twice in a run, or there is no result.
+    """
+    run = _Run()
+    latencies: list[ImportedLatency] = []
+    for number, line in source.messages():
+        place = f"line {number}"
+        if header := _HEADER.match(line):
+            run = _started(source, place, header)
+        elif opened := _OPEN.match(line):
+            run = _Run(network=opened["network"])
+        elif loops := _LOOPS.match(line) or _RUNS.search(line):
+            run.count = source.count(place, loops["count"], "the number of runs")
+        elif operator := _OPERATOR.match(line):
+            time_ms = source.duration_ms(place, operator["time"], 1.0, "the cost")
+            run.operators.append(OperatorTime(operator["name"], operator["type"] or "", time_ms))
+        elif row := _ROW.match(line):
+            _enter(source, number, row["network"], run)
+            latencies.append(_latency(source, place, row, row["network"], run))
+        elif mean := _MEAN.match(line):
+            _enter(source, number, run.network, run)
+            latencies.append(_latency(source, place, mean, run.network, run))
+        elif "[ - ] " in line or line.lstrip().startswith("Avg= "):
+            raise source.error_at(place, "the row is not complete", _ACTION)
+    if not latencies:
+        raise source.error("it holds no result", _ACTION)
+    return Reading(tuple(latencies), (_NOTE,))
+
+
+def _started(source: Source, place: str, header: re.Match[str]) -> _Run:
+    facts = {match["key"]: match["value"] for match in _FACT.finditer(header["rest"])}
+    # On a GPU the number is a mode, not a count.
+    on_cpu = header["type"] == "CPU"
+    threads = facts.get("thread") if on_cpu else None
+    precision = facts.get("precision", "")
+    return _Run(
+        facts={
+            "forward_type": header["type"],
+            **({"precision": _PRECISIONS.get(precision, precision)} if precision else {}),
+        },
+        threads=source.count(place, threads, "thread") if threads else None,
+    )
+
+
+def _enter(source: Source, number: int, network: str, run: _Run) -> None:
+    if network in run.rows:
+        first = f"first on line {run.rows[network]}"
+        raise source.error_at(
+            f"line {number}", f"{network or 'a result'} stands twice, {first}", _ACTION
+        )
+    run.rows[network] = number
+
+
+def _latency(
+    source: Source, place: str, row: re.Match[str], network: str, run: _Run
+) -> ImportedLatency:
+    values = {key: source.latency_ms(place, row[key], 1.0, key) for key in ("min", "avg", "max")}
+    source.ordered(place, values)
+    operators = tuple(run.operators)
+    return ImportedLatency(
+        network=network,
+        place=place,
+        value_ms=values["avg"],
+        statistic=Statistic.MEAN,
+        runs=run.count,
+        runtime="mnn",
+        threads=run.threads,
+        profiled=bool(operators),
+        facts={f"{key}_ms": f"{values[key]:.6g}" for key in ("min", "max")} | run.facts,
+        operators=operators,
+    )
