@@ -79,7 +79,7 @@ Forward type: **CPU** thread=4** precision=2** sparsity=0** sparseBlockOC=1** te
 [ - ] resnet-v2-50.mnn            max =   39.943 ms  min =   36.965 ms  avg =   38.189 ms
 [ - ] MobileNetV2_224.mnn         max =    6.139 ms  min =    5.400 ms  avg =    5.489 ms
 MNN benchmark
-Forward type: **OpenCL** thread=68** precision=2
+Forward type: **CPU** thread=1** precision=2
 --------> Benchmarking... loop = 20, warmup = 5
 [ - ] MobileNetV2_224.mnn    max =    9.139ms  min =    8.400ms  avg =    8.489ms
 """

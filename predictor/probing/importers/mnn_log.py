@@ -44,7 +44,6 @@ class _Run:
     network: str = ""
     threads: int | None = None
     count: int | None = None
-    rows: dict[str, int] = field(default_factory=dict)
     operators: list[OperatorTime] = field(default_factory=list)
 
 
@@ -58,14 +57,15 @@ def parse(source: Source) -> Reading:
     """Read the mean of each network of each run of a tool.
 
     Raises:
-        InputError: a line is damaged, a network stands twice in a run, or there is no result.
+        InputError: a line is damaged, a network stands twice, or runs are of two backends.
     """
     run = _Run()
     latencies: list[ImportedLatency] = []
+    place_of: dict[tuple[str, int | None], str] = {}
     for number, line in source.messages():
         place = f"line {number}"
         if header := _HEADER.match(line):
-            run = _started(source, place, header)
+            run = _started(source, place, header, run)
         elif opened := _OPEN.match(line):
             run = _Run(network=opened["network"])
         elif loops := _LOOPS.match(line) or _RUNS.search(line):
@@ -73,12 +73,14 @@ def parse(source: Source) -> Reading:
         elif operator := _OPERATOR.match(line):
             time_ms = source.duration_ms(place, operator["time"], 1.0, "the cost")
             run.operators.append(OperatorTime(operator["name"], operator["type"] or "", time_ms))
-        elif row := _ROW.match(line):
-            _enter(source, number, row["network"], run)
-            latencies.append(_latency(source, place, row, row["network"], run))
-        elif mean := _MEAN.match(line):
-            _enter(source, number, run.network, run)
-            latencies.append(_latency(source, place, mean, run.network, run))
+        elif row := _ROW.match(line) or _MEAN.match(line):
+            network = row.groupdict().get("network") or run.network
+            key = network, run.threads
+            if key in place_of:
+                reason = f"{network or 'a result'} stands twice, first on {place_of[key]}"
+                raise source.error_at(place, reason, _ACTION)
+            place_of[key] = place
+            latencies.append(_latency(source, place, row, network, run))
         elif "[ - ] " in line or line.lstrip().startswith("Avg= "):
             raise source.error_at(place, "the row is not complete", _ACTION)
     if not latencies:
@@ -86,7 +88,10 @@ def parse(source: Source) -> Reading:
     return Reading(tuple(latencies), (_NOTE,))
 
 
-def _started(source: Source, place: str, header: re.Match[str]) -> _Run:
+def _started(source: Source, place: str, header: re.Match[str], before: _Run) -> _Run:
+    if header["type"] != before.facts.get("forward_type", header["type"]):
+        reason = f"it runs on {header['type']}, those before did not"
+        raise source.error_at(place, reason, "import the runs of one backend at a time")
     facts = {match["key"]: match["value"] for match in _FACT.finditer(header["rest"])}
     # On a GPU the number is a mode, not a count.
     on_cpu = header["type"] == "CPU"
@@ -99,15 +104,6 @@ def _started(source: Source, place: str, header: re.Match[str]) -> _Run:
         },
         threads=source.count(place, threads, "thread") if threads else None,
     )
-
-
-def _enter(source: Source, number: int, network: str, run: _Run) -> None:
-    if network in run.rows:
-        first = f"first on line {run.rows[network]}"
-        raise source.error_at(
-            f"line {number}", f"{network or 'a result'} stands twice, {first}", _ACTION
-        )
-    run.rows[network] = number
 
 
 def _latency(

@@ -8,7 +8,7 @@ from tests.support.importing import changed, line_of, read, refusal
 from tests.support.printed_samples import MNN_BASIC, MNN_BENCHMARK
 
 
-def test_networks_of_two_runs_with_their_backends() -> None:
+def test_networks_of_two_runs_with_their_threads() -> None:
     reading = read(MNN_BENCHMARK)
 
     assert [
@@ -17,12 +17,19 @@ def test_networks_of_two_runs_with_their_backends() -> None:
     ] == [
         ("resnet-v2-50.mnn", 38.189, 4, "CPU"),
         ("MobileNetV2_224.mnn", 5.489, 4, "CPU"),
-        ("MobileNetV2_224.mnn", 8.489, None, "OpenCL"),
+        ("MobileNetV2_224.mnn", 8.489, 1, "CPU"),
     ]
     first = reading.latencies[0]
     assert (first.runtime, first.statistic, first.runs) == ("mnn", "mean", 20)
     assert (first.precision, first.facts["precision"]) == (None, "low")
     assert "hint" in reading.notes[0]
+
+
+def test_the_number_of_a_gpu_is_no_number_of_threads() -> None:
+    on_gpu = MNN_BENCHMARK.replace("**CPU** thread=4", "**Vulkan** thread=68")
+    first = read(on_gpu[: on_gpu.rindex("MNN benchmark")]).latencies[0]
+
+    assert (first.threads, first.facts["forward_type"]) == (None, "Vulkan")
 
 
 def test_operators_of_a_timed_run() -> None:
@@ -48,6 +55,8 @@ def test_a_line_without_a_header_names_no_network() -> None:
         (changed(MNN_BENCHMARK, "avg =   38.189 ms", "avg = 8.189 ms"), 5, "contradict"),
         (changed(MNN_BENCHMARK, "avg =   38.189 ms", "avg =   38.1"), 5, "not complete"),
         (changed(MNN_BENCHMARK, "resnet-v2-50", "MobileNetV2_224"), 6, "stands twice"),
+        (changed(MNN_BENCHMARK, "thread=1", "thread=4"), 10, "stands twice"),
+        (changed(MNN_BENCHMARK, "CPU** thread=1", "OpenCL** thread=1"), 8, "runs on OpenCL"),
         (changed(MNN_BENCHMARK, "thread=4", "thread=0"), 2, "whole number"),
         (MNN_BENCHMARK.replace("=    5.489 ms", "=        0 ms"), 6, "above 0"),
     ],
