@@ -246,7 +246,60 @@ Layer Times:
 1: 21 us : CPU
 """
 
+OPENVINO_REPORT = """\
+{
+    "cmd_options": {"json_stats": "true", "m": "resnet50.xml", "hint": "latency"},
+    "configuration_setup": {
+        "api": "async",
+        "batch_size": 1,
+        "benchmark_mode": "full",
+        "cpu_streams_num": "1",
+        "duration": 60000,
+        "iterations_num": 0,
+        "nireq": 1,
+        "precision": "f32",
+        "target_device": "CPU",
+        "topology": "resnet50"
+    },
+    "execution_results": {
+        "execution_time": 412.64,
+        "iterations_num": 200,
+        "latency_avg": 2.5,
+        "latency_max": 4.75,
+        "latency_median": 2.25,
+        "latency_min": 1.95,
+        "percentile_boundary": 50,
+        "throughput": 484.68
+    }
+}
+"""
+
+OPENVINO_TABLE = """\
+Command line parameters
+m;resnet50.xml;
+hint;latency;
+
+Configuration setup
+benchmark mode;full;
+topology;resnet50;
+batch size;1;
+number of iterations;0;
+number of parallel infer requests;1;
+
+Execution results
+total execution time (ms);412.64;
+total number of iterations;200;
+Median latency (ms);2.25;
+Percentile boundary;50;
+Average latency (ms);2.5;
+Min latency (ms);1.95;
+Max latency (ms);4.75;
+throughput;484.68;
+
+"""
+
 PRINTED = {
+    "openvino-report": OPENVINO_REPORT,
     "rknn-log": RKNN_LAYERS,
     "mnn-log": MNN_BENCHMARK,
     "model-analyzer": MODEL_ANALYZER,

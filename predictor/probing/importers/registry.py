@@ -24,6 +24,7 @@ from predictor.probing.importers import (
     onnxruntime_log,
     onnxruntime_profile,
     openvino_log,
+    openvino_report,
     perf_analyzer_log,
     qnn_profile,
     rknn_log,
@@ -177,6 +178,12 @@ FORMATS: Final = (
         "OpenVINO benchmark_app log",
         "benchmark_app -m model.xml -hint latency -nireq 1",
         openvino_log,
+    ),
+    Format(
+        name="openvino-report",
+        title="OpenVINO benchmark_app report (JSON, CSV)",
+        made_by="benchmark_app -m model.xml -hint latency -nireq 1 -report_type no_counters",
+        importer=openvino_report,
     ),
     _text("hailo-log", "hailortcli benchmark output", "hailortcli benchmark model.hef", hailo_log),
     _text(
