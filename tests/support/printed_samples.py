@@ -95,6 +95,25 @@ precision:2, memory: 0, Run 10 time:
 Avg= 5.250000 ms, OpSum = 7.059200 ms min= 3.863000 ms, max= 11.596001 ms
 """  # noqa: E501  # as the tool prints it
 
+MNN_PROFILE = (
+    "1 3 224 224 \n"
+    "Set ThreadNumber = 2\n"
+    "Open Model mobilenetv2-7.mnn\n"
+    "Sort by node name !\n"
+    "Node Name     \tOp Type              \tAvg(ms)  \t%        \tFlops Rate \t\n"
+    "339           \tBinaryOp             \t0.500000 \t4.000000 \t0.023848   \t\n"
+    "Convolution96 \tConvolution          \t12.000000 \t96.000000 \t99.9   \t\n"
+    "Print <=20 slowest Op for Convolution, larger than 3.00\n"
+    "Convolution96 -  16.396393 GFlops, 96.00 rate\n"
+    "\n"
+    "Sort by time cost !\n"
+    "Node Type            \tAvg(ms)  \t%         \tCalled times \tFlops Rate \t\n"
+    "BinaryOp             \t0.500000 \t4.000000  \t1.000000     \t0.023848   \t\n"
+    "Convolution          \t12.000000 \t96.000000 \t1.000000    \t99.9   \t\n"
+    "total time : 12.500000 ms, total mflops : 300.983246 \n"
+    "main, 138, cost time: 111.161003 ms\n"
+)
+
 MODEL_ANALYZER = """\
 Model,Batch,Concurrency,Model Config Path,Instance Group,Max Batch Size,Satisfies Constraints,\
 Throughput (infer/sec),p99 Latency (ms)
@@ -298,6 +317,18 @@ throughput;484.68;
 
 """
 
+MINIBENCH = """\
+[{"actualValue":9.5,"benchmarkModel":{"backend":"xnnpack","name":"mv2","quantization":"q8"},\
+"deviceInfo":{"arch":"SM-S926U1","availMem":0,"device":"samsung","os":"Android 14","totalMem":0},\
+"metric":"avg_inference_latency(ms)","targetValue":0.0},
+{"actualValue":9.25,"benchmarkModel":{"backend":"xnnpack","name":"mv2","quantization":"q8"},\
+"deviceInfo":{"arch":"SM-S926U1","availMem":0,"device":"samsung","os":"Android 14","totalMem":0},\
+"metric":"trimmean_inference_latency(ms)","targetValue":0.0},
+{"actualValue":0.0,"benchmarkModel":{"backend":"xnnpack","name":"mv2","quantization":"q8"},\
+"deviceInfo":{"arch":"SM-S926U1","availMem":0,"device":"samsung","os":"Android 14","totalMem":0},\
+"metric":"load_status","targetValue":0.0}]
+"""
+
 PRINTED = {
     "openvino-report": OPENVINO_REPORT,
     "rknn-log": RKNN_LAYERS,
@@ -305,6 +336,7 @@ PRINTED = {
     "model-analyzer": MODEL_ANALYZER,
     "executorch-log": EXECUTORCH_LOG,
     "executorch-inspector": EXECUTORCH_INSPECTOR,
+    "executorch-minibench": MINIBENCH,
     "ultralytics": ULTRALYTICS,
     "qnn-profile": QNN_PROFILE,
     "snpe-profile": SNPE_PROFILE,

@@ -16,6 +16,7 @@ from predictor.probing.importers import (
     ctm_results,
     executorch_inspector,
     executorch_log,
+    executorch_minibench,
     hailo_log,
     mlperf_log,
     mnn_log,
@@ -208,7 +209,7 @@ FORMATS: Final = (
     _text("ncnn-benchmark", "ncnn benchncnn log", "benchncnn 8 4 0 -1", ncnn_log),
     _text(
         "mnn-log",
-        "MNN benchmark.out or MNNV2Basic.out output",
+        "MNN benchmark.out, MNNV2Basic.out or timeProfile.out output",
         "benchmark.out models 10 2 0 4",
         mnn_log,
     ),
@@ -229,6 +230,12 @@ FORMATS: Final = (
         "ExecuTorch Inspector table or TSV",
         "python -m devtools.inspector.inspector_cli --etdump_path model.etdp",
         executorch_inspector,
+    ),
+    Format(
+        name="executorch-minibench",
+        title="ExecuTorch Android app's benchmark_results.json",
+        made_by="adb shell am start -n org.pytorch.minibench/.BenchmarkActivity --es model_dir DIR",
+        importer=executorch_minibench,
     ),
     _text(
         "ultralytics",

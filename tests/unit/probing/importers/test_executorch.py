@@ -102,3 +102,12 @@ def test_a_copied_table_has_plain_bars() -> None:
 )
 def test_tables_without_one_call_are_refused(text: str, said: str) -> None:
     assert said in refusal(text)
+
+
+@pytest.mark.parametrize(
+    "head", ["07-21 10:11:12.000  123  123 I ExecuTorch: ", "2026-07-21T10:11:12.000Z "]
+)
+def test_heads_of_logcat_and_of_a_server(head: str) -> None:
+    lines = "".join(f"{head}{line}\r\n" for line in EXECUTORCH_RUNS.splitlines())
+
+    assert read(lines).latencies == read(EXECUTORCH_RUNS).latencies

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.importing import changed, line_of, read, refusal
-from tests.support.printed_samples import MNN_BASIC, MNN_BENCHMARK
+from tests.support.printed_samples import MNN_BASIC, MNN_BENCHMARK, MNN_PROFILE
 
 
 def test_networks_of_two_runs_with_their_threads() -> None:
@@ -66,3 +66,21 @@ def test_a_damaged_line_is_named(text: str, line: int, said: str) -> None:
 
     assert said in sentence
     assert line_of(sentence) == line
+
+
+def test_the_sum_of_operators_is_said_to_be_one() -> None:
+    reading = read(MNN_PROFILE)
+    (latency,) = reading.latencies
+
+    assert (latency.network, latency.value_ms, latency.threads) == ("mobilenetv2-7.mnn", 12.5, 2)
+    assert (latency.statistic, latency.profiled) == ("as stated, statistic unknown", True)
+    assert [(o.name, o.op_type, o.time_ms) for o in latency.operators] == [
+        ("339", "BinaryOp", 0.5),
+        ("Convolution96", "Convolution", 12.0),
+    ]
+    assert "sum of operators" in reading.notes[-1]
+
+
+def test_a_profile_without_its_total_is_refused() -> None:
+    assert "no result" in refusal(MNN_PROFILE[: MNN_PROFILE.index("total time")])
+    assert "not complete" in refusal(MNN_PROFILE[: MNN_PROFILE.index(" ms, total")])
