@@ -15,7 +15,7 @@ from predictor.probing.importers.records import ImportedLatency, Reading, Statis
 from predictor.probing.importers.source import Source
 
 _MEAN = "avg_inference_latency(ms)"
-_KEPT = (_MEAN, "trimmean_inference_latency(ms)", "model_load_time(ms)")
+_METRICS = (_MEAN, "trimmean_inference_latency(ms)", "model_load_time(ms)")
 _PRECISIONS = {"fp32": Precision.FP32, "fp16": Precision.FP16, "q8": Precision.INT8}
 _ACTION = "run the app again, and import the file as it wrote it"
 _NOTE = "ExecuTorch's app states no number of threads."
@@ -69,8 +69,8 @@ def _model(
     if "deviceInfo" in row:
         where = source.table(place, row["deviceInfo"], "deviceInfo")
     device = " ".join(str(where[key]) for key in ("device", "arch") if where.get(key))
-    found = _Model(place=place, device=device, backend=backend, quantization=quantization)
-    return (name, backend + "_" + quantization, device), found
+    record = _Model(place=place, device=device, backend=backend, quantization=quantization)
+    return (name, backend + "_" + quantization, device), record
 
 
 def _enter(source: Source, place: str, row: Mapping[str, object], model: _Model) -> None:
@@ -84,7 +84,7 @@ def _enter(source: Source, place: str, row: Mapping[str, object], model: _Model)
         raise source.error_at(place, f"the model did not load (status {value})", _ACTION)
     if metric in model.times:
         raise source.error_at(place, f"{metric} stands twice for a model", _ACTION)
-    if metric in _KEPT:
+    if metric in _METRICS:
         model.times[metric] = source.latency_ms(place, value, 1.0, metric)
         model.place = place if metric == _MEAN else model.place
 

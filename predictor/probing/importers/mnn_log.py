@@ -75,8 +75,8 @@ def parse(source: Source) -> Reading:
     place_of: dict[tuple[str, int | None], str] = {}
     for number, line in source.messages():
         place = f"line {number}"
-        if begun := _begun(source, place, line, run):
-            run = begun
+        if next_run := _next_run(source, place, line, run):
+            run = next_run
         elif loops := _LOOPS.match(line) or _RUNS.search(line):
             run.count = source.count(place, loops["count"], "the number of runs")
         elif operator := _OPERATOR.match(line) or _PROFILED.match(line):
@@ -98,7 +98,7 @@ def parse(source: Source) -> Reading:
     return Reading(tuple(latencies), (_NOTE, *((_SUMMED,) if has_sum else ())))
 
 
-def _begun(source: Source, place: str, line: str, before: _Run) -> _Run | None:
+def _next_run(source: Source, place: str, line: str, before: _Run) -> _Run | None:
     """Return the run that a line begins, if it does."""
     if header := _HEADER.match(line):
         return _started(source, place, header, before)

@@ -39,6 +39,7 @@ def test_a_synchronous_run_has_one_request() -> None:
     ("old", "new", "said"),
     [
         ("1 inference requests", "12 inference requests", "12 requests ran at once"),
+        ("1 inference requests", f"{'9' * 5000} inference requests", "not a number"),
         ("   Median:        2.25 ms", "   Centre:        2.25 ms", "it has no median"),
         ("Median:        2.25 ms", "Median:        1.25 ms", "contradict each other"),
         (OPENVINO_LOG, OPENVINO_LOG * 2, "another run begins"),
@@ -150,6 +151,7 @@ def test_perf_analyzer_without_percentiles_has_a_mean() -> None:
     ("old", "new", "said"),
     [
         ("Request concurrency: 1\n", "Request concurrency: 4\n", "one request at a time"),
+        ("Request concurrency: 1\n", f"Request concurrency: {'9' * 5000}\n", "not a number"),
         ("p50 latency: 13936", "p50 latency: 19936", "contradict each other"),
         (PERF_ANALYZER_LOG, PERF_ANALYZER_LOG * 2, "another run begins"),
     ],
