@@ -7,7 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from predictor.cli.predict.row_files import Finished, finished, form_of, writing
+from predictor.cli.predict.row_files import (
+    Finished,
+    check_replaced,
+    finished,
+    form_of,
+    writing,
+)
 from predictor.core.csv_style import CsvStyle
 from predictor.core.errors import HostError, InputError
 from predictor.services.rows.text import NAMES, Row, RowForm, rows_text
@@ -109,3 +115,7 @@ def test_decimal_commas_come_with_semicolons(tmp_path: Path) -> None:
     assert ";4096;" in line
     with pytest.raises(InputError, match="rows of another form"):
         finished(path, RowForm.CSV, TARGETS, ENGINE)
+    check_replaced(path)  # rows are rows in either style
+    path.write_text("model|device\n", encoding="utf-8")
+    with pytest.raises(InputError, match="something else than rows"):
+        check_replaced(path)
