@@ -109,7 +109,7 @@ def add_explain(parser: Parser) -> None:
     _add_options(parser)
     parser.set_defaults(operators=True, sensitivity=True, rows=None, jobs=1, shard=(1, 1))
     parser.set_defaults(cluster=None, cluster_ca=None, cluster_cert=None, cluster_key=None)
-    parser.set_defaults(resume=False, mode="", clock="", measured_at=[])
+    parser.set_defaults(resume=False, csv_style=CsvStyle.POINT, mode="", clock="", measured_at=[])
 
 
 def _add_options(parser: Parser) -> None:
