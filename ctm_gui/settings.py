@@ -12,6 +12,7 @@ import platformdirs
 from PySide6.QtCore import QByteArray, QSettings
 
 from ctm_gui.widgets.theme import ThemeChoice
+from predictor.core.csv_style import CsvStyle
 from predictor.core.errors import HostError
 from predictor.core.units import LatencyUnit
 
@@ -86,6 +87,18 @@ BUDGET_MS = Setting(
     largest=1e6,
     unit="ms",
     none="no budget",
+)
+CSV_STYLE = Setting(
+    "files/csv",
+    CsvStyle.POINT.value,
+    "Tables as CSV",
+    "How tables are copied and saved: with commas and decimal points, or as spreadsheets of other "
+    "regions read them.",
+    in_dialog=True,
+    choices=(
+        (CsvStyle.POINT.value, "Commas, 1.5"),
+        (CsvStyle.COMMA.value, "Semicolons, 1,5"),
+    ),
 )
 COMPARE_MODE = Setting("compare/mode", 0, "Compare mode", "Index of the page of Compare.")
 SCORES: Setting[list[str]] = Setting(
@@ -236,6 +249,12 @@ def remembered_theme(settings: Settings) -> ThemeChoice:
     """Return the user's choice of theme; the system's where it is missing or unknown."""
     chosen = settings.get(THEME)
     return ThemeChoice(chosen) if chosen in list(ThemeChoice) else ThemeChoice.SYSTEM
+
+
+def remembered_csv_style(settings: Settings) -> CsvStyle:
+    """Return the user's style of CSV; that of decimal points where it is missing or unknown."""
+    chosen = settings.get(CSV_STYLE)
+    return CsvStyle(chosen) if chosen in list(CsvStyle) else CsvStyle.POINT
 
 
 def _read(raw: object, default: object) -> object:

@@ -22,6 +22,7 @@ from ctm_gui.widgets.fields import NumberBox, line_edit, make_searchable
 from predictor.core.records import Configuration, Device, Precision
 from predictor.core.runtimes import MEASURED, RUNTIMES, UNKNOWN
 from predictor.presentation.wording import shown
+from predictor.probing.importers.registry import FORMATS
 
 _DETECTED = "This PC, as detected"
 _MAX_THREADS = 1024
@@ -118,7 +119,8 @@ class TargetForm(QWidget):
         hint = "the SSH agent and the default keys"
         self.key_field = FileField("Private key", "Private key for the board", hint)
         self.python_edit = line_edit("Python on the board", "python3")
-        self.file_field = FileField("File to import", "File to import")
+        self.file_field = FileField("File to import", "File to import", "known by its content")
+        self.file_field.setToolTip("\n".join(("One of these:", *(kind.title for kind in FORMATS))))
         self.typed_edit = QPlainTextEdit()
         self.typed_edit.setAccessibleName("Medians")
         self.typed_edit.setTabChangesFocus(True)

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,7 @@ from ctm_gui.widgets.ordering import (
     stable_order,
     text_ranks,
 )
+from predictor.core.csv_style import CsvStyle
 from predictor.core.text import is_plain, printable
 from predictor.core.units import format_count
 from predictor.presentation.markdown import markdown_table
@@ -175,7 +177,12 @@ class Grid:
         count: N.
         columns: all columns, from left to right.
         copied: columns that only a copy holds, after the others.
+
+    Attributes:
+        csv_style: of every table that is copied or saved; one setting of the window.
     """
+
+    csv_style: ClassVar[CsvStyle] = CsvStyle.POINT
 
     def __init__(
         self, count: int, columns: Sequence[Column], copied: Sequence[Column] = ()
@@ -248,7 +255,8 @@ class Grid:
 
     def as_csv(self, rows: Sequence[int] | IndexArray, *, titled: bool = True) -> str:
         """Write ``rows`` of the data, in the order given, as CSV, with or without its header."""
-        return to_csv(self._titles() if titled else [], self._copied(rows), self._numeric())
+        titles = self._titles() if titled else []
+        return to_csv(titles, self._copied(rows), self._numeric(), Grid.csv_style)
 
     def as_markdown(self, rows: Sequence[int] | IndexArray, *, titled: bool = True) -> str:
         """Write ``rows`` of the data, in the order given, as Markdown, with its header or not."""
@@ -316,23 +324,29 @@ def guarded(cell: str) -> str:
     return cell
 
 
-def to_csv(header: Sequence[str], columns: Sequence[Sequence[str]], numeric: Sequence[bool]) -> str:
-    """Write a table as CSV after RFC 4180: commas, CRLF, quotes where needed, formulas guarded.
+def to_csv(
+    header: Sequence[str],
+    columns: Sequence[Sequence[str]],
+    numeric: Sequence[bool],
+    style: CsvStyle = CsvStyle.POINT,
+) -> str:
+    """Write a table as CSV after RFC 4180: CRLF, quotes where needed, formulas guarded.
 
     Args:
         header: names of the C columns; empty for the lines alone, to continue a table.
         columns: C lists of N cells.
-        numeric: for each column whether it holds numbers; those are left as they are.
+        numeric: for each column whether it holds numbers; those are not guarded.
+        style: separator of cells, and decimal mark of numbers.
 
     Returns:
         The table, header first, each line ended by CRLF.
     """
     safe = [
-        cells if is_number else [guarded(cell) for cell in cells]
+        [style.number(cell) for cell in cells] if is_number else [guarded(cell) for cell in cells]
         for cells, is_number in zip(columns, numeric, strict=True)
     ]
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\r\n")
+    writer = csv.writer(text, lineterminator="\r\n", delimiter=style.separator)
     if header:
         writer.writerow(header)
     writer.writerows(zip(*safe, strict=True))

@@ -14,12 +14,13 @@ from ctm_gui import settings as table
 from ctm_gui.language.model_row_view import LanguageModelRow
 from ctm_gui.models.panel import ModelsPanel
 from ctm_gui.prediction.what_if_bar import WhatIfBar
-from ctm_gui.settings import AnySetting, Settings, remembered_theme
+from ctm_gui.settings import AnySetting, Settings, remembered_csv_style, remembered_theme
 from ctm_gui.targets.machine_strip import MachineStrip
 from ctm_gui.targets.panel import TargetsPanel
 from ctm_gui.targets.ranking import ConfigurationRanking
 from ctm_gui.widgets.basic import splitter
 from ctm_gui.widgets.drop_overlay import DropOverlay, refuse_drops
+from ctm_gui.widgets.grid import Grid
 from ctm_gui.widgets.theme import ThemeChoice
 from ctm_gui.widgets.view_options import ViewOptions
 from ctm_gui.window.actions import action_specs, build_actions
@@ -109,6 +110,7 @@ class MainWindow(QMainWindow):
         self.assistance: Assistance = Assistance(
             self, self.tabs, pages, specs, self.actions_by_id, settings, workspace
         )
+        Grid.csv_style = remembered_csv_style(settings)
         theme = remembered_theme(settings)
         fill_menus(self.menuBar(), specs, self.actions_by_id, self.recent_menu, theme)
         self.overlay = DropOverlay(options, self)
@@ -360,6 +362,8 @@ class MainWindow(QMainWindow):
             self.options.set_unit(remembered_unit(self.settings))
         elif setting is table.BUDGET_MS:
             self.options.set_budget_ms(self.settings.get(table.BUDGET_MS) or None)
+        elif setting is table.CSV_STYLE:
+            Grid.csv_style = remembered_csv_style(self.settings)
         elif setting is table.MEASURE:
             self.workspace.machine.is_automatic = self.settings.get(table.MEASURE)
 

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from predictor.probing.runner.results import digest
+from tests.support.printed_samples import PRINTED
 
 AIHUB_PROFILE = """{
  "execution_summary": {
@@ -355,6 +356,7 @@ Request concurrency: 2
 """
 
 SAMPLES = {
+    **PRINTED,
     "hailo-log": HAILO_LOG,
     "perf-analyzer": PERF_ANALYZER_LOG,
     "onnxruntime-log": ONNXRUNTIME_LOG,

@@ -77,9 +77,9 @@ def add_generate(parser: Parser) -> None:
         "--measured",
         action="append",
         default=[],
-        metavar="DEVICE=TOKENS_PER_S|FILE.json",
+        metavar="DEVICE=TOKENS_PER_S|FILE.json|FILE.md",
         help="new tokens a second that you measured there in this very run, or what llama-bench "
-        "-o json wrote; calibrates that device and those near it; may be repeated",
+        "wrote, as JSON or as its table; calibrates that device and those near it; may be repeated",
     )
     parser.add_argument(
         "--no-own",

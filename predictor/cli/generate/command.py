@@ -18,7 +18,7 @@ from predictor.core.records import Device
 from predictor.services.devices.catalogue import Catalogue
 from predictor.services.generation.document import generation_document, size_of
 from predictor.services.generation.generate import generate
-from predictor.services.generation.llama_bench import MAX_TOKENS_PER_S, read_bench_rate
+from predictor.services.generation.llama_bench import MAX_TOKENS_PER_S, SUFFIXES, read_bench_rate
 from predictor.services.generation.offload import Offload
 from predictor.services.generation.probes import DecodeProbe, decode_probes
 from predictor.services.generation.records import (
@@ -164,7 +164,7 @@ def _measured(
         device = catalogue.find(name)
         if device.id in rates:
             raise InputError(f"{_MEASURED} {text}", "it is given twice", "leave one out")
-        if value.endswith(".json"):
+        if Path(value).suffix in SUFFIXES:
             rate, run = read_bench_rate(Path(value), read.architecture, request)
         else:
             rate, run = _rate(text, value), request
@@ -181,7 +181,7 @@ def _rate(text: str, value: str) -> float:
         raise InputError(
             f"{_MEASURED} {text}",
             f"{value!r} is no number of tokens a second",
-            "write rtx3060=55.2, or the file of llama-bench -o json",
+            "write rtx3060=55.2, or the file of llama-bench",
         )
     return rate
 

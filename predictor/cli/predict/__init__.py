@@ -17,6 +17,7 @@ from predictor.cli.parser import (
     prediction_options,
 )
 from predictor.cli.reading import readings_of
+from predictor.core.csv_style import CsvStyle
 from predictor.core.errors import InputError
 
 
@@ -44,6 +45,12 @@ def _add_many(parser: Parser) -> None:
         metavar="FILE.jsonl|FILE.csv|FILE.parquet",
         help="write a row for each model and device as soon as the model is predicted, in place of "
         "tables; nothing is stored",
+    )
+    many.add_argument(
+        "--csv-style",
+        choices=[str(style) for style in CsvStyle],
+        default=str(CsvStyle.POINT),
+        help="decimal mark of FILE.csv; comma separates its cells by semicolons (with --rows)",
     )
     many.add_argument(
         "--resume",
@@ -102,7 +109,7 @@ def add_explain(parser: Parser) -> None:
     _add_options(parser)
     parser.set_defaults(operators=True, sensitivity=True, rows=None, jobs=1, shard=(1, 1))
     parser.set_defaults(cluster=None, cluster_ca=None, cluster_cert=None, cluster_key=None)
-    parser.set_defaults(resume=False, mode="", clock="", measured_at=[])
+    parser.set_defaults(resume=False, csv_style=CsvStyle.POINT, mode="", clock="", measured_at=[])
 
 
 def _add_options(parser: Parser) -> None:
@@ -139,10 +146,17 @@ def _run(options: argparse.Namespace, console: Console) -> int:
         from predictor.cli.predict.rows import write_rows  # noqa: PLC0415  # NumPy
 
         return write_rows(options, console)
-    usual_values = (("jobs", 1), ("shard", (1, 1)), ("resume", False), ("cluster", None))
+    usual_values = (
+        ("jobs", 1),
+        ("shard", (1, 1)),
+        ("resume", False),
+        ("cluster", None),
+        ("csv_style", CsvStyle.POINT),
+    )
     for name, usual in usual_values:
         if getattr(options, name) != usual:
-            raise InputError(f"--{name}", "it needs --rows", "name a file for the rows")
+            option = f"--{name.replace('_', '-')}"
+            raise InputError(option, "it needs --rows", "name a file for the rows")
     with readings_of(options.models, options) as readings:
         # Imports NumPy and the store while the worker starts.
         from predictor.cli.predict.command import run  # noqa: PLC0415

@@ -15,6 +15,7 @@ from itertools import accumulate, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from predictor.core.csv_style import CsvStyle
 from predictor.core.errors import HostError, InputError
 from predictor.core.files import is_there, locked, opened
 from predictor.services.rows.text import NAMES, RowForm, header_text
@@ -43,11 +44,14 @@ class Finished:
     end: int = 0
 
 
-def finished(path: Path, targets: frozenset[tuple[str, ...]], engine: str) -> Finished:
+def finished(
+    path: Path, form: RowForm, targets: frozenset[tuple[str, ...]], engine: str
+) -> Finished:
     """Return what a run has finished, to go on with its file.
 
     Args:
         path: FILE of the run; where it is not there nothing is finished.
+        form: in which its rows come.
         targets: device, runtime, precision and threads of each target.
         engine: that predicts now.
 
@@ -62,7 +66,7 @@ def finished(path: Path, targets: frozenset[tuple[str, ...]], engine: str) -> Fi
         data = _content(written)
     models: list[str] = []
     bad = end = 0
-    for model, rows in groupby(_rows_of(path, data), lambda row: str(row[0]["model"])):
+    for model, rows in groupby(_rows_of(path, form, data), lambda row: str(row[0]["model"])):
         model_rows = list(rows)
         if not model_rows[0][0]["fingerprint"]:  # a file that could not be read
             bad += 1
@@ -94,8 +98,8 @@ def check_replaced(path: Path) -> None:
         return
     with opened(path) as (stream, _):
         head = stream.read(_HEAD_BYTES)
-    begins = (header_text(form_of(path)), b'{"model": "')
-    if head and not head.startswith(begins[0] or begins[1]):
+    headers = {header_text(form_of(path, style)) for style in CsvStyle} - {b""}
+    if head and not head.startswith(tuple(headers) or b'{"model": "'):
         raise _foreign(path)
 
 
@@ -124,13 +128,13 @@ def _content(path: Path) -> bytes:
 _TARGET: Final = ("device", "runtime", "precision", "threads")
 
 
-def _rows_of(path: Path, data: bytes) -> Iterator[tuple[dict[str, Any], int]]:
+def _rows_of(path: Path, form: RowForm, data: bytes) -> Iterator[tuple[dict[str, Any], int]]:
     """Yield whole rows with the place in bytes where each ends."""
     lines = data[: data.rfind(b"\n") + 1].splitlines(keepends=True)  # the rest is a torn row
     ends = [0, *accumulate(map(len, lines))]
     texts = (line.decode() for line in lines)
-    is_table = form_of(path) is RowForm.CSV
-    table = csv.reader(texts)
+    is_table = form.style is not None
+    table = csv.reader(texts, delimiter=form.style.separator if form.style else ",")
     rows = table if is_table else map(json.loads, texts)
     try:
         if is_table and next(rows, list(NAMES)) != list(NAMES):
@@ -149,9 +153,16 @@ def _other(path: Path, what: str) -> InputError:
     )
 
 
-def form_of(path: Path) -> RowForm:
-    """Return the form in which rows are written to a file as they come."""
-    return RowForm.CSV if path.suffix.lower() == ".csv" else RowForm.JSON_LINES
+def form_of(path: Path, style: CsvStyle = CsvStyle.POINT) -> RowForm:
+    """Return the form in which rows are written to a file as they come.
+
+    Args:
+        path: its ending says the form.
+        style: of a table.
+    """
+    if path.suffix.lower() != ".csv":
+        return RowForm.JSON_LINES
+    return RowForm.CSV if style is CsvStyle.POINT else RowForm.CSV_COMMA
 
 
 def _is_parquet(path: Path) -> bool:
@@ -164,11 +175,12 @@ def _journal(path: Path) -> Path:
 
 
 @contextmanager
-def writing(path: Path, finished: Finished) -> Iterator[Callable[[bytes], None]]:
+def writing(path: Path, form: RowForm, finished: Finished) -> Iterator[Callable[[bytes], None]]:
     """Give what writes the text of one model's rows and hands it to the system.
 
     Args:
-        path: its ending says the form.
+        path: of the file.
+        form: in which its rows come.
         finished: what stays in the file.
 
     Raises:
@@ -198,7 +210,7 @@ def writing(path: Path, finished: Finished) -> Iterator[Callable[[bytes], None]]
             if journal.stat().st_size > finished.end:
                 file.truncate(finished.end)
         if not finished.end:
-            write(header_text(form_of(path)))
+            write(header_text(form))
         yield write
     finally:
         with _file_errors(path):

@@ -25,6 +25,7 @@ from predictor.cli.predict.row_files import (
 from predictor.cli.predicting import PredictionStore, choose_targets
 from predictor.cli.progress import progress_on
 from predictor.cli.reading import unique
+from predictor.core.csv_style import CsvStyle
 from predictor.core.errors import InputError
 from predictor.core.progress import CancelToken, Progress, no_progress
 from predictor.core.records import Target
@@ -36,7 +37,7 @@ from predictor.services.prediction.predict import KnownTargets
 from predictor.services.rows.cluster import Cluster, rows_by_cluster
 from predictor.services.rows.processes import rows_by_processes
 from predictor.services.rows.request import Answer, ModelRows, RowsRequest, read, rows_of
-from predictor.services.rows.text import rows_text
+from predictor.services.rows.text import RowForm, rows_text
 
 _MAX_FILES: Final = 1_000_000
 _AHEAD: Final = 2  # files that are read before they are predicted
@@ -65,7 +66,10 @@ def write_rows(options: argparse.Namespace, console: Console) -> int:
     left = [path for path in paths if path not in finished.models]
     # A line a model would fill a log.
     progress = progress_on(console) if sys.stderr.isatty() else no_progress
-    with closing(PredictionStore(options.store)) as store, writing(options.rows, finished) as write:
+    with (
+        closing(PredictionStore(options.store)) as store,
+        writing(options.rows, _form(options), finished) as write,
+    ):
         request = _request(options, targets, store.signatures(targets))
         before = len(paths) - len(left) + 1
         for done, (path, answer) in enumerate(_answers(left, request, options, store), before):
@@ -89,8 +93,12 @@ def _request(
         bindings=unique(options.dim, "--dim"),
         batch=options.batch,
         shapes=unique(options.shape, "--shape"),
-        form=form_of(options.rows),
+        form=_form(options),
     )
+
+
+def _form(options: argparse.Namespace) -> RowForm:
+    return form_of(options.rows, CsvStyle(options.csv_style))
 
 
 def _check_options(options: argparse.Namespace) -> None:
@@ -122,6 +130,8 @@ def _check_options(options: argparse.Namespace) -> None:
             "its ending is none of .jsonl, .csv and .parquet",
             "choose one of them",
         )
+    if options.csv_style != CsvStyle.POINT and _form(options).style is None:
+        raise InputError("--csv-style", "it needs --rows FILE.csv", "name a file .csv")
 
 
 def _finished(options: argparse.Namespace, targets: Sequence[Target]) -> Finished:
@@ -130,7 +140,7 @@ def _finished(options: argparse.Namespace, targets: Sequence[Target]) -> Finishe
         check_replaced(options.rows)
         return Finished()
     keys = frozenset(tuple(map(str, target.id)) for target in targets)
-    return finished(options.rows, keys, open_engine(options.engine).name)
+    return finished(options.rows, _form(options), keys, open_engine(options.engine).name)
 
 
 def _answers(

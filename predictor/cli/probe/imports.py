@@ -18,9 +18,9 @@ from predictor.core.runtimes import UNKNOWN, offered, usual_name
 from predictor.core.text import printable
 from predictor.core.units import significant
 from predictor.graph.model import Model
-from predictor.probing.importers.registry import import_file
+from predictor.probing.importers.registry import FORMATS, import_file
 from predictor.services.models.ingestion import IngestionWorker
-from predictor.services.probing.imports import ImportedMeasurements, take_over, usual_float
+from predictor.services.probing.imports import ImportedMeasurements, take_over
 from predictor.services.probing.kits import import_results
 from predictor.services.probing.open import Probing
 
@@ -33,6 +33,9 @@ def add_import(parser: Parser) -> None:
         "Take over the results of a kit of this store. With --device: take over the "
         "latencies in a file of another benchmark tool."
     )
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    made = "".join(f"  {kind.title}\n      {kind.made_by}\n" for kind in FORMATS)
+    parser.epilog = f"files of other tools, known by their content:\n{made}"
     parser.set_defaults(run=with_store(_import))
     parser.add_argument("file", metavar="FILE")
     parser.add_argument("--device", metavar="ID|DEVICE.json", help="that the file was measured on")
@@ -42,7 +45,7 @@ def add_import(parser: Parser) -> None:
     parser.add_argument(
         "--precision",
         choices=[str(p) for p in Precision],
-        help="default: fp32; of ncnn what the device runs floats in",
+        help="default: that of the file, else what the runtime runs floats in on the device",
     )
     parser.add_argument("--threads", type=thread_count, default=0, metavar="N")
     parser.add_argument("--batch", type=thread_count, default=0, metavar="N")
@@ -84,11 +87,19 @@ def _take_over(options: argparse.Namespace, console: Console) -> int:
     """Store a file's measurements on a target, and print them."""
     file = import_file(Path(options.file))
     device = open_catalogue(options, console).find(options.device)
-    precision = Precision(options.precision or usual_float(file, device, options.runtime))
+    precision = Precision(options.precision or Precision.FP32)
     configuration = Configuration(options.runtime, precision, options.threads, options.batch)
     names = unique(options.name, "--name")
     models = _read(options.model)
-    imported = take_over(file, device, configuration, models, names, options.store)
+    imported = take_over(
+        file,
+        device,
+        configuration,
+        models,
+        names,
+        options.store,
+        states_precision=bool(options.precision),
+    )
     for note in imported.notes:
         console.note(printable(note))
     if options.json:
@@ -132,7 +143,10 @@ def _table(measurements: Sequence[Measurement]) -> str:
             significant(measurement.value_ms, 4),
             measurement.statistic,
             measurement.device_id,
+            measurement.configuration.runtime,
+            measurement.configuration.precision,
         )
         for measurement in measurements
     ]
-    return render_table(("Fingerprint", "ms", "What it is", "Device"), rows, " r")
+    titles = ("Fingerprint", "ms", "What it is", "Device", "Runtime", "Precision")
+    return render_table(titles, rows, " r")

@@ -32,8 +32,10 @@ _GROUPED = re.compile(r"\d{1,3}(?:[ '.\u00a0\u2009\u202f]\d{3})*")
 
 def recognises(source: Source) -> bool:
     """Whether a file looks like a table with a column of latencies."""
-    header = _content(source.text)[1].split("\n", 1)[0].lower()
-    return "model" in header and "latency" in header and any(mark in header for mark in ",;\t")
+    separator, content = _content(source.text)
+    titles = [title.strip(' "\r').lower() for title in content.split("\n", 1)[0].split(separator)]
+    has_latency = any(title.startswith("latency") for title in titles)
+    return len(titles) > 1 and "model" in titles and has_latency
 
 
 def parse(source: Source) -> Reading:

@@ -26,7 +26,7 @@ _FOREIGN = re.compile(r"^\{?ForeignNode\[(?P<first>.+?)\.\.\.(?P<last>.+?)\]\}?$
 _SUFFIX = re.compile(
     r"(?:_nchwc|_token_\d+|_fused|_quant|_QuantizeLinear|_bn|_output_\d+|:\d+|/\w*Fusion/?\w*)$"
 )
-_UNNAMED = re.compile(r"^(?P<type>[A-Za-z]\w*)_(?P<index>\d+)$")
+_UNNAMED = re.compile(r"^(?P<type>[A-Za-z]\w*)_(?P<index>\d{1,9})$")
 _CONTRACTIONS = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
 
 

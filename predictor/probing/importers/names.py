@@ -13,7 +13,10 @@ from predictor.probing.importers.records import ImportedFile
 
 MAX_PROPOSALS = 3
 MIN_SCORE = 0.5
-_SUFFIXES = (".onnx", ".ort", ".tflite", ".param", ".engine", ".plan", ".trt", ".dlc", ".bin")
+_SUFFIXES = (
+    *(".onnx", ".ort", ".tflite", ".param", ".engine", ".plan", ".trt", ".dlc", ".bin"),
+    *(".mnn", ".pte", ".pt", ".yaml", ".rknn"),
+)
 _DIGITS = re.compile(r"\d+")
 _SEPARATORS = re.compile(r"[\W_]+")
 

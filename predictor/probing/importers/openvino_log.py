@@ -54,7 +54,7 @@ def parse(source: Source) -> Reading:
             times[key] = source.latency_ms(place, time["value"], _PER_MS[time["unit"]], key)
             median_at = place if key == "median" else median_at
         elif requests := _REQUESTS.search(line):
-            if int(requests["count"]) != 1:
+            if source.count(place, requests["count"], "the number of requests") != 1:
                 reason = f"{requests['count']} requests ran at once, so they waited for each other"
                 raise source.error_at(place, reason, _ALONE)
         elif batch := _BATCH.search(line):

@@ -38,7 +38,8 @@ def parse(source: Source) -> Reading:
     for number, line in source.lines():
         place = f"line {number}"
         if concurrency := _CONCURRENCY.match(line):
-            is_alone = is_client = int(concurrency["count"]) == 1
+            is_alone = source.count(place, concurrency["count"], "concurrency") == 1
+            is_client = is_alone
             if is_alone and times:
                 raise source.error_at(place, "another run begins", "import one at a time")
         elif batch := _BATCH.match(line):

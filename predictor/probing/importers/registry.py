@@ -14,17 +14,27 @@ from predictor.probing.importers import (
     aihub_profile,
     csv_table,
     ctm_results,
+    executorch_inspector,
+    executorch_log,
+    executorch_minibench,
     hailo_log,
     mlperf_log,
+    mnn_log,
+    model_analyzer_csv,
     ncnn_log,
     onnxruntime_log,
     onnxruntime_profile,
     openvino_log,
+    openvino_report,
     perf_analyzer_log,
+    qnn_profile,
+    rknn_log,
+    snpe_profile,
     tflite_log,
     trtexec_log,
     trtexec_profile,
     trtexec_times,
+    ultralytics_table,
 )
 from predictor.probing.importers.records import ImportedFile, ImportedLatency, Reading, Statistic
 from predictor.probing.importers.source import LONGEST_LINE, MAX_BYTES, Source
@@ -105,13 +115,14 @@ class Importer(Protocol):
         """Read the whole file, or raise one ``InputError`` and keep nothing."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Format:
     """A kind of file.
 
     Attributes:
         name: short and stable; kept with every measurement.
         title: for people.
+        made_by: the command that makes such a file.
         importer: the module that reads it.
         names_nodes: whether times of operators carry the names of the model's nodes.
         has_lines: whether it is read line by line; such files have no long lines.
@@ -119,28 +130,149 @@ class Format:
 
     name: str
     title: str
+    made_by: str
     importer: Importer
     names_nodes: bool = False
     has_lines: bool = False
 
 
+def _text(name: str, title: str, made_by: str, importer: Importer) -> Format:
+    """Return a format that is read line by line."""
+    return Format(name=name, title=title, made_by=made_by, importer=importer, has_lines=True)
+
+
 FORMATS: Final = (
-    Format("ctm-results", "ctm results (JSON)", ctm_results, names_nodes=True),
     Format(
-        "onnxruntime-profile", "ONNX Runtime profile (JSON)", onnxruntime_profile, names_nodes=True
+        name="ctm-results",
+        title="ctm results (JSON)",
+        made_by="ctm probe run, or a kit",
+        importer=ctm_results,
+        names_nodes=True,
     ),
-    Format("trtexec-times", "trtexec --exportTimes (JSON)", trtexec_times),
-    Format("trtexec-profile", "trtexec --exportProfile (JSON)", trtexec_profile),
-    Format("onnxruntime-log", "onnxruntime_perf_test output", onnxruntime_log, has_lines=True),
-    Format("openvino-log", "OpenVINO benchmark_app log", openvino_log, has_lines=True),
-    Format("hailo-log", "hailortcli benchmark output", hailo_log, has_lines=True),
-    Format("perf-analyzer", "Triton perf_analyzer output", perf_analyzer_log, has_lines=True),
-    Format("trtexec-log", "trtexec's printed summary", trtexec_log, has_lines=True),
-    Format("tflite-benchmark", "TFLite benchmark_model log", tflite_log, has_lines=True),
-    Format("ncnn-benchmark", "ncnn benchncnn log", ncnn_log, has_lines=True),
-    Format("aihub-profile", "Qualcomm AI Hub profile (JSON)", aihub_profile),
-    Format("mlperf-log", "MLPerf LoadGen mlperf_log_detail.txt", mlperf_log, has_lines=True),
-    Format("csv", "CSV table (model, latency_ms)", csv_table, has_lines=True),
+    Format(
+        name="onnxruntime-profile",
+        title="ONNX Runtime profile (JSON)",
+        made_by="onnxruntime_perf_test -p profile, or enable_profiling of SessionOptions",
+        importer=onnxruntime_profile,
+        names_nodes=True,
+    ),
+    Format(
+        name="trtexec-times",
+        title="trtexec --exportTimes (JSON)",
+        made_by="trtexec --onnx=model.onnx --exportTimes=times.json",
+        importer=trtexec_times,
+    ),
+    Format(
+        name="trtexec-profile",
+        title="trtexec --exportProfile (JSON)",
+        made_by="trtexec --onnx=model.onnx --exportProfile=profile.json --separateProfileRun",
+        importer=trtexec_profile,
+    ),
+    _text(
+        "onnxruntime-log",
+        "onnxruntime_perf_test output",
+        "onnxruntime_perf_test -I -m times -r 1000 model.onnx",
+        onnxruntime_log,
+    ),
+    _text(
+        "openvino-log",
+        "OpenVINO benchmark_app log",
+        "benchmark_app -m model.xml -hint latency -nireq 1",
+        openvino_log,
+    ),
+    Format(
+        name="openvino-report",
+        title="OpenVINO benchmark_app report (JSON, CSV)",
+        made_by="benchmark_app -m model.xml -hint latency -nireq 1 -report_type no_counters",
+        importer=openvino_report,
+    ),
+    _text("hailo-log", "hailortcli benchmark output", "hailortcli benchmark model.hef", hailo_log),
+    _text(
+        "perf-analyzer",
+        "Triton perf_analyzer output",
+        "perf_analyzer -m model --concurrency-range 1",
+        perf_analyzer_log,
+    ),
+    _text(
+        "model-analyzer",
+        "Triton Model Analyzer table (CSV)",
+        "model-analyzer profile --profile-models model --export-path out",
+        model_analyzer_csv,
+    ),
+    _text("trtexec-log", "trtexec's printed summary", "trtexec --onnx=model.onnx", trtexec_log),
+    _text(
+        "tflite-benchmark",
+        "TFLite benchmark_model log",
+        "benchmark_model --graph=model.tflite --num_threads=4",
+        tflite_log,
+    ),
+    _text("ncnn-benchmark", "ncnn benchncnn log", "benchncnn 8 4 0 -1", ncnn_log),
+    _text(
+        "mnn-log",
+        "MNN benchmark.out, MNNV2Basic.out or timeProfile.out output",
+        "benchmark.out models 10 2 0 4",
+        mnn_log,
+    ),
+    _text(
+        "rknn-log",
+        "RKNN eval_perf or rknn_benchmark output",
+        "rknn.eval_perf(), or rknn_benchmark model.rknn",
+        rknn_log,
+    ),
+    _text(
+        "executorch-log",
+        "ExecuTorch executor_runner log",
+        "executor_runner --model_path model.pte --num_executions=100",
+        executorch_log,
+    ),
+    _text(
+        "executorch-inspector",
+        "ExecuTorch Inspector table or TSV",
+        "python -m devtools.inspector.inspector_cli --etdump_path model.etdp",
+        executorch_inspector,
+    ),
+    Format(
+        name="executorch-minibench",
+        title="ExecuTorch Android app's benchmark_results.json",
+        made_by="adb shell am start -n org.pytorch.minibench/.BenchmarkActivity --es model_dir DIR",
+        importer=executorch_minibench,
+    ),
+    _text(
+        "ultralytics",
+        "Ultralytics benchmark table",
+        "yolo benchmark model=yolo11n.pt imgsz=640",
+        ultralytics_table,
+    ),
+    _text(
+        "qnn-profile",
+        "qnn-profile-viewer output",
+        "qnn-profile-viewer --input_log qnn-profiling-data_0.log",
+        qnn_profile,
+    ),
+    _text(
+        "snpe-profile",
+        "snpe-diagview output",
+        "snpe-diagview --input_log SNPEDiag_0.log",
+        snpe_profile,
+    ),
+    Format(
+        name="aihub-profile",
+        title="Qualcomm AI Hub profile (JSON)",
+        made_by="ProfileJob.download_profile() of qai_hub",
+        importer=aihub_profile,
+    ),
+    _text(
+        "mlperf-log",
+        "MLPerf LoadGen mlperf_log_detail.txt",
+        "a SingleStream performance run",
+        mlperf_log,
+    ),
+    _text(
+        "csv",
+        "CSV table (model, latency_ms)",
+        "a table with the header model,latency_ms",
+        csv_table,
+    ),
 )
 NAMING_NODES: Final = frozenset(format_.name for format_ in FORMATS if format_.names_nodes)
 """Formats whose times of operators carry the names of the model's nodes."""
@@ -223,5 +355,5 @@ def recognise(source: Source) -> Format:
         )
     if source.looks_like_json:
         _ = source.document  # says where, when the JSON itself is damaged
-    titles = "; ".join(f.title for f in FORMATS)
-    raise source.error("it is of no format that can be imported", f"import one of these: {titles}")
+    names = ", ".join(f.name for f in FORMATS)
+    raise source.error("it is of no format that can be imported", f"import one of these: {names}")

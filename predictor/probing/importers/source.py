@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,6 +21,16 @@ LONGEST_LINE = 2**14
 MAX_LATENCY_MS = 3_600_000.0
 MAX_COUNT = 2**31 - 1
 _QUOTED_LENGTH = 60
+# Colours and the clearing of a line, as terminals get them.
+_ESCAPES = re.compile(r"\x1b\[[0-9;]{0,16}[A-Za-z]")
+# What stands before a message: a time, logcat's head, that of librknnrt, that of ExecuTorch.
+_HEAD = re.compile(
+    r"(?:\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[\d.,]{0,10}(?:Z|[+-]\d\d:?\d\d)?\]?:? )?"
+    r"(?:\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} +\d+ +\d+ [VDIWEF] [^:]{0,80}: )?"
+    r"(?:[VDIWEF]/[^(]{1,80}\([ \d]{1,9}\): )?"
+    r"(?:[VDIWEF] RKNN: \[[\d:.]{1,20}\] ?)?"
+    r"(?:[DIEF] (?:[\d:.]{1,20} )?\[?executorch:[^\]]{1,200}\] ?)?"
+)
 _LONGEST_REASON = 500
 _ACTION = "import the file as the tool wrote it"
 
@@ -38,7 +49,7 @@ class Source:
 
     Attributes:
         name: of the file, or a stand-in for it ("the typed values").
-        text: decoded, without a byte order mark.
+        text: decoded, without a byte order mark and the escapes of a terminal.
     """
 
     name: str
@@ -66,12 +77,18 @@ class Source:
             raise InputError(name, reason, "save it again as UTF-8") from error
         if not text.strip():
             raise InputError(name, "it is empty", _ACTION)
-        return cls(name, text)
+        return cls(name, _ESCAPES.sub("", text) if "\x1b" in text else text)
 
     def lines(self) -> Iterator[tuple[int, str]]:
         """Yield each line's number, from 1, and its text."""
         lines = (line.rstrip("\r") for line in self.text.split("\n"))  # adb writes \r\r\n
         yield from enumerate(lines, start=1)
+
+    def messages(self) -> Iterator[tuple[int, str]]:
+        """Yield each line's number, from 1, and its text after the head of a logger."""
+        for number, line in self.lines():
+            head = _HEAD.match(line)
+            yield number, line[head.end() :] if head else line
 
     @cached_property
     def long_line(self) -> int:

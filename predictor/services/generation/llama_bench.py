@@ -1,13 +1,14 @@
-"""Tokens a second that ``llama-bench -o json`` measured, with the run that they are of.
+"""Tokens a second that ``llama-bench`` measured, with the run that they are of.
 
-Written by ``tools/llama-bench`` of llama.cpp: an array of tests, of which those with ``n_gen`` and
-without ``n_prompt`` generate.
+Written by ``tools/llama-bench`` of llama.cpp: an array of tests (``-o json``), of which those with
+``n_gen`` and without ``n_prompt`` generate; or the table that it prints, where those are called
+``tg128``, or ``tg128 @ d4096`` behind a cache of 4096 tokens.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -26,6 +27,11 @@ _TYPE: Final = re.compile(
 MAX_TOKENS_PER_S: Final = 1e7
 _SAME_MODEL: Final = 0.05  # relative difference of parameters
 _ACTION: Final = "give the file that llama-bench -o json wrote for this model"
+SUFFIXES: Final = (".json", ".md", ".txt", ".log")
+"""Of files that ``read_bench_rate`` reads."""
+_COLUMNS: Final = ("model", "params", "test", "t/s")
+_TEST: Final = re.compile(r"tg(?P<new>\d{1,9})(?: @ d(?P<depth>\d{1,9}))?")
+_SCALES: Final = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 
 
 class BenchRate(NamedTuple):
@@ -63,6 +69,8 @@ class _Entry(NamedTuple):
 
 
 def _generating(source: Source) -> Sequence[_Entry]:
+    if not source.looks_like_json:
+        return list(_rows(source))
     entries = []
     for entry in source.elements():
         place = f"line {entry.line}"
@@ -72,6 +80,38 @@ def _generating(source: Source) -> Sequence[_Entry]:
         if test["n_gen"] and not test.get("n_prompt"):
             entries.append(_Entry(place, test))
     return entries
+
+
+def _rows(source: Source) -> Iterator[_Entry]:
+    """Yield the tests of a printed table that generate, as ``-o json`` writes them."""
+    titles: Sequence[str] = ()
+    for line_number, line in source.lines():
+        place = f"line {line_number}"
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        if set(_COLUMNS) <= set(cells):
+            titles = cells
+        elif titles and len(cells) == len(titles):
+            row = dict(zip(titles, cells, strict=True))
+            test = _TEST.fullmatch(row["test"])
+            if test is not None:
+                yield _Entry(place, _test(source, place, row, test))
+    if not titles:
+        raise source.error("it is no output of llama-bench", _ACTION)
+
+
+def _test(
+    source: Source, place: str, row: Mapping[str, str], test: re.Match[str]
+) -> Mapping[str, object]:
+    count, _, scale = row["params"].partition(" ")
+    parameters = source.quantity(place, count, "params") * _SCALES.get(scale, 1.0)
+    return {
+        "model_type": row["model"],
+        "model_n_params": parameters,
+        "n_gen": test["new"],
+        "n_depth": test["depth"] or 0,
+        "avg_ts": row["t/s"].partition("\u00b1")[0].strip(),
+        "type_k": row.get("type_k", "f16"),
+    }
 
 
 def _rate(

@@ -12,6 +12,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Final
 
+from predictor.core.csv_style import CsvStyle
 from predictor.core.errors import InputError
 from predictor.core.files import read_text
 from predictor.core.records import Precision
@@ -93,22 +94,26 @@ class Problems:
 
 
 def read_table(path: Path) -> list[MeasuredRow]:
-    """Read a table of measured latencies.
+    """Read a table of measured latencies; one with semicolons may have decimal commas.
 
     Raises:
         InputError: the file cannot be read, has a column that is not known or lacks one, has no
             row, or a row is wrong or stands twice; each such line is named.
     """
     problems = Problems(path)
+    text = read_text(path)
+    header_text = text.split("\n", 1)[0]
+    has_semicolons = ";" in header_text and "," not in header_text
+    style = CsvStyle.COMMA if has_semicolons else CsvStyle.POINT
     # newline="": the reader itself must see line ends inside quoted cells.
-    reader = csv.reader(StringIO(read_text(path), newline=""), strict=True)
+    reader = csv.reader(StringIO(text, newline=""), strict=True, delimiter=style.separator)
     try:
         header = _header(path, next(reader, []))
         # line_num, as a quoted cell may run over several lines of the file.
         lines = [(reader.line_num, cells) for cells in reader if cells]
     except csv.Error as error:
         raise InputError(str(path), f"it is no CSV table ({error})", ACTION) from error
-    rows = list(_rows(header, lines, problems))
+    rows = list(_rows(header, lines, problems, style))
     if not lines:
         problems.add(1, "no row follows the header")
     _check_roles(header, rows, problems)
@@ -126,7 +131,7 @@ def _header(path: Path, cells: list[str]) -> list[str]:
             raise InputError(
                 subject,
                 f"column {name} is missing, it has {', '.join(header) or 'none'}",
-                f"give the columns {', '.join(REQUIRED)}, parted by commas",
+                f"give the columns {', '.join(REQUIRED)}, parted by commas or by semicolons",
             )
     for index, name in enumerate(header):
         if name not in (*REQUIRED, *OPTIONAL):
@@ -141,7 +146,10 @@ def _header(path: Path, cells: list[str]) -> list[str]:
 
 
 def _rows(
-    header: Sequence[str], lines: Sequence[tuple[int, list[str]]], problems: Problems
+    header: Sequence[str],
+    lines: Sequence[tuple[int, list[str]]],
+    problems: Problems,
+    style: CsvStyle,
 ) -> Iterator[MeasuredRow]:
     """Yield the rows that are right, and note the problems of the others."""
     for line, cells in lines:
@@ -150,6 +158,8 @@ def _rows(
             continue
         try:
             named = {name: cell.strip() for name, cell in zip(header, cells, strict=True)}
+            if style is CsvStyle.COMMA:
+                named["latency_ms"] = named["latency_ms"].replace(",", ".")
             yield _row(line, named)
         except ValueError as error:
             problems.add(line, str(error))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from predictor.graph.model import Model
 from predictor.presentation.wording import number
 from predictor.probing.importers.measurements import to_measurement
 from predictor.probing.importers.names import NameMatch, match_names, resolve_names, stem
-from predictor.probing.importers.records import ImportedFile
+from predictor.probing.importers.records import ImportedFile, ImportedLatency
 from predictor.probing.networks.pool import load_pool
 from predictor.services.history.history import History
 from predictor.services.prediction.predict import predict
@@ -56,17 +56,24 @@ def matches(file: ImportedFile, models: Sequence[Model] = ()) -> tuple[NameMatch
     return match_names((latency.network for latency in file.latencies), candidates(models))
 
 
-def usual_float(file: ImportedFile, device: Device, runtime: str = UNKNOWN) -> Precision:
-    """Return the precision of float networks in a file that does not state it.
+def usual_precision(latency: ImportedLatency, device: Device, runtime: str = UNKNOWN) -> Precision:
+    """Return the precision of a run: that of the file, else what the runtime runs floats in.
 
     Args:
-        file: as read; its runtime counts where it states one.
+        latency: as read; its runtime counts where it states one.
         device: that it was measured on.
-        runtime: of the run.
+        runtime: of the run where the file does not state it.
     """
-    runtimes = {runtime, *(latency.runtime or UNKNOWN for latency in file.latencies)}
-    halving = [name for name in sorted(runtimes) if runtime_of(name).hides_halves]
-    return usual_configuration(device, halving[0]).precision if halving else Precision.FP32
+    name = latency.runtime or runtime
+    row = runtime_of(name)
+    if latency.precision is not None:
+        return latency.precision
+    has_floats = not row.precisions or Precision.FP32 in row.precisions
+    return (
+        Precision.FP32
+        if has_floats and not row.hides_halves
+        else usual_configuration(device, name).precision
+    )
 
 
 def take_over(
@@ -76,8 +83,12 @@ def take_over(
     models: Sequence[Model] = (),
     confirmed: Mapping[str, str | None] | None = None,
     store: Path | None = None,
+    *,
+    states_precision: bool = True,
 ) -> ImportedMeasurements:
     """Store the measurements of a file on one target, and extend its signature by them.
+
+    Of a file of several runtimes, one in the configuration takes its own latencies alone.
 
     Args:
         file: as read.
@@ -87,21 +98,31 @@ def take_over(
         confirmed: the user's network for a name; None leaves the name out. What names no network is
             the model where there is one.
         store: the store's file; None for the usual one.
+        states_precision: whether the configuration's precision is the user's word; else a latency
+            has its ``usual_precision``.
 
     Raises:
         InputError: a name is not clear, the file contradicts the configuration, or a latency cannot
             be that of its model on the device.
         HostError: the store fails.
     """
+    file = _of_runtime(file, configuration.runtime)
     fingerprints = _candidates(models)
     unnamed = {"": stem(Path(models[0].path).name)} if len(models) == 1 else {}
     choices = resolve_names(file, list(fingerprints), {**unnamed, **(confirmed or {})})
     now = datetime.now(UTC)
-    measurements = [
-        to_measurement(file, latency, fingerprints[choice], device.id, configuration, now)
-        for latency in file.latencies
-        if (choice := choices[latency.network]) is not None
-    ]
+    measurements = []
+    for latency in file.latencies:
+        choice = choices[latency.network]
+        if choice is None:
+            continue
+        of_latency = configuration
+        if not states_precision:
+            precision = usual_precision(latency, device, configuration.runtime)
+            of_latency = replace(configuration, precision=precision)
+        measurements.append(
+            to_measurement(file, latency, fingerprints[choice], device.id, of_latency, now)
+        )
     if not measurements:
         raise InputError(file.name, "every network in it was left out", "choose at least one")
     _check_bounds(file, measurements, models, device)
@@ -111,6 +132,17 @@ def take_over(
         History(database).record(models, [])
         signatures = _store(database, measurements)
     return ImportedMeasurements(tuple(measurements), signatures, file.notes)
+
+
+def _of_runtime(file: ImportedFile, runtime: str) -> ImportedFile:
+    """Return a file of several runtimes with the latencies of one, where one is chosen."""
+    runtimes = {latency.runtime for latency in file.latencies}
+    if runtime not in runtimes or len(runtimes) == 1:
+        return file
+    latencies = tuple(latency for latency in file.latencies if latency.runtime == runtime)
+    omitted = len(file.latencies) - len(latencies)
+    note = f"{omitted} of its latencies are of other runtimes and were left out."
+    return replace(file, latencies=latencies, notes=(*file.notes, note))
 
 
 def _check_bounds(

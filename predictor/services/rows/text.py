@@ -10,6 +10,7 @@ from enum import StrEnum
 from operator import attrgetter
 from typing import Final
 
+from predictor.core.csv_style import CsvStyle
 from predictor.core.prediction import TIMES, Prediction
 
 NUMBERS: Final = (*TIMES, "p90_ms", "p99_ms", "bound_ms", "basis")
@@ -28,6 +29,13 @@ class RowForm(StrEnum):
 
     JSON_LINES = "jsonl"
     CSV = "csv"
+    CSV_COMMA = "csv, decimal commas"
+
+    @property
+    def style(self) -> CsvStyle | None:
+        """Style of a table; None of JSON lines."""
+        styles = {RowForm.CSV: CsvStyle.POINT, RowForm.CSV_COMMA: CsvStyle.COMMA}
+        return styles.get(self)
 
 
 def predictions_text(path: str, predictions: Iterable[Prediction], form: RowForm) -> bytes:
@@ -43,17 +51,23 @@ def predictions_text(path: str, predictions: Iterable[Prediction], form: RowForm
 
 def rows_text(rows: Sequence[Row], form: RowForm) -> bytes:
     """Return rows as text; a column that one lacks is null, in CSV empty."""
-    if form is RowForm.JSON_LINES:
+    if form.style is None:
         empty = dict.fromkeys(NAMES)
         return "".join([json.dumps({**empty, **row}) + "\n" for row in rows]).encode()
     text = io.StringIO(newline="")
-    csv.DictWriter(text, NAMES, restval="").writerows(rows)
+    table = csv.DictWriter(text, NAMES, restval="", delimiter=form.style.separator)
+    for row in rows:
+        table.writerow({name: _cell(value, form.style) for name, value in row.items()})
     return text.getvalue().encode()
+
+
+def _cell(value: object, style: CsvStyle) -> object:
+    return style.number(str(value)) if isinstance(value, float) else value
 
 
 def header_text(form: RowForm) -> bytes:
     """Return the text before the first row."""
-    return (",".join(NAMES) + "\r\n").encode() if form is RowForm.CSV else b""
+    return b"" if form.style is None else (form.style.separator.join(NAMES) + "\r\n").encode()
 
 
 def _row(path: str, prediction: Prediction) -> dict[str, object]:

@@ -13,11 +13,13 @@ from pytestqt.qtbot import QtBot
 
 from ctm_gui import settings as table
 from ctm_gui.settings import Settings
+from ctm_gui.widgets.grid import Grid
 from ctm_gui.widgets.theme import ThemeChoice
 from ctm_gui.window.actions import ACTIONS
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.system_information import system_information
 from ctm_gui.window.workspace import Workspace
+from predictor.core.csv_style import CsvStyle
 from predictor.core.resources import help_dir
 from predictor.core.units import LatencyUnit
 
@@ -124,6 +126,18 @@ def test_a_control_explains_itself(window: MainWindow) -> None:
     window.assistance.whats_this()
     assert QWhatsThis.inWhatsThisMode(), "the user points at a control"
     QWhatsThis.leaveWhatsThisMode()
+
+
+def test_the_style_of_csv_is_that_of_every_copy(
+    window: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Grid, "csv_style", CsvStyle.POINT)  # put back in the end
+    style = window.assistance.show_settings().editors[table.CSV_STYLE.key]
+    assert isinstance(style, QComboBox)
+    style.setCurrentIndex(style.findData(CsvStyle.COMMA.value))
+    header = window.central.compare_view.table.grid_model.grid.as_csv([])
+    assert ";" in header
+    assert "," not in header
 
 
 def test_the_dialog_has_each_setting_that_is_asked_and_changes_the_window_at_once(

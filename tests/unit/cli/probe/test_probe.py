@@ -29,6 +29,7 @@ from predictor.services.probing.measure import measure
 from predictor.services.probing.open import open_probing
 from predictor.services.probing.session_plan import SessionPlan
 from predictor.store import probe_sessions
+from tests.support.printed_samples import ULTRALYTICS
 from tests.support.probe_plans import QUICK, relu_network
 from tests.support.probe_sessions import BOARD as MEASURED
 from tests.support.probe_sessions import Script, small_plan
@@ -423,6 +424,28 @@ def test_another_tools_file_is_taken_over_for_a_device(
     assert document(capsys, "list")["signatures"][0]["signature"] == found["signatures"][0]
     assert main(["probe", "show", found["signatures"][0]]) == 0
     assert "my network" in capsys.readouterr().out
+
+
+def test_a_table_of_runtimes_is_taken_over_for_its_one_model(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    model = tmp_path / "yolo11n.onnx"
+    model.write_bytes(relu_network())
+    log = tmp_path / "bench.log"
+    log.write_text(ULTRALYTICS, encoding="utf-8")
+    arguments = ["import", str(log), *BOARD, "--model", str(model)]
+    configurations = [m["configuration"] for m in document(capsys, *arguments)["measurements"]]
+    assert [(c["runtime"], c["precision"]) for c in configurations] == [
+        ("pytorch", "fp32"),
+        ("onnxruntime", "fp32"),
+        ("ncnn", "fp16"),
+    ]
+
+
+def test_the_help_says_how_each_file_is_made(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["probe", "import", "--help"])
+    assert "      rknn.eval_perf(), or rknn_benchmark model.rknn\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

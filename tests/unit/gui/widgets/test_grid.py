@@ -9,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctm_gui.widgets.grid import Column, Grid, guarded, search_mask, to_csv
+from predictor.core.csv_style import CsvStyle
+from predictor.presentation.wording import NOTHING
 
 cells = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=12)
 values = st.lists(st.integers(0, 5), max_size=30)
@@ -98,3 +100,9 @@ def test_formulas_become_text(formula):
 def test_csv_follows_rfc_4180():
     text = to_csv(["Name", "ms"], [['a,"b"', "two\nlines"], ["1.5", "-2"]], [False, True])
     assert text == 'Name,ms\r\n"a,""b""",1.5\r\n"two\nlines",-2\r\n'
+
+
+def test_csv_of_other_regions_has_semicolons_and_decimal_commas():
+    columns = [["a;b", "v1.5"], ["1.5", NOTHING]]
+    text = to_csv(["Name", "ms"], columns, [False, True], CsvStyle.COMMA)
+    assert text == f'Name;ms\r\n"a;b";1,5\r\nv1.5;{NOTHING}\r\n'

@@ -11,6 +11,7 @@ from tests.support.import_samples import (
     PERF_ANALYZER_LOG,
 )
 from tests.support.importing import changed, read, refusal
+from tests.support.printed_samples import OPENVINO_REPORT, OPENVINO_TABLE
 
 
 def test_the_median_of_benchmark_app_is_the_headline() -> None:
@@ -38,6 +39,7 @@ def test_a_synchronous_run_has_one_request() -> None:
     ("old", "new", "said"),
     [
         ("1 inference requests", "12 inference requests", "12 requests ran at once"),
+        ("1 inference requests", f"{'9' * 5000} inference requests", "not a number"),
         ("   Median:        2.25 ms", "   Centre:        2.25 ms", "it has no median"),
         ("Median:        2.25 ms", "Median:        1.25 ms", "contradict each other"),
         (OPENVINO_LOG, OPENVINO_LOG * 2, "another run begins"),
@@ -47,6 +49,36 @@ def test_a_run_of_benchmark_app_that_is_no_latency_is_refused(
     old: str, new: str, said: str
 ) -> None:
     assert said in refusal(changed(OPENVINO_LOG, old, new))
+
+
+@pytest.mark.parametrize("text", [OPENVINO_REPORT, OPENVINO_TABLE])
+def test_the_report_of_benchmark_app_as_json_and_as_table(text: str) -> None:
+    (latency,) = read(text).latencies
+
+    assert (latency.network, latency.value_ms, latency.statistic) == ("", 2.25, "median")
+    assert (latency.runtime, latency.runs, latency.batch) == ("openvino", 200, 1)
+    assert latency.facts["topology"] == "resnet50"
+
+
+def test_another_percentile_is_no_median() -> None:
+    other = changed(OPENVINO_REPORT, '"percentile_boundary": 50', '"percentile_boundary": 90')
+    (latency,) = read(other).latencies
+
+    assert (latency.value_ms, latency.statistic) == (2.5, "mean")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (changed(OPENVINO_REPORT, '"nireq": 1', '"nireq": 4'), "4 requests ran at once"),
+        (changed(OPENVINO_TABLE, "requests;1", "requests;12"), "12 requests ran at once"),
+        (changed(OPENVINO_REPORT, "2.25", "1.25"), "contradict each other"),
+        (changed(OPENVINO_TABLE, "Average latency", "Median latency"), "stands twice"),
+        (OPENVINO_TABLE[: OPENVINO_TABLE.index("Median")], "it has no latency"),
+    ],
+)
+def test_a_report_that_is_no_latency_is_refused(text: str, said: str) -> None:
+    assert said in refusal(text)
 
 
 def test_the_mean_of_perf_test_is_the_headline() -> None:
@@ -119,6 +151,7 @@ def test_perf_analyzer_without_percentiles_has_a_mean() -> None:
     ("old", "new", "said"),
     [
         ("Request concurrency: 1\n", "Request concurrency: 4\n", "one request at a time"),
+        ("Request concurrency: 1\n", f"Request concurrency: {'9' * 5000}\n", "not a number"),
         ("p50 latency: 13936", "p50 latency: 19936", "contradict each other"),
         (PERF_ANALYZER_LOG, PERF_ANALYZER_LOG * 2, "another run begins"),
     ],

@@ -13,9 +13,19 @@ from predictor.probing.importers.registry import FORMATS, import_bytes, import_f
 from tests.support.import_samples import SAMPLES
 from tests.support.importing import read, refusal
 
+# Their rows stand alone: a file that ends between two of them is whole.
+ROWS = {"csv", "ncnn-benchmark", "mnn-log", "model-analyzer", "ultralytics"}
+
 
 def test_each_format_has_a_sample() -> None:
     assert set(SAMPLES) == {format_.name for format_ in FORMATS}
+
+
+def test_the_page_has_the_command_of_each_format() -> None:
+    page = Path(__file__).parents[4].joinpath("docs", "imports.md").read_text(encoding="utf-8")
+    plain = page.replace("`", "")
+
+    assert [f.name for f in FORMATS if f"| {f.made_by} |" not in plain] == []
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -46,11 +56,12 @@ def test_a_missing_file_and_a_folder(tmp_path: Path) -> None:
         (b"\x7fELF\0\0", "binary"),
         ("model,latency_ms".encode("utf-16"), "UTF-16"),
         (b"model,latency_ms\nn\xe4t,3\n", "line 2 is not UTF-8"),
-        (b"<html>404</html>", "import one of these: ctm results (JSON); ONNX Runtime"),
+        (b"<html>404</html>", "import one of these: ctm-results, onnxruntime-profile"),
         (b'{"a": 1}', "of no format that can be imported"),
         (b'{"a": 1', "cut short"),
         (b"[" * 100_000, "nests too deeply"),
         (b"[" + b"9" * 5000 + b"]", "thousands of digits"),
+        (b"name;time\na;3\n", "qnn-profile, snpe-profile, aihub-profile, mlperf-log, csv"),
         (b"Number of iterations: 300\nP50 Latency: 0.01 s\n", "of no format"),
     ],
 )
@@ -87,9 +98,9 @@ def test_damage_gives_a_sentence_or_sane_numbers(
         assert all(sample > 0 for sample in latency.samples_ns)
 
 
-@given(st.sampled_from(sorted(set(SAMPLES) - {"csv", "ncnn-benchmark"})), st.floats(0, 0.98))
+@given(st.sampled_from(sorted(set(SAMPLES) - ROWS)), st.floats(0, 0.98))
 def test_a_file_cut_short_gives_no_other_number(name: str, where: float) -> None:
-    """Rows of a table and of benchncnn stand alone; in the others what is missing shows."""
+    """In files that are not rows what is missing shows."""
     data = SAMPLES[name].rstrip().encode()
 
     try:

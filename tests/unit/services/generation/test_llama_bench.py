@@ -92,3 +92,50 @@ def test_a_file_that_is_no_array_is_refused(tmp_path: Path) -> None:
     path.write_text("{}", encoding="utf-8")
     with pytest.raises(InputError, match="no JSON array"):
         read_bench_rate(path, LLAMA, GenerationRequest())
+
+
+TABLE = """\
+ggml_vulkan: Found 1 Vulkan devices:
+| model                          |       size |     params | backend    | ngl | type_k |          test |                  t/s |
+| ------------------------------ | ---------: | ---------: | ---------- | --: | -----: | ------------: | -------------------: |
+| llama 8B Q4_K - Medium         |   4.58 GiB |     8.03 B | Vulkan     |  99 |    f16 |         pp512 |      2210.50 \u00b1 3.10 |
+| llama 8B Q4_K - Medium         |   4.58 GiB |     8.03 B | Vulkan     |  99 |    f16 |         tg128 |        55.25 \u00b1 0.10 |
+| llama 8B Q4_K - Medium         |   4.58 GiB |     8.03 B | Vulkan     |  99 |   q8_0 | tg128 @ d4096 |        48.50 \u00b1 0.20 |
+
+build: 323181f2 (3573)
+"""  # noqa: E501  # as the tool prints it
+
+
+def printed(folder: Path, text: str) -> Path:
+    path = folder / "bench.md"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(("context", "expected"), [(100, 55.25), (4000, 48.5)])
+def test_the_printed_table_has_the_same_tests(
+    tmp_path: Path, context: int, expected: float
+) -> None:
+    request = GenerationRequest(context=context)
+    rate, run = read_bench_rate(printed(tmp_path, TABLE), LLAMA, request)
+
+    assert rate == expected
+    assert (run.new, run.weights) == (128, "q4_k_m")
+    assert run.kv_precision == ("q8_0" if expected < 50 else "fp16")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("tokens: 55", "no output of llama-bench"),
+        (TABLE[: TABLE.index("| llama")], "no test of it generates tokens"),
+        (TABLE.replace("8.03 B", "3.21 B"), "of a model of 3.21 B parameters"),
+        (TABLE.replace("55.25", "fast"), "not a number"),
+        (TABLE.replace("8.03 B", "? B"), "not a number"),
+    ],
+)
+def test_a_table_without_a_rate_of_the_model_is_one_sentence(
+    tmp_path: Path, text: str, words: str
+) -> None:
+    with pytest.raises(InputError, match=words):
+        read_bench_rate(printed(tmp_path, text), LLAMA, GenerationRequest())

@@ -54,6 +54,13 @@ def test_what_is_left_empty_is_what_is_usual(tmp_path: Path) -> None:
     )
 
 
+def test_semicolons_and_decimal_commas(tmp_path: Path) -> None:
+    path = table(tmp_path, "target;model;latency_ms", "rpi5;a;12,5", "rpi5;b;13.5", "rpi5;c;14")
+
+    assert [row.latency_ms for row in read_table(path)] == [12.5, 13.5, 14.0]
+    assert "not a number" in error(tmp_path, "target;model;latency_ms", "rpi5;a;1.234,5")
+
+
 def test_columns_stand_in_any_order_and_empty_lines_are_none(tmp_path: Path) -> None:
     path = table(tmp_path, "model,latency_ms,target", "a,1,x", "", "b,2,x", encoding="utf-8-sig")
 
@@ -78,7 +85,7 @@ def test_units_are_not_mixed(tmp_path: Path, value: str) -> None:
     ("lines", "words"),
     [
         (["target,model,latency_us", "x,a,1"], "column latency_ms is missing"),
-        (["target;model;latency_ms", "x;a;1"], "parted by commas"),
+        (["target|model|latency_ms", "x|a|1"], "parted by commas or by semicolons"),
         ([f"{HEADER},latency_us", "x,a,1,1000"], "column 'latency_us' is not known"),
         ([f"{HEADER},model", "x,a,1,a"], "column model stands twice"),
         ([HEADER], "no row follows the header"),

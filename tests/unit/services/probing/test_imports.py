@@ -11,6 +11,7 @@ from predictor.core.errors import InputError
 from predictor.core.metrics import Family
 from predictor.core.records import Configuration, Device, Precision
 from predictor.core.resources import resources_dir
+from predictor.core.runtimes import UNKNOWN
 from predictor.graph.ingest import ingest
 from predictor.graph.model import Model
 from predictor.probing.importers.records import ImportedFile, ImportedLatency, Statistic
@@ -105,3 +106,49 @@ def test_a_latency_that_the_device_cannot_reach_is_refused(store: Path) -> None:
     with pytest.raises(InputError, match=r"224, 0\.001 ms: the device needs .* ms for it"):
         take_over(file, board, configuration, [model], store=store)
     assert not store.exists()
+
+
+def several(*runtimes: str) -> ImportedFile:
+    """A network's latencies under runtimes, as Ultralytics prints them."""
+    latencies = tuple(
+        ImportedLatency(
+            network=FIRST.name,
+            place=f"line {number}",
+            value_ms=5.0 + number,
+            statistic=Statistic.MEAN,
+            runtime=runtime,
+            batch=1,
+        )
+        for number, runtime in enumerate(runtimes)
+    )
+    return ImportedFile("bench.log", "0" * 64, "ultralytics", latencies)
+
+
+def test_each_runtime_of_a_file_has_its_usual_precision(store: Path) -> None:
+    board = load_catalogue().find("rpi5")
+    imported = take_over(
+        several("onnxruntime", "ncnn", "rknn"),
+        board,
+        Configuration(UNKNOWN),
+        store=store,
+        states_precision=False,
+    )
+    assert [
+        (m.configuration.runtime, m.configuration.precision) for m in imported.measurements
+    ] == [
+        ("onnxruntime", "fp32"),
+        ("ncnn", "fp16"),
+        ("rknn", "fp16"),
+    ]
+    assert len(imported.signatures) == 3
+
+
+def test_a_chosen_runtime_takes_its_own_latencies(store: Path) -> None:
+    imported = take_over(several("onnxruntime", "ncnn"), DEVICE, BOARD, store=store)
+    assert [m.value_ms for m in imported.measurements] == [6.0]
+    assert imported.notes == ("1 of its latencies are of other runtimes and were left out.",)
+
+
+def test_a_runtime_that_the_file_lacks_is_refused(store: Path) -> None:
+    with pytest.raises(InputError, match="the target has runtime tflite"):
+        take_over(several("onnxruntime", "ncnn"), DEVICE, Configuration("tflite"), store=store)
