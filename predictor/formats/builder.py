@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import count
 from typing import Any, Final
 
 import numpy as np
@@ -27,7 +28,8 @@ class ModelBuilder:
         self._model = onnx.ModelProto(ir_version=_IR_VERSION, producer_name=producer)
         self._graph = self._model.graph
         self._graph.name = "network"
-        self._counter = 0
+        self._numbers = count(1)
+        self._domains: set[str] = set()
 
     def input(self, name: str, dtype: int, dims: Sequence[int | str]) -> None:
         """Add an input of the network; a text is the name of an open dimension."""
@@ -46,6 +48,11 @@ class ModelBuilder:
         )
         return name
 
+    def tensor(self, tensor: TensorProto) -> str:
+        """Add a constant, and return its name."""
+        self._graph.initializer.append(tensor)
+        return str(tensor.name)
+
     def constant(self, values: NDArray[Any] | Sequence[int], name: str = "") -> str:
         """Add a constant whose values count (sizes, axes, paddings), and return its name."""
         name = name or self.fresh("constant")
@@ -55,8 +62,7 @@ class ModelBuilder:
 
     def fresh(self, stem: str) -> str:
         """Return a name that nothing has."""
-        self._counter += 1
-        return f"{stem}/{self._counter}"
+        return f"{stem}/{next(self._numbers)}"
 
     def node(
         self,
@@ -79,6 +85,8 @@ class ModelBuilder:
             attributes: of the operator; those that are None are left out.
         """
         outputs = [self.fresh(op_type.lower())] if outputs is None else outputs
+        if domain:
+            self._domains.add(domain)
         present = {key: value for key, value in attributes.items() if value is not None}
         self._graph.node.append(
             helper.make_node(
@@ -91,11 +99,20 @@ class ModelBuilder:
         """State the shape of a value: of an operator that ONNX does not know, or as a help."""
         self._graph.value_info.append(helper.make_tensor_value_info(name, dtype, list(dims)))
 
+    def body(self) -> ModelBuilder:
+        """Return a builder of the body of an operator, whose new names are new here too."""
+        body = ModelBuilder()
+        body._numbers, body._domains = self._numbers, self._domains
+        return body
+
+    @property
+    def graph(self) -> onnx.GraphProto:
+        """The graph, which is the attribute of an operator with a body."""
+        return self._graph
+
     def finish(self) -> onnx.ModelProto:
         """Return the model, with the opsets of its operators' domains."""
-        opsets = {"": OPSET}
-        for node in self._graph.node:
-            opsets.setdefault(node.domain, 1)
+        opsets = {"": OPSET, **dict.fromkeys(self._domains, 1)}
         self._model.opset_import.extend(
             helper.make_opsetid(domain, version) for domain, version in opsets.items()
         )

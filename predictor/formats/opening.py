@@ -66,4 +66,6 @@ def _converted(name: str, kind: Format) -> ReadModel:
     except OSError as error:  # it was there a moment ago
         raise InputError(name, "there is no such file", "check the path") from error
     path = os.path.abspath(name)  # noqa: PTH100  # keeps ".." and links as given
-    return ReadModel(proto, path, status.st_size, status.st_mtime_ns, format=kind.name)
+    return ReadModel(
+        proto, path, status.st_size, status.st_mtime_ns, tensors.missing, format=kind.name
+    )

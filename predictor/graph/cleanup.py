@@ -78,7 +78,7 @@ def _folded(network: Network, node: Node, output: str) -> Constant:
     inputs = [constants[name] for name in node.inputs if name in constants]
     derived = node.op in {"Shape", "Size"} or any(c.derived for c in inputs)
     bits = DTYPE_BITS[network.type_of(output).dtype]
-    if node.op in _COPIES and inputs:
+    if inputs and (node.op in _COPIES or (node.op == "Cast" and inputs[0].is_quantised)):
         bits = inputs[0].bits
     if node.op in {"Constant", "ConstantOfShape"}:
         return Constant(() if derived else (output,), bits, derived)

@@ -1,6 +1,7 @@
 """Four networks as torch modules, of which the files of ``tests/golden/formats`` are exports.
 
-Weights are constants, so that the files compress to little; no test looks at results.
+The weights of a layer are one number, so that the files compress to little, and another in each
+layer, so that no exporter joins them; no test looks at results.
 """
 
 from __future__ import annotations
@@ -134,10 +135,10 @@ NETWORKS: Final[dict[str, tuple[Callable[[], nn.Module], tuple[tuple[int, ...], 
 
 
 def network(name: str) -> tuple[nn.Module, tuple[Tensor, ...]]:
-    """Return a network of :data:`NETWORKS` with constant weights, and inputs for it."""
+    """Return a network of :data:`NETWORKS` with weights of one number a layer, and inputs for it."""
     make, shapes = NETWORKS[name]
     module = make().eval()
     with torch.no_grad():
-        for parameter in module.parameters():
-            parameter.fill_(_WEIGHT)
+        for number, parameter in enumerate(module.parameters(), 1):
+            parameter.fill_(_WEIGHT * number)
     return module, tuple(torch.zeros(shape) for shape in shapes)

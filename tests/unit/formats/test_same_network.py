@@ -11,13 +11,22 @@ from predictor.formats.opening import open_model
 from predictor.graph.model import Model
 
 FILES = Path(__file__).parents[2] / "golden" / "formats"
-OTHERS = sorted(path.name for path in FILES.glob("*.xz") if ".onnx" not in path.name)
+# Second files of formats that keep weights in a file of their own.
+WEIGHTS = (".bin.xz",)
+OTHERS = sorted(
+    path.name
+    for path in FILES.glob("*.xz")
+    if ".onnx" not in path.name and not path.name.endswith(WEIGHTS)
+)
 
 
 def opened(name: str, folder: Path) -> Model:
-    path = folder / name.removesuffix(".xz")
-    path.write_bytes(lzma.decompress((FILES / name).read_bytes()))
-    return open_model(path)
+    stem = name.split(".", maxsplit=1)[0]
+    for file in (name, *(stem + weights for weights in WEIGHTS)):
+        if (FILES / file).is_file():
+            path = folder / file.removesuffix(".xz")
+            path.write_bytes(lzma.decompress((FILES / file).read_bytes()))
+    return open_model(folder / name.removesuffix(".xz"))
 
 
 def test_the_four_networks_are_there() -> None:

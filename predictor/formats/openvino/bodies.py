@@ -1,0 +1,206 @@
+"""Layers with bodies: TensorIterator, Loop and If as Loop and If of ONNX."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import onnx
+from onnx import TensorProto
+
+from predictor.formats.builder import ModelBuilder
+from predictor.formats.openvino.conversion import convert
+from predictor.formats.openvino.document import Layer, Mapping, Net
+from predictor.formats.openvino.operation import Handler, Operation
+from predictor.formats.openvino.scope import Scope
+
+Handlers: TypeAlias = dict[str, Handler]
+
+
+def handlers(content: Handlers) -> Handlers:
+    """Return the handlers of layers with bodies.
+
+    Args:
+        content: handlers of what is in them, those of bodies in bodies included.
+    """
+    loop = _iteration(content)
+    return {"if": _choice(content), "loop": loop, "tensoriterator": loop}
+
+
+def _iteration(content: Handlers) -> Handler:
+    """Return the handler of a TensorIterator or a Loop."""
+
+    def write(op: Operation) -> None:
+        _Iteration(op).write(content)
+
+    return write
+
+
+class _Iteration:
+    """Writes one loop: slices are gathered in the body, pieces are stacked and joined after it."""
+
+    def __init__(self, op: Operation) -> None:
+        self.op = op
+        self.net = op.layer.bodies.get("body", Net())
+        maps = op.layer.maps.get("port_map", [])
+        self.entries = [line for line in maps if line.role == "input"]
+        self.exits = [line for line in maps if line.role == "output"]
+        self.edges = {
+            _id(edge, "to-layer"): _id(edge, "from-layer")
+            for edge in op.layer.maps.get("back_edges", [])
+        }
+        self.body: ModelBuilder = op.builder.body()
+        self.counter = self.body.fresh("iteration")
+        self.body.input(self.counter, TensorProto.INT64, [])
+        condition = self.body.fresh("condition")
+        self.body.input(condition, TensorProto.BOOL, [])
+        self.body.output(self.body.node("Identity", [condition]), TensorProto.BOOL)
+
+    def write(self, content: Handlers) -> None:
+        states: list[tuple[int, str]] = []
+        outer: dict[int, str] = {}
+        for line in self.entries:
+            inner = _id(line, "internal_layer_id")
+            if "axis" in line.values:
+                outer[inner] = self._slice(line, self._input(line))
+            elif line.values.get("external_port_id") == "-1":
+                outer[inner] = self._count(inner)
+            elif inner in self.edges:
+                outer[inner] = self._state(inner)
+                states.append((inner, self._input(line)))
+            else:
+                outer[inner] = self._input(line)
+        scope = Scope(self.net, self.body, self.op.scope.weights, outer)
+        convert(scope, content)
+        for inner, _ in states:
+            result = scope.results[self.edges[inner]]
+            self.body.output(self.body.node("Identity", [result]), TensorProto.UNDEFINED)
+        self._finish(scope, states)
+
+    def _input(self, line: Mapping) -> str:
+        number = _id(line, "external_port_id")
+        position = next(i for i, port in enumerate(self.op.layer.inputs) if port.id == number)
+        return self.op.inputs[position]
+
+    def _parameter(self, inner: int) -> Layer:
+        return self.net.layers[inner]
+
+    def _state(self, inner: int) -> str:
+        name = self.body.fresh("state")
+        port = self._parameter(inner).outputs[0]
+        self.body.input(
+            name, port.dtype, [self.body.fresh("size") if d is None else d for d in port.dims]
+        )
+        return name
+
+    def _count(self, inner: int) -> str:
+        port = self._parameter(inner).outputs[0]
+        name = self.body.node("Cast", [self.counter], to=port.dtype or TensorProto.INT64)
+        return self.body.node("Reshape", [name, self.body.constant([1] * len(port.dims))])
+
+    def _slice(self, line: Mapping, source: str) -> str:
+        if line.values.get("part_size", "1") != "1":
+            raise ValueError("takes parts of more than one element, which ONNX has no loop for")
+        index = self.body.node("Reshape", [self.counter, self.body.constant([1])])
+        return self.body.node("Gather", [source, index], axis=int(line.values["axis"]))
+
+    def _trips(self) -> str:
+        """Return the number of runs: of the length that is sliced, or as an input states it."""
+        for line in self.entries:
+            if "axis" in line.values:
+                shape = self.op.step("Shape", [self._input(line)])
+                axis = self.op.builder.constant([int(line.values["axis"])])
+                return self.op.step("Gather", [shape, axis])
+        if self.op.layer.type != "Loop" or not self.op.inputs:
+            return ""
+        values = self.op.values(0)
+        if values is not None and values.size and values.reshape(-1)[0] < 0:
+            return ""
+        return self.op.as_int64(0)
+
+    def _finish(self, scope: Scope, states: list[tuple[int, str]]) -> None:
+        op, carried = self.op, [self.edges[inner] for inner, _ in states]
+        outputs = [op.builder.fresh(f"{op.layer.name}/state") for _ in states]
+        after: list[tuple[int, str, int | None]] = []
+        for line in self.exits:
+            result = _id(line, "internal_layer_id")
+            if line.values.get("external_port_id") == "-1":
+                continue
+            number = _id(line, "external_port_id")
+            if "axis" not in line.values and result in carried:
+                after.append((number, outputs[carried.index(result)], None))
+                continue
+            axis = int(line.values["axis"]) if "axis" in line.values else None
+            value = scope.results[result]
+            if axis is not None:
+                value = self.body.node("Squeeze", [value, self.body.constant([axis])])
+            # A copy: an output of a body has one name.
+            self.body.output(self.body.node("Identity", [value]), TensorProto.UNDEFINED)
+            stacked = op.builder.fresh(f"{op.layer.name}/stacked")
+            outputs.append(stacked)
+            after.append((number, stacked, -1 if axis is None else axis))
+        self.body.graph.name = "body"
+        trips = self._trips()
+        start = [name for _, name in states]
+        op.builder.node(
+            "Loop", [trips, "", *start], outputs, name=op.layer.name, body=self.body.graph
+        )
+        self._hand_out(after)
+
+    def _hand_out(self, after: list[tuple[int, str, int | None]]) -> None:
+        """Join stacked pieces along their axes, and take the last of others."""
+        op, names = self.op, {}
+        for number, value, axis in after:
+            port = next(port for port in op.layer.outputs if port.id == number)
+            names[number] = self._joined(value, axis, len(port.dims))
+        for port in op.layer.outputs:
+            if port.id in names:
+                op.scope.sources[op.layer.id, port.id] = names[port.id]
+
+    def _joined(self, value: str, axis: int | None, rank: int) -> str:
+        if axis == -1:
+            last = self.op.step("Gather", [value, self.op.builder.constant([-1])])
+            return self.op.step("Squeeze", [last, self.op.builder.constant([0])])
+        if not axis:
+            return value
+        order = list(range(1, rank))
+        return self.op.transposed(value, [*order[:axis], 0, *order[axis:]])
+
+
+def _id(line: Mapping, key: str) -> int:
+    return int(line.values[key])
+
+
+def _choice(content: Handlers) -> Handler:
+    """Return the handler of an If."""
+
+    def write(op: Operation) -> None:
+        attributes: dict[str, Any] = {}
+        for branch in ("then", "else"):
+            attributes[f"{branch}_branch"] = _branch(op, branch, content)
+        names = op.names()
+        op.builder.node("If", op.inputs[:1], names, name=op.layer.name, **attributes)
+
+    return write
+
+
+def _branch(op: Operation, branch: str, content: Handlers) -> onnx.GraphProto:
+    body = op.builder.body()
+    lines = op.layer.maps.get(f"{branch}_port_map", [])
+    places = {port.id: position for position, port in enumerate(op.layer.inputs)}
+    outer = {
+        _id(line, "internal_layer_id"): op.inputs[places[_id(line, "external_port_id")]]
+        for line in lines
+        if line.role == "input"
+    }
+    net = op.layer.bodies[f"{branch}_body"]
+    scope = Scope(net, body, op.scope.weights, outer or {-1: ""})
+    convert(scope, content)
+    results = {
+        _id(line, "external_port_id"): scope.results[_id(line, "internal_layer_id")]
+        for line in lines
+        if line.role == "output"
+    }
+    for port in op.layer.outputs:
+        body.output(body.node("Identity", [results[port.id]]), port.dtype)
+    body.graph.name = branch
+    return body.graph
