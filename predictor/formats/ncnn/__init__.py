@@ -10,7 +10,7 @@ from predictor.core.files import opened
 from predictor.formats.builder import ModelBuilder
 from predictor.formats.ncnn import dense, elements, moves, windows
 from predictor.formats.ncnn.inputs import Inputs
-from predictor.formats.ncnn.layers import Dims, Operation, Scope
+from predictor.formats.ncnn.layers import DOMAIN, Dims, Operation, Scope
 from predictor.formats.ncnn.text import BINARY_MAGIC, Layer, read_layers
 
 _HANDLERS = {**dense.HANDLERS, **elements.HANDLERS, **moves.HANDLERS, **windows.HANDLERS}
@@ -26,7 +26,7 @@ def read(path: str) -> onnx.ModelProto:
     """
     _refuse_binary(path)
     layers = read_layers(path)
-    scope = Scope(path, ModelBuilder("ncnn"))
+    scope = Scope(path, ModelBuilder("ncnn", DOMAIN))
     inputs = Inputs(layers)
     several = sum(layer.type == "Input" for layer in layers) > 1
     for layer in layers:

@@ -32,14 +32,12 @@ class Scope:
         builder: gets the operators.
         names: in the ONNX model, by blob.
         dims: of each blob.
-        quantised: blobs that are made of integers and scales.
     """
 
     def __init__(self, path: str, builder: ModelBuilder) -> None:
         self.path, self.builder = path, builder
         self.names: dict[str, str] = {}
         self.dims: dict[str, Dims] = {}
-        self.quantised: set[str] = set()
 
 
 class Operation:

@@ -24,11 +24,8 @@ _ORDERS: Final = {
 
 
 def _split(op: Operation) -> None:
-    blob = op.layer.inputs[0]
-    for index, name in enumerate(op.layer.outputs):
+    for index in range(len(op.layer.outputs)):
         op.give(op.inputs[0], list(op.dims()), index)
-        if blob in op.scope.quantised:
-            op.scope.quantised.add(name)
 
 
 def _concat(op: Operation) -> None:
@@ -80,6 +77,9 @@ def _filled(sizes: Dims, total: int | None) -> Dims:
 
 
 def _reshape(op: Operation) -> None:
+    if 6 in op.layer.texts:
+        _reshape_by_text(op, op.layer.texts[6].split(",")[::-1])
+        return
     stated = {
         letter: op.integer(key, _OMITTED) for letter, key in zip("wdhc", (0, 11, 1, 2), strict=True)
     }
@@ -100,6 +100,24 @@ def _reshape(op: Operation) -> None:
             for at, (letter, size) in enumerate(zip(letters, target, strict=True))
         ]
     op.emit("Reshape", dims, [op.inputs[0], op.builder.constant([0, *target])])
+
+
+def _reshape_by_text(op: Operation, words: list[str]) -> None:
+    """Reshape to sizes that are numbers or those of inputs: ``1h`` is the height of the second."""
+    sizes: Dims = []
+    parts = [op.builder.constant([0])]
+    for word in words:
+        if word[-1:] not in set("cdhw"):
+            sizes.append(int(word))
+            parts.append(op.builder.constant([int(word)]))
+            continue
+        index = int(word[:-1])
+        place = _letters(op.rank(index)).index(word[-1])
+        sizes.append(op.dims(index)[place])
+        shape = op.step("Shape", [op.inputs[index]], start=place + 1, end=place + 2)
+        parts.append(shape if sizes[-1] is None else op.builder.constant([sizes[-1] or 0]))
+    dims = _inferred(sizes, op.dims())
+    op.emit("Reshape", dims, [op.inputs[0], op.step("Concat", parts, axis=0)])
 
 
 def _letters(rank: int) -> str:

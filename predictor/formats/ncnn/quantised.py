@@ -24,15 +24,10 @@ def stored_weight(op: Operation, what: str, dims: Sequence[int], key: int = 8) -
 
 
 def integer_input(op: Operation, index: int = 0, key: int = 8) -> str:
-    """Return an input as a quantised layer reads it."""
+    """Return an input as a quantised layer reads it, rounded to integers of 8 bits."""
     name = op.inputs[index]
-    if not is_quantised(op, key) or op.layer.inputs[index] in op.scope.quantised:
+    if not is_quantised(op, key):
         return name
-    return rounded(op, name)
-
-
-def rounded(op: Operation, name: str) -> str:
-    """Return a value through integers of 8 bits."""
     scale = op.weight("scale", [])
     zero = op.weight("zero", [], TensorProto.INT8)
     return op.step(

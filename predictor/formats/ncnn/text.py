@@ -38,6 +38,7 @@ class Layer:
         outputs: names of the blobs that it makes.
         numbers: parameters by id.
         arrays: parameters that are arrays, by id.
+        texts: parameters that are texts, by id.
     """
 
     type: str
@@ -46,6 +47,7 @@ class Layer:
     outputs: list[str]
     numbers: dict[int, Number] = field(default_factory=dict)
     arrays: dict[int, list[Number]] = field(default_factory=dict)
+    texts: dict[int, str] = field(default_factory=dict)
 
     def number(self, key: int, default: float = 0.0) -> float:
         """Return a parameter."""
@@ -110,6 +112,8 @@ def _layer(path: str, line: int, words: list[str]) -> Layer:
     if len(words) < 4 + inputs + outputs:
         raise _error(path, line, f"states {inputs + outputs} blobs, but names fewer")
     stop = 4 + inputs + outputs
+    if "." in words[0]:  # an operator of torch that pnnx has left as it was
+        raise _error(path, line, f"has '{shortened(words[0], 60)}', which is no layer of ncnn")
     layer = Layer(
         type=words[0], name=words[1], inputs=words[4 : 4 + inputs], outputs=words[4 + inputs : stop]
     )
@@ -122,7 +126,10 @@ def _add_parameter(path: str, line: int, layer: Layer, word: str) -> None:
     key, _, text = word.partition("=")
     try:
         number = int(key)
-        values = [_value(value) for value in text.split(",")] if not text.startswith('"') else []
+        if text.startswith('"'):
+            layer.texts[number] = text.strip('"')
+            return
+        values = [_value(value) for value in text.split(",")]
     except ValueError as error:
         raise _error(path, line, f"has the parameter '{shortened(word, 60)}', no number") from error
     if number > _ARRAYS:

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from predictor.formats.ncnn.layers import Dims, Handler, Operation
-from predictor.formats.ncnn.quantised import integer_input, is_quantised, rounded, stored_weight
+from predictor.formats.ncnn.quantised import integer_input, stored_weight
 
 _SAME: Final = {-233: "SAME_UPPER", -234: "SAME_LOWER"}
 
@@ -82,17 +82,9 @@ def _convolution(axes: int) -> Handler:
         if op.integer(5):
             inputs.append(op.weight("bias", [outputs]))
         value = op.activated(op.step("Conv", inputs, group=groups, **window))
-        _hand_out(op, value, [outputs, *_slid(op.dims()[1:], window)])
+        op.give(value, [outputs, *_slid(op.dims()[1:], window)])
 
     return convert
-
-
-def _hand_out(op: Operation, value: str, dims: Dims) -> None:
-    """Give a result on; of a quantised layer it is rounded behind the activation."""
-    if is_quantised(op):
-        value = rounded(op, value)
-        op.scope.quantised.add(op.output())
-    op.give(value, dims)
 
 
 def _transposed_convolution(axes: int) -> Handler:

@@ -9,6 +9,7 @@ from predictor.formats.builder import ModelBuilder
 from predictor.formats.openvino.conversion import convert
 from predictor.formats.openvino.document import read_document
 from predictor.formats.openvino.network import finish
+from predictor.formats.openvino.operation import DOMAIN
 from predictor.formats.openvino.scope import Scope, Weights
 from predictor.formats.openvino.table import HANDLERS
 
@@ -24,6 +25,6 @@ def read(path: str) -> onnx.ModelProto:
     """
     with opened(path) as (stream, _):
         net = read_document(path, stream)
-    scope = Scope(net, ModelBuilder("OpenVINO"), Weights(path))
+    scope = Scope(net, ModelBuilder("OpenVINO", DOMAIN), Weights(path))
     convert(scope, HANDLERS)
     return finish(scope)

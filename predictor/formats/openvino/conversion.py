@@ -7,6 +7,7 @@ from typing import Final
 
 from predictor.formats.openvino.document import Layer
 from predictor.formats.openvino.operation import Handler, Operation
+from predictor.formats.openvino.quantisation import MOVING, keep_rounded
 from predictor.formats.openvino.scope import Scope
 
 # Their result is a constant where their inputs are: all but those with a state or chance.
@@ -42,6 +43,8 @@ def _convert(scope: Scope, layer: Layer, handlers: dict[str, Handler]) -> None:
             operation.unknown()
         else:
             handler(operation)
+        if scope.rounded and layer.type.lower() in MOVING:
+            keep_rounded(operation)
     except (ValueError, LookupError, TypeError, OverflowError) as error:
         detail = str(error) if type(error) is ValueError else "its inputs or attributes do not fit"
         raise operation.error(detail) from error

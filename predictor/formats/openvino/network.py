@@ -56,13 +56,17 @@ def _dimension_name(op: Operation, name: str, dims: list[int | None], axis: int)
         if "past" in name and axis == 2:
             return PAST
         sides = (2, 3) if dims[1] in _IMAGE_CHANNELS or dims[3] not in _IMAGE_CHANNELS else (1, 2)
-        if axis in sides and dims[sides[0]] is None and dims[sides[1]] is None:
+        if axis in sides and dims.count(None) > 1 and _inputs(op.scope) == 1:
             return ("height", "width")[axis - sides[0]]
     if axis == 1 and name.endswith("attention_mask") and "encoder" not in name:
         return f"{PAST} + {LENGTH}" if _has_past(op.scope) else LENGTH
     if axis == 1 and name.endswith(("_ids", "inputs_embeds")):
         return LENGTH
     return f"{name}:{axis}"
+
+
+def _inputs(scope: Scope) -> int:
+    return sum(layer.type == "Parameter" for layer in scope.net.layers.values())
 
 
 def _has_past(scope: Scope) -> bool:

@@ -32,7 +32,14 @@ class Operation:
         self.scope, self.layer = scope, layer
         self.builder = scope.builder
         self._sources = [scope.net.edges[layer.id, port.id] for port in layer.inputs]
-        self.inputs = [scope.sources[source] for source in self._sources]
+        self.inputs = [self._read(source) for source in self._sources]
+
+    def _read(self, source: Source) -> str:
+        """Return the name of a value; of a rounded one with several readers one for each."""
+        rounded = self.scope.rounded.get(source)
+        if rounded is None or self.scope.readers[source] < 2:
+            return self.scope.sources[source]
+        return self.builder.node("DequantizeLinear", rounded.inputs, axis=rounded.axis)
 
     # attributes
 

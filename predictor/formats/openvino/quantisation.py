@@ -9,6 +9,7 @@ from onnx import TensorProto
 
 from predictor.formats.openvino.document import Layer
 from predictor.formats.openvino.operation import Handler, Operation
+from predictor.formats.openvino.scope import Rounded
 
 # Integers, signed and unsigned, by the largest number of levels that they have.
 _INTEGERS: Final = (
@@ -40,8 +41,45 @@ def _fake_quantize(op: Operation) -> None:
     shape = channels if len(channels) == 1 else []
     scales = op.builder.weight(op.builder.fresh("scale"), TensorProto.FLOAT, shape)
     zeros = op.builder.weight(op.builder.fresh("zero"), dtype, shape)
-    rounded = op.step("QuantizeLinear", [op.inputs[0], scales, zeros], axis=axis)
-    op.emit("DequantizeLinear", [rounded, scales, zeros], axis=axis)
+    if op.is_constant(0):
+        rounded = op.step("QuantizeLinear", [op.inputs[0], scales, zeros], axis=axis)
+        op.emit("DequantizeLinear", [rounded, scales, zeros], axis=axis)
+    else:
+        _round(op, op.inputs[0], Rounded(("", scales, zeros), axis))
+
+
+def _round(op: Operation, name: str, form: Rounded) -> None:
+    """Make the layer's output integers, which its readers read through their scale."""
+    scales = form.inputs[1:]
+    integers = op.step("QuantizeLinear", [name, *scales], axis=form.axis)
+    form = Rounded((integers, *scales), form.axis)
+    source = op.layer.id, op.out().id
+    op.scope.rounded[source] = form
+    value = integers
+    if op.scope.readers[source] < 2:  # several readers get one each
+        value = op.scope.free_name(op.layer.name)
+        op.builder.node("DequantizeLinear", form.inputs, [value], axis=form.axis)
+    op.scope.sources[source] = value
+
+
+def keep_rounded(op: Operation) -> None:
+    """Round the result of a layer that moves or chooses rounded values, which are so already."""
+    forms = [op.scope.rounded.get(op.source(index)) for index in range(len(op.inputs))]
+    data = forms if op.layer.type == "Concat" else forms[:1]
+    first = data[0] if data else None
+    if first is None or None in data or first.axis is not None:
+        return
+    name = op.scope.sources[op.layer.id, op.out().id]
+    _round(op, name, first)
+
+
+MOVING: Final = frozenset(
+    {
+        *("concat", "interpolate", "maxpool", "pad", "reshape", "slice", "squeeze"),
+        *("stridedslice", "transpose", "unsqueeze", "shufflechannels", "depthtospace"),
+    }
+)
+"""Layers whose results are values of their input, in lower case."""
 
 
 def _multiply(op: Operation) -> None:

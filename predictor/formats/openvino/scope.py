@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from numpy.typing import NDArray
 from onnx import TensorProto, numpy_helper
@@ -28,6 +28,13 @@ from predictor.graph.tensor_data import ExternalData
 Array: TypeAlias = NDArray[Any]
 _MAX_VALUES: Final = 1 << 16  # elements of a constant whose values are read
 _MAX_ELEMENTS: Final = 2**50
+
+
+class Rounded(NamedTuple):
+    """A value that is made of integers: inputs of its DequantizeLinear, and its axis."""
+
+    inputs: tuple[str, str, str]
+    axis: int | None
 
 
 class Weights:
@@ -77,6 +84,8 @@ class Scope:
         results: names of what Result layers and states take, by the layer's id.
         states: names of the inputs that stand for states, by their variable.
         done: ids of layers that are a part of one before.
+        readers: number of inputs that read each value.
+        rounded: integers, scale, zero point and axis of values that fake quantisation rounds.
         constant_layers: ids of layers that do not depend on an input.
     """
 
@@ -93,16 +102,17 @@ class Scope:
         self.results: dict[int, str] = {}
         self.states: dict[str, str] = {}
         self.done: set[int] = set()
+        self.rounded: dict[Source, Rounded] = {}
         self.constant_layers: set[int] = set()
         self._constants: dict[Source, TensorProto] = {}
         self._places: dict[tuple[object, ...], TensorProto] = {}
-        self._readers = Counter(net.edges.values())
+        self.readers = Counter(net.edges.values())
         self._reader_of = {source: target for target, source in net.edges.items()}
         self._names: set[str] = set()
 
     def sole_reader(self, source: Source) -> tuple[Layer, int] | None:
         """Return the layer and the position of its input that alone read a value."""
-        if self._readers[source] != 1:
+        if self.readers[source] != 1:
             return None
         target, port_id = self._reader_of[source]
         layer = self.net.layers.get(target)
