@@ -68,6 +68,9 @@ def _convert(scope: Scope, layer: Layer) -> None:
             operation.unknown()
         else:
             handler(operation)
+        missing = [name for name in layer.outputs if name not in scope.names]
+        if missing:  # caches and masks that ONNX has no outputs for
+            operation.unknown(outputs=missing)
     except (ValueError, LookupError, TypeError, OverflowError, ZeroDivisionError) as error:
         reason = str(error) if type(error) is ValueError else "has parameters that do not fit"
         raise operation.error(reason) from error

@@ -122,14 +122,15 @@ class Operation:
         op_type = _ACTIVATIONS.get(code)
         return name if op_type is None else self.step(op_type, [name])
 
-    def unknown(self, dims: Dims | None = None) -> None:
-        """Add an operator that ONNX does not have."""
+    def unknown(self, dims: Dims | None = None, outputs: Sequence[str] = ()) -> None:
+        """Add an operator that ONNX does not have, by default for all blobs of the layer."""
+        outputs = outputs or self.layer.outputs
         self.builder.node(
-            self.layer.type, self.inputs, self.layer.outputs, name=self.layer.name, domain=DOMAIN
+            self.layer.type, self.inputs, outputs, name=self.layer.name, domain=DOMAIN
         )
-        for index, blob in enumerate(self.layer.outputs):
+        for blob in outputs:
             sizes = dims if dims is not None else list(self.dims()) if self.layer.inputs else []
-            self.give(blob, list(sizes), index)
+            self.scope.names[blob], self.scope.dims[blob] = blob, list(sizes)
             if None not in sizes:
                 stated: list[int | str] = ["batch", *[size or 0 for size in sizes]]
                 self.builder.shape(blob, TensorProto.FLOAT, stated)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import onnx
 from onnx import TensorProto
 
 from predictor.formats.builder import ModelBuilder
 from predictor.formats.openvino.conversion import convert
-from predictor.formats.openvino.document import Layer, Mapping, Net
+from predictor.formats.openvino.document import Layer, Mapping, Net, Port
 from predictor.formats.openvino.operation import Handler, Operation
 from predictor.formats.openvino.scope import Scope
 
+_LAST: Final = -1  # in place of an axis: the last piece
 Handlers: TypeAlias = dict[str, Handler]
 
 
@@ -48,6 +49,7 @@ class _Iteration:
             _id(edge, "to-layer"): _id(edge, "from-layer")
             for edge in op.layer.maps.get("back_edges", [])
         }
+        self.unsqueezed: set[str] = set()
         self.body: ModelBuilder = op.builder.body()
         self.counter = self.body.fresh("iteration")
         self.body.input(self.counter, TensorProto.INT64, [])
@@ -131,13 +133,16 @@ class _Iteration:
                 continue
             axis = int(line.values["axis"]) if "axis" in line.values else None
             value = scope.results[result]
-            if axis is not None:
-                value = self.body.node("Squeeze", [value, self.body.constant([axis])])
+            is_single = axis is not None and self.net.layers[result].inputs[0].dims[axis] == 1
+            if is_single:
+                value = self.body.node("Squeeze", [value, self.body.constant([axis or 0])])
             # A copy: an output of a body has one name.
             self.body.output(self.body.node("Identity", [value]), TensorProto.UNDEFINED)
             stacked = op.builder.fresh(f"{op.layer.name}/stacked")
             outputs.append(stacked)
-            after.append((number, stacked, -1 if axis is None else axis))
+            after.append((number, stacked, _LAST if axis is None else axis))
+            if not is_single:
+                self.unsqueezed.add(stacked)
         self.body.graph.name = "body"
         trips = self._trips()
         start = [name for _, name in states]
@@ -151,19 +156,27 @@ class _Iteration:
         op, names = self.op, {}
         for number, value, axis in after:
             port = next(port for port in op.layer.outputs if port.id == number)
-            names[number] = self._joined(value, axis, len(port.dims))
+            names[number] = self._joined(value, axis, port)
         for port in op.layer.outputs:
             if port.id in names:
                 op.scope.sources[op.layer.id, port.id] = names[port.id]
 
-    def _joined(self, value: str, axis: int | None, rank: int) -> str:
-        if axis == -1:
-            last = self.op.step("Gather", [value, self.op.builder.constant([-1])])
-            return self.op.step("Squeeze", [last, self.op.builder.constant([0])])
-        if not axis:
+    def _joined(self, value: str, axis: int | None, port: Port) -> str:
+        op = self.op
+        if axis is None:
             return value
+        if axis == _LAST:
+            last = op.step("Gather", [value, op.builder.constant([-1])])
+            return op.step("Squeeze", [last, op.builder.constant([0])])
+        rank = len(port.dims)
+        if value in self.unsqueezed:  # pieces of several elements
+            if port.static is None:
+                raise ValueError("joins pieces to an open size")
+            order = list(range(1, rank + 1))
+            turned = op.transposed(value, [*order[:axis], 0, *order[axis:]])
+            return op.reshaped(turned, port.static)
         order = list(range(1, rank))
-        return self.op.transposed(value, [*order[:axis], 0, *order[axis:]])
+        return op.transposed(value, [*order[:axis], 0, *order[axis:]]) if axis else value
 
 
 def _id(line: Mapping, key: str) -> int:

@@ -36,9 +36,9 @@ def convert(scope: Scope, handlers: dict[str, Handler]) -> None:
 
 
 def _convert(scope: Scope, layer: Layer, handlers: dict[str, Handler]) -> None:
-    operation = Operation(scope, layer)
     handler = handlers.get(layer.type.lower())
     try:
+        operation = Operation(scope, layer)
         if handler is None:
             operation.unknown()
         else:
@@ -47,7 +47,7 @@ def _convert(scope: Scope, layer: Layer, handlers: dict[str, Handler]) -> None:
             keep_rounded(operation)
     except (ValueError, LookupError, TypeError, OverflowError) as error:
         detail = str(error) if type(error) is ValueError else "its inputs or attributes do not fit"
-        raise operation.error(detail) from error
+        raise scope.error(layer, detail) from error
 
 
 def _ordered(scope: Scope) -> list[Layer]:

@@ -8,7 +8,7 @@ import onnx
 from onnx import TensorProto
 
 from predictor.core.errors import InputError
-from predictor.formats.openvino.document import AGAIN, Port, parsed_size
+from predictor.formats.openvino.document import AGAIN, Layer, Port, parsed_size
 from predictor.formats.openvino.operation import Handler, Operation
 from predictor.formats.openvino.scope import Scope
 
@@ -113,7 +113,7 @@ def finish(scope: Scope) -> onnx.ModelProto:
     for number, name in scope.results.items():
         layer = scope.net.layers[number]
         # An input or a constant cannot be an output itself.
-        result = scope.free_name(layer.name)
+        result = scope.free_name(_result_name(scope, layer))
         scope.builder.node("Identity", [name], [result])
         scope.builder.output(result, layer.inputs[0].dtype)
     return scope.builder.finish()
@@ -121,6 +121,14 @@ def finish(scope: Scope) -> onnx.ModelProto:
 
 def _constant(op: Operation) -> None:
     op.scope.add_constant(op.layer)
+
+
+def _result_name(scope: Scope, layer: Layer) -> str:
+    """Return the name of an output: that of its state or tensor, as the model had it."""
+    source, port_id = scope.net.edges[layer.id, layer.inputs[0].id]
+    ports = [port for port in scope.net.layers[source].outputs if port.id == port_id]
+    names = ports[0].names[:1] if ports else ()
+    return layer.data.get("variable_id") or next(iter(names), layer.name)
 
 
 HANDLERS: Final[dict[str, Handler]] = {
