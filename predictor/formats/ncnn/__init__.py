@@ -49,7 +49,9 @@ def _refuse_binary(path: str) -> None:
 
 
 def _add_input(scope: Scope, layer: Layer, dims: Dims, stem: str) -> None:
-    name = Operation(scope, layer).output()
+    if layer.inputs or len(layer.outputs) != 1:
+        raise Operation(scope, layer).error("reads blobs, or makes other than one")
+    name = layer.outputs[0]
     sides = ("channels", *_SIDES.get(len(dims), ()))
     if len(dims) == 2 and dims[0] is None:
         sides = ("length", "size")  # rows of a matrix
@@ -82,7 +84,8 @@ def _finished(scope: Scope, layers: list[Layer]) -> onnx.ModelProto:
         for blob in layer.outputs:
             if blob in read_blobs or layer.type in {"Input", "MemoryData"}:
                 continue
-            # What a layer makes may go by the name of one of its parts.
-            result = scope.builder.node("Identity", [scope.names[blob]])
-            scope.builder.output(result, TensorProto.FLOAT)
+            # A layer that only passes a value on, or ends in a part of itself, makes no such name.
+            if scope.names[blob] != blob:
+                scope.builder.node("Identity", [scope.names[blob]], [blob])
+            scope.builder.output(blob, TensorProto.FLOAT)
     return scope.builder.finish()

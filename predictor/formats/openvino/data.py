@@ -42,16 +42,26 @@ def _vector(op: Operation, index: int, fallback: list[int] | None = None) -> str
 
 
 def _transpose(op: Operation) -> None:
-    order = op.needed(1)
-    op.emit("Transpose", op.inputs[:1], perm=order or None)
+    before, after = op.dims(0), op.out().dims
+    # Sizes of one axis each say where it goes.
+    distinct = len(set(before)) == len(before) and sorted(after, key=str) == sorted(before, key=str)
+    stated = [before.index(size) for size in after] if distinct else None
+    op.emit("Transpose", op.inputs[:1], perm=op.needed(1, stated) or None)
 
 
 def _concat(op: Operation) -> None:
     op.emit("Concat", axis=op.integer("axis"))
 
 
+def _split_axis(op: Operation) -> int:
+    """Return the axis that is split: the one of another size where the file has no values."""
+    pairs = enumerate(zip(op.dims(0), op.out().dims, strict=True))
+    changed = [axis for axis, (before, after) in pairs if before != after]
+    return op.needed(1, changed if len(changed) == 1 else None)[0]
+
+
 def _split(op: Operation) -> None:
-    axis, before, outputs = op.needed(1)[0], op.dims(0), op.layer.outputs
+    axis, before, outputs = _split_axis(op), op.dims(0), op.layer.outputs
     size = before[axis]
     if size is not None and outputs and size % len(outputs) == 0:
         sizes = op.builder.constant([size // len(outputs)] * len(outputs))
@@ -61,11 +71,22 @@ def _split(op: Operation) -> None:
 
 
 def _variadic_split(op: Operation) -> None:
-    axis = op.needed(1)[0]
+    axis = _split_axis(op)
     sizes = [port.dims[axis] for port in op.layer.outputs]
     stated = [size for size in sizes if size is not None]
-    lengths = op.builder.constant(stated) if len(stated) == len(sizes) else op.as_int64(2)
+    is_stated = len(stated) == len(sizes)
+    lengths = op.builder.constant(stated) if is_stated else _lengths(op, axis)
     op.emit("Split", [op.inputs[0], lengths], axis=axis)
+
+
+def _lengths(op: Operation, axis: int) -> str:
+    """Return lengths of parts, of which one of -1 is what the others leave."""
+    stated, place = op.as_int64(2), op.builder.constant([axis])
+    size = op.step("Gather", [op.step("Shape", op.inputs[:1]), place])
+    one, zero = op.builder.constant([1]), op.builder.constant([0])
+    total = op.step("Add", [op.step("ReduceSum", [stated, zero], keepdims=1), one])
+    rest = op.step("Sub", [size, total])
+    return op.step("Where", [op.step("Less", [stated, zero]), rest, stated])
 
 
 def _gather(op: Operation) -> None:
@@ -146,6 +167,33 @@ def _tile(op: Operation) -> None:
     op.emit("Tile", [op.inputs[0], op.as_int64(1, fallback)])
 
 
+def _roll(op: Operation) -> None:
+    """Along an axis the end comes first, as exporters of ONNX write it."""
+    shifts, axes, dims = op.needed(1), op.needed(2), op.dims(0)
+    if len(shifts) != len(axes):
+        shifts = shifts * len(axes)
+    value = op.inputs[0]
+    for shift, axis in zip(shifts, axes, strict=False):
+        size = dims[axis]
+        cut = -shift if size is None else -(shift % max(size, 1))
+        bounds = [[cut], [2**63 - 1], [0], [cut]]
+        names = [op.builder.constant(bound) for bound in (*bounds, [axis])]
+        tail = op.step("Slice", [value, *names[:2], names[4]])
+        head = op.step("Slice", [value, *names[2:]])
+        value = op.step("Concat", [tail, head], axis=axis)
+    op.emit("Identity", [value])
+
+
+def _col2im(op: Operation) -> None:
+    op.emit(
+        "Col2Im",
+        [op.inputs[0], op.as_int64(1), op.as_int64(2)],
+        strides=op.integers("strides") or None,
+        dilations=op.integers("dilations") or None,
+        pads=[*op.integers("pads_begin"), *op.integers("pads_end")] or None,
+    )
+
+
 def _depth_to_space(op: Operation) -> None:
     mode = "DCR" if op.text("mode") != "depth_first" else "CRD"
     op.emit("DepthToSpace", blocksize=op.integer("block_size", 1), mode=mode)
@@ -173,6 +221,8 @@ def _shuffle_channels(op: Operation) -> None:
 
 
 HANDLERS: Final[dict[str, Handler]] = {
+    "col2im": _col2im,
+    "roll": _roll,
     "broadcast": _broadcast,
     "concat": _concat,
     "depthtospace": _depth_to_space,

@@ -173,7 +173,7 @@ class _Reader:
         self._nets: list[Net] = []
         self._layers: list[Layer] = []
         self._ports: list[Port] | None = None
-        self._text: list[str] | None = None
+        self._text: list[str] = []
         self._skipping = 0
         self._elements = 0
         self._layer_count = 0
@@ -190,7 +190,6 @@ class _Reader:
         self._parser.buffer_text = True
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end
-        self._parser.CharacterDataHandler = self._characters
         self._parser.StartDoctypeDeclHandler = self._refuse_document_type
 
     def feed(self, chunk: bytes) -> None:
@@ -237,10 +236,6 @@ class _Reader:
             self._ports = None
         elif (tag == "body" or tag.endswith("_body")) and len(self._nets) > 1:
             self._nets.pop()
-
-    def _characters(self, text: str) -> None:
-        if self._text is not None:
-            self._text.append(text)
 
     def _open_root(self, tag: str, values: dict[str, str]) -> None:
         version = values.get("version", "")
@@ -296,16 +291,19 @@ class _Reader:
         )
 
     def _open_dimension(self, _: dict[str, str]) -> None:
-        self._text = []
+        # For dimensions alone: the rest of the text are thousands of line ends.
+        self._text.clear()
+        self._parser.CharacterDataHandler = self._text.append
 
     def _close_dimension(self) -> None:
-        text, self._text = "".join(self._text or ()).strip(), None
+        self._parser.CharacterDataHandler = None
+        text = "".join(self._text).strip()
         if not self._ports or self._tags[-1:] != ["port"]:
             raise self._error("a dimension stands outside of a port")
         dims = self._ports[-1].dims
         if len(dims) == _MAX_RANK:
             raise self._error(f"a port has more than {_MAX_RANK} dimensions")
-        dims.append(self.size(text))
+        dims.append(self._size(text))
 
     def _open_edge(self, values: dict[str, str]) -> None:
         if self._tags[-2:-1] == ["back_edges"]:
@@ -328,7 +326,9 @@ class _Reader:
             )
         return int(text)
 
-    def size(self, text: str) -> int | None:
+    def _size(self, text: str) -> int | None:
+        if text.isascii() and text.isdigit() and len(text) < _MAX_DIGITS:
+            return int(text)
         size = parsed_size(text)
         if math.isnan(size):
             raise self._error(f"the dimension '{shortened(text, 40)}' is no size")

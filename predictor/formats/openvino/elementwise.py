@@ -170,8 +170,8 @@ def _reduced(op: Operation) -> list[int] | None:
     before, after = op.dims(0), op.out().dims
     if not op.flag("keep_dims") or len(before) != len(after):
         return None
-    axes = [i for i, (a, b) in enumerate(zip(before, after, strict=True)) if a != b]
-    return axes if axes and 1 not in before else None
+    # Of an axis of one element nothing is left to reduce.
+    return [i for i, (a, b) in enumerate(zip(before, after, strict=True)) if a != b] or None
 
 
 def _logical_reduction(op_type: str) -> Handler:

@@ -104,14 +104,23 @@ class Operation:
         except MissingDataError:
             return None
 
-    def needed(self, index: int) -> list[int]:
+    def needed(self, index: int, fallback: Sequence[int] | None = None) -> list[int]:
         """Return whole numbers that decide the operation.
+
+        Args:
+            index: of the input.
+            fallback: values in place of a constant in a missing file.
 
         Raises:
             MissingDataError: the weights' file is missing.
             ValueError: they are computed, so ONNX cannot state them.
         """
-        values = self.scope.values(self._sources[index])
+        try:
+            values = self.scope.values(self._sources[index])
+        except MissingDataError:
+            if fallback is None:
+                raise
+            return list(fallback)
         if values is None:
             raise ValueError(f"computes its input {index}, which has to be a constant")
         return [int(value) for value in values.reshape(-1)]
