@@ -90,13 +90,23 @@ def _lengths(op: Operation, axis: int) -> str:
 
 
 def _gather(op: Operation) -> None:
-    if op.integer("batch_dims") and op.integer("batch_dims") != 0:
-        op.unknown()
-        return
     axis = op.needed(2)[0] if op.has(2) else op.integer("axis")
+    batch = op.integer("batch_dims")
+    if batch:
+        _gather_in_batches(op, axis, batch)
+        return
     indices = op.values(1)
     chosen = op.inputs[1] if indices is None else op.as_int64(1)
     op.emit("Gather", [op.inputs[0], chosen], axis=axis)
+
+
+def _gather_in_batches(op: Operation, axis: int, batch: int) -> None:
+    """Behind its batches a Gather is a GatherND of one index."""
+    if axis % max(op.rank(), 1) != batch % max(op.rank(1), 1):
+        op.unknown()
+        return
+    indices = op.step("Unsqueeze", [op.int64(1), op.builder.constant([-1])])
+    op.emit("GatherND", [op.inputs[0], indices], batch_dims=axis % max(op.rank(), 1))
 
 
 def _gather_elements(op: Operation) -> None:

@@ -22,7 +22,7 @@ from predictor.graph.reader import READ_LIMITS
 AGAIN: Final = "convert the model again with a current OpenVINO (ovc)"
 _CHUNK_BYTES: Final = 1 << 20
 _MAX_DEPTH: Final = 128
-_MAX_ELEMENTS: Final = 10_000_000
+_MAX_ELEMENTS: Final = 5_000_000
 _MAX_RANK: Final = 64
 _MAX_DIGITS: Final = 19
 _VERSIONS: Final = ("10", "11")

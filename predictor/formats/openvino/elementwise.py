@@ -197,6 +197,10 @@ def _lrn(op: Operation) -> None:
     )
 
 
+def _grn(op: Operation) -> None:
+    op.emit("LpNormalization", axis=1, p=2)
+
+
 def _normalize_l2(op: Operation) -> None:
     """One axis has an operator of its own; of several it is the division by a norm."""
     axes = op.needed(1)
@@ -208,6 +212,7 @@ def _normalize_l2(op: Operation) -> None:
 
 
 HANDLERS: Final[dict[str, Handler]] = {
+    "grn": _grn,
     **{name.lower(): _same(onnx_name or name) for name, onnx_name in _SAME.items()},
     "bitwiseleftshift": _bit_shift("LEFT"),
     "bitwiserightshift": _bit_shift("RIGHT"),

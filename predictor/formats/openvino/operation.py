@@ -189,14 +189,21 @@ class Operation:
             helper.make_tensor(self.builder.fresh("number"), dtype, [], [value])
         )
 
-    def unknown(self) -> None:
-        """Add an operator that ONNX does not have, with the shapes that the file states."""
+    def unknown(self, largest: int | None = None) -> None:
+        """Add an operator that ONNX does not have, with the shapes that the file states.
+
+        Args:
+            largest: what an open size is at most.
+        """
         outputs = self.names()
         self.builder.node(
             self.layer.type, self.inputs, outputs, name=self.layer.name, domain=DOMAIN
         )
         for name, port in zip(outputs, self.layer.outputs, strict=True):
-            dims = [self.builder.fresh("size") if d is None else d for d in port.dims]
+            dims = [
+                largest or self.builder.fresh("size") if size is None else size
+                for size in port.dims
+            ]
             self.builder.shape(name, port.dtype, dims)
 
     def sole_reader(self, index: int = 0) -> tuple[Layer, int] | None:

@@ -105,7 +105,7 @@ def _non_max_suppression(op: Operation) -> None:
     """Indices of boxes; scores and their count, where they are read, have no ONNX counterpart."""
     read = [op.scope.sole_reader((op.layer.id, port.id)) for port in op.layer.outputs[1:]]
     if any(read) or op.rank(1) != 3:
-        op.unknown()
+        op.unknown(_most_boxes(op))
         return
     count = op.as_int64(2) if op.has(2) else op.builder.constant([0])
     names = op.names()
@@ -118,6 +118,15 @@ def _non_max_suppression(op: Operation) -> None:
     )
 
 
+def _most_boxes(op: Operation) -> int | None:
+    """Return how many boxes of all images and classes a suppression leaves at most."""
+    scores, limit = op.port(1).static, op.values(2) if op.has(2) else None
+    if scores is None or len(scores) != 3 or limit is None or limit.size != 1:
+        return None
+    images, classes, boxes = scores
+    return images * classes * max(min(int(limit.item()), boxes), 1)
+
+
 def _grid_sample(op: Operation) -> None:
     modes = {"bilinear": "linear", "bicubic": "cubic", "nearest": "nearest"}
     op.emit(
@@ -128,23 +137,38 @@ def _grid_sample(op: Operation) -> None:
     )
 
 
-def _fourier(op_type_inverse: bool, real: bool) -> Handler:
+def _fourier(*, inverse: bool) -> Handler:
     """Return the handler of a Fourier transform along one axis or several."""
 
     def convert(op: Operation) -> None:
-        if real or op.has(2):
+        if op.has(2):  # of another length
             op.unknown()
             return
         value = op.inputs[0]
-        axes = op.needed(1)
-        for axis in axes:
-            # Axes do not count the last, of real and imaginary parts, from behind.
-            at = axis if axis >= 0 else axis + op.rank() - 1
-            place = op.builder.constant(np.array(at, np.int64))
-            value = op.step("DFT", [value, "", place], inverse=int(op_type_inverse))
+        for axis in op.needed(1):
+            # Axes from behind do not count the last, of real and imaginary parts.
+            value = _transformed(op, value, axis % max(op.rank() - 1, 1), inverse=int(inverse))
         op.emit("Identity", [value])
 
     return convert
+
+
+def _transformed(op: Operation, value: str, axis: int, **attributes: int) -> str:
+    place = op.builder.constant(np.array(axis, np.int64))
+    return op.step("DFT", [value, "", place], **attributes)
+
+
+def _real_fourier(op: Operation) -> None:
+    """Of real numbers: along the last axis half of the results, of complex numbers the others."""
+    if op.has(2):
+        op.unknown()
+        return
+    *others, last = [axis % max(op.rank(), 1) for axis in op.needed(1)]
+    value = op.step("Unsqueeze", [op.inputs[0], op.builder.constant([-1])])
+    value = _transformed(op, value, last, onesided=1)
+    for axis in others:
+        value = _transformed(op, value, axis)
+    op.emit("Identity", [value])
 
 
 def _unique(op: Operation) -> None:
@@ -162,16 +186,15 @@ def _unique(op: Operation) -> None:
 
 
 HANDLERS: Final[dict[str, Handler]] = {
-    "dft": _fourier(False, False),
+    "dft": _fourier(inverse=False),
     "gridsample": _grid_sample,
-    "idft": _fourier(True, False),
+    "idft": _fourier(inverse=True),
     "interpolate": _resize,
-    "irdft": _fourier(True, True),
     "nonmaxsuppression": _non_max_suppression,
     "nonzero": _non_zero,
     "onehot": _one_hot,
     "range": _range_of,
-    "rdft": _fourier(False, True),
+    "rdft": _real_fourier,
     "reversesequence": _reverse_sequence,
     "topk": _top_k,
     "unique": _unique,
