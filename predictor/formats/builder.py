@@ -17,6 +17,10 @@ OPSET: Final = 21
 _IR_VERSION: Final = 10
 
 
+class MisfitError(ValueError):
+    """Why an operator of a file cannot be converted, in words that follow its name."""
+
+
 class ModelBuilder:
     """Builds one ``ModelProto`` at opset :data:`OPSET`.
 

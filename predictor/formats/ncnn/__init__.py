@@ -7,7 +7,7 @@ from onnx import TensorProto
 
 from predictor.core.errors import InputError
 from predictor.core.files import opened
-from predictor.formats.builder import ModelBuilder
+from predictor.formats.builder import MisfitError, ModelBuilder
 from predictor.formats.ncnn import dense, elements, moves, windows
 from predictor.formats.ncnn.inputs import Inputs
 from predictor.formats.ncnn.layers import DOMAIN, Dims, Operation, Scope
@@ -74,7 +74,7 @@ def _convert(scope: Scope, layer: Layer) -> None:
         if missing:  # caches and masks that ONNX has no outputs for
             operation.unknown(outputs=missing)
     except (ValueError, LookupError, TypeError, OverflowError, ZeroDivisionError) as error:
-        reason = str(error) if type(error) is ValueError else "has parameters that do not fit"
+        reason = str(error) if isinstance(error, MisfitError) else "has parameters that do not fit"
         raise operation.error(reason) from error
 
 

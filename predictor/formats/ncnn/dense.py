@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from predictor.formats.builder import MisfitError
 from predictor.formats.ncnn.layers import Dims, Handler, Operation
 from predictor.formats.ncnn.quantised import integer_input, stored_weight
 
@@ -61,7 +62,7 @@ def _gemm_side(op: Operation, side: str, names: list[str]) -> tuple[str, int | N
         name = op.step("Transpose", [name], perm=[1, 0]) if transposed else name
         return name, size, True
     if not names:
-        raise ValueError("has too few inputs")
+        raise MisfitError("has too few inputs")
     index = len(op.inputs) - len(names)
     names.pop(0)
     dims_in, name = op.dims(index), integer_input(op, index, 18)

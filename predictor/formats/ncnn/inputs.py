@@ -96,9 +96,9 @@ class Inputs:
     def _rest(self, layer: Layer, blob: str) -> int | None:
         """Return the channels that a joined blob has beside the others that are joined."""
         total = self._needed(layer.outputs[0])
-        others = [self._made(name) for name in layer.inputs if name != blob]
-        stated = [count for count in others if count is not None]
-        if total is None or len(stated) < len(others) or total <= sum(stated):
+        counts = [self._made(name) for name in layer.inputs if name != blob]
+        stated = [count for count in counts if count is not None]
+        if total is None or len(stated) < len(counts) or total <= sum(stated):
             return None
         return total - sum(stated)
 

@@ -11,7 +11,7 @@ from onnx import TensorProto
 
 from predictor.core.errors import InputError
 from predictor.core.text import shortened
-from predictor.formats.builder import ModelBuilder
+from predictor.formats.builder import MisfitError, ModelBuilder
 from predictor.formats.ncnn.text import AGAIN, Layer
 
 DOMAIN: Final = "ncnn"
@@ -57,7 +57,7 @@ class Operation:
     def dims(self, index: int = 0) -> Dims:
         """Return the sizes of an input."""
         if index >= len(self.layer.inputs):
-            raise ValueError("has too few inputs")
+            raise MisfitError("has too few inputs")
         return self.scope.dims[self.layer.inputs[index]]
 
     def rank(self, index: int = 0) -> int:
@@ -69,7 +69,7 @@ class Operation:
         rank = self.rank() if rank is None else rank
         place = axis + rank if axis < 0 else axis
         if not 0 <= place < rank:
-            raise ValueError(f"has the axis {axis} of {rank}")
+            raise MisfitError(f"has the axis {axis} of {rank}")
         return place + 1
 
     def emit(
@@ -89,7 +89,7 @@ class Operation:
     def output(self, index: int = 0) -> str:
         """Return the blob that the layer makes."""
         if index >= len(self.layer.outputs):
-            raise ValueError("makes no blob")
+            raise MisfitError("makes no blob")
         return self.layer.outputs[index]
 
     def give(self, name: str, dims: Dims, index: int = 0) -> None:
@@ -100,7 +100,7 @@ class Operation:
     def weight(self, what: str, dims: Sequence[int], dtype: int = TensorProto.FLOAT) -> str:
         """Add weights of the layer, which the file of weights holds."""
         if any(size < 0 for size in dims) or math.prod(dims) > 2**40:
-            raise ValueError(f"has weights of the shape {list(dims)}")
+            raise MisfitError(f"has weights of the shape {list(dims)}")
         return self.builder.weight(self.builder.fresh(f"{self.layer.name}/{what}"), dtype, dims)
 
     def number_constant(self, value: float) -> str:

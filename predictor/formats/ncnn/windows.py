@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from predictor.formats.builder import MisfitError
 from predictor.formats.ncnn.layers import Dims, Handler, Operation
 from predictor.formats.ncnn.quantised import integer_input, stored_weight
 
@@ -43,7 +44,7 @@ def _window(op: Operation, axes: int) -> dict[str, Any]:
         after.append(op.integer(row.after, op.integer(15, first) if row is _WIDTH else first))
     same = _SAME.get(before[0])
     if min(*kernel, *strides, *dilations, 1) < 1:
-        raise ValueError("has a window, stride or dilation below 1")
+        raise MisfitError("has a window, stride or dilation below 1")
     return {
         "kernel_shape": kernel,
         "strides": strides,
@@ -71,7 +72,7 @@ def _slid(sizes: Dims, window: dict[str, Any]) -> Dims:
 def _convolution(axes: int) -> Handler:
     def convert(op: Operation) -> None:
         if op.rank() != axes + 1:
-            raise ValueError(f"reads {op.rank()} axes, not {axes + 1}")
+            raise MisfitError(f"reads {op.rank()} axes, not {axes + 1}")
         outputs, groups = op.integer(0), max(op.integer(7, 1), 1)
         window = _window(op, axes)
         inner = op.integer(6) // max(outputs * int(np.prod(window["kernel_shape"])), 1)
@@ -160,7 +161,7 @@ def _pool_window(op: Operation, axes: int) -> dict[str, Any]:
     mode = op.integer(5)
     same = {2: "SAME_UPPER", 3: "SAME_LOWER"}.get(mode)
     if min(*kernel, *strides, 1) < 1:
-        raise ValueError("has a window or stride below 1")
+        raise MisfitError("has a window or stride below 1")
     return {
         "kernel_shape": kernel,
         "strides": strides,

@@ -7,7 +7,7 @@ from typing import Any, Final, TypeAlias
 import onnx
 from onnx import TensorProto
 
-from predictor.formats.builder import ModelBuilder
+from predictor.formats.builder import MisfitError, ModelBuilder
 from predictor.formats.openvino.conversion import convert
 from predictor.formats.openvino.document import Layer, Mapping, Net, Port
 from predictor.formats.openvino.operation import Handler, Operation
@@ -80,8 +80,8 @@ class _Iteration:
 
     def _input(self, line: Mapping) -> str:
         number = _id(line, "external_port_id")
-        position = next(i for i, port in enumerate(self.op.layer.inputs) if port.id == number)
-        return self.op.inputs[position]
+        numbers = [port.id for port in self.op.layer.inputs]
+        return self.op.inputs[numbers.index(number)]
 
     def _parameter(self, inner: int) -> Layer:
         return self.net.layers[inner]
@@ -101,7 +101,7 @@ class _Iteration:
 
     def _slice(self, line: Mapping, source: str) -> str:
         if line.values.get("part_size", "1") != "1":
-            raise ValueError("takes parts of more than one element, which ONNX has no loop for")
+            raise MisfitError("takes parts of more than one element, which ONNX has no loop for")
         index = self.body.node("Reshape", [self.counter, self.body.constant([1])])
         return self.body.node("Gather", [source, index], axis=int(line.values["axis"]))
 
@@ -154,9 +154,9 @@ class _Iteration:
     def _hand_out(self, after: list[tuple[int, str, int | None]]) -> None:
         """Join stacked pieces along their axes, and take the last of others."""
         op, names = self.op, {}
+        ports = {port.id: port for port in op.layer.outputs}
         for number, value, axis in after:
-            port = next(port for port in op.layer.outputs if port.id == number)
-            names[number] = self._joined(value, axis, port)
+            names[number] = self._joined(value, axis, ports[number])
         for port in op.layer.outputs:
             if port.id in names:
                 op.scope.sources[op.layer.id, port.id] = names[port.id]
@@ -171,7 +171,7 @@ class _Iteration:
         rank = len(port.dims)
         if value in self.unsqueezed:  # pieces of several elements
             if port.static is None:
-                raise ValueError("joins pieces to an open size")
+                raise MisfitError("joins pieces to an open size")
             order = list(range(1, rank + 1))
             turned = op.transposed(value, [*order[:axis], 0, *order[axis:]])
             return op.reshaped(turned, port.static)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from predictor.formats.builder import MisfitError
 from predictor.formats.openvino.document import Layer
 from predictor.formats.openvino.operation import Handler, Operation
 from predictor.formats.openvino.quantisation import MOVING, keep_rounded
@@ -46,7 +47,11 @@ def _convert(scope: Scope, layer: Layer, handlers: dict[str, Handler]) -> None:
         if scope.rounded and layer.type.lower() in MOVING:
             keep_rounded(operation)
     except (ValueError, LookupError, TypeError, OverflowError) as error:
-        detail = str(error) if type(error) is ValueError else "its inputs or attributes do not fit"
+        detail = (
+            str(error)
+            if isinstance(error, MisfitError)
+            else "has inputs or attributes that do not fit"
+        )
         raise scope.error(layer, detail) from error
 
 

@@ -10,6 +10,7 @@ from onnx import TensorProto, helper
 
 from predictor.core.errors import InputError
 from predictor.core.text import shortened
+from predictor.formats.builder import MisfitError
 from predictor.formats.openvino.document import Layer, Port, Source
 from predictor.formats.openvino.scope import Array, Scope
 from predictor.graph.tensor_data import MissingDataError
@@ -113,7 +114,7 @@ class Operation:
 
         Raises:
             MissingDataError: the weights' file is missing.
-            ValueError: they are computed, so ONNX cannot state them.
+            MisfitError: they are computed, so ONNX cannot state them.
         """
         try:
             values = self.scope.values(self._sources[index])
@@ -122,7 +123,7 @@ class Operation:
                 raise
             return list(fallback)
         if values is None:
-            raise ValueError(f"computes its input {index}, which has to be a constant")
+            raise MisfitError(f"computes its input {index}, which has to be a constant")
         return [int(value) for value in values.reshape(-1)]
 
     def as_int64(self, index: int, fallback: Sequence[int] | None = None) -> str:
@@ -218,5 +219,5 @@ class Operation:
 def _bounded(value: str | int) -> int:
     number = int(value) if len(str(value)) < 21 else 2**63
     if not -(2**63) <= number < 2**63:
-        raise ValueError(f"has the number {shortened(str(value), 30)}, too large for 64 bits")
+        raise MisfitError(f"has the number {shortened(str(value), 30)}, too large for 64 bits")
     return number

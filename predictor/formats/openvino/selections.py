@@ -105,7 +105,7 @@ def _non_max_suppression(op: Operation) -> None:
     """Indices of boxes; scores and their count, where they are read, have no ONNX counterpart."""
     read = [op.scope.sole_reader((op.layer.id, port.id)) for port in op.layer.outputs[1:]]
     if any(read) or op.rank(1) != 3:
-        op.unknown(_most_boxes(op))
+        op.unknown(_box_limit(op))
         return
     count = op.as_int64(2) if op.has(2) else op.builder.constant([0])
     names = op.names()
@@ -118,7 +118,7 @@ def _non_max_suppression(op: Operation) -> None:
     )
 
 
-def _most_boxes(op: Operation) -> int | None:
+def _box_limit(op: Operation) -> int | None:
     """Return how many boxes of all images and classes a suppression leaves at most."""
     scores, limit = op.port(1).static, op.values(2) if op.has(2) else None
     if scores is None or len(scores) != 3 or limit is None or limit.size != 1:
@@ -163,10 +163,10 @@ def _real_fourier(op: Operation) -> None:
     if op.has(2):
         op.unknown()
         return
-    *others, last = [axis % max(op.rank(), 1) for axis in op.needed(1)]
+    *rest, last = [axis % max(op.rank(), 1) for axis in op.needed(1)]
     value = op.step("Unsqueeze", [op.inputs[0], op.builder.constant([-1])])
     value = _transformed(op, value, last, onesided=1)
-    for axis in others:
+    for axis in rest:
         value = _transformed(op, value, axis)
     op.emit("Identity", [value])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from predictor.formats.builder import MisfitError
 from predictor.formats.openvino.operation import Handler, Operation
 
 _LARGEST: Final = 2**63 - 1
@@ -19,7 +20,7 @@ def _strided_slice(op: Operation) -> None:
     """A slice of the first axes, of which masks leave bounds open, add and drop axes."""
     count = op.port(1).dims[0] if op.port(1).dims else 0
     if count is None:
-        raise ValueError("slices an open number of axes")
+        raise MisfitError("slices an open number of axes")
     masks = {key: _mask(op, key, count) for key in ("new_axis", "shrink_axis", "ellipsis")}
     places = _places(op, count, masks)
     sliced = [i for i in range(count) if not masks["new_axis"][i] and not masks["ellipsis"][i]]

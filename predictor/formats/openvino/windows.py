@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
+from predictor.formats.builder import MisfitError
 from predictor.formats.openvino.operation import Handler, Operation
 
 _PADDINGS = {"same_upper": "SAME_UPPER", "same_lower": "SAME_LOWER", "valid": "VALID"}
@@ -26,7 +27,7 @@ def _joined_groups(op: Operation) -> tuple[str, int]:
     """Return weights [G, A, B, ...] as [G x A, B, ...], and the groups."""
     dims = op.port(1).static
     if dims is None or len(dims) < 3:
-        raise ValueError("has weights of an open shape")
+        raise MisfitError("has weights of an open shape")
     return op.reshaped(op.inputs[1], [dims[0] * dims[1], *dims[2:]]), dims[0]
 
 
