@@ -47,11 +47,8 @@ def _convert(scope: Scope, layer: Layer, handlers: dict[str, Handler]) -> None:
         if scope.rounded and layer.type.lower() in MOVING:
             keep_rounded(operation)
     except (ValueError, LookupError, TypeError, OverflowError) as error:
-        detail = (
-            str(error)
-            if isinstance(error, MisfitError)
-            else "has inputs or attributes that do not fit"
-        )
+        is_named = isinstance(error, MisfitError)
+        detail = str(error) if is_named else "has inputs or attributes that do not fit"
         raise scope.error(layer, detail) from error
 
 
