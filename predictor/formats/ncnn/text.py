@@ -23,6 +23,7 @@ BINARY_MAGIC: Final = int(MAGIC).to_bytes(4, "little")
 _MAX_BYTES: Final = 64 * 2**20
 _ARRAYS: Final = -23300
 _LARGEST: Final = 2**31
+_LARGEST_FLOAT: Final = 3.4028234e38  # of 32 bits
 
 Number: TypeAlias = int | float
 
@@ -145,8 +146,8 @@ def _value(text: str) -> Number:
         value: Number = int(text)
     except ValueError:
         value = float(text)
-        if not math.isfinite(value):
-            value = math.copysign(float(_LARGEST), value)
+        if not abs(value) <= _LARGEST_FLOAT:  # infinite, or no number
+            value = math.copysign(_LARGEST_FLOAT, value)
     # Larger integers than ncnn's own are no sizes.
     if isinstance(value, int) and abs(value) > _LARGEST:
         raise ValueError(text)

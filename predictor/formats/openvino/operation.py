@@ -186,6 +186,8 @@ class Operation:
     def scalar(self, value: float, index: int = 0) -> str:
         """Return a constant number of the type of an input."""
         dtype = self.port(index).dtype or TensorProto.FLOAT
+        lowest, highest = _limits(dtype)
+        value = min(max(value, lowest), highest)
         return self.builder.tensor(
             helper.make_tensor(self.builder.fresh("number"), dtype, [], [value])
         )
@@ -214,6 +216,18 @@ class Operation:
     def error(self, reason: str) -> InputError:
         """Return the error of this layer."""
         return self.scope.error(self.layer, reason)
+
+
+def _limits(dtype: int) -> tuple[float, float]:
+    """Return the numbers of a type between which ONNX can state one."""
+    kind = helper.tensor_dtype_to_np_dtype(dtype)
+    if np.issubdtype(kind, np.integer):
+        # As floats the largest 64-bit integers round up.
+        info = np.iinfo(kind)
+        return max(info.min, -(2**53)), min(info.max, 2**53)
+    if np.issubdtype(kind, np.floating):
+        return float(np.finfo(kind).min), float(np.finfo(kind).max)
+    return 0.0, 1.0
 
 
 def _bounded(value: str | int) -> int:
