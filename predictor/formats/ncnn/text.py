@@ -56,11 +56,16 @@ class Layer:
 
     def integer(self, key: int, default: int = 0) -> int:
         """Return a parameter that is a whole number."""
-        return int(self.numbers.get(key, default))
+        return _integer(self.numbers.get(key, default))
 
     def integers(self, key: int) -> list[int]:
         """Return an array of whole numbers."""
-        return [int(value) for value in self.arrays.get(key, ())]
+        return [_integer(value) for value in self.arrays.get(key, ())]
+
+
+def _integer(value: Number) -> int:
+    """Return a number as ncnn's integers hold it."""
+    return int(min(max(value, -_LARGEST), _LARGEST))
 
 
 def read_layers(path: str) -> list[Layer]:
