@@ -135,7 +135,7 @@ NETWORKS: Final[dict[str, tuple[Callable[[], nn.Module], tuple[tuple[int, ...], 
 
 
 def network(name: str) -> tuple[nn.Module, tuple[Tensor, ...]]:
-    """Return a network of :data:`NETWORKS` with weights of one number a layer, and inputs for it."""
+    """Return a network of :data:`NETWORKS` with weights of one number a tensor, and its inputs."""
     make, shapes = NETWORKS[name]
     module = make().eval()
     with torch.no_grad():
