@@ -18,19 +18,24 @@ OPSET: Final = 21
 _IR_VERSION: Final = 10
 
 
+class MisfitError(ValueError):
+    """Why an operator of a file cannot be converted, in words that follow its name."""
+
+
 class ModelBuilder:
     """Builds one ``ModelProto`` at opset :data:`OPSET`.
 
     Args:
         producer: what wrote the file, as ``ModelProto.producer_name``.
+        domain: of operators of the format; the model states it even where it has none of them.
     """
 
-    def __init__(self, producer: str = "") -> None:
+    def __init__(self, producer: str = "", domain: str = "") -> None:
         self._model = onnx.ModelProto(ir_version=_IR_VERSION, producer_name=producer)
         self._graph = self._model.graph
         self._graph.name = "network"
         self._numbers = count(1)
-        self._domains: set[str] = set()
+        self._domains = {domain} - {""}
 
     def input(self, name: str, dtype: int, dims: Sequence[int | str] | None) -> None:
         """Add an input of the network; a text is the name of an open dimension.

@@ -43,7 +43,8 @@ def _is_openvino(_: str, head: bytes) -> bool:
 
 
 def _is_ncnn(_: str, head: bytes) -> bool:
-    return head.split(b"\n", 1)[0].strip() == b"7767517"
+    # The binary form is refused by the reader, with a way out.
+    return head.split(b"\n", 1)[0].strip() == b"7767517" or head.startswith(b"\xdd\x85\x76\x00")
 
 
 def _is_exported_program(path: str, head: bytes) -> bool:

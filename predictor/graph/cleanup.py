@@ -78,7 +78,7 @@ def _folded(network: Network, node: Node, output: str) -> Constant:
     inputs = [constants[name] for name in node.inputs if name in constants]
     derived = node.op in {"Shape", "Size"} or any(c.derived for c in inputs)
     bits = DTYPE_BITS[network.type_of(output).dtype]
-    if node.op in _COPIES and inputs:
+    if inputs and (node.op in _COPIES or (node.op == "Cast" and inputs[0].is_quantised)):
         bits = inputs[0].bits
     if node.op in {"Constant", "ConstantOfShape"}:
         return Constant(() if derived else (output,), bits, derived)
@@ -138,6 +138,8 @@ _INTEGER_WORDS = """
 _INTEGER = frozenset(_INTEGER_WORDS.split())
 # Their integer kernels give integers; a product may give floats (MatMulIntegerToFloat).
 _NEEDS_QUANTISED_OUTPUT = frozenset({"Conv", "ConvTranspose"})
+# Domains of formats whose runtimes run a convolution of integers whatever follows it.
+_FLOAT_RESULTS = frozenset({"ncnn", "openvino"})
 # Runtimes have integer kernels for these, or they only move data.
 _INTEGER_CAPABLE_WORDS = """
     Add ArgMax AveragePool BatchNormalization Clip Concat DepthToSpace Div Expand Flatten Gather
@@ -222,6 +224,7 @@ class _Pattern:
         self._producer = {name: node for node in network.nodes for name in node.outputs if name}
         self._consumers = consumers_of(network)
         self._outputs = set(network.outputs)
+        self._gives_floats = not _FLOAT_RESULTS.isdisjoint(network.opsets)
 
     def mark(self) -> None:
         hosts = [node for node in self._network.nodes if self._is_host(node)]
@@ -244,9 +247,8 @@ class _Pattern:
             return False
         if node.op in CONTRACTIONS and not self._has_integer_weights(node):
             return False
-        return self._quantise_after(node) is not None or (
-            node.op in CONTRACTIONS - _NEEDS_QUANTISED_OUTPUT
-        )
+        needs_output = frozenset() if self._gives_floats else _NEEDS_QUANTISED_OUTPUT
+        return self._quantise_after(node) is not None or node.op in CONTRACTIONS - needs_output
 
     def _has_integer_weights(self, node: Node) -> bool:
         constants = self._network.constants
@@ -257,6 +259,8 @@ class _Pattern:
         value = node.outputs[0]
         while True:
             readers = self._consumers.get(value, [])
+            if self._gives_floats and all(reader.fused_into is node for reader in readers):
+                readers = readers[-1:]  # of x * sigmoid(x) the product
             if value in self._outputs or len(readers) != 1:
                 return None
             only = readers[0]

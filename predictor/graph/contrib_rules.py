@@ -342,8 +342,8 @@ def _quantised_gemm(_: Network, node: Node, a: TensorType, b: TensorType) -> Out
 
 _SAME = """
     BiasAdd BiasDropout BiasGelu BiasSoftmax BitmaskDropout ComplexMul ComplexMulConj FastGelu
-    GroupNorm MoE NGramRepeatBlock QLinearLeakyRelu QLinearSigmoid QLinearSoftmax QMoE QuickGelu
-    RotaryEmbedding SimplifiedLayerNormalization
+    GroupNorm GroupNormalization MoE NGramRepeatBlock QLinearLeakyRelu QLinearSigmoid
+    QLinearSoftmax QMoE QuickGelu RotaryEmbedding SimplifiedLayerNormalization
 """
 
 CONTRIB_RULES: dict[str, Rule] = by_operator(

@@ -263,7 +263,7 @@ def test_folders_and_patterns_name_models_and_the_fastest_is_told(
 
     assert done.returncode == 2
     assert "bad.onnx" in done.stderr
-    assert "no .onnx file matches this pattern" in done.stderr
+    assert "no model matches this pattern" in done.stderr
     assert done.stdout.count("a.onnx: ") == 1
     assert "2 of 2 models meet 100000 ms; not ranked" in done.stdout
 
