@@ -10,8 +10,8 @@ import pytest
 
 from predictor.core.errors import InputError
 from predictor.formats.coreml import read
+from predictor.formats.coreml.mil.schema import model_message
 from predictor.formats.kinds import format_of
-from predictor.formats.mil.schema import model_message
 from predictor.formats.opening import open_model
 from tests.support.golden_formats import unpacked
 from tests.support.model_files import model_of, relu_node, saved

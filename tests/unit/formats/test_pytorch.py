@@ -13,9 +13,9 @@ import pytest
 from onnx import numpy_helper
 
 from predictor.core.errors import InputError
-from predictor.formats.aten.expressions import expression_text
 from predictor.formats.opening import open_model
 from predictor.formats.pytorch import read
+from predictor.formats.pytorch.expressions import expression_text
 from tests.support.golden_formats import unpacked
 
 FLOAT, INT8, INT64 = 7, 2, 5

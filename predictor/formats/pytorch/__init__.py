@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from predictor.core.errors import InputError
 from predictor.core.files import BROKEN_ARCHIVE, opened
-from predictor.formats.aten.converter import Converter, Place, small_constant
-from predictor.formats.aten.program import DAMAGED, TensorMeta
+from predictor.formats.pytorch.converter import Converter, Place, small_constant
+from predictor.formats.pytorch.program import DAMAGED, TensorMeta
 from predictor.formats.recognition import OLD_PROGRAM, is_graph
 
 _AGAIN: Final = "export the network again with torch.export.save"

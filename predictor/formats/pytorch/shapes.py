@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from onnx import TensorProto
 
-from predictor.formats.aten.call import LARGEST_INT, Call, UnreadError, rule
-from predictor.formats.aten.elementwise import operand
 from predictor.formats.emitter import Symbol
+from predictor.formats.pytorch.call import LARGEST_INT, Call, UnreadError, rule
+from predictor.formats.pytorch.elementwise import operand
 
 
 def _is_same(call: Call, key: str = "self") -> bool:

@@ -10,12 +10,12 @@ import onnx
 from predictor.core.errors import InputError
 from predictor.core.text import shortened
 from predictor.formats.builder import ModelBuilder
-from predictor.formats.mil import (  # noqa: F401  # they register their rules
+from predictor.formats.coreml.mil import (  # noqa: F401  # they register their rules
     contractions,
     elementwise,
     shaping,
 )
-from predictor.formats.mil.step import RULES, Step, StepValues, UnreadError, type_info
+from predictor.formats.coreml.mil.step import RULES, Step, StepValues, UnreadError, type_info
 
 _AGAIN: Final = "convert the network again with coremltools"
 _DOMAIN: Final = "coreml"

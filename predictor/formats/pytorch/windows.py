@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from predictor.formats.aten.call import Call, UnreadError, rule
 from predictor.formats.emitter import Dim
+from predictor.formats.pytorch.call import Call, UnreadError, rule
 
 _FACTORS = ("scale_factors", "scales", "scales_h", "scales_w", "scales_d")
 

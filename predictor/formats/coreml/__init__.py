@@ -11,9 +11,9 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from predictor.core.errors import InputError
 from predictor.core.files import is_file, is_folder, opened, read_text
-from predictor.formats.layers.network import Network
-from predictor.formats.mil.program import Program
-from predictor.formats.mil.schema import model_message
+from predictor.formats.coreml.layers.network import Network
+from predictor.formats.coreml.mil.program import Program
+from predictor.formats.coreml.mil.schema import model_message
 from predictor.graph.wire_format import Source, WireError, length_field, scan
 
 _AGAIN: Final = "convert the network again with coremltools"

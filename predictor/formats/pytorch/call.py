@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from predictor.formats.aten.program import Reference, TensorMeta
 from predictor.formats.builder import ModelBuilder
 from predictor.formats.emitter import Emitter, Symbol, Values
+from predictor.formats.pytorch.program import Reference, TensorMeta
 
 LARGEST_INT: Final = 2**63 - 1
 

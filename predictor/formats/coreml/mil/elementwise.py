@@ -6,7 +6,7 @@ from typing import Final
 
 from onnx import TensorProto
 
-from predictor.formats.mil.step import DTYPES, Step, UnreadError, rule
+from predictor.formats.coreml.mil.step import DTYPES, Step, UnreadError, rule
 
 _UNARY: Final = {
     **{name: name.capitalize() for name in ("abs", "acos", "asin", "atan", "ceil", "cos", "cosh")},

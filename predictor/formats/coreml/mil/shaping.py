@@ -8,8 +8,8 @@ from typing import Final
 
 from onnx import TensorProto
 
-from predictor.formats.mil.contractions import window
-from predictor.formats.mil.step import Step, UnreadError, rule
+from predictor.formats.coreml.mil.contractions import window
+from predictor.formats.coreml.mil.step import Step, UnreadError, rule
 
 _LARGEST: Final = 2**63 - 1
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from onnx import TensorProto
 
-from predictor.formats.aten.call import Call, UnreadError, rule
 from predictor.formats.emitter import Dim
+from predictor.formats.pytorch.call import Call, UnreadError, rule
 
 
 @rule("conv1d conv2d conv3d convolution _convolution")

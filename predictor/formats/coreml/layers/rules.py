@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from onnx import TensorProto
 
-from predictor.formats.layers.layer import Layer, UnreadError, rule
+from predictor.formats.coreml.layers.layer import Layer, UnreadError, rule
 
 _LARGEST: Final = 2**63 - 1
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from onnx import TensorProto
 
-from predictor.formats.aten.call import Call, UnreadError, rule
+from predictor.formats.pytorch.call import Call, UnreadError, rule
 
 _REDUCTIONS: Final = {
     "amax": "ReduceMax",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from predictor.formats.aten.call import Call, UnreadError, rule
+from predictor.formats.pytorch.call import Call, UnreadError, rule
 
 
 @rule("batch_norm _native_batch_norm_legit_no_training native_batch_norm cudnn_batch_norm")

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from onnx import TensorProto
 
-from predictor.formats.aten.expressions import expression_text
 from predictor.formats.emitter import Dim
+from predictor.formats.pytorch.expressions import expression_text
 
 Json = Mapping[str, Any]
 

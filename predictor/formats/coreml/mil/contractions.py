@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from onnx import TensorProto
 
-from predictor.formats.mil.step import Step, UnreadError, rule
+from predictor.formats.coreml.mil.step import Step, UnreadError, rule
 
 
 def window(step: Step, kernel: Sequence[int]) -> dict[str, Any]:

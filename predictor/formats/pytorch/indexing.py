@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from onnx import TensorProto
 
-from predictor.formats.aten.call import LARGEST_INT, Call, UnreadError, rule
+from predictor.formats.pytorch.call import LARGEST_INT, Call, UnreadError, rule
 
 
 @rule("select select_copy")

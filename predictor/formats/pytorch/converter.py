@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from predictor.core.errors import InputError
 from predictor.core.text import shortened
-from predictor.formats.aten import (  # noqa: F401  # each registers its rules
+from predictor.formats.builder import ModelBuilder
+from predictor.formats.emitter import Symbol
+from predictor.formats.pytorch import (  # noqa: F401  # each registers its rules
     contractions,
     elementwise,
     indexing,
@@ -22,8 +24,8 @@ from predictor.formats.aten import (  # noqa: F401  # each registers its rules
     shapes,
     windows,
 )
-from predictor.formats.aten.call import RULES, Call, ProgramValues, UnreadError
-from predictor.formats.aten.program import (
+from predictor.formats.pytorch.call import RULES, Call, ProgramValues, UnreadError
+from predictor.formats.pytorch.program import (
     DAMAGED,
     Json,
     Reference,
@@ -33,8 +35,6 @@ from predictor.formats.aten.program import (
     results,
     tensor_meta,
 )
-from predictor.formats.builder import ModelBuilder
-from predictor.formats.emitter import Symbol
 
 _AGAIN: Final = "export the network again with torch.export.save"
 _MAX_DEPTH: Final = 16

@@ -7,8 +7,8 @@ from typing import Final
 
 from onnx import TensorProto
 
-from predictor.formats.aten.call import Call, UnreadError, rule
-from predictor.formats.aten.program import Reference
+from predictor.formats.pytorch.call import Call, UnreadError, rule
+from predictor.formats.pytorch.program import Reference
 
 _FLOATS: Final = (
     TensorProto.FLOAT16,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from predictor.formats.aten.call import Call, UnreadError, rule
+from predictor.formats.pytorch.call import Call, UnreadError, rule
 
 _TYPES: Final = {"lstm": "LSTM", "gru": "GRU", "rnn_tanh": "RNN", "rnn_relu": "RNN"}
 

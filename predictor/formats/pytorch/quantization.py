@@ -6,8 +6,8 @@ from typing import Final
 
 from onnx import TensorProto
 
-from predictor.formats.aten.call import Call, UnreadError, rule
-from predictor.formats.aten.program import TensorMeta
+from predictor.formats.pytorch.call import Call, UnreadError, rule
+from predictor.formats.pytorch.program import TensorMeta
 
 _SPACE: Final = "quantized_decomposed"
 

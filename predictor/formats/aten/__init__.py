@@ -1,1 +1,0 @@
-"""PyTorch's ATen operators as ONNX operators."""
