@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 import onnx
@@ -16,6 +16,22 @@ Dim = int | str
 
 Symbol = int | str
 """An integer of the network: its value, or the name of a vector of one element."""
+
+
+R = TypeVar("R")
+
+
+class RuleTable(dict[str, R]):
+    """The functions that add the ONNX operators of an operator, by its type in the format."""
+
+    def of(self, names: str) -> Callable[[R], R]:
+        """Register the function that is decorated, for types that blanks separate."""
+
+        def register(function: R) -> R:
+            self.update(dict.fromkeys(names.split(), function))
+            return function
+
+        return register
 
 
 class Values:

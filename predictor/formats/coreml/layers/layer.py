@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from onnx import TensorProto
 
-from predictor.formats.emitter import Emitter, Values
+from predictor.formats.emitter import Emitter, RuleTable, Values
 
 _INTEGERS: Final = {1: TensorProto.UINT2, 2: TensorProto.UINT2, 4: TensorProto.UINT4}
 _LARGEST_SIZE: Final = 2**40
@@ -81,15 +81,7 @@ class Layer(Emitter):
 
 Rule = Callable[[Layer], str | Sequence[str]]
 
-RULES: Final[dict[str, Rule]] = {}
-"""Function that adds the ONNX operators of a layer and returns its results, by kind."""
+RULES: Final[RuleTable[Rule]] = RuleTable()
+"""By kind of layer; a rule returns its results."""
 
-
-def rule(names: str) -> Callable[[Rule], Rule]:
-    """Register the rule of kinds of layers."""
-
-    def register(function: Rule) -> Rule:
-        RULES.update(dict.fromkeys(names.split(), function))
-        return function
-
-    return register
+rule = RULES.of

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto
 
 from predictor.formats.builder import ModelBuilder
-from predictor.formats.emitter import Dim, Emitter, Values
+from predictor.formats.emitter import Dim, Emitter, RuleTable, Values
 
 # MIL's DataType.
 DTYPES: Final[dict[int, int]] = {
@@ -263,15 +263,7 @@ class Step(Emitter):
 
 Rule = Callable[[Step], str | Sequence[str]]
 
-RULES: Final[dict[str, Rule]] = {}
-"""Function that adds the ONNX operators of an operation and returns its results, by type."""
+RULES: Final[RuleTable[Rule]] = RuleTable()
+"""By type of operation; a rule returns its results."""
 
-
-def rule(names: str) -> Callable[[Rule], Rule]:
-    """Register the rule of types of operations."""
-
-    def register(function: Rule) -> Rule:
-        RULES.update(dict.fromkeys(names.split(), function))
-        return function
-
-    return register
+rule = RULES.of
