@@ -40,7 +40,7 @@ _SOURCE = "open the model that it was compiled from"
 # Offset, magic bytes, kind of file, advice. A zip may hold a PyTorch checkpoint or an archive.
 _MAGICS: tuple[tuple[int, bytes, str, str], ...] = (
     (0, b"PK\x03\x04", "a zip archive or a PyTorch checkpoint", f"{_UNPACK}, or {_EXPORT}"),
-    (0, b"PK\x05\x06", "an empty zip archive", "choose an .onnx file"),
+    (0, b"PK\x05\x06", "an empty zip archive", "choose a model file"),
     (0, b"\x1f\x8b", "a gzip archive", _UNPACK),
     (0, b"BZh", "a bzip2 archive", _UNPACK),
     (0, b"\xfd7zXZ\x00", "an xz archive", _UNPACK),
@@ -61,10 +61,10 @@ _MAGICS: tuple[tuple[int, bytes, str, str], ...] = (
     (0, b"CYPTRKNN", "an encrypted RKNN model", _SOURCE),
     (0, b"\x01HEF", "a Hailo executable, compiled for one chip", _SOURCE),
     (0, b"GGUF", "a GGUF file, which holds no operators", _EXPORT),
-    (0, b"\x89PNG", "a PNG picture", "choose an .onnx file"),
-    (0, b"\xff\xd8\xff", "a JPEG picture", "choose an .onnx file"),
-    (0, b"%PDF", "a PDF document", "choose an .onnx file"),
-    (0, b"\x7fELF", "a program or library", "choose an .onnx file"),
+    (0, b"\x89PNG", "a PNG picture", "choose a model file"),
+    (0, b"\xff\xd8\xff", "a JPEG picture", "choose a model file"),
+    (0, b"%PDF", "a PDF document", "choose a model file"),
+    (0, b"\x7fELF", "a program or library", "choose a model file"),
 )
 _LFS = b"version https://git-lfs.github.com/spec/"
 
@@ -109,7 +109,7 @@ def refuse_text(path: str, head: bytes) -> None:
     if start.startswith(b"{") and (b'"architectures"' in start or b'"model_type"' in start):
         reason = "it is the configuration of a model, which holds no operators"
         raise InputError(path, reason, "predict a language model with 'ctm generate'")
-    raise InputError(path, "it is text, not an ONNX file", "choose an .onnx file")
+    raise InputError(path, "it is text, not an ONNX file", "choose a model file")
 
 
 def _is_text(head: bytes) -> bool:
