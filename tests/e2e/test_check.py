@@ -142,7 +142,7 @@ def test_what_cannot_be_checked_is_2_and_the_rest_is_done(ctm: Run, repository: 
     [
         (("max_ms", "max ms"), "line 4: it is no TOML"),
         (("rpi5/ncnn", "no-such-board/ncnn"), "line 1, targets: no-such-board"),
-        (("models/*.onnx", "other/*.onnx"), "no .onnx file matches this pattern"),
+        (("models/*.onnx", "other/*.onnx"), "no model matches this pattern"),
     ],
 )
 def test_a_wrong_file_is_one_sentence(

@@ -137,7 +137,7 @@ def test_without_attention_a_sentence_says_where_there_is_some(view: AttentionVi
     view.show_table(None, "not supported: \u202efp32")
     assert view._stack.message.text() == "not supported: \\u202efp32"
     view.show_table(None)
-    assert "Drop an ONNX model" in view._stack.message.text()
+    assert "Drop a model" in view._stack.message.text()
     view.show_table(attended(make_table(3)), "", BOARD)
     assert len(names(view)) == 3
 

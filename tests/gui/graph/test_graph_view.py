@@ -124,7 +124,7 @@ def closed_boxes(view: GraphView) -> int:
 
 def test_before_a_model_it_says_what_to_do(make_view) -> None:
     view = make_view()
-    assert view._stack.message.text().startswith("Drop an ONNX model")
+    assert view._stack.message.text().startswith("Drop a model")
     view.show_explained(None, "no number for <b>this</b>")
     assert view._stack.message.text() == "no number for <b>this</b>"
     assert not view.presenter.reveal(3)

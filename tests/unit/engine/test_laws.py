@@ -369,4 +369,5 @@ def test_a_chain_without_its_last_operator_is_never_slower(target: Target, ops: 
     table = blind_engine().predict([make_graph(ops), make_graph(ops[:-1])], [target], {})
 
     whole, shorter = table.latency_ms[:, 0]
-    assert np.isnan(whole) or shorter <= whole * (1 + EXACT)
+    # A view costs nothing, and the network's single precision rounds another number of rows anew.
+    assert np.isnan(whole) or shorter <= whole * (1 + ROUNDED)

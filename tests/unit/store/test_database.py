@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from predictor.core.errors import CtmError, HostError, InputError
+from predictor.core.left_over import partial_path
 from predictor.store import maintenance, reports
 from predictor.store.database import (
     ENVIRONMENT_VARIABLE,
@@ -510,7 +511,8 @@ def test_what_a_kill_left_beside_the_store_goes_at_the_next_start(
     store: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     open_database(store).close()
-    left = [store.with_name(f"{store.name}.999999999.{end}") for end in ("partial", "restoring")]
+    killed = partial_path(store).name.replace(f".{os.getpid()}.", ".999999999.")
+    left = [store.with_name(killed.replace("partial", end)) for end in ("partial", "restoring")]
     for path in left:
         path.touch()
     open_database(store).close()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from predictor.core.errors import HostError, InputError
+from predictor.core.left_over import partial_path
 from predictor.core.tensors import DynamicDimension
 from predictor.graph.model import NAMED_BATCH
 from predictor.presentation.report import BarChart, Report
@@ -134,7 +134,7 @@ def test_the_ending_says_the_format(report: Report, tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_written_stays_as_it_was(report: Report, tmp_path: Path) -> None:
     path = tmp_path / "a.md"
     path.write_text("before")
-    (tmp_path / f"a.md.{os.getpid()}.partial").mkdir()  # nothing can be written there
+    partial_path(path).mkdir()  # nothing can be written there
 
     with pytest.raises(HostError, match="could not be written"):
         save_report(report, path, no_pdf)
