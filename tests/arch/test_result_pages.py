@@ -30,6 +30,7 @@ WITHOUT_ENGINE: Final[Mapping[str, str]] = {
     "fuzz": "readers of files",
     "generation": "rates of language models, by coefficients that the command fits",
     "ingestion_speed": "the reader of models",
+    "reading_speed": "the reader of models",
     "launch_overhead": "times that runtimes took",
     "macs": "operations, counted on graphs",
     "offload": "rates of language models, by coefficients that ship",

@@ -124,6 +124,7 @@ class TargetLookup:
         self._prepared: IdentityCache[PreparedTargets | None] = IdentityCache(1)
         self._states: IdentityCache[Sequence[TargetState]] = IdentityCache(1)
         self._plain: IdentityCache[TargetModels] = IdentityCache(1)
+        self._by_user: IdentityCache[TargetModels] = IdentityCache(1)
         self._measured: IdentityCache[MeasuredTarget] = IdentityCache(_MEASURED_TARGETS)
 
     def models(
@@ -141,6 +142,20 @@ class TargetLookup:
         }
         if not by_user:
             return _of_targets(self._plain, targets, self._shipped)
+        # Asked about one target after the other, as of the modes of many devices.
+        return self._by_user.get(
+            (*(target.device for target in targets), *measured.values()),
+            lambda: self._after_user(targets, measured, by_user),
+            (tuple(target.configuration for target in targets), tuple(measured)),
+        )
+
+    def _after_user(
+        self,
+        targets: Sequence[Target],
+        measured: Mapping[TargetId, TargetMeasurements],
+        by_user: Mapping[TargetId, MeasuredTarget],
+    ) -> TargetModels:
+        """Return the models of targets after the user's measurements of some of their devices."""
         places = {
             place: self._after(target, measured[target.id])
             for place, target in enumerate(targets)

@@ -102,3 +102,15 @@ def test_a_table_names_the_signature_and_the_trouble_of_its_probing() -> None:
 
     assert list(table.facts["signature"][0]) == [None, "of second", None, None]
     assert list(table.facts["unstable"][0]) == ["", "its clock fell", "", ""]
+
+
+def test_models_after_measurements_are_made_once_for_equal_requests() -> None:
+    lookup = TargetLookup(read_checkpoint(tiny_checkpoint()))
+    measured = {SECOND.id: timed(SECOND)}
+
+    found = lookup.models(EVERY, measured)
+
+    assert lookup.models(list(EVERY), dict(measured)) is found
+    assert lookup.models(EVERY[:2], measured) is not found
+    assert lookup.models(EVERY, {SECOND.id: timed(SECOND)}) is not found
+    assert kinds(lookup.models(EVERY, {})) == [EstimatedTargets] * 4
