@@ -13,7 +13,7 @@ from PySide6.QtGui import QColor, QFont, QImage, QPainter
 from predictor.core.errors import HostError
 
 _COLUMNS, _WIDTH, _CAPTION, _GAP = 6, 300, 18, 8
-_QUALITY = 45  # of JPEG: a sheet has less than 300 kB
+_QUALITY = 45  # of JPEG: a sheet has about 300 kB
 _PAPER, _INK = QColor("#d8dbe0"), QColor("#1c1f24")
 
 
