@@ -21,7 +21,7 @@ from tests.support.networks.ingesting import ingest_proto
 from tests.support.networks.vision import mobilenet_v2
 
 # What belongs to the file and not to the batch.
-_OF_THE_FILE = {"shape_dims", "fingerprint", "attributes"}
+_OF_THE_FILE = {"shape_dims", "fingerprint", "former_fingerprint", "attributes"}
 
 
 def attention(batch: int) -> onnx.ModelProto:
