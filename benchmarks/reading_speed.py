@@ -1,8 +1,8 @@
 """Reading a small file and one of 100 000 operators, beside onnx's own parsing and inference.
 
-The small file is eight convolutions with their activations; the large one repeats a convolution,
-an activation and a sum. Both are read in this process, as the worker reads them, by processor time,
-so that other programs count little; onnx's share is taken in turns with it in this run.
+The networks are chains of a convolution, an activation and a sum. They are read in this process as
+the worker reads them, by processor time, so that other programs count little; onnx's share is taken
+in the same run.
 """
 
 from __future__ import annotations

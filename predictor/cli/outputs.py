@@ -42,6 +42,11 @@ def check_outputs(options: argparse.Namespace, inputs: Iterable[str | Path] = ()
         InputError: an output is an input, by this name or another (a link, another folder).
     """
     outputs: tuple[tuple[str, str, str], ...] = getattr(options, "outputs", ())
+    places: dict[str, str] = {}
+    for _, name, path in outputs:
+        other = places.setdefault(os.path.realpath(path), name)
+        if other != name:
+            raise _refused(name, path, f"{other} writes the same file")
     existing = [(name, path) for _, name, path in outputs if is_file(path)]
     if not existing:
         return
@@ -49,13 +54,9 @@ def check_outputs(options: argparse.Namespace, inputs: Iterable[str | Path] = ()
     from predictor.services.history.store_files import is_store  # noqa: PLC0415
 
     sources = (*inputs, *_named(options, {dest for dest, _, _ in outputs}))
-    for index, (name, path) in enumerate(existing):
-        for other, other_path in existing[:index]:
-            if is_same_file(path, other_path):
-                raise _refused(name, path, f"{other} writes the same file")
-        for source in sources:
-            if is_same_file(path, source):
-                raise _refused(name, path, "it is a file that the command reads")
+    for name, path in existing:
+        if any(is_same_file(path, source) for source in sources):
+            raise _refused(name, path, "it is a file that the command reads")
         if is_store(path, options.store):
             raise _refused(name, path, "it is the store")
 

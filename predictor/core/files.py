@@ -155,7 +155,7 @@ def _is_planted(path: Name) -> bool:
     The rule of Linux's ``protected_symlinks``, which not all systems have on.
     """
     try:
-        link, folder = os.lstat(path), os.lstat(os.path.dirname(os.path.abspath(path)))  # noqa: PTH100, PTH120
+        link, folder = Path(path).lstat(), Path(path).absolute().parent.stat()
     except (OSError, ValueError):
         return False
     if not hasattr(os, "geteuid") or not stat.S_ISLNK(link.st_mode):

@@ -3,8 +3,9 @@
 A partial file carries its machine and process, ``NAME.MACHINE-BOOT-SPACE.PROCESS.partial``, so one
 that a living process writes differs from one that no process will finish. It may lie in any folder
 of the user's: while it is written, a note of its path lies in our own, and the next start looks
-into the notes. Nothing is removed but a file of such a name whose process has ended. Processes of
-another machine or container, which may share the folder, are not seen here: their files stay.
+into the notes. Nothing is removed but a file of such a name whose process has ended, or whose
+machine has started anew since. Processes of another machine or container, which may share the
+folder, are not seen here: their files stay.
 """
 
 from __future__ import annotations
@@ -30,11 +31,8 @@ LOG: Final = logging.getLogger(__name__)
 # Of 255 that file systems allow a name; writer and ending need the rest, twice at a restoring.
 _NAME_BYTES: Final = 150
 _WRITER: Final = r"([0-9a-f]{8})-([0-9a-f]{8})-([0-9a-f]{8})\.(\d{1,10})"
-_DATABASE_ENDINGS: Final = (
-    "-wal",
-    "-shm",
-    "-journal",
-)  # files of SQLite beside a database that is written
+# Of files that SQLite writes beside a database.
+_DATABASE_ENDINGS: Final = ("-wal", "-shm", "-journal")
 _ENDING: Final = re.compile(
     rf"\.{_WRITER}\.(?:partial|restoring)(?:\.{_WRITER}\.partial)?(?:{'|'.join(_DATABASE_ENDINGS)})?"
 )

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
+from typing import Final
 
 import onnx
 
@@ -18,6 +20,9 @@ from predictor.graph.model import Model
 from predictor.graph.model_checks import check_contents, check_versions
 from predictor.graph.reader import READ_LIMITS, ReadModel, read_model
 from predictor.graph.tensor_data import TensorCheck
+
+_MAX_FILES: Final = 1000
+"""Of a folder, whose sizes are summed."""
 
 
 def open_model(
@@ -64,15 +69,24 @@ def _converted(name: str, kind: Format) -> ReadModel:
     check_versions(name, proto)
     check_contents(name, proto, READ_LIMITS, tensors)
     try:
-        status = Path(name).stat()
+        statuses = [path.stat() for path in islice(_files(Path(name)), _MAX_FILES)]
     except OSError as error:  # it was there a moment ago
         raise InputError(name, "there is no such file", "check the path") from error
     path = os.path.abspath(name)  # noqa: PTH100  # keeps ".." and links as given
     return ReadModel(
         proto=proto,
         path=path,
-        size_bytes=status.st_size,
-        modified_ns=status.st_mtime_ns,
+        size_bytes=sum(status.st_size for status in statuses),
+        modified_ns=max((status.st_mtime_ns for status in statuses), default=0),
         missing=tensors.missing,
         format=kind.name,
     )
+
+
+def _files(path: Path) -> Iterator[Path]:
+    """Yield a file, or the files in a folder; links in it are left out."""
+    if not path.is_dir():
+        yield path
+    for file in path.rglob("*"):
+        if file.is_file() and not file.is_symlink():
+            yield file

@@ -140,7 +140,7 @@ class ReadModel:
             their ``doc_string`` is ``tensor_data.LEFT_OUT``; smaller ones hold their own data, also
             those whose data lies in another file.
         path: absolute path as the user gave it.
-        size_bytes: size of the file, external data apart; 0 of a model that is none.
+        size_bytes: size of the file, external data apart; 0 where the model is no file.
         modified_ns: its modification time.
         missing: error of the first file of weights that is missing; it stands for an answer where
             the values of those weights are needed.

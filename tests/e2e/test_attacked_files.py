@@ -67,8 +67,9 @@ def test_no_output_replaces_the_store_the_budget_or_another_output(
     refused(ctm("--store", "s.db", "store", "export", "s.db", "--replace"), "the store itself")
     refused(ctm("check", "b.toml", "--save", "b.toml"), "a file that the command reads")
     refused(ctm("check", "b.toml", "--junit", "m.onnx"), "a file that the command reads")
-    same = ("--save", "old.xml", "--junit", "old.xml")
-    refused(ctm("check", "b.toml", *same), "--save writes the same file")
+    for name in ("old.xml", "new.xml"):
+        same = ("--save", name, "--junit", f"./{name}")
+        refused(ctm("check", "b.toml", *same), "--save writes the same file")
 
     assert store.read_bytes() == content
     assert budget.read_text(encoding="utf-8") == BUDGET

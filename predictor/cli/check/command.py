@@ -43,13 +43,14 @@ def run(options: argparse.Namespace, console: Console) -> int:
     targets = [_targets(options.budget, check, catalogue) for check in checks]
     check_outputs(options, _named_models(options.budget, checks))
     rows: list[Checked] = []
-    # Tables of one file often name the same models.
-    read: dict[object, tuple[list[tuple[str, Model]], list[Checked]]] = {}
+    models: list[tuple[str, Model]] = []
+    unread: list[Checked] = []
+    before: tuple[object, ...] = ()
     for check, wanted in zip(checks, targets, strict=True):
-        key = (check.models, check.batch, *map(repr, (check.dims, check.shapes)))
-        if key not in read:
-            read[key] = _models(options.budget, check, console)
-        models, unread = read[key]
+        inputs = (check.models, check.batch, check.dims, check.shapes)
+        if inputs != before:  # tables side by side often name the same models
+            models, unread = _models(options.budget, check, console)
+            before = inputs
         rows += [*check_models(check, models, wanted, base), *unread]
     _write(options, rows)
     _note_engine(console, rows, base)

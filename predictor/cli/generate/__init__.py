@@ -32,8 +32,8 @@ def add_generate(parser: Parser) -> None:
     parser.set_defaults(run=_run)
     parser.add_argument(
         "model",
-        metavar="MODEL|MODEL.gguf|config.json",
-        help="the decoder: its config.json, the folder that holds it, a GGUF or an ONNX file",
+        metavar="MODEL|config.json",
+        help="the decoder: its config.json, the folder that holds it, a GGUF file or a model file",
     )
     device_options(parser, "every shipped device that can run it")
     run_options(parser)

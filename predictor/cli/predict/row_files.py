@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import json
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from predictor.core.csv_style import CsvStyle
 from predictor.core.errors import HostError, InputError
-from predictor.core.files import is_there, locked, opened
+from predictor.core.files import is_there, locked, opened, read_bytes
 from predictor.services.rows.text import NAMES, RowForm, header_text
 
 if TYPE_CHECKING:
@@ -119,10 +120,7 @@ def _unpack(path: Path, journal: Path) -> None:
 
 
 def _content(path: Path) -> bytes:
-    if not is_there(path):
-        return b""
-    with opened(path) as (stream, status):
-        return stream.read(status.st_size) or b""
+    return read_bytes(path, sys.maxsize) if is_there(path) else b""
 
 
 _TARGET: Final = ("device", "runtime", "precision", "threads")

@@ -13,7 +13,7 @@ from predictor.core.files import read_bytes
 from predictor.core.prediction import Prediction
 from predictor.core.records import Target
 from predictor.core.text import printable
-from predictor.core.toml_tables import number as finite_number
+from predictor.core.toml_tables import number as positive_number
 from predictor.graph.model import Model
 from predictor.presentation.verdict import budget_probability, likelihood
 from predictor.presentation.wording import number, percent
@@ -169,7 +169,7 @@ def read_base(path: Path) -> Base:
         return {
             (str(row["model"]), str(row["target"]), int(row["batch"])): (
                 printable(str(row["engine"])),
-                finite_number(row["latency_ms"]),
+                positive_number(row["latency_ms"]),
             )
             for row in rows
             if row["latency_ms"] is not None

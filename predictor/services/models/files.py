@@ -85,11 +85,10 @@ def _matching(pattern: str, token: CancelToken, problems: list[CtmError]) -> lis
         misses += 1
         if misses == MAX_MISSES:
             problems.append(_too_many(pattern, misses, "give a narrower pattern"))
-            break
-    models.sort()
-    if not models and not problems:
+            return sorted(models)
+    if not models:
         problems.append(InputError(pattern, "no model matches this pattern", "check its spelling"))
-    return models
+    return sorted(models)
 
 
 def _in_folder(folder: str, limit: int, token: CancelToken, problems: list[CtmError]) -> list[str]:

@@ -116,9 +116,10 @@ def test_a_pattern_that_matches_too_much_else_is_ended(
 
 def test_a_pattern_that_matches_nothing_is_named(tmp_path: Path) -> None:
     pattern = str(tmp_path / "*.onnx")
-    found = find_model_files([pattern], CancelToken())
+    other = str(tmp_path / "*.tflite")
+    found = find_model_files([pattern, other], CancelToken())
     assert found.paths == ()
-    assert [problem.subject for problem in found.problems] == [pattern]
+    assert [problem.subject for problem in found.problems] == [pattern, other]
 
 
 def test_a_file_whose_name_looks_like_a_pattern_is_that_file(tmp_path: Path) -> None:
