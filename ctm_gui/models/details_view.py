@@ -13,7 +13,7 @@ from ctm_gui.widgets.fields import NumberBox
 from predictor.core.tensors import DynamicDimension
 from predictor.core.text import plural, shortened
 from predictor.core.units import format_bytes
-from predictor.graph.model import ONNX
+from predictor.graph.model import ONNX, Model
 
 MAX_DIMENSION = 1_000_000
 # Held arrows and typed digits become one reading.
@@ -148,16 +148,19 @@ def _facts(entry: ModelEntry) -> str:
     ]
     if len(model.inputs) > _MAX_INPUTS:
         lines.append(f"and {plural(len(model.inputs) - _MAX_INPUTS, 'more input')}")
-    opsets = (
-        model.format
-        if model.format != ONNX
-        else ", ".join(
-            f"{shortened(domain, 20)} {version}" if domain else f"opset {version}"
-            for domain, version in sorted(model.opsets.items())
-        )
-    )
-    lines.append(f"{opsets} · {format_bytes(model.graph.weights_total_bytes)} of weights")
+    weights = format_bytes(model.graph.weights_total_bytes)
+    lines.append(f"{_format(model)} · {weights} of weights")
     if model.producer:
         lines.append(f"from {shortened(model.producer, 40)}")
     lines.extend(shortened(note, 160) for note in model.notes[:3])
     return "\n".join(lines)
+
+
+def _format(model: Model) -> str:
+    """Return the opsets of an ONNX file, the format of another one."""
+    if model.format != ONNX:
+        return model.format
+    return ", ".join(
+        f"{shortened(domain, 20)} {version}" if domain else f"opset {version}"
+        for domain, version in sorted(model.opsets.items())
+    )

@@ -13,7 +13,7 @@ class CsvStyle(StrEnum):
 
     @property
     def separator(self) -> str:
-        """What stands between cells."""
+        """Separator of the cells of a row."""
         return "," if self is CsvStyle.POINT else ";"
 
     def number(self, text: str) -> str:

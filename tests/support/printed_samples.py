@@ -1,4 +1,4 @@
-"""What tools of boards, phones and servers print, a text for each of their forms."""
+"""Printed output of tools of boards, phones and servers, a text a form."""
 
 from __future__ import annotations
 

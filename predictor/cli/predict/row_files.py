@@ -92,20 +92,20 @@ def check_replaced(path: Path) -> None:
     """
     if not is_there(path):
         return
-    if _is_parquet(path):
-        with opened(path) as (stream, _):
-            if stream.read(4) not in {b"", b"PAR1"}:
-                raise _foreign(path)
-        return
     with opened(path) as (stream, _):
         head = stream.read(_HEAD_BYTES)
-    headers = {header_text(form_of(path, style)) for style in CsvStyle} - {b""}
-    if head and not head.startswith(tuple(headers) or b'{"model": "'):
-        raise _foreign(path)
+    if head and not head.startswith(_first_bytes(path)):
+        reason = "the file holds something else than rows"
+        raise InputError(f"--rows {path}", reason, "name another")
 
 
-def _foreign(path: Path) -> InputError:
-    return InputError(f"--rows {path}", "the file holds something else than rows", "name another")
+def _first_bytes(path: Path) -> tuple[bytes, ...]:
+    """Return the possible first bytes of a file of rows, by its ending."""
+    if _is_parquet(path):
+        return (b"PAR1",)
+    if form_of(path).style is None:
+        return (b'{"model": "',)
+    return tuple(header_text(form_of(path, style)) for style in CsvStyle)
 
 
 def _unpack(path: Path, journal: Path) -> None:
@@ -132,7 +132,7 @@ def _rows_of(path: Path, form: RowForm, data: bytes) -> Iterator[tuple[dict[str,
     ends = [0, *accumulate(map(len, lines))]
     texts = (line.decode() for line in lines)
     is_table = form.style is not None
-    table = csv.reader(texts, delimiter=form.style.separator if form.style else ",")
+    table = csv.reader(texts, delimiter=(form.style or CsvStyle.POINT).separator)
     rows = table if is_table else map(json.loads, texts)
     try:
         if is_table and next(rows, list(NAMES)) != list(NAMES):
@@ -174,12 +174,12 @@ def _journal(path: Path) -> Path:
 
 @contextmanager
 def writing(path: Path, form: RowForm, finished: Finished) -> Iterator[Callable[[bytes], None]]:
-    """Give what writes the text of one model's rows and hands it to the system.
+    """Give the function that writes the text of one model's rows and hands it to the system.
 
     Args:
         path: of the file.
         form: in which its rows come.
-        finished: what stays in the file.
+        finished: the rows that stay in the file.
 
     Raises:
         HostError: they cannot be written, or a library is not there.

@@ -12,7 +12,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from predictor.probing.importers.records import ImportedLatency, Reading, Statistic
+from predictor.probing.importers.records import (
+    ImportedLatency,
+    Reading,
+    Statistic,
+    facts_ms,
+)
 from predictor.probing.importers.source import Source
 from predictor.probing.operator_times import OperatorTime
 
@@ -64,7 +69,7 @@ def parse(source: Source) -> Reading:
                 statistic=Statistic.MEDIAN,
                 runtime="executorch",
                 profiled=True,
-                facts={f"{name}_ms": f"{value:.6g}" for name, value in times.items()},
+                facts=facts_ms(times),
                 operators=tuple(operator for operator in operators if operator is not None),
             ),
         )

@@ -49,10 +49,13 @@ def parse(source: Source) -> Reading:
         elif total := _TOTAL.match(line) or _MEAN.match(line):
             latency, note = _latency(source, place, total, network, samples)
             latencies.append(latency)
-            notes += [note] if note and note not in notes else []
+            if note and note not in notes:
+                notes.append(note)
             samples = []
         elif _DONE in line and " ms" in line:
             raise source.error_at(place, "the line of the result is damaged", _ACTION)
+    if samples:
+        raise source.error("it ends before the time of all runs", _ACTION)
     if not latencies:
         raise source.error("it states no time of a run", _ACTION)
     return Reading(tuple(latencies), tuple(notes))

@@ -11,7 +11,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from predictor.core.records import Precision
-from predictor.probing.importers.records import ImportedLatency, Reading, Statistic
+from predictor.probing.importers.records import (
+    ImportedLatency,
+    Reading,
+    Statistic,
+    facts_ms,
+)
 from predictor.probing.importers.source import Source
 
 _MEAN = "avg_inference_latency(ms)"
@@ -59,7 +64,7 @@ def parse(source: Source) -> Reading:
 def _model(
     source: Source, place: str, row: Mapping[str, object]
 ) -> tuple[tuple[str, str, str], _Model]:
-    """Return what tells models apart, and the model of a metric."""
+    """Return the key of a metric's model (name, run, device), and the model."""
     model = source.table(place, row.get("benchmarkModel"), "benchmarkModel")
     words = [str(model.get(key) or "") for key in ("name", "backend", "quantization")]
     name, backend, quantization = words
@@ -90,11 +95,8 @@ def _enter(source: Source, place: str, row: Mapping[str, object], model: _Model)
 
 
 def _latency(name: str, model: _Model) -> ImportedLatency:
-    facts = {
-        metric.removesuffix("(ms)") + "_ms": f"{time:.6g}"
-        for metric, time in model.times.items()
-        if metric != _MEAN
-    }
+    further = {key.removesuffix("(ms)"): time for key, time in model.times.items() if key != _MEAN}
+    facts = facts_ms(further)
     if model.backend:
         facts["backend"] = model.backend
     return ImportedLatency(

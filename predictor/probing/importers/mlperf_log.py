@@ -11,7 +11,12 @@ import json
 import re
 from dataclasses import dataclass
 
-from predictor.probing.importers.records import ImportedLatency, Reading, Statistic
+from predictor.probing.importers.records import (
+    ImportedLatency,
+    Reading,
+    Statistic,
+    facts_ms,
+)
 from predictor.probing.importers.source import Source
 
 _MARK = ":::MLLOG"
@@ -62,7 +67,7 @@ def parse(source: Source) -> Reading:
         batch=1,  # a query of SingleStream is one sample
         facts={
             "scenario": "SingleStream",
-            **{f"{k.removesuffix('_ns')}_ms": f"{v:.6g}" for k, v in facts.items()},
+            **facts_ms({key.removesuffix("_ns"): time for key, time in facts.items()}),
         },
     )
     return Reading((latency,), _notes(values))

@@ -12,7 +12,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from predictor.probing.importers.records import ImportedLatency, Reading, Statistic
+from predictor.probing.importers.records import (
+    ImportedLatency,
+    Reading,
+    Statistic,
+    facts_ms,
+)
 from predictor.probing.importers.source import Source
 from predictor.probing.operator_times import OperatorTime
 
@@ -47,7 +52,7 @@ _SUMMED = "It is the sum of operators, each timed by itself; MNNV2Basic.out time
 
 @dataclass(slots=True, kw_only=True)
 class _Run:
-    """What stands before a result: its facts, the rows of its networks, the operators."""
+    """Run of a tool up to a result: facts of its header, its network, the operators."""
 
     facts: dict[str, str] = field(default_factory=dict)
     network: str = ""
@@ -137,7 +142,7 @@ def _result(source: Source, place: str, line: str, run: _Run) -> ImportedLatency
         return None
     values = {key: source.latency_ms(place, row[key], 1.0, key) for key in ("min", "avg", "max")}
     source.ordered(place, values)
-    facts = {f"{key}_ms": f"{values[key]:.6g}" for key in ("min", "max")}
+    facts = facts_ms({key: values[key] for key in ("min", "max")})
     network = row.groupdict().get("network") or run.network
     return _latency(place, network, run, values["avg"], facts)
 

@@ -12,13 +12,19 @@ import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
 
-from predictor.probing.importers.records import ImportedLatency, Reading, Statistic
+from predictor.core.text import plural
+from predictor.probing.importers.records import (
+    ImportedLatency,
+    Reading,
+    Statistic,
+    facts_ms,
+)
 from predictor.probing.importers.source import Source
 
 _MODEL, _BATCH, _CONCURRENCY = "Model", "Batch", "Concurrency"
 _CONFIGURATION, _INSTANCES = "Model Config Path", "Instance Group"
 _RATE, _MEAN = "Throughput (infer/sec)", "Avg Latency (ms)"
-_PERCENTILES = {f"p{n} Latency (ms)": f"p{n}_ms" for n in (90, 95, 99)}
+_PERCENTILES = {f"p{n} Latency (ms)": f"p{n}" for n in (90, 95, 99)}
 _DEFAULT = "_config_default"
 _ACTION = "import the metrics-model-inference.csv of model-analyzer"
 _ALONE = "measure again with concurrency: 1"
@@ -55,9 +61,11 @@ def parse(source: Source) -> Reading:
         raise source.error(reason, _ALONE)
     notes = [_NOTE]
     if omitted := alone - len(chosen):
-        notes.append(f"{omitted} rows of other configurations of these models are left out.")
+        rows = plural(omitted, "row")
+        notes.append(f"Left out: {rows} of other configurations of these models.")
     if omitted := count - alone:
-        notes.append(f"{omitted} rows are left out, as several requests waited for each other.")
+        rows = plural(omitted, "row")
+        notes.append(f"Left out: {rows} with several requests or models at once.")
     return Reading(
         tuple(_latency(source, place, row) for place, row in chosen.values()), tuple(notes)
     )
@@ -116,6 +124,6 @@ def _latency(source: Source, place: str, row: Mapping[str, str]) -> ImportedLate
             "configuration": row[_CONFIGURATION],
             "instances": row.get(_INSTANCES, ""),
             "throughput_per_s": f"{rate:.6g}",
-            **{name: f"{value:.6g}" for name, value in percentiles.items()},
+            **facts_ms(percentiles),
         },
     )

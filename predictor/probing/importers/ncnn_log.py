@@ -11,7 +11,12 @@ import re
 from dataclasses import dataclass, field
 
 from predictor.core.records import Precision
-from predictor.probing.importers.records import ImportedLatency, Reading, Statistic
+from predictor.probing.importers.records import (
+    ImportedLatency,
+    Reading,
+    Statistic,
+    facts_ms,
+)
 from predictor.probing.importers.source import Source
 
 _HEADER = re.compile(
@@ -90,8 +95,7 @@ def _latency(source: Source, number: int, row: re.Match[str], run: _Run) -> Impo
         threads=_count(source, run, "num_threads"),
         batch=1,
         facts={
-            "mean_ms": f"{values['avg']:.6g}",
-            "max_ms": f"{values['max']:.6g}",
+            **facts_ms({"mean": values["avg"], "max": values["max"]}),
             **{key: run.facts[key] for key in ("powersave", "gpu_device") if key in run.facts},
         },
     )

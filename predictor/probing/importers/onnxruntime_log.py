@@ -7,7 +7,12 @@ from __future__ import annotations
 
 import re
 
-from predictor.probing.importers.records import ImportedLatency, Reading, Statistic
+from predictor.probing.importers.records import (
+    ImportedLatency,
+    Reading,
+    Statistic,
+    facts_ms,
+)
 from predictor.probing.importers.source import Source
 
 _MEAN = re.compile(r"^Average inference time cost(?: total)?: (?P<value>\S+) (?P<unit>m?s)\s*$")
@@ -58,7 +63,7 @@ def parse(source: Source) -> Reading:
                 runs=counts.get("runs"),
                 runtime="onnxruntime",
                 threads=counts.get("threads"),
-                facts={f"{key}_ms": f"{value:.6g}" for key, value in times.items()},
+                facts=facts_ms(times),
             ),
         )
     )

@@ -8,7 +8,12 @@ from __future__ import annotations
 import re
 
 from predictor.core.records import Precision
-from predictor.probing.importers.records import ImportedLatency, Reading, Statistic
+from predictor.probing.importers.records import (
+    ImportedLatency,
+    Reading,
+    Statistic,
+    facts_ms,
+)
 from predictor.probing.importers.source import Source
 
 _TIME = re.compile(
@@ -27,12 +32,23 @@ _PRECISIONS = {
     "bf16": Precision.BF16,
     "bfloat16": Precision.BF16,
 }
-_ALONE = "measure again with -hint latency -nireq 1"
 
 
 def recognises(source: Source) -> bool:
     """Whether a file looks like a log of benchmark_app."""
     return "[ INFO ] Latency:" in source.text and "[ INFO ] Throughput:" in source.text
+
+
+def check_alone(source: Source, place: str, requests: object, what: str) -> None:
+    """Check that benchmark_app had one request at a time.
+
+    Raises:
+        InputError: several ran at once, or their number is none.
+    """
+    count = source.count(place, requests, what)
+    if count != 1:
+        reason = f"{count} requests ran at once, so they waited for each other"
+        raise source.error_at(place, reason, "measure again with -hint latency -nireq 1")
 
 
 def parse(source: Source) -> Reading:
@@ -54,9 +70,7 @@ def parse(source: Source) -> Reading:
             times[key] = source.latency_ms(place, time["value"], _PER_MS[time["unit"]], key)
             median_at = place if key == "median" else median_at
         elif requests := _REQUESTS.search(line):
-            if source.count(place, requests["count"], "the number of requests") != 1:
-                reason = f"{requests['count']} requests ran at once, so they waited for each other"
-                raise source.error_at(place, reason, _ALONE)
+            check_alone(source, place, requests["count"], "the number of requests")
         elif batch := _BATCH.search(line):
             counts["batch"] = source.count(place, batch["count"], "batch")
         elif threads := _THREADS.search(line):
@@ -77,7 +91,7 @@ def parse(source: Source) -> Reading:
                 precision=precision,
                 threads=counts.get("threads"),
                 batch=counts.get("batch"),
-                facts={f"{key}_ms": f"{value:.6g}" for key, value in times.items()},
+                facts=facts_ms(times),
             ),
         )
     )

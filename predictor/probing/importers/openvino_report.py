@@ -9,7 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from predictor.probing.importers.records import ImportedLatency, Reading, Statistic
+from predictor.probing.importers.openvino_log import check_alone
+from predictor.probing.importers.records import (
+    ImportedLatency,
+    Reading,
+    Statistic,
+    facts_ms,
+)
 from predictor.probing.importers.source import Source
 
 _SETUP, _RESULTS = "configuration_setup", "execution_results"
@@ -26,7 +32,6 @@ _KEYS = {
     "min latency (ms)": "latency_min",
     "max latency (ms)": "latency_max",
 }
-_ALONE = "measure again with -hint latency -nireq 1"
 _ACTION = "import the benchmark_report that benchmark_app wrote"
 _Section = Mapping[str, object]
 
@@ -46,10 +51,7 @@ def parse(source: Source) -> Reading:
         InputError: the report is damaged, has no latency, or several requests ran at once.
     """
     setup, results = _of_json(source) if source.looks_like_json else _of_table(source)
-    requests = source.count(_SETUP, setup.get("nireq", 1), "nireq")
-    if requests != 1:
-        reason = f"{requests} requests ran at once, so they waited for each other"
-        raise source.error_at(_SETUP, reason, _ALONE)
+    check_alone(source, _SETUP, setup.get("nireq"), "nireq")
     times = {
         name: source.latency_ms(_RESULTS, results[key], 1.0, key)
         for name in ("min", "median", "max", "avg")
@@ -74,7 +76,7 @@ def parse(source: Source) -> Reading:
                 runtime="openvino",
                 batch=None if batch is None else source.count(_SETUP, batch, "batch_size"),
                 facts={
-                    **{f"{key}_ms": f"{value:.6g}" for key, value in times.items()},
+                    **facts_ms(times),
                     "topology": str(setup.get("topology", "")),
                 },
             ),

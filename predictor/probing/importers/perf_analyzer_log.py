@@ -8,7 +8,12 @@ from __future__ import annotations
 
 import re
 
-from predictor.probing.importers.records import ImportedLatency, Reading, Statistic
+from predictor.probing.importers.records import (
+    ImportedLatency,
+    Reading,
+    Statistic,
+    facts_ms,
+)
 from predictor.probing.importers.source import Source
 
 _CONCURRENCY = re.compile(r"^Request concurrency: (?P<count>\d+)\s*$")
@@ -66,7 +71,7 @@ def parse(source: Source) -> Reading:
                 statistic=Statistic.MEDIAN if key == "p50" else Statistic.MEAN,
                 runs=counts.get("runs"),
                 batch=counts.get("batch"),
-                facts={f"{name}_ms": f"{value:.6g}" for name, value in times.items()},
+                facts=facts_ms(times),
             ),
         ),
         ("It is the time of a request, so the way to the server and back is in it.",),

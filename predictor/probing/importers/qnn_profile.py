@@ -9,7 +9,12 @@ from __future__ import annotations
 
 import re
 
-from predictor.probing.importers.records import ImportedLatency, Reading, Statistic
+from predictor.probing.importers.records import (
+    ImportedLatency,
+    Reading,
+    Statistic,
+    facts_ms,
+)
 from predictor.probing.importers.source import Source
 
 _PER_MS = 1000.0  # microseconds
@@ -70,5 +75,5 @@ def _latency(source: Source, graph: str, place: str, times: dict[str, float]) ->
         statistic=Statistic.MEAN,
         runtime="qnn",
         profiled=True,
-        facts={f"{name}_ms": f"{time:.6g}" for name, time in times.items()},
+        facts=facts_ms(times),
     )

@@ -61,6 +61,11 @@ class ImportedLatency:
         object.__setattr__(self, "facts", MappingProxyType(dict(self.facts)))
 
 
+def facts_ms(times_ms: Mapping[str, float]) -> dict[str, str]:
+    """Return times by their names as facts of a latency, with six digits."""
+    return {f"{name}_ms": f"{time_ms:.6g}" for name, time_ms in times_ms.items()}
+
+
 @dataclass(frozen=True, slots=True)
 class ImportedFile:
     """A file that was read whole.

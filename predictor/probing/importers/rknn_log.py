@@ -13,7 +13,12 @@ import re
 from dataclasses import dataclass, field
 
 from predictor.core.records import Precision
-from predictor.probing.importers.records import ImportedLatency, Reading, Statistic
+from predictor.probing.importers.records import (
+    ImportedLatency,
+    Reading,
+    Statistic,
+    facts_ms,
+)
 from predictor.probing.importers.source import Source, median_ns
 from predictor.probing.operator_times import OperatorTime
 
@@ -51,7 +56,7 @@ def recognises(source: Source) -> bool:
 
 @dataclass(kw_only=True)
 class _Output:
-    """What a file holds: closing times by their key, runs, and layers with their data type."""
+    """Content of a file: closing times by their key, runs, layers with their data type."""
 
     times: dict[str, float] = field(default_factory=dict)
     places: dict[str, str] = field(default_factory=dict)
@@ -92,7 +97,7 @@ def parse(source: Source) -> Reading:
 
 
 def _time_column(source: Source, place: str, line: str) -> int:
-    """Return which word of a row is its time."""
+    """Return the index of the time among the words of a row."""
     titles = _SPACED.sub(r"\1Cycles", line).split()
     if "Time(us)" not in titles:
         raise source.error_at(place, "the table has no column Time(us)", _ACTION)
@@ -147,7 +152,7 @@ def _reading(source: Source, output: _Output) -> Reading:
         runtime="rknn",
         precision=_precision(output.layers),
         profiled=is_sum,
-        facts={f"{name}_ms": f"{time:.6g}" for name, time in output.times.items()},
+        facts=facts_ms(output.times),
         operators=tuple(layer for _, layer in output.layers),
     )
     return Reading((latency,), (_NOTE,) if is_sum else ())

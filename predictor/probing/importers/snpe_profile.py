@@ -8,7 +8,12 @@ from __future__ import annotations
 
 import re
 
-from predictor.probing.importers.records import ImportedLatency, Reading, Statistic
+from predictor.probing.importers.records import (
+    ImportedLatency,
+    Reading,
+    Statistic,
+    facts_ms,
+)
 from predictor.probing.importers.source import Source
 from predictor.probing.operator_times import OperatorTime
 
@@ -63,7 +68,7 @@ def parse(source: Source) -> Reading:
                 statistic=Statistic.MEAN,
                 runtime="snpe",
                 profiled=True,
-                facts={f"{name}_ms": f"{time:.6g}" for name, time in times.items()},
+                facts=facts_ms(times),
                 operators=tuple(operators),
             ),
         )

@@ -23,7 +23,7 @@ MAX_COUNT = 2**31 - 1
 _QUOTED_LENGTH = 60
 # Colours and the clearing of a line, as terminals get them.
 _ESCAPES = re.compile(r"\x1b\[[0-9;]{0,16}[A-Za-z]")
-# What stands before a message: a time, logcat's head, that of librknnrt, that of ExecuTorch.
+# Head of a message: a time, then that of logcat (two forms), of librknnrt, of ExecuTorch.
 _HEAD = re.compile(
     r"(?:\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[\d.,]{0,10}(?:Z|[+-]\d\d:?\d\d)?\]?:? )?"
     r"(?:\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} +\d+ +\d+ [VDIWEF] [^:]{0,80}: )?"

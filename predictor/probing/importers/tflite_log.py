@@ -12,7 +12,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from predictor.probing.importers.records import ImportedLatency, Reading, Statistic
+from predictor.probing.importers.records import (
+    ImportedLatency,
+    Reading,
+    Statistic,
+    facts_ms,
+)
 from predictor.probing.importers.source import Source
 from predictor.probing.operator_times import OperatorTime
 
@@ -113,7 +118,7 @@ def _run(source: Source, lines: Sequence[_Line]) -> ImportedLatency:
         runtime="tflite",
         threads=_threads(source, lines),
         profiled=any(_PROFILE in line for _, line in lines),
-        facts={**{f"{k}_ms": f"{v:.6g}" for k, v in values.items()}, **_delegate(lines)},
+        facts=facts_ms(values) | _delegate(lines),
         operators=tuple(_operators(source, lines)),
     )
 

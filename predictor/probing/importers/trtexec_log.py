@@ -8,7 +8,12 @@ from __future__ import annotations
 import re
 
 from predictor.core.records import Precision
-from predictor.probing.importers.records import ImportedLatency, Reading, Statistic
+from predictor.probing.importers.records import (
+    ImportedLatency,
+    Reading,
+    Statistic,
+    facts_ms,
+)
 from predictor.probing.importers.source import Source
 
 _SUMMARY = "=== Performance summary ==="
@@ -54,7 +59,7 @@ def parse(source: Source) -> Reading:
         raise source.error(reason, "measure again with --streams=1")
     place, latency = times["Latency"]
     facts = {"boundary": "transfer to the GPU, computation, transfer back"}
-    facts |= {f"{key}_ms": f"{latency[key]:.6g}" for key in _KEYS if key in latency}
+    facts |= facts_ms({key: latency[key] for key in _KEYS if key in latency})
     if "GPU Compute Time" in times:
         facts["gpu_compute_median_ms"] = f"{times['GPU Compute Time'][1]['median']:.6g}"
     return Reading(

@@ -141,7 +141,7 @@ def of_table(
             **{name: rows[row][place] for name, rows in table.facts.items()},
         }
         problem = table.problems.get((row, place), "")
-        if values["latency_ms"] == 0:  # as of views under a roofline, which knows no other time
+        if values["latency_ms"] == 0:  # under the roofline, a network of views alone
             values["latency_ms"], problem = None, _IDLE
         if values["latency_ms"] is None:
             problem = problem or NO_NUMBER

@@ -64,16 +64,14 @@ def usual_precision(latency: ImportedLatency, device: Device, runtime: str = UNK
         device: that it was measured on.
         runtime: of the run where the file does not state it.
     """
-    name = latency.runtime or runtime
-    row = runtime_of(name)
     if latency.precision is not None:
         return latency.precision
+    name = latency.runtime or runtime
+    row = runtime_of(name)
     has_floats = not row.precisions or Precision.FP32 in row.precisions
-    return (
-        Precision.FP32
-        if has_floats and not row.hides_halves
-        else usual_configuration(device, name).precision
-    )
+    if has_floats and not row.hides_halves:
+        return Precision.FP32
+    return usual_configuration(device, name).precision
 
 
 def take_over(

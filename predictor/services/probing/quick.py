@@ -281,7 +281,7 @@ class _Quick:
 
 @contextmanager
 def _workplace(store: Path | None) -> Iterator[Path]:
-    """Make a folder beside the store for the block; what killed programs left there goes."""
+    """Make a folder beside the store for the block; those of killed programs go."""
     path = store_path(store)
     parent = path.with_name(f"{path.name}.quick")
     try:

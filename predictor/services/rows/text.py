@@ -51,13 +51,14 @@ def predictions_text(path: str, predictions: Iterable[Prediction], form: RowForm
 
 def rows_text(rows: Sequence[Row], form: RowForm) -> bytes:
     """Return rows as text; a column that one lacks is null, in CSV empty."""
-    if form.style is None:
+    style = form.style
+    if style is None:
         empty = dict.fromkeys(NAMES)
         return "".join([json.dumps({**empty, **row}) + "\n" for row in rows]).encode()
     text = io.StringIO(newline="")
-    table = csv.DictWriter(text, NAMES, restval="", delimiter=form.style.separator)
+    table = csv.DictWriter(text, NAMES, restval="", delimiter=style.separator)
     for row in rows:
-        table.writerow({name: _cell(value, form.style) for name, value in row.items()})
+        table.writerow({name: _cell(value, style) for name, value in row.items()})
     return text.getvalue().encode()
 
 

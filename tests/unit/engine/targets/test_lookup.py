@@ -49,29 +49,29 @@ def models(measured: Mapping[TargetId, TargetMeasurements]) -> TargetModels:
     return TargetLookup(read_checkpoint(tiny_checkpoint())).models(EVERY, measured)
 
 
-def kinds(found: TargetModels) -> list[type]:
-    return [type(found.by_place[place][0]) for place in range(len(EVERY))]
+def kinds(target_models: TargetModels) -> list[type]:
+    return [type(target_models.by_place[place][0]) for place in range(len(EVERY))]
 
 
 def test_without_measurements_one_model_answers_for_all() -> None:
-    found = models({})
+    target_models = models({})
 
-    assert len(found.families) == 1
-    assert kinds(found) == [EstimatedTargets] * 4
-    assert [found.by_place[place][1] for place in range(4)] == [0, 1, 2, 3]
-    assert list(found.basis) == [Basis.ZERO_SHOT] * 3 + [Basis.PROBED]
+    assert len(target_models.families) == 1
+    assert kinds(target_models) == [EstimatedTargets] * 4
+    assert [target_models.by_place[place][1] for place in range(4)] == [0, 1, 2, 3]
+    assert list(target_models.basis) == [Basis.ZERO_SHOT] * 3 + [Basis.PROBED]
 
 
 def test_each_measured_target_has_the_model_of_its_measurements() -> None:
     level = replace(timed(BOARD), operators=())
 
-    found = models({FIRST.id: tuned_to(FIRST), SECOND.id: timed(SECOND), BOARD.id: level})
+    target_models = models({FIRST.id: tuned_to(FIRST), SECOND.id: timed(SECOND), BOARD.id: level})
 
-    assert kinds(found) == [FineTuned, TimedOperators, EstimatedTargets, EstimatedTargets]
-    assert sorted(place for places, _ in found.families for place in places) == [0, 1, 2, 3]
-    assert found.facts["fine_tuned"] == [True, False, False, False]
-    assert found.facts["by_operators"] == [False, True, False, False]
-    assert list(found.basis) == [Basis.PROBED] * 4
+    assert kinds(target_models) == [FineTuned, TimedOperators, EstimatedTargets, EstimatedTargets]
+    assert sorted(place for places, _ in target_models.families for place in places) == [0, 1, 2, 3]
+    assert target_models.facts["fine_tuned"] == [True, False, False, False]
+    assert target_models.facts["by_operators"] == [False, True, False, False]
+    assert list(target_models.basis) == [Basis.PROBED] * 4
 
 
 def test_fine_tuning_comes_before_the_times_of_operators() -> None:
@@ -108,9 +108,9 @@ def test_models_after_measurements_are_made_once_for_equal_requests() -> None:
     lookup = TargetLookup(read_checkpoint(tiny_checkpoint()))
     measured = {SECOND.id: timed(SECOND)}
 
-    found = lookup.models(EVERY, measured)
+    target_models = lookup.models(EVERY, measured)
 
-    assert lookup.models(list(EVERY), dict(measured)) is found
-    assert lookup.models(EVERY[:2], measured) is not found
-    assert lookup.models(EVERY, {SECOND.id: timed(SECOND)}) is not found
+    assert lookup.models(list(EVERY), dict(measured)) is target_models
+    assert lookup.models(EVERY[:2], measured) is not target_models
+    assert lookup.models(EVERY, {SECOND.id: timed(SECOND)}) is not target_models
     assert kinds(lookup.models(EVERY, {})) == [EstimatedTargets] * 4

@@ -52,6 +52,7 @@ def test_models_in_turn_are_read() -> None:
         (changed(EXECUTORCH_LOG, "250.500000 ms.", "250.500000 ms"), "damaged"),
         (changed(EXECUTORCH_RUNS, "Iteration 4 of 4", "Iteration"), "3 of 4 runs"),
         (changed(EXECUTORCH_QNN, "12.500000 ms", "2.500000 ms"), "contradict"),
+        (EXECUTORCH_LOG + EXECUTORCH_RUNS[: EXECUTORCH_RUNS.rindex("I 00")], "ends before"),
     ],
 )
 def test_logs_without_a_time_are_refused(text: str, said: str) -> None:

@@ -1,4 +1,4 @@
-"""What ExecuTorch's benchmark app for Android writes."""
+"""Results of ExecuTorch's benchmark app for Android."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What MNN's benchmark.out and MNNV2Basic.out print."""
+"""Printed output of MNN's benchmark.out, MNNV2Basic.out and timeProfile.out."""
 
 from __future__ import annotations
 

@@ -71,6 +71,7 @@ def test_another_percentile_is_no_median() -> None:
     ("text", "said"),
     [
         (changed(OPENVINO_REPORT, '"nireq": 1', '"nireq": 4'), "4 requests ran at once"),
+        (changed(OPENVINO_REPORT, '"nireq": 1,', ""), "nireq is None, not a number"),
         (changed(OPENVINO_TABLE, "requests;1", "requests;12"), "12 requests ran at once"),
         (changed(OPENVINO_REPORT, "2.25", "1.25"), "contradict each other"),
         (changed(OPENVINO_TABLE, "Average latency", "Median latency"), "stands twice"),

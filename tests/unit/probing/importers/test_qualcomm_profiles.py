@@ -1,4 +1,4 @@
-"""What qnn-profile-viewer and snpe-diagview print."""
+"""Printed statistics of qnn-profile-viewer and snpe-diagview."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What RKNN's toolkits and rknn_benchmark print."""
+"""Printed output of RKNN's toolkits and rknn_benchmark."""
 
 from __future__ import annotations
 

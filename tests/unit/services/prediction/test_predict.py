@@ -38,6 +38,13 @@ def test_predictions_come_model_by_model_with_the_configuration_resolved() -> No
     assert predictions[2].configuration.batch == 1
 
 
+def test_a_network_of_views_alone_has_no_number_under_the_roofline() -> None:
+    [prediction] = predict([make_model(Op(flags=VIEW))], [make_target()], "roofline")
+
+    assert (prediction.latency_ms, prediction.basis) == (None, None)
+    assert "move and multiply nothing" in prediction.problem
+
+
 def test_an_analytic_prediction_has_a_bound_and_no_interval() -> None:
     [prediction] = predict([make_model()], [make_target()], "roofline")
 
