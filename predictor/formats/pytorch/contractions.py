@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from onnx import TensorProto
 
-from predictor.formats.emitter import Dim
-from predictor.formats.pytorch.call import Call, UnreadError, rule
+from predictor.formats.emitter import Dim, UnreadError
+from predictor.formats.pytorch.call import Call, rule
 
 
 @rule("conv1d conv2d conv3d convolution _convolution")
@@ -62,7 +63,7 @@ def _named_pads(name: str, kernel: Sequence[int], dilations: Sequence[int]) -> l
     return [total // 2 for total in totals] + [total - total // 2 for total in totals]
 
 
-def _batched(call: Call, op_type: str, axes: int, **attributes: object) -> str:
+def _batched(call: Call, op_type: str, axes: int, **attributes: Any) -> str:
     data, bias = call.tensor("input"), call.tensor("bias")
     has_batch = call.rank("input") == axes + 2
     data = data if has_batch else call.unsqueeze(data, [0])

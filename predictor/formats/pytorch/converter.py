@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from predictor.core.errors import InputError
 from predictor.core.text import shortened
 from predictor.formats.builder import ModelBuilder
-from predictor.formats.emitter import Symbol
+from predictor.formats.emitter import Symbol, UnreadError
 from predictor.formats.pytorch import (  # noqa: F401  # each registers its rules
     contractions,
     elementwise,
@@ -24,7 +24,7 @@ from predictor.formats.pytorch import (  # noqa: F401  # each registers its rule
     shapes,
     windows,
 )
-from predictor.formats.pytorch.call import RULES, Call, ProgramValues, UnreadError
+from predictor.formats.pytorch.call import RULES, Call, ProgramValues
 from predictor.formats.pytorch.program import (
     DAMAGED,
     Json,

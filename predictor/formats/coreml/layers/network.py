@@ -11,9 +11,9 @@ from predictor.core.errors import InputError
 from predictor.core.text import shortened
 from predictor.formats.builder import ModelBuilder
 from predictor.formats.coreml.layers import arrangement, rules  # noqa: F401  # they register rules
-from predictor.formats.coreml.layers.layer import RULES, Layer, UnreadError
+from predictor.formats.coreml.layers.layer import RULES, Layer
 from predictor.formats.coreml.mil.program import DAMAGED
-from predictor.formats.emitter import Values
+from predictor.formats.emitter import UnreadError, Values
 
 _AGAIN: Final = "convert the network again with coremltools"
 _PLAIN: Final = frozenset({"name", "input", "output", "inputTensor", "outputTensor"})

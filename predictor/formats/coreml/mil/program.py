@@ -15,7 +15,8 @@ from predictor.formats.coreml.mil import (  # noqa: F401  # they register their 
     elementwise,
     shaping,
 )
-from predictor.formats.coreml.mil.step import RULES, Step, StepValues, UnreadError, type_info
+from predictor.formats.coreml.mil.step import RULES, Step, StepValues, type_info
+from predictor.formats.emitter import UnreadError
 
 _AGAIN: Final = "convert the network again with coremltools"
 _DOMAIN: Final = "coreml"
