@@ -21,7 +21,7 @@ LARGEST_INT: Final = 2**63 - 1
 """End of a slice that goes to the last element."""
 
 
-class UnreadError(Exception):
+class UnreadError(ValueError):
     """An operator has a form that no rule reads; it stays an unknown operator."""
 
 

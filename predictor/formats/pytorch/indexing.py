@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from onnx import TensorProto
 
@@ -36,13 +37,24 @@ def _gather(call: Call) -> str:
     return call.emit("GatherElements", [call.tensor("self"), index], axis=call.axis("dim"))
 
 
+_REDUCTIONS: Final = {
+    "add": "add",
+    "amax": "max",
+    "amin": "min",
+    "multiply": "mul",
+    "prod": "mul",
+    "sum": "add",
+}
+
+
 @rule("scatter scatter_add scatter_reduce")
 def _scatter(call: Call) -> str:
-    values = {"reduction": "add"} if call.kind == "scatter_add" else {}
     if not call.has("src"):
         raise UnreadError("src")
     inputs = [call.tensor(key) for key in ("self", "index", "src")]
-    return call.emit("ScatterElements", inputs, axis=call.axis("dim"), **values)
+    word = call.get("reduce", "add" if call.kind == "scatter_add" else None)
+    reduction = None if word is None else _REDUCTIONS[word]
+    return call.emit("ScatterElements", inputs, axis=call.axis("dim"), reduction=reduction)
 
 
 @rule("index")

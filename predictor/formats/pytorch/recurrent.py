@@ -30,7 +30,7 @@ def _recurrent(call: Call) -> list[str]:
         weights = _weights(call, layer, directions)
         count = 1 + len(states)
         hidden = _hidden(call)
-        attributes = _attributes(call, directions, hidden)
+        attributes = _attributes(call.kind, directions, hidden)
         outputs = call.emit_all(op_type, [data, *weights, "", *starts], count, **attributes)
         lasts.append(outputs[1:])
         data = _outputs(call, outputs[0], directions)
@@ -46,13 +46,13 @@ def _hidden(call: Call) -> int:
     return int(metas[0].dims[-1])
 
 
-def _attributes(call: Call, directions: int, hidden: int) -> dict[str, Any]:
+def _attributes(kind: str, directions: int, hidden: int) -> dict[str, Any]:
     attributes: dict[str, Any] = {"hidden_size": hidden}
     if directions == 2:
         attributes["direction"] = "bidirectional"
-    if call.kind == "gru":
+    if kind == "gru":
         attributes["linear_before_reset"] = 1
-    if call.kind == "rnn_relu":
+    if kind == "rnn_relu":
         attributes["activations"] = ["Relu"] * directions
     return attributes
 
@@ -86,7 +86,7 @@ def _outputs(call: Call, data: str, directions: int) -> str:
 @rule("lstm_cell gru_cell rnn_tanh_cell rnn_relu_cell")
 def _cell(call: Call) -> list[str]:
     """Return the states after one step."""
-    op_type = _TYPES[call.kind.removesuffix("_cell")]
+    kind = call.kind.removesuffix("_cell")
     states = call.tensors("hx") if call.kind == "lstm_cell" else [call.tensor("hx")]
     data = call.unsqueeze(call.tensor("input"), [0])
     starts = [call.unsqueeze(state, [0]) for state in states]
@@ -96,7 +96,6 @@ def _cell(call: Call) -> list[str]:
         biases = call.emit("Concat", [call.tensor("b_ih"), call.tensor("b_hh")], axis=0)
         bias = call.unsqueeze(biases, [0])
     hidden = int(call.meta("w_hh").dims[-1])
-    outputs = call.emit_all(
-        op_type, [data, *weights, bias, "", *starts], 1 + len(states), hidden_size=hidden
-    )
+    attributes, inputs = _attributes(kind, 1, hidden), [data, *weights, bias, "", *starts]
+    outputs = call.emit_all(_TYPES[kind], inputs, 1 + len(states), **attributes)
     return [call.squeeze(output, [0]) for output in outputs[1:]]
