@@ -1,4 +1,4 @@
-"""What a zip archive holds that is no model file that can be read, by the names of its members."""
+"""Zip archives that are no model file that can be read, by the names of their members."""
 
 from __future__ import annotations
 

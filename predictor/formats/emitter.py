@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import onnx
@@ -16,6 +16,24 @@ Dim = int | str
 
 Symbol = int | str
 """An integer of the network: its value, or the name of a vector of one element."""
+
+LARGEST_INT: Final = 2**63 - 1
+"""End of a slice that goes to the last element."""
+
+
+class UnreadError(ValueError):
+    """An operator has a form that no rule reads; it stays an unknown operator."""
+
+
+def static(dims: Sequence[Dim]) -> list[int]:
+    """Return sizes of which none is open.
+
+    Raises:
+        UnreadError: one is.
+    """
+    if not all(isinstance(dim, int) for dim in dims):
+        raise UnreadError("an open size")
+    return [int(dim) for dim in dims]
 
 
 R = TypeVar("R")
@@ -103,7 +121,7 @@ class Emitter:
         if all(isinstance(symbol, int) for symbol in symbols):
             return self.integer_constant([int(symbol) for symbol in symbols])
         parts = [s if isinstance(s, str) else self.integer_constant([s]) for s in symbols]
-        return parts[0] if len(parts) == 1 else self.emit("Concat", parts, axis=0)
+        return self.joined(parts, 0)
 
     def size(self, tensor: str, dims: Sequence[Dim], axis: int) -> Symbol:
         """Return the size of an ONNX value along an axis."""
@@ -143,3 +161,44 @@ class Emitter:
     def reshape(self, tensor: str, sizes: Sequence[Symbol]) -> str:
         """Return a value in another shape."""
         return self.emit("Reshape", [tensor, self.vector(sizes)])
+
+    def cut(self, tensor: str, *bounds: Sequence[Symbol]) -> str:
+        """Return a part of a value: by starts, ends and, if not the first axes, axes and steps."""
+        return self.emit("Slice", [tensor, *map(self.vector, bounds)])
+
+    def joined(self, tensors: Sequence[str], axis: int) -> str:
+        """Return values as one along an axis."""
+        return tensors[0] if len(tensors) == 1 else self.emit("Concat", tensors, axis=axis)
+
+    def stacked(self, tensors: Sequence[str]) -> str:
+        """Return values of one shape as one, along a new first axis."""
+        return self.joined([self.unsqueeze(tensor, [0]) for tensor in tensors], 0)
+
+    def dequantized(
+        self, tensor: str, scale: str, dims: Sequence[int], blocks: Sequence[int]
+    ) -> str:
+        """Return integers times the scales of their blocks.
+
+        Args:
+            tensor: integers.
+            scale: of the blocks, one for all of them or of the shape ``blocks``.
+            dims: sizes of the integers.
+            blocks: number of blocks along an axis.
+
+        Raises:
+            UnreadError: blocks are shorter than an axis and longer than an element along two axes.
+        """
+        wide = [axis for axis, count in enumerate(blocks) if count > 1]
+        if not wide:
+            return self.emit("DequantizeLinear", [tensor, self.reshape(scale, [])])
+        if len(wide) == 1 and blocks[wide[0]] == dims[wide[0]]:
+            rows = self.reshape(scale, [-1])
+            return self.emit("DequantizeLinear", [tensor, rows], axis=wide[0])
+        grouped = [axis for axis in wide if blocks[axis] < dims[axis]]
+        if len(grouped) != 1:
+            raise UnreadError("blocks of two axes")
+        axis, size = grouped[0], dims[grouped[0]] // blocks[grouped[0]]
+        full = [*dims[:axis], blocks[axis], *dims[axis + 1 :]]
+        if full != list(blocks):
+            scale = self.emit("Expand", [scale, self.integer_constant(full)])
+        return self.emit("DequantizeLinear", [tensor, scale], axis=axis, block_size=size)

@@ -8,14 +8,15 @@ from __future__ import annotations
 import json
 import math
 from typing import Any, Final
-from zipfile import BadZipFile, ZipFile
+from zipfile import ZipFile
 
+import numpy as np
 import onnx
 from numpy.typing import NDArray
 
 from predictor.core.errors import InputError
 from predictor.core.files import BROKEN_ARCHIVE, opened
-from predictor.formats.pytorch.converter import Converter, Place, small_constant
+from predictor.formats.pytorch.converter import Converter, Place
 from predictor.formats.pytorch.program import DAMAGED, TensorMeta
 from predictor.formats.recognition import OLD_PROGRAM, is_graph
 
@@ -69,21 +70,17 @@ class _Archive:
         return converter.model()
 
     def _json(self, name: str) -> Any:
-        data = self._bytes(name, _MAX_JSON_BYTES)
+        """Return the content of a member, whatever size the archive states."""
+        with self._archive.open(name) as stream:
+            data = stream.read(_MAX_JSON_BYTES + 1)
+        member = name.rpartition("/")[2]
+        if len(data) > _MAX_JSON_BYTES:
+            reason = f"its member {member} has over {_MAX_JSON_BYTES // 2**20} MiB"
+            raise InputError(self._path, reason, "give a smaller network")
         try:
             return json.loads(data)
         except (ValueError, RecursionError) as error:
-            reason = f"its member {name.rpartition('/')[2]} is no JSON"
-            raise InputError(self._path, reason, _AGAIN) from error
-
-    def _bytes(self, name: str, limit: int) -> bytes:
-        """Return the content of a member, whatever size the archive states."""
-        with self._archive.open(name) as stream:
-            data = stream.read(limit + 1)
-        if len(data) > limit:
-            reason = f"its member {name.rpartition('/')[2]} has over {limit // 2**20} MiB"
-            raise InputError(self._path, reason, "give a smaller network")
-        return data
+            raise InputError(self._path, f"its member {member} is no JSON", _AGAIN) from error
 
     def _stored(self) -> dict[str, Place]:
         """Return where each tensor is stored that is no pickle, by the tensor's name."""
@@ -115,6 +112,7 @@ class _Archive:
         if place.strides != tuple(math.prod(dims[axis + 1 :]) for axis in range(len(dims))):
             return None  # not in the order of its elements
         try:
-            return small_constant(self._bytes(place.member, _MAX_CONSTANT_BYTES)[:size], meta)
-        except (KeyError, ValueError, BadZipFile):
+            with self._archive.open(place.member) as stream:
+                return np.frombuffer(stream.read(size), bits).reshape(dims)
+        except BROKEN_ARCHIVE:
             return None

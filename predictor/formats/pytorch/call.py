@@ -6,14 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from predictor.formats.builder import ModelBuilder
-from predictor.formats.emitter import Emitter, Symbol, Values
+from predictor.formats.emitter import Emitter, RuleTable, Symbol, UnreadError, Values
 from predictor.formats.pytorch.program import Reference, TensorMeta
-
-LARGEST_INT: Final = 2**63 - 1
-
-
-class UnreadError(Exception):
-    """A call has a form that no rule reads; it stays an unknown operator."""
 
 
 class ProgramValues(Values):
@@ -109,6 +103,10 @@ class Call(Emitter):
         """Whether an argument is there and not None."""
         return self.arguments.get(key) is not None
 
+    def is_reference(self, key: str) -> bool:
+        """Whether an argument is a value of the graph."""
+        return isinstance(self.arguments.get(key), Reference)
+
     def is_tensor(self, key: str) -> bool:
         """Whether an argument is a tensor."""
         value = self.arguments.get(key)
@@ -162,16 +160,11 @@ class Call(Emitter):
 
 Rule = Callable[[Call], str | Sequence[str]]
 
-RULES: Final[dict[str, Rule]] = {}
-"""Function that adds the ONNX operators of a call and returns its results, by operator."""
+RULES: Final[RuleTable[Rule]] = RuleTable()
+"""By operator with its namespace; a rule returns its results."""
 
 
 def rule(names: str) -> Callable[[Rule], Rule]:
     """Register the rule of operators of ``aten``, or of another namespace stated as ``name::``."""
-
-    def register(function: Rule) -> Rule:
-        for name in names.split():
-            RULES[name.replace("::", ".") if "::" in name else f"aten.{name}"] = function
-        return function
-
-    return register
+    stated = (name if "::" in name else f"aten::{name}" for name in names.split())
+    return RULES.of(" ".join(stated).replace("::", "."))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from onnx import TensorProto
 
-from predictor.formats.emitter import Dim
-from predictor.formats.pytorch.call import Call, UnreadError, rule
+from predictor.formats.emitter import Dim, UnreadError
+from predictor.formats.pytorch.call import Call, rule
 
 
 @rule("conv1d conv2d conv3d convolution _convolution")
@@ -62,7 +63,7 @@ def _named_pads(name: str, kernel: Sequence[int], dilations: Sequence[int]) -> l
     return [total // 2 for total in totals] + [total - total // 2 for total in totals]
 
 
-def _batched(call: Call, op_type: str, axes: int, **attributes: object) -> str:
+def _batched(call: Call, op_type: str, axes: int, **attributes: Any) -> str:
     data, bias = call.tensor("input"), call.tensor("bias")
     has_batch = call.rank("input") == axes + 2
     data = data if has_batch else call.unsqueeze(data, [0])
@@ -86,6 +87,10 @@ def _linear(call: Call) -> str:
 def _matmul(call: Call) -> str:
     right = next(key for key in ("other", "mat2", "vec", "tensor") if call.has(key))
     data = [call.tensor("self"), call.tensor(right)]
+    if call.kind == "inner" and call.rank(right) > 1:
+        if call.rank(right) > 2:
+            raise UnreadError(right)
+        data[1] = call.transpose(data[1], (1, 0))
     target = call.result().dtype
     if call.meta("self").dtype == TensorProto.INT8:
         return call.emit("MatMulInteger", data)
@@ -107,6 +112,8 @@ def _addmm(call: Call) -> str:
 def _added_product(call: Call) -> str:
     keys = ("mat", "vec") if call.has("vec") else ("batch1", "batch2")
     product = call.emit("MatMul", [call.tensor(key) for key in keys])
+    if call.kind == "addbmm":
+        product = call.emit("ReduceSum", [product, call.integer_constant([0])], keepdims=0)
     product = _scaled(call, product, "alpha")
     return call.emit("Add", [product, _scaled(call, call.tensor("self"), "beta")])
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
-import numpy as np
 import onnx
 from numpy.typing import NDArray
 
 from predictor.core.errors import InputError
 from predictor.core.text import shortened
 from predictor.formats.builder import ModelBuilder
-from predictor.formats.emitter import Symbol
+from predictor.formats.emitter import Symbol, UnreadError, static
 from predictor.formats.pytorch import (  # noqa: F401  # each registers its rules
     contractions,
     elementwise,
@@ -24,7 +23,7 @@ from predictor.formats.pytorch import (  # noqa: F401  # each registers its rule
     shapes,
     windows,
 )
-from predictor.formats.pytorch.call import RULES, Call, ProgramValues, UnreadError
+from predictor.formats.pytorch.call import RULES, Call, ProgramValues
 from predictor.formats.pytorch.program import (
     DAMAGED,
     Json,
@@ -41,19 +40,19 @@ _MAX_DEPTH: Final = 16
 _MAX_NODES: Final = 200_000
 _DOMAIN: Final = "pytorch"
 # Checks and hints: no work on the values.
-_SILENT: Final = (
-    "aten._assert",
-    "aten.sym_constrain_range",
-    "aten._constrain",
-    "_operator.eq",
-    "_operator.ne",
-    "_operator.ge",
-    "_operator.gt",
-    "_operator.le",
-    "_operator.lt",
-    "_operator.and_",
-    "_operator.or_",
-    "torch.sym_not",
+_CHECKS: Final = ("aten._assert", "aten.sym_constrain_range", "aten._constrain")
+_CONDITIONS: Final = frozenset(
+    {
+        "_operator.eq",
+        "_operator.ne",
+        "_operator.ge",
+        "_operator.gt",
+        "_operator.le",
+        "_operator.lt",
+        "_operator.and_",
+        "_operator.or_",
+        "torch.sym_not",
+    }
 )
 _ARITHMETIC: Final = {
     "_operator.add": "Add",
@@ -157,7 +156,7 @@ class Converter:
 
     def _add_weight(self, name: str, state: str) -> None:
         meta = self._values.metas[name]
-        dims = [_static(dim) for dim in meta.dims]
+        dims = static(meta.dims)
         place = self._stored.get(state, name), meta
         if place in self._weights:
             self._values.names[name] = self._weights[place]
@@ -214,7 +213,7 @@ class Converter:
         name = node.get("name") or next(filter(None, outputs), target)
         if not isinstance(name, str):
             raise TypeError("a name is no text")
-        if target.startswith(_SILENT):
+        if target in _CONDITIONS or target.startswith(_CHECKS):
             return
         if target.startswith("higher_order."):
             self._inline(target, node, outputs, depth)
@@ -231,7 +230,7 @@ class Converter:
         rule = RULES.get(f"{space}.{kind}.{overload}") or RULES.get(f"{space}.{kind}")
         try:
             made = None if rule is None else rule(call)
-        except (UnreadError, *DAMAGED):
+        except DAMAGED:
             made = None
         if made is None:
             self._add_unknown(target, call)
@@ -269,7 +268,10 @@ class Converter:
                 call.tensor("0"), meta.dims, axis % len(meta.dims)
             )
             return
-        operands: list[Symbol] = [call.symbol(key) or 0 for key in arguments]
+        try:
+            operands: list[Symbol] = [call.symbol(key) or 0 for key in arguments]
+        except (UnreadError, LookupError):
+            return  # a share of a size: what reads it stays unknown
         op_type = _ARITHMETIC[target]
         if not op_type:
             values.symbols[outputs[0]] = operands[0]
@@ -327,20 +329,3 @@ class Converter:
                 name = self._builder.node("Identity", [name], [self._values.name(value.name)])
             used.add(name)
             self._builder.output(name, meta.dtype, meta.dims)
-
-
-def _static(dim: object) -> int:
-    if not isinstance(dim, int):
-        raise TypeError("the size of a weight is open")
-    return dim
-
-
-def small_constant(data: bytes, meta: TensorMeta) -> NDArray[Any]:
-    """Return the values of a tensor from its bytes.
-
-    Raises:
-        ValueError: there are too few.
-    """
-    dims = [_static(dim) for dim in meta.dims]
-    array = np.frombuffer(data, onnx.helper.tensor_dtype_to_np_dtype(meta.dtype))
-    return array[: int(np.prod(dims))].reshape(dims)

@@ -7,7 +7,8 @@ from typing import Final
 
 from onnx import TensorProto
 
-from predictor.formats.pytorch.call import Call, UnreadError, rule
+from predictor.formats.emitter import UnreadError
+from predictor.formats.pytorch.call import Call, rule
 from predictor.formats.pytorch.program import Reference
 
 _FLOATS: Final = (

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from onnx import TensorProto
 
-from predictor.formats.pytorch.call import LARGEST_INT, Call, UnreadError, rule
+from predictor.formats.emitter import LARGEST_INT, UnreadError
+from predictor.formats.pytorch.call import Call, rule
 
 
 @rule("select select_copy")
@@ -35,25 +37,42 @@ def _gather(call: Call) -> str:
     return call.emit("GatherElements", [call.tensor("self"), index], axis=call.axis("dim"))
 
 
+_REDUCTIONS: Final = {
+    "add": "add",
+    "amax": "max",
+    "amin": "min",
+    "multiply": "mul",
+    "prod": "mul",
+    "sum": "add",
+}
+
+
 @rule("scatter scatter_add scatter_reduce")
 def _scatter(call: Call) -> str:
-    values = {"reduction": "add"} if call.kind == "scatter_add" else {}
     if not call.has("src"):
         raise UnreadError("src")
     inputs = [call.tensor(key) for key in ("self", "index", "src")]
-    return call.emit("ScatterElements", inputs, axis=call.axis("dim"), **values)
+    word = call.get("reduce", "add" if call.kind == "scatter_add" else None)
+    reduction = None if word is None else _REDUCTIONS[word]
+    return call.emit("ScatterElements", inputs, axis=call.axis("dim"), reduction=reduction)
 
 
 @rule("index")
 def _index(call: Call) -> str:
     """Return elements at the places of one or several tensors of indices."""
-    names, metas = call.tensors("indices"), call.metas("indices")
-    axes = [axis for axis, meta in enumerate(metas) if meta is not None]
-    if any(meta is not None and meta.dtype == TensorProto.BOOL for meta in metas):
+    names, axes = call.tensors("indices"), _indexed_axes(call)
+    if axes is None:
         return _masked(call, names)
     if len(axes) == 1:
         return call.emit("Gather", [call.tensor("self"), names[axes[0]]], axis=axes[0])
     return _gathered(call, [names[axis] for axis in axes], axes)
+
+
+def _indexed_axes(call: Call) -> list[int] | None:
+    """Return the axes that have indices; None if a mask chooses the elements."""
+    metas = {axis: meta for axis, meta in enumerate(call.metas("indices")) if meta is not None}
+    is_mask = any(meta.dtype == TensorProto.BOOL for meta in metas.values())
+    return None if is_mask else list(metas)
 
 
 def _masked(call: Call, names: Sequence[str]) -> str:
@@ -88,9 +107,8 @@ def _places(call: Call, names: Sequence[str]) -> str:
 
 @rule("index_put _unsafe_index_put")
 def _index_put(call: Call) -> str:
-    names, metas = call.tensors("indices"), call.metas("indices")
-    axes = [axis for axis, meta in enumerate(metas) if meta is not None]
-    if any(meta is not None and meta.dtype == TensorProto.BOOL for meta in metas):
+    names, axes = call.tensors("indices"), _indexed_axes(call)
+    if axes is None:
         return _masked_put(call, names)
     if axes != list(range(len(axes))) and len(axes) > 1:
         raise UnreadError("indices")

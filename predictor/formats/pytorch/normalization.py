@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from predictor.formats.pytorch.call import Call, UnreadError, rule
+from predictor.formats.emitter import Dim, UnreadError
+from predictor.formats.pytorch.call import Call, rule
 
 
 @rule("batch_norm _native_batch_norm_legit_no_training native_batch_norm cudnn_batch_norm")
@@ -20,7 +21,7 @@ def _batch_norm(call: Call) -> str:
     return call.emit("BatchNormalization", [call.tensor("input"), *inputs], epsilon=epsilon)
 
 
-def _parameter(call: Call, key: str, size: object, value: float, dtype: int) -> str:
+def _parameter(call: Call, key: str, size: Dim, value: float, dtype: int) -> str:
     """Return a scale or shift, equal numbers where the network has none."""
     if call.has(key):
         return call.tensor(key)

@@ -66,17 +66,12 @@ class TensorMeta:
     dims: tuple[Dim, ...]
 
 
-def onnx_dtype(scalar_type: int) -> int:
-    """Return the type of ``onnx.TensorProto`` of torch's ScalarType.
+def tensor_meta(meta: Json) -> TensorMeta:
+    """Return type and size of an entry of ``tensor_values``.
 
     Raises:
-        KeyError: ONNX does not have it.
+        KeyError: its type is none of ONNX.
     """
-    return _DTYPES[scalar_type]
-
-
-def tensor_meta(meta: Json) -> TensorMeta:
-    """Return type and size of an entry of ``tensor_values``."""
     return TensorMeta(_DTYPES[meta["dtype"]], tuple(_size(size) for size in meta["sizes"]))
 
 
@@ -119,7 +114,7 @@ class Subgraph:
 def argument(arg: Json) -> Any:
     """Return an argument as a number, text, list, :class:`Reference`, :class:`Subgraph` or None.
 
-    A device or a layout is None: nothing that is counted.
+    A device or a layout is None: nothing that is counted. So is a type that ONNX does not have.
     """
     (kind, value), *_ = arg.items()
     reader = _READERS.get(kind)
@@ -161,7 +156,7 @@ _READERS: Final[dict[str, Callable[[Any], Any]]] = {
     "as_graph": lambda value: Subgraph(value["graph"]),
     "as_optional_tensor": argument,
     "as_optional_tensors": _items(argument),
-    "as_scalar_type": onnx_dtype,
+    "as_scalar_type": _DTYPES.get,
     "as_tensor": _tensor,
     "as_tensors": _items(_tensor),
 }

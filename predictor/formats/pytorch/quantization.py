@@ -6,7 +6,8 @@ from typing import Final
 
 from onnx import TensorProto
 
-from predictor.formats.pytorch.call import Call, UnreadError, rule
+from predictor.formats.emitter import static
+from predictor.formats.pytorch.call import Call, rule
 from predictor.formats.pytorch.program import TensorMeta
 
 _SPACE: Final = "quantized_decomposed"
@@ -42,27 +43,14 @@ def _zeros(call: Call, meta: TensorMeta, dtype: int) -> str:
 
 @rule("torchao::dequantize_affine quant::dequantize_affine torchao::dequantize_affine_float8")
 def _dequantize_blocks(call: Call) -> str:
-    """Return weights of blocks: one block, rows, or blocks along the last axis."""
-    meta = call.meta("input")
-    shape = [int(size) for size in call.meta("scale").dims]
-    dims = [int(size) for size in meta.dims]
-    name = call.tensor("input")
-    floats = call.result().dtype
-    scale = call.cast(call.tensor("scale"), call.meta("scale").dtype, floats)
-    blocks = call.integers("block_size")
-    wide = [
-        axis for axis, (block, size) in enumerate(zip(blocks, dims, strict=True)) if block < size
-    ]
-    if not wide:
-        return call.emit("DequantizeLinear", [name, call.reshape(scale, [])])
-    if len(wide) == 1 and blocks[wide[0]] == 1:
-        return call.emit("DequantizeLinear", [name, call.reshape(scale, [-1])], axis=wide[0])
-    axis = next(axis for axis in wide if blocks[axis] > 1)
-    grid = [size // block for size, block in zip(dims, blocks, strict=True)]
-    if len(shape) != len(grid):
-        scale = call.reshape(scale, grid)
-    size = blocks[axis]
-    return call.emit("DequantizeLinear", [name, scale], axis=axis, block_size=size)
+    """Return weights of blocks: one block, rows, or blocks along one axis."""
+    dims, shape = static(call.meta("input").dims), call.meta("scale").dims
+    scale = call.cast(call.tensor("scale"), call.meta("scale").dtype, call.result().dtype)
+    lengths = call.integers("block_size")
+    blocks = [size // length for size, length in zip(dims, lengths, strict=True)]
+    if len(shape) != len(blocks):
+        scale = call.reshape(scale, blocks)
+    return call.dequantized(call.tensor("input"), scale, dims, blocks)
 
 
 @rule("_weight_int8pack_mm")
@@ -75,9 +63,7 @@ def _int8_product(call: Call) -> str:
 @rule("_weight_int4pack_mm _weight_int4pack_mm_for_cpu")
 def _int4_product(call: Call) -> str:
     """Return the product with weights of 4 bits; their scales are of groups of inputs."""
-    rows, columns = call.meta("self").dims[-1], call.result().dims[-1]
-    if not isinstance(rows, int) or not isinstance(columns, int):
-        raise UnreadError("self")
+    rows, columns = static([call.meta("self").dims[-1], call.result().dims[-1]])
     group = int(call.number("qGroupSize"))
     values, dtype = call.values, call.result().dtype
     weight = values.builder.weight(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
-from predictor.formats.pytorch.call import Call, UnreadError, rule
+from predictor.formats.emitter import UnreadError
+from predictor.formats.pytorch.call import Call, rule
 
 _TYPES: Final = {"lstm": "LSTM", "gru": "GRU", "rnn_tanh": "RNN", "rnn_relu": "RNN"}
 
@@ -30,12 +30,12 @@ def _recurrent(call: Call) -> list[str]:
         weights = _weights(call, layer, directions)
         count = 1 + len(states)
         hidden = _hidden(call)
-        attributes = _attributes(call, directions, hidden)
+        attributes = _attributes(call.kind, directions, hidden)
         outputs = call.emit_all(op_type, [data, *weights, "", *starts], count, **attributes)
         lasts.append(outputs[1:])
-        data = _joined(call, outputs[0], directions)
+        data = _outputs(call, outputs[0], directions)
     data = call.transpose(data, (1, 0, 2)) if is_batch_first and has_batch else data
-    finals = [_stacked(call, parts) for parts in zip(*lasts, strict=True)]
+    finals = [call.joined(parts, 0) for parts in zip(*lasts, strict=True)]
     return [value if has_batch else call.squeeze(value, [1]) for value in (data, *finals)]
 
 
@@ -46,13 +46,13 @@ def _hidden(call: Call) -> int:
     return int(metas[0].dims[-1])
 
 
-def _attributes(call: Call, directions: int, hidden: int) -> dict[str, object]:
-    attributes: dict[str, object] = {"hidden_size": hidden}
+def _attributes(kind: str, directions: int, hidden: int) -> dict[str, Any]:
+    attributes: dict[str, Any] = {"hidden_size": hidden}
     if directions == 2:
         attributes["direction"] = "bidirectional"
-    if call.kind == "gru":
+    if kind == "gru":
         attributes["linear_before_reset"] = 1
-    if call.kind == "rnn_relu":
+    if kind == "rnn_relu":
         attributes["activations"] = ["Relu"] * directions
     return attributes
 
@@ -60,8 +60,7 @@ def _attributes(call: Call, directions: int, hidden: int) -> dict[str, object]:
 def _layer(call: Call, state: str, layer: int, directions: int) -> str:
     if int(call.number("num_layers")) == 1:
         return state
-    bounds = [[layer * directions], [(layer + 1) * directions], [0]]
-    return call.emit("Slice", [state, *map(call.integer_constant, bounds)])
+    return call.cut(state, [layer * directions], [(layer + 1) * directions], [0])
 
 
 def _weights(call: Call, layer: int, directions: int) -> list[str]:
@@ -71,35 +70,23 @@ def _weights(call: Call, layer: int, directions: int) -> list[str]:
     if not is_plain:
         raise UnreadError("params")  # with projections
     rows = [params[step * (layer * directions + side) :][:step] for side in range(directions)]
-    parts = [_side_by_side(call, [row[position] for row in rows]) for position in (0, 1)]
-    if step == 4:
-        biases = [call.emit("Concat", row[2:], axis=0) for row in rows]
-        parts.append(_side_by_side(call, biases))
-    else:
-        parts.append("")
-    return parts
+    parts = [call.stacked([row[position] for row in rows]) for position in (0, 1)]
+    if step == 2:
+        return [*parts, ""]
+    return [*parts, call.stacked([call.emit("Concat", row[2:], axis=0) for row in rows])]
 
 
-def _side_by_side(call: Call, names: Sequence[str]) -> str:
-    wide = [call.unsqueeze(name, [0]) for name in names]
-    return wide[0] if len(wide) == 1 else call.emit("Concat", wide, axis=0)
-
-
-def _joined(call: Call, data: str, directions: int) -> str:
+def _outputs(call: Call, data: str, directions: int) -> str:
     """Return the outputs of the directions in one axis, as the next layer reads them."""
     if directions == 1:
         return call.squeeze(data, [1])
     return call.reshape(call.transpose(data, (0, 2, 1, 3)), [0, 0, -1])
 
 
-def _stacked(call: Call, parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else call.emit("Concat", list(parts), axis=0)
-
-
 @rule("lstm_cell gru_cell rnn_tanh_cell rnn_relu_cell")
 def _cell(call: Call) -> list[str]:
     """Return the states after one step."""
-    op_type = _TYPES[call.kind.removesuffix("_cell")]
+    kind = call.kind.removesuffix("_cell")
     states = call.tensors("hx") if call.kind == "lstm_cell" else [call.tensor("hx")]
     data = call.unsqueeze(call.tensor("input"), [0])
     starts = [call.unsqueeze(state, [0]) for state in states]
@@ -109,7 +96,6 @@ def _cell(call: Call) -> list[str]:
         biases = call.emit("Concat", [call.tensor("b_ih"), call.tensor("b_hh")], axis=0)
         bias = call.unsqueeze(biases, [0])
     hidden = int(call.meta("w_hh").dims[-1])
-    outputs = call.emit_all(
-        op_type, [data, *weights, bias, "", *starts], 1 + len(states), hidden_size=hidden
-    )
+    attributes, inputs = _attributes(kind, 1, hidden), [data, *weights, bias, "", *starts]
+    outputs = call.emit_all(_TYPES[kind], inputs, 1 + len(states), **attributes)
     return [call.squeeze(output, [0]) for output in outputs[1:]]

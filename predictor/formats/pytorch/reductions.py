@@ -6,7 +6,8 @@ from typing import Final
 
 from onnx import TensorProto
 
-from predictor.formats.pytorch.call import Call, UnreadError, rule
+from predictor.formats.emitter import UnreadError
+from predictor.formats.pytorch.call import Call, rule
 
 _REDUCTIONS: Final = {
     "amax": "ReduceMax",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from onnx import TensorProto
 
-from predictor.formats.emitter import Symbol
-from predictor.formats.pytorch.call import LARGEST_INT, Call, UnreadError, rule
+from predictor.formats.emitter import LARGEST_INT, Symbol, UnreadError, static
+from predictor.formats.pytorch.call import Call, rule
 from predictor.formats.pytorch.elementwise import operand
 
 
@@ -176,14 +177,8 @@ def _slice(call: Call) -> str:
     if _is_same(call) and step == 1:
         return call.tensor("self")
     start, end = call.symbol("start") or 0, call.symbol("end", LARGEST_INT)
-    return cut(call, axis, start, LARGEST_INT if end is None else end, step)
-
-
-def cut(call: Call, axis: int, start: Symbol, end: Symbol, step: int = 1) -> str:
-    """Return a part of the data along an axis."""
-    bounds = [call.vector([start]), call.vector([end])]
-    axes = [call.integer_constant([axis]), call.integer_constant([step])]
-    return call.emit("Slice", [call.tensor("self"), *bounds, *axes])
+    end = LARGEST_INT if end is None else end
+    return call.cut(call.tensor("self"), [start], [end], [axis], [step])
 
 
 @rule("narrow narrow_copy")
@@ -191,37 +186,34 @@ def _narrow(call: Call) -> str:
     start, length = call.symbol("start"), call.symbol("length")
     if not isinstance(start, int) or not isinstance(length, int):
         raise UnreadError("length")
-    return cut(call, call.axis("dim"), start, start + length)
+    return call.cut(call.tensor("self"), [start], [start + length], [call.axis("dim")], [1])
 
 
 @rule("slice_scatter select_scatter")
 def _placed(call: Call) -> str:
     """Return data of which a part is replaced: parts before it, itself and those after it."""
-    axis, source = call.axis("dim"), call.tensor("src")
-    size = call.meta("self").dims[axis]
+    axis, data, source = call.axis("dim"), call.tensor("self"), call.tensor("src")
+    (size,) = static([call.meta("self").dims[axis]])
     if call.has("index"):
-        start: Symbol = int(call.number("index"))
-        end: Symbol = start + 1 if isinstance(start, int) else 0
+        start = int(call.number("index")) % size
+        end = start + 1
         source = call.unsqueeze(source, [axis])
     else:
-        start, end = call.symbol("start") or 0, call.symbol("end") or LARGEST_INT
-    if not isinstance(start, int) or not isinstance(end, int) or not isinstance(size, int):
-        raise UnreadError("start")
+        stated = int(call.number("start", 0)), int(call.number("end", LARGEST_INT))
+        start, end = (bound + size if bound < 0 else min(bound, size) for bound in stated)
     if call.number("step", 1) != 1:
         raise UnreadError("step")
-    start, end = (bound + size if bound < 0 else min(bound, size) for bound in (start, end))
-    parts = [cut(call, axis, 0, start)] if start else []
+    parts = [call.cut(data, [0], [start], [axis], [1])] if start else []
     parts.append(source)
-    parts += [cut(call, axis, end, size)] if end < size else []
-    return call.emit("Concat", parts, axis=axis) if len(parts) > 1 else source
+    parts += [call.cut(data, [end], [size], [axis], [1])] if end < size else []
+    return call.joined(parts, axis)
 
 
 @rule("flip")
 def _flip(call: Call) -> str:
     axes = call.axes("dims")
     count = len(axes)
-    bounds = [[-1] * count, [-LARGEST_INT] * count, axes, [-1] * count]
-    return call.emit("Slice", [call.tensor("self"), *map(call.integer_constant, bounds)])
+    return call.cut(call.tensor("self"), [-1] * count, [-LARGEST_INT] * count, axes, [-1] * count)
 
 
 @rule("roll")
@@ -230,23 +222,27 @@ def _roll(call: Call) -> str:
     data = call.tensor("self")
     axes = call.axes("dims")
     for axis, shift in zip(axes, call.integers("shifts"), strict=True):
-        parts = [
-            call.emit("Slice", [data, *map(call.integer_constant, bounds)])
-            for bounds in ([[-shift], [LARGEST_INT], [axis]], [[0], [-shift], [axis]])
-        ]
-        data = call.emit("Concat", parts, axis=axis)
+        last = call.cut(data, [-shift], [LARGEST_INT], [axis])
+        data = call.joined([last, call.cut(data, [0], [-shift], [axis])], axis)
     return data
+
+
+_PADDINGS: Final = {
+    "circular": "wrap",
+    "constant": "constant",
+    "reflect": "reflect",
+    "reflection": "reflect",
+    "replicate": "edge",
+    "replication": "edge",
+}
 
 
 @rule("pad constant_pad_nd")
 @rule("reflection_pad1d reflection_pad2d reflection_pad3d")
 @rule("replication_pad1d replication_pad2d replication_pad3d")
 def _pad(call: Call) -> str:
-    names = {"reflect": "reflect", "replicate": "edge", "circular": "wrap", "constant": "constant"}
     stem = call.kind.split("_")[0]
-    mode = {"reflection": "reflect", "replication": "edge"}.get(stem) or names[
-        str(call.get("mode", "constant"))
-    ]
+    mode = _PADDINGS[str(call.get("mode", "constant")) if stem == "pad" else stem]
     pads, rank = call.integers("pad" if call.has("pad") else "padding"), call.rank("self")
     count = len(pads) // 2
     # torch states the last axis first.
@@ -269,10 +265,7 @@ def _pixel_unshuffle(call: Call) -> str:
     """Return blocks of pixels as channels, the channels outermost."""
     block = int(call.number("downscale_factor"))
     rows, channels, height, width = call.sizes(call.tensor("self"), call.meta("self").dims)
-    sizes = (channels, height, width)
-    if not all(isinstance(size, int) for size in sizes):
-        raise UnreadError("self")
-    depth, high, wide = (int(size) for size in sizes)
+    depth, high, wide = static([channels, height, width])
     split = call.reshape(
         call.tensor("self"), [rows, depth, high // block, block, wide // block, block]
     )
@@ -322,13 +315,9 @@ def _arange(call: Call) -> str:
     bounds = []
     for key in ("start", "end", "step"):
         name = operand(call, key, dtype) if call.has(key) else call.constant(defaults[key], dtype)
-        is_vector = isinstance(call.symbol(key), str) if not _is_float(call, key) else False
+        is_vector = call.is_reference(key) and isinstance(call.symbol(key), str)
         bounds.append(call.squeeze(name, [0]) if is_vector else name)
     return call.emit("Range", bounds)
-
-
-def _is_float(call: Call, key: str) -> bool:
-    return isinstance(call.arguments.get(key), float)
 
 
 @rule("linspace")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Any
 
-from predictor.formats.emitter import Dim
-from predictor.formats.pytorch.call import Call, UnreadError, rule
+from predictor.formats.emitter import Dim, UnreadError, static
+from predictor.formats.pytorch.call import Call, rule
 
 _FACTORS = ("scale_factors", "scales", "scales_h", "scales_w", "scales_d")
 
@@ -32,7 +32,7 @@ def _average_pool(call: Call) -> list[str]:
     return _batched(call, "AveragePool", axes, 1, count_include_pad=includes, **_window(call, axes))
 
 
-def _window(call: Call, axes: int) -> dict[str, object]:
+def _window(call: Call, axes: int) -> dict[str, Any]:
     kernel = call.integers("kernel_size", axes)
     return {
         "ceil_mode": int(bool(call.get("ceil_mode", False))),
@@ -46,7 +46,7 @@ def _key(call: Call) -> str:
     return "self" if call.has("self") else "input"
 
 
-def _batched(call: Call, op_type: str, axes: int, count: int, **attributes: object) -> list[str]:
+def _batched(call: Call, op_type: str, axes: int, count: int, **attributes: Any) -> list[str]:
     key = _key(call)
     data, has_batch = call.tensor(key), call.rank(key) == axes + 2
     if has_batch:
@@ -98,7 +98,7 @@ def _interpolated(call: Call) -> str:
     return _resize(call, kind, mode, antialias=antialias)
 
 
-def _resize(call: Call, mode: str, coordinates: str, **attributes: object) -> str:
+def _resize(call: Call, mode: str, coordinates: str, **attributes: Any) -> str:
     data, meta, result = call.tensor(_key(call)), call.meta(_key(call)), call.result()
     attributes |= {"mode": mode, "coordinate_transformation_mode": coordinates}
     factors = [factor for key in _FACTORS for factor in _as_list(call.arguments.get(key))]
@@ -108,19 +108,13 @@ def _resize(call: Call, mode: str, coordinates: str, **attributes: object) -> st
     if call.has("output_size"):
         sizes = [*call.sizes(data, meta.dims)[:2], *call.symbols("output_size")]
     else:
-        sizes = list(_static(result.dims))
+        sizes = list(static(result.dims))
     return call.emit("Resize", [data, "", "", call.vector(sizes)], **attributes)
 
 
 def _as_list(value: object) -> list[float]:
     values = value if isinstance(value, list) else [value]
     return [float(item) for item in values if isinstance(item, int | float)]
-
-
-def _static(dims: Sequence[Dim]) -> list[int]:
-    if not all(isinstance(dim, int) for dim in dims):
-        raise UnreadError("output_size")
-    return [int(dim) for dim in dims]
 
 
 @rule("grid_sampler grid_sampler_2d grid_sampler_3d")
@@ -164,7 +158,7 @@ def _unfold(call: Call) -> str:
     """Return the windows of a picture, gathered along its rows and then its columns."""
     kernel, dilation = call.integers("kernel_size", 2), call.integers("dilation", 2, 1)
     padding, stride = call.integers("padding", 2), call.integers("stride", 2, 1)
-    dims = _static(call.meta("self").dims)
+    dims = static(call.meta("self").dims)
     data = call.tensor("self")
     if any(padding):
         pads = [0, 0, *padding] * 2
@@ -189,7 +183,7 @@ def _deformable(call: Call) -> str:
         inputs,
         dilations=[int(call.number(key, 1)) for key in ("dilation_h", "dilation_w")],
         group=int(call.number("groups", 1)),
-        kernel_shape=_static(call.meta("weight").dims[2:]),
+        kernel_shape=static(call.meta("weight").dims[2:]),
         offset_group=int(call.number("offset_groups", 1)),
         pads=pads * 2,
         strides=[int(call.number(key, 1)) for key in ("stride_h", "stride_w")],

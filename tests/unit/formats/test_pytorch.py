@@ -16,6 +16,7 @@ from predictor.core.errors import InputError
 from predictor.formats.opening import open_model
 from predictor.formats.pytorch import read
 from predictor.formats.pytorch.expressions import expression_text
+from predictor.graph.operators import DTYPE_CODE
 from tests.support.golden_formats import unpacked
 
 FLOAT, INT8, INT64 = 7, 2, 5
@@ -132,6 +133,96 @@ def test_a_call_without_its_operands_stays_unknown(tmp_path: Path) -> None:
     assert any("aten.mm" in note for note in model.notes)
 
 
+@pytest.mark.parametrize(
+    ("target", "operands", "sizes", "op_types", "macs"),
+    [
+        ("inner", ("self", "other"), ((4, 8), (5, 8), (4, 5)), ["MatMul"], 4 * 8 * 5),
+        (
+            "addbmm",
+            ("batch1", "batch2", "self"),
+            ((3, 4, 8), (3, 8, 5), (4, 5), (4, 5)),
+            ["MatMul", "ReduceSum", "Add"],
+            3 * 4 * 8 * 5,
+        ),
+    ],
+)
+def test_products_have_the_sizes_of_torch(
+    tmp_path: Path,
+    target: str,
+    operands: tuple[str, ...],
+    sizes: tuple[tuple[int, ...], ...],
+    op_types: list[str],
+    macs: int,
+) -> None:
+    names = ("x", "w", "v")[: len(operands)]
+    arguments = {key: tensor(name) for key, name in zip(operands, names, strict=True)}
+    values = {name: meta(FLOAT, *dims) for name, dims in zip((*names, "out"), sizes, strict=True)}
+    content = program(
+        [node(f"aten.{target}.default", "out", **arguments)],
+        values,
+        {name: name for name in names[1:]},
+    )
+    model = open_model(saved(tmp_path / "m.pt2", content))
+
+    assert (list(model.graph.op_types), int(model.graph.macs.sum())) == (op_types, macs)
+    assert model.outputs[0].shape == sizes[-1]
+
+
+def test_a_part_at_the_last_place_is_replaced(tmp_path: Path) -> None:
+    place = {"dim": {"as_int": 0}, "index": {"as_int": -1}}
+    nodes = [node("aten.select_scatter.default", "out", self=tensor("x"), src=tensor("w"), **place)]
+    values = {"x": meta(FLOAT, 4, 8), "w": meta(FLOAT, 8), "out": meta(FLOAT, 4, 8)}
+    proto = read(str(saved(tmp_path / "m.pt2", program(nodes, values, {"w": "w"}))))
+    model = open_model(tmp_path / "m.pt2")
+
+    op_types = [operator.op_type for operator in proto.graph.node]
+    assert op_types == ["Unsqueeze", "Slice", "Concat", "Identity"]
+    assert model.outputs[0].shape == (4, 8)
+
+
+def of_sizes(target: str, output: str, *arguments: dict[str, Any]) -> dict[str, Any]:
+    """A node that makes an integer."""
+    symbol = node(target, output)
+    symbol["inputs"] = [{"name": "", "arg": argument} for argument in arguments]
+    symbol["outputs"] = [computed(output)]
+    return symbol
+
+
+def computed(name: str) -> dict[str, Any]:
+    return {"as_sym_int": {"as_name": name}}
+
+
+@pytest.mark.parametrize(
+    ("arithmetic", "op_type"),
+    [
+        ([("_operator.neg", "n", computed("s"))], "Slice"),
+        # A share of a size is no integer: what reads it stays unknown.
+        (
+            [
+                ("_operator.mul", "half", computed("s"), {"as_float": 0.5}),
+                ("math.trunc", "n", computed("half")),
+            ],
+            "aten.slice.Tensor",
+        ),
+    ],
+)
+def test_arithmetic_on_open_sizes(
+    tmp_path: Path, arithmetic: list[tuple[Any, ...]], op_type: str
+) -> None:
+    values = {
+        name: {"dtype": FLOAT, "sizes": [{"as_expr": {"expr_str": size}}, {"as_int": 8}]}
+        for name, size in (("x", "s0"), ("out", "s1"))
+    }
+    nodes = [
+        of_sizes("aten.sym_size.int", "s", tensor("x"), {"as_int": 0}),
+        *(of_sizes(*row) for row in arithmetic),
+        node("aten.slice.Tensor", "out", self=tensor("x"), dim={"as_int": 0}, start=computed("n")),
+    ]
+    proto = read(str(saved(tmp_path / "m.pt2", program(nodes, values, {}))))
+
+    assert op_type in {operator.op_type for operator in proto.graph.node}
+
+
 def test_quantised_layers_compute_in_integers(tmp_path: Path) -> None:
     limits = {"quant_min": {"as_int": -128}, "quant_max": {"as_int": 127}}
     scale = {"scale": {"as_float": 0.1}, "zero_point": {"as_int": 0}}
@@ -168,8 +259,6 @@ def test_quantised_layers_compute_in_integers(tmp_path: Path) -> None:
     content = program(nodes, values, {name: name for name in "wsz"})
     graph = open_model(saved(tmp_path / "m.pt2", content)).graph
 
-    from predictor.graph.operators import DTYPE_CODE  # noqa: PLC0415  # beside its only use
-
     product = graph.op_types.index("Gemm")
     assert graph.dtype[product] == DTYPE_CODE["int8"]
     assert (graph.macs[product], graph.parameters) == (2 * 8 * 16, 8 * 16)
@@ -195,7 +284,9 @@ def test_a_program_of_older_versions_is_read(tmp_path: Path) -> None:
     assert open_model(path).outputs[0].shape == (2, 8)
 
 
-def test_small_integers_are_read_and_steer(tmp_path: Path) -> None:
+@pytest.mark.parametrize("stored_elements", [3, 20_000])
+def test_small_integers_are_read_and_steer(tmp_path: Path, stored_elements: int) -> None:
+    """Also those of a storage that is larger than what is read of it."""
     specs = {
         "tensor_constant": {"arg": {"name": "c"}, "tensor_constant_name": "c"},
     }
@@ -212,7 +303,7 @@ def test_small_integers_are_read_and_steer(tmp_path: Path) -> None:
     config = json.dumps({"config": {"c": stored}}).encode()
     members = {
         "data/constants/model_constants_config.json": config,
-        "data/constants/tensor_0": (2).to_bytes(8, "little") * 3,
+        "data/constants/tensor_0": (2).to_bytes(8, "little") * stored_elements,
     }
     proto = read(str(saved(tmp_path / "m.pt2", content, **members)))
 

@@ -6,9 +6,8 @@ from typing import Final
 
 from onnx import TensorProto
 
-from predictor.formats.coreml.layers.layer import Layer, UnreadError, rule
-
-_LARGEST: Final = 2**63 - 1
+from predictor.formats.coreml.layers.layer import Layer, rule
+from predictor.formats.emitter import LARGEST_INT, UnreadError
 
 
 @rule("reshape reshapeStatic rankPreservingReshape")
@@ -77,18 +76,17 @@ def _reduce_axes(layer: Layer) -> str:
 @rule("slice")
 def _slice(layer: Layer) -> str:
     params = layer.params
-    end = int(params.endIndex) or _LARGEST
-    rows = [[int(params.startIndex)], [end], [params.axis - 3], [int(params.stride) or 1]]
-    return layer.emit("Slice", [layer.data, *map(layer.integer_constant, rows)])
+    end = int(params.endIndex) or LARGEST_INT
+    step = int(params.stride) or 1
+    return layer.cut(layer.data, [int(params.startIndex)], [end], [params.axis - 3], [step])
 
 
 @rule("sliceStatic")
 def _slice_static(layer: Layer) -> str:
     params, axes = layer.params, list(range(len(layer.params.beginIds)))
     starts = [0 if params.beginMasks[a] else int(params.beginIds[a]) for a in axes]
-    ends = [_LARGEST if params.endMasks[a] else int(params.endIds[a]) for a in axes]
-    rows = [starts, ends, axes, [int(step) for step in params.strides]]
-    data = layer.emit("Slice", [layer.data, *map(layer.integer_constant, rows)])
+    ends = [LARGEST_INT if params.endMasks[a] else int(params.endIds[a]) for a in axes]
+    data = layer.cut(layer.data, starts, ends, axes, [int(step) for step in params.strides])
     return layer.squeeze(data, [axis for axis, flag in enumerate(params.squeezeMasks) if flag])
 
 
@@ -107,11 +105,12 @@ def _constant(layer: Layer) -> str:
     return layer.weight(layer.params.shape, layer.params.data)
 
 
-@rule("gather")
+@rule("gather gatherAlongAxis")
 def _gather(layer: Layer) -> str:
     data, indices = layer.inputs
     indices = layer.emit("Cast", [indices], to=TensorProto.INT64)
-    return layer.emit("Gather", [data, indices], axis=int(layer.params.axis))
+    op_type = "Gather" if layer.kind == "gather" else "GatherElements"
+    return layer.emit(op_type, [data, indices], axis=int(layer.params.axis))
 
 
 @rule("mvn l2normalize")
@@ -147,18 +146,14 @@ def _recurrent(layer: Layer) -> list[str]:
         "LSTM", [data, *weights, bias], 3, hidden_size=hidden, direction=direction
     )
     if not params.params.sequenceOutput:
-        output = _cut(layer, output, [-1], [_LARGEST], [0])
+        output = layer.cut(output, [-1], [LARGEST_INT], [0])
     mixed = layer.transpose(output, (0, 2, 1, 3))
     results = [layer.reshape(mixed, [0, 0, sides * hidden, 1, 1])]
     for side in range(sides):
         for state in states:
-            last = _cut(layer, state, [side], [side + 1], [0])
+            last = layer.cut(state, [side], [side + 1], [0])
             results.append(layer.reshape(last, [0, 0, hidden, 1, 1]))
     return results
-
-
-def _cut(layer: Layer, data: str, *rows: list[int]) -> str:
-    return layer.emit("Slice", [data, *map(layer.integer_constant, rows)])
 
 
 @rule("argMax argMin")
@@ -181,18 +176,11 @@ def _cumulated(layer: Layer) -> str:
     return layer.emit("CumSum", [layer.data, axis])
 
 
-@rule("gatherAlongAxis")
-def _gather_along(layer: Layer) -> str:
-    data, indices = layer.inputs
-    indices = layer.emit("Cast", [indices], to=TensorProto.INT64)
-    return layer.emit("GatherElements", [data, indices], axis=int(layer.params.axis))
-
-
 @rule("reverse")
 def _reverse(layer: Layer) -> str:
     axes = [axis for axis, flag in enumerate(layer.params.reverseDim) if flag]
     ones = [-1] * len(axes)
-    return _cut(layer, layer.data, ones, [-_LARGEST] * len(axes), axes, ones)
+    return layer.cut(layer.data, ones, [-LARGEST_INT] * len(axes), axes, ones)
 
 
 @rule("tile broadcastToStatic")

@@ -7,14 +7,10 @@ from typing import Any, Final
 
 from onnx import TensorProto
 
-from predictor.formats.emitter import Emitter, RuleTable, Values
+from predictor.formats.emitter import Emitter, RuleTable, UnreadError, Values
 
 _INTEGERS: Final = {1: TensorProto.UINT2, 2: TensorProto.UINT2, 4: TensorProto.UINT4}
 _LARGEST_SIZE: Final = 2**40
-
-
-class UnreadError(Exception):
-    """A layer has a form that no rule reads; it stays an unknown operator."""
 
 
 class Layer(Emitter):

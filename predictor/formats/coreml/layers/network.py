@@ -11,7 +11,7 @@ from predictor.core.errors import InputError
 from predictor.core.text import shortened
 from predictor.formats.builder import ModelBuilder
 from predictor.formats.coreml.layers import arrangement, rules  # noqa: F401  # they register rules
-from predictor.formats.coreml.layers.layer import RULES, Layer, UnreadError
+from predictor.formats.coreml.layers.layer import RULES, Layer
 from predictor.formats.coreml.mil.program import DAMAGED
 from predictor.formats.emitter import Values
 
@@ -38,7 +38,6 @@ class Network:
         # Sequence, batch, channels, height, width: the first forms of networks state no ranks.
         self._is_flat = network.arrayInputShapeMapping == 0
         self._dtype: int = TensorProto.FLOAT
-        self._unread = 0
 
     def model(self) -> onnx.ModelProto:
         """Return the ONNX model.
@@ -108,7 +107,7 @@ class Network:
             layer = Layer(self._values, kind, message, self._dtype, is_flat=self._is_flat)
             try:
                 made = rule(layer)
-            except (UnreadError, *DAMAGED):
+            except DAMAGED:
                 made = None
         outputs = list(message.output)
         if made is None:

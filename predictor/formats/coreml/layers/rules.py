@@ -6,9 +6,8 @@ from typing import Any, Final
 
 from onnx import TensorProto
 
-from predictor.formats.coreml.layers.layer import Layer, UnreadError, rule
-
-_LARGEST: Final = 2**63 - 1
+from predictor.formats.coreml.layers.layer import Layer, rule
+from predictor.formats.emitter import LARGEST_INT, UnreadError
 
 
 def _sizes(values: Any, count: int = 2) -> list[int]:
@@ -283,9 +282,8 @@ def _crop(layer: Layer) -> str:
     if len(layer.inputs) > 1:
         raise UnreadError("a crop to another value's size")
     before, after = _borders(layer.params.cropAmounts)
-    ends = [-size if size else _LARGEST for size in after]
-    axes = [layer.rank - 2, layer.rank - 1]
-    return layer.emit("Slice", [layer.data, *map(layer.integer_constant, (before, ends, axes))])
+    ends = [-size if size else LARGEST_INT for size in after]
+    return layer.cut(layer.data, before, ends, [layer.rank - 2, layer.rank - 1])
 
 
 @rule("upsample")

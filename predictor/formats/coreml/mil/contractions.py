@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from onnx import TensorProto
 
-from predictor.formats.coreml.mil.step import Step, UnreadError, rule
+from predictor.formats.coreml.mil.step import Step, rule
+from predictor.formats.emitter import LARGEST_INT, UnreadError, static
 
 
 def window(step: Step, kernel: Sequence[int]) -> dict[str, Any]:
@@ -111,7 +112,7 @@ def _recurrent(step: Step) -> list[str]:
     sides = ["", "_back"] if step.has("weight_hh_back") else [""]
     hidden = int(step.info("weight_hh").dims[1])
     parts = [
-        _stacked(step, [step.tensor(f"{key}{side}") for side in sides])
+        step.stacked([step.tensor(f"{key}{side}") for side in sides])
         for key in ("weight_ih", "weight_hh")
     ]
     parts.append(_biases(step, sides))
@@ -137,21 +138,14 @@ def _recurrent(step: Step) -> list[str]:
 _DIRECTIONS: Final = frozenset({"forward", "reverse", "bidirectional"})
 
 
-def _stacked(step: Step, names: Sequence[str]) -> str:
-    wide = [step.unsqueeze(name, [0]) for name in names]
-    return wide[0] if len(wide) == 1 else step.emit("Concat", wide, axis=0)
-
-
 def _biases(step: Step, sides: Sequence[str]) -> str:
     """Return biases as ONNX has them: those of the inputs, then those of the states."""
     if not step.has("bias"):
         return ""
-    pairs = []
-    for side in sides:
-        bias = step.tensor(f"bias{side}")
-        nothing = step.emit("Mul", [bias, step.constant(0, step.info("bias").dtype)])
-        pairs.append(step.emit("Concat", [bias, nothing], axis=0))
-    return _stacked(step, pairs)
+    info = step.info("bias")
+    zeros = step.equal(0, static(info.dims)[0], info.dtype)
+    biases = [step.tensor(f"bias{side}") for side in sides]
+    return step.stacked([step.emit("Concat", [bias, zeros], axis=0) for bias in biases])
 
 
 def _state(step: Step, key: str, sides: int, hidden: int) -> str:
@@ -163,8 +157,7 @@ def _state(step: Step, key: str, sides: int, hidden: int) -> str:
 
 def _sequence(step: Step, data: str, sides: int) -> str:
     if not step.number("output_sequence", False):
-        bounds = [[-1], [2**63 - 1], [0]]
-        data = step.emit("Slice", [data, *map(step.integer_constant, bounds)])
+        data = step.cut(data, [-1], [LARGEST_INT], [0])
     if sides == 1:
         return step.squeeze(data, [1])
     return step.reshape(step.transpose(data, (0, 2, 1, 3)), [0, 0, -1])

@@ -6,7 +6,8 @@ from typing import Final
 
 from onnx import TensorProto
 
-from predictor.formats.coreml.mil.step import DTYPES, Step, UnreadError, rule
+from predictor.formats.coreml.mil.step import Step, rule
+from predictor.formats.emitter import Dim, UnreadError, static
 
 _UNARY: Final = {
     **{name: name.capitalize() for name in ("abs", "acos", "asin", "atan", "ceil", "cos", "cosh")},
@@ -185,7 +186,7 @@ def _place(step: Step) -> str:
     return step.cast(place, TensorProto.INT64, step.result().dtype)
 
 
-def _parameter(step: Step, key: str, size: object, value: float) -> str:
+def _parameter(step: Step, key: str, size: Dim, value: float) -> str:
     """Return a scale or shift, equal numbers where the network has none."""
     if step.has(key):
         return step.tensor(key)
@@ -222,17 +223,11 @@ def _layer_norm(step: Step) -> str:
     if step.has("gamma"):
         scale = step.tensor("gamma")
     else:
-        scale = step.emit("Expand", [step.constant(1, dtype), step.vector(_static(sizes))])
+        scale = step.emit("Expand", [step.constant(1, dtype), step.vector(static(sizes))])
     inputs = [data, scale, *([step.tensor("beta")] if step.has("beta") else [])]
     epsilon = _float(step, "epsilon", 1e-5)
     result = step.emit("LayerNormalization", inputs, axis=-count, epsilon=epsilon)
     return step.transpose(result, [order.index(axis) for axis in range(rank)])
-
-
-def _static(sizes: list[int | str]) -> list[int]:
-    if not all(isinstance(size, int) for size in sizes):
-        raise UnreadError("x")
-    return [int(size) for size in sizes]
 
 
 @rule("l2_norm")
@@ -292,35 +287,23 @@ def _palette(step: Step) -> str:
 
 def _index_dtype(colours: int) -> int:
     """Return the smallest type of ONNX with so many values; 3 bits have none, and take 4."""
-    for bits, dtype in ((2, TensorProto.UINT2), (4, TensorProto.UINT4), (6, DTYPES[38])):
+    types = {2: TensorProto.UINT2, 4: TensorProto.UINT4, 6: TensorProto.FLOAT6E2M3}
+    for bits, dtype in types.items():
         if colours <= 2**bits:
             return dtype
     return TensorProto.UINT8
 
 
 def _weight(step: Step, dtype: int) -> str:
-    dims = _static(list(step.result().dims))
+    dims = static(step.result().dims)
     return step.values.builder.weight(step.values.name(f"{step.name}/weight"), dtype, dims)
 
 
 @rule("constexpr_blockwise_shift_scale")
 def _blocks(step: Step) -> str:
     """Return integers times the scales of their rows or blocks."""
-    dims, scales = _static(list(step.info("data").dims)), _static(list(step.info("scale").dims))
-    wide = [axis for axis, size in enumerate(scales) if size > 1]
-    name, scale = step.tensor("data"), step.tensor("scale")
-    if not wide:
-        return step.emit("DequantizeLinear", [name, step.reshape(scale, [])])
-    if len(wide) == 1 and scales[wide[0]] == dims[wide[0]]:
-        return step.emit("DequantizeLinear", [name, step.reshape(scale, [-1])], axis=wide[0])
-    blocks = [axis for axis in wide if scales[axis] < dims[axis]]
-    if len(blocks) != 1:
-        raise UnreadError("scale")
-    size = dims[blocks[0]] // scales[blocks[0]]
-    full = [dims[axis] if axis != blocks[0] else scales[axis] for axis in range(len(dims))]
-    if full != scales:
-        scale = step.emit("Expand", [scale, step.integer_constant(full)])
-    return step.emit("DequantizeLinear", [name, scale], axis=blocks[0], block_size=size)
+    dims, scales = static(step.info("data").dims), static(step.info("scale").dims)
+    return step.dequantized(step.tensor("data"), step.tensor("scale"), dims, scales)
 
 
 @rule("constexpr_sparse_to_dense")

@@ -15,7 +15,7 @@ from predictor.formats.coreml.mil import (  # noqa: F401  # they register their 
     elementwise,
     shaping,
 )
-from predictor.formats.coreml.mil.step import RULES, Step, StepValues, UnreadError, type_info
+from predictor.formats.coreml.mil.step import RULES, Step, StepValues, type_info
 
 _AGAIN: Final = "convert the network again with coremltools"
 _DOMAIN: Final = "coreml"
@@ -113,7 +113,7 @@ class Program:
         rule = RULES.get(operation.type)
         try:
             made = None if rule is None else rule(step)
-        except (UnreadError, *DAMAGED):
+        except DAMAGED:
             made = None
         if made is None:
             self._add_unknown(step)

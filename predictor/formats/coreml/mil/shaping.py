@@ -9,9 +9,8 @@ from typing import Final
 from onnx import TensorProto
 
 from predictor.formats.coreml.mil.contractions import window
-from predictor.formats.coreml.mil.step import Step, UnreadError, rule
-
-_LARGEST: Final = 2**63 - 1
+from predictor.formats.coreml.mil.step import Step, rule
+from predictor.formats.emitter import LARGEST_INT, UnreadError, static
 
 
 @rule("reshape")
@@ -21,10 +20,7 @@ def _reshape(step: Step) -> str:
 
 @rule("reshape_like")
 def _reshape_like(step: Step) -> str:
-    result = step.result()
-    if not result.is_static:
-        raise UnreadError("ref_tensors")
-    return step.reshape(step.tensor("x"), [int(size) for size in result.dims])
+    return step.reshape(step.tensor("x"), static(step.result().dims))
 
 
 @rule("transpose")
@@ -56,10 +52,7 @@ def _concat(step: Step) -> str:
     result = step.emit("Concat", step.tensors("values"), axis=axis)
     if not step.number("interleave", False):
         return result
-    count, sizes = len(step.inputs["values"]), step.result()
-    if not sizes.is_static:
-        raise UnreadError("interleave")
-    dims = [int(size) for size in sizes.dims]
+    count, dims = len(step.inputs["values"]), static(step.result().dims)
     split = step.reshape(result, [*dims[:axis], count, dims[axis] // count, *dims[axis + 1 :]])
     order = list(range(len(dims) + 1))
     order[axis], order[axis + 1] = axis + 1, axis
@@ -97,12 +90,12 @@ def _slice(step: Step) -> str:
         return _computed_slice(step, squeezed)
     starts, stops = [], []
     for axis in range(rank):
-        first = 0 if strides[axis] > 0 else _LARGEST
-        last = _LARGEST if strides[axis] > 0 else -_LARGEST
+        first = 0 if strides[axis] > 0 else LARGEST_INT
+        last = LARGEST_INT if strides[axis] > 0 else -LARGEST_INT
         start = first if masks["begin"][axis] else int(begin[axis])
         stop = last if masks["end"][axis] else int(end[axis])
         if masks["squeeze"][axis]:
-            stop = start + 1 if start != -1 else _LARGEST
+            stop = start + 1 if start != -1 else LARGEST_INT
         starts.append(start)
         stops.append(stop)
     cut = [
@@ -113,20 +106,20 @@ def _slice(step: Step) -> str:
     data = step.tensor("x")
     if cut:
         rows = [[row[axis] for axis in cut] for row in (starts, stops, range(rank), strides)]
-        data = step.emit("Slice", [data, *map(step.integer_constant, rows)])
+        data = step.cut(data, *rows)
     return step.squeeze(data, squeezed)
 
 
 def _size(step: Step, axis: int) -> int:
     size = step.info("x").dims[axis]
-    return size if isinstance(size, int) else _LARGEST
+    return size if isinstance(size, int) else LARGEST_INT
 
 
 def _computed_slice(step: Step, squeezed: Sequence[int]) -> str:
     """Return a part whose bounds are computed; those that a mask leaves out are put in."""
     rank = step.rank()
     bounds = []
-    for key, left_out in (("begin", 0), ("end", _LARGEST)):
+    for key, left_out in (("begin", 0), ("end", LARGEST_INT)):
         bound = step.integers_of(key)
         mask = [bool(item) for item in step.numbers(f"{key}_mask", [False] * rank)]
         if any(mask):
@@ -145,12 +138,12 @@ def _slice_by_size(step: Step) -> str:
     if size is None:
         ends = step.emit("Add", [begin, step.integers_of("size")])
     else:
-        wide = [_LARGEST if item == -1 else int(item) for item in size]
+        wide = [LARGEST_INT if item == -1 else int(item) for item in size]
         if -1 in size and step.elements("begin") is None:
             raise UnreadError("begin")
         starts = step.elements("begin") or [0] * len(wide)
         ends = step.integer_constant(
-            [min(int(a) + b, _LARGEST) for a, b in zip(starts, wide, strict=True)]
+            [min(int(a) + b, LARGEST_INT) for a, b in zip(starts, wide, strict=True)]
         )
     return step.emit("Slice", [step.tensor("x"), begin, ends])
 
@@ -229,8 +222,8 @@ def _range(step: Step) -> str:
 @rule("reverse")
 def _reverse(step: Step) -> str:
     axes = step.axes()
-    rows = [[-1] * len(axes), [-_LARGEST] * len(axes), axes, [-1] * len(axes)]
-    return step.emit("Slice", [step.tensor("x"), *map(step.integer_constant, rows)])
+    count = len(axes)
+    return step.cut(step.tensor("x"), [-1] * count, [-LARGEST_INT] * count, axes, [-1] * count)
 
 
 @rule("band_part")
@@ -348,14 +341,11 @@ def _upsample(step: Step) -> str:
 
 @rule("resize_nearest_neighbor resize_bilinear resize")
 def _resize(step: Step) -> str:
-    result = step.result()
     is_linear = step.kind == "resize_bilinear" or (
         step.has("interpolation_mode") and "LINEAR" in str(step.number("interpolation_mode"))
     )
     mode = "linear" if is_linear else "nearest"
-    if not all(isinstance(size, int) for size in result.dims[-2:]):
-        raise UnreadError("target_size_height")
-    targets = [int(size) for size in result.dims[-2:]]
+    targets = static(step.result().dims[-2:])
     sizes = step.sizes(step.tensor("x"), step.info("x").dims)
     inputs = [step.tensor("x"), "", "", step.vector([*sizes[:-2], *targets])]
     return step.emit("Resize", inputs, mode=mode)
@@ -371,23 +361,22 @@ def _resample(step: Step) -> str:
 def _crop(step: Step) -> str:
     rank = step.rank()
     edges = [[int(i) for i in step.numbers(key)] for key in ("crop_height", "crop_width")]
-    ends = [-edge[1] if edge[1] else _LARGEST for edge in edges]
-    rows = [[edge[0] for edge in edges], ends, [rank - 2, rank - 1]]
-    return step.emit("Slice", [step.tensor("x"), *map(step.integer_constant, rows)])
+    ends = [-edge[1] if edge[1] else LARGEST_INT for edge in edges]
+    return step.cut(step.tensor("x"), [edge[0] for edge in edges], ends, [rank - 2, rank - 1])
 
 
 @rule("crop_resize")
 def _crop_resize(step: Step) -> str:
     """Return boxes resampled to one size: what a RoiAlign does."""
     height, width = int(step.number("target_height")), int(step.number("target_width"))
-    result = step.result()
-    if not result.is_static or len(result.dims) < 4:
+    dims = static(step.result().dims)
+    if len(dims) < 4:
         raise UnreadError("roi")
-    count = math.prod(int(size) for size in result.dims[:-3])
+    count = math.prod(dims[:-3])
     name = step.values.name(f"{step.name}/boxes")
     boxes = step.values.builder.weight(name, step.info("x").dtype, [count, 4])
     batch = step.indices([count])
     crops = step.emit(
         "RoiAlign", [step.tensor("x"), boxes, batch], output_height=height, output_width=width
     )
-    return step.reshape(crops, [int(size) for size in result.dims])
+    return step.reshape(crops, dims)

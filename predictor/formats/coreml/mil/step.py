@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto
 
 from predictor.formats.builder import ModelBuilder
-from predictor.formats.emitter import Dim, Emitter, RuleTable, Values
+from predictor.formats.emitter import Dim, Emitter, RuleTable, UnreadError, Values
 
 # MIL's DataType.
 DTYPES: Final[dict[int, int]] = {
@@ -51,10 +51,6 @@ _PACKED: Final[dict[int, str]] = {
 _MAX_VALUES: Final = 4096
 
 
-class UnreadError(Exception):
-    """An operation has a form that no rule reads; it stays an unknown operator."""
-
-
 @dataclass(frozen=True, slots=True)
 class TypeInfo:
     """Type and size of a value.
@@ -66,11 +62,6 @@ class TypeInfo:
 
     dtype: int
     dims: tuple[Dim, ...]
-
-    @property
-    def is_static(self) -> bool:
-        """Whether all sizes are stated."""
-        return all(isinstance(dim, int) for dim in self.dims)
 
 
 def type_info(value_type: Any) -> TypeInfo | None:
