@@ -17,6 +17,8 @@ Body: TypeAlias = Callable[[Translation], None]
 """Adds the operators of a subgraph."""
 
 _COMPARISONS: Final = {"LESS": 0, "LESS_EQUAL": 1, "NOT_EQUAL": 0}
+# Of several conditions that all hold the first to fail ends a loop; of these no single one does.
+_UNBOUNDED: Final = frozenset({"LOGICAL_NOT", "LOGICAL_OR"})
 _MAX_TRIPS: Final = 10**7
 
 
@@ -113,6 +115,8 @@ def _trips(
     conditions = Translation(translation.file, condition, translation.builder)
     bodies = Translation(translation.file, body, translation.builder)
     trips: list[int] = []
+    if any(test.type in _UNBOUNDED for test in condition.operators):
+        return None
     for test in condition.operators:
         if test.type not in _COMPARISONS or test.inputs[0] not in condition.inputs:
             continue
