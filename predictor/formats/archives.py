@@ -1,4 +1,4 @@
-"""What a zip archive holds that is no model file that can be read, by the names of its members."""
+"""Kinds of zip archives that are not read, recognised by the names of their members."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class _Kind(NamedTuple):
     """A kind of archive: its mark among the members, its name, the way to a file that is read."""
 
     fits: Callable[[str], bool]
-    what: str
+    name: str
     action: str
 
 
@@ -87,7 +87,7 @@ def refuse_archive(path: str) -> None:
     names = _members(path)
     for kind in _KINDS:
         if any(map(kind.fits, names)):
-            raise InputError(path, f"it is {kind.what}", kind.action)
+            raise InputError(path, f"it is {kind.name}", kind.action)
 
 
 def _members(path: str) -> Sequence[str]:

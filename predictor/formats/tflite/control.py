@@ -48,7 +48,7 @@ def loop(translation: Translation, operator: Operator, prefix: str, translate: B
 
 
 def _start(translation: Translation, index: int) -> str:
-    """Return what a loop starts with, its batch of one fixed: states in the body are of that batch.
+    """Return the first state of a loop, its batch of one fixed as in the states of the body.
 
     Without it another batch would be multiplied with states of one, and counted too low.
     """
@@ -132,7 +132,7 @@ def _trips(
 
 
 def _step(bodies: Translation, body: Subgraph, place: int) -> int | None:
-    """Return what a trip adds to a counter, if it is more than 0."""
+    """Return the step of a counter in one trip, if it is more than 0."""
     maker = bodies.producers.get(body.outputs[place])
     if maker is None or maker.type != "ADD" or body.inputs[place] not in maker.inputs:
         return None

@@ -148,7 +148,7 @@ def shift(translation: Translation, operator: Operator) -> None:
 
 
 def pair(translation: Translation, operator: Operator) -> None:
-    """Translate what ONNX has as two operators, one after the other."""
+    """Translate an operator that ONNX has as two, one after the other."""
     first, second = _PAIRS[operator.type]
     layout = translation.result_layout(operator)
     if operator.type == "FLOOR_DIV" and translation.tensor(operator.inputs[0]).dtype in {

@@ -175,7 +175,7 @@ class ModelFile:
 
     Attributes:
         path: as above.
-        producer: what wrote the file, as it states it.
+        producer: program that wrote the file, as it states it.
         subgraphs: the first is the network.
 
     Raises:
@@ -200,7 +200,7 @@ class ModelFile:
 
     @contextmanager
     def checked(self) -> Iterator[None]:
-        """Turn what damaged records lead to into one error."""
+        """Raise one error for records that are damaged."""
         try:
             yield
         except _DAMAGE as error:
@@ -348,7 +348,7 @@ def _options(operator: Record) -> Any:
 
 
 def sound(call: Callable[[], T]) -> T:
-    """Return what a call of the schema's classes gives; ValueError where it raises else."""
+    """Return the result of a call of the schema's classes; damage is a ValueError."""
     try:
         return call()
     except _DAMAGE as error:

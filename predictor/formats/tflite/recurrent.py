@@ -33,7 +33,7 @@ def lstm(translation: Translation, operator: Operator) -> None:
     _finish(translation, operator, result, is_step=is_step)
 
 
-def both_directions(translation: Translation, operator: Operator) -> None:
+def bidirectional(translation: Translation, operator: Operator) -> None:
     """Translate an LSTM or RNN in two directions, of which each has weights."""
     is_lstm = operator.type == "BIDIRECTIONAL_SEQUENCE_LSTM"
     is_plain = is_lstm and all(_is_plain(translation, operator, at) for at in (1, 18))
@@ -208,8 +208,8 @@ def filtered(translation: Translation, operator: Operator) -> None:
 
 
 RULES: Final = {
-    "BIDIRECTIONAL_SEQUENCE_LSTM": both_directions,
-    "BIDIRECTIONAL_SEQUENCE_RNN": both_directions,
+    "BIDIRECTIONAL_SEQUENCE_LSTM": bidirectional,
+    "BIDIRECTIONAL_SEQUENCE_RNN": bidirectional,
     "LSTM": lstm,
     "RNN": rnn,
     "SVDF": filtered,
