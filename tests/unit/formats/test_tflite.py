@@ -291,6 +291,29 @@ def test_macs_of_single_operators(
     assert opened(tmp_path, tensors, [operator], dynamic).graph.macs.sum() == macs
 
 
+def test_biases_of_a_recurrent_layer_and_peepholes_of_a_cell_are_weights(tmp_path: Path) -> None:
+    cell = [Tensor((1, 5, 8)), *_CELL, *[zeros(16)] * 7, *_STATES, Tensor((1, 5, 16))]
+    inputs = [*range(16), -1, -1, 16, 17]
+    lstm = Operator("UNIDIRECTIONAL_SEQUENCE_LSTM", inputs, [18])
+    layer = [Tensor((1, 5, 8)), zeros(16, 8), zeros(16, 16), zeros(16), _STATES[0]]
+    rnn = Operator("UNIDIRECTIONAL_SEQUENCE_RNN", [0, 1, 2, 3, 4], [5])
+
+    # A constant of one zero stands for the biases of the states.
+    of_cell = opened(tmp_path, cell, [lstm], (0, 16, 17)).graph
+    assert of_cell.parameters == 4 * 16 * (8 + 16) + 7 * 16 + 1
+    of_layer = opened(tmp_path, [*layer, Tensor((1, 5, 16))], [rnn], (0, 4)).graph
+    assert of_layer.parameters == 16 * (8 + 16) + 16 + 1
+
+
+def test_a_cell_with_layer_normalisations_is_unknown(tmp_path: Path) -> None:
+    normalizations = [zeros(16)] * 4
+    tensors = [Tensor((1, 5, 8)), *_CELL, *[zeros(16)] * 4, *_STATES, *normalizations]
+    operator = Operator("UNIDIRECTIONAL_SEQUENCE_LSTM", [*_LSTM, *range(15, 19)], [19])
+    model = opened(tmp_path, [*tensors, Tensor((1, 5, 16))], [operator], (0, 13, 14))
+
+    assert model.graph.has_flag(OperatorFlag.UNKNOWN).sum() == len(model.notes) == 1
+
+
 _SAME = (
     "ABS ELU EXP GELU HARD_SWISH L2_NORMALIZATION LEAKY_RELU LOGISTIC RELU6 RSQRT SOFTMAX SQUARE"
 )
