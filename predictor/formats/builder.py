@@ -26,7 +26,7 @@ class ModelBuilder:
     """Builds one ``ModelProto`` at opset :data:`OPSET`.
 
     Args:
-        producer: what wrote the file, as ``ModelProto.producer_name``.
+        producer: program that wrote the file, as ``ModelProto.producer_name``.
         domain: of operators of the format; the model states it even where it has none of them.
     """
 

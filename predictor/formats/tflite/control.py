@@ -17,6 +17,8 @@ Body: TypeAlias = Callable[[Translation], None]
 """Adds the operators of a subgraph."""
 
 _COMPARISONS: Final = {"LESS": 0, "LESS_EQUAL": 1, "NOT_EQUAL": 0}
+# Of several conditions that all hold the first to fail ends a loop; of these no single one does.
+_UNBOUNDED: Final = frozenset({"LOGICAL_NOT", "LOGICAL_OR"})
 _MAX_TRIPS: Final = 10**7
 
 
@@ -46,7 +48,7 @@ def loop(translation: Translation, operator: Operator, prefix: str, translate: B
 
 
 def _start(translation: Translation, index: int) -> str:
-    """Return what a loop starts with, its batch of one fixed: states in the body are of that batch.
+    """Return the first state of a loop, its batch of one fixed as in the states of the body.
 
     Without it another batch would be multiplied with states of one, and counted too low.
     """
@@ -113,6 +115,8 @@ def _trips(
     conditions = Translation(translation.file, condition, translation.builder)
     bodies = Translation(translation.file, body, translation.builder)
     trips: list[int] = []
+    if any(test.type in _UNBOUNDED for test in condition.operators):
+        return None
     for test in condition.operators:
         if test.type not in _COMPARISONS or test.inputs[0] not in condition.inputs:
             continue
@@ -128,7 +132,7 @@ def _trips(
 
 
 def _step(bodies: Translation, body: Subgraph, place: int) -> int | None:
-    """Return what a trip adds to a counter, if it is more than 0."""
+    """Return the step of a counter in one trip, if it is more than 0."""
     maker = bodies.producers.get(body.outputs[place])
     if maker is None or maker.type != "ADD" or body.inputs[place] not in maker.inputs:
         return None

@@ -148,7 +148,7 @@ def shift(translation: Translation, operator: Operator) -> None:
 
 
 def pair(translation: Translation, operator: Operator) -> None:
-    """Translate what ONNX has as two operators, one after the other."""
+    """Translate an operator that ONNX has as two, one after the other."""
     first, second = _PAIRS[operator.type]
     layout = translation.result_layout(operator)
     if operator.type == "FLOOR_DIV" and translation.tensor(operator.inputs[0]).dtype in {
@@ -168,9 +168,16 @@ def pair(translation: Translation, operator: Operator) -> None:
 def square(translation: Translation, operator: Operator) -> None:
     """Translate the square of a value, or of the difference of two."""
     layout = translation.result_layout(operator)
-    inputs = [translation.aligned(index, layout) for index in operator.inputs]
-    value = inputs[0] if len(inputs) == 1 else translation.builder.node("Sub", inputs)
-    translation.node(operator, "Mul", [value, value], layout)
+    is_integer = translation.is_integer(operator, "Mul")
+    inputs = [
+        translation.aligned(index, layout, is_integer=is_integer) for index in operator.inputs
+    ]
+    value = inputs[0]
+    if len(inputs) > 1:
+        value = translation.builder.node("Sub", inputs)
+        if is_integer:
+            value = translation.between(operator.outputs[0], value)
+    translation.node(operator, "Mul", [value, value], layout, is_integer=is_integer)
 
 
 def select(translation: Translation, operator: Operator) -> None:

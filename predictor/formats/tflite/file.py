@@ -69,6 +69,7 @@ DTYPES: Final = {
 }
 """Types of ONNX by those of the file; handles of resources and variants have none."""
 
+_HANDLES: Final = frozenset({tflite.TensorType.RESOURCE, tflite.TensorType.VARIANT})
 _INTEGERS: Final = frozenset(
     {TensorProto.INT8, TensorProto.UINT8, TensorProto.INT16, TensorProto.INT32, TensorProto.INT4}
 )
@@ -78,7 +79,9 @@ def _names(numbers: type) -> dict[int, str]:
     return {number: name for name, number in vars(numbers).items() if isinstance(number, int)}
 
 
-_OPERATORS: Final = _names(tflite.BuiltinOperator)
+OPERATORS: Final = _names(tflite.BuiltinOperator)
+"""Types of operators by their numbers in the schema."""
+
 _OPTIONS: Final = _names(tflite.BuiltinOptions)
 _OPTIONS_2: Final = _names(tflite.BuiltinOptions2)
 
@@ -172,7 +175,7 @@ class ModelFile:
 
     Attributes:
         path: as above.
-        producer: what wrote the file, as it states it.
+        producer: program that wrote the file, as it states it.
         subgraphs: the first is the network.
 
     Raises:
@@ -197,7 +200,7 @@ class ModelFile:
 
     @contextmanager
     def checked(self) -> Iterator[None]:
-        """Turn what damaged records lead to into one error."""
+        """Raise one error for records that are damaged."""
         try:
             yield
         except _DAMAGE as error:
@@ -266,7 +269,7 @@ class ModelFile:
         number = max(code.number(0, _I8), code.number(3))
         if number == tflite.BuiltinOperator.CUSTOM:
             return code.text(1) or "custom", True
-        return _OPERATORS.get(number, f"BUILTIN_{number}"), number not in _OPERATORS
+        return OPERATORS.get(number, f"BUILTIN_{number}"), number not in OPERATORS
 
     def _subgraph(self, graph: Record) -> Subgraph:
         names: set[str] = set()
@@ -295,12 +298,17 @@ class ModelFile:
             signature = stated
         if len(stated) > _MAX_RANK or min([*stated, *signature], default=0) < -1:
             raise ValueError(stated)
+        kind = tensor.number(1, _I8)
+        if kind not in DTYPES and kind not in _HANDLES:
+            # Taken for a float, it would count with a wrong number of bytes.
+            reason = f"its tensor '{shortened(name, 80)}' is of type {kind}, which we do not know"
+            raise InputError(self.path, reason, "convert the model with another type of weights")
         scaling = tensor.record(4)
         scales = scaling.vector(2)[1] if scaling is not None else 0
         return Tensor(
             index=index,
             name=name,
-            dtype=DTYPES.get(tensor.number(1, _I8), TensorProto.UNDEFINED),
+            dtype=DTYPES.get(kind, TensorProto.UNDEFINED),
             dims=tuple(1 if size < 0 else size for size in stated),
             signature=signature,
             buffer=tensor.number(2, _U32),
@@ -340,7 +348,7 @@ def _options(operator: Record) -> Any:
 
 
 def sound(call: Callable[[], T]) -> T:
-    """Return what a call of the schema's classes gives; ValueError where it raises else."""
+    """Return the result of a call of the schema's classes; damage is a ValueError."""
     try:
         return call()
     except _DAMAGE as error:

@@ -110,7 +110,7 @@ _IMAGE_INPUTS: Final = {
             *("AVERAGE_POOL_2D", "BATCH_TO_SPACE_ND", "CONV_2D", "CONV_3D", "DEPTHWISE_CONV_2D"),
             *("DEPTH_TO_SPACE", "L2_POOL_2D", "LOCAL_RESPONSE_NORMALIZATION", "MAX_POOL_2D"),
             *("RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR", "SPACE_TO_BATCH_ND", "SPACE_TO_DEPTH"),
-            *("Convolution2DTransposeBias", "MaxPoolingWithArgmax2D"),
+            "Convolution2DTransposeBias",
         ),
         0,
     ),

@@ -29,7 +29,7 @@ from predictor.formats.tflite.values import BATCH
 
 Rule: TypeAlias = Callable[[Translation, Operator], None]
 
-# What a rule raises where inputs and options of an operator do not fit together.
+# Errors of a rule whose operator has inputs and options that do not fit together.
 _MISFITS: Final = (
     ArithmeticError,
     AttributeError,
@@ -141,9 +141,6 @@ class _Network:
         """Translate the operators of a subgraph in place of one that calls it."""
         name = "Subgraph" if operator.type == "CALL" else "DecompositionSubgraphIndex"
         graph = self._file.subgraphs[operator.option(name)]
-        if self._depth >= _MAX_DEPTH:
-            reason = f"its subgraphs call one another deeper than {_MAX_DEPTH} levels"
-            raise InputError(operator.subject, reason, AGAIN)
         self._calls += 1
         prefix = f"{translation.prefix}call{self._calls}/"
         inner = Translation(self._file, graph, self._builder, prefix)
@@ -152,21 +149,26 @@ class _Network:
             if index in inner.images and translation.rank(outer) == inner.rank(index):
                 layout = channels_first(len(layout))
             inner.define(index, translation.value(outer, layout), layout)
-        self._depth += 1
-        self.translate(inner)
-        self._depth -= 1
+        with self._nested(operator):
+            self.translate(inner)
         for index, outer in zip(graph.outputs, operator.outputs, strict=True):
             translation.define(outer, inner.value(index), inner.layout(index))
 
     def _control(self, translation: Translation, operator: Operator) -> None:
         """Translate a loop or a branch, bodies included."""
+        self._calls += 1
+        add = control.loop if operator.type == "WHILE" else control.branch
+        with self._nested(operator):
+            add(translation, operator, f"{translation.prefix}body{self._calls}/", self.translate)
+
+    @contextmanager
+    def _nested(self, operator: Operator) -> Iterator[None]:
+        """Enter the subgraphs of an operator."""
         if self._depth >= _MAX_DEPTH:
             reason = f"its subgraphs call one another deeper than {_MAX_DEPTH} levels"
             raise InputError(operator.subject, reason, AGAIN)
-        self._calls += 1
         self._depth += 1
-        add = control.loop if operator.type == "WHILE" else control.branch
-        add(translation, operator, f"{translation.prefix}body{self._calls}/", self.translate)
+        yield
         self._depth -= 1
 
     def _read(self, translation: Translation, operator: Operator) -> None:
@@ -186,7 +188,7 @@ class _Network:
 
 @contextmanager
 def _fitting(subject: str) -> Iterator[None]:
-    """Turn what inputs and options that do not fit together lead to into one error."""
+    """Raise one error for inputs and options that do not fit together."""
     try:
         yield
     except _MISFITS as error:
@@ -195,7 +197,7 @@ def _fitting(subject: str) -> Iterator[None]:
 
 
 def _nothing(_: Translation, __: Operator) -> None:
-    """Translate what does nothing in a run of the network."""
+    """Translate an operator that does nothing in a run of the network."""
 
 
 def refuse_compiled(path: str, operator: Operator) -> None:

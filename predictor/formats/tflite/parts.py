@@ -12,7 +12,6 @@ from predictor.formats.tflite.layouts import Layout, arranged, as_filed, without
 from predictor.formats.tflite.translation import Translation
 
 _LAST: Final = 2**31 - 1
-_MODES: Final = ("reflect", "reflect")  # SYMMETRIC repeats the edge, which ONNX cannot: same sizes
 
 
 def concatenation(translation: Translation, operator: Operator) -> None:
@@ -99,11 +98,11 @@ def _computed_part(translation: Translation, operator: Operator) -> None:
     data, start, size = operator.inputs[:3]
     builder, rank = translation.builder, translation.rank(data)
     value = translation.value(data, as_filed(rank))
-    starts = builder.node("Cast", [translation.value(start)], to=TensorProto.INT64)
+    starts = translation.as_int64(start)
     if translation.integers(size) == [-1] * rank:
         ends = builder.constant([_LAST] * rank)
     else:
-        sizes = builder.node("Cast", [translation.value(size)], to=TensorProto.INT64)
+        sizes = translation.as_int64(size)
         ends = builder.node("Add", [starts, sizes])
     translation.node(operator, "Slice", [value, starts, ends])
 
@@ -181,10 +180,7 @@ def _computed_strided_slice(translation: Translation, operator: Operator) -> Non
         translation.unknown(operator)
         return
     value = translation.value(data, as_filed(rank))
-    bounds = [
-        builder.node("Cast", [translation.value(index)], to=TensorProto.INT64)
-        for index in operator.inputs[1:4]
-    ]
+    bounds = [translation.as_int64(index) for index in operator.inputs[1:4]]
     axes = builder.constant(list(range(translation.tensor(operator.inputs[1]).dims[0])))
     value = builder.node("Slice", [value, *bounds[:2], axes, bounds[2]])
     shrunk = operator.option("ShrinkAxisMask")
@@ -198,11 +194,12 @@ def pad(translation: Translation, operator: Operator) -> None:
     """Translate a margin of a constant or of mirrored elements."""
     data, builder = operator.inputs[0], translation.builder
     layout = translation.layout(data)
-    mode = _MODES[operator.option("Mode") & 1] if operator.type == "MIRROR_PAD" else None
+    # A mirror that repeats the edge, which ONNX has not, gives the same sizes.
+    mode = "reflect" if operator.type == "MIRROR_PAD" else None
     paddings = translation.integers(operator.inputs[1])
     if paddings is None:
         value = translation.value(data, as_filed(len(layout)))
-        rows = builder.node("Cast", [translation.value(operator.inputs[1])], to=TensorProto.INT64)
+        rows = translation.as_int64(operator.inputs[1])
         columns = builder.node("Transpose", [rows], perm=[1, 0])
         pads = translation.reshaped(columns, [-1])
         translation.node(operator, "Pad", [value, pads], mode=mode)
@@ -244,28 +241,19 @@ def embedding(translation: Translation, operator: Operator) -> None:
     translation.node(operator, "Gather", [value, translation.value(indices)])
 
 
-def _plain(translation: Translation, operator: Operator, op_type: str, count: int) -> None:
-    """Add a node on values in the file's order."""
-    inputs = [translation.value(i, as_filed(translation.rank(i))) for i in operator.inputs[:count]]
-    translation.node(operator, op_type, inputs)
-
-
 def gather_nd(translation: Translation, operator: Operator) -> None:
     """Translate elements or slices that are picked by their positions."""
     data, indices = operator.inputs[:2]
-    positions = translation.value(indices)
-    if translation.tensor(indices).dtype != TensorProto.INT64:
-        positions = translation.builder.node("Cast", [positions], to=TensorProto.INT64)
     value = translation.value(data, as_filed(translation.rank(data)))
-    translation.node(operator, "GatherND", [value, positions])
+    translation.node(operator, "GatherND", [value, translation.as_int64(indices)])
 
 
 def scatter_nd(translation: Translation, operator: Operator) -> None:
     """Translate values that are placed into zeros: positions, values, shape."""
     indices, updates, sizes = operator.inputs[:3]
     builder = translation.builder
-    positions = builder.node("Cast", [translation.value(indices)], to=TensorProto.INT64)
-    target = builder.node("Cast", [translation.value(sizes)], to=TensorProto.INT64)
+    positions = translation.as_int64(indices)
+    target = translation.as_int64(sizes)
     dtype = translation.tensor(updates).dtype
     zeros = builder.node("ConstantOfShape", [target])
     zeros = builder.node("Cast", [zeros], to=dtype)
@@ -310,7 +298,7 @@ def reverse_sequence(translation: Translation, operator: Operator) -> None:
     """Translate rows that run backwards up to their lengths."""
     data, lengths = operator.inputs[:2]
     value = translation.value(data, as_filed(translation.rank(data)))
-    sizes = translation.builder.node("Cast", [translation.value(lengths)], to=TensorProto.INT64)
+    sizes = translation.as_int64(lengths)
     translation.node(
         operator,
         "ReverseSequence",
@@ -338,7 +326,8 @@ def where(translation: Translation, operator: Operator) -> None:
 
 def span(translation: Translation, operator: Operator) -> None:
     """Translate numbers from a start to an end by a step."""
-    _plain(translation, operator, "Range", 3)
+    inputs = [translation.value(index) for index in operator.inputs[:3]]
+    translation.node(operator, "Range", inputs)
 
 
 RULES: Final = {

@@ -120,7 +120,7 @@ def _transpose_convolve(
             max(result // max(size, 1), 1) for result, size in zip(results, sizes, strict=True)
         ]
     rows = zip(sizes, results, kernel, strides or [1] * len(sizes), strict=True)
-    # What the result has less than the sum of all windows is cut off, more behind than before.
+    # The sum of all windows is cut to the size of the result, more behind than before.
     totals = [(size - 1) * step + width - result for size, result, width, step in rows]
     pads = [max(total, 0) // 2 for total in totals]
     pads += [max(total, 0) - pad for total, pad in zip(totals, pads, strict=True)]
@@ -208,7 +208,8 @@ def _is_neutral(translation: Translation, index: int, pooling: str) -> bool:
 def resize(translation: Translation, operator: Operator) -> None:
     """Translate a change of size, bilinear or to the nearest pixel."""
     data, image = operator.inputs[0], channels_first(4)
-    sizes = translation.integers(operator.inputs[1])
+    size = operator.inputs[1]
+    pixels = translation.integers(size)
     mode = "nearest" if operator.type == "RESIZE_NEAREST_NEIGHBOR" else "linear"
     transformation = "asymmetric"
     if operator.option("AlignCorners"):
@@ -216,10 +217,7 @@ def resize(translation: Translation, operator: Operator) -> None:
     elif operator.option("HalfPixelCenters"):
         transformation = "half_pixel"
     builder = translation.builder
-    if sizes is None:
-        target = builder.node("Cast", [translation.value(operator.inputs[1])], to=7)
-    else:
-        target = builder.constant(sizes)
+    target = translation.as_int64(size) if pixels is None else builder.constant(pixels)
     shape = builder.node("Shape", [translation.value(data, image)], end=2)
     inputs = ["", "", builder.node("Concat", [shape, target], axis=0)]
     translation.node(
@@ -264,15 +262,20 @@ def response_normalization(translation: Translation, operator: Operator) -> None
     )
 
 
+def _blocks(
+    translation: Translation, operator: Operator
+) -> tuple[list[int], list[int], list[int], int]:
+    """Return the sizes of blocks, their margins, and the pixels and channels of an image."""
+    _, *pixels, channels = translation.tensor(operator.inputs[0]).dims
+    return translation.steering(operator, 1), translation.steering(operator, 2), pixels, channels
+
+
 def space_to_batch(translation: Translation, operator: Operator) -> None:
     """Translate pixels that become images of a batch: a Pad and a Transpose."""
-    data = operator.inputs[0]
-    block, paddings = translation.steering(operator, 1), translation.steering(operator, 2)
-    rank, builder = translation.rank(data), translation.builder
-    image = channels_first(rank)
-    _, *pixels, channels = translation.tensor(data).dims
+    block, paddings, pixels, channels = _blocks(translation, operator)
+    builder, image = translation.builder, channels_first(2 + len(pixels))
     pads = [0, 0, *paddings[::2], 0, 0, *paddings[1::2]]
-    value = translation.value(data, image)
+    value = translation.value(operator.inputs[0], image)
     if any(pads):
         value = builder.node("Pad", [value, builder.constant(pads)])
     padded = [size + sum(paddings[2 * i : 2 * i + 2]) for i, size in enumerate(pixels)]
@@ -289,13 +292,11 @@ def space_to_batch(translation: Translation, operator: Operator) -> None:
 
 def batch_to_space(translation: Translation, operator: Operator) -> None:
     """Translate images of a batch that become pixels: a Transpose and a Slice."""
-    data = operator.inputs[0]
-    block, crops = translation.steering(operator, 1), translation.steering(operator, 2)
-    rank, builder = translation.rank(data), translation.builder
-    image = channels_first(rank)
-    _, *pixels, channels = translation.tensor(data).dims
+    block, crops, pixels, channels = _blocks(translation, operator)
+    builder, image = translation.builder, channels_first(2 + len(pixels))
     count = len(block)
-    value = translation.reshaped(translation.value(data, image), [*block, -1, channels, *pixels])
+    value = translation.value(operator.inputs[0], image)
+    value = translation.reshaped(value, [*block, -1, channels, *pixels])
     order = [count, count + 1]
     order += [axis for i in range(count) for axis in (count + 2 + i, i)]
     value = builder.node("Transpose", [value], perm=order)
@@ -305,7 +306,7 @@ def batch_to_space(translation: Translation, operator: Operator) -> None:
         return
     value = translation.reshaped(value, [-1, channels, *sizes])
     ends = [size - crops[2 * i + 1] for i, size in enumerate(sizes)]
-    bounds = [crops[::2], ends, list(range(2, rank))]
+    bounds = [crops[::2], ends, list(range(2, 2 + len(pixels)))]
     inputs: list[int | str] = [value, *map(builder.constant, bounds)]
     translation.node(operator, "Slice", inputs, image)
 

@@ -1,11 +1,9 @@
-"""Operators that sum over axes: dense layers, matrix products, reductions, recurrent layers."""
+"""Operators that sum over axes: dense layers, matrix products, reductions."""
 
 from __future__ import annotations
 
 import math
 from typing import Final
-
-from onnx import TensorProto
 
 from predictor.formats.tflite.file import Operator
 from predictor.formats.tflite.layouts import as_filed, without
@@ -147,7 +145,7 @@ def cumulative_sum(translation: Translation, operator: Operator) -> None:
 def largest(translation: Translation, operator: Operator) -> None:
     """Translate the largest elements along the last axis, and their positions."""
     data, builder = operator.inputs[0], translation.builder
-    count = builder.node("Cast", [translation.value(operator.inputs[1])], to=TensorProto.INT64)
+    count = translation.as_int64(operator.inputs[1])
     count = translation.reshaped(count, [1])
     rank = translation.rank(data)
     values, positions = operator.outputs

@@ -5,6 +5,7 @@ Cells of integers stand between conversions, which ONNX has no cells without.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -17,14 +18,19 @@ from predictor.formats.tflite.translation import Translation
 # Of the file: input, forget, cell, output; of ONNX: input, output, forget, cell.
 _ONNX_GATES: Final = (0, 3, 1, 2)
 _GATES: Final = 4
+# Peepholes of the file: input, forget, output; of ONNX: input, output, forget.
+_ONNX_PEEPHOLES: Final = (0, 2, 1)
+_NORMALIZATIONS: Final = range(20, 24)
 
 
 def lstm(translation: Translation, operator: Operator) -> None:
     """Translate an LSTM over a sequence, or one step of it.
 
-    Cells without an input gate, with a projection or of the older kind have no counterpart.
+    Cells without an input gate, with a projection, with layer normalisations or of the older kind
+    have no counterpart.
     """
-    if not _is_plain(translation, operator, 1):
+    is_normalised = any(translation.has(operator, at) for at in _NORMALIZATIONS)
+    if is_normalised or not _is_plain(translation, operator, 1):
         translation.unknown(operator)
         return
     is_step = operator.type == "LSTM"
@@ -33,7 +39,7 @@ def lstm(translation: Translation, operator: Operator) -> None:
     _finish(translation, operator, result, is_step=is_step)
 
 
-def both_directions(translation: Translation, operator: Operator) -> None:
+def bidirectional(translation: Translation, operator: Operator) -> None:
     """Translate an LSTM or RNN in two directions, of which each has weights."""
     is_lstm = operator.type == "BIDIRECTIONAL_SEQUENCE_LSTM"
     is_plain = is_lstm and all(_is_plain(translation, operator, at) for at in (1, 18))
@@ -88,10 +94,12 @@ def _ordered(translation: Translation, operator: Operator, value: str) -> str:
     return translation.builder.node("Transpose", [value], perm=[1, 0, 2])
 
 
-def _joined(translation: Translation, operator: Operator, first: int) -> str:
-    """Return the weights of four gates as one tensor of one direction."""
+def _joined(
+    translation: Translation, operator: Operator, first: int, gates: Sequence[int] = _ONNX_GATES
+) -> str:
+    """Return the weights of gates as one tensor of one direction."""
     builder = translation.builder
-    parts = [translation.real(operator.inputs[first + gate]) for gate in _ONNX_GATES]
+    parts = [translation.real(operator.inputs[first + gate]) for gate in gates]
     weights = builder.node("Concat", parts, axis=0)
     return builder.node("Unsqueeze", [weights, builder.constant([0])])
 
@@ -111,22 +119,31 @@ def _lstm(
     recurrent = _joined(translation, operator, recurrent_at)
     bias = ""
     if all(translation.has(operator, bias_at + gate) for gate in range(_GATES)):
-        bias = _joined(translation, operator, bias_at)
-        zeros = builder.constant(np.zeros(1, np.float32))
-        size = translation.tensor(operator.inputs[bias_at]).dims[0] * _GATES
-        rest = builder.node("Expand", [zeros, builder.constant([1, size])])
-        bias = builder.node("Concat", [bias, rest], axis=-1)
+        bias = _bias(translation, operator, bias_at, _ONNX_GATES)
     size = translation.tensor(operator.inputs[recurrent_at]).dims[1]
+    inputs = [value, weights, recurrent, bias]
+    peepholes_at = recurrent_at + _GATES
+    if all(translation.has(operator, peepholes_at + gate) for gate in _ONNX_PEEPHOLES):
+        inputs += ["", "", "", _joined(translation, operator, peepholes_at, _ONNX_PEEPHOLES)]
     outputs = [builder.fresh("states")]
     builder.node(
         "LSTM",
-        [value, weights, recurrent, bias],
+        inputs,
         outputs,
         name=_name(translation, operator, direction),
         hidden_size=size,
         direction=direction,
     )
     return builder.node("Squeeze", [outputs[0], builder.constant([1])])
+
+
+def _bias(translation: Translation, operator: Operator, first: int, gates: Sequence[int]) -> str:
+    """Return the biases of gates, with zeros for those of the states, which the file lacks."""
+    builder = translation.builder
+    zeros = builder.constant(np.zeros(1, np.float32))
+    size = translation.tensor(operator.inputs[first]).dims[0] * len(gates)
+    rest = builder.node("Expand", [zeros, builder.constant([1, size])])
+    return builder.node("Concat", [_joined(translation, operator, first, gates), rest], axis=-1)
 
 
 def _name(translation: Translation, operator: Operator, direction: str) -> str:
@@ -151,6 +168,8 @@ def _rnn(
         builder.node("Unsqueeze", [translation.real(operator.inputs[weights_at + at]), first])
         for at in range(2)
     ]
+    if translation.has(operator, weights_at + 2):
+        parts.append(_bias(translation, operator, weights_at + 2, (0,)))
     size = translation.tensor(operator.inputs[weights_at + 1]).dims[0]
     outputs = [builder.fresh("states")]
     builder.node(
@@ -208,8 +227,8 @@ def filtered(translation: Translation, operator: Operator) -> None:
 
 
 RULES: Final = {
-    "BIDIRECTIONAL_SEQUENCE_LSTM": both_directions,
-    "BIDIRECTIONAL_SEQUENCE_RNN": both_directions,
+    "BIDIRECTIONAL_SEQUENCE_LSTM": bidirectional,
+    "BIDIRECTIONAL_SEQUENCE_RNN": bidirectional,
     "LSTM": lstm,
     "RNN": rnn,
     "SVDF": filtered,

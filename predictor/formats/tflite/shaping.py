@@ -6,8 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from onnx import TensorProto
-
 from predictor.formats.tflite.file import Operator
 from predictor.formats.tflite.layouts import (
     Layout,
@@ -120,9 +118,7 @@ def _with_open_batch(source: Sequence[int], target: list[int]) -> list[int]:
 def _computed_reshape(translation: Translation, operator: Operator) -> None:
     """Translate a shape of several open sizes, which the network computes."""
     data = translation.value(operator.inputs[0], as_filed(translation.rank(operator.inputs[0])))
-    sizes = translation.builder.node(
-        "Cast", [translation.value(operator.inputs[1])], to=TensorProto.INT64
-    )
+    sizes = translation.as_int64(operator.inputs[1])
     translation.node(operator, "Reshape", [data, sizes])
 
 
@@ -254,11 +250,7 @@ def broadcast_to(translation: Translation, operator: Operator) -> None:
     builder = translation.builder
     if sizes is None:
         sizes = [] if -1 in result.signature else [*result.dims]
-    target = (
-        builder.constant(sizes)
-        if sizes
-        else builder.node("Cast", [translation.value(operator.inputs[1])], to=TensorProto.INT64)
-    )
+    target = builder.constant(sizes) if sizes else translation.as_int64(operator.inputs[1])
     value = translation.value(data, as_filed(translation.rank(data)))
     translation.node(operator, "Expand", [value, target])
 
@@ -269,7 +261,7 @@ def tile(translation: Translation, operator: Operator) -> None:
     layout, builder = translation.layout(data), translation.builder
     if repeats is None:
         value = translation.value(data, as_filed(translation.rank(data)))
-        counts = builder.node("Cast", [translation.value(operator.inputs[1])], to=TensorProto.INT64)
+        counts = translation.as_int64(operator.inputs[1])
         translation.node(operator, "Tile", [value, counts])
         return
     counts = builder.constant(arranged(repeats, layout))
@@ -278,8 +270,7 @@ def tile(translation: Translation, operator: Operator) -> None:
 
 def fill(translation: Translation, operator: Operator) -> None:
     """Translate a constant in a computed shape."""
-    builder = translation.builder
-    sizes = builder.node("Cast", [translation.value(operator.inputs[0])], to=TensorProto.INT64)
+    sizes = translation.as_int64(operator.inputs[0])
     translation.node(operator, "Expand", [translation.value(operator.inputs[1]), sizes])
 
 

@@ -199,7 +199,7 @@ class Translation(Values):
         else:
             value = add([self.builder.fresh(name)])
             if is_integer and not is_contraction:
-                value = self._between(index, value)
+                value = self.between(index, value)
             op_type, bounds = function
             inputs = [value, *map(self.bound, bounds)]
             if is_integer:
@@ -222,8 +222,8 @@ class Translation(Values):
         inputs = [value, *self._scale(self.tensor(index), is_weight=False)]
         self.builder.node("QuantizeLinear", inputs, [name])
 
-    def _between(self, index: int, value: str) -> str:
-        """Return a real value that was an integer between two operators."""
+    def between(self, index: int, value: str) -> str:
+        """Return a real value that was an integer of a tensor's scales between two operators."""
         tensor, integers = self.tensor(index), self.builder.fresh("integers")
         self._quantise(index, value, integers)
         scale = self._scale(tensor, is_weight=False)

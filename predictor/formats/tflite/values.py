@@ -42,7 +42,7 @@ class Values:
         images: tensors that have channels first in the model, where that is free.
         users: the operators that read each tensor.
         producers: the operator that makes each tensor.
-        transposed: what a transposed tensor was before, and the order of its axes.
+        transposed: by the index of a transposed tensor, that of its source and the order of axes.
         stacks: matrices that are stacked along several axes, where the file joins these to one: the
             value and its sizes.
     """
@@ -163,6 +163,13 @@ class Values:
         if value is None:
             value = self._values[index, layout] = self._rearranged(index, layout)
         return value
+
+    def as_int64(self, index: int) -> str:
+        """Return the value of a tensor of sizes or positions in the type that ONNX has for them."""
+        value = self.value(index, as_filed(self.rank(index)))
+        if self.tensor(index).dtype == TensorProto.INT64:
+            return value
+        return self.builder.node("Cast", [value], to=TensorProto.INT64)
 
     def _add_constant(self, index: int, layout: Layout | None) -> None:
         tensor = self.tensor(index)

@@ -14,6 +14,7 @@ import tflite
 
 from predictor.core.errors import InputError
 from predictor.formats.opening import open_model
+from predictor.formats.tflite.file import OPERATORS
 from predictor.formats.tflite.layouts import as_filed, channels_first, is_regrouped, is_view
 from predictor.graph.model import Model
 from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
@@ -21,7 +22,6 @@ from predictor.graph.operators import DTYPES
 from tests.support.networks.four_networks import NETWORKS
 from tests.support.networks.tflite_files import (
     BOOL,
-    FLOAT,
     INT8,
     INT32,
     Operator,
@@ -115,6 +115,18 @@ def test_loops_run_as_often_as_their_counters_say(tmp_path: Path) -> None:
     cells = 4 * 16 * (8 + 16) + 2 * 4 * 8 * (16 + 8)
     assert model.graph.macs.sum() == 12 * cells + 16 * 4
     assert not model.notes
+
+
+def test_a_loop_that_one_of_two_conditions_keeps_running_has_no_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(OPERATORS, tflite.BuiltinOperator.LOGICAL_AND, "LOGICAL_OR")
+
+    model = golden("tflite/recurrent.float.tflite", tmp_path)
+
+    assert len(model.notes) == 3
+    in_loops = model.graph.has_flag(OperatorFlag.UNKNOWN_TRIPS)
+    assert in_loops[model.graph.macs > 0].sum() == 6
 
 
 def test_a_loop_whose_states_have_a_batch_refuses_another(tmp_path: Path) -> None:
@@ -217,6 +229,28 @@ def test_conversions_that_the_file_runs_stay(tmp_path: Path) -> None:
     assert running(graph) == {"QuantizeLinear": 1, "Add": 1, "Relu": 1, "DequantizeLinear": 1}
 
 
+@pytest.mark.parametrize(("kind", "count"), [("SQUARE", 1), ("SQUARED_DIFFERENCE", 2)])
+def test_squares_of_integers_count_as_integers(kind: str, count: int, tmp_path: Path) -> None:
+    integers = Tensor((1, 8, 8, 4), INT8, None, is_quantised=True)
+    inputs = [*range(count)]
+    graph = opened(
+        tmp_path, [integers] * (count + 1), [Operator(kind, inputs, [count])], inputs
+    ).graph
+
+    assert running(graph) == Counter({"Mul": 1, "Sub": count - 1})
+    assert graph.has_flag(OperatorFlag.QUANTISED).sum() == count
+
+
+def test_types_that_the_schema_lacks_are_refused(tmp_path: Path) -> None:
+    weights = Tensor((16, 64), 20, np.zeros(512, np.uint8))
+    with pytest.raises(InputError, match="'t1' is of type 20"):
+        opened(
+            tmp_path,
+            [Tensor((1, 64)), weights, Tensor((1, 16))],
+            [Operator("FULLY_CONNECTED", [0, 1, -1], [2])],
+        )
+
+
 _CELL = [zeros(16, 8)] * 4 + [zeros(16, 16)] * 4
 _STEPS = {"StrideD": 1, "StrideH": 1, "StrideW": 1}
 _STATES = [Tensor((1, 16))] * 2
@@ -255,6 +289,29 @@ def test_macs_of_single_operators(
     dynamic = [i for i in operator.inputs if i >= 0 and tensors[i].values is None]
 
     assert opened(tmp_path, tensors, [operator], dynamic).graph.macs.sum() == macs
+
+
+def test_biases_of_a_recurrent_layer_and_peepholes_of_a_cell_are_weights(tmp_path: Path) -> None:
+    cell = [Tensor((1, 5, 8)), *_CELL, *[zeros(16)] * 7, *_STATES, Tensor((1, 5, 16))]
+    inputs = [*range(16), -1, -1, 16, 17]
+    lstm = Operator("UNIDIRECTIONAL_SEQUENCE_LSTM", inputs, [18])
+    layer = [Tensor((1, 5, 8)), zeros(16, 8), zeros(16, 16), zeros(16), _STATES[0]]
+    rnn = Operator("UNIDIRECTIONAL_SEQUENCE_RNN", [0, 1, 2, 3, 4], [5])
+
+    # A constant of one zero stands for the biases of the states.
+    of_cell = opened(tmp_path, cell, [lstm], (0, 16, 17)).graph
+    assert of_cell.parameters == 4 * 16 * (8 + 16) + 7 * 16 + 1
+    of_layer = opened(tmp_path, [*layer, Tensor((1, 5, 16))], [rnn], (0, 4)).graph
+    assert of_layer.parameters == 16 * (8 + 16) + 16 + 1
+
+
+def test_a_cell_with_layer_normalisations_is_unknown(tmp_path: Path) -> None:
+    normalizations = [zeros(16)] * 4
+    tensors = [Tensor((1, 5, 8)), *_CELL, *[zeros(16)] * 4, *_STATES, *normalizations]
+    operator = Operator("UNIDIRECTIONAL_SEQUENCE_LSTM", [*_LSTM, *range(15, 19)], [19])
+    model = opened(tmp_path, [*tensors, Tensor((1, 5, 16))], [operator], (0, 13, 14))
+
+    assert model.graph.has_flag(OperatorFlag.UNKNOWN).sum() == len(model.notes) == 1
 
 
 _SAME = (
@@ -349,8 +406,3 @@ def test_cut_files_are_refused_in_one_sentence(tmp_path: Path) -> None:
         reasons.append(str(caught.value))
 
     assert all("\n" not in reason for reason in reasons)
-
-
-def test_the_schema_is_the_one_that_the_reader_was_written_for() -> None:
-    assert tflite.BuiltinOperator.STABLEHLO_COMPOSITE == 206
-    assert FLOAT == 0
