@@ -121,6 +121,19 @@ class Scope:
         positions = [i for i, port in enumerate(layer.inputs) if port.id == port_id]
         return (layer, positions[0]) if positions else None
 
+    def constant_operand(self, layer: Layer, position: int) -> tuple[str, Port] | None:
+        """Return the constant that a layer of two inputs combines with the value that it reads.
+
+        Args:
+            layer: the layer.
+            position: of the input that is the value.
+        """
+        if len(layer.inputs) != 2:
+            return None
+        port = layer.inputs[1 - position]
+        source = self.net.edges[layer.id, port.id]
+        return (self.sources[source], port) if source[0] in self.constant_layers else None
+
     def free_name(self, name: str) -> str:
         """Return the name of a new value, like that of a layer."""
         name = name.replace("\0", "")
