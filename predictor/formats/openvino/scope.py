@@ -15,11 +15,13 @@ from predictor.core.text import shortened
 from predictor.formats.builder import ModelBuilder
 from predictor.formats.openvino.document import (
     AGAIN,
+    MAX_RANK,
     Layer,
     Net,
     Port,
     Source,
     element_type,
+    is_count,
     parsed_size,
 )
 from predictor.graph.operators import DTYPE_BITS, DTYPE_OF_ONNX
@@ -171,7 +173,7 @@ class Scope:
         sizes = {key: layer.data.get(key, "") for key in ("offset", "size")}
         expected = stored_bytes(dtype, math.prod(dims))
         for key, value in sizes.items():
-            if not (value.isascii() and value.isdigit() and len(value) < 19):
+            if not is_count(value):
                 raise self.error(
                     layer, f"has the {key} '{shortened(value, 40)}', no count of bytes"
                 )
@@ -191,12 +193,13 @@ class Scope:
         return tensor
 
     def _stated_dims(self, layer: Layer, text: str) -> list[int]:
-        sizes = [parsed_size(part) for part in text.split(",")] if text.strip() else []
-        if any(math.isnan(size) or size < 0 for size in sizes) or len(sizes) > 64:
+        stated = [parsed_size(part) for part in text.split(",")] if text.strip() else []
+        sizes = [size for size in stated if size is not None]
+        if len(sizes) < len(stated) or len(sizes) > MAX_RANK:
             raise self.error(layer, f"has the shape '{shortened(text, 60)}', which no constant has")
         if math.prod(sizes) > _MAX_ELEMENTS:
             raise self.error(layer, f"has more than {_MAX_ELEMENTS} elements")
-        return [int(size) for size in sizes]
+        return sizes
 
     def values(self, source: Source) -> Array | None:
         """Return the values of a small constant, None of what is computed or large.
