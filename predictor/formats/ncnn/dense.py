@@ -12,7 +12,7 @@ from predictor.formats.ncnn.quantised import integer_input, stored_weight
 def _inner_product(op: Operation) -> None:
     """Rows of a matrix each, where their size fits; else all elements as one row."""
     outputs = max(op.integer(0), 1)
-    inner = op.integer(2) // outputs
+    inner = op.inner_size(2, outputs)
     data, dims = integer_input(op), op.dims()
     by_rows = len(dims) == 2 and dims[-1] in (inner, None)
     if not by_rows and len(dims) > 1:
@@ -91,7 +91,7 @@ def _matmul(op: Operation) -> None:
 def _attention(op: Operation) -> None:
     """Multi-head attention: three projections, products of heads, one projection."""
     width, heads = op.integer(0), max(op.integer(1, 1), 1)
-    inner = op.integer(2) // max(width, 1)
+    inner = op.inner_size(2, width)
     # Queries, keys and values may be one blob; a mask comes last.
     count = len(op.inputs) - (1 if op.integer(5) else 0)
     places = {1: (0, 0, 0), 2: (0, 1, 1)}.get(count, (0, 1, 2))
@@ -100,7 +100,7 @@ def _attention(op: Operation) -> None:
         _heads(op, name, place, (size, width, heads), name == "keys")
         for name, place, size in zip(("queries", "keys", "values"), places, sizes, strict=True)
     )
-    factor = op.number_constant(op.number(6, (width / heads) ** -0.5 if width else 1.0))
+    factor = op.number_constant(op.number(6, (width / heads) ** -0.5))
     scores = op.step("MatMul", [op.step("Mul", [queries, factor]), keys])
     if op.integer(5):
         scores = op.step("Add", [scores, op.inputs[-1]])
@@ -147,7 +147,7 @@ def _recurrent(op_type: str) -> Handler:
         outputs, gates = max(op.integer(0), 1), _GATES[op_type]
         hidden = op.integer(3, outputs) if op_type == "LSTM" else outputs
         directions = 2 if op.integer(2) == 2 else 1
-        size = op.integer(1) // max(directions * gates * hidden, 1)
+        size = op.inner_size(1, directions * gates * hidden)
         data = op.step("Transpose", [op.inputs[0]], perm=[1, 0, 2])
         # Reset after the product gives ncnn's GRU a fourth bias, as in ONNX.
         biases = gates + 1 if op_type == "GRU" else gates

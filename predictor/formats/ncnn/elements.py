@@ -18,7 +18,6 @@ _BINARY: Final = (
     *(("Min", False), ("Pow", False), ("Sub", True), ("Div", True), ("Pow", True)),
     *(("Atan2", False), ("Atan2", True)),
 )
-_PARTED: Final = {"Square": ("Mul", 2), "Rsqrt": ("Sqrt", 1)}
 
 
 def _simple(op_type: str) -> Handler:

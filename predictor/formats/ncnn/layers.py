@@ -10,9 +10,8 @@ import numpy as np
 from onnx import TensorProto
 
 from predictor.core.errors import InputError
-from predictor.core.text import shortened
 from predictor.formats.builder import MisfitError, ModelBuilder
-from predictor.formats.ncnn.text import AGAIN, Layer
+from predictor.formats.ncnn.text import Layer, layer_error
 
 DOMAIN: Final = "ncnn"
 """Domain of operators that ONNX does not have."""
@@ -97,6 +96,21 @@ class Operation:
         blob = self.output(index)
         self.scope.names[blob], self.scope.dims[blob] = name, dims
 
+    def inner_size(self, key: int, outer: int) -> int:
+        """Return the inner size of a weight, of which a parameter states all elements.
+
+        Args:
+            key: of the parameter.
+            outer: product of the other sizes.
+
+        Raises:
+            MisfitError: the elements are no multiple of it, so the weight is no such tensor.
+        """
+        elements = self.integer(key)
+        if min(elements, outer) < 1 or elements % outer:
+            raise MisfitError(f"has a weight of {elements} elements, no multiple of {outer}")
+        return elements // outer
+
     def weight(self, what: str, dims: Sequence[int], dtype: int = TensorProto.FLOAT) -> str:
         """Add weights of the layer, which the file of weights holds."""
         if any(size < 0 for size in dims) or math.prod(dims) > 2**40:
@@ -137,9 +151,7 @@ class Operation:
 
     def error(self, reason: str) -> InputError:
         """Return the error of this layer."""
-        layer = self.layer
-        what = f"layer '{shortened(layer.name, 80)}' ({shortened(layer.type, 40)}) {reason}"
-        return InputError(self.scope.path, what, AGAIN)
+        return layer_error(self.scope.path, self.layer, reason)
 
 
 Handler: TypeAlias = Callable[[Operation], None]

@@ -76,7 +76,7 @@ def read_layers(path: str) -> list[Layer]:
     """
     lines = read_text(path, _MAX_BYTES).splitlines()
     counts = lines[1].split() if len(lines) > 1 else []
-    if len(counts) != 2 or not all(text.isascii() and text.isdigit() for text in counts):
+    if len(counts) != 2 or not all(map(_is_count, counts)):
         raise _error(path, 2, "does not state the counts of layers and blobs")
     # Of files that were shortened or joined by hand the counts are often wrong: lines decide.
     layers = [
@@ -99,20 +99,19 @@ def _check(path: str, layers: list[Layer], count: str) -> None:
         raise InputError(path, f"{reason}: it is cut off", AGAIN)
     made: set[str] = set()
     for layer in layers:
-        what = f"layer '{shortened(layer.name, 80)}' ({shortened(layer.type, 40)})"
         for name in layer.inputs:
             if name not in made:
-                reason = f"{what} reads '{shortened(name, 80)}', which no layer before it makes"
-                raise InputError(path, reason, AGAIN)
+                reason = f"reads '{shortened(name, 80)}', which no layer before it makes"
+                raise layer_error(path, layer, reason)
         for name in layer.outputs:
             if name in made:
-                reason = f"{what} makes '{shortened(name, 80)}', which another layer makes too"
-                raise InputError(path, reason, AGAIN)
+                reason = f"makes '{shortened(name, 80)}', which another layer makes too"
+                raise layer_error(path, layer, reason)
             made.add(name)
 
 
 def _layer(path: str, line: int, words: list[str]) -> Layer:
-    if len(words) < 4 or not all(word.isdigit() and len(word) < 7 for word in words[2:4]):
+    if len(words) < 4 or not all(_is_count(word) and len(word) < 7 for word in words[2:4]):
         raise _error(path, line, "is no layer: type, name and counts of inputs and outputs")
     inputs, outputs = int(words[2]), int(words[3])
     if len(words) < 4 + inputs + outputs:
@@ -128,6 +127,10 @@ def _layer(path: str, line: int, words: list[str]) -> Layer:
     return layer
 
 
+def _is_count(word: str) -> bool:
+    return word.isascii() and word.isdigit()
+
+
 def _add_parameter(path: str, line: int, layer: Layer, word: str) -> None:
     key, _, text = word.partition("=")
     try:
@@ -139,8 +142,8 @@ def _add_parameter(path: str, line: int, layer: Layer, word: str) -> None:
     except ValueError as error:
         raise _error(path, line, f"has the parameter '{shortened(word, 60)}', no number") from error
     if number > _ARRAYS:
-        layer.numbers.update(zip((number,), values, strict=False))
-    elif values and values[0] == len(values) - 1:
+        layer.numbers[number] = values[0]
+    elif values[0] == len(values) - 1:
         layer.arrays[_ARRAYS - number] = values[1:]
     else:
         raise _error(path, line, f"has the array '{shortened(word, 60)}' of another length")
@@ -157,6 +160,12 @@ def _value(text: str) -> Number:
     if isinstance(value, int) and abs(value) > _LARGEST:
         raise ValueError(text)
     return value
+
+
+def layer_error(path: str, layer: Layer, reason: str) -> InputError:
+    """Return the error of a layer, in words that follow its name and type."""
+    what = f"layer '{shortened(layer.name, 80)}' ({shortened(layer.type, 40)}) {reason}"
+    return InputError(path, what, AGAIN)
 
 
 def _error(path: str, line: int, reason: str) -> InputError:

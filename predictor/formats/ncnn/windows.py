@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -11,6 +12,9 @@ from predictor.formats.builder import MisfitError
 from predictor.formats.ncnn.layers import Dims, Handler, Operation
 from predictor.formats.ncnn.quantised import integer_input, stored_weight
 
+# Parameters that say that the weights are a blob.
+_WEIGHT_BLOB: Final = 19
+_TRANSPOSED_WEIGHT_BLOB: Final = 28
 _SAME: Final = {-233: "SAME_UPPER", -234: "SAME_LOWER"}
 
 
@@ -54,6 +58,11 @@ def _window(op: Operation, axes: int) -> dict[str, Any]:
     }
 
 
+def _inner_channels(op: Operation, window: dict[str, Any]) -> int:
+    """Return the channels of one filter, from the elements of all."""
+    return op.inner_size(6, op.integer(0) * math.prod(window["kernel_shape"]))
+
+
 def _slid(sizes: Dims, window: dict[str, Any]) -> Dims:
     """Return the sizes of the results of a window."""
     count = len(sizes)
@@ -73,13 +82,17 @@ def _convolution(axes: int) -> Handler:
     def convert(op: Operation) -> None:
         if op.rank() != axes + 1:
             raise MisfitError(f"reads {op.rank()} axes, not {axes + 1}")
+        if op.integer(_WEIGHT_BLOB):
+            op.unknown([None] * op.rank())
+            return
         outputs, groups = op.integer(0), max(op.integer(7, 1), 1)
         window = _window(op, axes)
-        inner = op.integer(6) // max(outputs * int(np.prod(window["kernel_shape"])), 1)
+        inner = _inner_channels(op, window)
+        channels = op.dims()[0]
+        if channels not in (inner * groups, None):
+            raise MisfitError(f"reads {channels} channels, but has weights of {inner * groups}")
         weights = stored_weight(op, "weight", [outputs, inner, *window["kernel_shape"]])
         inputs = [integer_input(op), weights]
-        if op.integer(19):  # the weights are a blob
-            inputs = op.inputs[:2]
         if op.integer(5):
             inputs.append(op.weight("bias", [outputs]))
         value = op.activated(op.step("Conv", inputs, group=groups, **window))
@@ -90,9 +103,12 @@ def _convolution(axes: int) -> Handler:
 
 def _transposed_convolution(axes: int) -> Handler:
     def convert(op: Operation) -> None:
+        if op.integer(_TRANSPOSED_WEIGHT_BLOB):
+            op.unknown([None] * op.rank())
+            return
         outputs, groups = op.integer(0), max(op.integer(7, 1), 1)
         window = _window(op, axes)
-        channels = op.integer(6) // max(outputs * int(np.prod(window["kernel_shape"])), 1) * groups
+        channels = _inner_channels(op, window) * groups
         extra = [op.integer(key) for key in (20, 19, 18)[3 - axes :]]
         window["output_padding"] = extra if any(extra) else None
         sizes = (
@@ -112,7 +128,7 @@ def _transposed_convolution(axes: int) -> Handler:
 
 def _deformable(op: Operation) -> None:
     outputs, window = op.integer(0), _window(op, 2)
-    inner = op.integer(6) // max(outputs * int(np.prod(window["kernel_shape"])), 1)
+    inner = _inner_channels(op, window)
     weights = op.weight("weight", [outputs, inner, *window["kernel_shape"]])
     bias = op.weight("bias", [outputs]) if op.integer(5) else ""
     dims = [outputs, *_slid(op.dims()[1:], window)]

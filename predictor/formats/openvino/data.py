@@ -20,7 +20,7 @@ def _squeeze(op: Operation) -> None:
     if not op.has(1):
         op.emit("Squeeze")
         return
-    op.emit("Squeeze", [op.inputs[0], _vector(op, 1, _dropped(op))])
+    op.emit("Squeeze", [op.inputs[0], op.vector(1, _dropped(op))])
 
 
 def _dropped(op: Operation) -> list[int] | None:
@@ -32,13 +32,7 @@ def _dropped(op: Operation) -> list[int] | None:
 def _unsqueeze(op: Operation) -> None:
     ones = [axis for axis, size in enumerate(op.out().dims) if size == 1]
     added = ones if len(ones) == len(op.out().dims) - op.rank() else None
-    op.emit("Unsqueeze", [op.inputs[0], _vector(op, 1, added)])
-
-
-def _vector(op: Operation, index: int, fallback: list[int] | None = None) -> str:
-    """Return whole numbers as a vector, whether the file has a vector or one number."""
-    name = op.as_int64(index, fallback)
-    return op.reshaped(name, [-1]) if op.rank(index) == 0 and fallback is None else name
+    op.emit("Unsqueeze", [op.inputs[0], op.vector(1, added)])
 
 
 def _transpose(op: Operation) -> None:

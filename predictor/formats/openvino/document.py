@@ -8,7 +8,6 @@ Reference:
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, Final, TypeAlias
 from xml.parsers import expat
@@ -17,13 +16,14 @@ from onnx import TensorProto
 
 from predictor.core.errors import InputError
 from predictor.core.text import shortened
+from predictor.formats.builder import MisfitError
 from predictor.graph.reader import READ_LIMITS
 
 AGAIN: Final = "convert the model again with a current OpenVINO (ovc)"
 _CHUNK_BYTES: Final = 1 << 20
 _MAX_DEPTH: Final = 128
 _MAX_ELEMENTS: Final = 5_000_000
-_MAX_RANK: Final = 64
+MAX_RANK: Final = 64
 _MAX_DIGITS: Final = 19
 _VERSIONS: Final = ("10", "11")
 _SKIPPED: Final = frozenset({"rt_info", "meta_data", "pre-process", "statistics"})
@@ -301,8 +301,8 @@ class _Reader:
         if not self._ports or self._tags[-1:] != ["port"]:
             raise self._error("a dimension stands outside of a port")
         dims = self._ports[-1].dims
-        if len(dims) == _MAX_RANK:
-            raise self._error(f"a port has more than {_MAX_RANK} dimensions")
+        if len(dims) == MAX_RANK:
+            raise self._error(f"a port has more than {MAX_RANK} dimensions")
         dims.append(self._size(text))
 
     def _open_edge(self, values: dict[str, str]) -> None:
@@ -320,29 +320,37 @@ class _Reader:
 
     def _number(self, values: dict[str, str], key: str) -> int:
         text = values.get(key, "")
-        if not (text.isascii() and text.isdigit() and len(text) < _MAX_DIGITS):
+        if not is_count(text):
             raise self._error(
                 f"the attribute {key} of '{self._tags[-1]}' is '{shortened(text, 40)}', no number"
             )
         return int(text)
 
     def _size(self, text: str) -> int | None:
-        if text.isascii() and text.isdigit() and len(text) < _MAX_DIGITS:
-            return int(text)
-        size = parsed_size(text)
-        if math.isnan(size):
-            raise self._error(f"the dimension '{shortened(text, 40)}' is no size")
-        return None if size < 0 else int(size)
+        try:
+            return parsed_size(text)
+        except MisfitError as error:
+            raise self._error(f"the dimension '{shortened(text, 40)}' is no size") from error
 
     def _error(self, reason: str) -> InputError:
         line = self._parser.CurrentLineNumber
         return InputError(self._path, f"{reason} (line {line})", AGAIN)
 
 
-def parsed_size(text: str) -> float:
-    """Return a dimension; -1 of an open one (``-1``, ``?``, ``1..8``), NaN of what is none."""
+def is_count(text: str) -> bool:
+    """Whether a text is a whole number from 0 on, of 64 bits."""
+    return text.isascii() and text.isdigit() and len(text) < _MAX_DIGITS
+
+
+def parsed_size(text: str) -> int | None:
+    """Return a dimension, None of an open one (``-1``, ``?``, ``1..8``).
+
+    Raises:
+        MisfitError: it is no dimension.
+    """
     text = text.strip()
+    if is_count(text):
+        return int(text)
     if text in {"-1", "?"} or ".." in text:
-        return -1
-    fits = text.isascii() and text.isdigit() and len(text) < _MAX_DIGITS
-    return int(text) if fits else math.nan
+        return None
+    raise MisfitError(f"has the size '{shortened(text, 40)}', which no dimension has")

@@ -157,9 +157,7 @@ def _reduction(op_type: str) -> Handler:
     """Return the handler of a reduction along the axes of input 1."""
 
     def convert(op: Operation) -> None:
-        axes = op.as_int64(1, _reduced(op))
-        if op.port(1).static == ():
-            axes = op.reshaped(axes, [1])
+        axes = op.vector(1, _reduced(op))
         op.emit(op_type, [op.inputs[0], axes], keepdims=int(op.flag("keep_dims")))
 
     return convert
@@ -177,9 +175,7 @@ def _reduced(op: Operation) -> list[int] | None:
 def _logical_reduction(op_type: str) -> Handler:
     def convert(op: Operation) -> None:
         number = op.step("Cast", op.inputs[:1], to=TensorProto.INT32)
-        axes = op.as_int64(1)
-        if op.port(1).static == ():
-            axes = op.reshaped(axes, [1])
+        axes = op.vector(1, _reduced(op))
         result = op.step(op_type, [number, axes], keepdims=int(op.flag("keep_dims")))
         op.emit("Cast", [result], to=TensorProto.BOOL)
 

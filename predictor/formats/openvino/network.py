@@ -32,13 +32,8 @@ def _parameter(op: Operation) -> None:
     op.give([name])
     # The attribute states ranges of a size where the port states -1.
     if shape and port.dims:
-        port.dims = [_size(part) for part in shape.split(",")]
+        port.dims = [parsed_size(part) for part in shape.split(",")]
     op.builder.input(name, port.dtype or TensorProto.FLOAT, named_dims(op, name, port))
-
-
-def _size(text: str) -> int | None:
-    size = parsed_size(text)
-    return int(size) if size >= 0 else None
 
 
 def named_dims(op: Operation, name: str, port: Port) -> list[int | str]:

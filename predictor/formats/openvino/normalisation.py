@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final, TypeAlias
 
 import numpy as np
 
-from predictor.formats.openvino.document import Layer, Source
+from predictor.formats.openvino.document import Layer, Port
 from predictor.formats.openvino.operation import Handler, Operation
 
 
@@ -34,16 +34,17 @@ def _mvn(op: Operation) -> None:
     affine = _affine(op)
     if op.flag("normalize_variance", True) and is_tail and affine is not None:
         shape = op.out().static
-        last, scale, shift = affine
-        if axes[0] == 2 and rank > 2 and shape is not None and _is_of(op, affine, shape[1]):
-            sizes = [shape[1]]
-            inputs = [op.reshaped(scale[0], sizes), op.reshaped(shift[0], sizes)]
-            _finish(op, last, "InstanceNormalization", inputs)
+        readers, scale, shift = affine
+        constants, epsilon = (scale, shift), op.number("eps", 1e-5)
+        if axes[0] == 2 and rank > 2 and shape is not None and _is_of(op, constants, shape[1]):
+            inputs = [op.inputs[0], *(op.reshaped(name, [shape[1]]) for name, _ in constants)]
+            op.emit_joined(readers, "InstanceNormalization", inputs, epsilon=epsilon)
             return
-        if all(_is_tail(op, dims, axes[0]) for _, dims in (scale, shift)):
-            sizes = [size or 1 for size in scale[1][-(rank - axes[0]) :]]
-            inputs = [op.reshaped(scale[0], sizes), op.reshaped(shift[0], sizes)]
-            _finish(op, last, "LayerNormalization", inputs, axis=axes[0] - rank)
+        if all(_is_tail(op, port.dims, axes[0]) for _, port in constants):
+            sizes = [size or 1 for size in scale[1].dims[-(rank - axes[0]) :]]
+            inputs = [op.inputs[0], *(op.reshaped(name, sizes) for name, _ in constants)]
+            axis = axes[0] - rank
+            op.emit_joined(readers, "LayerNormalization", inputs, epsilon=epsilon, axis=axis)
             return
     _steps(op, axes)
 
@@ -57,39 +58,29 @@ def _axes(op: Operation) -> list[int]:
     return list(range(1 if op.flag("across_channels") else 2, rank))
 
 
-_Constant = tuple[str, list[int | None]]
+_Constant: TypeAlias = tuple[str, Port]
 
 
-def _affine(op: Operation) -> tuple[Layer, _Constant, _Constant] | None:
-    """Return the layer that shifts last, and scale and shift with their sizes."""
+def _affine(op: Operation) -> tuple[list[Layer], _Constant, _Constant] | None:
+    """Return the layers that scale and shift the result, and their constants."""
     scaled = op.sole_reader()
     if scaled is None or scaled[0].type != "Multiply":
         return None
-    scale = _other(op, *scaled)
+    scale = op.scope.constant_operand(*scaled)
     output = scaled[0].outputs[:1]
     shifted = op.scope.sole_reader((scaled[0].id, output[0].id)) if output else None
     if scale is None or shifted is None or shifted[0].type != "Add":
         return None
-    shift = _other(op, *shifted)
+    shift = op.scope.constant_operand(*shifted)
     if shift is None:
         return None
-    return shifted[0], scale, shift
+    return [scaled[0], shifted[0]], scale, shift
 
 
-def _other(op: Operation, layer: Layer, position: int) -> _Constant | None:
-    if len(layer.inputs) != 2:
-        return None
-    port = layer.inputs[1 - position]
-    source: Source = op.scope.net.edges[layer.id, port.id]
-    if source[0] not in op.scope.constant_layers:
-        return None
-    return op.scope.sources[source], port.dims
-
-
-def _is_of(op: Operation, affine: tuple[Layer, _Constant, _Constant], channels: int) -> bool:
+def _is_of(op: Operation, constants: tuple[_Constant, _Constant], channels: int) -> bool:
     """Whether scale and shift have one element a channel."""
     shape = [channels, *[1] * (op.rank() - 2)]
-    return all(dims in ([1, *shape], shape) for _, dims in affine[1:])
+    return all(port.dims in ([1, *shape], shape) for _, port in constants)
 
 
 def _is_tail(op: Operation, dims: list[int | None], axis: int) -> bool:
@@ -97,22 +88,6 @@ def _is_tail(op: Operation, dims: list[int | None], axis: int) -> bool:
     tail = op.rank() - axis
     before = dims[:-tail] if len(dims) > tail else []
     return dims[-tail:] == list(op.out().dims[axis:]) and all(size == 1 for size in before)
-
-
-def _finish(op: Operation, last: Layer, op_type: str, inputs: list[str], **attributes: Any) -> None:
-    """Add a normalisation in place of the layers up to ``last``."""
-    scaled = op.sole_reader()
-    name = op.scope.free_name(last.name)
-    op.builder.node(
-        op_type,
-        [op.inputs[0], *inputs],
-        [name],
-        name=op.layer.name,
-        epsilon=op.number("eps", 1e-5),
-        **attributes,
-    )
-    op.give([name], last)
-    op.scope.done.update({last.id, *([scaled[0].id] if scaled else [])})
 
 
 def _steps(op: Operation, axes: list[int]) -> None:

@@ -143,6 +143,19 @@ class Operation:
             return self.builder.constant(values.astype(np.int64))
         return self.int64(index)
 
+    def vector(self, index: int, fallback: Sequence[int] | None = None) -> str:
+        """Return the name of an input as a vector of INT64, also where the file has one number.
+
+        Args:
+            index: of the input.
+            fallback: values in place of a constant in a missing file.
+        """
+        values = self.values(index)
+        if values is not None:
+            return self.builder.constant(values.reshape(-1).astype(np.int64))
+        name = self.as_int64(index, fallback)
+        return self.reshaped(name, [-1]) if self.rank(index) == 0 else name
+
     def int64(self, index: int) -> str:
         """Return the name of an input, cast to INT64 where it is of another type."""
         if self.port(index).dtype == TensorProto.INT64:
@@ -165,10 +178,35 @@ class Operation:
         for port, name in zip(layer.outputs, names, strict=False):
             self.scope.sources[layer.id, port.id] = name
 
-    def emit(self, op_type: str, inputs: Sequence[str] | None = None, **attributes: Any) -> None:
-        """Add the operator that stands for the layer; by default of all its inputs."""
+    def emit(
+        self,
+        op_type: str,
+        inputs: Sequence[str] | None = None,
+        *,
+        outputs: int | None = None,
+        **attributes: Any,
+    ) -> None:
+        """Add the operator that stands for the layer.
+
+        Args:
+            op_type: its type in ONNX.
+            inputs: of the operator; all those of the layer if None.
+            outputs: largest number that the operator has; that of the layer if None.
+            attributes: of the operator.
+        """
         inputs = self.inputs if inputs is None else inputs
-        self.builder.node(op_type, inputs, self.names(), name=self.layer.name, **attributes)
+        names = self.names()[:outputs]
+        self.builder.node(op_type, inputs, names, name=self.layer.name, **attributes)
+
+    def emit_joined(
+        self, readers: Sequence[Layer], op_type: str, inputs: Sequence[str], **attributes: Any
+    ) -> None:
+        """Add the operator that stands for the layer and the chain of layers that reads it."""
+        last = readers[-1]
+        name = self.scope.free_name(last.name)
+        self.builder.node(op_type, inputs, [name], name=self.layer.name, **attributes)
+        self.give([name], last)
+        self.scope.done.update(reader.id for reader in readers)
 
     def step(self, op_type: str, inputs: Sequence[str], **attributes: Any) -> str:
         """Add an operator that is a part of the layer, and return its result."""

@@ -15,11 +15,13 @@ from predictor.core.text import shortened
 from predictor.formats.builder import ModelBuilder
 from predictor.formats.openvino.document import (
     AGAIN,
+    MAX_RANK,
     Layer,
     Net,
     Port,
     Source,
     element_type,
+    is_count,
     parsed_size,
 )
 from predictor.graph.operators import DTYPE_BITS, DTYPE_OF_ONNX
@@ -121,6 +123,19 @@ class Scope:
         positions = [i for i, port in enumerate(layer.inputs) if port.id == port_id]
         return (layer, positions[0]) if positions else None
 
+    def constant_operand(self, layer: Layer, position: int) -> tuple[str, Port] | None:
+        """Return the constant that a layer of two inputs combines with the value that it reads.
+
+        Args:
+            layer: the layer.
+            position: of the input that is the value.
+        """
+        if len(layer.inputs) != 2:
+            return None
+        port = layer.inputs[1 - position]
+        source = self.net.edges[layer.id, port.id]
+        return (self.sources[source], port) if source[0] in self.constant_layers else None
+
     def free_name(self, name: str) -> str:
         """Return the name of a new value, like that of a layer."""
         name = name.replace("\0", "")
@@ -158,7 +173,7 @@ class Scope:
         sizes = {key: layer.data.get(key, "") for key in ("offset", "size")}
         expected = stored_bytes(dtype, math.prod(dims))
         for key, value in sizes.items():
-            if not (value.isascii() and value.isdigit() and len(value) < 19):
+            if not is_count(value):
                 raise self.error(
                     layer, f"has the {key} '{shortened(value, 40)}', no count of bytes"
                 )
@@ -178,12 +193,13 @@ class Scope:
         return tensor
 
     def _stated_dims(self, layer: Layer, text: str) -> list[int]:
-        sizes = [parsed_size(part) for part in text.split(",")] if text.strip() else []
-        if any(math.isnan(size) or size < 0 for size in sizes) or len(sizes) > 64:
+        stated = [parsed_size(part) for part in text.split(",")] if text.strip() else []
+        sizes = [size for size in stated if size is not None]
+        if len(sizes) < len(stated) or len(sizes) > MAX_RANK:
             raise self.error(layer, f"has the shape '{shortened(text, 60)}', which no constant has")
         if math.prod(sizes) > _MAX_ELEMENTS:
             raise self.error(layer, f"has more than {_MAX_ELEMENTS} elements")
-        return [int(size) for size in sizes]
+        return sizes
 
     def values(self, source: Source) -> Array | None:
         """Return the values of a small constant, None of what is computed or large.

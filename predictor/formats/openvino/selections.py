@@ -41,11 +41,11 @@ def _one_hot(op: Operation) -> None:
 def _top_k(op: Operation) -> None:
     axis = op.integer("axis", -1)
     count = op.out().dims[axis]
-    number = op.as_int64(1, None if count is None else [count])
+    number = op.vector(1, None if count is None else [count])
     names = op.names()
     op.builder.node(
         "TopK",
-        [op.inputs[0], op.reshaped(number, [1]) if op.rank(1) == 0 else number],
+        [op.inputs[0], number],
         [*names, op.builder.fresh("indices")][:2],
         name=op.layer.name,
         axis=axis,
@@ -108,12 +108,10 @@ def _non_max_suppression(op: Operation) -> None:
         op.unknown(_box_limit(op))
         return
     count = op.as_int64(2) if op.has(2) else op.builder.constant([0])
-    names = op.names()
-    op.builder.node(
+    op.emit(
         "NonMaxSuppression",
         [*op.inputs[:2], count, *op.inputs[3:5]],
-        names[:1],
-        name=op.layer.name,
+        outputs=1,
         center_point_box=int(op.text("box_encoding") == "center"),
     )
 
@@ -173,16 +171,9 @@ def _real_fourier(op: Operation) -> None:
 
 def _unique(op: Operation) -> None:
     axis = op.needed(1)[0] if op.has(1) else None
-    names = op.names()
     # OpenVINO gives the first occurrences second, as ONNX does.
-    op.builder.node(
-        "Unique",
-        op.inputs[:1],
-        names[:4],
-        name=op.layer.name,
-        axis=axis,
-        sorted=int(op.flag("sorted", True)),
-    )
+    is_sorted = op.flag("sorted", True)
+    op.emit("Unique", op.inputs[:1], outputs=4, axis=axis, sorted=int(is_sorted))
 
 
 HANDLERS: Final[dict[str, Handler]] = {

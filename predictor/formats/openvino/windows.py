@@ -6,6 +6,7 @@ import math
 from typing import Any, Final
 
 from predictor.formats.builder import MisfitError
+from predictor.formats.openvino.document import Layer, Port
 from predictor.formats.openvino.operation import Handler, Operation
 
 _PADDINGS = {"same_upper": "SAME_UPPER", "same_lower": "SAME_LOWER", "valid": "VALID"}
@@ -75,46 +76,32 @@ def _deformable_convolution(op: Operation) -> None:
 
 def _emit_biased(op: Operation, op_type: str, inputs: list[str], **attributes: Any) -> None:
     """Add a convolution with the bias that its only reader adds to its channels."""
-    channels = op.out().dims[1] if len(op.out().dims) > 1 else None
-    reader = op.sole_reader()
-    bias = None if reader is None or channels is None else _bias(op, *reader, channels)
-    if bias is None or reader is None:
+    dims = op.out().dims
+    channels = dims[1] if len(dims) > 2 else None
+    adding = _added(op)
+    if adding is None or channels is None:
         op.emit(op_type, inputs, **attributes)
         return
-    adding = reader[0]
-    name = op.scope.free_name(adding.name)
-    op.builder.node(
-        op_type,
-        [*inputs, bias],
-        [name],
-        name=op.layer.name,
-        **attributes,
-    )
-    op.give([name], adding)
-    op.scope.done.add(adding.id)
+    reader, name, port = adding
+    if port.dims != [1, channels, *[1] * (len(dims) - 2)]:
+        op.emit(op_type, inputs, **attributes)
+        return
+    bias = op.reshaped(name, [channels])
+    op.emit_joined([reader], op_type, [*inputs, bias], **attributes)
 
 
-def _bias(op: Operation, reader: Any, position: int, channels: int) -> str | None:
-    if reader.type != "Add" or len(reader.inputs) != 2 or len(op.out().dims) < 3:
+def _added(op: Operation) -> tuple[Layer, str, Port] | None:
+    """Return the layer that alone reads the result and adds a constant, and the constant."""
+    reader = op.sole_reader()
+    if reader is None or reader[0].type != "Add":
         return None
-    other = reader.inputs[1 - position]
-    source = op.scope.net.edges[reader.id, other.id]
-    shape = [1, channels, *[1] * (len(op.out().dims) - 2)]
-    if source[0] not in op.scope.constant_layers or other.dims != shape:
-        return None
-    return op.reshaped(op.scope.sources[source], [channels])
+    constant = op.scope.constant_operand(*reader)
+    return None if constant is None else (reader[0], *constant)
 
 
 def _max_pool(op: Operation) -> None:
     """The second output, where there is one, holds indices."""
-    names = op.names()
-    op.builder.node(
-        "MaxPool",
-        op.inputs[:1],
-        names[:2],
-        name=op.layer.name,
-        **_pooling(op),
-    )
+    op.emit("MaxPool", op.inputs[:1], outputs=2, **_pooling(op))
 
 
 def _pooling(op: Operation) -> dict[str, Any]:
@@ -135,7 +122,7 @@ def _adaptive_pool(op_type: str) -> Handler:
     def convert(op: Operation) -> None:
         before, after = op.port(0).static, op.out().static
         if after is not None and all(size == 1 for size in after[2:]):
-            op.builder.node(f"Global{op_type}", op.inputs[:1], op.names()[:1], name=op.layer.name)
+            op.emit(f"Global{op_type}", op.inputs[:1], outputs=1)
             return
         if (
             before is None
@@ -145,14 +132,8 @@ def _adaptive_pool(op_type: str) -> Handler:
             op.unknown()
             return
         steps = [a // b for a, b in zip(before[2:], after[2:], strict=True)]
-        op.builder.node(
-            op_type,
-            op.inputs[:1],
-            op.names()[: 1 if op_type == "AveragePool" else 2],
-            name=op.layer.name,
-            kernel_shape=steps,
-            strides=steps,
-        )
+        outputs = 1 if op_type == "AveragePool" else 2
+        op.emit(op_type, op.inputs[:1], outputs=outputs, kernel_shape=steps, strides=steps)
 
     return convert
 
@@ -175,29 +156,20 @@ def _swapped(op: Operation, name: str, rank: int) -> str:
 
 
 def _add_gemm(op: Operation) -> bool:
-    reader = op.sole_reader()
-    if reader is None or reader[0].type != "Add":
+    adding, columns = _added(op), op.out().dims[-1]
+    if adding is None or columns is None:
         return False
-    adding, position = reader
-    other = adding.inputs[1 - position]
-    source = op.scope.net.edges[adding.id, other.id]
-    columns = op.out().dims[-1]
-    if source[0] not in op.scope.constant_layers or columns is None:
-        return False
-    sizes = [size or 0 for size in other.dims]
+    reader, name, port = adding
+    sizes = [size or 0 for size in port.dims]
     if math.prod(sizes) != columns or sizes[-1:] != [columns] or len(sizes) > 2:
         return False
-    name = op.scope.free_name(adding.name)
-    op.builder.node(
+    op.emit_joined(
+        [reader],
         "Gemm",
-        [*op.inputs[:2], op.reshaped(op.scope.sources[source], [columns])],
-        [name],
-        name=op.layer.name,
+        [*op.inputs[:2], op.reshaped(name, [columns])],
         transA=int(op.flag("transpose_a")),
         transB=int(op.flag("transpose_b")),
     )
-    op.give([name], adding)
-    op.scope.done.add(adding.id)
     return True
 
 

@@ -142,6 +142,16 @@ def test_integer_weights_make_integer_convolutions(tmp_path: Path) -> None:
     assert graph.weights_total_bytes < 2 * graph.parameters
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["Convolution c 2 1 data w out 0=4 1=3 19=1", "Deconvolution c 2 1 data w out 0=4 1=3 28=1"],
+)
+def test_a_convolution_with_a_blob_of_weights_is_flagged(tmp_path: Path, line: str) -> None:
+    model = opened(tmp_path, image(), "MemoryData m 0 1 w 0=3 1=3 11=3 2=4", line)
+
+    assert any(f"ncnn::{line.split(maxsplit=1)[0]} is not known" in note for note in model.notes)
+
+
 def test_an_unknown_layer_is_said(tmp_path: Path) -> None:
     model = opened(tmp_path, image(), "Whatever one 1 1 data out 0=4")
 
@@ -160,6 +170,11 @@ def test_an_unknown_layer_is_said(tmp_path: Path) -> None:
         ("Concat c 1 1 data out 0=7", "has the axis 7 of 3"),
         ("Input more 0 2 a b", "reads blobs, or makes other than one"),
         ("Tensor.slice s 1 1 data out", "is no layer of ncnn"),
+        ("ReLU r \u00b9 1 data out", "is no layer: type, name and counts"),
+        ("Convolution c 1 1 data out 0=4 1=3", "has a weight of 0 elements, no multiple of 36"),
+        ("Convolution c 1 1 data out 0=4 1=3 6=36", "reads 3 channels, but has weights of 1"),
+        ("Deconvolution c 1 1 data out 0=4 1=3 6=35", "has a weight of 35 elements"),
+        ("LSTM l 1 1 data out 0=24", "has a weight of 0 elements, no multiple of 96"),
     ],
 )
 def test_contradictions_are_named(tmp_path: Path, line: str, reason: str) -> None:
