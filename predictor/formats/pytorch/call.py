@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Final
 
 from predictor.formats.builder import ModelBuilder
@@ -22,6 +23,16 @@ class ProgramValues(Values):
         super().__init__(builder)
         self.symbols: dict[str, Symbol] = {}
         self.metas: dict[str, TensorMeta] = {}
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """Write a graph of a graph, whose names are its alone."""
+        outer = self.names, self.symbols, self.metas
+        self.names, self.symbols, self.metas = {}, {}, {}
+        try:
+            yield
+        finally:
+            self.names, self.symbols, self.metas = outer
 
 
 class Call(Emitter):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import onnx
@@ -295,7 +295,16 @@ class Converter:
             for item in items[place + 1 :]
             for operand in (item if isinstance(item, list) else [item])
         ]
-        graph, values = graphs[0], self._values
+        values = self._values
+        bound = [self._bound(operand) for operand in operands]
+        with values.scope():
+            made = self._inlined(graphs[0], bound, depth)
+        for output, name in zip(outputs, made, strict=False):
+            if name:
+                values.names[output] = name
+
+    def _inlined(self, graph: Json, operands: Sequence[Any], depth: int) -> list[str]:
+        """Write a graph with its inputs bound; return the ONNX values of its outputs."""
         self._read_metas(graph)
         formals = [argument(item) for item in graph["inputs"]]
         for formal, operand in zip(formals, operands, strict=True):
@@ -303,17 +312,26 @@ class Converter:
         self._add_nodes(graph, depth + 1)
         made = [argument(item) for item in graph["outputs"]]
         flat = [v for item in made for v in (item if isinstance(item, list) else [item])]
-        for output, value in zip(outputs, flat, strict=False):
-            if isinstance(value, Reference) and value.name in values.names:
-                values.names[output] = values.names[value.name]
+        names = self._values.names
+        return [names.get(v.name, "") if isinstance(v, Reference) else "" for v in flat]
+
+    def _bound(self, operand: Any) -> Any:
+        """Return what an operand is in ONNX; None of a value that ONNX does not have."""
+        if not isinstance(operand, Reference):
+            return operand if isinstance(operand, int) else None
+        return (self._values.names if operand.is_tensor else self._values.symbols).get(operand.name)
 
     def _bind(self, formal: Any, operand: Any) -> None:
-        values = self._values
-        if isinstance(formal, Reference) and formal.is_tensor:
-            values.names[formal.name] = values.names[operand.name]
-        elif isinstance(formal, Reference):
-            is_value = isinstance(operand, Reference)
-            values.symbols[formal.name] = values.symbols[operand.name] if is_value else int(operand)
+        """Name an operand as the graph does; what reads one that is None stays unknown."""
+        if operand is None or not isinstance(formal, Reference):
+            return
+        if not formal.is_tensor:
+            if isinstance(operand, int | str):
+                self._values.symbols[formal.name] = operand
+            return
+        if not isinstance(operand, str):
+            raise TypeError("a number in the place of a tensor")
+        self._values.names[formal.name] = operand
 
     def _add_outputs(self) -> None:
         outputs = [

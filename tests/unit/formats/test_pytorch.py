@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import onnxruntime
 import pytest
 from onnx import numpy_helper
 
@@ -309,6 +311,81 @@ def test_small_integers_are_read_and_steer(tmp_path: Path, stored_elements: int)
 
     indices = next(tensor for tensor in proto.graph.initializer if tensor.name == "c")
     assert list(numpy_helper.to_array(indices)) == [2, 2, 2]
+
+
+def inlined(operands: list[dict[str, Any]], graph: dict[str, Any]) -> dict[str, Any]:
+    """A node that runs a graph without gradients."""
+    call = node("higher_order.wrap_with_set_grad_enabled", "inner")
+    arguments = [{"as_bool": False}, {"as_graph": {"name": "g", "graph": graph}}, *operands]
+    call["inputs"] = [{"name": "", "arg": argument} for argument in arguments]
+    return call
+
+
+def graph_of(
+    inputs: list[dict[str, Any]], nodes: list[dict[str, Any]], *dims: int
+) -> dict[str, Any]:
+    """A graph whose values all have one shape."""
+    names = [
+        *(value["as_tensor"]["name"] for value in inputs if "as_tensor" in value),
+        *(step["name"] for step in nodes),
+    ]
+    return {
+        "inputs": inputs,
+        "outputs": [nodes[-1]["outputs"][0]],
+        "nodes": nodes,
+        "tensor_values": {name: meta(FLOAT, *dims) for name in names},
+    }
+
+
+def test_names_in_an_inlined_graph_are_its_alone(tmp_path: Path) -> None:
+    """relu(x) + neg(x), where the inlined graph has ``x`` and ``t`` for other values."""
+    graph = graph_of([tensor("t")], [node("aten.neg.default", "x", self=tensor("t"))], 2, 8)
+    nodes = [
+        node("aten.relu.default", "t", self=tensor("x")),
+        inlined([tensor("x")], graph),
+        node("aten.add.Tensor", "sum", self=tensor("t"), other=tensor("inner")),
+        node("aten.add.Tensor", "out", self=tensor("sum"), other=tensor("x")),
+    ]
+    values = {name: meta(FLOAT, 2, 8) for name in ("x", "t", "inner", "sum", "out")}
+    proto = read(str(saved(tmp_path / "m.pt2", program(nodes, values, {}))))
+    data = np.linspace(-4, 3, 16, dtype=np.float32).reshape(2, 8)
+
+    session = onnxruntime.InferenceSession(proto.SerializeToString())
+    assert session.run(None, {"x": data})[0] == pytest.approx(np.maximum(data, 0))
+
+
+@pytest.mark.parametrize("operand", [{"as_none": True}, tensor("strange")])
+def test_an_operand_without_a_value_leaves_unknown_what_reads_it(
+    tmp_path: Path, operand: dict[str, Any]
+) -> None:
+    """Torch passes None to the graph; a value may have a type that ONNX does not have."""
+    steps = [
+        node("aten.mul.Tensor", "m", self=tensor("a"), other=tensor("b")),
+        node("aten.relu.default", "r", self=tensor("a")),
+    ]
+    nodes = [
+        node("custom.strange.default", "strange", self=tensor("x")),
+        inlined([tensor("x"), operand], graph_of([tensor("a"), tensor("b")], steps, 2, 8)),
+        node("aten.neg.default", "out", self=tensor("inner")),
+    ]
+    values = {name: meta(FLOAT, 2, 8) for name in ("x", "inner", "out")}
+    model = open_model(saved(tmp_path / "m.pt2", program(nodes, values, {})))
+
+    assert set(model.graph.op_types) >= {"Relu", "Neg"}
+    assert any("aten.mul" in note for note in model.notes)
+
+
+@pytest.mark.parametrize("operands", [[tensor("x")], [tensor("x"), {"as_int": 2}]])
+def test_operands_that_do_not_fit_are_one_sentence(
+    tmp_path: Path, operands: list[dict[str, Any]]
+) -> None:
+    steps = [node("aten.mul.Tensor", "m", self=tensor("a"), other=tensor("b"))]
+    graph = graph_of([tensor("a"), tensor("b")], steps, 2, 8)
+    values = {name: meta(FLOAT, 2, 8) for name in ("x", "inner")}
+    content = program([inlined(operands, graph)], values, {})
+
+    with pytest.raises(InputError, match=r"operator 'inner' \(.*higher_order.*\) is damaged"):
+        open_model(saved(tmp_path / "m.pt2", content))
 
 
 def test_control_flow_is_refused_with_a_way_out(tmp_path: Path) -> None:

@@ -139,12 +139,10 @@ def _recurrent(layer: Layer) -> list[str]:
         layer.weight([sides, 4 * hidden, columns], None, f"weight_{place}")
         for place, columns in (("inputs", width), ("states", hidden))
     ]
-    bias = layer.weight([sides, 8 * hidden], None, "bias")
     data = layer.reshape(layer.data, [0, 0, width])
     direction = "bidirectional" if sides == 2 else "forward"
-    output, *states = layer.emit_all(
-        "LSTM", [data, *weights, bias], 3, hidden_size=hidden, direction=direction
-    )
+    inputs = [data, *weights, *_gate_vectors(layer, sides, hidden)]
+    output, *states = layer.emit_all("LSTM", inputs, 3, hidden_size=hidden, direction=direction)
     if not params.params.sequenceOutput:
         output = layer.cut(output, [-1], [LARGEST_INT], [0])
     mixed = layer.transpose(output, (0, 2, 1, 3))
@@ -154,6 +152,21 @@ def _recurrent(layer: Layer) -> list[str]:
             last = layer.cut(state, [side], [side + 1], [0])
             results.append(layer.reshape(last, [0, 0, hidden, 1, 1]))
     return results
+
+
+def _gate_vectors(layer: Layer, sides: int, hidden: int) -> list[str]:
+    """Return the biases of an LSTM and its peepholes as the inputs that ONNX has of them."""
+    params, inputs = layer.params.params, [""] * 5
+    if params.hasBiasVectors:
+        stored = layer.weight([sides, 4 * hidden], None, "bias")
+        # ONNX has biases of the states as well.
+        zeros = layer.emit(
+            "Expand", [layer.constant(0, layer.dtype), layer.integer_constant([sides, 4 * hidden])]
+        )
+        inputs[0] = layer.joined([stored, zeros], 1)
+    if params.hasPeepholeVectors:
+        inputs[4] = layer.weight([sides, 3 * hidden], None, "peepholes")
+    return inputs
 
 
 @rule("argMax argMin")

@@ -74,6 +74,10 @@ class Layer(Emitter):
         """Add a vector of one number a channel."""
         return self.weight([size], None, stem)
 
+    def scaled(self, data: str, number: float) -> str:
+        """Return a value times a number."""
+        return self.emit("Mul", [data, self.constant(number, self.dtype)])
+
 
 Rule = Callable[[Layer], str | Sequence[str]]
 

@@ -93,7 +93,10 @@ def _embedding(layer: Layer) -> str:
         indices = layer.reshape(indices, [-1])
     elif layer.kind == "embeddingND":
         indices = layer.squeeze(indices, [-1])
-    return layer.emit("Gather", [table, indices])
+    result = layer.emit("Gather", [table, indices])
+    if not params.hasBias:
+        return result
+    return layer.emit("Add", [result, layer.channels(params.outputChannels, "bias")])
 
 
 @rule("pooling")
@@ -118,32 +121,40 @@ def _pooling(layer: Layer) -> str:
 
 _ACTIVATIONS: Final = {
     "ReLU": "Relu",
-    "leakyReLU": "LeakyRelu",
-    "thresholdedReLU": "ThresholdedRelu",
     "tanh": "Tanh",
     "sigmoid": "Sigmoid",
-    "sigmoidHard": "HardSigmoid",
-    "ELU": "Elu",
     "softsign": "Softsign",
     "softplus": "Softplus",
-    "parametricSoftplus": "Softplus",
+}
+# Their numbers are attributes of ONNX.
+_SLOPED: Final = {
+    "leakyReLU": "LeakyRelu",
+    "thresholdedReLU": "ThresholdedRelu",
+    "sigmoidHard": "HardSigmoid",
+    "ELU": "Elu",
 }
 
 
 @rule("activation")
 def _activation(layer: Layer) -> str:
-    fields = layer.params.ListFields()
-    name = fields[0][0].name if fields else ""
+    (field, numbers), *_ = layer.params.ListFields()
+    name = field.name
     if name in _ACTIVATIONS:
         return layer.emit(_ACTIVATIONS[name], [layer.data])
-    number = layer.constant(1, layer.dtype)
+    if name in _SLOPED:
+        stated = {field.name: getattr(numbers, field.name) for field in numbers.DESCRIPTOR.fields}
+        return layer.emit(_SLOPED[name], [layer.data], **stated)
     if name == "PReLU":
-        return layer.emit("PRelu", [layer.data, number])
+        return layer.emit("PRelu", [layer.data, layer.constant(1, layer.dtype)])
     if name == "linear":
-        scaled = layer.emit("Mul", [layer.data, number])
-        return layer.emit("Add", [scaled, layer.constant(0, layer.dtype)])
+        scaled = layer.scaled(layer.data, numbers.alpha)
+        return layer.emit("Add", [scaled, layer.constant(numbers.beta, layer.dtype)])
     if name == "scaledTanh":
-        return layer.emit("Mul", [layer.emit("Tanh", [layer.data]), number])
+        inner = layer.emit("Tanh", [layer.scaled(layer.data, numbers.beta)])
+        return layer.scaled(inner, numbers.alpha)
+    if name == "parametricSoftplus":
+        # Its numbers are weights, which are not read.
+        return layer.scaled(layer.emit("Softplus", [layer.scaled(layer.data, 1)]), 1)
     raise UnreadError(name)
 
 
@@ -168,11 +179,17 @@ def _layer_norm(layer: Layer) -> str:
 def _scale(layer: Layer) -> str:
     params, data = layer.params, layer.data
     if layer.kind == "bias":
-        return layer.emit("Add", [data, layer.weight(params.shape, None, "bias")])
-    data = layer.emit("Mul", [data, layer.weight(params.shapeScale or [1], params.scale)])
+        return layer.emit("Add", [data, _broadcast(layer, params.shape, None, "bias")])
+    data = layer.emit("Mul", [data, _broadcast(layer, params.shapeScale, params.scale, "weight")])
     if not params.hasBias:
         return data
-    return layer.emit("Add", [data, layer.weight(params.shapeBias or [1], None, "bias")])
+    return layer.emit("Add", [data, _broadcast(layer, params.shapeBias, None, "bias")])
+
+
+def _broadcast(layer: Layer, shape: Any, stored: Any, stem: str) -> str:
+    """Add numbers of [1], [channels], [1, height, width] or [channels, height, width]."""
+    dims = list(shape) or [1]
+    return layer.weight([*dims, 1, 1] if len(dims) == 1 else dims, stored, stem)
 
 
 @rule("lrn")
@@ -259,12 +276,20 @@ def _clip(layer: Layer) -> str:
     return layer.emit("Clip", [layer.data, *bounds])
 
 
+_UNARY: Final = ("Sqrt", "", "Reciprocal", "Pow", "Exp", "Log", "Abs", "Max")
+
+
 @rule("unary")
 def _unary(layer: Layer) -> str:
-    names = ("Sqrt", "Sqrt", "Reciprocal", "Pow", "Exp", "Log", "Abs", "Max")
-    op_type = names[layer.params.type]
-    number = [layer.constant(1, layer.dtype)] if op_type in {"Pow", "Max"} else []
-    return layer.emit(op_type, [layer.data, *number])
+    params, data = layer.params, layer.data
+    if params.scale not in {0, 1}:  # a file that leaves it out states 0
+        data = layer.scaled(data, params.scale)
+    if params.shift:
+        data = layer.emit("Add", [data, layer.constant(params.shift, layer.dtype)])
+    if not (op_type := _UNARY[params.type]):
+        return layer.emit("Reciprocal", [layer.emit("Sqrt", [data])])
+    number = [layer.constant(params.alpha, layer.dtype)] if op_type in {"Pow", "Max"} else []
+    return layer.emit(op_type, [data, *number])
 
 
 @rule("padding")

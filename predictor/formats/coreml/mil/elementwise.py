@@ -102,15 +102,25 @@ def _hard_sigmoid(step: Step) -> str:
     return step.emit("HardSigmoid", [step.tensor("x")], alpha=alpha, beta=beta)
 
 
-@rule("softplus softplus_parametric")
+@rule("softplus")
 def _softplus(step: Step) -> str:
     return step.emit("Softplus", [step.tensor("x")])
 
 
+@rule("softplus_parametric")
+def _parametric_softplus(step: Step) -> str:
+    inner = step.emit("Mul", [step.tensor("x"), _of_channels(step, "beta")])
+    return step.emit("Mul", [step.emit("Softplus", [inner]), _of_channels(step, "alpha")])
+
+
 @rule("prelu")
 def _prelu(step: Step) -> str:
-    axes = list(range(1, step.rank() - 1))
-    return step.emit("PRelu", [step.tensor("x"), step.unsqueeze(step.tensor("alpha"), axes)])
+    return step.emit("PRelu", [step.tensor("x"), _of_channels(step, "alpha")])
+
+
+def _of_channels(step: Step, key: str) -> str:
+    """Return a vector of one number a channel with the axes that follow the channels of ``x``."""
+    return step.unsqueeze(step.tensor(key), list(range(1, step.rank() - 1)))
 
 
 @rule("linear_activation scaled_tanh")

@@ -105,11 +105,12 @@ Same asymmetryMode 1 int32
 Complete paddingAmounts 10 uint64*
 Pooling type 1 int32, kernelSize 10 uint64*, stride 20 uint64*, valid 30 Borders, same 31 Same,
   includeLastPixel 32 Complete, avgPoolExcludePadding 50 bool, globalPooling 60 bool
-Activation linear 5 Opaque, ReLU 10 Opaque, leakyReLU 15 Number, thresholdedReLU 20 Number,
-  PReLU 25 Opaque, tanh 30 Opaque, scaledTanh 31 Opaque, sigmoid 40 Opaque,
-  sigmoidHard 41 Opaque, ELU 50 Number, softsign 60 Opaque, softplus 70 Opaque,
+Activation linear 5 Line, ReLU 10 Opaque, leakyReLU 15 Number, thresholdedReLU 20 Number,
+  PReLU 25 Opaque, tanh 30 Opaque, scaledTanh 31 Line, sigmoid 40 Opaque,
+  sigmoidHard 41 Line, ELU 50 Number, softsign 60 Opaque, softplus 70 Opaque,
   parametricSoftplus 71 Opaque
 Number alpha 1 float
+Line alpha 1 float, beta 2 float
 InnerProduct inputChannels 1 uint64, outputChannels 2 uint64, hasBias 10 bool, weights 20 Weights
 Embedding inputDim 1 uint64, outputChannels 2 uint64, hasBias 10 bool, weights 20 Weights
 EmbeddingNd inputDim 1 uint64, outputChannels 2 uint64, hasBias 3 bool, weights 20 Weights
@@ -119,7 +120,7 @@ Crop cropAmounts 1 Amounts, offset 5 uint64*
 Padding constant 1 Opaque, reflection 2 Opaque, replication 3 Opaque, paddingAmounts 10 Amounts
 Upsample scalingFactor 1 uint64*, mode 5 int32, fractionalScalingFactor 7 float*
 Targets targets 1 int64*
-Unary type 1 int32
+Unary type 1 int32, alpha 2 float, shift 4 float, scale 5 float
 Scale shapeScale 1 uint64*, scale 2 Weights, hasBias 3 bool, shapeBias 4 uint64*
 Bias shape 1 uint64*
 Reduce mode 1 int32, axis 3 int32
@@ -128,7 +129,7 @@ Reorganize mode 1 int32, blockSize 2 uint64
 SliceAxis startIndex 1 int64, endIndex 2 int64, stride 3 uint64, axis 4 int32
 Recurrent inputVectorSize 1 uint64, outputVectorSize 2 uint64,
   params 15 RecurrentParams
-RecurrentParams sequenceOutput 10 bool
+RecurrentParams sequenceOutput 10 bool, hasBiasVectors 20 bool, hasPeepholeVectors 40 bool
 Flags reverseDim 1 bool*
 Place axis 1 int64, removeDim 2 bool
 ConstantPad value 1 float, padAmounts 2 uint64*
