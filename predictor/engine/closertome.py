@@ -87,9 +87,9 @@ class CloserToMeEngine:
         shared = np.zeros((*shape, 1 + max(PARTS, self._card.responses)), np.float32)
         doubts: dict[tuple[int, int], str] = {}
         for row, run in enumerate(of_graphs):
-            predicted = run.latency(shared.shape[-1])
+            predicted = run.latency()
             latency[row], reach[:, row] = predicted.latency_ms, predicted.reach
-            shared[row] = predicted.shared_error
+            shared[row, :, : predicted.shared_error.shape[1]] = predicted.shared_error
             doubts |= {(row, place): words for place, words in run.doubts().items()}
         refused = refusals(graphs, targets)
         for row, place in refused:

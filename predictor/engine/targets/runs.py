@@ -47,7 +47,9 @@ class Part(NamedTuple):
         """Yield the latencies on targets that run it, with their places."""
         for places, model in self.models.families:
             inside = self.covers[places]
-            if inside.any():
+            if inside.all():
+                yield places, model.latency(self.graph)
+            elif inside.any():
                 of = model.latency(self.graph)
                 yield (
                     places[inside],
@@ -86,14 +88,13 @@ class GraphRun:
         covering = (part for part in self.parts if part.covers[place])
         return [(part.graph, *part.models.by_place[place]) for part in covering]
 
-    def latency(self, width: int) -> TargetLatencies:
-        """Return the sum of the parts, whose errors go together.
-
-        Args:
-            width: S of the shared errors.
-        """
+    def latency(self) -> TargetLatencies:
+        """Return the sum of the parts, whose errors go together."""
         count = len(self.targets)
         parts = [pair for part in self.parts for pair in part.latencies()]
+        if len(parts) == 1:
+            return parts[0][1]
+        width = max((part.shared_error.shape[1] for _, part in parts), default=0)
         total, reach = np.zeros(count), np.zeros((2, count))
         shared = np.zeros((count, width), np.float32)
         for places, part in parts:
@@ -150,12 +151,11 @@ class TargetRuns:
     @cached_property
     def _casts(self) -> Bools:
         """Which targets run between casts, bool [T]."""
-        halves = [t.configuration.precision is Precision.FP16 for t in self.requested]
-        casts = [
-            half and as_cast(target) is not target
-            for half, target in zip(halves, self.requested, strict=True)
-        ]
-        return np.array(casts, np.bool_)
+        casts = np.zeros(len(self.requested), np.bool_)
+        for place, target in enumerate(self.requested):
+            if target.configuration.precision is Precision.FP16:
+                casts[place] = as_cast(target) is not target
+        return casts
 
     @cached_property
     def _floats(self) -> Sequence[Target]:
@@ -178,8 +178,11 @@ class TargetRuns:
         parts = self.forms.parts(graph)
         everywhere = np.ones(len(self.requested), np.bool_)
         if parts is None:
-            of_casts = [Precision.FP32 if casts else None for casts in self._casts.tolist()]
-            return GraphRun(self._floats, self.models, of_casts, self._as_floats(graph, everywhere))
+            precisions: list[Precision | None] = [None] * len(self.requested)
+            for place in np.flatnonzero(self._casts).tolist():
+                precisions[place] = Precision.FP32
+            parts_of_floats = self._as_floats(graph, everywhere)
+            return GraphRun(self._floats, self.models, precisions, parts_of_floats)
         has_int8 = self._has_int8
         models = self.lookup.models(self._integers, self.measured)
         summed = [Part(parts.integers, models, has_int8)]
