@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from predictor.core.records import Basis, Configuration
+from predictor.core.records import Basis, Configuration, Precision
 from predictor.core.run_facts import MEDIAN, P90, P99, MemoryUse, Spread, Unsupported
 
 
@@ -74,6 +74,8 @@ class Prediction:
         class_chips: kinds of silicon that this runtime was checked on, on devices of this kind that
             the engine had not seen; 0 for none. None for what was measured there or on the same
             chip, and for engines that do not say. Not stored either.
+        run_precision: that the products of a file of integers run in, or a file of halves between
+            casts; None of other files, and for engines that do not say. Not stored either.
     """
 
     model: str
@@ -106,6 +108,7 @@ class Prediction:
     unsupported: Unsupported | None = field(default=None, compare=False)
     spread: Spread | None = field(default=None, compare=False)
     class_chips: int | None = field(default=None, compare=False)
+    run_precision: Precision | None = field(default=None, compare=False)
 
     def scaled(self, factor: float, floor_ms: float = 0.0) -> Prediction:
         """Return a prediction that takes so much longer, no time of it under ``floor_ms``."""

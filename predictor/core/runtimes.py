@@ -38,6 +38,7 @@ class Runtime:
             known, or where it compiles for the processor that it meets.
         may_halve: whether it may run an FP32 network in half precision without an option for it.
         hides_halves: whether its published latencies do not say where it did.
+        casts_halves: whether it runs FP16 networks in FP32 on processors that multiply no halves.
         tf32: products of FP32 networks that it computes in TF32 by default, on GPUs that
             have it: ``""``, ``"convolutions"`` or ``"all"``.
         cpu_launch_us: cost of starting one operator on a CPU, in microseconds; None for the usual
@@ -56,6 +57,7 @@ class Runtime:
     kernels: frozenset[str] = frozenset()
     may_halve: bool = False
     hides_halves: bool = False
+    casts_halves: bool = False
     tf32: Literal["", "convolutions", "all"] = ""
     cpu_launch_us: float | None = None
     takes_all_cores: bool = False
@@ -72,6 +74,7 @@ _ROWS: Final = (
         portable=CPUS | {Family.GPU},
         precisions=_FLOAT_AND_INT8,
         kernels=instruction_sets.MLAS,
+        casts_halves=True,  # it casts inputs and outputs, and weights as it loads them
         tf32="all",  # use_tf32 of its CUDA provider
         takes_all_cores=True,  # intra_op_num_threads 0: one a physical core
     ),

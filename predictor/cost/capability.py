@@ -29,20 +29,28 @@ from predictor.cost.rates.facts import (
     on_chip_bytes,
     stated_macs_per_s,
 )
-from predictor.cost.rates.runs import ACTIVATION_BYTES, WEIGHT_BYTES
+from predictor.cost.rates.runs import (
+    ACTIVATION_BYTES,
+    WEIGHT_BYTES,
+    as_cast,
+    runs_by_casts,
+)
 from predictor.presentation.wording import runs_text
 
 
 def check_supported(device: Device, configuration: Configuration) -> None:
     """Refuse a configuration that ``device`` cannot run.
 
-    A precision is a matter of the hardware: one of the device's configurations must list it. A
+    A precision is a matter of the hardware: one of the device's configurations must list it, or the
+    runtime run it in FP32 between casts. A
     runtime must be listed or portable to the family; ``unknown``, asked for or listed, fits any.
 
     Raises:
         InputError: it cannot; the reason lists what it can, the best deployable first.
     """
-    if configuration.precision not in {stated.precision for stated in device.configurations}:
+    stated_precisions = {stated.precision for stated in device.configurations}
+    runs = configuration.precision in stated_precisions or runs_by_casts(device, configuration)
+    if not runs:
         raise not_supported(device, configuration.precision)
     runtimes = {stated.runtime for stated in device.configurations}
     is_stated = configuration.runtime in runtimes or UNKNOWN in runtimes
@@ -156,6 +164,7 @@ def stated_capability(target: Target) -> tuple[Capability, MissingMetricError | 
     """
     device, configuration = target.device, target.configuration
     check_supported(device, configuration)
+    configuration = as_cast(target).configuration
     gap: MissingMetricError | None = None
     try:
         share = thread_share(device, configuration.threads)

@@ -19,6 +19,7 @@ from predictor.core.records import Precision, Target
 from predictor.core.run_facts import MemoryUse
 from predictor.cost.columns import Columns, byte_ratios
 from predictor.cost.rates.facts import bare_memories
+from predictor.cost.rates.runs import as_cast
 from predictor.cost.run_facts import Computed
 from predictor.graph.operator_graph import OperatorGraph
 
@@ -31,7 +32,7 @@ def memory_uses(graph: OperatorGraph, targets: Sequence[Target]) -> Computed[Mem
 
     def use(place: int) -> MemoryUse:
         target = targets[place]
-        weights, live = by_precision()[target.configuration.precision]
+        weights, live = by_precision()[as_cast(target).configuration.precision]
         stated = target.device.memory_bytes
         return MemoryUse(round(weights), round(live), None if stated is None else round(stated))
 
@@ -42,7 +43,8 @@ def peak_bytes(graph: OperatorGraph, targets: Sequence[Target]) -> Floats:
     """Return weights and activations of a graph at their peak on each target, float64 [T]."""
     by_precision = _tensor_bytes(graph)
     return np.array(
-        [sum(by_precision[target.configuration.precision]) for target in targets], np.float64
+        [sum(by_precision[as_cast(target).configuration.precision]) for target in targets],
+        np.float64,
     )
 
 

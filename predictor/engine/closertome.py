@@ -28,6 +28,7 @@ from predictor.cost.run_facts import Computed, Row
 from predictor.engine.checkpoint import read_checkpoint
 from predictor.engine.targets.fine_tuned import TunedNetwork
 from predictor.engine.targets.lookup import TargetLookup, probing_facts
+from predictor.engine.targets.runs import GraphForms, GraphRun, TargetRuns, summed
 from predictor.graph.operator_graph import OperatorGraph
 
 _OVER_BOUND: Final = 1.05  # the least latency over its bound: no run reaches its bound
@@ -51,7 +52,7 @@ class CloserToMeEngine:
         """
         checkpoint = read_checkpoint(folder)
         self._card, self._estimate = checkpoint.engine, checkpoint.estimate
-        self._lookup = TargetLookup(checkpoint)
+        self._lookup, self._forms = TargetLookup(checkpoint), GraphForms()
 
     @property
     def name(self) -> str:
@@ -79,33 +80,27 @@ class CloserToMeEngine:
     ) -> PredictionTable:
         """Predict every graph on every target; see :class:`predictor.cost.engine.Engine`."""
         analytic = self._lookup.roofline.predict(graphs, targets, {})
-        models = self._lookup.models(targets, measured)
+        runs = self._runs(targets, measured)
+        of_graphs = list(map(runs.of_graph, graphs))
         shape = (len(graphs), len(targets))
         latency, reach = np.empty(shape), np.empty((2, *shape))
         shared = np.zeros((*shape, 1 + max(PARTS, self._card.responses)), np.float32)
         doubts: dict[tuple[int, int], str] = {}
-        for row, graph in enumerate(graphs):
-            for places, model in models.families:
-                predicted = model.latency(graph)
-                latency[row, places] = predicted.latency_ms
-                reach[:, row, places] = predicted.reach
-                shared[row, places, : predicted.shared_error.shape[1]] = predicted.shared_error
-                for place, words in zip(places.tolist(), model.doubts(graph), strict=True):
-                    if words:
-                        doubts[row, place] = words
+        for row, run in enumerate(of_graphs):
+            predicted = run.latency()
+            latency[row], reach[:, row] = predicted.latency_ms, predicted.reach
+            shared[row, :, : predicted.shared_error.shape[1]] = predicted.shared_error
+            doubts |= {(row, place): words for place, words in run.doubts().items()}
         refused = refusals(graphs, targets)
         for row, place in refused:
             latency[row, place] = np.nan
-        latency[:, list(models.problems)] = np.nan
-        bound = analytic.bound_ms * models.bound_factors
+        latency[:, list(runs.models.problems)] = np.nan
+        factors = np.array([run.models.bound_factors for run in of_graphs]).reshape(shape)
+        bound = analytic.bound_ms * factors
         latency = _raised(latency, bound * _OVER_BOUND)
         low80, low95 = _raised(latency / reach, bound)
         high80, high95 = latency * reach
-        of_targets: dict[str, Row[Any]] = {
-            **models.facts,
-            **probing_facts(targets, models.basis, measured),
-            "spread": Computed(len(targets), lambda place: spread_of(targets[place], batch=1)),
-        }
+        facts = [_facts(run, measured) for run in of_graphs]
         return PredictionTable(
             engine=self.name,
             latency_ms=latency,
@@ -114,7 +109,7 @@ class CloserToMeEngine:
             low95_ms=low95,
             high95_ms=high95,
             bound_ms=bound,
-            basis=[models.basis] * len(graphs),
+            basis=[run.models.basis for run in of_graphs],
             memory_bytes=analytic.memory_bytes,
             fits_memory=analytic.fits_memory,
             problems={
@@ -122,7 +117,7 @@ class CloserToMeEngine:
                 **{
                     (row, place): words
                     for row in range(len(graphs))
-                    for place, words in models.problems.items()
+                    for place, words in runs.models.problems.items()
                 },
             },
             predicted_ms=latency,
@@ -130,7 +125,7 @@ class CloserToMeEngine:
             shared_error=shared,
             facts={
                 **analytic.facts,
-                **{name: [values] * len(graphs) for name, values in of_targets.items()},
+                **{name: [of[name] for of in facts] for name in (facts[0] if facts else ())},
             },
         )
 
@@ -144,16 +139,20 @@ class CloserToMeEngine:
         places: Sequence[int] | None = None,
     ) -> Iterator[Explanation | None]:
         """Explain one graph on targets; see :class:`predictor.cost.engine.Engine`."""
-        models = self._lookup.models(targets, measured)
+        runs = self._runs(targets, measured)
         if predicted is None:
             predicted = self.predict([graph], targets, measured).latency_ms[0]
         latency_ms = predicted.tolist()
+        run = runs.of_graph(graph)
 
         def explanation(place: int) -> Explanation | None:
-            if place in models.problems or math.isnan(latency_ms[place]):
+            if place in runs.models.problems or math.isnan(latency_ms[place]):
                 return None
-            model, inside = models.by_place[place]
-            return model.explain(graph, inside, latency_ms[place])
+            parts = run.at(place)
+            # Several are raised to the bound together.
+            least_ms = latency_ms[place] if len(parts) == 1 else 0.0
+            parts_ms = [model.explain(form, inside, least_ms) for form, model, inside in parts]
+            return parts_ms[0] if len(parts) == 1 else summed(parts_ms, latency_ms[place])
 
         return map(explanation, range(len(targets)) if places is None else places)
 
@@ -169,14 +168,15 @@ class CloserToMeEngine:
         Raises:
             InputError: the target has no number for it.
         """
-        models = self._lookup.models([target], measured)
-        if models.problems:
-            raise no_number(target, models.problems[0])
-        model, place = models.by_place[0]
-        operator_ms = model.varied(graph, place, devices)
+        runs = self._runs([target], measured)
+        if runs.models.problems:
+            raise no_number(target, runs.models.problems[0])
+        run = runs.of_graph(graph)
+        varied_ms = [model.varied(form, place, devices) for form, model, place in run.at(0)]
+        operator_ms: Floats = np.sum(varied_ms, axis=0)
         variants = [replace(target, device=device) for device in devices]
         bound = self._lookup.roofline.predict([graph], variants, {}).bound_ms[0]
-        bound *= models.bound_factors[0]
+        bound *= run.models.bound_factors[0]
         return VariedTimes(operator_ms, np.fmax(operator_ms.sum(axis=1), bound * _OVER_BOUND))
 
     def operator_work(
@@ -184,6 +184,24 @@ class CloserToMeEngine:
     ) -> list[RatedOperators]:
         """Return the work of the operators of graphs on a target: parts of their times."""
         return [self._lookup.works.work(graph, target) for graph in graphs]
+
+    def _runs(
+        self, targets: Sequence[Target], measured: Mapping[TargetId, TargetMeasurements]
+    ) -> TargetRuns:
+        return TargetRuns(self._lookup, self._forms, targets, measured)
+
+
+def _facts(
+    run: GraphRun, measured: Mapping[TargetId, TargetMeasurements]
+) -> Mapping[str, Row[Any]]:
+    """Return values of fields of ``Prediction`` by name, of a graph on T targets."""
+    targets = run.targets
+    return {
+        **run.models.facts,
+        **probing_facts(targets, run.models.basis, measured),
+        "spread": Computed(len(targets), lambda place: spread_of(targets[place], batch=1)),
+        "run_precision": run.precisions,
+    }
 
 
 def _raised(latency: Floats, bound: Floats) -> Floats:

@@ -325,7 +325,7 @@ class Estimate:
         # A graph of views alone takes no time; fmax ignores the NaN of an unknown bound.
         terms *= np.fmax(1.0, least_ms / max(terms.sum(), _MIN_MS))
         parts = np.stack([terms[:, :2].sum(axis=1), terms[:, 2], terms[:, 3]], axis=1)
-        return Explanation.of_parts(parts, _shares(terms))
+        return Explanation.of_parts(parts, shares(terms))
 
     def _doubt(self, target: Target, class_chips: int | None) -> str:
         """Return why the estimate of a target is of other classes, empty where it is not."""
@@ -357,7 +357,7 @@ def _published_case(evidence: Evidence, deviations: Deviations, place: int) -> s
     return published_case(int(evidence.networks[deviations.nearest[place]]))
 
 
-def _shares(terms: Floats) -> AttentionMaps:
+def shares(terms: Floats) -> AttentionMaps:
     """Return the shares of the rates in each operator's time, and of the operators in each rate's.
 
     Operators and rates that take no time are level.

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from predictor.core.metrics import Family
-from predictor.core.records import Device, Precision, Target, by_run
+from predictor.core.records import Configuration, Device, Precision, Target, by_run
 from predictor.core.runtimes import CPUS, Runtime, runtime_of
 from predictor.cost.rates.cores import busy_rate, core_kinds
 from predictor.cost.rates.lanes import Core, core_of, kernel_lanes
@@ -83,6 +83,27 @@ def as_run(target: Target) -> Target:
     if not halves:
         return target
     return replace(target, configuration=replace(configuration, precision=Precision.FP16))
+
+
+def as_cast(target: Target) -> Target:
+    """Return a target with the precision that its runtime runs a network of halves in.
+
+    On a processor that multiplies no halves that is FP32 between casts, where the runtime does so.
+    """
+    configuration = target.configuration
+    if not runs_by_casts(target.device, configuration):
+        return target
+    return replace(target, configuration=replace(configuration, precision=Precision.FP32))
+
+
+def runs_by_casts(device: Device, configuration: Configuration) -> bool:
+    """Return whether a run in FP16 computes in FP32 between casts."""
+    is_half = configuration.precision is Precision.FP16
+    # In this order, since many targets are looked at for each graph.
+    if not is_half or not runtime_of(configuration.runtime).casts_halves:
+        return False
+    stated = {row.precision for row in device.configurations}
+    return device.family in CPUS and Precision.FP32 in stated and Precision.FP16 not in stated
 
 
 def run_rates(targets: Sequence[Target]) -> list[RunRates]:

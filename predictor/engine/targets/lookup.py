@@ -28,6 +28,7 @@ from predictor.engine.timed_work import OperatorWorks
 T = TypeVar("T")
 
 _MEASURED_TARGETS: Final = 16  # targets
+_LISTS: Final = 2  # of targets
 _SMALLEST_FACTOR: Final = 0.2  # a latency further under the bound is mistyped
 _NO_FACTS: Final[Mapping[str, object]] = {
     "evidence": "",
@@ -120,11 +121,11 @@ class TargetLookup:
         self.network = TunedNetwork(checkpoint)
         self.roofline = RooflineEngine(self._rated)
         self.works = OperatorWorks(checkpoint.engine.typical)
-        # The same targets are asked about again and again.
-        self._prepared: IdentityCache[PreparedTargets | None] = IdentityCache(1)
-        self._states: IdentityCache[Sequence[TargetState]] = IdentityCache(1)
-        self._plain: IdentityCache[TargetModels] = IdentityCache(1)
-        self._by_user: IdentityCache[TargetModels] = IdentityCache(1)
+        # The same targets are asked about again and again, and their runs in INT8.
+        self._prepared: IdentityCache[PreparedTargets | None] = IdentityCache(_LISTS)
+        self._states: IdentityCache[Sequence[TargetState]] = IdentityCache(_LISTS)
+        self._plain: IdentityCache[TargetModels] = IdentityCache(_LISTS)
+        self._by_user: IdentityCache[TargetModels] = IdentityCache(_LISTS)
         self._measured: IdentityCache[MeasuredTarget] = IdentityCache(_MEASURED_TARGETS)
 
     def models(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 
 from predictor.core.prediction import Prediction
 from predictor.core.records import Basis, Precision
@@ -22,6 +23,18 @@ _PARTLY_QUANTISED = (
     "multiplications are, and a runtime keeps the others in floating point."
 )
 
+_INTEGERS = (
+    "{share} of the multiplications in the file are of integers; these run in INT8, and what is in "
+    "floating point in {requested}."
+)
+_NO_INT8 = (
+    "{share} of the multiplications in the file are of integers, but this runtime or device has no "
+    "INT8; they are predicted in {requested}."
+)
+_CASTS = (
+    "The processor multiplies no halves; the runtime computes in FP32 and casts inputs and outputs."
+)
+
 
 def assumptions(model: Model, prediction: Prediction) -> tuple[str, ...]:
     """Return the assumptions of one prediction, in whole sentences."""
@@ -35,25 +48,42 @@ def is_quantised(model: Model) -> bool:
 
 def needs_quantising(model: Model, prediction: Prediction) -> bool:
     """Whether a prediction is of an INT8 model that the user still has to make."""
-    return bool(assumptions(model, prediction))
+    return _is_predicted(prediction) and _in_int8(prediction) and not is_quantised(model)
 
 
 def assumptions_by_prediction(
     model: Model, predictions: Sequence[Prediction]
 ) -> list[tuple[str, ...]]:
     """Return the assumptions of each prediction of a model."""
-    if not any(map(_assumes, predictions)):
-        return [()] * len(predictions)
-    notes = _notes(quantised_share(model))
-    return [notes if _assumes(prediction) else () for prediction in predictions]
+    of_model = cache(lambda: quantised_share(model))
+    return [
+        _of_prediction(prediction, of_model) if _is_predicted(prediction) else ()
+        for prediction in predictions
+    ]
 
 
-def _assumes(prediction: Prediction) -> bool:
-    return (
-        prediction.configuration.precision is Precision.INT8
-        and prediction.latency_ms is not None
-        and prediction.basis is not Basis.MEASURED
-    )
+def _of_prediction(
+    prediction: Prediction, share_of_model: Callable[[], float | None]
+) -> tuple[str, ...]:
+    if _in_int8(prediction):
+        return _notes(share_of_model())
+    run, requested = prediction.run_precision, prediction.configuration.precision.words
+    if run is None:
+        return ()
+    if run is not Precision.INT8 and run is not prediction.configuration.precision:
+        return (_CASTS,)
+    form = _INTEGERS if run is Precision.INT8 else _NO_INT8
+    share = share_of_model() or 0.0
+    products = "All" if share >= _QUANTISED_SHARE else percent(share)
+    return (form.format(share=products, requested=requested),)
+
+
+def _in_int8(prediction: Prediction) -> bool:
+    return prediction.configuration.precision is Precision.INT8
+
+
+def _is_predicted(prediction: Prediction) -> bool:
+    return prediction.latency_ms is not None and prediction.basis is not Basis.MEASURED
 
 
 def _notes(share: float | None) -> tuple[str, ...]:

@@ -55,6 +55,7 @@ def test_a_changed_fact_keeps_its_place() -> None:
                 "unsupported",
                 "spread",
                 "class_chips",
+                "run_precision",
             },
         ),
         (Measurement, fields.MEASUREMENT, set()),

@@ -13,6 +13,7 @@ from predictor.graph.model import Model
 from predictor.services.prediction.assumptions import (
     assumptions,
     assumptions_by_prediction,
+    needs_quantising,
     quantised_share,
 )
 from tests.support.graphs import QUANTISED
@@ -65,3 +66,23 @@ def test_a_quantised_file_and_one_without_products_assume_nothing() -> None:
     assert assumptions(partly_quantised([QUANTISED, QUANTISED]), INT8) == ()
     assert assumptions(model_of([Named("Relu", macs=0)]), INT8) == ()
     assert quantised_share(model_of([])) is None
+
+
+@pytest.mark.parametrize(
+    ("requested", "run", "flags", "words"),
+    [
+        (Precision.FP32, Precision.INT8, [QUANTISED], "All of the multiplications in the file"),
+        (Precision.FP16, Precision.INT8, [QUANTISED, 0], "50 % of the multiplications in the file"),
+        (Precision.FP32, Precision.FP32, [QUANTISED], "has no INT8; they are predicted in FP32"),
+        (Precision.FP16, Precision.FP32, [0], "computes in FP32 and casts"),
+    ],
+)
+def test_a_run_in_another_precision_than_the_requested_one_is_said(
+    requested: Precision, run: Precision, flags: list[int], words: str
+) -> None:
+    configuration = Configuration("onnxruntime", requested)
+    prediction = replace(INT8, configuration=configuration, run_precision=run)
+    model = partly_quantised(flags)
+    (note,) = assumptions(model, prediction)
+    assert words in note
+    assert not needs_quantising(model, prediction)
