@@ -100,7 +100,11 @@ class CloserToMeEngine:
         latency = _raised(latency, bound * _OVER_BOUND)
         low80, low95 = _raised(latency / reach, bound)
         high80, high95 = latency * reach
-        facts = [_facts(run, measured) for run in of_graphs]
+        # Those of targets are found once for all graphs that run on them alike.
+        of_targets = {id(run.models): _facts(run, measured) for run in of_graphs}
+        facts = [
+            {**of_targets[id(run.models)], "run_precision": run.precisions} for run in of_graphs
+        ]
         return PredictionTable(
             engine=self.name,
             latency_ms=latency,
@@ -194,13 +198,12 @@ class CloserToMeEngine:
 def _facts(
     run: GraphRun, measured: Mapping[TargetId, TargetMeasurements]
 ) -> Mapping[str, Row[Any]]:
-    """Return values of fields of ``Prediction`` by name, of a graph on T targets."""
+    """Return values of fields of ``Prediction`` by name, of any graph on T targets."""
     targets = run.targets
     return {
         **run.models.facts,
         **probing_facts(targets, run.models.basis, measured),
         "spread": Computed(len(targets), lambda place: spread_of(targets[place], batch=1)),
-        "run_precision": run.precisions,
     }
 
 
