@@ -36,6 +36,7 @@ FEW = 6  # files by which a new worker loads what it needs; their time is that o
 
 
 WORKERS = (1, 2, 4, 8, 16, 32, 64)
+_OTHERS = " Where that is over 2, other programs took part: gains are then not of the code alone."
 _ASSUMED = (
     "Not measured: it takes each side to have a processor to itself, the network to be no limit, "
     "and all files to be as this one."
@@ -86,7 +87,7 @@ def main() -> int:
         Figure("gain of --jobs 2", alone.wall_s / beside.wall_s, ""),
     ]
     notes = [
-        f"{os.cpu_count()} processors, load {os.getloadavg()[0]:.1f} at the end.",
+        f"{os.cpu_count()} processors, load {os.getloadavg()[0]:.1f} at the end.{_OTHERS}",
         "## A cluster by these times",
         _ASSUMED,
         Table(("workers", "files/s", "limit"), _growth(one)).as_markdown(),

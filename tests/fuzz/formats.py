@@ -41,13 +41,9 @@ def bases() -> list[tuple[str, dict[str, bytes]]]:
             (Path(folder) / name).write_bytes(data)
             if len(data) > _LARGEST_BASE or format_of(str(Path(folder) / name)) is None:
                 continue
-        peers = [peer for peer in packed if peer.parent == path.parent and peer != path]
-        files = {
-            peer.name.removesuffix(".xz"): _unpacked(peer)
-            for peer in peers
-            if peer.name.removesuffix(".xz").rpartition(".")[0] == stem
-        }
-        result.append((name, {name: data, **files}))
+        weights = path.with_name(f"{stem}.bin.xz")
+        peers = {f"{stem}.bin": _unpacked(weights)} if weights.is_file() else {}
+        result.append((name, {name: data, **peers}))
     return result
 
 
