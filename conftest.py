@@ -93,7 +93,9 @@ def damaged_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[
 
 def pytest_configure(config: pytest.Config) -> None:
     """Name the mark of tests that ``run.py test --fast`` leaves out."""
-    config.addinivalue_line("markers", "slow: a file of units with seconds of work or of processes")
+    config.addinivalue_line(
+        "markers", "slow: a file or test of units with seconds of work or of processes"
+    )
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

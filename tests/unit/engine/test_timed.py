@@ -97,6 +97,7 @@ def test_some_of_the_measurements_keep_their_own_operators() -> None:
     assert found.latency_ms[0, 0] == pytest.approx(42.0, rel=0.1)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=20)
 @given(graphs(), st.integers(2, 64), st.floats(0.1, 100.0))
 def test_a_larger_batch_is_never_faster(graph: OperatorGraph, factor: int, heavy_ms: float) -> None:

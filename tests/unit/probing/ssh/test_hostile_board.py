@@ -156,6 +156,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Board]:
     running.stop()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODES)
 def test_each_wrong_answer_is_one_sentence_that_names_the_board(
     name: str, hostile: Board, monkeypatch: pytest.MonkeyPatch
