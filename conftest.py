@@ -42,6 +42,7 @@ ORDER = os.environ.setdefault("CTM_TEST_ORDER", str(random.randrange(10**6)))  #
 
 FAIL_ON_SKIP = os.environ.get("CTM_FAIL_ON_SKIP") == "1"
 PATIENCE_MS = 30_000
+SLOW = "\npytestmark = pytest.mark.slow\n"
 
 
 class PatientBot(QtBot):
@@ -92,7 +93,16 @@ def damaged_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[
 
 def pytest_configure(config: pytest.Config) -> None:
     """Name the mark of tests that ``run.py test --fast`` leaves out."""
-    config.addinivalue_line("markers", "slow: a file of units with seconds of work or of processes")
+    config.addinivalue_line(
+        "markers", "slow: a file or test of units with seconds of work or of processes"
+    )
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out files of slow tests where those are: they and torch are not even imported."""
+    if config.option.markexpr != "not slow" or collection_path.suffix != ".py":
+        return None
+    return SLOW in collection_path.read_text(encoding="utf-8") or None
 
 
 def pytest_report_header() -> str:

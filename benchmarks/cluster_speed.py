@@ -2,8 +2,9 @@
 
 Runs with one and with two take turns, start to exit; the gain is that of the shortest. Where
 workers, scheduler and command share processors it is not of the code alone, so the CPU time that
-each takes a file is printed too, which other programs change little: worker over command or
-scheduler is the number of workers from which that one is the limit. Needs the extra ``cluster``.
+each takes a file is printed too, which other programs change little. From those times follows how
+a cluster grows whose sides have a processor each: workers share the files, while scheduler and
+command pass all of them. Needs the extras ``cluster`` and ``parquet``.
 """
 
 from __future__ import annotations
@@ -16,14 +17,17 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import psutil
 
-from benchmarks.common import Figure, add_arguments, report
+from benchmarks.common import Figure, Table, add_arguments, report
+from predictor.cli.predict.row_files import Finished, writing
+from predictor.core.units import significant
 from predictor.services.prediction.engines import CLOSERTOME
+from predictor.services.rows.text import RowForm
 from tests.e2e.clusters import TlsCluster
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -31,10 +35,23 @@ MODEL = ROOT / "resources" / "samples" / "mobilenetv2-1.0-224.onnx"
 FEW = 6  # files by which a new worker loads what it needs; their time is that of the start
 
 
+WORKERS = (1, 2, 4, 8, 16, 32, 64)
+_OTHERS = " Where that is over 2, other programs took part: gains are then not of the code alone."
+_ASSUMED = (
+    "Not measured: it takes each side to have a processor to itself, the network to be no limit, "
+    "and all files to be as this one."
+)
+
+
 class Run(NamedTuple):
-    """Wall time of a command, and CPU time a file of it, its scheduler and its workers, in s."""
+    """Wall time of a command, and CPU time a file of it, its scheduler and its workers, in s.
+
+    ``few_mib`` and ``all_mib`` are the most memory of the command with few files and with all.
+    """
 
     wall_s: float
+    few_mib: float
+    all_mib: float
     command_s: float
     scheduler_s: float = 0.0
     worker_s: float = 0.0
@@ -50,6 +67,7 @@ def main() -> int:
         folder = Path(name)
         models, few = _copies(folder / "models", options.files), _copies(folder / "few", FEW)
         runs = _runs(TlsCluster(folder), models, few, options.repeats)
+        parquet_s = _parquet_s(models.with_suffix(".jsonl")) / options.files
     one, two, alone, beside = map(_least, zip(*runs, strict=True))
     what = f"{options.files} files, all devices"
     figures = [
@@ -59,13 +77,22 @@ def main() -> int:
         Figure("CPU time of the worker a file", one.worker_s * 1e3, "ms"),
         Figure("CPU time of the command a file", one.command_s * 1e3, "ms"),
         Figure("CPU time of the scheduler a file", one.scheduler_s * 1e3, "ms"),
+        Figure("CPU time at the end of a Parquet file, a file", parquet_s * 1e3, "ms"),
         Figure("workers until the command is the limit", one.worker_s / one.command_s, ""),
         Figure("workers until the scheduler is the limit", one.worker_s / one.scheduler_s, ""),
+        Figure(f"most memory of the command, {FEW} files", one.few_mib, "MiB"),
+        Figure(f"the same, {options.files} files", one.all_mib, "MiB"),
         Figure(f"{what}, no cluster", alone.wall_s, "s"),
         Figure("the same, --jobs 2", beside.wall_s, "s"),
         Figure("gain of --jobs 2", alone.wall_s / beside.wall_s, ""),
     ]
-    notes = [f"{os.cpu_count()} processors, load {os.getloadavg()[0]:.1f} at the end."]
+    notes = [
+        f"{os.cpu_count()} processors, load {os.getloadavg()[0]:.1f} at the end.{_OTHERS}",
+        "## A cluster by these times",
+        _ASSUMED,
+        Table(("workers", "files/s", "limit"), _growth(one)).as_markdown(),
+        "Rows come as JSON lines; a Parquet file is made of them once the last one is there.",
+    ]
     title = "Workers of a cluster, and processes"
     return report("cluster_speed", title, figures, options.output, notes, CLOSERTOME)
 
@@ -106,16 +133,37 @@ def _run(
         own = resource.getrusage(resource.RUSAGE_CHILDREN)
         return own.ru_utime + own.ru_stime, _cpu_s(scheduler), _cpu_s(workers)
 
-    def seconds(work: Callable[[], object]) -> tuple[float, ...]:
+    def seconds(folder: Path) -> tuple[float, ...]:
         begin, before = time.perf_counter(), used()
-        work()
+        most_mib = _predict(folder, options)
         wall = time.perf_counter() - begin
-        return wall, *(after - s for after, s in zip(used(), before, strict=True))
+        return wall, most_mib, *(after - s for after, s in zip(used(), before, strict=True))
 
-    _, *start = seconds(lambda: _predict(few, options))
-    wall, *whole = seconds(lambda: _predict(models, options))
+    _, few_mib, *start = seconds(few)
+    wall, all_mib, *whole = seconds(models)
     files = len(list(models.iterdir())) - FEW
-    return Run(wall, *((all_s - few_s) / files for all_s, few_s in zip(whole, start, strict=True)))
+    each = ((all_s - few_s) / files for all_s, few_s in zip(whole, start, strict=True))
+    return Run(wall, few_mib, all_mib, *each)
+
+
+def _growth(run: Run) -> list[list[str]]:
+    """Return the files per second with so many workers, and which side is the limit."""
+    rows = []
+    for count in WORKERS:
+        sides = {"workers": run.worker_s / count, "command": run.command_s}
+        sides["scheduler"] = run.scheduler_s
+        slowest = max(sides, key=lambda side: sides[side])
+        rows.append([str(count), significant(1 / sides[slowest]), slowest])
+    return rows
+
+
+def _parquet_s(rows: Path) -> float:
+    """Return the CPU time of a Parquet file of rows that are written at once."""
+    text, path = rows.read_bytes(), rows.with_suffix(".parquet")
+    begin = time.process_time()
+    with writing(path, RowForm.JSON_LINES, Finished()) as write:
+        write(text)
+    return time.process_time() - begin
 
 
 def _least(runs: Sequence[Run]) -> Run:
@@ -137,11 +185,17 @@ def _copies(folder: Path, count: int) -> Path:
     return folder
 
 
-def _predict(models: Path, options: Sequence[str]) -> None:
+def _predict(models: Path, options: Sequence[str]) -> float:
+    """Write the rows of a folder, and return the most memory of the command in MiB."""
     rows = models.with_suffix(".jsonl")
     command = [sys.executable, "-m", "predictor.cli", "--quiet", "predict", str(models), "--all"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "CTM_STORE": str(rows.with_suffix(".db"))}
-    subprocess.run([*command, "--rows", str(rows), *options], env=environment, check=True)
+    process = subprocess.Popen([*command, "--rows", str(rows), *options], env=environment)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, process.args)
+    return usage.ru_maxrss / 2**10
 
 
 if __name__ == "__main__":

@@ -1,9 +1,14 @@
-"""Damaged files of every kind, fed to what reads them: nothing may fall.
+"""Damaged files of every kind, killed writers and hostile boards: nothing may fall or be lost.
 
-A file is read or refused in one sentence. It falls where reading it ends in another exception, ends
-the process, takes over ``SECONDS`` or over ``MEMORY_MIB`` more than the process had. The files come
-from a seed: ``--seed`` of the page with the number of a file gives it again. Each kind of file is a
-row of ``KINDS``; a run of one kind keeps the others' rows on the page.
+A try is one file that is fed to what reads it, one kill of a process that writes a store
+(``kills``) or one run on a board that answers wrongly (``boards``). What is tried ends as it should
+or is refused in one sentence. It falls where it ends in another exception, ends the process, loses
+a row that was committed, takes over ``SECONDS`` of a processor, waits ten times as long, or takes
+over ``MEMORY_MIB`` more than the process had.
+
+Each try follows from a seed and its number. ``--kept DIR`` holds what was tried: a run that is
+ended or that has no more minutes goes on there, after another try of what fell, and the page is of
+all runs. Each kind is a row of ``KINDS``.
 """
 
 from __future__ import annotations
@@ -16,40 +21,61 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from queue import Empty, Queue
 from typing import NamedTuple
 
-from benchmarks.common import Table, publish
-from tests.fuzz import documents, formats, onnx_mutator
+import psutil
+
+from benchmarks.common import Table, add_kept, kept_folder, publish
+from predictor.core.files import replaced
+from tests.fuzz import boards, documents, formats, kills, language, onnx_mutator, tables
 
 SECONDS, MEMORY_MIB = 20.0, 400.0
 _STARTING_S = 60.0
-_HEADER = ("kind", "tried", "read", "refused", "fallen", "slowest s", "most memory MiB", "seed")
+_PIECE = 500  # tries of a kind, before those of the next
+_SAVED_S = 10.0
+_WAITS = 10
+_HEADER = (
+    *("kind", "tried", "goal", "read", "refused", "fallen"),
+    *("slowest CPU s", "most memory MiB", "seed"),
+)
 
 
 class Kind(NamedTuple):
-    """One kind of file.
+    """One kind of try.
 
     Attributes:
         mutate: a damaged file from a generator of random numbers.
         feed: reads it; True where it was read, False where it was refused in one sentence.
+        goal: number of tries.
     """
 
     mutate: Callable[[random.Random], bytes]
     feed: Callable[[bytes], bool]
+    goal: int = 10_000
 
 
 KINDS: dict[str, Kind] = {
     "onnx": Kind(onnx_mutator.mutate, onnx_mutator.feed),
-    "formats": Kind(formats.mutate, formats.feed),
+    **{
+        f"*.{ending}": Kind(partial(formats.mutate, ending=ending), formats.feed)
+        for ending in formats.ENDINGS
+    },
+    "*.gguf": Kind(language.mutate_gguf, language.feed_gguf),
+    "config.json": Kind(language.mutate_config, language.feed_config),
     "imports": Kind(documents.mutate_import, documents.feed_import),
+    "kits": Kind(documents.mutate_results, documents.feed_results),
     "devices": Kind(documents.mutate_device, documents.feed_device),
     "projects": Kind(documents.mutate_project, documents.feed_project),
-    "results": Kind(documents.mutate_results, documents.feed_results),
+    "toml": Kind(tables.mutate, tables.feed),
+    "kills": Kind(kills.mutate, kills.feed, 500),
+    "boards": Kind(boards.mutate, boards.feed, 500),
 }
 
 
@@ -81,7 +107,8 @@ class Tally:
 
     def cells(self) -> list[str]:
         """Return the row of the page."""
-        counts = (self.tried, self.read, self.refused, len(self.fallen))
+        goal = KINDS[self.kind].goal
+        counts = (self.tried, goal, self.read, self.refused, len(self.fallen))
         times = (f"{self.slowest_s:.2f}", f"{self.memory_mib:.0f}")
         return [self.kind, *map(str, counts), *times, str(self.seed)]
 
@@ -99,13 +126,13 @@ def serve(kind: str, seed: int, first: int) -> None:
     number = first
     while True:
         data = file_of(kind, seed, number)
-        start = time.perf_counter()
+        start = time.process_time()
         answer: dict[str, object] = {}
         try:
             answer["read"] = KINDS[kind].feed(data)
         except Exception as error:  # noqa: BLE001  # it is what we look for
             answer["fault"] = f"{type(error).__name__}: {error}"[:300]
-        answer["seconds"] = time.perf_counter() - start
+        answer["seconds"] = time.process_time() - start
         answer["memory_mib"] = memory = _peak_mib() - start_mib
         if memory > MEMORY_MIB:
             answer["fault"] = f"took {memory:.0f} MiB"
@@ -123,12 +150,13 @@ def _peak_mib() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
 
 
-def answers(kind: str, seed: int, end: float) -> Iterator[tuple[int, dict[str, object]]]:
-    """Yield the numbers of files and the answers to them until ``end`` (monotonic).
+def answers(
+    kind: str, seed: int, number: int, end: float
+) -> Iterator[tuple[int, dict[str, object]]]:
+    """Yield the numbers of tries from ``number`` on and their answers until ``end`` (monotonic).
 
-    Another child goes on with the next file where one ends or takes too long.
+    Another child goes on with the next one where one ends or takes too long.
     """
-    number = 0
     while time.monotonic() < end:
         command = [sys.executable, "-m", "benchmarks.fuzz", "--kind", kind, "--seed", str(seed)]
         command += ["--serve", str(number)]
@@ -155,10 +183,14 @@ def _lines(child: subprocess.Popen[str], end: float) -> Iterator[dict[str, objec
 
     threading.Thread(target=read, daemon=True).start()
     limit = _STARTING_S + SECONDS
+    used_s, begin_s = 0.0, time.monotonic()
     while time.monotonic() < end:
         try:
-            line = lines.get(timeout=limit)
+            line = lines.get(timeout=min(limit, max(end - time.monotonic(), 0.1)))
         except Empty:
+            # On a busy machine a child may have had no processor.
+            if _cpu_s(child) - used_s < limit and time.monotonic() - begin_s < _WAITS * limit:
+                continue
             yield {"fault": f"took over {SECONDS:.0f} seconds", "seconds": SECONDS}
             return
         if line is None:
@@ -166,49 +198,96 @@ def _lines(child: subprocess.Popen[str], end: float) -> Iterator[dict[str, objec
             return
         yield json.loads(line)
         limit = SECONDS
+        used_s, begin_s = _cpu_s(child), time.monotonic()
+
+
+def _cpu_s(child: subprocess.Popen[str]) -> float:
+    """Return the CPU time of a child that runs."""
+    try:
+        return sum(psutil.Process(child.pid).cpu_times()[:2])
+    except psutil.Error:
+        return 0.0
 
 
 def main() -> int:
-    """Feed files of the kinds asked for and write the page; return 1 where one fell."""
+    """Try the kinds that are named and write the page; return 1 where anything fell."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--minutes", type=float, default=1.0, help="for each kind")
+    parser.add_argument("--minutes", type=float, default=10.0, help="of this run, for all kinds")
+    parser.add_argument("--tries", type=int, default=10**9, help="of a kind, if under its goal")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--kind", choices=KINDS, action="append", help="all without it")
     parser.add_argument("--output", type=Path, help="folder of the page")
     parser.add_argument("--serve", type=int, help=argparse.SUPPRESS)
+    add_kept(parser)
     options = parser.parse_args()
-    kinds = options.kind or list(KINDS)
+    names = options.kind or list(KINDS)
     if options.serve is not None:
-        serve(kinds[0], options.seed, options.serve)
-    tallies = _earlier(options.output)
-    for kind in kinds:
-        tally = tallies[kind] = Tally(kind, options.seed)
-        for number, answer in answers(kind, options.seed, time.monotonic() + 60 * options.minutes):
-            tally.add(number, answer)
-    ordered = [tallies[kind] for kind in sorted(tallies)]
+        serve(names[0], options.seed, options.serve)
+    with kept_folder(options) as folder:
+        _go_on(folder, names, options, time.monotonic() + 60 * options.minutes)
+        tallies = [tally for name in KINDS if (tally := _load(folder, name, options.seed)).tried]
     notes = [
-        f"- {tally.kind}, file {number}: {fault}"
-        for tally in ordered
+        f"- {tally.kind}, number {number}: {fault}"
+        for tally in tallies
         for number, fault in tally.fallen.items()
     ]
     publish(
         "fuzz",
-        "Damaged files: tried and fallen",
-        Table(_HEADER, [tally.cells() for tally in ordered]),
-        [asdict(tally) for tally in ordered],
+        "Damaged files, killed writers and hostile boards",
+        Table(_HEADER, [tally.cells() for tally in tallies]),
+        [asdict(tally) for tally in tallies],
         options.output,
-        notes or ["No file fell."],
+        notes or ["Nothing fell."],
     )
-    return int(any(tallies[kind].fallen for kind in kinds))
+    return int(any(tally.fallen for tally in tallies))
 
 
-def _earlier(output: Path | None) -> dict[str, Tally]:
-    """Return the tallies of the page as it is."""
-    path = (output or Path()) / "fuzz.json"
-    if output is None or not path.exists():
-        return {}
-    figures = json.loads(path.read_text(encoding="utf-8"))["figures"]
-    return {figure["kind"]: Tally(**figure) for figure in figures}
+def _go_on(folder: Path, names: Sequence[str], options: argparse.Namespace, end: float) -> None:
+    """Try the kinds in turns, a piece each, until all have enough or the time is over."""
+    for name in names:
+        _try_again(folder, _load(folder, name, options.seed), end)
+    left = list(names)
+    while left and time.monotonic() < end:
+        for name in tuple(left):
+            tally = _load(folder, name, options.seed)
+            count = min(_PIECE, min(KINDS[name].goal, options.tries) - tally.tried)
+            if count <= 0:
+                left.remove(name)
+                continue
+            saved_s = time.monotonic()
+            for number, answer in islice(answers(name, options.seed, tally.tried, end), count):
+                tally.add(number, answer)
+                if time.monotonic() - saved_s > _SAVED_S:
+                    _save(folder, tally)
+                    saved_s = time.monotonic()
+            _save(folder, tally)
+
+
+def _try_again(folder: Path, tally: Tally, end: float) -> None:
+    """Try what fell before: it may be mended."""
+    for number in map(int, list(tally.fallen)):
+        for _, answer in islice(answers(tally.kind, tally.seed, number, end), 1):
+            del tally.fallen[str(number)]
+            tally.tried -= 1
+            tally.add(number, answer)
+            _save(folder, tally)
+
+
+def _place(folder: Path, kind: str, seed: int) -> Path:
+    return folder / f"{kind.removeprefix('*.')}-{seed}.json"
+
+
+def _load(folder: Path, kind: str, seed: int) -> Tally:
+    """Return what was tried of a kind."""
+    path = _place(folder, kind, seed)
+    if not path.exists():
+        return Tally(kind, seed)
+    return Tally(**json.loads(path.read_text(encoding="utf-8")))
+
+
+def _save(folder: Path, tally: Tally) -> None:
+    with replaced(_place(folder, tally.kind, tally.seed)) as partial_file:
+        partial_file.write_text(json.dumps(asdict(tally)), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -67,8 +67,8 @@ class StoredTypes(Mapping[str, TensorType]):
 
     def _bound(self, stated: TensorType, shape: onnx.TensorShapeProto) -> TensorType:
         """Return a type with its open dimensions bound, those in arithmetic on others too."""
-        if stated.shape is None:
-            return stated
+        if stated.shape is None or len(stated.shape) != len(shape.dim):
+            return stated  # a damaged file states a value twice: the last one counts
         sizes = (
             size if size is not None and size >= 0 else evaluate(dim.dim_param, self._sizes)
             for size, dim in zip(stated.shape, shape.dim, strict=True)

@@ -27,7 +27,7 @@ WITHOUT_ENGINE: Final[Mapping[str, str]] = {
     "bridge": "times that runtimes took",
     "catalogue": "facts of devices",
     "device_form": "the form of a device",
-    "fuzz": "readers of files",
+    "fuzz": "readers of files, writers of stores",
     "generation": "rates of language models, by coefficients that the command fits",
     "ingestion_speed": "the reader of models",
     "reading_speed": "the reader of models",

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -44,9 +45,13 @@ class TlsCluster:
             self.port: int = probe.getsockname()[1]
         self.address = f"tls://127.0.0.1:{self.port}"
         self._processes: list[subprocess.Popen[bytes]] = []
+        self.start_scheduler()
+
+    def start_scheduler(self) -> None:
+        """Start the scheduler, again on its port, and return once it listens."""
         command = ["-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1"]
         self.scheduler = self._start("scheduler", *command, "--port", str(self.port))
-        while True:  # until it listens
+        while True:
             with suppress(ConnectionRefusedError):
                 socket.create_connection(("127.0.0.1", self.port)).close()
                 return
@@ -57,15 +62,19 @@ class TlsCluster:
         certificates = ["--cluster-ca", str(self.cert), "--cluster-cert", str(self.cert)]
         return ["--cluster", self.address, *certificates, "--cluster-key", str(self.key)]
 
-    def worker(self, change: str = "") -> subprocess.Popen[bytes]:
+    def worker(
+        self, change: str = "", host: Sequence[str] = ("--host", "127.0.0.1")
+    ) -> subprocess.Popen[bytes]:
         """Start a worker of one thread, and return it once it is registered.
 
         Args:
             change: Python that it runs first.
+            host: options of where it listens.
         """
         name = f"worker{len(self._processes)}"
         started = self._start(
-            name, "-c", WORKER.format(change), self.address, "--nthreads", "1", "--no-nanny"
+            *(name, "-c", WORKER.format(change), self.address),
+            *("--nthreads", "1", "--no-nanny", *host),
         )
         log = self.folder / f"{name}.log"
         while "Registered to" not in log.read_text(encoding="utf-8"):

@@ -78,6 +78,56 @@ def test_a_killed_worker_loses_nothing_and_nothing_goes_elsewhere(
 
 
 @needs_signals
+def test_a_killed_scheduler_costs_no_row_and_parquet_goes_on_behind_them(
+    cluster: TlsCluster, start_ctm: Start, ctm: Run, folder: Path, tmp_path: Path
+) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    for number in range(FILES, 20 * FILES):
+        shutil.copy(folder / "m0.onnx", folder / f"m{number}.onnx")
+    out, here = tmp_path / "out.parquet", tmp_path / "here.jsonl"
+    journal = tmp_path / "out.parquet.part"
+    arguments = ["predict", folder, "--device", "rpi5", "--device", "rtx3060", "--rows"]
+    worker = cluster.worker()
+    running = start_ctm(*arguments, out, *cluster.options())
+    while not (journal.exists() and len(rows(journal)) > 4):
+        assert running.poll() is None, running.communicate()
+        time.sleep(0.01)
+    cluster.scheduler.kill()
+    _, err = running.communicate(timeout=200)
+    worker.kill()
+    assert running.returncode == 3
+    assert "the connection to the scheduler is lost" in err
+    assert err.count("\n") == 1
+    before = {str(row["model"]) for row in rows(journal)}
+    assert 2 < len(before) < 20 * FILES
+    assert not out.exists()
+
+    cluster.start_scheduler()
+    cluster.worker()
+    assert ctm(*arguments, out, *cluster.options(), "--resume").returncode == 2
+    assert ctm(*arguments, here).returncode == 2  # of the broken file
+    table = parquet.read_table(out)
+    assert not journal.exists()
+    expected = sorted(rows(here), key=lambda row: (row["model"], row["device"] or ""))
+    read = sorted(table.to_pylist(), key=lambda row: (row["model"], row["device"] or ""))
+    assert read == expected
+    assert str(table.schema.field("latency_ms").type) == "double"
+    assert str(table.schema.field("threads").type) == "int64"
+
+
+@needs_signals
+def test_a_worker_that_listens_on_all_interfaces_is_refused(
+    cluster: TlsCluster, ctm: Run, folder: Path, tmp_path: Path
+) -> None:
+    cluster.worker(host=())  # as Dask starts it where nothing is said
+    out = tmp_path / "out.jsonl"
+    refused = ctm("predict", folder, "--device", "rpi5", "--rows", out, *cluster.options())
+    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1), refused.stderr
+    assert "it runs what it is sent, and listens on all interfaces" in refused.stderr
+    assert out.read_bytes() == b""
+
+
+@needs_signals
 def test_a_worker_of_another_version_and_wrong_certificates_are_refused(
     cluster: TlsCluster, ctm: Run, folder: Path, tmp_path: Path
 ) -> None:

@@ -134,7 +134,7 @@ def mutate_import(rng: random.Random, name: str = "") -> bytes:
 
 def feed_import(data: bytes) -> bool:
     """Import a file: True where it is read, False where it is refused in one sentence."""
-    return _is_read(partial(import_bytes, "mutant", data))
+    return is_read(partial(import_bytes, "mutant", data))
 
 
 def mutate_results(rng: random.Random) -> bytes:
@@ -154,7 +154,7 @@ def feed_results(data: bytes) -> bool:
     with TemporaryDirectory() as folder:
         path = Path(folder, "results")
         path.write_bytes(data)
-        return _is_read(partial(read_results, path))
+        return is_read(partial(read_results, path))
 
 
 def mutate_device(rng: random.Random) -> bytes:
@@ -168,7 +168,7 @@ def feed_device(data: bytes) -> bool:
     with TemporaryDirectory() as folder:
         path = Path(folder, "device.json")
         path.write_bytes(data)
-        return _is_read(partial(import_device, path, ()))
+        return is_read(partial(import_device, path, ()))
 
 
 def mutate_project(rng: random.Random) -> bytes:
@@ -199,7 +199,7 @@ def feed_project(data: bytes) -> bool:
     with TemporaryDirectory() as folder:
         path = Path(folder, "team.ctmproject")
         path.write_bytes(data)
-        return _is_read(partial(_take_over, path, Path(folder, "store.db")))
+        return is_read(partial(_take_over, path, Path(folder, "store.db")))
 
 
 def _take_over(path: Path, store: Path) -> None:
@@ -235,7 +235,8 @@ def _vouching(parts: dict[str, bytes]) -> bytes:
     return json.dumps(manifest).encode()
 
 
-def _is_read(read: Callable[[], object]) -> bool:
+def is_read(read: Callable[[], object]) -> bool:
+    """Read a file: True where it is read, False where it is refused in one sentence."""
     try:
         read()
     except InputError as error:

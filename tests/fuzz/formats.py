@@ -41,13 +41,9 @@ def bases() -> list[tuple[str, dict[str, bytes]]]:
             (Path(folder) / name).write_bytes(data)
             if len(data) > _LARGEST_BASE or format_of(str(Path(folder) / name)) is None:
                 continue
-        peers = [peer for peer in packed if peer.parent == path.parent and peer != path]
-        files = {
-            peer.name.removesuffix(".xz"): _unpacked(peer)
-            for peer in peers
-            if peer.name.removesuffix(".xz").rpartition(".")[0] == stem
-        }
-        result.append((name, {name: data, **files}))
+        weights = path.with_name(f"{stem}.bin.xz")
+        peers = {f"{stem}.bin": _unpacked(weights)} if weights.is_file() else {}
+        result.append((name, {name: data, **peers}))
     return result
 
 
@@ -55,9 +51,18 @@ def _unpacked(path: Path) -> bytes:
     return lzma.decompress(path.read_bytes())
 
 
-def mutate(rng: random.Random) -> bytes:
-    """Return an archive of the files of a damaged model; the first is the model."""
-    name, files = rng.choice(bases())
+ENDINGS = ("tflite", "xml", "pt2", "param", "mlmodel")
+"""Of the models, one a format."""
+
+
+def mutate(rng: random.Random, ending: str = "") -> bytes:
+    """Return an archive of the files of a damaged model; the first is the model.
+
+    Args:
+        rng: of the changes.
+        ending: of the model; empty for any.
+    """
+    name, files = rng.choice([base for base in bases() if base[0].endswith(ending)])
     data = files[name]
     is_archive = data.startswith(b"PK") and rng.random() < 0.7
     damaged = _damaged_archive(rng, data) if is_archive else _damaged(rng, data)

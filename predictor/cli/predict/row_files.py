@@ -2,23 +2,24 @@
 
 A killed run leaves whole models and at most a torn one, which :func:`finished` cuts off. A Parquet
 file cannot be read before its end is written, so its rows come as JSON lines beside it first.
+No more than a part of a file is in memory.
 """
 
 from __future__ import annotations
 
 import csv
+import io
 import json
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import accumulate, groupby
+from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, cast
 
 from predictor.core.csv_style import CsvStyle
 from predictor.core.errors import HostError, InputError
-from predictor.core.files import is_there, locked, opened, read_bytes
+from predictor.core.files import is_there, locked, opened, replaced
 from predictor.services.rows.text import NAMES, RowForm, header_text
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ ENDINGS: Final = (".jsonl", ".csv", ".parquet")
 _COUNTS: Final = frozenset({"threads", "batch", "memory_bytes"})
 _HEAD_BYTES: Final = 4096
 _CHUNK: Final = 64 * 2**20  # bytes of a group of a Parquet file, about 100 000 rows
+_BATCH: Final = 10_000  # rows of a Parquet file that are read at once
+_LONGEST_LINE: Final = 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +67,23 @@ def finished(
     with _file_errors(path):
         if _is_parquet(path) and is_there(path) and not is_there(written):
             _unpack(path, written)
-        data = _content(written)
+        if not is_there(written):
+            return Finished()
+        with opened(written) as (stream, _):
+            lines = _Lines(io.BufferedReader(cast("io.RawIOBase", stream)))
+            return _finished(path, _rows_of(path, form, lines), targets, engine)
+
+
+def _finished(
+    path: Path,
+    rows: Iterator[tuple[dict[str, Any], int]],
+    targets: frozenset[tuple[str, ...]],
+    engine: str,
+) -> Finished:
     models: list[str] = []
     bad = end = 0
-    for model, rows in groupby(_rows_of(path, form, data), lambda row: str(row[0]["model"])):
-        model_rows = list(rows)
+    for model, group in groupby(rows, lambda row: str(row[0]["model"])):
+        model_rows = list(group)
         if not model_rows[0][0]["fingerprint"]:  # a file that could not be read
             bad += 1
         else:
@@ -112,35 +127,51 @@ def _unpack(path: Path, journal: Path) -> None:
     """Write the rows of a Parquet file as JSON lines beside it."""
     arrow = _arrow()
     try:
-        with opened(path) as (stream, _):
-            rows = arrow.read_table(stream).to_pylist()
+        with opened(path) as (stream, _), replaced(journal) as partial:
+            batches = arrow.ParquetFile(stream).iter_batches(_BATCH)
+            with partial.open("w", encoding="utf-8") as lines:
+                for batch in batches:
+                    lines.writelines(json.dumps(row) + "\n" for row in batch.to_pylist())
     except (ValueError, TypeError) as error:  # pyarrow's own errors are ValueErrors
         raise _other(path, "another form") from error
-    journal.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
-def _content(path: Path) -> bytes:
-    return read_bytes(path, sys.maxsize) if is_there(path) else b""
+class _Lines:
+    """Whole lines of a file: what follows the last one is torn.
+
+    Args:
+        stream: of the file.
+
+    Attributes:
+        end: bytes that the lines take which were read.
+    """
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self.end = 0
+
+    def __iter__(self) -> Iterator[str]:
+        while (line := self._stream.readline(_LONGEST_LINE)).endswith(b"\n"):
+            self.end += len(line)
+            yield line.decode()
+        if len(line) == _LONGEST_LINE:
+            raise ValueError("a line is too long")
 
 
 _TARGET: Final = ("device", "runtime", "precision", "threads")
 
 
-def _rows_of(path: Path, form: RowForm, data: bytes) -> Iterator[tuple[dict[str, Any], int]]:
+def _rows_of(path: Path, form: RowForm, lines: _Lines) -> Iterator[tuple[dict[str, Any], int]]:
     """Yield whole rows with the place in bytes where each ends."""
-    lines = data[: data.rfind(b"\n") + 1].splitlines(keepends=True)  # the rest is a torn row
-    ends = [0, *accumulate(map(len, lines))]
-    texts = (line.decode() for line in lines)
     is_table = form.style is not None
-    table = csv.reader(texts, delimiter=(form.style or CsvStyle.POINT).separator)
-    rows = table if is_table else map(json.loads, texts)
+    table = csv.reader(lines, delimiter=(form.style or CsvStyle.POINT).separator)
+    rows: Iterator[Any] = table if is_table else map(json.loads, lines)
     try:
         if is_table and next(rows, list(NAMES)) != list(NAMES):
             raise _other(path, "another form")
-        for number, row in enumerate(rows, 1):
+        for row in rows:
             values = row if is_table else [row[name] for name in NAMES]
-            end = ends[table.line_num if is_table else number]
-            yield dict(zip(NAMES, values, strict=True)), end
+            yield dict(zip(NAMES, values, strict=True)), lines.end
     except (ValueError, LookupError, TypeError, RecursionError, csv.Error) as error:
         raise _other(path, "another form") from error
 

@@ -23,6 +23,7 @@ from queue import Empty, SimpleQueue
 from tempfile import TemporaryDirectory
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
 from predictor import __version__
 from predictor.core.errors import HostError, InputError
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from distributed import Client, Future
 
 _SCHEME: Final = "tls://"
+_EVERYWHERE: Final = frozenset({"", "0.0.0.0", "::"})  # noqa: S104  # what is refused
 _TIMEOUT_S: Final = 10.0  # of connecting
 _LONGEST_WAIT_S: Final = 60.0  # for a worker, where none is left
 _POLL_S: Final = 2.0
@@ -92,7 +94,8 @@ def rows_by_cluster(
         paths: of the model files.
 
     Raises:
-        InputError: a certificate is wrong, or a worker has another version.
+        InputError: a certificate is wrong, a worker has another version, or a worker or the
+            scheduler listens on all interfaces.
         HostError: ``distributed`` is not installed, the scheduler cannot be reached or is lost, or
             no worker is left.
     """
@@ -238,7 +241,8 @@ def _check_workers(client: Client, cluster: Cluster, request: RowsRequest) -> No
     """Refuse workers that would predict otherwise than this program.
 
     Raises:
-        InputError: a worker has another version or none.
+        InputError: a worker has another version or none, or one or the scheduler can be reached
+            from all networks.
         HostError: there is no worker.
     """
     try:
@@ -252,6 +256,27 @@ def _check_workers(client: Client, cluster: Cluster, request: RowsRequest) -> No
             raise InputError(f"worker {address}", reason, "install this version there")
         if answer != request.version:
             raise _other_version(f"worker {address}", answer, request.version)
+    _check_reach("the scheduler", client.run_on_scheduler(_addresses))
+    for address, bound in sorted(client.run(_addresses).items()):
+        _check_reach(f"worker {address}", bound)
+
+
+def _addresses(dask_worker: Any = None, dask_scheduler: Any = None) -> list[str]:
+    """Return the addresses on which this side of the cluster listens."""
+    side = dask_worker or dask_scheduler
+    return [str(listener.listen_address) for listener in side.listeners]
+
+
+def _check_reach(side: str, addresses: Sequence[str]) -> None:
+    """Refuse a side that listens on all interfaces, as Dask does where nothing is said.
+
+    Raises:
+        InputError: it does.
+    """
+    hosts = {urlsplit(address).hostname or "" for address in addresses}
+    if hosts & _EVERYWHERE:
+        reason = "it runs what it is sent, and listens on all interfaces"
+        raise InputError(side, reason, "start it with --host and an address of the cluster")
 
 
 def _other_version(worker: str, its: str, ours: str) -> InputError:

@@ -427,6 +427,7 @@ def test_variance_is_between_nothing_and_the_prior(
     assert ((known.shape > 0).all(axis=1) == has_shape).all()
 
 
+@pytest.mark.slow
 @unhurried
 @given(MEASURED, ASKED_ROWS, st.integers(0, 7), st.integers(2, 100))
 def test_more_networks_or_targets_never_widen(
@@ -445,6 +446,7 @@ def test_more_networks_or_targets_never_widen(
     assert (middle <= most + 1e-9).all()
 
 
+@pytest.mark.slow
 @unhurried
 @given(MEASURED, ASKED_ROWS, st.randoms(use_true_random=False))
 def test_the_order_of_evidence_and_of_questions_is_no_matter(

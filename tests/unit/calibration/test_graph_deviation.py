@@ -21,6 +21,8 @@ from predictor.calibration.graph_deviation import (
 from predictor.core.metrics import Family
 from predictor.core.records import Configuration, Device, Precision, Target
 
+pytestmark = pytest.mark.slow
+
 RUNTIMES = ("onnxruntime", "openvino", "ncnn", "qnn")
 
 

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 from predictor.calibration.operator_fit import FactorPrior, OperatorFit, RatedOperators, Timed
 
+pytestmark = pytest.mark.slow
+
 CONVOLUTION, PRODUCT, NORM = range(3)
 
 

@@ -41,6 +41,7 @@ def test_what_is_written_is_found_again(tmp_path: Path) -> None:
     assert found.find(LOW, ("rpi5", "ncnn", "fp32", 4)) is None
 
 
+@pytest.mark.slow
 @given(
     st.dictionaries(
         st.tuples(st.sampled_from(range(12)), st.sampled_from([0, 1])),

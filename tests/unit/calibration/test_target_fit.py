@@ -11,6 +11,8 @@ from predictor.calibration.target_fit import PARTS, SHAPE, TargetFit
 from predictor.cost.operator_kinds import KINDS
 from predictor.cost.physics import TERMS
 
+pytestmark = pytest.mark.slow
+
 unhurried = settings(deadline=None, max_examples=40)
 
 KNOWN_SHAPE = 1e-9  # part of the variance of a shape: none is left

@@ -18,6 +18,8 @@ from predictor.services.probing import quick
 from predictor.services.probing.quick import Obstacle, Refusal
 from tests.support.quick_probing import store_rates
 
+pytestmark = pytest.mark.slow
+
 Find = Callable[..., int]
 STREAMS = ("stdin", "stdout", "stderr")
 NETWORKS = ("predict", "explain", "compare", "choose --max-ms 5", "report -o r.json")

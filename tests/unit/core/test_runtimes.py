@@ -75,6 +75,7 @@ def test_a_runtime_is_portable_to_its_families_alone(row: Runtime) -> None:
     assert row.portable <= row.families
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "room",
     [IN_THE_SCHEMA, IN_A_DEVICE_FILE, IN_THE_FORM, IN_A_PREDICTION],

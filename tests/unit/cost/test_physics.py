@@ -21,6 +21,8 @@ from predictor.graph.scaling import at_batch
 from tests.support.graphs import FUSED, VIEW, Op, make_graph, make_target
 from tests.support.random_graphs import METRICS, graphs
 
+pytestmark = pytest.mark.slow
+
 GPU = {"fp32_tflops": 2.0, "dram_bw_gbps": 100.0, "boost_clock_mhz": 1000.0, "core_count": 8}
 
 

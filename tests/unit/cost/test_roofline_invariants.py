@@ -18,6 +18,8 @@ from tests.support.explanations import explanation_of
 from tests.support.graphs import QUANTISED, UNKNOWN, Op, make_graph, make_target
 from tests.support.random_graphs import COUNTS, METRICS, RATES, graphs, operators
 
+pytestmark = pytest.mark.slow
+
 unhurried = settings(deadline=None)  # a busy machine is no failure
 
 

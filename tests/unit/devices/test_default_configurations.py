@@ -99,6 +99,7 @@ def test_a_device_runs_by_default_what_its_owners_deploy(device_id: str, name: s
     assert DEVICES[device_id].configurations[0] == runs(name)[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("device", DEVICES.values(), ids=DEVICES)
 def test_the_shipped_files_are_in_the_order_of_the_table(device: Device) -> None:
     listed = device.configurations
@@ -111,6 +112,7 @@ def test_the_shipped_files_are_in_the_order_of_the_table(device: Device) -> None
     assert rest == sorted(rest, key=place)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("device", DEVICES.values(), ids=DEVICES)
 def test_what_needs_a_quantised_model_is_no_default_but_of_units_made_for_it(
     device: Device,

@@ -359,6 +359,7 @@ devices = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(devices)
 def test_a_device_written_and_read_again_is_the_same(device: Device):
     assert parse_device(device_to_json(device).encode(), "x").device == device

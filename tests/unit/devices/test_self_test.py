@@ -11,6 +11,8 @@ from predictor.core.records import Cluster, Device, MeasuredRate, SustainedRates
 from predictor.devices import self_test
 from predictor.devices.self_test import run_self_test, with_measured_rates
 
+pytestmark = pytest.mark.slow
+
 DAY = "2026-01-31"
 BARE = Device(
     id="this",

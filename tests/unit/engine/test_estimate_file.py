@@ -200,6 +200,7 @@ HARMS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("harm", HARMS.values(), ids=HARMS)
 def test_a_damaged_estimate_is_refused_in_one_sentence(
     tmp_path: Path, harm: Callable[[Path], None]

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import onnxruntime
 import pytest
-import torch
 
 from predictor.core.records import TargetId
 from predictor.cost.engine import FilmBiases, FilmTuning, PredictionTable, TargetMeasurements
 from predictor.graph.operator_graph import OperatorGraph
-from predictor.network.film_tuning.fit import FilmOfTarget, Steps, TorchGraph
 from tests.support.explanations import explanation_of
 from tests.support.graphs import Op, make_graph
 from tests.support.tiny_engine import GRAPHS, TARGETS, moved, shipped_biases, tiny_engine, tuned_to
+
+if TYPE_CHECKING:
+    from predictor.network.film_tuning.fit import FilmOfTarget
 
 pytestmark = pytest.mark.slow
 
@@ -31,12 +33,24 @@ def predicted(film: FilmTuning | None, graph: OperatorGraph = ASKED) -> Predicti
     return tiny_engine().predict([graph], [TARGET, *OTHERS], measured(film))
 
 
-def fit(latency_ms: np.ndarray, steps: Steps | None = None) -> FilmOfTarget:
+def fit(latency_ms: np.ndarray, steps: int | None = None) -> FilmOfTarget:
+    # Imported here: torch takes seconds, which the collection of all tests would take too.
+    from predictor.network.film_tuning.fit import FilmOfTarget, Steps  # noqa: PLC0415
+
     inputs = tiny_engine().network.head_inputs(GRAPHS, TARGET)
-    return FilmOfTarget(tiny_engine().network.head, inputs, np.log(latency_ms), steps)
+    return FilmOfTarget(
+        tiny_engine().network.head,
+        inputs,
+        np.log(latency_ms),
+        None if steps is None else Steps(steps),
+    )
 
 
 def test_the_head_in_torch_is_the_head_in_onnxruntime() -> None:
+    import torch  # noqa: PLC0415
+
+    from predictor.network.film_tuning.fit import TorchGraph  # noqa: PLC0415
+
     (inputs,) = tiny_engine().network.head_inputs([ASKED], TARGET)
     session = onnxruntime.InferenceSession(str(tiny_engine().network.head))
     tensors = {name: torch.from_numpy(np.array(array)) for name, array in inputs.items()}
@@ -103,7 +117,7 @@ def test_what_was_tuned_under_one_configuration_serves_no_other() -> None:
 
 def test_fitting_explains_more_of_the_samples_and_equal_samples_give_equal_results() -> None:
     latency_ms = measured(None)[TARGET.id].latency_ms
-    none = fit(latency_ms, Steps(0)).biases()
+    none = fit(latency_ms, 0).biases()
     np.testing.assert_array_equal(none.gamma, shipped_biases().gamma)
     np.testing.assert_array_equal(none.beta, shipped_biases().beta)
     fitted = fit(latency_ms).biases()
@@ -121,8 +135,8 @@ def test_fitting_explains_more_of_the_samples_and_equal_samples_give_equal_resul
 def test_what_leaves_a_sample_out_knows_nothing_of_it() -> None:
     latency_ms = measured(None)[TARGET.id].latency_ms
     other_ms = latency_ms * np.array([1.0, 1.0, 10.0, 1.0])
-    whole, *apart = fit(latency_ms, Steps(2)).all_biases()
-    _, *others = fit(other_ms, Steps(2)).all_biases()
+    whole, *apart = fit(latency_ms, 2).all_biases()
+    _, *others = fit(other_ms, 2).all_biases()
     assert len(apart) == 4
     np.testing.assert_array_equal(apart[2].gamma, others[2].gamma)
     assert (apart[0].gamma != others[0].gamma).any()

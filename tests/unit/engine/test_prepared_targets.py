@@ -33,6 +33,8 @@ from predictor.services.prediction.targets import resolve_targets
 from tests.support.estimates import SHIPPED, samples
 from tests.support.graphs import make_target
 
+pytestmark = pytest.mark.slow
+
 MOST_BYTES = 1_500_000
 ANEW = "write it anew: ctm train --targets-only --out resources/checkpoints/closertome"
 

@@ -12,6 +12,8 @@ from predictor.graph.scaling import at_batch
 from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.prediction.targets import resolve_targets
 
+pytestmark = pytest.mark.slow
+
 SAMPLES = sorted(path.name for path in (resources_dir() / "samples").glob("*.onnx"))
 
 

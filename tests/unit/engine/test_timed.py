@@ -13,7 +13,6 @@ from predictor.core.records import Basis
 from predictor.cost.engine import FilmBiases, FilmTuning, OperatorTimes, TargetMeasurements
 from predictor.graph.operator_graph import OperatorGraph
 from predictor.graph.scaling import at_batch
-from predictor.network.film_tuning.fit import TorchGraph
 from predictor.network.term_runtime import FILM_BETA, FILM_GAMMA
 from predictor.services.prediction.predict import selected
 from tests.support.explanations import explanation_of
@@ -98,6 +97,7 @@ def test_some_of_the_measurements_keep_their_own_operators() -> None:
     assert found.latency_ms[0, 0] == pytest.approx(42.0, rel=0.1)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=20)
 @given(graphs(), st.integers(2, 64), st.floats(0.1, 100.0))
 def test_a_larger_batch_is_never_faster(graph: OperatorGraph, factor: int, heavy_ms: float) -> None:
@@ -113,6 +113,9 @@ def test_a_larger_batch_is_never_faster(graph: OperatorGraph, factor: int, heavy
 
 def test_fine_tuned_film_comes_before_the_operators() -> None:
     known = measured(2.0, 40.0)[TARGET.id]
+    # Imported here: torch takes seconds, which the collection of all tests would take too.
+    from predictor.network.film_tuning.fit import TorchGraph  # noqa: PLC0415
+
     head = TorchGraph(tiny_engine().network.head).initializers
     biases = FilmBiases(head[FILM_GAMMA].numpy(), head[FILM_BETA].numpy())
     tuned = replace(known, film=FilmTuning(tiny_engine().network.checksum, biases))

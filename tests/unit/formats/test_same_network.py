@@ -10,6 +10,8 @@ from predictor.formats.opening import open_model
 from predictor.graph.model import Model
 from tests.support.golden_formats import FOLDER, unpacked
 
+pytestmark = pytest.mark.slow
+
 FILES = (FOLDER, FOLDER / "layers")
 OTHERS = sorted(
     path.relative_to(FOLDER).as_posix()

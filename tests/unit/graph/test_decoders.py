@@ -32,6 +32,7 @@ def products(tokens: int) -> int:
     return tokens * (s.layers * layer + s.hidden * s.vocabulary)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BUILT)
 @pytest.mark.parametrize(("tokens", "past"), [(7, 0), (1, 9), (3, 5)])
 def test_each_phase_has_its_work(name: str, tokens: int, past: int) -> None:

@@ -341,6 +341,7 @@ def test_too_many_nodes_in_a_small_file_are_refused(tmp_path):
     assert refusal(path)[0] == "it has more than 200000 nodes, the most that we read"
 
 
+@pytest.mark.slow
 def test_too_many_nodes_in_bodies_are_refused(tmp_path):
     body = field(6, field(1, b"") * 30_000)  # each under the size from which the walk goes inside
     node = field(1, field(4, b"If") + field(5, field(1, b"b") + body + b"\xa0\x01\x05"))

@@ -10,6 +10,8 @@ from predictor.graph import matching
 from predictor.graph.matching import common_subsequence, kind, match_operators
 from tests.support.operator_graphs import OPERATORS, Named, graph_of
 
+pytestmark = pytest.mark.slow
+
 unhurried = settings(deadline=None)
 WORDS = st.lists(st.integers(0, 3), max_size=14)
 

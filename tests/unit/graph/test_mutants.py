@@ -8,6 +8,8 @@ import pytest
 
 from tests.fuzz.onnx_mutator import feed, mutate, rich_models
 
+pytestmark = pytest.mark.slow
+
 _EACH, _RUNS = 50, 8
 _MOST_MIB = 400
 _SECONDS = 60

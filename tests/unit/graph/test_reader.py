@@ -295,6 +295,7 @@ def test_truncations_are_read_or_refused(scratch, end, walk_bytes):
     read_or_refuse(scratch, VALID[:end], walk_bytes)
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(
     flips=st.lists(st.tuples(st.integers(0, len(VALID) - 1), st.integers(1, 255)), max_size=3),

@@ -344,6 +344,7 @@ def _copied(name: str) -> onnx.ModelProto:
     return proto
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=15)
 @given(st.sampled_from(sorted(SAMPLES)), st.data())
 def test_an_export_may_be_written_in_other_words(name: str, data: st.DataObject) -> None:

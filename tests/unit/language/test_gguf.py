@@ -94,6 +94,7 @@ def test_experts_and_joined_matrices_are_read(tmp_path: Path) -> None:
     assert bits["ffn_up_exps"] == 8.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "kind", "more"),
     [
@@ -273,6 +274,7 @@ def test_a_hostile_header_takes_no_memory(content: bytes, reason: str, tmp_path:
 HEADER = gguf_header(llama_fields(replace(TINY, vocabulary=16)), tensors_of(TINY, Q4_K_M))[0]
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(st.integers(4, len(HEADER) - 1), st.binary(min_size=1, max_size=8))
 def test_any_bytes_give_a_model_or_one_sentence(

@@ -104,6 +104,7 @@ def test_reading_and_multiplying_a_prompt_overlap_as_the_root_of_squares():
     assert seconds(parts) == pytest.approx(math.hypot(read, product))
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=200)
 @given(
     st.sampled_from(BACKENDS), MODELS, FORMS, st.sampled_from(RATES),

@@ -220,6 +220,7 @@ def test_a_decoder_with_an_encoder_is_said() -> None:
         recognise(ingest_proto(b.model()))
 
 
+@pytest.mark.slow
 @given(
     st.integers(1, 3),
     st.sampled_from([1, 2, 4]),

@@ -129,6 +129,7 @@ def test_sizes_lie_between_those_of_the_fewest_and_the_most_bits(name: str, form
         assert size == 4 * parameters
 
 
+@pytest.mark.slow
 @given(st.sampled_from(sorted(CONFIGS)))
 def test_more_bits_take_more_bytes(name: str) -> None:
     order = ("q3_k_s", "q3_k_m", "q4_k_s", "q4_k_m", "q5_k_m", "q6_k", "q8_0", "f16")

@@ -98,6 +98,7 @@ def test_every_term_belongs_to_a_part() -> None:
     assert sorted(set(KINDS)) == [0, 1, 2]
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(graphs(), st.integers(2, 32), st.sampled_from(Precision))
 def test_no_term_falls_as_the_batch_grows(

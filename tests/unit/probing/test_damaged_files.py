@@ -13,6 +13,7 @@ from tests.support.import_samples import SAMPLES
 from tests.support.importing import refusal
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SAMPLES)
 def test_mutants_of_each_format_are_read_or_refused(name: str) -> None:
     rng = random.Random(name)  # noqa: S311 - no secret
@@ -26,6 +27,7 @@ def test_mutants_of_results_are_read_or_refused() -> None:
     assert outcomes == {False, True}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["device", "project"])
 def test_mutants_of_devices_and_projects_are_taken_over_or_refused(kind: str) -> None:
     mutate, feed = (getattr(documents, f"{step}_{kind}") for step in ("mutate", "feed"))
@@ -34,6 +36,7 @@ def test_mutants_of_devices_and_projects_are_taken_over_or_refused(kind: str) ->
     assert outcomes == {False, True}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "unit",
     [

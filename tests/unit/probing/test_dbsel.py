@@ -312,6 +312,7 @@ latencies = st.integers(2, 25).flatmap(
 )
 
 
+@pytest.mark.slow
 @given(latencies, st.data())
 @settings(max_examples=150, deadline=None)
 def test_invariants(rows: list[list[float]], data: st.DataObject) -> None:

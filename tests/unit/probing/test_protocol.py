@@ -127,6 +127,7 @@ def test_a_provenance_of_another_program_tells_of_no_node(provenance: str) -> No
     assert operator_times(Provenance(text=provenance)) == ()
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.text(), st.text(), st.integers(0, 10**11))))
 def test_times_of_nodes_are_told_and_read_alike(told: list[tuple[str, str, int]]) -> None:
     times = tuple(OperatorTime(name, op_type, ns / 1e6) for name, op_type, ns in told)

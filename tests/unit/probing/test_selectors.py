@@ -156,6 +156,7 @@ def test_random_choices_are_spread_evenly() -> None:
     assert abs(counts - 600).max() < 5 * math.sqrt(2000 * 0.3 * 0.7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("selector", SELECTORS, ids=lambda s: getattr(s, "name", type(s).__name__))
 @given(size=st.integers(1, 30), data=st.data())
 @settings(max_examples=40, deadline=None)

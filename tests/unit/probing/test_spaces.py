@@ -44,6 +44,7 @@ def test_every_space_has_a_code_here() -> None:
     assert CODES.keys() == BUILDERS.keys()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("space", BUILDERS)
 def test_the_graph_is_that_of_the_written_file(space: str, tmp_path: Path) -> None:
     path = tmp_path / "network.onnx"

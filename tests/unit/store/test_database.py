@@ -31,6 +31,8 @@ from predictor.store.recognition import APPLICATION_ID
 from predictor.store.values import next_time
 from tests.support import store_settings as settings
 
+pytestmark = pytest.mark.slow
+
 GOLDEN = Path(__file__).parents[2] / "golden" / "store"
 
 

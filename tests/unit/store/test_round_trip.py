@@ -34,6 +34,8 @@ from predictor.store.database import Database, open_database
 from predictor.store.models import StoredModel
 from predictor.store.predictions import NewPrediction
 
+pytestmark = pytest.mark.slow
+
 # Names come from files: any character, lone surrogates (undecodable bytes) and NUL among them.
 TEXT = st.text(st.characters(), max_size=20) | st.sampled_from(
     ["a\x00b", "caf\udce9.onnx", "\u202ex"]

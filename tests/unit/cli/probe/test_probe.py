@@ -34,6 +34,8 @@ from tests.support.probe_plans import QUICK, relu_network
 from tests.support.probe_sessions import BOARD as MEASURED
 from tests.support.probe_sessions import Script, small_plan
 
+pytestmark = pytest.mark.slow
+
 # A shipped board: nothing of this machine is measured for the estimates.
 BOARD = ["--device", "rpi5"]
 

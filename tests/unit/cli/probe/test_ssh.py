@@ -26,6 +26,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
     running.stop()
 
 
+@pytest.mark.slow
 def test_a_board_is_measured_once_its_key_is_named(
     server: Server,
     capsys: pytest.CaptureFixture[str],

@@ -20,6 +20,8 @@ from predictor.store import measurements, signatures
 from predictor.store.database import open_database
 from tests.support.probe_sessions import Script, small_plan
 
+pytestmark = pytest.mark.slow
+
 MODEL = str(resources_dir() / "samples" / "mobilenetv2-1.0-224.onnx")
 ON_BOARD = ("--device", "rpi5", "--runtime", "onnxruntime", "--precision", "fp32")
 CONFIGURATION = Configuration("onnxruntime", threads=1, batch=1)

@@ -80,6 +80,7 @@ def test_fine_tuning_comes_before_the_times_of_operators() -> None:
     assert kinds(models({FIRST.id: both}))[0] is FineTuned
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", range(4))
 def test_a_model_answers_as_the_engine_does(place: int) -> None:
     measured = {FIRST.id: tuned_to(FIRST), SECOND.id: timed(SECOND)}

@@ -55,6 +55,8 @@ from tests.support.report_requests import (
     with_intervals,
 )
 
+pytestmark = pytest.mark.slow
+
 MISSING = [name for name in ("pdftotext", "pdffonts", "pdfinfo") if shutil.which(name) is None]
 needs_poppler = pytest.mark.skipif(bool(MISSING), reason=f"{MISSING} of poppler-utils missing")
 

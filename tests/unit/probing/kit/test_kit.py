@@ -173,6 +173,7 @@ def test_results_that_were_edited_are_refused(measured: Path, tmp_path: Path) ->
         read_results(edited(measured, path, faster, sign=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("key", "value", "words"),
     [

@@ -30,6 +30,8 @@ from predictor.probing.measuring.interface import (
 from predictor.probing.measuring.local import LocalRunner
 from tests.support.probe_plans import QUICK, endless_network, network, plan
 
+pytestmark = pytest.mark.slow
+
 FOREVER = endless_network(2**40)
 # A block that loads its network is not yet silent; one that hangs is heard no more.
 PATIENT = replace(QUICK, silence_limit_s=60.0)

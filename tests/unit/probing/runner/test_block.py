@@ -23,6 +23,8 @@ from tests.support.probe_plans import (
 )
 from tests.unit.probing.runner.jobs import job
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def runner(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -85,6 +85,7 @@ def start(
     )
 
 
+@pytest.mark.slow
 def test_the_kit_measures_in_a_process_that_knows_nothing_of_us(tmp_path: Path) -> None:
     folder = carried(tmp_path)
     done = start(folder)
@@ -111,6 +112,7 @@ def test_without_them_the_lines_say_so(tmp_path: Path) -> None:
     assert (done.returncode, message["kind"], message["payload"]["code"]) == (3, "error", 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("content", "words"),
     [

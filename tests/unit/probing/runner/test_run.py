@@ -33,6 +33,8 @@ from predictor.probing.runner.run import Run
 from predictor.probing.runner.settings import LATER_SETTINGS, Settings
 from tests.support.probe_plans import network, plan
 
+pytestmark = pytest.mark.slow
+
 # -I and -S: the interpreter of a block starts in some milliseconds.
 WORKER = [sys.executable, "-I", "-S", str(Path(__file__).parent / "worker.py")]
 SETTINGS = Settings(load_limit_s=20.0, silence_limit_s=20.0)

@@ -2,41 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import suppress
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
-import asyncssh
 import pytest
 
 from predictor.core.errors import CancelledError, CtmError, HostError, InputError
 from predictor.core.progress import CancelToken
 from predictor.probing.ssh import board_run, replies
-from predictor.probing.ssh.host_keys import KnownHosts
-from predictor.probing.ssh.runner import SshRunner
 from predictor.probing.ssh.target import SshTarget
-from tests.support.ssh_scripts import FINISHED, STARTED, Script, plan
-
-Process = asyncssh.SSHServerProcess[bytes]
-Mode = Callable[[Process], Awaitable[None]]
+from tests.support.hostile_board import HELLO, Board, Mode, Process, line, silent
+from tests.support.ssh_scripts import plan
 
 SOON_S = 5.0
 LOOKS = 4
-HELLO = {"agent": {"missing": [], "program": "python3"}}
 DEEP = 100_000 * b"["
-
-
-def line(message: object) -> bytes:
-    return json.dumps(message).encode() + b"\n"
-
-
-async def silent(process: Process) -> None:
-    await process.stdin.read()
 
 
 def greets(*replies: bytes) -> Mode:
@@ -166,62 +149,6 @@ MODES: dict[str, tuple[Mode, str]] = {
 }
 
 
-class Board:
-    """An SSH server in a thread of its own that lets everybody in."""
-
-    def __init__(self, folder: Path) -> None:
-        self.mode: Mode = silent
-        self._key = asyncssh.generate_private_key("ssh-ed25519")
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever)
-        self._thread.start()
-        self.port: int = asyncio.run_coroutine_threadsafe(self._listen(), self._loop).result()
-        shown = self._key.export_public_key("openssh").decode()
-        (folder / "known").write_text(f"[127.0.0.1]:{self.port} {shown}", encoding="utf-8")
-        self.known = KnownHosts(folder / "known", read_only=())
-
-    async def _listen(self) -> int:
-        class Open(asyncssh.SSHServer):
-            def begin_auth(self, _: str) -> bool:
-                return False
-
-        self._server = await asyncssh.create_server(
-            Open,
-            "127.0.0.1",
-            0,
-            server_host_keys=[self._key],
-            process_factory=self._serve,
-            encoding=None,
-        )
-        return self._server.get_port()
-
-    async def _serve(self, process: Process) -> None:
-        with suppress(asyncssh.Error, OSError, asyncio.IncompleteReadError):
-            await self.mode(process)
-
-    def stop(self) -> None:
-        async def end() -> None:
-            self._server.close()
-            others = asyncio.all_tasks() - {asyncio.current_task()}
-            for task in others:
-                task.cancel()
-            await asyncio.gather(*others, return_exceptions=True)
-
-        asyncio.run_coroutine_threadsafe(end(), self._loop).result()
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
-
-    def runner(self, silence_s: float) -> SshRunner:
-        """A runner that waits this long, where one of the user's waits half a minute."""
-        target = SshTarget(
-            host="127.0.0.1", user="me", port=self.port, timeout_s=silence_s, silence_s=silence_s,
-            use_ssh_config=False,
-        )  # fmt: skip
-        script = Script(STARTED, FINISHED)
-        return SshRunner(target=target, known_hosts=self.known, patience_s=0.5, files=script)
-
-
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Board]:
     running = Board(tmp_path_factory.mktemp("board"))
@@ -229,6 +156,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Board]:
     running.stop()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODES)
 def test_each_wrong_answer_is_one_sentence_that_names_the_board(
     name: str, hostile: Board, monkeypatch: pytest.MonkeyPatch

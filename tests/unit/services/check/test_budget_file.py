@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from predictor.core.errors import InputError
 from predictor.services.check.budget_file import Check, read_budget
 
+pytestmark = pytest.mark.slow
+
 GOOD = """\
 # of the app
 [[check]]

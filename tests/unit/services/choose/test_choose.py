@@ -27,6 +27,8 @@ from predictor.services.prediction.predict import predict
 from tests.support.graphs import Op
 from tests.support.models import make_model
 
+pytestmark = pytest.mark.slow
+
 FP32, FP16 = Precision.FP32, Precision.FP16
 RUNS = (Configuration("onnxruntime", FP32), Configuration("tensorrt", FP16))
 FACTS = {"fp32_tflops": 1.0, "fp16_tflops": 2.0, "dram_bw_gbps": 60.0, "dram_gb": 4.0}

@@ -120,6 +120,7 @@ def test_every_unit_of_a_product_is_a_device_of_that_family() -> None:
 VARIANTS = {"Snapdragon 855+", "Snapdragon X Elite X1E-80-100", "Core i5-1240P"}
 
 
+@pytest.mark.slow
 def test_a_product_has_each_unit_that_the_catalogue_has_of_its_chip() -> None:
     devices = load_catalogue().devices
     for product in shipped_products():
@@ -167,6 +168,7 @@ def test_no_name_or_model_number_means_two_products() -> None:
     assert {key: names for key, names in owners.items() if len(names) > 1} == {}
 
 
+@pytest.mark.slow
 def test_every_product_is_found_by_its_name_maker_and_model_numbers() -> None:
     shipped = load_catalogue()
     for match in shipped.products():

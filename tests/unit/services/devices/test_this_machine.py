@@ -104,6 +104,7 @@ def test_a_damaged_file_keeps_nothing_and_is_written_anew(
     assert kept.of(MACHINE) == RATES
 
 
+@pytest.mark.slow
 def test_rates_are_measured_once_and_each_second_of_it_is_told(kept: MachineRates):
     seconds: list[Progress] = []
     measured: list[SustainedRates] = []
@@ -129,6 +130,7 @@ def test_a_cancelled_measurement_keeps_nothing(kept: MachineRates, tmp_path: Pat
     assert not file_of(tmp_path).exists()
 
 
+@pytest.mark.slow
 def test_rates_that_cannot_be_written_are_used_all_the_same(tmp_path: Path):
     (tmp_path / "new").write_text("a file where the folder should be", encoding="utf-8")
     errors: list[HostError] = []

@@ -12,6 +12,7 @@ ONE_EACH = {values["model_type"]: name for name, (values, _) in reversed(CONFIGS
 DEVICES = [CATALOGUE[name] for name in ("rtx4090", "rpi5")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ONE_EACH)
 def test_a_family_is_predicted_at_short_and_long_contexts(family: str) -> None:
     model = architecture_of(CONFIGS[ONE_EACH[family]][0], family)

@@ -20,6 +20,8 @@ from predictor.services.generation.probes import DecodeProbe, decode_probes
 from predictor.services.generation.records import GenerationRequest, MeasuredRate
 from tests.support.decoder_architectures import CATALOGUE, EXPERTS, LLAMA, TINY, gpu
 
+pytestmark = pytest.mark.slow
+
 SHIPPED = tuple(CATALOGUE.values())
 FACTS = ("dram_bw_gbps", "fp32_tflops", "fp16_tflops", "int8_tops", "boost_clock_mhz", "clock_mhz")
 

@@ -131,6 +131,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("make", "reason"), HOSTILE)
 def test_a_hostile_file_is_refused_and_the_child_stays(worker, tmp_path, make, reason):
     good = saved(tmp_path / "good.onnx", model_of([relu_node()]))
@@ -150,6 +151,7 @@ def test_a_nul_in_the_path_reaches_the_user(worker):
     assert reason_of(worker, "a\0b") == "the path holds a NUL character"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="address space is limited on Linux only")
 def test_a_file_that_needs_too_much_memory_is_refused(worker, tmp_path):
     nodes = [relu_node() for _ in range(100_000)]  # under the limit of nodes, not of memory

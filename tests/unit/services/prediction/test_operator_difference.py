@@ -12,6 +12,7 @@ from tests.support.models import model_of
 from tests.support.operator_graphs import OPERATORS, Named
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(first=OPERATORS, second=OPERATORS, data=st.data())
 def test_times_moved_sum_to_the_difference_of_the_totals(

@@ -159,6 +159,7 @@ METRICS = {
 }
 
 
+@pytest.mark.slow
 @given(
     st.lists(operators, min_size=1, max_size=6),
     st.sampled_from([Precision.FP32, Precision.FP16]),

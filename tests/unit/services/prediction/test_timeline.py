@@ -64,6 +64,7 @@ def test_no_lane_leaves_its_operator(engine: str) -> None:
     assert (ends <= timeline.ends_ms[1:] + 1e-9).all()
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(0, 10**12), min_size=1, max_size=12))
 def test_the_strip_is_as_long_as_the_prediction(macs: list[int]) -> None:
     ops = tuple(Op(macs=each, read=1000, written=1000) for each in macs)

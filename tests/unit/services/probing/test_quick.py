@@ -34,6 +34,8 @@ from predictor.store import signatures as records
 from predictor.store.database import open_database
 from tests.support.quick_probing import OneBlock, store_rates
 
+pytestmark = pytest.mark.slow
+
 IDLE = OtherLoad(0.0, 2)
 
 

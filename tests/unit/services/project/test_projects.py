@@ -575,6 +575,7 @@ with open_history(Path(sys.argv[2])) as history:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("statement", [1, 5, 10, 12])
 def test_an_import_that_is_killed_leaves_the_store_as_it_was(
     project_file: Path, tmp_path: Path, statement: int

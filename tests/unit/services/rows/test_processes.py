@@ -54,6 +54,7 @@ def children() -> list[psutil.Process]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="processes are killed")
 def test_a_killed_process_is_replaced_and_its_reader_ends(
     process: RowsProcess, model: str, tmp_path: Path
@@ -94,6 +95,7 @@ def test_a_file_that_ends_every_process_is_an_answer(
     assert answer.reason == "the processes that had it ended (exit code 7)"
 
 
+@pytest.mark.slow
 def test_processes_end_with_the_one_that_asks(request_: RowsRequest, model: str) -> None:
     with closing(rows_by_processes(request_, [model] * 50, 2)) as answers:
         next(answers)

@@ -35,6 +35,8 @@ from tests.support.own_signatures import (
     measured,
 )
 
+pytestmark = pytest.mark.slow
+
 ASKED = MODELS[len(PROBES)]
 GOOD = ProbingChecks(chosen=12, tried=12, measured=12, disturbed=0.0, drift=0.01, error=0.1)
 FAILING = {

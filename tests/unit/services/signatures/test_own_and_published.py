@@ -23,6 +23,8 @@ from predictor.services.devices.catalogue import load_catalogue
 from predictor.services.prediction.predict import predict
 from predictor.services.signatures.user_signatures import UserSignatures, stored_signatures
 
+pytestmark = pytest.mark.slow
+
 BOARD = load_catalogue().find("rpi5")  # it ships with published measurements, of ncnn
 LISTED = Target(BOARD, BOARD.configurations[0])
 OWN = ("fbnet-imagenet-15", "ofa-mbv3-w1.0-12", "dense-03")

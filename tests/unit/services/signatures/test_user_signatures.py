@@ -40,6 +40,8 @@ from tests.support.own_signatures import (
     measured,
 )
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def zero_shot() -> list[float]:
