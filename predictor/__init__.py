@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from predictor.api.probing import probe
     from predictor.api.targets import devices
 
-__version__ = "0.1.0"
+__version__ = "0.9.0"
 __all__ = [
     "choose",
     "compare",
