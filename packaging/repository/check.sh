@@ -1,6 +1,7 @@
 #!/bin/sh
 # Holds the models of a checkout against CTM_BUDGET, and against the numbers of the commit CTM_BASE.
-# Environment: CTM_BUDGET, CTM_BASE (may be empty), CTM_JUNIT, GITHUB_STEP_SUMMARY (may be unset).
+# Environment: CTM_BUDGET, CTM_BASE (may be empty), CTM_JUNIT; files that get the table in Markdown:
+# CTM_COMMENT, and GITHUB_STEP_SUMMARY, which is appended to. Both may be unset.
 set -eu
 
 budget=${CTM_BUDGET:-ctm-budget.toml}
@@ -8,9 +9,7 @@ scratch=$(mktemp -d)
 trap 'git worktree remove --force "$scratch/base" 2>/dev/null || true; rm -rf "$scratch"' EXIT
 
 set -- check "$budget" --junit "${CTM_JUNIT:-ctm-check.xml}"
-if [ -n "${GITHUB_STEP_SUMMARY:-}" ]; then
-    set -- "$@" --summary "$GITHUB_STEP_SUMMARY"
-fi
+set -- "$@" --summary "$scratch/summary.md"
 if [ -n "${CTM_BASE:-}" ]; then
     git worktree add --quiet --detach "$scratch/base" "$CTM_BASE" || exit 3
     # The limits are those of today, the models those of the base: a new table has a base too.
@@ -22,4 +21,14 @@ if [ -n "${CTM_BASE:-}" ]; then
         set -- "$@" --base "$scratch/base.json"
     fi
 fi
-ctm "$@"
+code=0
+ctm "$@" || code=$?
+if [ -s "$scratch/summary.md" ]; then
+    if [ -n "${GITHUB_STEP_SUMMARY:-}" ]; then
+        cat "$scratch/summary.md" >>"$GITHUB_STEP_SUMMARY"
+    fi
+    if [ -n "${CTM_COMMENT:-}" ]; then
+        cp "$scratch/summary.md" "$CTM_COMMENT"
+    fi
+fi
+exit $code

@@ -15,7 +15,7 @@ from predictor.core.errors import CtmError
 from predictor.core.metrics import MEASURABLE, METRICS
 from predictor.core.records import Device, OperatingPoint
 from predictor.core.text import printable
-from predictor.devices.catalogue import THIS_ID
+from predictor.devices.catalogue import THIS_ID, plugin_devices
 from predictor.presentation.wording import number, runs_text
 from predictor.services.devices import this_machine
 from predictor.services.devices.catalogue import load_catalogue
@@ -83,7 +83,7 @@ def add_devices(parser: Parser) -> None:
 
 def _list(options: argparse.Namespace, console: Console) -> int:
     user_devices = _user_records("devices", user_devices_of(options.store), console) or ()
-    devices = load_catalogue().with_devices(user_devices).devices
+    devices = load_catalogue().with_devices((*user_devices, *plugin_devices())).devices
     # This machine before all others: as the user stored it, else as detected.
     machine = quiet_catalogue(options).find(THIS_ID)
     devices = (machine, *(device for device in devices if device.id != machine.id))

@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
-from pathlib import Path
-from typing import TypeVar
 
 from predictor.cli.catalogue import named_devices
 from predictor.cli.console import Console
 from predictor.cli.progress import progress_on
-from predictor.core.errors import CtmError, HostError, InputError
+from predictor.core.errors import HostError, InputError
 from predictor.core.prediction import Prediction
 from predictor.core.progress import Progress, no_progress
-from predictor.core.records import Measurement, Precision, Target
+from predictor.core.records import Precision, Target
 from predictor.core.text import printable
 from predictor.graph.model import Model
 from predictor.services.devices.catalogue import Catalogue
 from predictor.services.devices.inferred import inferred_sentences
-from predictor.services.history.history import History, open_history
+from predictor.services.history.user_store import UserStore
 from predictor.services.prediction.defaults import check_names
-from predictor.services.prediction.predict import KnownTargets
 from predictor.services.prediction.targets import resolve_targets
 from predictor.services.prediction.threads import threads_sentences
 
-_T = TypeVar("_T")
 BUDGET_MISSED = 1  # exit code
 _MANY = 8  # from so many models on, the progress of reading is shown
 
@@ -113,65 +109,20 @@ def budget_error(prediction: Prediction) -> InputError:
     return no_number_error("--budget-ms", prediction, use="to hold against it")
 
 
-class PredictionStore:
-    """The store, opened while the models are read; its failure costs no prediction.
-
-    Args:
-        path: its file; None for the user's own.
-    """
-
-    def __init__(self, path: Path | None) -> None:
-        self._history: History | None = None
-        self._failure: CtmError | None = None
-        self._refused: tuple[CtmError, ...] = ()
-        try:
-            self._history = open_history(path)
-        except CtmError as error:
-            self._failure = error
-
-    def ask(self, question: Callable[[History], _T], otherwise: _T) -> _T:
-        """Return the store's answer to ``question``, ``otherwise`` where the store fails."""
-        if self._history is None:
-            return otherwise
-        try:
-            return question(self._history)
-        except CtmError as error:
-            self._failure = error
-            return otherwise
-
-    def measured(self, models: Sequence[Model]) -> list[Measurement]:
-        """Return the user's measurements of models; none where the store fails."""
-        return self.ask(lambda history: history.measured(models), [])
-
-    def is_measured(self, *fingerprints: str) -> bool:
-        """Return whether the user measured a graph; not where the store fails."""
-        return self.ask(lambda history: history.is_measured(*fingerprints), otherwise=False)
-
-    def signatures(self, targets: Sequence[Target]) -> KnownTargets:
-        """Return the user's measurements on targets; none where the store fails."""
-        return self.ask(lambda history: history.user_signatures().of(targets), {})
-
-    def record(self, models: Sequence[Model], predictions: Sequence[Prediction]) -> None:
-        """Store the predictions."""
-        recorded = self.ask(lambda history: history.record(models, predictions), None)
-        self._refused = recorded.refused if recorded else ()
+class PredictionStore(UserStore):
+    """The user's store as a command reports on it."""
 
     @property
     def not_stored(self) -> dict[str, object]:
         """The part of a JSON document on predictions that the store refuses; empty for none."""
-        entries = [error.to_dict() for error in self._refused]
+        entries = [error.to_dict() for error in self.refused]
         return {"not_stored": entries} if entries else {}
 
     def exit_code(self, console: Console, consequence: str) -> int:
         """Return 0, or 3 after naming the store's failure and its ``consequence`` on stderr."""
-        for error in self._refused:
+        for error in self.refused:
             console.error(f"ctm: {error}")
-        if self._failure is None:
-            return HostError.exit_code if self._refused else 0
-        console.error(f"ctm: {consequence}: {self._failure}")
+        if self.failure is None:
+            return HostError.exit_code if self.refused else 0
+        console.error(f"ctm: {consequence}: {self.failure}")
         return HostError.exit_code
-
-    def close(self) -> None:
-        """Close the store."""
-        if self._history is not None:
-            self._history.close()

@@ -87,6 +87,13 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     Raises:
         InputError: an option is unknown or its value is wrong.
     """
+    # ``measure`` is set by the commands that predict.
+    defaults = argparse.Namespace(store=None, quiet=False, json=False, measure=False)
+    return program_parser().parse_args(arguments, defaults)
+
+
+def program_parser() -> Parser:
+    """Return the parser of the program; a command's options are added when it is chosen."""
     parser = Parser(
         prog="ctm",
         parents=[everywhere()],
@@ -95,9 +102,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--version", action="version", version=f"ctm {__version__}")
     add_commands(parser, "command", _COMMANDS)
-    # ``measure`` is set by the commands that predict.
-    defaults = argparse.Namespace(store=None, quiet=False, json=False, measure=False)
-    return parser.parse_args(arguments, defaults)
+    return parser
 
 
 def _not_installed(error: ModuleNotFoundError) -> HostError:

@@ -7,12 +7,12 @@ new row needs no training: for an older checkpoint its runs are of an unknown ru
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal
 
-from predictor.core import instruction_sets
+from predictor.core import instruction_sets, plugins
 from predictor.core.metrics import Family
 from predictor.core.records import Precision
 
@@ -281,9 +281,27 @@ _MINOR_ROWS: Final = tuple(
     )
 )
 
-RUNTIMES: Final[Mapping[str, Runtime]] = MappingProxyType(
-    {row.name: row for row in (*_ROWS, *_MINOR_ROWS)}
-)
+
+class _Registry(Mapping[str, Runtime]):
+    """The rows that ship, in their order; a name of none of them is looked up among plug-ins."""
+
+    def __init__(self) -> None:
+        self._rows = {row.name: row for row in (*_ROWS, *_MINOR_ROWS)}
+
+    def __getitem__(self, name: str) -> Runtime:
+        row = self._rows.get(name) or plugins.plugins(plugins.RUNTIMES).by_name[name]
+        if not isinstance(row, Runtime):
+            raise KeyError(name)
+        return row
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+
+RUNTIMES: Final[Mapping[str, Runtime]] = _Registry()
 
 
 # Published measurements of a library alone; what an owner deploys is the runtime around it.
@@ -293,6 +311,11 @@ _PART_OF: Final[Mapping[str, str]] = MappingProxyType({"xnnpack": "tflite"})
 def offered() -> tuple[str, ...]:
     """Return the names of the runtimes that can be requested."""
     return tuple(name for name in RUNTIMES if name != UNKNOWN and name not in _PART_OF)
+
+
+def is_offered(name: str) -> bool:
+    """Return whether a runtime can be requested, one of a plug-in too."""
+    return name in RUNTIMES and name != UNKNOWN and name not in _PART_OF
 
 
 def usual_name(name: str) -> str:

@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
+from predictor.core import plugins
 from predictor.core.errors import InputError
 from predictor.core.metrics import METRICS, Family
 from predictor.core.records import Cluster, Configuration, Device, MeasuredRate, OperatingPoint
@@ -61,6 +62,24 @@ def device_name(device_id: str) -> str:
         return _read_trusted(os.fspath(devices_dir()), device_id).name
     except InputError:
         return device_id
+
+
+@lru_cache(maxsize=1)
+def plugin_devices() -> tuple[Device, ...]:
+    """Return the devices of plug-ins: the files in the folders of their packages.
+
+    A package with a file that is wrong is left out, with a warning. Of two devices of one id the
+    first counts, and a shipped one before both.
+    """
+    by_id: dict[str, Device] = {}
+    for name, package in plugins.plugins(plugins.DEVICES).by_name.items():
+        try:
+            for entry in load_device_files(Path(next(iter(package.__path__)))):
+                by_id.setdefault(entry.device.id, entry.device)
+        except (AttributeError, InputError) as error:
+            plugins.problem_of(plugins.DEVICES, name, error)
+    shipped = set(_names(os.fspath(devices_dir())))
+    return tuple(device for key, device in by_id.items() if key not in shipped)
 
 
 def load_device_files(folder: Path | None = None) -> tuple[DeviceFile, ...]:

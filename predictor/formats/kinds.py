@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Final
 from zipfile import ZipFile
 
+from predictor.core import plugins
 from predictor.core.errors import InputError
 from predictor.core.files import BROKEN_ARCHIVE, is_folder, opened
 from predictor.formats.recognition import is_graph, is_model, is_package
+from predictor.formats.suffixes import ONNX_SUFFIX
 
 HEAD_BYTES: Final = 512
 """Bytes of a file's beginning that are looked at."""
@@ -85,4 +87,8 @@ def format_of(path: str) -> Format | None:
     if not is_folder(path):
         with opened(path) as (stream, _):
             head = stream.read(HEAD_BYTES)
-    return next((kind for kind in FORMATS if kind.fits(path, head)), None)
+    kind = next((kind for kind in FORMATS if kind.fits(path, head)), None)
+    if kind is None and not path.lower().endswith(ONNX_SUFFIX):
+        extra = plugins.plugins(plugins.FORMATS).by_name.values()
+        kind = next((kind for kind in extra if kind.fits(path, head)), None)
+    return kind

@@ -13,8 +13,10 @@ import onnx
 
 from predictor.core.errors import InputError
 from predictor.core.files import is_file
+from predictor.core.plugins import FORMATS, plugins
 from predictor.formats.archives import refuse_archive
 from predictor.formats.kinds import SAVED_MODEL, Format, format_of
+from predictor.formats.suffixes import ONNX_SUFFIX
 from predictor.graph.ingest import build_model
 from predictor.graph.model import Model
 from predictor.graph.model_checks import check_contents, check_versions
@@ -59,7 +61,14 @@ def read_file(path: str | os.PathLike[str]) -> ReadModel:
         action = "convert it with tf.lite.TFLiteConverter.from_saved_model or with tf2onnx"
         raise InputError(name, "it is the folder of a TensorFlow SavedModel", action)
     refuse_archive(name)
-    return read_model(name)
+    try:
+        return read_model(name)
+    except InputError as error:
+        problems = () if name.lower().endswith(ONNX_SUFFIX) else plugins(FORMATS).problems
+        if not problems:
+            raise
+        reason = "; ".join((error.reason, *problems))
+        raise InputError(error.subject, reason, error.action) from error
 
 
 def _converted(name: str, kind: Format) -> ReadModel:

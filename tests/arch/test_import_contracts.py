@@ -40,6 +40,7 @@ CIRCLES = "No import circles"
 STORE = "Services alone use the store"
 COMMAND_LINE = "The command line sees services, presentation, core and records only"
 WINDOW = "The window sees services, presentation, core and records only"
+PYTHON_API = "The Python API sees services, presentation, core and records only"
 RESEARCH = "The product knows no research"
 BREAKS = [
     ("predictor.services.frozen", "ctm_gui.display", "The engine knows no window"),
@@ -56,6 +57,7 @@ BREAKS = [
     ("predictor.cost.engine", "predictor.store.database", STORE),
     ("predictor.cli.console", "predictor.probing.protocol", COMMAND_LINE),
     ("predictor.cli.predict.command", "predictor.calibration.scores", COMMAND_LINE),
+    ("predictor.api.models", "predictor.probing.protocol", PYTHON_API),
     ("ctm_gui.window.main_window", "predictor.graph.matching", WINDOW),
     ("ctm_gui.window.main_window", "predictor.engine", WINDOW),
     ("ctm_gui.window.main_window", "predictor.probing.protocol", WINDOW),

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from predictor import __version__
+
 Run = Callable[..., subprocess.CompletedProcess[str]]
 PARTS = Path(__file__).resolve().parents[2] / "packaging" / "repository"
 BUDGET = """\
@@ -94,6 +96,39 @@ def test_the_action_holds_a_pull_request_against_its_base(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a POSIX shell")
+def test_the_table_becomes_a_comment_of_the_pull_request(repository: Path, tmp_path: Path) -> None:
+    table, calls = tmp_path / "comment.md", tmp_path / "calls"
+    gh = tmp_path / "bin" / "gh"
+    gh.write_text(f'#!/bin/sh\necho "$@" >>"{calls}"\nexit 1\n', "utf-8")
+    gh.chmod(0o755)
+    base = git(repository, "rev-parse", "HEAD").strip()
+    settings = {"CTM_BASE": base, "CTM_COMMENT": str(table), "CTM_PULL_REQUEST": "7"}
+
+    checked = run(repository, "sh", str(PARTS / "check.sh"), **settings)
+    commented = run(repository, "sh", str(PARTS / "comment.sh"), **settings)
+    table_text = table.read_text("utf-8")
+    table.unlink()
+    without = run(repository, "sh", str(PARTS / "comment.sh"), **settings)
+
+    assert checked.returncode == 0, checked.stderr
+    assert "| Growth |" in table_text
+    assert "0 %" in table_text
+    # A comment that is refused fails nothing.
+    assert (commented.returncode, without.returncode) == (0, 0)
+    assert "could not be written" in commented.stderr
+    words = f"pr comment 7 --edit-last --create-if-none --body-file {table}"
+    assert calls.read_text("utf-8").split() == words.split()
+
+
+def test_what_the_recipes_run_is_there() -> None:
+    action = (PARTS / "action.yml").read_text("utf-8")
+    gitlab = (PARTS / "gitlab-ci.yml").read_text("utf-8")
+
+    scripts = set(re.findall(r"[a-z]+\.sh\b", action + gitlab))
+    assert scripts == {path.name for path in PARTS.glob("*.sh")}
+    assert f"closertome-{__version__}-" in gitlab
+
+
 def test_the_hook_keeps_a_model_over_its_budget_out(repository: Path) -> None:
     hook = repository / ".git" / "hooks" / "pre-commit"
     hook.parent.mkdir(exist_ok=True)

@@ -13,6 +13,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from packaging.metadata import Metadata
+from trove_classifiers import classifiers
 
 from predictor import __version__
 
@@ -20,6 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "resources" / "samples" / "mobilenetv2-1.0-224.onnx"
 # Python 3.11 has the filter from its fourth release on only.
 _SAFELY = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+LARGEST_WHEEL = 10_000_000  # bytes; an index takes 100 MB
 BUILDING = [sys.executable, "-m", "hatchling", "build"]
 
 pytestmark = [
@@ -91,6 +94,19 @@ def test_the_wheel_has_both_packages_and_the_resources_and_nothing_else(wheel: P
     for path in shipped:
         assert f"predictor/resources/{path.relative_to(ROOT / 'resources').as_posix()}" in names
     assert f"closertome-{__version__}.dist-info/licenses/LICENSE" in names
+
+
+def test_an_index_accepts_its_metadata(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        text = archive.read(f"closertome-{__version__}.dist-info/METADATA")
+        assert "predictor/py.typed" in archive.namelist()
+
+    metadata = Metadata.from_email(text, validate=True)
+
+    assert str(metadata.version) == __version__
+    assert metadata.description_content_type == "text/markdown"
+    assert set(metadata.classifiers or ()) <= classifiers
+    assert wheel.stat().st_size < LARGEST_WHEEL
 
 
 def test_installed_it_finds_its_resources_in_an_empty_folder(scripts: Path, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from predictor.core.documents import Provenance
 from predictor.core.errors import InputError
 from predictor.core.records import Configuration, Measurement
 from predictor.probing.importers.records import ImportedFile, ImportedLatency, Statistic
-from predictor.probing.importers.registry import NAMING_NODES
+from predictor.probing.importers.registry import names_nodes
 from predictor.probing.operator_times import triples
 
 PROTOCOL = "import"
@@ -100,6 +100,6 @@ def _provenance(file: ImportedFile, latency: ImportedLatency, imported_at: datet
         "facts": dict(latency.facts),
         "imported_at": imported_at.isoformat(),
     }
-    if file.format in NAMING_NODES and (operators := triples(latency.operators)):
+    if names_nodes(file.format) and (operators := triples(latency.operators)):
         facts["operators"] = operators
     return Provenance(facts)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
+from predictor.core import plugins
 from predictor.core.files import read_bytes
 from predictor.probing.importers import (
     aihub_profile,
@@ -274,8 +275,17 @@ FORMATS: Final = (
         csv_table,
     ),
 )
-NAMING_NODES: Final = frozenset(format_.name for format_ in FORMATS if format_.names_nodes)
-"""Formats whose times of operators carry the names of the model's nodes."""
+
+
+def names_nodes(name: str) -> bool:
+    """Return whether times of operators of a format carry the names of the model's nodes."""
+    matches = [format_ for format_ in FORMATS if format_.name == name] or _of_plugins()
+    return any(format_.names_nodes for format_ in matches if format_.name == name)
+
+
+def _of_plugins() -> list[Format]:
+    """Return the formats of plug-ins."""
+    return [*plugins.plugins(plugins.IMPORTERS).by_name.values()]
 
 
 def import_file(path: Path) -> ImportedFile:
@@ -346,6 +356,8 @@ def recognise(source: Source) -> Format:
             raise source.error_at(f"line {source.long_line}", reason)
         formats = [format_ for format_ in FORMATS if not format_.has_lines]
     matching = [format_ for format_ in formats if format_.importer.recognises(source)]
+    if not matching:
+        matching = [f for f in _of_plugins() if f.importer.recognises(source)]
     if len(matching) == 1:
         return matching[0]
     if matching:
@@ -356,4 +368,6 @@ def recognise(source: Source) -> Format:
     if source.looks_like_json:
         _ = source.document  # says where, when the JSON itself is damaged
     names = ", ".join(f.name for f in FORMATS)
-    raise source.error("it is of no format that can be imported", f"import one of these: {names}")
+    problems = plugins.plugins(plugins.IMPORTERS).problems
+    unknown = "; ".join(("it is of no format that can be imported", *problems))
+    raise source.error(unknown, f"import one of these: {names}")

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from predictor.core.errors import CtmError, InputError
 from predictor.core.files import is_there
 from predictor.core.records import Device
-from predictor.devices.catalogue import THIS_ID, THIS_MACHINE_ID, shipped_devices
+from predictor.devices.catalogue import THIS_ID, THIS_MACHINE_ID, plugin_devices, shipped_devices
 from predictor.devices.schema import read_device
 from predictor.services.devices import products as product_table
 from predictor.services.devices.products import Product, Unit
@@ -78,6 +78,7 @@ class Catalogue:
         this_machine: gets this machine as the user stored it, or None, and returns it.
         products: reads the products; called where no device is named, so that most starts do not.
         machine_id: of the one of ``devices`` that is this machine; empty where none is.
+        plugin_devices: reads the devices of plug-ins, where ``user_devices`` are read.
     """
 
     def __init__(
@@ -87,7 +88,9 @@ class Catalogue:
         this_machine: ThisMachine = _stored_or_detected,
         products: Callable[[], Sequence[Product]] = product_table.shipped_products,
         machine_id: str = "",
+        plugin_devices: Callable[[], Iterable[Device]] = tuple,
     ) -> None:
+        self._plugin_devices = plugin_devices
         self._user_devices, self._this_machine = user_devices, this_machine
         self._products, self.machine_id = products, machine_id
         self.devices: tuple[Device, ...] = tuple(sorted(devices, key=lambda device: device.id))
@@ -163,7 +166,7 @@ class Catalogue:
         if (device := self._direct(text)) is not None:
             return Match((device,))
         try:
-            user_devices = tuple(self._user_devices())
+            user_devices = (*self._user_devices(), *self._plugin_devices())
         except CtmError as unreadable:
             # A shipped device is found also where the store is damaged or locked.
             try:
@@ -308,7 +311,7 @@ def load_catalogue(
     Raises:
         InputError: when a shipped file is damaged.
     """
-    return Catalogue(shipped_devices(), user_devices, this_machine)
+    return Catalogue(shipped_devices(), user_devices, this_machine, plugin_devices=plugin_devices)
 
 
 def means_this_machine(text: str) -> bool:

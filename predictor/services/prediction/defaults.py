@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from predictor.core.prediction import FEW_CHIPS
 from predictor.core.records import Configuration, Device, Precision, Target
-from predictor.core.runtimes import offered
+from predictor.core.runtimes import is_offered
 from predictor.cost.capability import not_supported
 from predictor.devices.default_configurations import Deployment, deployment, deployments
 from predictor.services.prediction.engines import class_chips
@@ -38,7 +38,7 @@ def check_names(device: Device, runtime: str | None, precision: str | None) -> N
     Raises:
         InputError: it is none; the reason lists what the device runs, the best deployable first.
     """
-    if runtime is not None and runtime not in offered():
+    if runtime is not None and not is_offered(runtime):
         raise not_supported(device, runtime)
     if precision is not None and precision not in list(Precision):
         raise not_supported(device, precision)

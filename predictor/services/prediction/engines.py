@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from predictor.core import plugins
 from predictor.core.errors import InputError
 from predictor.core.records import Configuration, Device, Target
 from predictor.core.resources import resources_dir
@@ -38,9 +39,21 @@ def open_engine(name: str = "") -> Engine:
         case "roofline":
             return RooflineEngine()
         case _:
-            raise InputError(
-                name, "there is no engine of this name", f"choose one of {', '.join(ENGINES)}"
-            )
+            return _of_plugin(name)
+
+
+@cache
+def _of_plugin(name: str) -> Engine:
+    available, problems = plugins.plugins(plugins.ENGINES)
+    if name not in available:
+        reason = "; ".join(("there is no engine of this name", *problems))
+        raise InputError(name, reason, f"choose one of {', '.join((*ENGINES, *available))}")
+    try:
+        engine: Engine = available[name]()
+    except Exception as error:
+        problem = plugins.problem_of(plugins.ENGINES, name, error)
+        raise InputError(name, problem, "repair the plug-in, or take another engine") from error
+    return engine
 
 
 def checkpoint_folder() -> Path:

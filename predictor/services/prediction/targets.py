@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Final
 
 from predictor.core.errors import InputError
 from predictor.core.records import Configuration, Device, Precision, Target
+from predictor.core.runtimes import RUNTIMES, usual_name
 from predictor.cost.capability import check_supported
 from predictor.devices.default_configurations import usual_configuration
+from predictor.services.devices.catalogue import Catalogue
+
+_THREADS: Final = re.compile(r"t(\d{1,4})")
 
 
 def resolve_targets(
@@ -24,6 +30,38 @@ def resolve_targets(
     return tuple(
         Target(device, _configuration(device, runtime, precision, threads)) for device in devices
     )
+
+
+def named_target(
+    name: str,
+    catalogue: Catalogue,
+    runtime: str | None = None,
+    precision: Precision | None = None,
+    threads: int | None = None,
+) -> Target:
+    """Return the target that DEVICE/RUNTIME/PRECISION/tTHREADS names, each part but DEVICE free.
+
+    Args:
+        name: the text.
+        catalogue: of devices.
+        runtime: where the text has none; None for the usual one.
+        precision: the same.
+        threads: the same.
+
+    Raises:
+        InputError: no device or several have the name.
+    """
+    head, _, last = name.rpartition("/")
+    if head and (counted := _THREADS.fullmatch(last)):
+        threads, name = int(counted[1]), head
+    head, _, last = name.rpartition("/")
+    if head and last in list(Precision):
+        precision, name = Precision(last), head
+    head, _, last = name.rpartition("/")
+    if head and last in RUNTIMES:
+        runtime, name = usual_name(last), head
+    (target,) = resolve_targets([catalogue.find(name)], runtime, precision, threads)
+    return target
 
 
 def distinct(targets: Iterable[Target]) -> tuple[Target, ...]:

@@ -13,6 +13,7 @@ from predictor.core.units import LatencyUnit
 from predictor.graph.model import Model
 from predictor.presentation.wording import are_alike, runtime_text, target_text
 from predictor.services.generation.records import LanguageRun
+from predictor.services.models.names import unique_names
 from predictor.services.prediction.assumptions import needs_quantising
 from predictor.services.prediction.explain import OperatorTable
 from predictor.services.prediction.fastest import is_rankable, rank
@@ -39,14 +40,8 @@ class ReportedModel:
 
 
 def labelled(models: Sequence[Model]) -> tuple[ReportedModel, ...]:
-    """Name models by their files; those of one name get their place among them to it."""
-    names = [model.path.replace("\\", "/").rpartition("/")[2] for model in models]
-    return tuple(
-        ReportedModel(
-            name if names.count(name) == 1 else f"{name} ({names[: place + 1].count(name)})", model
-        )
-        for place, (name, model) in enumerate(zip(names, models, strict=True))
-    )
+    """Name models by their files, see ``unique_names``."""
+    return tuple(map(ReportedModel, unique_names(models), models))
 
 
 @dataclass(frozen=True, slots=True)
