@@ -57,6 +57,8 @@ def run(options: argparse.Namespace, console: Console) -> int:
         runtime=options.runtime,
         mode=options.mode,
         clock=options.clock,
+        cards=options.cards,
+        pipeline=options.pipeline,
     )
     devices = requested_devices(options, catalogue, console)
     stated = _measured(options, catalogue, read, request)

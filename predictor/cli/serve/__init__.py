@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 
 from predictor.cli.console import Console
+from predictor.cli.generate import card_options
 from predictor.cli.parser import (
     Parser,
     clock_options,
@@ -42,8 +43,10 @@ def add_serve(parser: Parser) -> None:
     device_options(parser, "every shipped device that can run it")
     _load_options(parser)
     _limit_options(parser)
+    _cost_options(parser)
     _server_options(parser)
     clock_options(parser)
+    card_options(parser)
     measure_option(parser)
     parser.add_argument(
         "--no-own",
@@ -87,6 +90,20 @@ def _limit_options(parser: Parser) -> None:
         "--slo-share", type=_percent, default=0.9, metavar="P",
         help="percent of the requests that have to keep both (default 90)",
     )  # fmt: skip
+
+
+def _cost_options(parser: Parser) -> None:
+    cost = parser.add_argument_group("energy and money")
+    cost.add_argument(
+        "--price-per-hour", type=positive_float, default=0.0, metavar="X",
+        help="of one card, in your currency: gives the cost of a million new tokens",
+    )  # fmt: skip
+    cost.add_argument(
+        "--max-joules", type=positive_float, metavar="J", help="limit: joules of a new token"
+    )
+    cost.add_argument(
+        "--max-cost", type=positive_float, metavar="X", help="limit: cost of a million new tokens"
+    )
 
 
 def _server_options(parser: Parser) -> None:

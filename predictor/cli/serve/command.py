@@ -45,6 +45,8 @@ def _load(options: argparse.Namespace, read: LanguageModel) -> Load:
     Raises:
         InputError: there is none, or options contradict each other.
     """
+    if options.max_cost and not options.price_per_hour:
+        raise InputError("--max-cost", "no price is stated", "add --price-per-hour 2.5")
     trace = read_trace(options.trace) if options.trace else ()
     if trace and (options.prompt or options.new):
         raise InputError("--trace", "it states the lengths", "leave out --prompt and --new")
@@ -57,12 +59,21 @@ def _load(options: argparse.Namespace, read: LanguageModel) -> Load:
         runtime=options.runtime,
         mode=options.mode,
         clock=options.clock,
+        cards=options.cards,
+        pipeline=options.pipeline,
     )
     return Load(
         run=run,
         rate_per_s=options.rate or 0.0,
         trace=trace,
-        limits=Limits(options.slo_ttft, options.slo_tpot, options.slo_share),
+        limits=Limits(
+            options.slo_ttft,
+            options.slo_tpot,
+            options.slo_share,
+            options.max_joules,
+            options.max_cost,
+        ),
+        price_per_hour=options.price_per_hour,
         max_sequences=options.max_sequences,
         chunk=options.chunked_prefill,
         prefix_hit=options.prefix_hit,

@@ -119,6 +119,11 @@ def _load_sentences(result: Serving) -> list[str]:
             f"{_percent(result.good_share, 1)} of the requests are within the limits,",
             f"{number(result.good_per_s)} a second.",
         ]
+    if energy := result.joules_per_token:
+        between = f"{number(energy.low)}-{number(energy.high)}"
+        texts.append(f"{number(energy.median)} ({between}) joules a new token.")
+    if (cost := result.cost_per_million) is not None:
+        texts.append(f"A million new tokens cost {number(cost)}.")
     return texts
 
 

@@ -12,7 +12,16 @@ from predictor.core.errors import InputError
 from predictor.core.records import Basis, Device
 from predictor.language import runtimes
 from predictor.language.architecture import DecoderArchitecture
-from predictor.language.deviations import Z80, Deviations, Observed, evidence_text, target_of
+from predictor.language.cards import Cards, sharing_counts
+from predictor.language.deviations import (
+    Z80,
+    Deviations,
+    Observed,
+    evidence_text,
+    silicon_of,
+    target_of,
+)
+from predictor.language.growth import added_share
 from predictor.language.memory import usable_memory
 from predictor.language.passes import Floats
 from predictor.language.rates import (
@@ -68,7 +77,7 @@ def generate(
     """
     check(model, request)
     work = Work(model, request)
-    plans_of = [planned(device, request, stored) for device in devices]
+    plans_of = [planned(device, request, stored, model) for device in devices]
     user_deviations = deviations_of_user(request, measured, probes)
     of_backend: dict[str, dict[int, Plan]] = defaultdict(dict)
     results: dict[int, Generation] = {}
@@ -127,15 +136,22 @@ def _predict(
         Phase.DECODE: backend.deviations[Phase.DECODE].with_user(observations),
     }
     times = {phase: [_time(work, plan, backend, phase) for plan in plans] for phase in Phase}
+    grown = [_grown(work, plan, backend, times[Phase.DECODE][at]) for at, plan in enumerate(plans)]
     of_phase = {
         phase: deviation.of(targets, [attention_share(time.parts) for time in times[phase]])
         for phase, deviation in deviations.items()
     }
     generations = []
     for place, (plan, target) in enumerate(zip(plans, targets, strict=True)):
+        more, spread_of_growth = grown[place]
+        of_plan = {
+            phase: (means[place], spreads[place]) for phase, (means, spreads) in of_phase.items()
+        }
+        level, spread = of_plan[Phase.DECODE]
+        of_plan[Phase.DECODE] = level + more, math.hypot(spread, spread_of_growth)
         intervals = {
-            phase: _interval(times[phase][place], means[place], spreads[place], plan.spread)
-            for phase, (means, spreads) in of_phase.items()
+            phase: _interval(times[phase][place], mean, math.hypot(spread, plan.spread))
+            for phase, (mean, spread) in of_plan.items()
         }
         evidence = _evidence(backend, target, deviations)
         generations.append(_generation(work, plan, backend, intervals, evidence))
@@ -170,7 +186,8 @@ def _generation(
 ) -> Generation:
     usable = usable_memory(plan.device, backend.used_bytes.get(plan.device.id, 0))
     on_host = runtimes.table_on_host(plan.device, plan.backend)
-    longest = None if usable is None else work.longest(plan.form, on_host, usable.bytes)
+    longest = None if usable is None else work.longest(plan.form, on_host, usable.bytes, plan.cards)
+    memory = work.memory(plan.form, on_host, plan.cards)
     return Generation(
         model=work.model.name,
         device=plan.device,
@@ -179,12 +196,27 @@ def _generation(
         first_token=intervals[Phase.PREFILL],
         token=intervals[Phase.DECODE],
         request=work.request,
-        memory=work.memory(plan.form, on_host),
+        memory=memory,
         usable=usable,
         longest_context=longest,
+        fits_on=None if usable is None else _fits_on(work, plan, usable.bytes, on_host),
         basis=evidence.basis,
         evidence=evidence.text,
     )
+
+
+def _fits_on(work: Work, plan: Plan, usable_bytes: float, on_host: bool) -> int | None:
+    """Return the fewest cards that hold a run which those of the plan do not hold."""
+    if work.memory(plan.form, on_host, plan.cards).total <= usable_bytes:
+        return None
+    pipeline = plan.cards.pipeline
+    counts = sharing_counts(work.model, plan.device, pipeline=pipeline)
+    fitting = (
+        count
+        for count in counts
+        if work.memory(plan.form, on_host, Cards(count, pipeline)).total <= usable_bytes
+    )
+    return next(fitting, None)
 
 
 class _Time(NamedTuple):
@@ -197,20 +229,44 @@ class _Time(NamedTuple):
 def _time(work: Work, plan: Plan, backend: Backend, phase: Phase) -> _Time:
     form, fused = plan.form, backend.fuses_on(plan.device.id)
     if phase is Phase.PREFILL:
-        passes, parts_of = work.prefill(form, plan.runtime.micro_batch, fused), prefill_parts
+        micro_batch = plan.runtime.micro_batch
+        passes, parts_of = work.prefill(form, micro_batch, fused, plan.cards), prefill_parts
     else:
-        passes, parts_of = work.decode(form, fused), decode_parts
+        passes, parts_of = work.decode(form, fused, plan.cards), decode_parts
     parts = parts_of(passes, plan.machine, backend.coefficients, group_of(plan.form))
-    return _Time(parts, 1000 * float(bound(passes, plan.machine).sum()))
+    bound_s = bound(passes, plan.machine)
+    if plan.cards.pipeline and phase is Phase.PREFILL:
+        # Parts of the batch follow each other from card to card: the last one waits for the others.
+        cards = plan.cards.count
+        rounds = math.ceil(work.request.batch / work.micro(plan.cards)) + cards - 1
+        parts = {part: seconds * rounds / cards for part, seconds in parts.items()}
+        bound_s = bound_s * rounds / cards
+    return _Time(parts, 1000 * float(bound_s.sum()))
 
 
-def _interval(time: _Time, mean: float, spread: float, clock_spread: float) -> Interval:
+def _grown(work: Work, plan: Plan, backend: Backend, time: _Time) -> tuple[float, float]:
+    """Return deviation and spread that further sequences and cards add to those of a token."""
+    fused, share = backend.fuses_on(plan.device.id), 0.0
+    if work.micro(plan.cards) > 1:
+        passes = work.single_decode(plan.form, fused, plan.cards)
+        one = decode_parts(passes, plan.machine, backend.coefficients, group_of(plan.form))
+        share = added_share(_total(time.parts), _total(one))
+    growth, silicon = backend.growth, silicon_of(plan.device)
+    factor = growth.factor(silicon, share)
+    return math.log(factor), growth.spread(silicon, share, plan.cards.count)
+
+
+def _total(parts: Mapping[Part, Floats]) -> float:
+    return sum(float(seconds.sum()) for seconds in parts.values())
+
+
+def _interval(time: _Time, mean: float, spread: float) -> Interval:
     """Return the time of physics moved by a mean deviation, with the spreads of both."""
     parts, bound_ms = time
     totals = {part: float(seconds.sum()) for part, seconds in parts.items()}
     total_s = sum(totals.values())
     median = max(1000 * total_s * math.exp(mean), bound_ms)
-    width = math.exp(Z80 * math.hypot(spread, clock_spread))
+    width = math.exp(Z80 * spread)
     largest = sorted(totals.items(), key=lambda item: -item[1])
     shares = {part: seconds / total_s for part, seconds in largest if seconds > 0}
     return Interval(median, max(median / width, bound_ms), median * width, bound_ms, shares)

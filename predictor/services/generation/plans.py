@@ -16,10 +16,11 @@ from predictor.core.records import Device
 from predictor.devices.operating import requested_clocks
 from predictor.language import runtimes
 from predictor.language.architecture import DecoderArchitecture
+from predictor.language.cards import ONE_CARD, Cards, cache_copies, check_cards, link_of
 from predictor.language.clocked import clock_spread, machine_at
 from predictor.language.deviations import Observed, Origin, target_of
-from predictor.language.machine import Machine, machine_of
-from predictor.language.memory import Memory, longest_context, memory_of
+from predictor.language.machine import Machine, machine_of, shared
+from predictor.language.memory import Memory, card_memory, longest_context, memory_of
 from predictor.language.passes import Passes, decode_pass, prefill_passes
 from predictor.language.rates import Group, decode_parts, group_of
 from predictor.language.rates_file import shipped_rates
@@ -50,6 +51,11 @@ class Plan:
     machine: Machine
     spread: float
 
+    @property
+    def cards(self) -> Cards:
+        """The cards that share the model."""
+        return self.machine.cards
+
 
 def can_run(device: Device, request: GenerationRequest) -> bool:
     """Whether a run has a number on a device."""
@@ -57,13 +63,27 @@ def can_run(device: Device, request: GenerationRequest) -> bool:
 
 
 def planned(
-    device: Device, request: GenerationRequest, stored: StoredWeights | None = None
+    device: Device,
+    request: GenerationRequest,
+    stored: StoredWeights | None = None,
+    model: DecoderArchitecture | None = None,
 ) -> Plan | InputError:
-    """Return how a run meets a device, or why it cannot run there."""
+    """Return how a run meets a device, or why it cannot run there.
+
+    Args:
+        device: the device.
+        request: the run.
+        stored: format of the weights in the model's files.
+        model: that cards share; None where it is not looked at whether they can.
+    """
     try:
         runtime, backend = runtimes.runtime_for(device, request.runtime)
         machine = machine_of(device)
         form = form_of(request, stored, runtime.name)
+        cards = Cards(request.cards, request.pipeline or not runtime.tensor_parallel)
+        if model is not None:
+            check_cards(model, device, cards)
+        machine = shared(machine, cards, link_of(device))
         clocked = machine
         if request.mode or request.clock:
             clocks = requested_clocks(device, request.clock, request.mode)
@@ -98,23 +118,45 @@ class Work:
         self.memory = cache(self._memory)
         self.longest = cache(self._longest)
 
-    def _prefill(self, form: WeightFormat, micro_batch: int, fused: bool) -> Passes:
-        tokens, batch = self.request.prompt, self.request.batch
+    def single_decode(self, form: WeightFormat, fused: bool, cards: Cards) -> Passes:
+        """Return the pass of a token of one sequence."""
+        return Work(self.model, replace(self.request, batch=1)).decode(form, fused, cards)
+
+    def micro(self, cards: Cards) -> int:
+        """Return the sequences of a pass: a pipeline works at as many parts as it has cards."""
+        return math.ceil(self.request.batch / cards.count) if cards.pipeline else self.request.batch
+
+    def _prefill(
+        self, form: WeightFormat, micro_batch: int, fused: bool, cards: Cards = ONE_CARD
+    ) -> Passes:
+        tokens, batch = self.request.prompt, self.micro(cards)
         # A pass of llama.cpp holds tokens of all sequences.
         size = max(micro_batch // batch, 1) if micro_batch else tokens
-        return prefill_passes(self.model, form, self.kv_bits, tokens, batch, size, fused=fused)
+        passes = prefill_passes(self.model, form, self.kv_bits, tokens, batch, size, fused=fused)
+        return self._copied(passes, cards)
 
-    def _decode(self, form: WeightFormat, fused: bool) -> Passes:
-        depth, batch = self.request.depth, self.request.batch
-        return decode_pass(self.model, form, self.kv_bits, depth, batch, fused=fused)
+    def _decode(self, form: WeightFormat, fused: bool, cards: Cards = ONE_CARD) -> Passes:
+        depth, batch = self.request.depth, self.micro(cards)
+        passes = decode_pass(self.model, form, self.kv_bits, depth, batch, fused=fused)
+        return self._copied(passes, cards)
 
-    def _memory(self, form: WeightFormat, on_host: bool) -> Memory:
+    def _copied(self, passes: Passes, cards: Cards) -> Passes:
+        """Return passes that read the cache of key heads on every card that has a copy."""
+        copies = cache_copies(self.model, cards)
+        return passes if copies == 1 else replace(passes, kv_bytes=copies * passes.kv_bytes)
+
+    def _memory(self, form: WeightFormat, on_host: bool, cards: Cards = ONE_CARD) -> Memory:
         context, batch = self.request.longest, self.request.batch
-        return memory_of(self.model, form, context, batch, self.kv_bits, table_on_host=on_host)
+        memory = memory_of(self.model, form, context, batch, self.kv_bits, table_on_host=on_host)
+        return card_memory(self.model, memory, cards)
 
-    def _longest(self, form: WeightFormat, on_host: bool, usable: float) -> int:
+    def _longest(
+        self, form: WeightFormat, on_host: bool, usable: float, cards: Cards = ONE_CARD
+    ) -> int:
         batch = self.request.batch
-        return longest_context(self.model, form, usable, batch, self.kv_bits, table_on_host=on_host)
+        return longest_context(
+            self.model, form, usable, batch, self.kv_bits, table_on_host=on_host, cards=cards
+        )
 
 
 def deviations_of_user(
@@ -125,11 +167,11 @@ def deviations_of_user(
     """Return the deviations of the user's measurements and probes by backend."""
     deviations: dict[str, list[Observed]] = defaultdict(list)
     for rate in measured:
-        plan = planned(rate.device, rate.request, rate.stored)
+        plan = planned(rate.device, rate.request, rate.stored, rate.model)
         if isinstance(plan, InputError):
             raise plan
         fused = shipped_rates()[plan.backend].fuses_on(plan.device.id)
-        passes = Work(rate.model, rate.request).decode(plan.form, fused)
+        passes = Work(rate.model, rate.request).decode(plan.form, fused, plan.cards)
         seconds = rate.request.batch / rate.tokens_per_s
         deviations[plan.backend].append(
             _observed(plan, [(passes, seconds)], group_of(plan.form), Origin.MEASURED)

@@ -17,7 +17,7 @@ def serving_document(results: Sequence[Serving]) -> dict[str, object]:
 
 
 def _entry(result: Serving) -> dict[str, object]:
-    load, alone = result.load, result.generation
+    load, alone, energy = result.load, result.generation, result.joules_per_token
     return {
         "model": alone.model,
         "device": result.device.id,
@@ -40,6 +40,13 @@ def _entry(result: Serving) -> dict[str, object]:
         "goodput_per_s": result.good_per_s,
         "goodput_share": result.good_share,
         "mean_batch": result.mean_batch,
+        "watts": result.power and result.power.median,
+        "joules_per_token": energy and energy.median,
+        "joules_per_token_low80": energy and energy.low,
+        "joules_per_token_high80": energy and energy.high,
+        "price_per_hour": load.price_per_hour or None,
+        "cost_per_million_tokens": result.cost_per_million,
+        "cards": load.run.cards,
         "largest_rate_per_s": result.largest_per_s,
         "cards_needed": result.cards_needed,
         "simulated_requests": load.requests,

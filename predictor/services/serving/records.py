@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from predictor.core.records import Device
 from predictor.language.architecture import DecoderArchitecture
+from predictor.language.power import Power
 from predictor.services.generation.records import Generation, GenerationRequest
 
 
@@ -34,11 +35,15 @@ class Limits:
         first_ms: to the first token; None for no limit.
         token_ms: of each further token, on average over an answer; None for no limit.
         share: of the requests that have to keep both.
+        joules: of a new token; None for no limit.
+        cost: of a million new tokens; None for no limit.
     """
 
     first_ms: float | None = None
     token_ms: float | None = None
     share: float = 0.9
+    joules: float | None = None
+    cost: float | None = None
 
     def __bool__(self) -> bool:
         return self.first_ms is not None or self.token_ms is not None
@@ -81,6 +86,7 @@ class Load:
         chunk: most tokens of a step where prompts come in parts; 0 for prompts as a whole.
         prefix_hit: share of a prompt that is in the cache already, under 1.
         speculation: drafted tokens, if any.
+        price_per_hour: of one card, in any currency; 0 where none is stated.
         requests: that are simulated.
         seed: of the arrivals.
     """
@@ -93,6 +99,7 @@ class Load:
     chunk: int = 0
     prefix_hit: float = 0.0
     speculation: Speculation | None = None
+    price_per_hour: float = 0.0
     requests: int = 10_000
     seed: int = 0
 
@@ -137,6 +144,7 @@ class Serving:
         good_per_s: requests a second within the limits; None over capacity.
         good_share: of the requests; None over capacity.
         mean_batch: sequences in the batch on average; None over capacity.
+        power: watts of all cards; None over capacity and where nothing is known of it.
         largest_per_s: requests a second at which the share of the limits is kept, 0 if at none.
         problem: why there is no figure, without the name of the device.
     """
@@ -151,6 +159,7 @@ class Serving:
     good_per_s: float | None = None
     good_share: float | None = None
     mean_batch: float | None = None
+    power: Power | None = None
     largest_per_s: float | None = None
     problem: str = ""
 
@@ -167,15 +176,36 @@ class Serving:
 
     @property
     def cards_needed(self) -> int | None:
-        """Cards that serve the load within its limits, requests spread at random among them.
+        """Cards that serve the load within its limits.
+
+        Requests are spread at random among groups of the cards that share the model.
 
         None where no rate keeps them, or where a card does not hold the model.
         """
         if not self.largest_per_s:
             return None
-        return math.ceil(self.load.rate_per_s / self.largest_per_s)
+        return self.load.run.cards * math.ceil(self.load.rate_per_s / self.largest_per_s)
 
     @property
     def holds(self) -> bool:
         """Whether the device serves the load, and enough of it within the limits."""
-        return self.good_share is not None and self.good_share >= self.load.limits.share
+        limits, joules, cost = self.load.limits, self.joules_per_token, self.cost_per_million
+        in_time = self.good_share is not None and self.good_share >= limits.share
+        is_lean = limits.joules is None or (joules is not None and joules.median <= limits.joules)
+        is_cheap = limits.cost is None or (cost is not None and cost <= limits.cost)
+        return in_time and is_lean and is_cheap
+
+    @property
+    def joules_per_token(self) -> Power | None:
+        """Joules of a new token, idle time with it."""
+        if self.power is None or not self.tokens_per_s:
+            return None
+        return Power(*(watts / self.tokens_per_s for watts in self.power))
+
+    @property
+    def cost_per_million(self) -> float | None:
+        """Price of a million new tokens at the load; None without a price or over capacity."""
+        price = self.load.price_per_hour
+        if not price or not self.tokens_per_s:
+            return None
+        return 1e6 * price * self.load.run.cards / (3600 * self.tokens_per_s)

@@ -13,7 +13,10 @@ import numpy as np
 from predictor.core.errors import InputError
 from predictor.core.records import Device
 from predictor.language.architecture import DecoderArchitecture
-from predictor.language.memory import Memory, memory_of
+from predictor.language.cards import Cards
+from predictor.language.memory import Memory, card_memory, memory_of
+from predictor.language.power import OF_WAITING, Power, power_of, power_share
+from predictor.language.runtimes import LANGUAGE_RUNTIMES
 from predictor.language.stored import StoredWeights
 from predictor.language.weights import KV_BITS, weight_format
 from predictor.services.generation.generate import check, generate
@@ -154,7 +157,14 @@ class _Server:
         form = weight_format(self._alone.weights)
         kv_bits = KV_BITS[self._load.run.kv_precision]
         share = tokens / self._longest
-        return memory_of(self._model, form, tokens, 1, kv_bits).cache + share * self._draft().cache
+        memory = memory_of(self._model, form, tokens, 1, kv_bits)
+        cards = Cards(self._load.run.cards, self._is_pipeline)
+        return card_memory(self._model, memory, cards).cache + share * self._draft().cache
+
+    @property
+    def _is_pipeline(self) -> bool:
+        runtime = LANGUAGE_RUNTIMES[self._alone.runtime]
+        return self._load.run.pipeline or not runtime.tensor_parallel
 
     def _batching(self, cache_bytes: float) -> Batching:
         load = self._load
@@ -256,7 +266,22 @@ class _Server:
             good_per_s=load.rate_per_s * good,
             good_share=good,
             mean_batch=usual.mean_batch,
+            power=self._power(usual, load.requests / load.rate_per_s),
         )
+
+    def _power(self, served: Served, seconds: float) -> Power | None:
+        """Return the watts of all cards: of prompts, of tokens at the mean batch, and idle."""
+        run = replace(self._load.run, batch=max(round(served.mean_batch), 1), context=0)
+        result = self._predict(self._model, run)
+        if result.token is None or result.first_token is None:
+            return None
+        busy = served.prompt_busy_s + served.decode_busy_s
+        used = (
+            power_share(result.first_token.shares) * served.prompt_busy_s
+            + power_share(result.token.shares) * served.decode_busy_s
+            + OF_WAITING * max(seconds - busy, 0.0)
+        )
+        return power_of(self._device, used / max(seconds, busy), run.cards)
 
 
 def _within(served: Served, limits: Limits) -> Floats:

@@ -146,6 +146,26 @@ def test_a_trace_has_its_times_and_lengths() -> None:
     assert faster.tokens_per_s == pytest.approx(48)
 
 
+def test_energy_and_money_follow_from_load_and_price() -> None:
+    load = replace(_LOAD, price_per_hour=3.6, run=replace(_RUN, cards=2))
+    serving = _serve(load)
+    assert serving.power
+    assert serving.joules_per_token
+    assert serving.tokens_per_s == pytest.approx(256)
+    assert serving.joules_per_token.median == pytest.approx(serving.power.median / 256)
+    assert serving.cost_per_million == pytest.approx(1e6 * 2 * 0.001 / 256)
+    assert serving.power.high <= 2 * 700
+    lean = replace(load, limits=Limits(500, 40, joules=0.9 * serving.joules_per_token.median))
+    assert serving.holds
+    assert not _serve(lean).holds
+    assert _serve(replace(_LOAD, rate_per_s=8.0)).power.median > 350  # type: ignore[union-attr]
+
+
+def test_cards_needed_count_the_cards_of_a_group() -> None:
+    one = _serve(replace(_LOAD, run=replace(_RUN, cards=4), rate_per_s=2.0))
+    assert one.cards_needed == 4
+
+
 def test_a_load_of_nothing_or_over_the_context_is_refused() -> None:
     with pytest.raises(InputError, match="no load is stated"):
         _serve(replace(_LOAD, rate_per_s=0.0))
