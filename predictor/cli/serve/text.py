@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from predictor.cli.model_text import NAME_COLUMNS
 from predictor.cli.tables import render_table
 from predictor.core.text import plural, printable, shortened
-from predictor.presentation.wording import NOTHING, number
-from predictor.services.serving.records import Between, Load, Serving, Tail
+from predictor.presentation.wording import number
+from predictor.services.serving.records import Load, Serving, Tail
+from predictor.services.serving.sentences import between, load_sentences, percent, rate_sentences
 
 _COLUMNS = ("Device", "ms", "P50", "80 %", "P90", "80 %", "P99", "80 %")
 _RIGHT = "  rrrrrr"
@@ -48,7 +48,7 @@ def _limits(load: Load) -> str:
     if limits.token_ms is not None:
         texts.append(f"{number(limits.token_ms)} ms a token")
     return (
-        f"; limits {', '.join(texts)} for {_percent(limits.share)} of the requests" if texts else ""
+        f"; limits {', '.join(texts)} for {percent(limits.share)} of the requests" if texts else ""
     )
 
 
@@ -57,11 +57,11 @@ def _server(load: Load) -> str:
     if load.chunk:
         texts.append(f"prompts in parts of {load.chunk:,} tokens a step")
     if load.prefix_hit:
-        texts.append(f"{_percent(load.prefix_hit)} of a prompt in the cache already")
+        texts.append(f"{percent(load.prefix_hit)} of a prompt in the cache already")
     if load.speculation:
         texts.append(
             f"{plural(load.speculation.tokens, 'drafted token')}, "
-            f"{_percent(load.speculation.acceptance)} of them right: "
+            f"{percent(load.speculation.acceptance)} of them right: "
             f"{number(load.speculation.tokens_a_step)} tokens a step"
         )
     return "".join(f"; {text}" for text in texts)
@@ -80,13 +80,8 @@ def _tail(tail: Tail | None) -> list[str]:
         return []
     cells = []
     for value in (tail.p50, tail.p90, tail.p99):
-        cells += [number(value.median), _between(value)]
+        cells += [number(value.median), between(value)]
     return cells
-
-
-def _between(value: Between) -> str:
-    high = number(value.high) if math.isfinite(value.high) else NOTHING
-    return f"{number(value.low)}-{high}"
 
 
 def _sentences(result: Serving) -> str:
@@ -94,54 +89,6 @@ def _sentences(result: Serving) -> str:
     name, alone = shortened(result.device.name, NAME_COLUMNS), result.generation
     if result.problem:
         return printable(f"{name}: {result.problem}.")
-    return printable(" ".join([f"{name}:", *_load_sentences(result), *_rate_sentences(result)])) + (
+    return printable(" ".join([f"{name}:", *load_sentences(result), *rate_sentences(result)])) + (
         f"\n  {alone.runtime}, {alone.weights}; {alone.basis}, {printable(alone.evidence)}"
     )
-
-
-def _load_sentences(result: Serving) -> list[str]:
-    capacity, overload = result.capacity_per_s, result.overload
-    if capacity is None or overload is None:
-        return []
-    limit = f"{number(capacity.median)} ({_between(capacity)}) requests a second"
-    if result.first is None:
-        return [
-            f"the load is {_percent(overload - 1)} over what it completes, {limit}.",
-            "The queue grows without end, so there is no percentile.",
-        ]
-    texts = [
-        f"{number(result.tokens_per_s)} tokens/s,",
-        f"{number(result.mean_batch)} sequences in a batch;",
-        f"loaded to {_percent(overload)} of {limit}.",
-    ]
-    if result.load.limits and result.good_share is not None:
-        texts += [
-            f"{_percent(result.good_share, 1)} of the requests are within the limits,",
-            f"{number(result.good_per_s)} a second.",
-        ]
-    if energy := result.joules_per_token:
-        between = f"{number(energy.low)}-{number(energy.high)}"
-        texts.append(f"{number(energy.median)} ({between}) joules a new token.")
-    if (cost := result.cost_per_million) is not None:
-        texts.append(f"A million new tokens cost {number(cost)}.")
-    return texts
-
-
-def _rate_sentences(result: Serving) -> list[str]:
-    texts = []
-    if result.sequences is not None:
-        texts.append(f"{plural(result.sequences, 'sequence')} at once.")
-    if not result.load.limits:
-        return texts
-    if not result.largest_per_s:
-        return [*texts, "No rate keeps the limits: a request alone is over them."]
-    cards = result.cards_needed or 1
-    return [
-        *texts,
-        f"Up to {number(result.largest_per_s)} requests a second keep the limits;",
-        f"this load needs {plural(cards, 'card')}.",
-    ]
-
-
-def _percent(share: float, digits: int = 0) -> str:
-    return f"{100 * share:.{digits}f} %"

@@ -45,6 +45,7 @@ _SEARCHED: Final = 2_000  # requests of one step of the search for the largest r
 _SEARCH_STEPS: Final = 12
 _WAITING: Final = 4  # times the places of a batch that wait while the capacity is read
 _FEWEST_REQUESTS: Final = 1_000
+_CURVE_SHARES: Final = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 _MIN_SHARE: Final = 1 / 64  # of the capacity, at which the search begins
 
 
@@ -84,6 +85,24 @@ def serve(
     """
     checked = checked_load(model, load)
     return [_Server(model, device, checked, measured, stored).serving() for device in devices]
+
+
+def first_token_curve(
+    model: DecoderArchitecture,
+    device: Device,
+    load: Load,
+    measured: Measured = Measured(),  # noqa: B008 - immutable
+    stored: StoredWeights | None = None,
+) -> list[tuple[float, Between]]:
+    """Return P90 of the first token in ms over the rate, up to 95 % of the capacity.
+
+    Where the slower times of the interval do not serve a rate, its high end is that of 2000
+    requests.
+
+    Raises:
+        InputError: see ``serve``.
+    """
+    return _Server(model, device, checked_load(model, load), measured, stored).curve()
 
 
 class _Server:
@@ -129,6 +148,27 @@ class _Server:
         if load.rate_per_s >= capacities[0]:
             return serving
         return self._under(serving, tables, batching)
+
+    def curve(self) -> list[tuple[float, Between]]:
+        """Return rates, and P90 of the first token at each; nothing without a number."""
+        if self._alone.token is None:
+            return []
+        budget = self._cache_budget()
+        if budget is not None and budget < self._sequence_bytes(self._longest):
+            return []
+        batching = self._batching(math.inf if budget is None else budget)
+        tables = self._tables(batching.max_sequences)
+        capacity = self._capacity(tables["median"], batching)
+        points = []
+        for share in _CURVE_SHARES:
+            requests = self._requests(self._arrivals(share * capacity), _SEARCHED)
+            ends = [
+                _percentiles(simulate(tables[name], batching, requests).first_s)
+                for name in ("median", "low", "high")
+            ]
+            if all(ends):
+                points.append((share * capacity, Between(*(end.p90 for end in ends if end))))
+        return points
 
     def _predict(self, model: DecoderArchitecture, run: GenerationRequest) -> Generation:
         rates, probes = self._measured
