@@ -20,6 +20,11 @@ _BAND_ALPHA = 50
 _MARGIN = 0.06
 _MIN_SPAN = 0.3  # of the upward axis, in powers of ten
 _LEGEND_PX = 16
+_SMALLEST = 1e-3
+
+
+def _tick(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1 else f"{value:.2g}"
 
 
 class CurvePlot(PointPlot):
@@ -32,7 +37,7 @@ class CurvePlot(PointPlot):
     def __init__(self, options: ViewOptions) -> None:
         self._curves: Sequence[Curve] = ()
         axes = {
-            "bottom": ValueAxis("bottom", lambda value: f"{value:,.0f}"),
+            "bottom": ValueAxis("bottom", _tick),
             "left": ValueAxis("left"),
         }
         name = "Curves of the selected devices"
@@ -90,7 +95,7 @@ class CurvePlot(PointPlot):
             return
         self._paint_grid(painter, rect)
         painter.setFont(self.font())
-        now = self._place(math.log10(max(self._curves[0].now, 1)), 0.0).x()
+        now = self._place(math.log10(max(self._curves[0].now, _SMALLEST)), 0.0).x()
         painter.setPen(QPen(QColor(self._theme.muted), 1.0, Qt.PenStyle.DashLine))
         painter.drawLine(QLineF(now, 0, now, rect.height()))
         for place, curve in enumerate(self._curves):

@@ -18,9 +18,12 @@ from predictor.services.generation.generate import generate
 from predictor.services.generation.probes import DecodeProbe
 from predictor.services.generation.records import Generation, GenerationRequest, MeasuredRate
 from predictor.services.models.language import LanguageModel
+from predictor.services.serving.records import Load
+from predictor.services.serving.serve import Measured, first_token_curve
 
 _POINTS: Final = 24
 _MAX_BATCH: Final = 64
+_WHOLE: Final = 100  # counts from which no decimals are read
 
 
 class Along(StrEnum):
@@ -30,6 +33,7 @@ class Along(StrEnum):
     PROMPT = "First token over prompt"
     BATCH = "Tokens/s over sequences"
     MEMORY = "Memory over context"
+    RATE = "First token over requests/s"
 
 
 TITLES: Final = {
@@ -37,6 +41,7 @@ TITLES: Final = {
     Along.PROMPT: ("Tokens of the prompt", "First token (ms)"),
     Along.BATCH: ("Sequences at once", "Tokens a second"),
     Along.MEMORY: ("Tokens in the cache", "Memory (GiB)"),
+    Along.RATE: ("Requests a second", "First token, 90 % within (ms)"),
 }
 """Titles of the axes: across, up."""
 
@@ -51,7 +56,7 @@ class Curve:
         at: its values, float64 [P].
         median, low, high: float64 [P]; of a memory all the same.
         now: the count of the present run.
-        limit: memory that the device gives in GiB, of the curve of memory alone.
+        limit: memory that the device gives in GiB, or the limit of the first token in ms.
     """
 
     name: str
@@ -66,10 +71,46 @@ class Curve:
     def words(self, place: int) -> str:
         """Return the numbers at a place of the curve."""
         across, up = TITLES[self.along]
-        text = f"{self.name}\n{across}: {self.at[place]:,.0f}\n{up}: {number(self.median[place])}"
+        text = (
+            f"{self.name}\n{across}: {_count(self.at[place])}\n{up}: {number(self.median[place])}"
+        )
         if self.along is Along.MEMORY:
             return text if self.limit is None else f"{text} of {number(self.limit)}"
         return f"{text}, 80 % interval {number(self.low[place])} to {number(self.high[place])}"
+
+
+def _count(value: float) -> str:
+    return f"{value:,.0f}" if value >= _WHOLE else number(value)
+
+
+def rate_curve(
+    model: LanguageModel,
+    device: Device,
+    load: Load,
+    measured: Sequence[MeasuredRate],
+    probes: Sequence[DecodeProbe],
+) -> Curve | None:
+    """Return the first token of a device over the requests a second; None where it has none."""
+    try:
+        points = first_token_curve(
+            model.architecture, device, load, Measured(measured, probes), model.stored
+        )
+    except InputError:
+        return None
+    if not points:
+        return None
+    low, median, high = np.array([(b.low, b.median, b.high) for _, b in points]).T
+    at = np.array([rate for rate, _ in points])
+    return Curve(
+        name=shown(device.name),
+        along=Along.RATE,
+        at=at,
+        median=median,
+        low=low,
+        high=high,
+        now=load.rate_per_s,
+        limit=load.limits.first_ms,
+    )
 
 
 def curve_of(

@@ -9,7 +9,7 @@ from functools import partial
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoStack
 
-from ctm_gui.language.curves import Along, Curve, curve_of
+from ctm_gui.language.curves import Along, Curve, curve_of, rate_curve
 from ctm_gui.targets.choice import TargetSelection
 from ctm_gui.tasks.serial import OneTask, SerialWorker
 from ctm_gui.tasks.store_client import OwnMeasurements, StoreClient, StoreRunner
@@ -28,6 +28,8 @@ from predictor.services.generation.records import (
 )
 from predictor.services.history.history import History
 from predictor.services.models.language import LanguageModel
+from predictor.services.serving.records import Limits, Load, Serving
+from predictor.services.serving.serve import Measured, serve
 
 NOTHING_YET = (
     "Drop the config.json of a language model from Hugging Face on this window, its GGUF file, or "
@@ -44,17 +46,27 @@ class LanguageState:
     Attributes:
         model: that is open; None at first.
         request: the run.
+        rate_per_s: requests a second; None where no load is looked at.
+        limits: what users bear.
     """
 
     model: LanguageModel | None = None
     request: GenerationRequest = field(default_factory=GenerationRequest)
+    rate_per_s: float | None = None
+    limits: Limits = field(default_factory=Limits)
+
+    @property
+    def load(self) -> Load:
+        """The load on a device; a usual rate where none is stated."""
+        run = replace(self.request, batch=1, context=0)
+        return Load(run=run, rate_per_s=self.rate_per_s or 1.0, limits=self.limits, requests=4000)
 
 
 class LanguagePresenter(StoreClient):
     """One language model on the ticked devices; works while its tab is looked at.
 
     ``state_changed`` is emitted when ``state`` is another, ``results_changed`` when ``results`` and
-    ``message`` are, ``curves_changed`` when ``curves`` are.
+    ``message`` are, ``curves_changed`` when ``curves`` and ``serving`` are.
 
     Attributes:
         measured: the user's rates by the device's id, as the store keeps them.
@@ -91,6 +103,7 @@ class LanguagePresenter(StoreClient):
         self.results: Sequence[Generation] = ()
         self.message = NOTHING_YET
         self.curves: Sequence[Curve] = ()
+        self.serving: Serving | None = None
         selection.changed.connect(self._refresh)
         user_measurements.changed.connect(self._refresh)
 
@@ -113,11 +126,17 @@ class LanguagePresenter(StoreClient):
         model, request, devices = self.state.model, self.state.request, self._devices()
         if model is None or not devices:
             return lambda: None
-        work = self._work(devices)
+        work, state = self._work(devices), self.state
+        of_user = Measured(tuple(self.measured.values()), self._probes(devices))
+
+        def served() -> Sequence[Serving]:
+            if state.rate_per_s is None:
+                return ()
+            return serve(model.architecture, devices, state.load, of_user, model.stored)
 
         def run() -> LanguageRun | None:
             try:
-                return LanguageRun(model.architecture, request, work())
+                return LanguageRun(model.architecture, request, work(), served())
             except CtmError:
                 return None  # the tab says why
 
@@ -128,7 +147,8 @@ class LanguagePresenter(StoreClient):
         request = replace(
             self.state.request, weights=model.weights, kv_precision=model.kv_precision
         )
-        state = LanguageState(model, request.fitted(model.architecture.max_context))
+        fitted = request.fitted(model.architecture.max_context)
+        state = replace(self.state, model=model, request=fitted)
         self._push(f"Open {shown(model.architecture.name)}", state)
 
     def close_model(self) -> None:
@@ -162,6 +182,12 @@ class LanguagePresenter(StoreClient):
         if request != self.state.request:
             self._push(words, replace(self.state, request=request), typed)
 
+    def ask_load(self, rate_per_s: float | None, limits: Limits, words: str) -> None:
+        """Look at another load; None at none."""
+        state = replace(self.state, rate_per_s=rate_per_s, limits=limits)
+        if state != self.state:
+            self._push(words, state)
+
     def set_measured(self, device: Device, tokens_per_s: float | None) -> None:
         """Take a rate that the user measured in the present run; None forgets that of a device."""
         model, before = self.state.model, self.measured.get(device.id)
@@ -187,16 +213,27 @@ class LanguagePresenter(StoreClient):
         self._curves_task.cancel()
         model = self.state.model
         if model is None or not devices or not self.results:
-            self._on_curves(())
+            self._on_curves(((), None))
             return
-        request = self.state.request
+        state = self.state
         measured, probes = tuple(self.measured.values()), self._probes(devices)
 
-        def work() -> tuple[Curve, ...]:
-            made = (curve_of(model, device, request, along, measured, probes) for device in devices)
-            return tuple(curve for curve in made if curve is not None)
+        def curve(device: Device) -> Curve | None:
+            if along is Along.RATE:
+                return rate_curve(model, device, state.load, measured, probes)
+            return curve_of(model, device, state.request, along, measured, probes)
 
-        self._curves_task.start(lambda _: work(), self._on_curves, lambda _: self._on_curves(()))
+        def work() -> tuple[tuple[Curve, ...], Serving | None]:
+            made = tuple(line for line in map(curve, devices) if line is not None)
+            if state.rate_per_s is None:
+                return made, None
+            of_user = Measured(measured, probes)
+            (serving,) = serve(model.architecture, devices[:1], state.load, of_user, model.stored)
+            return made, serving
+
+        self._curves_task.start(
+            lambda _: work(), self._on_curves, lambda _: self._on_curves(((), None))
+        )
 
     def set_active(self, *, active: bool) -> None:
         """Set whether the tab is looked at; nothing is computed for a hidden one."""
@@ -274,6 +311,6 @@ class LanguagePresenter(StoreClient):
         self.results, self.message = results, message
         self.results_changed.emit()
 
-    def _on_curves(self, curves: Sequence[Curve]) -> None:
-        self.curves = curves
+    def _on_curves(self, made: tuple[Sequence[Curve], Serving | None]) -> None:
+        self.curves, self.serving = made
         self.curves_changed.emit()

@@ -33,13 +33,14 @@ from ctm_gui.widgets.filtered_table import FilteredTable
 from ctm_gui.widgets.grid_model import GridModel
 from ctm_gui.widgets.save_plot import save_button
 from ctm_gui.widgets.view_options import ViewOptions
-from predictor.presentation.wording import shown
+from predictor.presentation.wording import number, shown
 from predictor.services.generation.records import (
     KV_PRECISIONS,
     RUNTIME_NAMES,
     WEIGHT_FORMATS,
     Generation,
 )
+from predictor.services.serving.sentences import answer as load_answer
 
 _DEVICE_PX = 190
 _BOX_PX = 84
@@ -87,7 +88,17 @@ class LanguageView(QWidget):
             "new": _count_box("New tokens", 1),
             "context": _count_box("Tokens in the cache", 0),
             "batch": _count_box("Sequences at once", 1),
+            "cards": _count_box("Cards that share the model", 1),
         }
+        self.load = {
+            "rate": _limit_box("requests/s", "Requests a second"),
+            "first": _limit_box("ms", "Limit of the first token"),
+            "token": _limit_box("ms", "Limit of each further token"),
+        }
+        self.load["rate"].setToolTip(
+            "Users that ask at random: the answer says how long they wait on the device whose row "
+            "is current, and up to which rate the limits hold."
+        )
         self.counts["context"].setSpecialValueText(_DEFAULT)
         self.counts["context"].setToolTip(
             "Tokens in the cache at which tokens a second are given; by default the prompt and "
@@ -107,6 +118,9 @@ class LanguageView(QWidget):
         )
         self.table.details_of = self._details
         self.answer = label(role="heading", name="Answer", selectable=True)
+        self.load_answer = label(role="muted", name="Answer on the load", selectable=True)
+        self.load_answer.setWordWrap(True)
+        self.load_answer.setVisible(False)
         self.plot, self.parts = CurvePlot(self._options), PartsPlot(self._options)
         self.along_box = combo_box("Curve", [along.value for along in Along])
         self.save_button = save_button("language-model", self.plot.save)
@@ -125,6 +139,7 @@ class LanguageView(QWidget):
         run: list[Any] = []
         for text, key in (
             ("P&rompt", "prompt"), ("&New", "new"), ("Conte&xt", "context"), ("&Batch", "batch"),
+            ("Car&ds", "cards"),
         ):  # fmt: skip
             run += [named(text, self.counts[key]), self.counts[key]]
         form: list[Any] = []
@@ -144,10 +159,17 @@ class LanguageView(QWidget):
         vbox(self.subject, self.parts, measured, (evidence, 1), of=side, margins=edges)
         across, down = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
         lower = splitter(across, curve, side, sizes=(560, 400), stretch=(3, 2))
-        rows = holder(self.answer, search, (self.table, 1))
+        rows = holder(self.answer, self.load_answer, search, (self.table, 1))
         parts = splitter(down, rows, lower, sizes=(220, 280), stretch=(1, 1))
         self.content = ContentOrMessage(parts, name="Message")
-        self._run_fields = holder(hbox(*run, STRETCH), hbox(*form, STRETCH))
+        load: list[Any] = []
+        for text, key in (
+            ("Re&quests", "rate"),
+            ("&First token within", "first"),
+            ("A token w&ithin", "token"),
+        ):
+            load += [named(text, self.load[key]), self.load[key]]
+        self._run_fields = holder(hbox(*run, STRETCH), hbox(*form, STRETCH), hbox(*load, STRETCH))
         head = hbox((self.summary, 1), self.open_button)
         vbox(head, self._run_fields, (self.content, 1), of=self)
 
@@ -157,13 +179,33 @@ class LanguageView(QWidget):
             box.valueChanged.connect(lambda value, key=key: self._ask(key, value))
         for key, choice in self.choices.items():
             choice.activated.connect(lambda _, key=key: self._ask(key, _chosen(self.choices[key])))
+        for key, limit in self.load.items():
+            limit.budget_edited.connect(lambda value, key=key: self._ask_load(key, value))
         self.along_box.activated.connect(self._show_selected)
         self.measured_box.budget_edited.connect(self._on_measured)
         self.table.rows_selected.connect(self._show_selected)
         presenter = self._presenter
         presenter.state_changed.connect(self._show_state)
         presenter.results_changed.connect(self._show_results)
-        presenter.curves_changed.connect(lambda: self.plot.show_curves(presenter.curves))
+        presenter.curves_changed.connect(self._show_curves)
+
+    def _show_curves(self) -> None:
+        presenter = self._presenter
+        self.plot.show_curves(presenter.curves)
+        serving = presenter.serving
+        self.load_answer.setVisible(serving is not None)
+        self.load_answer.setText(load_answer(serving) if serving else "")
+
+    def _ask_load(self, key: str, value: float | None) -> None:
+        state = self._presenter.state
+        stated = {
+            "rate": state.rate_per_s,
+            "first": state.limits.first_ms,
+            "token": state.limits.token_ms,
+        } | {key: value}
+        limits = replace(state.limits, first_ms=stated["first"], token_ms=stated["token"])
+        name = {"rate": "Requests a Second", "first": "First Token", "token": "A Token"}[key]
+        self._presenter.ask_load(stated["rate"], limits, f"{name} {number(value)}")
 
     def _ask(self, key: str, value: int | str) -> None:
         request = replace(self._presenter.state.request, **dict[str, Any]({key: value}))
@@ -180,6 +222,11 @@ class LanguageView(QWidget):
         for key, box in self.counts.items():
             with QSignalBlocker(box):
                 box.setValue(getattr(request, key))
+        limits = state.limits
+        for key, value in (
+            ("rate", state.rate_per_s), ("first", limits.first_ms), ("token", limits.token_ms),
+        ):  # fmt: skip
+            self.load[key].show_budget(value)
         for key, choice in self.choices.items():
             if text := getattr(request, key):
                 choice.setCurrentText(text)
@@ -248,6 +295,12 @@ def _count_box(name: str, minimum: int) -> QSpinBox:
     made.setMaximumWidth(2 * _BOX_PX)
     # Each digit of a number would be a run of its own.
     made.setKeyboardTracking(False)
+    return made
+
+
+def _limit_box(unit: str, name: str) -> BudgetBox:
+    made = BudgetBox(None, unit, name)
+    made.setSpecialValueText("none")
     return made
 
 

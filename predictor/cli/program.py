@@ -20,6 +20,7 @@ _COMMANDS = {
     "predict": ("predict", "latency of models on devices"),
     "explain": ("predict", "where the time goes, and what would change it"),
     "generate": ("generate", "language models: time to first token, tokens a second, memory"),
+    "serve": ("serve", "language models under a load: percentiles, largest rate, cards needed"),
     "compare": ("compare", "models against one of them"),
     "choose": ("choose", "the hardware that meets a budget"),
     "check": ("check", "models of a repository against their budgets, for CI"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from predictor.core.errors import InputError
@@ -22,6 +22,7 @@ from predictor.cost.rates.lanes import core_of
 from predictor.cost.rates.power import sustained_product_macs_per_s
 from predictor.cost.rates.units import NARROWER
 from predictor.devices.peaks import highest_clock_mhz
+from predictor.language.cards import ONE_CARD, Cards, Link
 
 _USUAL_CLOCK_GHZ: Final = 1.5
 # Dies that start two thread blocks in a cycle where others start one: what a key costs a query head
@@ -46,6 +47,8 @@ class Machine:
         clock: in GHz.
         threads: that meet at every product; 1 on what is launched as one.
         block_rate: thread blocks that a graphics card starts, in 1e9 a second.
+        cards: that share the model; rates are those of all of them where they share its layers.
+        link: between the cards; None of one card.
     """
 
     bandwidth: float
@@ -57,6 +60,8 @@ class Machine:
     clock: float
     threads: float
     block_rate: float
+    cards: Cards = ONE_CARD
+    link: Link | None = None
 
 
 def machine_of(device: Device) -> Machine:
@@ -84,6 +89,28 @@ def machine_of(device: Device) -> Machine:
         clock=clock,
         threads=float(device.core_count or 1) if device.family in CPUS else 1.0,
         block_rate=clock * (2.0 if device.architecture in _TWO_STARTS else 1.0),
+    )
+
+
+def shared(machine: Machine, cards: Cards, link: Link | None) -> Machine:
+    """Return the rates of several cards together: a part of each layer is on every card.
+
+    As a pipeline a token passes one card after the other, so the rates are those of one.
+    """
+    if cards.count == 1:
+        return machine
+    times = 1 if cards.pipeline else cards.count
+    return replace(
+        machine,
+        cards=cards,
+        link=link,
+        bandwidth=times * machine.bandwidth,
+        stated_bandwidth=times * machine.stated_bandwidth,
+        vector=times * machine.vector,
+        matrix=times * machine.matrix,
+        stated_matrix=times * machine.stated_matrix,
+        peak=times * machine.peak,
+        block_rate=times * machine.block_rate,
     )
 
 

@@ -18,6 +18,7 @@ References:
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from typing import Final, NamedTuple
 
@@ -26,6 +27,7 @@ from predictor.core.records import Device
 from predictor.core.units import GIB
 from predictor.cost.rates.facts import link_bandwidth
 from predictor.language.architecture import DecoderArchitecture
+from predictor.language.cards import ONE_CARD, Cards, cache_copies
 from predictor.language.modules import STATE_BYTES
 from predictor.language.weights import WeightFormat
 
@@ -86,6 +88,16 @@ def memory_of(
     """
     weight_bytes = _weight_bytes(model, weights, table_on_host)
     return Memory(weight_bytes, *_run_bytes(model, context, batch, kv_bits))
+
+
+def card_memory(model: DecoderArchitecture, memory: Memory, cards: Cards) -> Memory:
+    """Return the memory of a card among several; of a pipeline that of the one with most layers."""
+    part = 1 / cards.count
+    if cards.pipeline:
+        part = math.ceil(model.layers / cards.count) / model.layers
+    return Memory(
+        part * memory.weights, part * memory.cache * cache_copies(model, cards), memory.working
+    )
 
 
 def _weight_bytes(model: DecoderArchitecture, weights: WeightFormat, table_on_host: bool) -> float:
@@ -158,12 +170,14 @@ def longest_context(
     kv_bits: float = 16,
     *,
     table_on_host: bool = False,
+    cards: Cards = ONE_CARD,
 ) -> int:
     """Return the longest context that fits, at most the model's own; 0 where none does."""
     weight_bytes = _weight_bytes(model, weights, table_on_host)
 
     def total(context: int) -> float:
-        return weight_bytes + sum(_run_bytes(model, context, batch, kv_bits))
+        memory = Memory(weight_bytes, *_run_bytes(model, context, batch, kv_bits))
+        return card_memory(model, memory, cards).total
 
     # Memory grows with the context, so that the contexts that fit come first.
     return bisect_right(range(1, model.max_context + 1), usable_bytes, key=total)

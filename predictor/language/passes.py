@@ -41,6 +41,7 @@ class Passes:
             sequence.
         scores: of a query head and a key, of one sequence.
         activation_bytes: inputs and outputs of the products in half precision, of one sequence.
+        exchanged_bytes: of the hidden states of a layer, of one sequence: what cards exchange.
         layers: decoder layers.
         batch: sequences that pass at once.
         fused: whether attention is fused (flash attention), so that no score leaves the chip.
@@ -54,6 +55,7 @@ class Passes:
     attention_flops: Floats
     scores: Floats
     activation_bytes: Floats
+    exchanged_bytes: Floats
     layers: int
     batch: int
     fused: bool = False
@@ -118,8 +120,8 @@ def _passes(
     products = [p for p in model.products() if p.rows is not Rows.LOOKED_UP]
     rows = np.array(
         [list(_row(model, form, products, *size, batch)) for size in sizes], np.float64
-    ).T  # [8, P]
-    weight_bytes, kv, weights, flops, padding, attention, scores, activations = rows
+    ).T  # [9, P]
+    weight_bytes, kv, weights, flops, padding, attention, scores, activations, exchanged = rows
     # Read and written again at each pass.
     state_bytes = 2 * batch * STATE_BYTES * model.state_elements()
     return Passes(
@@ -131,6 +133,7 @@ def _passes(
         attention_flops=attention,
         scores=scores,
         activation_bytes=activations,
+        exchanged_bytes=exchanged,
         layers=model.layers,
         batch=batch,
         # Heads of latent attention share one vector of a token.
@@ -174,3 +177,4 @@ def _row(
     yield 2 * attention
     yield model.grouped_scores(tokens, past) + encoder / (2 * max(model.head_dim, 1))
     yield sum(p.layers * p.active * (p.inner + p.columns) * n * _ACTIVATION_BYTES for p, n in used)
+    yield tokens * model.hidden * _ACTIVATION_BYTES

@@ -5,8 +5,10 @@ multiply and to unpack over the vector rate, layers to start over the clock. Whe
 fused, its query heads have work besides the cache's bytes, which hides behind it in part. A prompt
 adds products over the matrix rate and scores that pass through memory; reading the weights and
 multiplying them overlap as the root of their squares does (GEMM times of A100 and A40 by rows).
-Every coefficient is positive, so a rate that grows never raises a time, nor lowers it by more than
-its own factor.
+Another sequence in a token costs its share of a product and a time with the host. Of cards that
+share each layer every card has its part of the work, and two sums over all cards a layer come on
+top. Every coefficient is positive, so a rate that grows never raises a time, nor lowers it by more
+than its own factor.
 """
 
 from __future__ import annotations
@@ -75,6 +77,10 @@ class Coefficients:
         score_bytes: bytes that a score moves in a prompt.
         activation: of activation bytes over the bandwidth in a prompt.
         prompt_step: GHz x s a layer, pass and thread of processors in a prompt.
+        row: multiple of what a product of a prompt costs, for another sequence in decoding.
+        sequence: s of the host for another sequence in decoding.
+        reduce_step: multiple of a link's latency in a sum over cards.
+        reduce_bytes: multiple of bytes over a link's rate in a sum over cards.
     """
 
     bandwidth: float
@@ -90,6 +96,10 @@ class Coefficients:
     score_bytes: float
     activation: float
     prompt_step: float
+    row: float = 1.0
+    sequence: float = 0.0
+    reduce_step: float = 1.0
+    reduce_bytes: float = 1.0
 
 
 class Part(StrEnum):
@@ -103,6 +113,8 @@ class Part(StrEnum):
     ACTIVATION = "moving activations"
     STEP = "launching the layers"
     LINK = "sending weights over the link"
+    SEQUENCES = "keeping the sequences"
+    REDUCE = "sums over the cards"
 
 
 def decode_parts(
@@ -116,7 +128,7 @@ def decode_parts(
     """
     one = c.unpack[group] * passes.weights / machine.vector
     # Another sequence costs its share of a product, or once more what the first one does.
-    more = np.minimum(one, passes.flops * per_flop(machine, c, group))
+    more = np.minimum(one, c.row * passes.flops * per_flop(machine, c, group))
     read = c.cache * passes.kv_bytes / machine.bandwidth
     heads = head_seconds(passes, machine, c)
     attended = np.maximum(np.hypot(read, heads), _NO_TIME)
@@ -125,6 +137,8 @@ def decode_parts(
         Part.CACHE: read * (read / attended),
         Part.ATTENTION: heads * (heads / attended),
         Part.UNPACK: one + (passes.batch - 1) * more,
+        Part.SEQUENCES: np.full_like(one, (passes.batch - 1) * c.sequence),
+        Part.REDUCE: reduce_seconds(passes, machine, c),
     }
     worked: Floats = np.sum(list(work.values()), axis=0)
     step = np.full_like(one, c.step * passes.layers * machine.threads / machine.clock)
@@ -143,6 +157,23 @@ def head_seconds(passes: Passes, machine: Machine, c: Coefficients) -> Floats:
     a_score = c.head_step / (1e9 * machine.block_rate)
     heads: Floats = passes.batch * (passes.attention_flops * a_flop + passes.scores * a_score)
     return heads
+
+
+def reduce_seconds(passes: Passes, machine: Machine, c: Coefficients) -> Floats:
+    """Return the seconds in which cards sum their parts of the layers, float64 [P].
+
+    Two sums a layer, after attention and after the block; in a ring each card sends and receives
+    twice the others' share. A pipeline hands the hidden states on from card to card once.
+    """
+    cards, link = machine.cards, machine.link
+    if cards.count == 1 or link is None:
+        return np.zeros_like(passes.exchanged_bytes)
+    exchanged = passes.batch * passes.exchanged_bytes
+    one = c.reduce_step * link.latency_s + c.reduce_bytes * exchanged / link.bytes_per_s
+    if cards.pipeline:
+        return (cards.count - 1) * one
+    seconds: Floats = 2 * passes.layers * 2 * (1 - 1 / cards.count) * one
+    return seconds
 
 
 def per_flop(machine: Machine, c: Coefficients, group: Group) -> float:
@@ -173,6 +204,7 @@ def prefill_parts(
         Part.ACTIVATION: traffic * share,
         Part.ATTENTION: passes.batch * attended,
         Part.STEP: np.full_like(read, c.prompt_step * steps / machine.clock),
+        Part.REDUCE: reduce_seconds(passes, machine, c),
     }
 
 

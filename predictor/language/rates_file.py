@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -16,9 +16,10 @@ from predictor.core.files import read_bytes, write_text
 from predictor.core.resources import resources_dir
 from predictor.devices.strict_json import parse_object
 from predictor.language.deviations import Deviations, Observed, Scales
+from predictor.language.growth import Growth
 from predictor.language.rates import Coefficients, Group, Phase
 
-FORMAT: Final = "ctm-generation-rates/2"
+FORMAT: Final = "ctm-generation-rates/3"
 _MAX_BYTES: Final = 1_000_000
 
 
@@ -34,6 +35,7 @@ class Backend:
             they are more than devices usually give.
         fuses: whether attention was fused in the runs that it was fitted to.
         fused_devices: ids of devices whose runs had it fused though those of others had not.
+        growth: of a time with sequences and cards.
     """
 
     title: str
@@ -42,6 +44,7 @@ class Backend:
     used_bytes: Mapping[str, float]
     fuses: bool = False
     fused_devices: frozenset[str] = frozenset()
+    growth: Growth = field(default_factory=Growth)
 
     def fuses_on(self, device_id: str) -> bool:
         """Whether attention is taken as fused on a device, as in its published runs."""
@@ -108,7 +111,14 @@ def _backend(entry: Any) -> Backend:
         used_bytes={str(device): _positive(value) for device, value in entry["held"].items()},
         fuses=bool(entry["fuses"]),
         fused_devices=frozenset(str(device) for device in entry["fused_devices"]),
+        growth=_growth(entry["growth"]),
     )
+
+
+def _growth(entry: Any) -> Growth:
+    numbers = dict(entry)
+    silicon = {str(die): _finite(v) for die, v in numbers.pop("of_silicon").items()}
+    return Growth(**{name: _positive(v) for name, v in numbers.items()}, of_silicon=silicon)
 
 
 def _coefficients(entry: Any) -> Coefficients:
@@ -172,7 +182,14 @@ def _entry(backend: Backend) -> dict[str, object]:
         "held": dict(backend.used_bytes),
         "fuses": backend.fuses,
         "fused_devices": sorted(backend.fused_devices),
+        "growth": _growth_entry(backend.growth),
     }
+
+
+def _growth_entry(growth: Growth) -> dict[str, object]:
+    numbers = asdict(growth)
+    silicon = {die: round(value, 4) for die, value in numbers.pop("of_silicon").items()}
+    return {"of_silicon": silicon, **{name: _short(value) for name, value in numbers.items()}}
 
 
 def _phase_entry(deviations: Deviations) -> dict[str, object]:

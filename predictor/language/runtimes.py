@@ -32,6 +32,7 @@ class LanguageRuntime:
             for all that are not named.
         micro_batch: most tokens of a prompt in one pass; 0 for the whole prompt.
         architectures: of devices that it runs on; empty for all.
+        tensor_parallel: whether cards share its layers; else each has some of them.
     """
 
     name: str
@@ -39,6 +40,7 @@ class LanguageRuntime:
     backends: Mapping[tuple[Family, str], str]
     micro_batch: int = 0
     architectures: frozenset[str] = frozenset()
+    tensor_parallel: bool = False
 
     def backend(self, device: Device) -> str:
         """Return the backend on ``device``, empty where the program does not run there."""
@@ -88,15 +90,28 @@ _ROWS: Final = (
         architectures=frozenset({"hexagon-v73", "hexagon-v75", "hexagon-v79", "hexagon-v81"}),
     ),
     LanguageRuntime(
-        "mlc", "MLC LLM", _on("mlc", _GPUS, "NVIDIA", "AMD", "Apple", "Intel", "Qualcomm", "Arm")
+        "mlc",
+        "MLC LLM",
+        _on("mlc", _GPUS, "NVIDIA", "AMD", "Apple", "Intel", "Qualcomm", "Arm"),
+        tensor_parallel=True,
     ),
     LanguageRuntime(
         "onnxruntime-genai",
         "ONNX Runtime generate()",
         {**_on("onnxruntime-genai-gpu", _ON_GPU, "NVIDIA"), **_on("onnxruntime-genai-cpu", CPUS)},
     ),
-    LanguageRuntime("tensorrt-llm", "TensorRT-LLM", _on("tensorrt-llm", _ON_GPU, "NVIDIA")),
-    LanguageRuntime("vllm", "vLLM", _on("vllm", _ON_GPU, "NVIDIA", "AMD")),
+    LanguageRuntime(
+        "tensorrt-llm",
+        "TensorRT-LLM",
+        _on("tensorrt-llm", _ON_GPU, "NVIDIA"),
+        tensor_parallel=True,
+    ),
+    LanguageRuntime(
+        "vllm",
+        "vLLM",
+        {**_on("vllm", _ON_GPU, "NVIDIA"), **_on("vllm-rocm", _ON_GPU, "AMD")},
+        tensor_parallel=True,
+    ),
 )
 
 LANGUAGE_RUNTIMES: Final[Mapping[str, LanguageRuntime]] = MappingProxyType(

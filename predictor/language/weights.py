@@ -138,7 +138,8 @@ class WeightFormat:
 @lru_cache(maxsize=4096)
 def _mean_bits(form: WeightFormat, model: DecoderArchitecture, product: Product) -> float:
     layers = range(product.layers)
-    return sum(form.layer_bits(model, product, layer) for layer in layers) / len(layers)
+    # A kind of layer that the model has none of holds no matrix.
+    return sum(form.layer_bits(model, product, layer) for layer in layers) / max(len(layers), 1)
 
 
 def _type(form: WeightFormat, model: DecoderArchitecture, product: Product, layer: int) -> str:

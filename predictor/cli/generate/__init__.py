@@ -52,6 +52,7 @@ def add_generate(parser: Parser) -> None:
         "tensorrt-llm or vllm",
     )
     clock_options(parser)
+    card_options(parser)
     parser.add_argument(
         "--host",
         default="",
@@ -113,6 +114,22 @@ def run_options(parser: Parser) -> None:
         metavar="FORMAT",
         help="format of the weights: q4_k_m, q4_0, q8_0, fp16, int4-32, ... (default: that of "
         "the file, else the usual one of the runtime: q4_k_m under llama.cpp)",
+    )
+
+
+def card_options(parser: Parser) -> None:
+    """Add ``--cards`` and ``--pipeline``."""
+    parser.add_argument(
+        "--cards",
+        type=positive_int,
+        default=1,
+        metavar="N",
+        help="of each device that share the model: its layers under vLLM, TensorRT-LLM and MLC",
+    )
+    parser.add_argument(
+        "--pipeline",
+        action="store_true",
+        help="with --cards: each card has some of the layers, as under llama.cpp",
     )
 
 

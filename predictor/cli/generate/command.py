@@ -57,8 +57,10 @@ def run(options: argparse.Namespace, console: Console) -> int:
         runtime=options.runtime,
         mode=options.mode,
         clock=options.clock,
+        cards=options.cards,
+        pipeline=options.pipeline,
     )
-    devices = _devices(options, catalogue, console)
+    devices = requested_devices(options, catalogue, console)
     stated = _measured(options, catalogue, read, request)
     stored_rates = user_rates(options, console, devices, catalogue) if options.own else UserRates()
     # What is given now takes the place of what is kept of that device.
@@ -102,7 +104,9 @@ def requested_run(options: argparse.Namespace, model: LanguageModel) -> Generati
     )
 
 
-def _devices(options: argparse.Namespace, catalogue: Catalogue, console: Console) -> list[Device]:
+def requested_devices(
+    options: argparse.Namespace, catalogue: Catalogue, console: Console
+) -> list[Device]:
     """Return the devices that were requested, each once, in that order."""
     devices = named_devices(options.device, catalogue, console)
     if options.all:

@@ -68,9 +68,10 @@ def _order(result: Generation) -> tuple[int, float]:
 def _too_small(result: Generation) -> str:
     """Return the reason why the model does not fit."""
     usable = 0.0 if result.usable is None else result.usable.bytes
+    on_more = f" It fits on {result.fits_on}." if result.fits_on else ""
     return (
         f"{shortened(result.device.name, NAME_COLUMNS)} does not hold it: it needs "
-        f"{number(result.memory.total / GIB)} GiB, and {number(usable / GIB)} are usable."
+        f"{number(result.memory.total / GIB)} GiB, and {number(usable / GIB)} are usable.{on_more}"
     )
 
 
@@ -79,6 +80,8 @@ def _heading(size: str, one: Generation) -> str:
     counts = f"{request.prompt:,} prompt tokens, {request.new:,} new ones"
     if request.batch > 1:
         counts += f", {request.batch} sequences at once"
+    if request.cards > 1:
+        counts += f", on {request.cards} cards each"
     if request.mode or request.clock:
         counts += f", at {' and '.join(printable(t) for t in (request.mode, request.clock) if t)}"
     at = f"tokens a second with {request.depth:,} tokens in the cache"
@@ -117,7 +120,11 @@ def _behind(result: Generation) -> str:
     name = shortened(result.device.name, NAME_COLUMNS)
     memory = f"; memory: {result.usable.assumption}" if result.usable else ""
     split = f"{printable(result.split.words)}; " if result.split else ""
-    return f"{name}: {split}{binds}; {result.basis}, {result.evidence}{memory}"
+    total = result.end_to_end
+    ends = ""
+    if total:
+        ends = f"{number(total.median)} ms end to end ({_between(total.low, total.high)}); "
+    return f"{name}: {split}{ends}{binds}; {result.basis}, {result.evidence}{memory}"
 
 
 def _binds(phase: str, interval: Interval | None) -> str:

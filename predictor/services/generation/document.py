@@ -27,7 +27,8 @@ def generation_document(results: Sequence[Generation]) -> dict[str, object]:
 
 def _entry(result: Generation) -> dict[str, object]:
     request, first, token = result.request, result.first_token, result.token
-    split = result.split
+    split, total = result.split, result.end_to_end
+    power, energy = result.power, result.joules_per_token
     return {
         "model": result.model,
         "device": result.device.id,
@@ -50,6 +51,17 @@ def _entry(result: Generation) -> dict[str, object]:
         "decode_low80_tokens_per_s": _rate(token, request.batch, "high"),
         "decode_high80_tokens_per_s": _rate(token, request.batch, "low"),
         "decode_bound_tokens_per_s": _rate(token, request.batch, "bound"),
+        "e2e_ms": total and total.median,
+        "e2e_low80_ms": total and total.low,
+        "e2e_high80_ms": total and total.high,
+        "watts": power and power.median,
+        "watts_low80": power and power.low,
+        "watts_high80": power and power.high,
+        "joules_per_token": energy and energy.median,
+        "joules_per_token_low80": energy and energy.low,
+        "joules_per_token_high80": energy and energy.high,
+        "cards": request.cards,
+        "pipeline": request.pipeline,
         "prefill_bound_by": first and first.binds.value,
         "decode_bound_by": token and token.binds.value,
         "memory_mb": result.memory.total / _MB,
@@ -59,6 +71,7 @@ def _entry(result: Generation) -> dict[str, object]:
         "usable_mb": result.usable and result.usable.bytes / _MB,
         "memory_assumption": result.usable and result.usable.assumption,
         "fits": result.fits,
+        "fits_on_cards": result.fits_on,
         "longest_context": result.longest_context,
         "basis": result.basis and result.basis.value,
         "evidence": result.evidence,

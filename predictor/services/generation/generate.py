@@ -5,31 +5,26 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cache
-from typing import Final, NamedTuple
-
-import numpy as np
+from dataclasses import replace
+from typing import NamedTuple
 
 from predictor.core.errors import InputError
 from predictor.core.records import Basis, Device
-from predictor.devices.operating import requested_clocks
 from predictor.language import runtimes
 from predictor.language.architecture import DecoderArchitecture
-from predictor.language.clocked import clock_spread, machine_at
+from predictor.language.cards import Cards, sharing_counts
 from predictor.language.deviations import (
     Z80,
     Deviations,
     Observed,
-    Origin,
     evidence_text,
+    silicon_of,
     target_of,
 )
-from predictor.language.machine import Machine, machine_of
-from predictor.language.memory import Memory, longest_context, memory_of, usable_memory
-from predictor.language.passes import Floats, Passes, decode_pass, prefill_passes
+from predictor.language.growth import added_share
+from predictor.language.memory import usable_memory
+from predictor.language.passes import Floats
 from predictor.language.rates import (
-    Group,
     Part,
     Phase,
     attention_share,
@@ -42,6 +37,7 @@ from predictor.language.rates_file import Backend, shipped_rates
 from predictor.language.stored import StoredWeights
 from predictor.language.weights import KV_BITS, WeightFormat, weight_format
 from predictor.services.generation.offload import Offload, split_with_host
+from predictor.services.generation.plans import Plan, Work, deviations_of_user, form_of, planned
 from predictor.services.generation.probes import DecodeProbe
 from predictor.services.generation.records import (
     Generation,
@@ -49,16 +45,6 @@ from predictor.services.generation.records import (
     Interval,
     MeasuredRate,
 )
-
-# The format that users of a runtime mostly take; that of llama.cpp stands below.
-_RUNTIME_WEIGHTS: Final[Mapping[str, str]] = {
-    "genie": "int4-128",
-    "mlc": "q4f16",
-    "onnxruntime-genai": "int4-32",
-    "tensorrt-llm": "fp16",
-    "vllm": "fp16",
-}
-_USUAL_WEIGHTS: Final = "q4_k_m"
 
 
 def generate(
@@ -90,16 +76,16 @@ def generate(
             that is longer than the model's; or a host that is no processor or cannot run it.
     """
     check(model, request)
-    work = _Work(model, request)
-    planned = [_planned(device, request, stored) for device in devices]
-    user_deviations = _user_deviations(request, measured, probes)
-    of_backend: dict[str, dict[int, _Plan]] = defaultdict(dict)
+    work = Work(model, request)
+    plans_of = [planned(device, request, stored, model) for device in devices]
+    user_deviations = deviations_of_user(request, measured, probes)
+    of_backend: dict[str, dict[int, Plan]] = defaultdict(dict)
     results: dict[int, Generation] = {}
-    for place, (device, plan) in enumerate(zip(devices, planned, strict=True)):
-        if isinstance(plan, _Plan):
+    for place, (device, plan) in enumerate(zip(devices, plans_of, strict=True)):
+        if isinstance(plan, Plan):
             of_backend[plan.backend][place] = plan
         else:
-            form = _form(request, stored, "")
+            form = form_of(request, stored, "")
             results[place] = _without(work, device, form, plan.reason)
     for name, plans in of_backend.items():
         predicted = _predict(work, name, list(plans.values()), user_deviations)
@@ -109,7 +95,7 @@ def generate(
         return on_devices
     of_host = replace(request, runtime="", mode="", clock="")
     (on_host,) = generate(model, [offload.host], of_host, measured, probes, stored)
-    form = _form(request, stored, runtimes.LLAMA_CPP)
+    form = form_of(request, stored, runtimes.LLAMA_CPP)
     return split_with_host(model, form, on_devices, on_host, offload)
 
 
@@ -135,129 +121,10 @@ def check(model: DecoderArchitecture, request: GenerationRequest) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Plan:
-    """A device with the runtime that it takes, its rates, and the deviation that clocks add."""
-
-    device: Device
-    runtime: runtimes.LanguageRuntime
-    backend: str
-    form: WeightFormat
-    machine: Machine
-    spread: float
-
-
-def can_run(device: Device, request: GenerationRequest) -> bool:
-    """Whether a run has a number on a device."""
-    return isinstance(_planned(device, request), _Plan)
-
-
-def _planned(
-    device: Device, request: GenerationRequest, stored: StoredWeights | None = None
-) -> _Plan | InputError:
-    try:
-        runtime, backend = runtimes.runtime_for(device, request.runtime)
-        machine = machine_of(device)
-        form = _form(request, stored, runtime.name)
-        clocked = machine
-        if request.mode or request.clock:
-            clocks = requested_clocks(device, request.clock, request.mode)
-            clocked = machine_at(machine, device, clocks)
-    except InputError as error:
-        return error
-    return _Plan(
-        device=device,
-        runtime=runtime,
-        backend=backend,
-        form=form,
-        machine=clocked,
-        spread=clock_spread(machine, clocked, device),
-    )
-
-
-def _form(request: GenerationRequest, stored: StoredWeights | None, runtime: str) -> WeightFormat:
-    """Return the format that is requested, else stored, else usual under a runtime."""
-    form = stored.form_for(runtime) if stored and not request.weights else None
-    usual = _RUNTIME_WEIGHTS.get(runtime, _USUAL_WEIGHTS)
-    return form or weight_format(request.weights or usual)
-
-
-class _Work:
-    """The passes of a run, counted once a format and micro-batch."""
-
-    def __init__(self, model: DecoderArchitecture, request: GenerationRequest) -> None:
-        self.model, self.request = model, request
-        self.kv_bits = KV_BITS[request.kv_precision]
-        self.prefill = cache(self._prefill)
-        self.decode = cache(self._decode)
-        self.memory = cache(self._memory)
-        self.longest = cache(self._longest)
-
-    def _prefill(self, form: WeightFormat, micro_batch: int, fused: bool) -> Passes:
-        tokens, batch = self.request.prompt, self.request.batch
-        # A pass of llama.cpp holds tokens of all sequences.
-        size = max(micro_batch // batch, 1) if micro_batch else tokens
-        return prefill_passes(self.model, form, self.kv_bits, tokens, batch, size, fused=fused)
-
-    def _decode(self, form: WeightFormat, fused: bool) -> Passes:
-        depth, batch = self.request.depth, self.request.batch
-        return decode_pass(self.model, form, self.kv_bits, depth, batch, fused=fused)
-
-    def _memory(self, form: WeightFormat, on_host: bool) -> Memory:
-        context, batch = self.request.longest, self.request.batch
-        return memory_of(self.model, form, context, batch, self.kv_bits, table_on_host=on_host)
-
-    def _longest(self, form: WeightFormat, on_host: bool, usable: float) -> int:
-        batch = self.request.batch
-        return longest_context(self.model, form, usable, batch, self.kv_bits, table_on_host=on_host)
-
-
-def _user_deviations(
-    request: GenerationRequest,
-    measured: Sequence[MeasuredRate],
-    probes: Sequence[DecodeProbe],
-) -> dict[str, list[Observed]]:
-    """Return the deviations of the user's measurements and probes by backend."""
-    deviations: dict[str, list[Observed]] = defaultdict(list)
-    for rate in measured:
-        plan = _planned(rate.device, rate.request, rate.stored)
-        if isinstance(plan, InputError):
-            raise plan
-        fused = shipped_rates()[plan.backend].fuses_on(plan.device.id)
-        passes = _Work(rate.model, rate.request).decode(plan.form, fused)
-        seconds = rate.request.batch / rate.tokens_per_s
-        deviations[plan.backend].append(
-            _observed(plan, [(passes, seconds)], group_of(plan.form), Origin.MEASURED)
-        )
-    of_device: dict[str, list[DecodeProbe]] = defaultdict(list)
-    for probe in probes:
-        of_device[probe.device.id].append(probe)
-    for device_probes in of_device.values():
-        plan = _planned(device_probes[0].device, request)
-        if isinstance(plan, _Plan):
-            runs = [(probe.passes, probe.seconds) for probe in device_probes]
-            deviations[plan.backend].append(_observed(plan, runs, Group.HALF, Origin.PROBED))
-    return deviations
-
-
-def _observed(
-    plan: _Plan, runs: Sequence[tuple[Passes, float]], group: Group, origin: Origin
-) -> Observed:
-    """Return the median deviation of runs on a device from physics, of passes and their seconds."""
-    c = shipped_rates()[plan.backend].coefficients
-    deviations = []
-    for passes, seconds in runs:
-        parts = decode_parts(passes, plan.machine, c, group)
-        deviations.append(math.log(seconds / float(sum(part.sum() for part in parts.values()))))
-    target = target_of(plan.device, group)
-    deviation = float(np.median(deviations))
-    return replace(target, deviation=deviation, rates=len(runs), origin=origin)
-
-
 def _predict(
-    work: _Work,
+    work: Work,
     name: str,
-    plans: Sequence[_Plan],
+    plans: Sequence[Plan],
     user_deviations: Mapping[str, Sequence[Observed]],
 ) -> list[Generation]:
     """Predict the devices of one backend."""
@@ -269,15 +136,22 @@ def _predict(
         Phase.DECODE: backend.deviations[Phase.DECODE].with_user(observations),
     }
     times = {phase: [_time(work, plan, backend, phase) for plan in plans] for phase in Phase}
+    grown = [_grown(work, plan, backend, times[Phase.DECODE][at]) for at, plan in enumerate(plans)]
     of_phase = {
         phase: deviation.of(targets, [attention_share(time.parts) for time in times[phase]])
         for phase, deviation in deviations.items()
     }
     generations = []
     for place, (plan, target) in enumerate(zip(plans, targets, strict=True)):
+        more, spread_of_growth = grown[place]
+        of_plan = {
+            phase: (means[place], spreads[place]) for phase, (means, spreads) in of_phase.items()
+        }
+        level, spread = of_plan[Phase.DECODE]
+        of_plan[Phase.DECODE] = level + more, math.hypot(spread, spread_of_growth)
         intervals = {
-            phase: _interval(times[phase][place], means[place], spreads[place], plan.spread)
-            for phase, (means, spreads) in of_phase.items()
+            phase: _interval(times[phase][place], mean, math.hypot(spread, plan.spread))
+            for phase, (mean, spread) in of_plan.items()
         }
         evidence = _evidence(backend, target, deviations)
         generations.append(_generation(work, plan, backend, intervals, evidence))
@@ -304,15 +178,16 @@ def _evidence(
 
 
 def _generation(
-    work: _Work,
-    plan: _Plan,
+    work: Work,
+    plan: Plan,
     backend: Backend,
     intervals: Mapping[Phase, Interval],
     evidence: _Evidence,
 ) -> Generation:
     usable = usable_memory(plan.device, backend.used_bytes.get(plan.device.id, 0))
     on_host = runtimes.table_on_host(plan.device, plan.backend)
-    longest = None if usable is None else work.longest(plan.form, on_host, usable.bytes)
+    longest = None if usable is None else work.longest(plan.form, on_host, usable.bytes, plan.cards)
+    memory = work.memory(plan.form, on_host, plan.cards)
     return Generation(
         model=work.model.name,
         device=plan.device,
@@ -321,12 +196,27 @@ def _generation(
         first_token=intervals[Phase.PREFILL],
         token=intervals[Phase.DECODE],
         request=work.request,
-        memory=work.memory(plan.form, on_host),
+        memory=memory,
         usable=usable,
         longest_context=longest,
+        fits_on=None if usable is None else _fits_on(work, plan, usable.bytes, on_host),
         basis=evidence.basis,
         evidence=evidence.text,
     )
+
+
+def _fits_on(work: Work, plan: Plan, usable_bytes: float, on_host: bool) -> int | None:
+    """Return the fewest cards that hold a run which those of the plan do not hold."""
+    if work.memory(plan.form, on_host, plan.cards).total <= usable_bytes:
+        return None
+    pipeline = plan.cards.pipeline
+    counts = sharing_counts(work.model, plan.device, pipeline=pipeline)
+    fitting = (
+        count
+        for count in counts
+        if work.memory(plan.form, on_host, Cards(count, pipeline)).total <= usable_bytes
+    )
+    return next(fitting, None)
 
 
 class _Time(NamedTuple):
@@ -336,29 +226,53 @@ class _Time(NamedTuple):
     bound_ms: float
 
 
-def _time(work: _Work, plan: _Plan, backend: Backend, phase: Phase) -> _Time:
+def _time(work: Work, plan: Plan, backend: Backend, phase: Phase) -> _Time:
     form, fused = plan.form, backend.fuses_on(plan.device.id)
     if phase is Phase.PREFILL:
-        passes, parts_of = work.prefill(form, plan.runtime.micro_batch, fused), prefill_parts
+        micro_batch = plan.runtime.micro_batch
+        passes, parts_of = work.prefill(form, micro_batch, fused, plan.cards), prefill_parts
     else:
-        passes, parts_of = work.decode(form, fused), decode_parts
+        passes, parts_of = work.decode(form, fused, plan.cards), decode_parts
     parts = parts_of(passes, plan.machine, backend.coefficients, group_of(plan.form))
-    return _Time(parts, 1000 * float(bound(passes, plan.machine).sum()))
+    bound_s = bound(passes, plan.machine)
+    if plan.cards.pipeline and phase is Phase.PREFILL:
+        # Parts of the batch follow each other from card to card: the last one waits for the others.
+        cards = plan.cards.count
+        rounds = math.ceil(work.request.batch / work.micro(plan.cards)) + cards - 1
+        parts = {part: seconds * rounds / cards for part, seconds in parts.items()}
+        bound_s = bound_s * rounds / cards
+    return _Time(parts, 1000 * float(bound_s.sum()))
 
 
-def _interval(time: _Time, mean: float, spread: float, clock_spread: float) -> Interval:
+def _grown(work: Work, plan: Plan, backend: Backend, time: _Time) -> tuple[float, float]:
+    """Return deviation and spread that further sequences and cards add to those of a token."""
+    fused, share = backend.fuses_on(plan.device.id), 0.0
+    if work.micro(plan.cards) > 1:
+        passes = work.single_decode(plan.form, fused, plan.cards)
+        one = decode_parts(passes, plan.machine, backend.coefficients, group_of(plan.form))
+        share = added_share(_total(time.parts), _total(one))
+    growth, silicon = backend.growth, silicon_of(plan.device)
+    factor = growth.factor(silicon, share)
+    return math.log(factor), growth.spread(silicon, share, plan.cards.count)
+
+
+def _total(parts: Mapping[Part, Floats]) -> float:
+    return sum(float(seconds.sum()) for seconds in parts.values())
+
+
+def _interval(time: _Time, mean: float, spread: float) -> Interval:
     """Return the time of physics moved by a mean deviation, with the spreads of both."""
     parts, bound_ms = time
     totals = {part: float(seconds.sum()) for part, seconds in parts.items()}
     total_s = sum(totals.values())
     median = max(1000 * total_s * math.exp(mean), bound_ms)
-    width = math.exp(Z80 * math.hypot(spread, clock_spread))
+    width = math.exp(Z80 * spread)
     largest = sorted(totals.items(), key=lambda item: -item[1])
     shares = {part: seconds / total_s for part, seconds in largest if seconds > 0}
     return Interval(median, max(median / width, bound_ms), median * width, bound_ms, shares)
 
 
-def _without(work: _Work, device: Device, form: WeightFormat, problem: str) -> Generation:
+def _without(work: Work, device: Device, form: WeightFormat, problem: str) -> Generation:
     return Generation(
         model=work.model.name,
         device=device,

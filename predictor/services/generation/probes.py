@@ -85,6 +85,7 @@ def _passes(network: PoolNetwork, width: float) -> Passes:
         attention_flops=nothing,
         scores=nothing,
         activation_bytes=nothing,
+        exchanged_bytes=nothing,
         layers=0,
         batch=1,
     )

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from predictor.core.records import Basis, Device
 from predictor.language.architecture import DecoderArchitecture
 from predictor.language.memory import Memory, UsableMemory
+from predictor.language.power import Power, power_of, power_share
 from predictor.language.rates import Part
 from predictor.language.runtimes import LANGUAGE_RUNTIMES
 from predictor.language.stored import StoredWeights
 from predictor.language.weights import FORMATS, KV_BITS
+
+if TYPE_CHECKING:
+    from predictor.services.serving.records import Serving
 
 WEIGHT_FORMATS: Final = tuple(FORMATS)
 KV_PRECISIONS: Final = tuple(KV_BITS)
@@ -34,6 +39,9 @@ class GenerationRequest:
         runtime: name; empty for llama.cpp where it runs, else the first that does.
         mode: name of a power mode of the devices; empty for their default clocks.
         clock: clocks such as ``gpu=612,mem=1600``, which go before those of the mode.
+        cards: of one device that share the model.
+        pipeline: whether each card has some of the layers, not a part of each; runtimes that do
+            not share layers are pipelines anyway.
     """
 
     prompt: int = 512
@@ -45,6 +53,8 @@ class GenerationRequest:
     runtime: str = ""
     mode: str = ""
     clock: str = ""
+    cards: int = 1
+    pipeline: bool = False
 
     def fitted(self, context: int) -> GenerationRequest:
         """Return the run, or a shorter one where a model's context does not hold it."""
@@ -129,6 +139,8 @@ class Generation:
         memory: that it takes.
         usable: memory that the device gives; None where its memory is not known.
         longest_context: that fits; None where the memory is not known.
+        fits_on: cards of the device that hold it together; None where those of the run do, or
+            none do.
         basis: of the times.
         evidence: measurements that they rest on, in words.
         problem: why there is no number, without the name of the device; empty where there is one.
@@ -145,6 +157,7 @@ class Generation:
     memory: Memory
     usable: UsableMemory | None
     longest_context: int | None = None
+    fits_on: int | None = None
     basis: Basis | None = None
     evidence: str = ""
     problem: str = ""
@@ -169,6 +182,53 @@ class Generation:
         """New tokens a second of all sequences."""
         return self._rate(self.token, 1)
 
+    @property
+    def end_to_end(self) -> Interval | None:
+        """Ms from the prompt to the last token of all sequences.
+
+        None without a number, and where tokens a second are read at another depth than the middle
+        of the answer. Phases deviate independently.
+        """
+        first, token, request = self.first_token, self.token, self.request
+        if first is None or token is None or request.context:
+            return None
+        tokens = request.new - 1
+        median = first.median + tokens * token.median
+        parts = ((first, first.median / median), (token, tokens * token.median / median))
+        width = math.hypot(*(share * math.log(time.high / time.median) for time, share in parts))
+        shares: dict[Part, float] = {}
+        for time, of_time in parts:
+            for part, share in time.shares.items():
+                shares[part] = shares.get(part, 0.0) + share * of_time
+        bound = first.bound + tokens * token.bound
+        return Interval(
+            median,
+            max(median * math.exp(-width), bound),
+            median * math.exp(width),
+            bound,
+            dict(sorted(shares.items(), key=lambda item: -item[1])),
+        )
+
+    @property
+    def power(self) -> Power | None:
+        """Watts of all cards during the run; None where nothing is known of it."""
+        total = self.end_to_end
+        if total is None:
+            return None
+        return power_of(self.device, power_share(total.shares), self.request.cards)
+
+    @property
+    def joules_per_token(self) -> Power | None:
+        """Joules of a new token of one sequence, its share of the prompts with it."""
+        power, total = self.power, self.end_to_end
+        if power is None or total is None:
+            return None
+        tokens = 1000 * self.request.new * self.request.batch
+        joules = power.median * total.median / tokens
+        of_power, of_time = math.log(power.high / power.median), math.log(total.high / total.median)
+        width = math.exp(math.hypot(of_power, of_time))
+        return Power(joules, joules / width, joules * width)
+
     def _rate(self, interval: Interval | None, tokens: int) -> float | None:
         return None if interval is None else 1000 * tokens * self.request.batch / interval.median
 
@@ -181,11 +241,13 @@ class LanguageRun:
         model: the decoder.
         request: the run.
         results: one a device, at least one.
+        serving: of the load that is looked at, one a device.
     """
 
     model: DecoderArchitecture
     request: GenerationRequest
     results: Sequence[Generation]
+    serving: Sequence[Serving] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from predictor.language.encoder import Encoder
 from predictor.language.fields import MAX_COUNTS
 from predictor.language.modules import Matrix, Module
 from predictor.language.weights import has_format
-from predictor.services.generation.generate import can_run
+from predictor.services.generation.plans import can_run
 from predictor.services.generation.records import (
     KV_PRECISIONS,
     RUNTIME_NAMES,

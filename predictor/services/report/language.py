@@ -13,6 +13,8 @@ from predictor.services.generation.document import size_of
 from predictor.services.generation.records import Generation, Interval, LanguageRun
 from predictor.services.report.versions import PROGRAM
 from predictor.services.report.words import Field, brief, count, figures, table_of, words
+from predictor.services.serving.records import Serving
+from predictor.services.serving.sentences import answer
 
 
 def generation_report(
@@ -62,7 +64,18 @@ def _blocks(run: LanguageRun) -> list[report.Block]:
             )
         )
     blocks += [table_of(_COLUMNS, rows), report.Heading("What binds, and what it rests on")]
-    return [*blocks, report.Bullets(tuple(_behind(result) for result in rows))]
+    blocks.append(report.Bullets(tuple(_behind(result) for result in rows)))
+    if run.serving:
+        blocks += [report.Heading(_load_words(run.serving[0])), _served(run.serving)]
+    return blocks
+
+
+def _load_words(serving: Serving) -> str:
+    return f"Under {number(serving.load.rate_per_s)} requests a second"
+
+
+def _served(serving: Sequence[Serving]) -> report.Bullets:
+    return report.Bullets(tuple(report.Cell(answer(result)) for result in serving))
 
 
 def _bar(result: Generation) -> report.Bar:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from ctm_research.generation.batches import batch_figures
 from ctm_research.generation.fit import Row, rows_of
 from ctm_research.generation.heads import head_figures
 from ctm_research.generation.judge import by_context, figures, judge
@@ -25,7 +26,8 @@ def judge_generation(data: Path, devices: Mapping[str, Device]) -> dict[str, obj
     """
     published = read_published(data, devices)
     rows = rows_of(published.rates)
-    judged = judge(rows, make_backends(rows))
+    backends = make_backends(rows)
+    judged = judge(rows, backends)
     return {
         "rates": len(rows),
         "unused": dict(published.unused),
@@ -35,6 +37,7 @@ def judge_generation(data: Path, devices: Mapping[str, Device]) -> dict[str, obj
         "heads": head_figures(rows),
         "products": product_figures(data),
         "sustained": sustained_figures(rows),
+        "batches": batch_figures(data, devices, backends),
         "processors": processor_figures(data, devices),
     }
 

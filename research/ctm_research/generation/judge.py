@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 
 from ctm_research.generation.fit import Row, context_of
-from ctm_research.generation.make import BACKENDS, make_backend
+from ctm_research.generation.make import BACKENDS, make_backend, start_of
 from ctm_research.generation.spread import errors, left_out
 from predictor.language.deviations import Z80
 from predictor.language.machine import Machine
@@ -63,9 +63,9 @@ def judge(rows: Sequence[Row], backends: Mapping[str, Backend]) -> list[Judged]:
         backends: fitted to all of them, which others start from.
     """
     judged: list[Judged] = []
-    for name, kind in BACKENDS.items():
+    for name in BACKENDS:
         of = [row for row in rows if row.rate.backend == name]
-        start = backends[kind.like].coefficients if kind.like else kind.usual
+        start = start_of(name, backends)
         for out in left_out(of):
             rest = [row for row in of if row.silicon != out[0].silicon]
             made = make_backend(name, rest, start)

@@ -16,10 +16,18 @@ from ctm_research.generation.fit import (
     fit,
 )
 from ctm_research.generation.published import FUSING
+from ctm_research.generation.served import (
+    Served,
+    fit_served,
+    growth_of,
+    left_out,
+    levels_of,
+)
 from ctm_research.generation.spread import attention_scale, observed_of, scales_of, widenings
 from predictor.language.deviations import Deviations, Scales
+from predictor.language.growth import Growth
 from predictor.language.memory import memory_of, usable_memory
-from predictor.language.rates import Coefficients, Phase
+from predictor.language.rates import Coefficients, Group, Phase
 from predictor.language.rates_file import Backend
 from predictor.language.runtimes import table_on_host
 
@@ -40,8 +48,9 @@ BACKENDS: Final[Mapping[str, Kind]] = {
     "cpu": Kind("llama.cpp on CPUs", usual=USUAL_ON_CPUS),
     "genie": Kind("Qualcomm Genie and AI Engine Direct"),
     "mlc": Kind("MLC LLM", "cuda"),
-    "vllm": Kind("vLLM, one sequence", "cuda"),
-    "tensorrt-llm": Kind("TensorRT-LLM, one sequence", "cuda"),
+    "vllm": Kind("vLLM", "cuda"),
+    "vllm-rocm": Kind("vLLM on AMD", "vllm"),
+    "tensorrt-llm": Kind("TensorRT-LLM", "cuda"),
     "onnxruntime-genai-gpu": Kind("ONNX Runtime generate() on GPUs", "cuda"),
     "onnxruntime-genai-cpu": Kind("ONNX Runtime generate() on CPUs", "cpu"),
 }
@@ -53,25 +62,58 @@ _FEW: Final = Scales(
 _UNMEASURED: Final = replace(_FEW, silicon=0.1, blind=0.3)
 
 
-def make_backends(rows: Sequence[Row]) -> dict[str, Backend]:
-    """Return every backend, fitted to its rows."""
+def make_backends(rows: Sequence[Row], served: Sequence[Served] = ()) -> dict[str, Backend]:
+    """Return every backend, fitted to its rows.
+
+    Args:
+        rows: rates of single sequences.
+        served: times of batches and of several cards.
+    """
     of = {name: [row for row in rows if row.rate.backend == name] for name in BACKENDS}
     made: dict[str, Backend] = {}
-    for name, kind in BACKENDS.items():
-        start = made[kind.like].coefficients if kind.like else kind.usual
-        made[name] = make_backend(name, of[name], start)
+    for name in BACKENDS:
+        batches = [row for row in served if row.backend == name]
+        made[name] = make_backend(name, of[name], start_of(name, made), batches)
     return made
 
 
-def make_backend(name: str, rows: Sequence[Row], start: Coefficients) -> Backend:
+def start_of(name: str, made: Mapping[str, Backend]) -> Coefficients:
+    """Return the coefficients that a backend starts from.
+
+    On AMD vLLM's attention reads the cache of shared key heads again for each query head, and
+    further sequences cost more of its products (times of MI250 and MI300X at 16 to 256 sequences).
+    """
+    kind = BACKENDS[name]
+    start = made[kind.like].coefficients if kind.like else kind.usual
+    if name != "vllm-rocm":
+        return start
+    return replace(
+        start,
+        head_bytes=1.0,
+        head_step=0.0,
+        head_flops=0.0,
+        score_bytes=0.0,
+        unpack={**start.unpack, Group.HALF: USUAL.unpack[Group.HALF]},
+    )
+
+
+def make_backend(
+    name: str, rows: Sequence[Row], start: Coefficients, served: Sequence[Served] = ()
+) -> Backend:
     """Return one backend.
 
     Args:
         name: of the backend.
         rows: its rates.
         start: coefficients that it starts from.
+        served: its batches and several cards.
     """
-    c = fit(rows, start)
+    c, growth = fit(rows, start), Growth()
+    if served:
+        levels = levels_of(served, c)
+        fitted = fit_served(served, c, levels)
+        growth = growth_of(fitted, left_out(served, c, levels))
+        c = fitted.coefficients
     known = {phase: _deviations(rows, phase, c) for phase in Phase}
     learned = {p: d.scales for p, d in known.items() if d.scales not in (_UNMEASURED, _FEW)}
     widened = widenings(rows, start, learned) if learned else {}
@@ -87,6 +129,7 @@ def make_backend(name: str, rows: Sequence[Row], start: Coefficients) -> Backend
         used_bytes=_held(rows),
         fuses=fuses,
         fused_devices=fused,
+        growth=growth,
     )
 
 

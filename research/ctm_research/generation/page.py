@@ -59,6 +59,12 @@ mean of base and boost clock, and half of the lanes beyond 256 bits (ggml's kern
 multiply 1.5 times as fast as those of 256, on one core of a Xeon). Before, the stated
 rate counted."""
 
+_BATCHES: Final = """\
+Whole batches of Argonne's tables, prompts and answers of equal length, end to end, in 16 bits. The
+times of one model, or of one die, are left out at a time; the level of a device by its single
+sequences stays known. Rows that fit are those whose caches all cards hold together; where they do
+not, a server lets the rest wait, which this table does not model."""
+
 _HEADER: Final = (
     "phase", "weights", "backend", "silicon", "devices", "rates",
     *(f"{name}, %" for name in METHODS), "80 % covers, %", "goal, %",
@@ -111,6 +117,21 @@ def page(document: Mapping[str, Any], origin: str) -> str:
         _table(
             ("backend", "pJ", "devices", "median error, %", "mean error, %"),
             _rows(document["sustained"]),
+        ),
+        "## Batches and several cards",
+        _BATCHES,
+        _table(
+            (
+                "backend",
+                "left out",
+                "cards",
+                "sequences",
+                "fits",
+                "rows",
+                "median error, %",
+                "80 % covers, %",
+            ),
+            _rows(document["batches"]),
         ),
         "## Prompts on processors",
         _PROCESSORS,

@@ -99,15 +99,52 @@ def read_published(folder: Path, devices: Mapping[str, Device]) -> Published:
     return Published(tuple(rates), dict(reader.unused.most_common()))
 
 
+class DeviceNames:
+    """Devices of the catalogue by their names in tables.
+
+    Args:
+        devices: the catalogue by id.
+    """
+
+    def __init__(self, devices: Mapping[str, Device]) -> None:
+        self._devices = devices
+        with _ALIASES.open(encoding="utf-8", newline="") as file:
+            self._aliases = {row["name"]: row for row in csv.DictReader(file)}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._aliases
+
+    def device(self, name: str, cores: str = "", bandwidth: str = "") -> Device | None:
+        """Return a device of the catalogue, its rates scaled to a number of cores."""
+        alias = self._aliases.get(name)
+        if alias is None or alias["device"] not in self._devices:
+            return None
+        device = self._devices[alias["device"]]
+        cores, bandwidth = cores or alias["cores"], bandwidth or alias["bandwidth_gbps"]
+        metrics = dict(device.metrics)
+        usual = metrics.get("core_count")
+        if cores and usual and float(cores) != usual:
+            for metric in ("fp32_tflops", "fp16_tflops", "int8_tops", "core_count"):
+                if metric in metrics:
+                    metrics[metric] *= float(cores) / usual
+        stated = metrics.get("dram_bw_gbps")
+        # Within 3 % it is another rounding of the same memory.
+        if bandwidth and (not stated or abs(float(bandwidth) / stated - 1) > 0.03):
+            metrics["dram_bw_gbps"] = float(bandwidth)
+        if metrics == dict(device.metrics):
+            return device
+        measured = {} if metrics["dram_bw_gbps"] != stated else device.measured
+        label = f"{device.id}:{metrics.get('core_count', 0):g}:{metrics['dram_bw_gbps']:g}"
+        return replace(device, id=label, metrics=metrics, measured=measured)
+
+
 class _Reader:
     """Reads each table; counts what it does not use."""
 
     def __init__(self, folder: Path, devices: Mapping[str, Device]) -> None:
         self.folder = folder
         self.unused: Counter[str] = Counter()
-        self._devices = devices
-        with _ALIASES.open(encoding="utf-8", newline="") as file:
-            self._aliases = {row["name"]: row for row in csv.DictReader(file)}
+        self._names = DeviceNames(devices)
 
     def rates(self) -> Iterator[Rate]:
         """Yield the rates of all tables."""
@@ -133,27 +170,10 @@ class _Reader:
                     self.unused[f"{path.stem}: {reason}"] += 1
 
     def _device(self, name: str, cores: str = "", bandwidth: str = "") -> Device:
-        """Return a device of the catalogue, its rates scaled to a number of cores."""
-        alias = self._aliases.get(name)
-        if alias is None or alias["device"] not in self._devices:
+        device = self._names.device(name, cores, bandwidth)
+        if device is None:
             raise _UnusedError("a device whose facts are not in the catalogue")
-        device = self._devices[alias["device"]]
-        cores, bandwidth = cores or alias["cores"], bandwidth or alias["bandwidth_gbps"]
-        metrics = dict(device.metrics)
-        usual = metrics.get("core_count")
-        if cores and usual and float(cores) != usual:
-            for metric in ("fp32_tflops", "fp16_tflops", "int8_tops", "core_count"):
-                if metric in metrics:
-                    metrics[metric] *= float(cores) / usual
-        stated = metrics.get("dram_bw_gbps")
-        # Within 3 % it is another rounding of the same memory.
-        if bandwidth and (not stated or abs(float(bandwidth) / stated - 1) > 0.03):
-            metrics["dram_bw_gbps"] = float(bandwidth)
-        if metrics == dict(device.metrics):
-            return device
-        measured = {} if metrics["dram_bw_gbps"] != stated else device.measured
-        label = f"{device.id}:{metrics.get('core_count', 0):g}:{metrics['dram_bw_gbps']:g}"
-        return replace(device, id=label, metrics=metrics, measured=measured)
+        return device
 
     def _llama_bench(self, row: Row) -> Iterator[Rate]:
         name = row["gpu"]
@@ -203,7 +223,7 @@ class _Reader:
     def _geerling(self, row: Row) -> Iterator[Rate]:
         is_cpu = row["unit"] == "CPU"
         both = f"{row['system']} CPU"  # systems that were measured on their GPU too
-        device = self._device(both if is_cpu and both in self._aliases else row["system"])
+        device = self._device(both if is_cpu and both in self._names else row["system"])
         model, form = _model_and_form(row["model"])
         if is_cpu is not (device.family in CPUS):
             raise _UnusedError("a device whose facts are not in the catalogue")
@@ -244,10 +264,10 @@ class _Reader:
             backend = "rocm" if device.vendor == "AMD" else "cuda"
             prompt, tokens = 0, 2 * tokens
         else:
-            prompt = tokens
+            backend, prompt = serving_backend(backend, device), tokens
         yield Rate(
             device, backend, model, form, Phase.DECODE, tokens, prompt, 0, seconds, "argonne",
-            counts=False, prompt=prompt, fused=backend in {"vllm", "tensorrt-llm"},
+            counts=False, prompt=prompt, fused=backend in FUSING and prompt > 0,
         )  # fmt: skip
 
     def _aihub(self, row: Row) -> Iterator[Rate]:
@@ -270,6 +290,11 @@ class _Reader:
         one = _llama_cpp(device, "CPU", MODELS[row["model"]], row["form"], test, rate)
         # Prompts of one processor do not stand for those of all.
         yield replace(one, counts=one.phase is Phase.DECODE)
+
+
+def serving_backend(name: str, device: Device) -> str:
+    """Return the backend of a server on a device: vLLM has kernels of its own for AMD."""
+    return f"{name}-rocm" if device.vendor == "AMD" and name == "vllm" else name
 
 
 _OLLAMA: Final = {"AMD": "ROCm", "Apple": "Metal"}

@@ -236,6 +236,29 @@ def test_curves_of_the_selected_devices_are_drawn(
     assert "Raspberry Pi 5" in view.plot.accessibleDescription()
 
 
+def test_a_load_has_its_answer_and_is_undone(
+    view: LanguageView,
+    presenter: LanguagePresenter,
+    workspace: Workspace,
+    qtbot: QtBot,
+) -> None:
+    assert view.load_answer.isHidden()
+    view.load["rate"].setValue(0.5)
+    view.load["first"].setValue(2000)
+    settle(qtbot, presenter)
+    assert view.load_answer.isVisible()
+    assert "(P50/P90/P99)" in view.load_answer.text()
+    assert "requests a second keep the limits; this load needs 1 card." in view.load_answer.text()
+    assert workspace.undo_stack.undoText() == "First Token 2000"
+    view.load["rate"].setValue(500)
+    settle(qtbot, presenter)
+    assert "over what it completes" in view.load_answer.text()
+    for _ in range(3):
+        workspace.undo_stack.undo()
+    settle(qtbot, presenter)
+    assert view.load_answer.isHidden()
+
+
 def test_parts_and_memory_of_the_current_device(view: LanguageView, qtbot: QtBot) -> None:
     view.table.selectRow(0)
     qtbot.waitUntil(lambda: len(view.parts.bars) == 3, timeout=SETTLE_MS)

@@ -305,3 +305,48 @@ def test_a_probe_of_one_thread_or_within_the_caches_tells_nothing():
     assert probed(device, 1.1, 1) == []
     cached = dataclasses.replace(device, metrics={**device.metrics, "llc_kb": 200_000.0})
     assert probed(cached, 1.1, 4) == []
+
+
+def test_batches_take_longer_end_to_end_and_widen() -> None:
+    device = CATALOGUE["h100-sxm"]
+    runs = [
+        generate(LLAMA, [device], GenerationRequest(runtime="vllm", batch=batch))[0].end_to_end
+        for batch in (1, 16, 64)
+    ]
+    assert all(runs)
+    medians = [run.median for run in runs if run]
+    widths = [run.high / run.median for run in runs if run]
+    assert medians == sorted(medians)
+    assert widths == sorted(widths)
+
+
+def test_more_cards_hold_more_and_are_never_slower_in_tokens_at_equal_batch() -> None:
+    device = CATALOGUE["h100-sxm"]
+    results = [
+        generate(LLAMA, [device], GenerationRequest(runtime="vllm", batch=64, cards=cards))[0]
+        for cards in (1, 2, 4)
+    ]
+    rates = [result.decode_tokens_per_s or 0 for result in results]
+    assert rates == sorted(rates)
+    assert rates[2] < 4 * rates[0]
+    assert results[1].memory.weights == pytest.approx(results[0].memory.weights / 2)
+
+
+def test_what_one_card_does_not_hold_says_how_many_do() -> None:
+    device = CATALOGUE["rtx3060"]
+    large = dataclasses.replace(LLAMA, layers=80)
+    (alone,) = generate(large, [device], GenerationRequest(runtime="vllm"))
+    assert alone.fits is False
+    assert alone.fits_on is not None
+    (together,) = generate(large, [device], GenerationRequest(runtime="vllm", cards=alone.fits_on))
+    assert together.fits
+    assert together.fits_on is None
+
+
+def test_llama_cpp_puts_layers_on_cards_one_after_the_other() -> None:
+    device = CATALOGUE["rtx3090"]
+    one, two = (generate(LLAMA, [device], GenerationRequest(cards=n))[0] for n in (1, 2))
+    assert one.token
+    assert two.token
+    assert one.token.median < two.token.median < 1.2 * one.token.median
+    assert two.memory.weights == pytest.approx(one.memory.weights / 2, rel=0.01)

@@ -1,0 +1,1 @@
+"""Language models as they are served: latency under a load, the largest load, cards needed."""

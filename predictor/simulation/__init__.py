@@ -1,0 +1,1 @@
+"""Queues as they run: arrivals, servers and batches on a clock of events, seeded."""
