@@ -48,6 +48,8 @@ class _Rule:
 _WITH_IMAGES: Final = "work before and after the network is in the time"
 _SEVERAL: Final = "several runs at a time: the latency has waiting in it"
 _LITTLE: Final = "run on slower cores only, which a configuration cannot say"
+_BEST_OF: Final = "the fastest of several back ends, unnamed"
+_TUNING: Final = "without a search for schedules, by level of optimisation"
 _PADDING: Final = "padding is cut away: less work than the graph's"
 
 COPY: Final = "the same table is read from"
@@ -66,6 +68,14 @@ _RULES: Final = (
     _Rule("scenario", "MultiStream", "a query of several samples, which chips may share"),
     _Rule("valid", "INVALID", "not a valid run"),
     _Rule("runtime", "deepsparse", SPARSE),
+    _Rule("runtime", "nebullvm", _BEST_OF),
+    _Rule("runtime", "paddlex-hpi", _BEST_OF),
+    _Rule("runtime", "hf-infinity", _BEST_OF),
+    _Rule("provider_or_delegate", "torch.compile", "compiled by a mode that no runtime of ours is"),
+    _Rule("provider_or_delegate", "DirectML", "a back end that no runtime of ours is"),
+    _Rule("runtime", "bf16s", "activations are stored in BF16, which no precision of ours says"),
+    _Rule("note", "ISA limited to FMA3", "kernels for AVX-512 were switched off"),
+    _Rule("note", "whether CPU or GPU of the M1 Pro ran", "the unit that ran is not told apart"),
     _Rule("note", "sparse weights", SPARSE),
     _Rule("note", "unstructured-sparse", SPARSE),
     _Rule("note", "pruned ", SPARSE),

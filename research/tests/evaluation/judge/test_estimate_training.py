@@ -91,7 +91,7 @@ def evidence_of(corpus: Judged) -> Evidence:
 
 
 @pytest.mark.parametrize(("runtime", "count"), [("onnxruntime", 4), ("openvino", 4), ("tflite", 0)])
-def test_a_runtime_that_takes_all_cores_need_not_state_its_threads(
+def test_a_runtime_that_unset_threads_need_not_state_its_threads(
     runtime: str, count: int
 ) -> None:
     even = [1 / (1.5**number) for number in range(4)]  # the GPUs behind the numbers are unlike
