@@ -54,6 +54,7 @@ def device_json_schema() -> Json:
             "chip": _id(),
             "architecture": _id(),
             "instruction_sets": _instruction_sets(),
+            "host_architecture": _id(),
             "configurations": {
                 "type": "array",
                 "minItems": 1,

@@ -29,7 +29,7 @@ from predictor.services.devices.inferred import inferred_facts
 
 TEXTS = (
     *("id", "name", "vendor", "system", "chip", "architecture", "instruction_sets"),
-    "notes",
+    *("host_architecture", "notes"),
 )
 ListRow = ClusterFields | MeasuredFields | PointFields
 _LISTS = {

@@ -139,7 +139,8 @@ _TEXTS = {
     "chip": ("Chip", 4, 2),
     "architecture": ("Architecture", 6, 0),
     "instruction_sets": ("Instructions", 6, 2),
-    "notes": ("Notes", 10, 0),
+    "host_architecture": ("Host", 8, 0),
+    "notes": ("Notes", 12, 0),
 }
 _TIPS = {
     "name": "What people call the device.",
@@ -151,8 +152,12 @@ _TIPS = {
     "kinds of cores, each has its own below.",
     "instruction_sets": "Vector instruction sets, separated by spaces; empty for those of the "
     "architecture.",
+    "host_architecture": "Design of the processor that starts the work of a card or accelerator; "
+    "empty for a current desktop.",
     "notes": "Anything worth knowing.",
 }
+# Texts that name a row of the table of architectures.
+_DESIGNS = ("architecture", "host_architecture")
 _CLUSTER_FAMILIES = {Family.CPU, Family.MOBILE_CPU, Family.MCU}
 _TITLES = {
     CLUSTERS: "Kinds of cores",
@@ -220,8 +225,9 @@ class DeviceFormView(QScrollArea):
         for name, field in self.texts.items():
             field.show_text(getattr(fields, name))
             field.setReadOnly(not editable)
-        title = self._architectures.get(fields.architecture, "")
-        self.texts["architecture"].setToolTip(title or _TIPS["architecture"])
+        for name in _DESIGNS:
+            title = self._architectures.get(getattr(fields, name), "")
+            self.texts[name].setToolTip(title or _TIPS[name])
         for name in ("chip", "architecture"):
             self.texts[name].setPlaceholderText(self._form.implied_text(name))
         self._show_implied_sets()
@@ -266,7 +272,7 @@ class DeviceFormView(QScrollArea):
         problems = form.problems
         for name, note in self.text_notes.items():
             show_note(note, [problems[name]] if name in problems else [])
-        show_note(self.text_warning, form.warnings_of("architecture"))
+        show_note(self.text_warning, [w for name in _DESIGNS for w in form.warnings_of(name)])
         show_note(self.text_inferred, list(filter(None, [form.inferred_line()])))
         for name, field in self.fields.items():
             field.show_implied(form.implied_text(name))
@@ -284,10 +290,10 @@ class DeviceFormView(QScrollArea):
     def _build_texts(self) -> None:
         form = self._form
         self._architectures = architecture_titles()
-        architecture = ChoiceLineEdit()
-        architecture.offer(self._architectures)
         self.texts = {name: FormLineEdit() for name in _TEXTS if name != "notes"}
-        self.texts["architecture"] = architecture
+        for name in _DESIGNS:
+            self.texts[name] = choice = ChoiceLineEdit()
+            choice.offer(self._architectures)
         self.text_notes = {name: note_label("bad") for name in _TEXTS}
         self.text_warning = note_label("warn")
         self.text_inferred = note_label("muted")
@@ -337,8 +343,8 @@ class DeviceFormView(QScrollArea):
         for name, field in self.texts.items():
             self._place(grid, name, field)
         self._label(grid, "Family", self.family, (2, 2))
-        grid.addWidget(self.text_warning, 8, 1, 1, 3)
-        grid.addWidget(self.text_inferred, 9, 1, 1, 3)
+        grid.addWidget(self.text_warning, 10, 1, 1, 3)
+        grid.addWidget(self.text_inferred, 11, 1, 1, 3)
         self._place(grid, "notes", self.notes, span=3)
         for column in (1, 3):
             grid.setColumnStretch(column, 1)

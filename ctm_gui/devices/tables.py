@@ -13,6 +13,7 @@ from ctm_gui.devices.library import DeviceEntry
 from ctm_gui.widgets.grid import Column, Grid, count_column, number_column, text_column
 from predictor.core.metrics import LAUNCH_US, MEASURABLE, METRIC_BY_NAME, METRICS, Family, Metric
 from predictor.core.records import Device
+from predictor.core.runtimes import CPUS
 from predictor.core.text import plural, shortened
 from predictor.core.units import significant
 from predictor.devices.fields import range_text
@@ -34,6 +35,7 @@ _FIELD_WORDS = {
     "gpu_mhz": "GPU clock",
     "memory_mhz": "Memory clock",
     "instruction_sets": "Instruction sets",
+    "host_architecture": "Host",
 }
 _METRIC_NAMES = {*METRIC_BY_NAME, *MEASURABLE}
 _NAMES = re.compile(r"\b(?:" + "|".join((*_METRIC_NAMES, *_FIELD_WORDS)) + r")\b")
@@ -51,6 +53,8 @@ def metric_help(metric: Metric, family: Family) -> str:
 
 def applies(name: str, family: Family) -> bool:
     """Whether a device of ``family`` can have the metric at all."""
+    if name == "host_clock_ghz":
+        return family not in {*CPUS, Family.MCU}
     return name != "dsp_count" or family is Family.FPGA
 
 

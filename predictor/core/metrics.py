@@ -84,6 +84,7 @@ METRICS: tuple[Metric, ...] = (
     Metric("process_nm", "Process", "nm", 1, 1000, _P),
     Metric("fp32_matrix_tflops", "FP32 matrix peak", "TFLOP/s", 1e-6, 1e5, _C),
     Metric("flash_kb", "Flash", "KiB", 1, 1e8, _M),
+    Metric("host_clock_ghz", "Host clock", "GHz", 0.1, 10, _C),
 )
 
 METRIC_BY_NAME: dict[str, Metric] = {metric.name: metric for metric in METRICS}

@@ -186,6 +186,8 @@ class Device:
         measured: rates that were reached, by the name of the metric or ``launch_us``.
         operating_points: its power modes and fixed clocks.
         inferences: fields that its names imply or contradict.
+        host_architecture: id of the design of the cores that start its work; empty for those of a
+            current desktop, and of a processor.
     """
 
     id: str
@@ -204,6 +206,7 @@ class Device:
     measured: Mapping[str, MeasuredRate] = field(default_factory=dict)
     operating_points: tuple[OperatingPoint, ...] = ()
     inferences: tuple[Inference, ...] = ()
+    host_architecture: str = ""
 
     def __post_init__(self) -> None:
         # Copies, since a caller's dictionary could change; a frozen class forbids plain assignment.

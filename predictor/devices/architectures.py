@@ -172,12 +172,16 @@ def silicon(device: Device) -> str:
     """Return the silicon of a device; measurements of one device hold for all of equal silicon.
 
     A processor is known by its fastest cores, a GPU by its die, or by its design where it is part
-    of a chip, an accelerator by its design.
+    of a chip, an accelerator by chip and design, what is built in programmable logic by its design.
     """
-    first, second = architecture_id(device), device.chip
-    if kind(device) in _SOLD_BY_DIE:
-        first, second = second, first
-    return first or second or device.id
+    design, chip = architecture_id(device), device.chip
+    unit = kind(device)
+    if unit in _SOLD_BY_DIE:
+        return chip or design or device.id
+    if unit == "npu" and design and chip:
+        # Designs come in many sizes, and the GPU of a chip bears its name.
+        return f"{chip} {design}"
+    return design or chip or device.id
 
 
 def _architecture(identity: str, row: dict[str, object], place: fields.Place) -> Architecture:

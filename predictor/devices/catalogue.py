@@ -128,6 +128,7 @@ def _trusted(content: dict[str, Any]) -> Device:
         notes=optional("notes", ""),
         chip=optional("chip", ""),
         architecture=optional("architecture", ""),
+        host_architecture=optional("host_architecture", ""),
         instruction_sets=tuple(optional("instruction_sets", ())),
         measured={name: MeasuredRate(**_typed(rate)) for name, rate in measured.items()},
         operating_points=tuple(

@@ -9,7 +9,7 @@ from predictor.core.metrics import METRIC_BY_NAME, Family
 from predictor.core.records import Cluster, Device
 from predictor.core.text import shortened
 from predictor.core.units import significant
-from predictor.devices.architectures import architecture_of
+from predictor.devices.architectures import CPU_KINDS, architecture_of, architectures
 from predictor.devices.inference import name_contradictions
 from predictor.devices.peaks import derived_fp32_tflops, highest_clock_mhz, stated_lanes
 
@@ -147,10 +147,23 @@ def _architecture_warnings(device: Device) -> Iterator[Finding]:
         yield from _design_warnings(device, lanes, "", ("architecture", "fp32_au_per_core"))
     elif device.architecture:
         yield from _design_warnings(device, None, "", ("architecture",))
+    if device.host_architecture:
+        yield from _host_warnings(device.host_architecture)
     for cluster in device.clusters:
         lanes = stated_lanes(device, cluster)
         name = f"cluster {shortened(cluster.name, 40)}: "
         yield from _design_warnings(cluster, lanes, name, (CLUSTERS,))
+
+
+def _host_warnings(identity: str) -> Iterator[Finding]:
+    design = architectures().get(identity)
+    if design is None:
+        reason = "is not in the table of this version"
+    elif design.isa not in CPU_KINDS:
+        reason = "is no design of a processor"
+    else:
+        return
+    yield Finding(("host_architecture",), f"host_architecture {identity} {reason}")
 
 
 def _design_warnings(

@@ -80,7 +80,7 @@ class FormFields:
     """The form of one device, as typed.
 
     Attributes:
-        id, name, vendor, system, chip, architecture, notes: texts.
+        id, name, vendor, system, chip, architecture, host_architecture, notes: texts.
         instruction_sets: names apart by blanks or commas; empty for those of the architecture.
         family: kind of compute unit.
         values: text of each metric that has one, also of one that is not available now.
@@ -102,6 +102,7 @@ class FormFields:
     chip: str = ""
     architecture: str = ""
     instruction_sets: str = ""
+    host_architecture: str = ""
     notes: str = ""
     values: Mapping[str, str] = field(default_factory=dict)
     available: frozenset[str] = frozenset()
@@ -142,6 +143,7 @@ def fields_of(entry: schema.DeviceFile) -> FormFields:
         system=device.system,
         chip=device.chip,
         architecture=device.architecture,
+        host_architecture=device.host_architecture,
         instruction_sets=" ".join(device.instruction_sets),
         notes=device.notes,
         values={name: number_text(value) for name, value in device.metrics.items()},
@@ -200,6 +202,7 @@ def check_form(fields: FormFields) -> FormCheck:
         notes=checker.run("notes", lambda: check_notes(fields.notes, Place("", "notes"))) or "",
         chip=checker.identity("chip", fields.chip),
         architecture=checker.identity("architecture", fields.architecture),
+        host_architecture=checker.identity("host_architecture", fields.host_architecture),
         instruction_sets=checker.instruction_sets("instruction_sets", fields.instruction_sets),
         measured=_measured(checker, fields.measured),
         operating_points=checker.rows(

@@ -45,6 +45,7 @@ FIELDS = (
     "chip",
     "architecture",
     "instruction_sets",
+    "host_architecture",
     "configurations",
     "clusters",
     "metrics",
@@ -152,6 +153,7 @@ def device_from_object(
         notes=fields.check_notes(content.get("notes", ""), place.at("notes")),
         chip=_optional_id(content, "chip", place),
         architecture=_optional_id(content, "architecture", place),
+        host_architecture=_optional_id(content, "host_architecture", place),
         instruction_sets=_instruction_sets(content, place),
         measured=_measured(content.get("measured", {}), place.at("measured")),
         operating_points=_operating_points(content, place.at("operating_points")),
@@ -182,6 +184,7 @@ def device_to_object(
         "chip": device.chip,
         "architecture": device.architecture,
         "instruction_sets": list(device.instruction_sets),
+        "host_architecture": device.host_architecture,
         "configurations": [_configuration_object(c) for c in device.configurations],
         "clusters": [_cluster_object(cluster) for cluster in device.clusters],
         "metrics": {

@@ -82,6 +82,7 @@ METRIC_HELP = {
     "process_nm": "Manufacturing process.",
     "fp32_matrix_tflops": "Dense rate of the matrix units in full FP32.",
     "flash_kb": "Flash of a microcontroller, which holds the weights.",
+    "host_clock_ghz": "Highest clock of the processor that starts the work; absent, a desktop's.",
     "launch_us": "Time to start one kernel or operator.",
 }
 """Definitions of the metrics and of the launch in one sentence, by name."""

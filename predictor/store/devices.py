@@ -79,6 +79,7 @@ def _description(device: records.Device, unknown_metrics: Mapping[str, float]) -
             "notes": device.notes,
             "chip": device.chip,
             "architecture": device.architecture,
+            "host_architecture": device.host_architecture,
             "instruction_sets": device.instruction_sets,
             "measured": {name: asdict(rate) for name, rate in device.measured.items()},
             "operating_points": [asdict(point) for point in device.operating_points],

@@ -24,14 +24,17 @@ def design_facts(device: Device) -> Iterator[tuple[str, str]]:
     """Yield name and text of each of these facts that is known; several kinds of cores in order."""
     if device.chip:
         yield "Chip", shown(device.chip)
-    titles = architecture_titles() if _ids(device) else {}
-    if titles:
-        yield "Architecture", ", ".join(shown(titles.get(i, i)) for i in _ids(device))
+    host, designs = device.host_architecture, _ids(device)
+    titles = architecture_titles() if designs or host else {}
+    if designs:
+        yield "Architecture", ", ".join(shown(titles.get(i, i)) for i in designs)
     sets = dict.fromkeys(
         " ".join(instruction_sets(device, cluster)) for cluster in device.clusters or (None,)
     )
     if any(sets):
         yield "Instruction sets", "; ".join(text or "not known" for text in sets)
+    if host:
+        yield "Host", shown(titles.get(host, host))
 
 
 def _ids(device: Device) -> list[str]:

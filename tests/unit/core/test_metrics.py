@@ -11,11 +11,12 @@ SHIPPED = [
     "fp32_tflops", "tf32_tflops", "fp16_tflops", "bf16_tflops", "int8_tops", "int4_tops",
     "l1_kb_per_core", "l2_kb", "llc_kb", "onchip_sram_kb", "dram_gb", "dram_bw_gbps", "l2_bw_gbps",
     "host_link_gbps", "tdp_w", "process_nm", "fp32_matrix_tflops",
-    "flash_kb",
+    "flash_kb", "host_clock_ghz",
 ]  # fmt: skip
 
 UNIT_OF_SUFFIX = {
-    "_mhz": "MHz", "_tflops": "TFLOP/s", "_tops": "TOP/s", "_kb": "KiB", "_kb_per_core": "KiB",
+    "_mhz": "MHz", "_ghz": "GHz", "_tflops": "TFLOP/s", "_tops": "TOP/s", "_kb": "KiB",
+    "_kb_per_core": "KiB",
     "_gb": "GiB", "_gbps": "GB/s", "_w": "W", "_nm": "nm",
 }  # fmt: skip
 

@@ -116,13 +116,31 @@ def test_own_instruction_sets_go_before_those_of_the_architecture():
             {"family": Family.MOBILE_GPU, "architecture": "adreno-6xx", "chip": "snapdragon-855"},
             "adreno-6xx",
         ),
-        ({"family": Family.NPU, "architecture": "hailo-8", "chip": "hailo-8l"}, "hailo-8"),
+        ({"family": Family.NPU, "architecture": "hailo-8"}, "hailo-8"),
+        (
+            {"family": Family.NPU, "architecture": "hexagon-v73", "chip": "qcm6690"},
+            "qcm6690 hexagon-v73",
+        ),
+        (
+            {"family": Family.ASIC, "architecture": "nvdla-orin", "chip": "orin"},
+            "orin nvdla-orin",
+        ),
+        ({"family": Family.FPGA, "architecture": "dpu-b4096", "chip": "xck26"}, "dpu-b4096"),
         ({"family": Family.NPU, "chip": "rv1126"}, "rv1126"),
         ({}, "board"),
     ],
 )
 def test_silicon_is_the_design_or_the_die(facts, expected):
     assert silicon(device(**facts)) == expected
+
+
+def test_accelerators_share_silicon_on_one_chip_alone():
+    chips: dict[str, set[str]] = {}
+    for entry in load_device_files():
+        if kind(entry.device) == "npu" and entry.device.chip:
+            chips.setdefault(silicon(entry.device), set()).add(entry.device.chip)
+    assert all(len(of_silicon) == 1 for of_silicon in chips.values())
+    assert chips["snapdragon-8-gen-2 hexagon-v73"] == {"snapdragon-8-gen-2"}
 
 
 @pytest.mark.parametrize(

@@ -203,6 +203,7 @@ WRONG = {
     "chip is number": (changed(chip=2712), "chip is a number where a text"),
     "chip empty": (changed(chip=""), "chip is empty"),
     "architecture no slug": (changed(architecture="Zen 4"), 'architecture is "Zen 4", which is'),
+    "host architecture no slug": (changed(host_architecture="Z 4"), 'host_architecture is "Z 4"'),
     "architecture of a cluster": (
         changed(clusters=[{"name": "A", "cores": 1, "clock_mhz": 1, "architecture": []}]),
         "clusters 1.architecture is a list where a text",
@@ -351,6 +352,7 @@ devices = st.builds(
     notes=texts | st.just("") | st.just("a\nb"),
     chip=slugs | st.just(""),
     architecture=slugs | st.just(""),
+    host_architecture=slugs | st.just(""),
     instruction_sets=sets,
     measured=measured,
     operating_points=points,

@@ -104,7 +104,10 @@ MEASUREMENT = st.builds(
     protocol=SLUG,
     provenance=st.builds(Provenance, DOCUMENT),
 )
-NEW_FACTS = ("chip", "architecture", "instruction_sets", "measured", "operating_points")
+NEW_FACTS = (
+    *("chip", "architecture", "host_architecture", "instruction_sets"),
+    *("measured", "operating_points"),
+)
 SETS = st.lists(st.sampled_from(list(INSTRUCTION_SETS)), max_size=3).map(tuple)
 DEVICE = st.builds(
     Device,
@@ -131,6 +134,7 @@ DEVICE = st.builds(
     notes=TEXT,
     chip=SLUG,
     architecture=SLUG,
+    host_architecture=SLUG,
     instruction_sets=SETS,
     measured=st.dictionaries(SLUG, st.builds(MeasuredRate, POSITIVE, TEXT), max_size=3),
     operating_points=st.lists(
