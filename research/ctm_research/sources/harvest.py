@@ -77,6 +77,7 @@ SOURCES = tuple(
         title=title,
         repository="many repositories, named in each row",
         licence="each its own",
+        folder=name,
         files=files,
         row="a stated statistic",
         samples=partial(samples, name, files),
