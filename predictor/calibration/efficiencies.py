@@ -15,6 +15,7 @@ from typing import Final
 import numpy as np
 
 from predictor.core.arrays import Floats
+from predictor.core.metrics import Family
 from predictor.core.records import Target, by_run
 from predictor.cost.operator_kinds import KINDS
 from predictor.cost.physics import TERMS
@@ -27,6 +28,8 @@ LEVELS: Final = ("all", "kind", "runtime", "class")
 GROUPS: Final = (*LEVELS, "precision", "order", "maker")
 # Kinds of device without a common instruction set: designs of their makers have little in common.
 _OF_MAKERS: Final = frozenset({"mobile-gpu", "npu"})
+_ACCELERATORS: Final = frozenset({Family.NPU, Family.FPGA, Family.ASIC})
+_ARITHMETIC: Final = TERMS.index("arithmetic")
 
 
 def groups_of(target: Target) -> dict[str, str]:
@@ -90,7 +93,12 @@ class Efficiencies:
         levels = np.array(by_run(targets, self._level), np.float64)
         effects *= effect_parts(targets)
         logs = self.mean + plain_start_means(targets) + effects + levels[:, None]
-        return np.exp(logs).reshape(-1, len(KINDS), len(TERMS))
+        factors = np.exp(logs).reshape(-1, len(KINDS), len(TERMS))
+        # What states a rate for networks multiplies no faster: fast algorithms are in the rate.
+        families = by_run(targets, lambda target: target.device.family in _ACCELERATORS)
+        capped = np.where(families, 1.0, 0.0)[:, None]
+        factors[..., _ARITHMETIC] = np.maximum(factors[..., _ARITHMETIC], capped)
+        return factors
 
     def _effects(self, target: Target) -> Floats:
         """Return the sum of the effects of a target's groups, [P]."""

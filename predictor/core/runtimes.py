@@ -43,7 +43,7 @@ class Runtime:
             have it: ``""``, ``"convolutions"`` or ``"all"``.
         cpu_launch_us: cost of starting one operator on a CPU, in microseconds; None for the usual
             one of the device (``cost.capability``).
-        takes_all_cores: whether it runs on all cores where no number of threads is set.
+        unset_threads: that it runs on where no number is set, 0 for all cores; None if not known.
         is_learned: whether a network that is trained gets an input for it.
         is_usual: whether a device without stated configurations lists it where it is portable; one
             that is not usual has to be named.
@@ -60,7 +60,7 @@ class Runtime:
     casts_halves: bool = False
     tf32: Literal["", "convolutions", "all"] = ""
     cpu_launch_us: float | None = None
-    takes_all_cores: bool = False
+    unset_threads: int | None = None
     is_learned: bool = True
     is_usual: bool = True
 
@@ -76,7 +76,7 @@ _ROWS: Final = (
         kernels=instruction_sets.MLAS,
         casts_halves=True,  # it casts inputs and outputs, and weights as it loads them
         tf32="all",  # use_tf32 of its CUDA provider
-        takes_all_cores=True,  # intra_op_num_threads 0: one a physical core
+        unset_threads=0,  # intra_op_num_threads 0: one a physical core
     ),
     Runtime(
         name="ncnn",
@@ -107,7 +107,7 @@ _ROWS: Final = (
         tf32="convolutions",  # torch.backends.cudnn.allow_tf32, and not that of matmul
         # Measured by benchmarks/launch_overhead.py, see decision 0001.
         cpu_launch_us=0.8,  # it comes back to Python for each operator
-        takes_all_cores=True,  # torch.get_num_threads(): one a physical core
+        unset_threads=0,  # torch.get_num_threads(): one a physical core
     ),
     Runtime(
         name="pytorch-compiled",
@@ -117,7 +117,7 @@ _ROWS: Final = (
         precisions=frozenset({Precision.FP32, Precision.BF16, Precision.AMP_BF16}),
         kernels=instruction_sets.ONEDNN,
         tf32="convolutions",
-        takes_all_cores=True,
+        unset_threads=0,
     ),
     Runtime(
         name="tflite",
@@ -127,6 +127,7 @@ _ROWS: Final = (
         precisions=_FLOAT_AND_INT8,
         kernels=instruction_sets.XNNPACK,
         may_halve=True,  # its GPU delegate allows loss of precision by default
+        unset_threads=1,  # num_threads of its benchmark tool
     ),
     Runtime(
         name="qnn",
@@ -150,7 +151,7 @@ _ROWS: Final = (
         precisions=_FLOAT_AND_INT8 | {Precision.BF16},
         kernels=instruction_sets.ONEDNN,
         may_halve=True,  # it infers in FP16 on GPUs, and in BF16 on CPUs that have it
-        takes_all_cores=True,
+        unset_threads=0,
     ),
     Runtime(
         name="opencv",

@@ -92,7 +92,8 @@ def _filled(
 def likenesses(targets: Sequence[Target]) -> list[tuple[str, ...]]:
     """Return the groups of targets that are like each one, from the nearest on.
 
-    Devices with the same chip in the number format of the run, devices of its kind, and all.
+    Devices with the same chip in the number format of the run, accelerators of its maker, devices
+    of its kind, and all.
     """
     return by_run(targets, _likeness)
 
@@ -101,4 +102,6 @@ def _likeness(target: Target) -> tuple[str, ...]:
     of_device, chip = kind(target.device), target.device.chip
     name = target.configuration.precision.number_format
     nearest = (f"{of_device} of {chip} {name}",) if chip else ()
-    return (*nearest, of_device, "")
+    # Makers of accelerators build for one market each, some watches and some servers.
+    maker = (f"{of_device} of {target.device.vendor}",) if of_device == "npu" else ()
+    return (*nearest, *maker, of_device, "")

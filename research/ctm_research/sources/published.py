@@ -30,6 +30,8 @@ _COLUMNS = (
 NOT_APART = "the unit that ran is not told apart"
 SEVERAL = "several runs at a time: the latency has waiting in it"
 NO_BATCH = "the batch is not stated"
+ALL_THREADS = "all"
+"""In the column of threads: one thread on each core."""
 DEDUCED = (
     *("filled from", "all cores (source: multi-threaded)", "thread count unsure"),
     "thread count not in this table",
@@ -44,13 +46,22 @@ _ALL_CORES = ("openvinotoolkit/openvino@", "xu-yuan1/openvino-docs@")
 
 
 @dataclass(frozen=True, slots=True)
-class _Reader:
-    """The rows of one folder, with what tells their targets and graphs."""
+class PublishedRows:
+    """The rows of one table, with what tells their targets and graphs.
+
+    Attributes:
+        source: name of it.
+        graphs: by the names of the source.
+        aliases: of its devices.
+        runs: what only the other rows tell.
+        table: name of the file.
+    """
 
     source: str
     graphs: Joined
     aliases: Aliases
     runs: RunsOfTable
+    table: str = _TABLE
 
     def sample(self, row: Row) -> Sample:
         """Return one row as a sample.
@@ -77,7 +88,7 @@ class _Reader:
         )
         return Sample(
             source=self.source,
-            table=_TABLE,
+            table=self.table,
             line=row.line,
             network=f"{row['model']} {row['input_shape']}".strip(),
             graph=self.graphs.get((row["model"], row["input_shape"])),
@@ -115,7 +126,7 @@ def samples(source: str, data: Path) -> Iterator[Sample]:
             row.refuse("metric", f"one of {', '.join(STATISTICS)}")
         if row["unit"] not in _UNITS:
             row.refuse("unit", f"one of {', '.join(_UNITS)}")
-    reader = _Reader(
+    reader = PublishedRows(
         source, joined_graphs(data, folder.name), read_aliases(source), RunsOfTable(rows)
     )
     for row in rows:
@@ -143,6 +154,8 @@ def _threads(row: Row) -> tuple[int, int, bool]:
     likely = row.cells.get("threads_likely", "")
     if likely.isdigit():
         return 0, int(likely), False
+    if row["threads"] == ALL_THREADS:
+        return 0, 0, True
     if row["threads"]:
         count = row.count("threads")
         return (0, count, False) if any(w in row["note"] for w in DEDUCED) else (count, 0, True)

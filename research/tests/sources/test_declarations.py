@@ -37,7 +37,7 @@ def test_each_module_of_the_package_is_a_source_or_a_helper() -> None:
     helpers |= {"tables"}
 
     alone = {name for name, source in SOURCES.items() if not source.folder}
-    assert modules == {*alone, *helpers, "__init__", "published"}
+    assert modules == {*alone, *helpers, "__init__", "published", "harvest"}
     assert [source.rank for source in SOURCES.values()] == list(range(1, len(SOURCES) + 1))
 
 

@@ -213,3 +213,17 @@ def test_no_group_reads_a_rate() -> None:
     )
 
     assert groups_of(slow) == groups_of(fast)
+
+
+@pytest.mark.parametrize(
+    ("family", "least"),
+    [(Family.NPU, 1.0), (Family.FPGA, 1.0), (Family.ASIC, 1.0), (Family.MOBILE_CPU, np.exp(-1.9))],
+)
+def test_an_accelerator_multiplies_no_faster_than_it_states(family: Family, least: float) -> None:
+    """What a class is taken to save on starts and bytes stays."""
+    quick = efficiencies({"all": {"all": -2.0}}, {})
+
+    (factors,) = quick.of([target(family)])
+
+    assert factors[:, TERMS.index("arithmetic")] == pytest.approx(np.full(len(KINDS), least))
+    assert factors[:, TERMS.index("memory")] == pytest.approx(np.full(len(KINDS), np.exp(-1.9)))

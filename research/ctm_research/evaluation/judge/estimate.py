@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from ctm_research.corpus.corpus import CorpusTarget
 from ctm_research.evaluation.judge.efficiencies import PRIOR_MEANS, KindEfficiencies
 from ctm_research.evaluation.judge.engines import Predicted
 from ctm_research.evaluation.judge.groups import Floats, medians, members, numbered
@@ -197,9 +198,12 @@ class FittedEstimate:
             ]
         )
         # A run on an unknown number of threads says little about one on a known number, but where
-        # the runtime takes all cores by itself.
+        # the runtime has a number of its own.
         usual = np.array(
-            [runtime_of(each.configuration.runtime).takes_all_cores for each in judged.targets]
+            [
+                runtime_of(each.configuration.runtime).unset_threads is not None
+                for each in judged.targets
+            ]
         )
         limit = _MOST_DEVIATIONS * SCALES.level
         # Repeats, and runs on hosts that nobody tells apart, are one measurement.
@@ -240,13 +244,21 @@ class FittedEstimate:
 
 
 def with_likely_threads(judged: Judged) -> list[Target]:
-    """Return the targets, with the deduced number of threads where the source states none."""
+    """Return the targets; where no threads are stated, with deduced or unset ones of the runtime."""
     return [
-        replace(target, configuration=replace(target.configuration, threads=listed.threads_likely))
-        if listed.threads_likely and not listed.threads_stated
-        else target
+        target
+        if listed.threads_stated
+        else replace(
+            target,
+            configuration=replace(target.configuration, threads=_likely_threads(target, listed)),
+        )
         for target, listed in zip(judged.targets, judged.corpus.targets, strict=True)
     ]
+
+
+def _likely_threads(target: Target, listed: CorpusTarget) -> int:
+    unset = runtime_of(target.configuration.runtime).unset_threads
+    return listed.threads_likely or (unset or 0 if target.device.is_threaded else 0)
 
 
 def _levels(judged: Judged, train: Rows, over: Floats) -> dict[str, dict[str, float]]:

@@ -90,17 +90,20 @@ def evidence_of(corpus: Judged) -> Evidence:
     return EstimateEngine(corpus).fit(corpus, np.arange(len(corpus.target))).evidence
 
 
-@pytest.mark.parametrize(("runtime", "count"), [("onnxruntime", 4), ("openvino", 4), ("tflite", 0)])
-def test_a_runtime_that_takes_all_cores_need_not_state_its_threads(
-    runtime: str, count: int
+@pytest.mark.parametrize(
+    ("runtime", "threads"),
+    [("onnxruntime", {"all"}), ("openvino", {"all"}), ("tflite", {"1"}), ("ncnn", set())],
+)
+def test_a_runtime_with_a_number_of_its_own_need_not_state_its_threads(
+    runtime: str, threads: set[str]
 ) -> None:
     even = [1 / (1.5**number) for number in range(4)]  # the GPUs behind the numbers are unlike
 
     evidence = evidence_of(processors(runtime, even))
 
-    assert len(evidence.networks) == count
+    assert len(evidence.networks) == (4 if threads else 0)
     assert set(evidence.keys.precision.tolist()) <= {"fp32"}
-    assert set(evidence.keys.threads.tolist()) <= {"all"}
+    assert set(evidence.keys.threads.tolist()) == threads
 
 
 def test_what_is_far_too_slow_for_all_cores_is_no_evidence() -> None:
