@@ -23,12 +23,11 @@ from predictor.services.generation.probes import DecodeProbe, decode_probes
 from predictor.services.generation.records import (
     Generation,
     GenerationRequest,
-    LanguageRun,
     MeasuredRate,
 )
 from predictor.services.history.history import History
 from predictor.services.models.language import LanguageModel
-from predictor.services.serving.records import Limits, Load, Serving
+from predictor.services.serving.records import LanguageRun, Limits, Load, Serving
 from predictor.services.serving.serve import Measured, serve
 
 NOTHING_YET = (

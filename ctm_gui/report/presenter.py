@@ -26,7 +26,6 @@ from predictor.core.text import plural
 from predictor.core.units import LatencyUnit
 from predictor.graph.model import Model
 from predictor.presentation.report import USUAL_SECTIONS, Report, SectionId
-from predictor.services.generation.records import LanguageRun
 from predictor.services.history.history import History
 from predictor.services.prediction.explain import explain
 from predictor.services.prediction.sensitivity import sensitivity_of
@@ -41,6 +40,7 @@ from predictor.services.report.request import (
     RequestedSettings,
 )
 from predictor.services.report.versions import command_lines
+from predictor.services.serving.records import LanguageRun
 
 T = TypeVar("T")
 

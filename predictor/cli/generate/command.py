@@ -24,7 +24,6 @@ from predictor.services.generation.probes import DecodeProbe, decode_probes
 from predictor.services.generation.records import (
     Generation,
     GenerationRequest,
-    LanguageRun,
     MeasuredRate,
 )
 from predictor.services.generation.token_rates import stored_token_rates
@@ -32,6 +31,7 @@ from predictor.services.models.language import LanguageModel, read_language_mode
 from predictor.services.report.files import check_report_path, save_report
 from predictor.services.report.language import generation_report
 from predictor.services.report.pdf import report_pdf
+from predictor.services.serving.records import LanguageRun
 from predictor.services.signatures.user_signatures import stored_signatures
 
 _TOO_SLOW = 1  # exit code

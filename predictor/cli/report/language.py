@@ -18,11 +18,11 @@ from predictor.core.text import printable
 from predictor.graph.model import Model
 from predictor.services.devices.catalogue import Catalogue
 from predictor.services.generation.generate import generate
-from predictor.services.generation.records import LanguageRun
 from predictor.services.models import language
 from predictor.services.report.files import save_report
 from predictor.services.report.language import generation_report
 from predictor.services.report.pdf import report_pdf
+from predictor.services.serving.records import LanguageRun
 
 
 def run_alone(options: argparse.Namespace, console: Console, configurations: Sequence[str]) -> int:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from predictor.core.records import Basis, Device
 from predictor.language.architecture import DecoderArchitecture
@@ -15,9 +15,6 @@ from predictor.language.rates import Part
 from predictor.language.runtimes import LANGUAGE_RUNTIMES
 from predictor.language.stored import StoredWeights
 from predictor.language.weights import FORMATS, KV_BITS
-
-if TYPE_CHECKING:
-    from predictor.services.serving.records import Serving
 
 WEIGHT_FORMATS: Final = tuple(FORMATS)
 KV_PRECISIONS: Final = tuple(KV_BITS)
@@ -231,23 +228,6 @@ class Generation:
 
     def _rate(self, interval: Interval | None, tokens: int) -> float | None:
         return None if interval is None else 1000 * tokens * self.request.batch / interval.median
-
-
-@dataclass(frozen=True, slots=True)
-class LanguageRun:
-    """A run of a language model on devices.
-
-    Attributes:
-        model: the decoder.
-        request: the run.
-        results: one a device, at least one.
-        serving: of the load that is looked at, one a device.
-    """
-
-    model: DecoderArchitecture
-    request: GenerationRequest
-    results: Sequence[Generation]
-    serving: Sequence[Serving] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,10 @@ from predictor.core.units import GIB
 from predictor.presentation import report
 from predictor.presentation.wording import NOTHING, memory_text, number, shown
 from predictor.services.generation.document import size_of
-from predictor.services.generation.records import Generation, Interval, LanguageRun
+from predictor.services.generation.records import Generation, Interval
 from predictor.services.report.versions import PROGRAM
 from predictor.services.report.words import Field, brief, count, figures, table_of, words
-from predictor.services.serving.records import Serving
+from predictor.services.serving.records import LanguageRun, Serving
 from predictor.services.serving.sentences import answer
 
 

@@ -12,13 +12,13 @@ from predictor.core.stored import StoredSignature
 from predictor.core.units import LatencyUnit
 from predictor.graph.model import Model
 from predictor.presentation.wording import are_alike, runtime_text, target_text
-from predictor.services.generation.records import LanguageRun
 from predictor.services.models.names import unique_names
 from predictor.services.prediction.assumptions import needs_quantising
 from predictor.services.prediction.explain import OperatorTable
 from predictor.services.prediction.fastest import is_rankable, rank
 from predictor.services.prediction.sensitivity import Sensitivity
 from predictor.services.report.words import brief
+from predictor.services.serving.records import LanguageRun
 
 MAX_OPERATORS = 15
 

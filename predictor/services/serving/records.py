@@ -209,3 +209,20 @@ class Serving:
         if not price or not self.tokens_per_s:
             return None
         return 1e6 * price * self.load.run.cards / (3600 * self.tokens_per_s)
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageRun:
+    """A run of a language model on devices.
+
+    Attributes:
+        model: the decoder.
+        request: the run.
+        results: one a device, at least one.
+        serving: of the load that is looked at, one a device.
+    """
+
+    model: DecoderArchitecture
+    request: GenerationRequest
+    results: Sequence[Generation]
+    serving: Sequence[Serving] = ()

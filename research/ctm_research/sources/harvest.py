@@ -1,7 +1,8 @@
 """Further published latencies: tables of benchmarks, and figures that engineers posted one by one.
 
-Source: public repositories, named in each row (``harvest/README.md`` and ``posted/README.md`` of the
-data folder). Their columns differ a little from those of :mod:`~ctm_research.sources.published`.
+Source: public repositories, named in each row (``harvest/README.md`` and ``posted/README.md`` of
+the data folder). Their columns differ a little from those of
+:mod:`~ctm_research.sources.published`.
 """
 
 from __future__ import annotations

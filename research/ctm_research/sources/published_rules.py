@@ -118,7 +118,7 @@ _DOUBTED: Final[tuple[tuple[str, Mapping[str, str]], ...]] = (
     ("the rate is not that of the network alone", {"source": "*/baseline_dino_resnet50/*"}),
     ("device and batch are not stated", {"source": "mit-han-lab/proxylessnas@*"}),
     ("device and threads are not stated", {"source": "facebookresearch/mobile-vision@*"}),
-    # Wide ResNet-50 in half of the time of ResNet-50, VGG-16 in twenty times that of VGG-16 with norms.
+    # Wide ResNet-50 in half of the time of ResNet-50, VGG-16 in twenty times that with norms.
     (_SHIFTED, {"source": "openppl-public/ppl.nn@*", "device": "NVIDIA A100"}),
     # The host takes most of the time: 100 ms beside a Pi 4, 37 ms on the page of the maker.
     (

@@ -244,7 +244,7 @@ class FittedEstimate:
 
 
 def with_likely_threads(judged: Judged) -> list[Target]:
-    """Return the targets; where no threads are stated, with deduced or unset ones of the runtime."""
+    """Return the targets, with deduced threads where none are stated, else those of the runtime."""
     return [
         target
         if listed.threads_stated

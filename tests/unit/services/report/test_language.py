@@ -6,9 +6,10 @@ from datetime import UTC, datetime
 
 from predictor.presentation.report import BarChart, Bullets, Table
 from predictor.services.generation.generate import generate
-from predictor.services.generation.records import GenerationRequest, LanguageRun
+from predictor.services.generation.records import GenerationRequest
 from predictor.services.report.files import report_document, report_of
 from predictor.services.report.language import generation_report
+from predictor.services.serving.records import LanguageRun
 from tests.support.decoder_architectures import CATALOGUE, LLAMA
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
