@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from predictor.core.records import Device
+from predictor.cost.rates.power import rated_watts
 from predictor.language.deviations import silicon_of
 from predictor.language.memory import is_card
 from predictor.language.rates import Part
@@ -51,7 +52,7 @@ def power_of(device: Device, share: float, cards: int = 1) -> Power | None:
 
     Of a board's limit nothing exceeds what is stated.
     """
-    stated = device.metric("tdp_w")
+    stated = rated_watts(device)
     if stated is None or not is_card(device):
         return None
     width = math.exp(_WIDTH if silicon_of(device) in _MEASURED else _WIDTH_OF_OTHERS)

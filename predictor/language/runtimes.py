@@ -21,7 +21,7 @@ LLAMA_CPP: Final = "llama.cpp"  # also begins the names of its other builds
 _LLAMA_CPP: Final = frozenset({"cuda", "metal", "vulkan", "rocm", "cpu"})  # backends
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LanguageRuntime:
     """A program that runs language models.
 
@@ -61,9 +61,9 @@ _ON_GPU: Final = frozenset({Family.GPU})
 # In the order in which a device without --runtime takes the first that runs on it.
 _ROWS: Final = (
     LanguageRuntime(
-        "llama.cpp",
-        "llama.cpp",
-        {
+        name="llama.cpp",
+        title="llama.cpp",
+        backends={
             **_on("vulkan", _GPUS),
             **_on("cuda", _ON_GPU, "NVIDIA"),
             **_on("metal", _GPUS, "Apple"),
@@ -72,44 +72,50 @@ _ROWS: Final = (
         micro_batch=512,
     ),
     LanguageRuntime(
-        "llama.cpp-vulkan",
-        "llama.cpp with Vulkan",
+        name="llama.cpp-vulkan",
+        title="llama.cpp with Vulkan",
         # macOS has no Vulkan of its own.
-        {**_on("vulkan", _GPUS), **_on(NONE, _GPUS, "Apple")},
+        backends={**_on("vulkan", _GPUS), **_on(NONE, _GPUS, "Apple")},
         micro_batch=512,
     ),
     LanguageRuntime(
-        "llama.cpp-rocm", "llama.cpp with ROCm", _on("rocm", _ON_GPU, "AMD"), micro_batch=512
+        name="llama.cpp-rocm",
+        title="llama.cpp with ROCm",
+        backends=_on("rocm", _ON_GPU, "AMD"),
+        micro_batch=512,
     ),
     LanguageRuntime(
-        "genie",
-        "Qualcomm Genie",
-        _on("genie", frozenset({Family.NPU}), "Qualcomm"),
+        name="genie",
+        title="Qualcomm Genie",
+        backends=_on("genie", frozenset({Family.NPU}), "Qualcomm"),
         micro_batch=128,
         # NPUs of phones from Snapdragon 8 Gen 2 on; the maker's server cards have another runtime.
         architectures=frozenset({"hexagon-v73", "hexagon-v75", "hexagon-v79", "hexagon-v81"}),
     ),
     LanguageRuntime(
-        "mlc",
-        "MLC LLM",
-        _on("mlc", _GPUS, "NVIDIA", "AMD", "Apple", "Intel", "Qualcomm", "Arm"),
+        name="mlc",
+        title="MLC LLM",
+        backends=_on("mlc", _GPUS, "NVIDIA", "AMD", "Apple", "Intel", "Qualcomm", "Arm"),
         tensor_parallel=True,
     ),
     LanguageRuntime(
-        "onnxruntime-genai",
-        "ONNX Runtime generate()",
-        {**_on("onnxruntime-genai-gpu", _ON_GPU, "NVIDIA"), **_on("onnxruntime-genai-cpu", CPUS)},
+        name="onnxruntime-genai",
+        title="ONNX Runtime generate()",
+        backends={
+            **_on("onnxruntime-genai-gpu", _ON_GPU, "NVIDIA"),
+            **_on("onnxruntime-genai-cpu", CPUS),
+        },
     ),
     LanguageRuntime(
-        "tensorrt-llm",
-        "TensorRT-LLM",
-        _on("tensorrt-llm", _ON_GPU, "NVIDIA"),
+        name="tensorrt-llm",
+        title="TensorRT-LLM",
+        backends=_on("tensorrt-llm", _ON_GPU, "NVIDIA"),
         tensor_parallel=True,
     ),
     LanguageRuntime(
-        "vllm",
-        "vLLM",
-        {**_on("vllm", _ON_GPU, "NVIDIA"), **_on("vllm-rocm", _ON_GPU, "AMD")},
+        name="vllm",
+        title="vLLM",
+        backends={**_on("vllm", _ON_GPU, "NVIDIA"), **_on("vllm-rocm", _ON_GPU, "AMD")},
         tensor_parallel=True,
     ),
 )

@@ -24,7 +24,7 @@ READERS = {
     "flash_kb": {"bare_memories"},
     "l1_kb_per_core": {"core_cache_bytes"},
     "l2_kb": {"core_cache_bytes"},
-    "tdp_w": {"_sustained_share"},
+    "tdp_w": {"rated_watts"},
     "process_nm": {"sustained_fp32_macs_per_s"},
 }
 RATES = {"fp32_tflops", "fp32_matrix_tflops", "tf32_tflops", "fp16_tflops", "bf16_tflops"}

@@ -49,9 +49,14 @@ def sustained_product_macs_per_s(
     return _sustained_share(device, FLOPS_PER_MAC * joules * macs_per_s) * macs_per_s
 
 
+def rated_watts(device: Device) -> float | None:
+    """Return the rated power of a device in watts, as stated."""
+    return device.metric("tdp_w")
+
+
 def _sustained_share(device: Device, needed_w: float) -> float:
     """Return the share of a rate that a card keeps if the whole of it took ``needed_w`` watts."""
-    watts = device.metric("tdp_w")
+    watts = rated_watts(device)
     if watts is None or device.family is not Family.GPU or needed_w <= watts:
         return 1.0
     share: float = (watts / needed_w) ** _EXPONENT

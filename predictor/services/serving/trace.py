@@ -33,7 +33,10 @@ def read_trace(path: Path) -> tuple[TracedRequest, ...]:
     """
     reader = csv.DictReader(io.StringIO(read_text(path, _MAX_BYTES)))
     names = reader.fieldnames or ()
-    columns = [next((n for n in known if n in names), "") for known in (_TIMES, _PROMPTS, _ANSWERS)]
+    columns = [
+        next((name for name in spellings if name in names), "")
+        for spellings in (_TIMES, _PROMPTS, _ANSWERS)
+    ]
     if "" in columns:
         _refuse(path, 1, "its first line does not name time_s, prompt and new")
     requests: list[TracedRequest] = []
