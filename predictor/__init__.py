@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from predictor.api.models import load
     from predictor.api.predictions import measured, predict
     from predictor.api.probing import probe
+    from predictor.api.serving import serve
     from predictor.api.targets import devices
 
 __version__ = "0.9.0"
@@ -30,6 +31,7 @@ __all__ = [
     "measured",
     "predict",
     "probe",
+    "serve",
 ]
 # ``devices`` is not among them: the room of that name is callable.
 _MODULES = {
@@ -41,6 +43,7 @@ _MODULES = {
     "measured": "predictions",
     "predict": "predictions",
     "probe": "probing",
+    "serve": "serving",
 }
 _READING = frozenset({"choose", "compare", "explain", "load", "predict"})
 

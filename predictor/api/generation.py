@@ -47,6 +47,8 @@ def generate(
     runtime: str = "",
     mode: str = "",
     clock: str = "",
+    cards: int = 1,
+    pipeline: bool = False,
     measured: Mapping[str, float] | None = None,
     store: Store = None,
 ) -> Generations:
@@ -64,6 +66,8 @@ def generate(
         runtime: name; empty for the usual one of the device.
         mode: power mode of the devices.
         clock: clocks such as ``gpu=612,mem=1600``.
+        cards: that share the model.
+        pipeline: whether each card has some of the layers; else they share each layer.
         measured: new tokens a second that you measured in this very run, by device.
         store: of what you measured before.
 
@@ -84,15 +88,17 @@ def generate(
         runtime=runtime,
         mode=mode,
         clock=clock,
+        cards=cards,
+        pipeline=pipeline,
     )
     chosen = devices_of(devices, path)
-    rates = _rates(read, request, chosen, measured or {}, path)
+    rates = rates_of(read, request, chosen, measured or {}, path)
     probes = decode_probes(stored_signatures(path).measured, chosen)
     results = generate_on(read.architecture, chosen, request, rates, probes, read.stored)
     return Generations(results)
 
 
-def _rates(
+def rates_of(
     read: LanguageModel,
     request: GenerationRequest,
     chosen: Sequence[Device],

@@ -25,6 +25,7 @@ from predictor.api import (
     generation,
     models,
     probing,
+    serving,
     tables,
 )
 from predictor.api import predictions as api_predictions
@@ -45,6 +46,7 @@ RESULTS = (
     explanation.Explanation,
     choices.Choices,
     generation.Generations,
+    serving.Servings,
 )
 
 
@@ -213,19 +215,41 @@ def test_operators_sum_to_the_prediction() -> None:
     assert "precision fp32" in parts.changes.column("change")
 
 
-def test_a_language_model_has_a_row_a_device(tmp_path: Path) -> None:
+def write_config(folder: Path) -> Path:
+    """Write the ``config.json`` of a model of a billion parameters into a folder."""
     config = {
         "model_type": "llama", "hidden_size": 2048, "intermediate_size": 8192,
         "num_hidden_layers": 16, "num_attention_heads": 32, "num_key_value_heads": 8,
         "vocab_size": 128256, "max_position_embeddings": 8192,
     }  # fmt: skip
-    (tmp_path / "config.json").write_text(json.dumps(config))
+    (folder / "config.json").write_text(json.dumps(config))
+    return folder / "config.json"
+
+
+def test_a_language_model_has_a_row_a_device(tmp_path: Path) -> None:
+    write_config(tmp_path)
 
     rows = ctm.generate(tmp_path, ["rtx3060", "rpi5"], prompt=256, new=32)
     faster = ctm.generate(tmp_path, "rtx3060", prompt=256, new=32, measured={"rtx3060": 500.0})
 
     assert rows.column("device") == ["rtx3060", "rpi5"]
     assert faster.rows[0]["decode_tokens_per_s"] > rows.rows[0]["decode_tokens_per_s"]
+
+
+def test_a_load_is_simulated_as_on_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = write_config(tmp_path)
+    load = ["--rate", "4/s", "--prompt", "256", "--new", "32", "--requests", "500", "--no-own"]
+    program.main(["serve", str(config), "--device", "rtx3060", *load, "--json"])
+    (printed,) = json.loads(capsys.readouterr().out)["results"]
+
+    rows = ctm.serve(tmp_path, "rtx3060", rate_per_s=4, prompt=256, new=32, requests=500)
+
+    assert rows.rows[0] == printed
+    assert ctm.serve(tmp_path, "rtx3060", rate_per_s=1e5).rows[0]["ttft_p50_ms"] is None
+    with pytest.raises(InputError, match="a trace states the lengths"):
+        ctm.serve(tmp_path, "rtx3060", trace="trace.csv", prompt=8)
 
 
 def test_probing_a_busy_machine_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
