@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import NoReturn
 from predictor.cli.research import PACKAGE, research_module
 from predictor.core.errors import InputError
 from predictor.core.records import Precision
-from predictor.core.runtimes import usual_name
+from predictor.core.runtimes import is_offered, offered, usual_name
 
 EPILOG = """\
 exit codes: 0 done, 1 budget missed, 2 the input is wrong, 3 the host failed, 130 cancelled
@@ -262,3 +262,20 @@ def clock_options(parser: Parser) -> None:
         metavar="gpu=MHZ,cpu=MHZ,mem=MHZ",
         help="at these clocks, or some of them; beside --mode they replace those of the mode",
     )
+
+
+class RuntimeNames(Collection[str]):
+    """Names that ``--runtime`` takes: those that ship are listed, those of plug-ins taken too."""
+
+    def __init__(self, *further: str) -> None:
+        """Take further names beside those of runtimes."""
+        self._further = further
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._further or (isinstance(name, str) and is_offered(name))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((*offered(), *self._further))
+
+    def __len__(self) -> int:
+        return len(offered()) + len(self._further)

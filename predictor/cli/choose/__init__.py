@@ -8,6 +8,7 @@ from predictor.cli.console import Console
 from predictor.cli.parser import (
     EPILOG,
     Parser,
+    RuntimeNames,
     json_option,
     measure_option,
     measured_option,
@@ -20,7 +21,7 @@ from predictor.cli.reading import readings_of
 from predictor.core.metrics import Family
 from predictor.core.records import Precision
 from predictor.core.run_facts import MEDIAN, PERCENTILES
-from predictor.core.runtimes import offered, usual_name
+from predictor.core.runtimes import usual_name
 
 
 def add_choose(parser: Parser) -> None:
@@ -107,7 +108,7 @@ def _add_wanted(parser: Parser) -> None:
         action="append",
         default=[],
         type=usual_name,
-        choices=offered(),
+        choices=RuntimeNames(),
     )
     wanted.add_argument(
         "--precision",

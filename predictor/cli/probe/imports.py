@@ -9,12 +9,12 @@ from pathlib import Path
 
 from predictor.cli.catalogue import open_catalogue
 from predictor.cli.console import Console
-from predictor.cli.parser import Parser, json_option, thread_count
+from predictor.cli.parser import Parser, RuntimeNames, json_option, thread_count
 from predictor.cli.probe.sessions import print_session, use_option, with_store
 from predictor.cli.reading import unique
 from predictor.cli.tables import render_table
 from predictor.core.records import Configuration, Measurement, Precision
-from predictor.core.runtimes import UNKNOWN, offered, usual_name
+from predictor.core.runtimes import UNKNOWN, usual_name
 from predictor.core.text import printable
 from predictor.core.units import significant
 from predictor.graph.model import Model
@@ -40,7 +40,7 @@ def add_import(parser: Parser) -> None:
     parser.add_argument("file", metavar="FILE")
     parser.add_argument("--device", metavar="ID|DEVICE.json", help="that the file was measured on")
     parser.add_argument(
-        "--runtime", type=usual_name, choices=(*offered(), UNKNOWN), default=UNKNOWN
+        "--runtime", type=usual_name, choices=RuntimeNames(UNKNOWN), default=UNKNOWN
     )
     parser.add_argument(
         "--precision",

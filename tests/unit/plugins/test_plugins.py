@@ -91,6 +91,19 @@ def test_a_runtime_is_named(site: Path) -> None:
     assert dict(row["configuration"])["runtime"] == "acme-rt"  # type: ignore[call-overload]
 
 
+def test_a_runtime_is_chosen_and_names_results(site: Path, tmp_path: Path) -> None:
+    words = ("choose", str(MOBILENET), "--max-ms", "50", "--device", "rpi5", "--json")
+    chosen = ctm(site, *words, "--runtime", "acme-rt")
+    unknown = ctm(site, *words, "--runtime", "acme")
+    (tmp_path / "r.csv").write_text("model,latency_ms\nnothing,5\n")
+    read = ("probe", "import", str(tmp_path / "r.csv"), "--device", "rpi5")
+    taken = ctm(site, "--store", str(tmp_path / "s.db"), *read, "--runtime", "acme-rt")
+
+    assert chosen.returncode in {0, 1}, chosen.stderr
+    assert "invalid choice: 'acme'" in unknown.stderr
+    assert "invalid choice" not in taken.stderr
+
+
 def test_a_vendor_adds_devices(site: Path) -> None:
     row = predict(site, "--device", "acme-a1")
     listed = json.loads(ctm(site, "devices", "--json").stdout)["devices"]
