@@ -143,3 +143,16 @@ def test_formats_have_their_usual_names() -> None:
     assert KV_BITS["q8_0"] == 8.5
     with pytest.raises(InputError, match="there is no such format; give one of these: fp32, "):
         weight_format("q9_z")
+
+
+def test_a_kind_of_layer_that_a_model_has_none_of_adds_no_byte() -> None:
+    """Of one layer, a convolution, no matrix of attention is left."""
+    convolutions = {
+        "model_type": "lfm2", "vocab_size": 1024, "hidden_size": 256, "num_hidden_layers": 1,
+        "num_attention_heads": 8, "num_key_value_heads": 4, "max_position_embeddings": 4096,
+        "block_ff_dim": 512, "block_multiple_of": 1, "block_ffn_dim_multiplier": 1.0,
+        "block_auto_adjust_ff_dim": False, "conv_L_cache": 3, "full_attn_idxs": [2, 5],
+    }  # fmt: skip
+    one = architecture_of(convolutions, "one")
+
+    assert 0 < weight_format("q4_k_m").model_bytes(one) < 2 * one.parameters()
