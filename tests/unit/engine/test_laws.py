@@ -19,7 +19,7 @@ from ctm_research.evaluation.judge.equal_operators import equal_operators, witho
 from ctm_research.evaluation.judge.varied_facts import RATE, SIZE, UNUSED, variants
 from predictor.core.metrics import Family
 from predictor.core.records import Cluster, Configuration, Device, Precision, Target
-from predictor.graph.operator_graph import OperatorGraph
+from predictor.graph.operator_graph import OperatorFlag, OperatorGraph
 from predictor.graph.scaling import at_batch
 from tests.support.estimates import (
     blind_engine,
@@ -240,7 +240,13 @@ def targets(draw: st.DrawFn) -> Target:
 def test_no_fact_of_a_device_that_nobody_has_heard_of_breaks_a_law(
     target: Target, networks: list[OperatorGraph]
 ) -> None:
-    varied = list(variants(target))
+    # A graph of integers runs in INT8 whatever is requested.
+    integers = any(graph.has_flag(OperatorFlag.QUANTISED).any() for graph in networks)
+    varied = [
+        each
+        for each in variants(target)
+        if not (integers and each.kind == UNUSED and each.fact == "int8_tops")
+    ]
 
     table = blind_engine().predict(networks, [target, *(each.target for each in varied)], {})
 

@@ -73,7 +73,7 @@ def test_a_quantised_file_takes_as_long_as_its_float_file_in_int8(
     for precision in (Precision.FP32, Precision.INT8):
         table = engine.predict(quantised, targets_in(precision), {})
         ratio = table.latency_ms / promised.latency_ms
-        assert (np.abs(np.log(ratio)) < 0.06).all(), ratio
+        assert (np.abs(np.log(ratio)) < 0.1).all(), ratio
         assert (table.low95_ms >= table.bound_ms).all()
         assert (table.bound_ms >= promised.bound_ms * (1 - 1e-9)).all()
         assert table.facts["evidence"][0] == promised.facts["evidence"][0]
