@@ -84,7 +84,7 @@ SOURCES = tuple(
         samples=partial(samples, name, files),
     )
     for rank, name, title, files in (
-        (19, "harvest", "Public benchmark tables of 2018 to 2025", _HARVEST),
-        (20, "posted", "Latencies that engineers posted", _POSTED),
+        (18, "harvest", "Public benchmark tables of 2018 to 2025", _HARVEST),
+        (19, "posted", "Latencies that engineers posted", _POSTED),
     )
 )

@@ -98,7 +98,9 @@ GROUPS = {
 DIVIDED = {
     "golden-cove": "server cores have twice the FMA lanes, and AMX, as between Skylake's two",
     "sunny-cove": "server cores have twice the FMA lanes",
+    "hailo-10": "chips of their own, of one design",
     "hexagon-iq": "of two versions of Hexagon",
+    "rockchip-rv11": "the silicon of an NPU is its chip, and they are sold as two",
     "dpu-zynq": "sizes of the engine are architectures of their own",
     "gp102": "titan-x stands for boards of two dies, and states neither",
     "kryo-2016": "samsung-s7 stands for two chips, and states neither",
