@@ -14,6 +14,8 @@ from ctm_gui.application import Application
 from ctm_gui.compare.pareto import SCORE
 from ctm_gui.compare.tabs import DIFFERENCE_PAGE, MATRIX_PAGE, PARETO_PAGE, SWEEP_PAGE
 from ctm_gui.devices.view import COMPARISON_PAGE, FORM_PAGE, PROFILE_PAGE
+from ctm_gui.language.curves import Along
+from ctm_gui.language.view import LanguageView
 from ctm_gui.prediction.comparison import WhatIf
 from ctm_gui.probing.choice import Way
 from ctm_gui.probing.run import Phase
@@ -23,6 +25,7 @@ from predictor.core.resources import resources_dir
 from predictor.core.units import LatencyUnit
 from predictor.devices.catalogue import THIS_MACHINE_ID
 from predictor.services.history.past_predictions import NewTruth
+from predictor.services.serving.records import Limits
 
 _LLAMA = {
     "architectures": ["LlamaForCausalLM"],
@@ -230,6 +233,16 @@ def _language_model(app: Application, folder: Path) -> None:
     turn(2 * REPAINT_MS)
 
 
+def _load(app: Application, _: Path) -> None:
+    """Put eight users a second on the language model, within limits."""
+    language = app.workspace.language
+    language.ask_load(8.0, Limits(first_ms=500.0, token_ms=40.0), "Load")
+    (view,) = app.window.findChildren(LanguageView)
+    view.along_box.setCurrentText(Along.RATE.value)
+    wait(lambda: language.settled)
+    turn(2 * REPAINT_MS)
+
+
 def _broken_file(app: Application, folder: Path) -> None:
     close_dialogs(app)
     broken = folder / "not-a-model.onnx"
@@ -394,6 +407,7 @@ SCENES = (
     Scene("10f-clocks", _clocks),
     Scene("10g-sweep", _sweep),
     Scene("10h-language-model", _language_model),
+    Scene("10i-load", _load),
     Scene("11-broken-file", _broken_file),
     Scene("12-shipped-device", _shipped_device),
     Scene("13-own-device", _own_device),

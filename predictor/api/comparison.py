@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -48,8 +49,7 @@ def _difference_rows(variants: Variants) -> Iterator[dict[str, object]]:
             "precision": prediction.configuration.precision.value,
             "latency_ms": prediction.latency_ms,
             "baseline_ms": base.latency_ms,
-            # NaN, which is not itself, stands for no number.
-            **{name: value if value == value else None for name, value in numbers.items()},  # noqa: PLR0124
+            **{name: None if math.isnan(value) else value for name, value in numbers.items()},
             "problem": prediction.problem or None,
         }
 

@@ -1,4 +1,4 @@
-"""How the time of a token grows with further sequences and cards on devices that were measured.
+"""Growth of the time of a token with sequences and cards, on measured devices and others.
 
 Software for one kind of card gets less of its products and caches at many sequences than for
 another. So beside the level of a device its growth deviates: the seconds that further sequences

@@ -2,7 +2,8 @@
 
 Reading, multiplying and waiting take different shares of the stated power. They were fitted to the
 average power of A100 and H100 under vLLM and TensorRT-LLM at 1 to 64 sequences (Argonne), and of
-A100 at 2, 4 and 8 cards (Splitwise); of other cards nothing was found, so their interval is wider.
+A100 at 2, 4 and 8 cards (Splitwise), by ``ctm evaluate generation``; of other cards nothing was
+found, so their interval is wider.
 """
 
 from __future__ import annotations

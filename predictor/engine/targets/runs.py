@@ -150,7 +150,7 @@ class TargetRuns:
 
     @cached_property
     def _casts(self) -> Bools:
-        """Which targets run between casts, bool [T]."""
+        """Whether each target runs FP16 in FP32 between casts, bool [T]."""
         casts = np.zeros(len(self.requested), np.bool_)
         for place, target in enumerate(self.requested):
             if target.configuration.precision is Precision.FP16:
@@ -159,17 +159,17 @@ class TargetRuns:
 
     @cached_property
     def _floats(self) -> Sequence[Target]:
-        """Runs of float graphs."""
+        """The targets that float graphs run on."""
         return [as_cast(t) for t in self.requested] if self._casts.any() else self.requested
 
     @cached_property
     def _has_int8(self) -> Bools:
-        """Which targets run integers in INT8, bool [T]."""
+        """Whether runtime and device of each target have INT8, bool [T]."""
         return np.array(by_run(self.requested, _has_int8), np.bool_)
 
     @cached_property
     def _integers(self) -> Sequence[Target]:
-        """Runs of products of integers."""
+        """The targets that products of integers run on: their INT8 twins where there are some."""
         pairs = zip(self._floats, self._has_int8.tolist(), strict=True)
         return [in_precision(target, Precision.INT8) if has else target for target, has in pairs]
 

@@ -1,4 +1,4 @@
-"""How a run of a language model meets a device: runtime, format, rates and deviations."""
+"""Plans of runs of a language model on a device: runtime, format, rates and deviations."""
 
 from __future__ import annotations
 

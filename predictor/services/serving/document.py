@@ -1,4 +1,4 @@
-"""How devices serve a load, as a JSON document."""
+"""The JSON document of devices that serve a load."""
 
 from __future__ import annotations
 

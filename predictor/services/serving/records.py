@@ -29,7 +29,7 @@ class TracedRequest(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What users bear.
+    """Limits of a load: latency, energy and cost.
 
     Attributes:
         first_ms: to the first token; None for no limit.

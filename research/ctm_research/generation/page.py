@@ -65,6 +65,12 @@ times of one model, or of one die, are left out at a time; the level of a device
 sequences stays known. Rows that fit are those whose caches all cards hold together; where they do
 not, a server lets the rest wait, which this table does not model."""
 
+_WATTS: Final = """\
+Average power of A100 and H100 under vLLM and TensorRT-LLM (Argonne) and of Llama 2 70B on 2 to 8
+cards (Splitwise), as shares of the stated power of the time that reads, multiplies and waits. The
+shares fitted to all rows are those of `ctm generate`; under them those without one die, judged by
+it."""
+
 _HEADER: Final = (
     "phase", "weights", "backend", "silicon", "devices", "rates",
     *(f"{name}, %" for name in METHODS), "80 % covers, %", "goal, %",
@@ -133,6 +139,9 @@ def page(document: Mapping[str, Any], origin: str) -> str:
             ),
             _rows(document["batches"]),
         ),
+        "## Watts",
+        _WATTS,
+        _table(tuple(document["watts"][0]), _rows(document["watts"])),
         "## Prompts on processors",
         _PROCESSORS,
         _table(

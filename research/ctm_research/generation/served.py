@@ -151,7 +151,7 @@ def _total(parts: Mapping[Part, Floats]) -> Floats:
 
 
 _FRAMEWORKS: Final = {"vLLM": "vllm", "TensorRT-LLM": "tensorrt-llm"}
-_MODELS: Final = {
+SERVED_MODELS: Final = {
     "Mistral-7B-v0.1": "Mistral-7B",
     "Llama-2-7b-hf": "Llama-2-7B",
     "Meta-Llama-3-8B": "Llama-3-8B",
@@ -176,7 +176,7 @@ def read_served(folder: Path, devices: Mapping[str, Device]) -> tuple[list[Serve
 
 def _served(path: Path, names: DeviceNames, unused: Counter[str]) -> Iterator[Served]:
     for row in read_rows(path, ()):
-        model = MODELS.get(_MODELS.get(row["model"].split("/")[-1], ""))
+        model = MODELS.get(SERVED_MODELS.get(row["model"].split("/")[-1], ""))
         device = names.device(row["hardware"])
         framework = _FRAMEWORKS.get(row["framework"])
         if framework is None or model is None or device is None:
