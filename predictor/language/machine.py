@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -28,6 +29,13 @@ _USUAL_CLOCK_GHZ: Final = 1.5
 # Dies that start two thread blocks in a cycle where others start one: what a key costs a query head
 # on A100 and H100 is half of that on eleven other cards, in cycles (decision 0023).
 _TWO_STARTS: Final = frozenset({"ampere-ga100", "hopper", "blackwell-gb100"})
+# Cores of a die of designs whose cards have one or two, each a device to software.
+_DIE_CORES: Final = {"cdna-2": 112}
+# Designs whose matrix units multiply floats of 8 bits, at the rate of integers of 8 bits.
+_FLOAT8: Final = frozenset(
+    {"ada", "ada-geforce", "hopper", "blackwell-gb100", "blackwell-gb10b", "blackwell-gb20x",
+     "blackwell-gb20x-geforce", "cdna-3", "rdna-4"}
+)  # fmt: skip
 # INT8 operations of an NPU for each byte of its memory's bandwidth where its rate is not published:
 # the NPUs of phones that state both lie about it.
 _INTEGER_OVER_BANDWIDTH: Final = 500.0
@@ -47,6 +55,7 @@ class Machine:
         clock: in GHz.
         threads: that meet at every product; 1 on what is launched as one.
         block_rate: thread blocks that a graphics card starts, in 1e9 a second.
+        dies: of all cards, that software takes for a card each.
         cards: that share the model; rates are those of all of them where they share its layers.
         link: between the cards; None of one card.
     """
@@ -60,8 +69,14 @@ class Machine:
     clock: float
     threads: float
     block_rate: float
+    dies: float = 1.0
     cards: Cards = ONE_CARD
     link: Link | None = None
+
+    @property
+    def parallel(self) -> int:
+        """Cards that work at a layer at once."""
+        return 1 if self.cards.pipeline else self.cards.count
 
 
 def machine_of(device: Device) -> Machine:
@@ -89,6 +104,18 @@ def machine_of(device: Device) -> Machine:
         clock=clock,
         threads=float(device.core_count or 1) if device.family in CPUS else 1.0,
         block_rate=clock * (2.0 if device.architecture in _TWO_STARTS else 1.0),
+        dies=_dies(device),
+    )
+
+
+def with_float8(machine: Machine, device: Device) -> Machine:
+    """Return the rates for weights in floats of 8 bits: those of halves where it has no others."""
+    halves, integers = stated_macs_per_s(device, "fp16"), stated_macs_per_s(device, "int8")
+    if device.architecture not in _FLOAT8 or not halves or not integers:
+        return machine
+    ratio = max(integers / halves, 1.0)
+    return replace(
+        machine, matrix=ratio * machine.matrix, stated_matrix=ratio * machine.stated_matrix
     )
 
 
@@ -111,7 +138,13 @@ def shared(machine: Machine, cards: Cards, link: Link | None) -> Machine:
         stated_matrix=times * machine.stated_matrix,
         peak=times * machine.peak,
         block_rate=times * machine.block_rate,
+        dies=times * machine.dies,
     )
+
+
+def _dies(device: Device) -> float:
+    cores = _DIE_CORES.get(device.architecture)
+    return float(math.ceil(device.metrics.get("core_count", 1.0) / cores)) if cores else 1.0
 
 
 def _vector_macs_per_s(device: Device) -> float | None:

@@ -43,6 +43,7 @@ class Passes:
         activation_bytes: inputs and outputs of the products in half precision, of one sequence.
         exchanged_bytes: of the hidden states of a layer, of one sequence: what cards exchange.
         layers: decoder layers.
+        heads: query heads of a layer.
         batch: sequences that pass at once.
         fused: whether attention is fused (flash attention), so that no score leaves the chip.
     """
@@ -57,6 +58,7 @@ class Passes:
     activation_bytes: Floats
     exchanged_bytes: Floats
     layers: int
+    heads: int
     batch: int
     fused: bool = False
 
@@ -135,6 +137,7 @@ def _passes(
         activation_bytes=activations,
         exchanged_bytes=exchanged,
         layers=model.layers,
+        heads=model.heads,
         batch=batch,
         # Heads of latent attention share one vector of a token.
         fused=fused or any(module.score_heads for module in model.modules),

@@ -22,7 +22,7 @@ import numpy as np
 
 from predictor.language.machine import Machine
 from predictor.language.passes import Floats, Passes
-from predictor.language.weights import BITS, WeightFormat
+from predictor.language.weights import BITS, FLOAT8, WeightFormat
 
 OVERLAP: Final = 1.3  # exponent of the norm: 1 is the sum, infinity the larger
 _NO_TIME: Final = 1e-30  # seconds, for a share of nothing
@@ -49,8 +49,13 @@ _LONG = ("_k", "_s", "_xs", "_xxs", "_m")  # types in blocks of 256 end so
 
 
 def group_of(form: WeightFormat) -> Group:
-    """Return the group of a format, of a format of experts that of the experts."""
+    """Return the group of a format, of a format of experts that of the experts.
+
+    Floats of 8 bits are multiplied as halves are, at a rate of their own or unpacked to halves.
+    """
     kind = form.name if form.experts else form.matrices
+    if kind == FLOAT8:
+        return Group.HALF
     bits = BITS[kind]
     if bits >= _BYTE_BITS:
         return Group.HALF if bits >= _HALF_BITS else Group.BYTE
@@ -77,10 +82,14 @@ class Coefficients:
         score_bytes: bytes that a score moves in a prompt.
         activation: of activation bytes over the bandwidth in a prompt.
         prompt_step: GHz x s a layer, pass and thread of processors in a prompt.
+        head_limit: query heads of all sequences, a die, up to which those of a group read their
+            keys and values together; 0 where they never do.
         row: multiple of what a product of a prompt costs, for another sequence in decoding.
+        flop: s of an operation of another sequence in decoding, whatever the matrix rate of a card.
         sequence: s of the host for another sequence in decoding.
         reduce_step: multiple of a link's latency in a sum over cards.
         reduce_bytes: multiple of bytes over a link's rate in a sum over cards.
+        flow: share of the passes of a prompt that overlap on the cards of a pipeline, at most 1.
     """
 
     bandwidth: float
@@ -96,10 +105,13 @@ class Coefficients:
     score_bytes: float
     activation: float
     prompt_step: float
+    head_limit: float = 0.0
     row: float = 1.0
+    flop: float = 0.0
     sequence: float = 0.0
     reduce_step: float = 1.0
     reduce_bytes: float = 1.0
+    flow: float = 1.0
 
 
 class Part(StrEnum):
@@ -129,6 +141,7 @@ def decode_parts(
     one = c.unpack[group] * passes.weights / machine.vector
     # Another sequence costs its share of a product, or once more what the first one does.
     more = np.minimum(one, c.row * passes.flops * per_flop(machine, c, group))
+    more = more + c.flop * passes.flops / machine.parallel
     read = c.cache * passes.kv_bytes / machine.bandwidth
     heads = head_seconds(passes, machine, c)
     attended = np.maximum(np.hypot(read, heads), _NO_TIME)
@@ -156,7 +169,7 @@ def head_seconds(passes: Passes, machine: Machine, c: Coefficients) -> Floats:
     a_flop = c.head_bytes / machine.bandwidth + c.head_flops / machine.vector
     a_score = c.head_step / (1e9 * machine.block_rate)
     heads: Floats = passes.batch * (passes.attention_flops * a_flop + passes.scores * a_score)
-    return heads
+    return heads * (passes.batch * passes.heads > c.head_limit * machine.dies)
 
 
 def reduce_seconds(passes: Passes, machine: Machine, c: Coefficients) -> Floats:
@@ -174,6 +187,21 @@ def reduce_seconds(passes: Passes, machine: Machine, c: Coefficients) -> Floats:
         return (cards.count - 1) * one
     seconds: Floats = 2 * passes.layers * 2 * (1 - 1 / cards.count) * one
     return seconds
+
+
+def pipeline_share(cards: int, groups: int, passes: int, flow: float) -> float:
+    """Return by which factor a pipeline of cards changes the time of a prompt.
+
+    Passes follow each other from card to card, so that cards work at several at once.
+
+    Args:
+        cards: of the pipeline.
+        groups: of sequences, each with all passes.
+        passes: of a group, one after the other.
+        flow: share of them that overlap.
+    """
+    overlapped = (groups + (cards - 1) / passes) / cards
+    return flow * overlapped + (1 - flow) * groups
 
 
 def per_flop(machine: Machine, c: Coefficients, group: Group) -> float:

@@ -23,6 +23,7 @@ from predictor.language.architecture import DecoderArchitecture
 from predictor.language.ggml_types import GGML_TYPES
 from predictor.language.products import TABLE, Kind, Product, Rows
 
+FLOAT8: Final = "fp8"
 BITS: Final[dict[str, float]] = (
     {kind.name: kind.bits for kind in GGML_TYPES.values()}
     | {
@@ -30,7 +31,7 @@ BITS: Final[dict[str, float]] = (
         # As MLC packs it: a float16 scale a block of 32, no zero point.
         "q4f16": 4 + 16 / 32,
         # A float32 scale a block of 128 by 128, or a column: a thousandth of a bit.
-        "fp8": 8,
+        FLOAT8: 8,
         # bitsandbytes: a float32 scale a block of 64, or one of 8 bits and a float32 for 256 of it.
         "nf4": 4 + 32 / 64,
         "nf4_double": 4 + 8 / 64 + 32 / (64 * 256),

@@ -31,6 +31,7 @@ from predictor.language.rates import (
     bound,
     decode_parts,
     group_of,
+    pipeline_share,
     prefill_parts,
 )
 from predictor.language.rates_file import Backend, shipped_rates
@@ -236,11 +237,11 @@ def _time(work: Work, plan: Plan, backend: Backend, phase: Phase) -> _Time:
     parts = parts_of(passes, plan.machine, backend.coefficients, group_of(plan.form))
     bound_s = bound(passes, plan.machine)
     if plan.cards.pipeline and phase is Phase.PREFILL:
-        # Parts of the batch follow each other from card to card: the last one waits for the others.
-        cards = plan.cards.count
-        rounds = math.ceil(work.request.batch / work.micro(plan.cards)) + cards - 1
-        parts = {part: seconds * rounds / cards for part, seconds in parts.items()}
-        bound_s = bound_s * rounds / cards
+        groups = math.ceil(work.request.batch / work.micro(plan.cards))
+        flow = backend.coefficients.flow
+        share = pipeline_share(plan.cards.count, groups, len(bound_s), flow)
+        parts = {part: seconds * share for part, seconds in parts.items()}
+        bound_s = bound_s * pipeline_share(plan.cards.count, groups, len(bound_s), 1.0)
     return _Time(parts, 1000 * float(bound_s.sum()))
 
 

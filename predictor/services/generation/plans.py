@@ -19,13 +19,13 @@ from predictor.language.architecture import DecoderArchitecture
 from predictor.language.cards import ONE_CARD, Cards, cache_copies, check_cards, link_of
 from predictor.language.clocked import clock_spread, machine_at
 from predictor.language.deviations import Observed, Origin, target_of
-from predictor.language.machine import Machine, machine_of, shared
+from predictor.language.machine import Machine, machine_of, shared, with_float8
 from predictor.language.memory import Memory, card_memory, longest_context, memory_of
 from predictor.language.passes import Passes, decode_pass, prefill_passes
 from predictor.language.rates import Group, decode_parts, group_of
 from predictor.language.rates_file import shipped_rates
 from predictor.language.stored import StoredWeights
-from predictor.language.weights import KV_BITS, WeightFormat, weight_format
+from predictor.language.weights import FLOAT8, KV_BITS, WeightFormat, weight_format
 from predictor.services.generation.probes import DecodeProbe
 from predictor.services.generation.records import GenerationRequest, MeasuredRate
 
@@ -80,6 +80,8 @@ def planned(
         runtime, backend = runtimes.runtime_for(device, request.runtime)
         machine = machine_of(device)
         form = form_of(request, stored, runtime.name)
+        if form.matrices == FLOAT8:
+            machine = with_float8(machine, device)
         cards = Cards(request.cards, request.pipeline or not runtime.tensor_parallel)
         if model is not None:
             check_cards(model, device, cards)

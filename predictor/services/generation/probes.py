@@ -87,6 +87,7 @@ def _passes(network: PoolNetwork, width: float) -> Passes:
         activation_bytes=nothing,
         exchanged_bytes=nothing,
         layers=0,
+        heads=0,
         batch=1,
     )
 

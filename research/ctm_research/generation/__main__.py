@@ -14,6 +14,7 @@ from ctm_research.generation.fit import rows_of
 from ctm_research.generation.make import make_backends
 from ctm_research.generation.published import read_published
 from ctm_research.generation.served import read_served
+from ctm_research.generation.several import read_several
 from predictor.core.errors import CtmError
 from predictor.devices.catalogue import shipped_devices
 from predictor.language.rates_file import rates_path, write_rates
@@ -32,7 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         devices = {device.id: device for device in shipped_devices()}
         published = read_published(options.data, devices)
         served, _ = read_served(options.data, devices)
-        backends = make_backends(rows_of(published.rates), served)
+        several = read_several(options.data, devices)
+        backends = make_backends(rows_of(published.rates), served, several)
         options.output.parent.mkdir(exist_ok=True)
         write_rates(options.output, backends, "python -m ctm_research.generation --data DIR")
     except CtmError as error:

@@ -13,6 +13,7 @@ from ctm_research.generation.make import make_backends
 from ctm_research.generation.processors import processor_figures
 from ctm_research.generation.products import product_figures
 from ctm_research.generation.published import read_published
+from ctm_research.generation.several import several_figures
 from ctm_research.generation.sustained import sustained_figures
 from ctm_research.generation.watts import watt_figures
 from predictor.core.records import Device
@@ -39,6 +40,7 @@ def judge_generation(data: Path, devices: Mapping[str, Device]) -> dict[str, obj
         "products": product_figures(data),
         "sustained": sustained_figures(rows),
         "batches": batch_figures(data, devices, backends),
+        "several": several_figures(data, devices, backends),
         "watts": watt_figures(data, devices),
         "processors": processor_figures(data, devices),
     }

@@ -201,7 +201,7 @@ _NO_TIME: Final = 1e-30
 
 def _fit_decode(rows: Sequence[Row], start: Coefficients) -> Coefficients:
     groups = [g for g in _GROUPS if any(row.group is g for row in rows)]
-    columns = np.array([_decode_columns(row, groups) for row in rows])
+    columns = np.array([_decode_columns(row, groups, start.head_limit) for row in rows])
     seconds = np.array([row.rate.seconds / row.rate.tokens for row in rows])
     usual, other = (
         np.array([*(getattr(c, name) for name in _DECODE), *(c.unpack[g] for g in groups)])
@@ -257,10 +257,11 @@ def _decode_shares(columns: Floats, solved: Floats) -> Floats:
     return shares
 
 
-def _decode_columns(row: Row, groups: Sequence[Group]) -> list[float]:
+def _decode_columns(row: Row, groups: Sequence[Group], head_limit: float) -> list[float]:
     p, m = row.passes, row.machine
     weights = float(p.weights[0]) / m.vector
-    flops, scores = (0.0, 0.0) if p.fused else (float(p.attention_flops[0]), float(p.scores[0]))
+    by_heads = not p.fused and p.heads > head_limit * m.dies
+    flops, scores = (float(p.attention_flops[0]), float(p.scores[0])) if by_heads else (0.0, 0.0)
     return [
         float(p.weight_bytes[0]) / m.bandwidth,
         p.layers * m.threads / m.clock,

@@ -23,6 +23,7 @@ from ctm_research.generation.served import (
     left_out,
     levels_of,
 )
+from ctm_research.generation.several import BACKEND, Several, with_several
 from ctm_research.generation.spread import attention_scale, observed_of, scales_of, widenings
 from predictor.language.deviations import Deviations, Scales
 from predictor.language.growth import Growth
@@ -62,26 +63,36 @@ _FEW: Final = Scales(
 _UNMEASURED: Final = replace(_FEW, silicon=0.1, blind=0.3)
 
 
-def make_backends(rows: Sequence[Row], served: Sequence[Served] = ()) -> dict[str, Backend]:
+def make_backends(
+    rows: Sequence[Row], served: Sequence[Served] = (), several: Sequence[Several] = ()
+) -> dict[str, Backend]:
     """Return every backend, fitted to its rows.
 
     Args:
         rows: rates of single sequences.
         served: times of batches and of several cards.
+        several: rates of llama.cpp on several cards.
     """
     of = {name: [row for row in rows if row.rate.backend == name] for name in BACKENDS}
     made: dict[str, Backend] = {}
     for name in BACKENDS:
         batches = [row for row in served if row.backend == name]
         made[name] = make_backend(name, of[name], start_of(name, made), batches)
+    if several:
+        made[BACKEND] = with_several(made[BACKEND], several)
     return made
+
+
+_PARTITIONED_HEADS: Final = 512.0
+_USUAL_FLOP_S: Final = 1e-14
 
 
 def start_of(name: str, made: Mapping[str, Backend]) -> Coefficients:
     """Return the coefficients that a backend starts from.
 
-    On AMD vLLM's attention reads the cache of shared key heads again for each query head, and
-    further sequences cost more of its products (times of MI250 and MI300X at 16 to 256 sequences).
+    On AMD vLLM's attention reads the cache of shared key heads again for each query head from 512
+    query heads of all sequences on (its ``paged_attention_v1``), and a product of few rows reaches
+    no share of the matrix rate (decision 0026).
     """
     kind = BACKENDS[name]
     start = made[kind.like].coefficients if kind.like else kind.usual
@@ -90,6 +101,9 @@ def start_of(name: str, made: Mapping[str, Backend]) -> Coefficients:
     return replace(
         start,
         head_bytes=1.0,
+        head_limit=_PARTITIONED_HEADS,
+        row=0.0,
+        flop=_USUAL_FLOP_S,
         head_step=0.0,
         head_flops=0.0,
         score_bytes=0.0,

@@ -65,6 +65,13 @@ times of one model, or of one die, are left out at a time; the level of a device
 sequences stays known. Rows that fit are those whose caches all cards hold together; where they do
 not, a server lets the rest wait, which this table does not model."""
 
+_SEVERAL: Final = """\
+llama-bench on two to six cards, each with some of the layers, against one formula: a token passes
+the cards one after the other, at a hand-over of so many latencies of the link; the passes of a
+prompt, 512 tokens each, follow each other, three quarters of them at once. Both are fitted without
+the model, or the die, that is judged; the level of a device is that of one card. Prompts of 70 B
+overlap less than those of 8 B, in Q4 on some cards not at all, which no table explains."""
+
 _WATTS: Final = """\
 Average power of A100 and H100 under vLLM and TensorRT-LLM (Argonne) and of Llama 2 70B on 2 to 8
 cards (Splitwise), as shares of the stated power of the time that reads, multiplies and waits. The
@@ -138,6 +145,11 @@ def page(document: Mapping[str, Any], origin: str) -> str:
                 "80 % covers, %",
             ),
             _rows(document["batches"]),
+        ),
+        "## Cards of llama.cpp",
+        _SEVERAL,
+        _table(
+            ("left out", "phase", "model", "rows", "median error, %"), _rows(document["several"])
         ),
         "## Watts",
         _WATTS,

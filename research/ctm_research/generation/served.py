@@ -204,9 +204,9 @@ def _row(row: Row, framework: str, model: DecoderArchitecture, device: Device) -
     )
 
 
-_BATCH: Final = ("cache", "head_bytes", "unpack", "row", "sequence", "product")
+_BATCH: Final = ("cache", "head_bytes", "unpack", "row", "flop", "sequence", "product")
 # Bytes take at least what the bandwidth reaches, and at most three times what it says.
-_LIMITS: Final = {"cache": (1.05, 3.0), "head_bytes": (1e-12, 3.0)}
+_LIMITS: Final = {"cache": (1.05, 3.0), "head_bytes": (1e-12, 3.0), "flop": (1e-18, np.inf)}
 _CARDS: Final = ("reduce_step", "reduce_bytes")
 _USUAL_SEQUENCE: Final = 20e-6
 _TOWARDS_START: Final = 0.05  # weight of a factor of e of a coefficient, in errors of a cell

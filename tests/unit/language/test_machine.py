@@ -9,7 +9,8 @@ from predictor.core.errors import InputError
 from predictor.core.metrics import Family
 from predictor.core.records import Device, MeasuredRate
 from predictor.devices.catalogue import shipped_devices
-from predictor.language.machine import machine_of
+from predictor.language.cards import Cards
+from predictor.language.machine import machine_of, shared, with_float8
 from predictor.language.runtimes import runtime_for
 from tests.support.decoder_architectures import gpu
 
@@ -28,6 +29,22 @@ def test_large_dies_start_two_thread_blocks_in_a_cycle():
     one = machine_of(gpu(boost_clock_mhz=2000))
     two = machine_of(dataclasses.replace(gpu(boost_clock_mhz=2000), architecture="hopper"))
     assert (one.block_rate, two.block_rate) == (2, 4)
+
+
+def test_a_card_of_two_dies_is_two_devices_to_software():
+    dies = {d.id: machine_of(d).dies for d in SHIPPED if d.id in {"mi210", "mi250", "mi300x"}}
+    assert dies == {"mi210": 1, "mi250": 2, "mi300x": 1}
+    mi250 = next(d for d in SHIPPED if d.id == "mi250")
+    assert shared(machine_of(mi250), Cards(2), None).dies == 4
+
+
+def test_floats_of_8_bits_are_multiplied_at_the_rate_of_bytes_where_the_units_can():
+    of = {d.id: d for d in SHIPPED}
+    h100, a100 = of["h100-sxm"], of["a100-sxm4-80gb"]
+    assert with_float8(machine_of(h100), h100).matrix == pytest.approx(
+        2 * machine_of(h100).matrix, rel=0.01
+    )
+    assert with_float8(machine_of(a100), a100) == machine_of(a100)
 
 
 def test_the_threads_of_a_processor_meet():

@@ -18,6 +18,7 @@ from predictor.language.rates import (
     bound,
     decode_parts,
     group_of,
+    pipeline_share,
     prefill_parts,
 )
 from predictor.language.rates_file import shipped_rates
@@ -69,6 +70,35 @@ def test_query_heads_and_reading_the_cache_overlap_as_the_root_of_squares():
     fused = decode_pass(TINY, F16, 16, past=99, fused=True)
     parts = decode_parts(fused, MACHINE, c, Group.HALF)
     assert (parts[Part.CACHE][0], parts[Part.ATTENTION][0]) == (pytest.approx(read), 0)
+
+
+def test_query_heads_share_a_read_up_to_a_number_of_them():
+    c = dataclasses.replace(SIMPLE, head_bytes=2.0, head_limit=8.0)
+    for batch, reads in ((2, False), (3, True)):
+        work = decode_pass(TINY, F16, 16, past=99, batch=batch)
+        assert bool(decode_parts(work, MACHINE, c, Group.HALF)[Part.ATTENTION][0]) is reads
+    two = dataclasses.replace(MACHINE, dies=2.0)
+    assert decode_parts(work, two, c, Group.HALF)[Part.ATTENTION][0] == 0
+
+
+def test_an_operation_of_another_sequence_takes_its_time_whatever_the_matrix_rate():
+    c = dataclasses.replace(SIMPLE, row=0.0, flop=1e-12)
+    work = decode_pass(TINY, F16, 16, past=0, batch=4)
+    fast = dataclasses.replace(MACHINE, matrix=1e15)
+    for machine in (MACHINE, fast):
+        parts = decode_parts(work, machine, c, Group.HALF)
+        assert parts[Part.UNPACK][0] == pytest.approx(3e-12 * work.flops[0])
+
+
+def test_passes_of_a_prompt_follow_each_other_through_a_pipeline():
+    # One pass: it is on one card at a time. Two passes on two cards: three times of half a pass.
+    assert pipeline_share(4, 1, 1, 1.0) == 1
+    assert pipeline_share(2, 1, 2, 1.0) == pytest.approx(3 / 4)
+    assert pipeline_share(2, 1, 2, 0.0) == 1
+    assert pipeline_share(4, 1, 1000, 1.0) == pytest.approx(1 / 4, abs=1e-3)
+    # Groups of sequences: of two on two cards each has two passes.
+    assert pipeline_share(2, 2, 1, 1.0) == pytest.approx(3 / 2)
+    assert pipeline_share(2, 2, 1, 0.0) == 2
 
 
 def test_scores_of_a_prompt_pass_through_memory_unless_attention_is_fused():
@@ -210,6 +240,7 @@ def test_the_bound_is_the_bytes_or_the_products():
     [
         ("fp16", Group.HALF),
         ("bf16", Group.HALF),
+        ("fp8", Group.HALF),
         ("q8_0", Group.BYTE),
         ("int8", Group.BYTE),
         ("q4_0", Group.BLOCKS),
