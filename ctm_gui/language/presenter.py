@@ -156,9 +156,9 @@ class LanguagePresenter(StoreClient):
         if model is not None:
             self._push(f"Close {shown(model.architecture.name)}", replace(self.state, model=None))
 
-    def restore(self, model: LanguageModel, request: GenerationRequest) -> None:
-        """Show model and run of the last session, which is no step to take back."""
-        self._set(LanguageState(model, request))
+    def restore(self, state: LanguageState, model: LanguageModel) -> None:
+        """Show run and load of the last session with its model, which is no step to take back."""
+        self._set(replace(state, model=model))
 
     def read_measured(self) -> None:
         """Read the user's rates again, for the devices that there are now."""

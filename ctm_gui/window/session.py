@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
@@ -25,6 +26,7 @@ from predictor.core.units import LatencyUnit
 from predictor.services.devices.former_defaults import DEFAULTS_VERSION, former_defaults
 from predictor.services.generation.token_rates import request_of
 from predictor.services.models.files import absolute
+from predictor.services.serving.records import Limits
 
 FIRST_SIZE = (1280, 800)
 
@@ -81,11 +83,13 @@ def restore_models(shelf: ModelShelf, settings: Settings) -> None:
 
 
 def remember_language(state: LanguageState, settings: Settings) -> None:
-    """Keep the open language model with its run."""
+    """Keep the open language model with its run and its load."""
     model, document_text = state.model, ""
     if model is not None:
+        limits = state.limits
+        load = dict(zip(_LOAD, (state.rate_per_s, limits.first_ms, limits.token_ms), strict=True))
         document_text = Document(
-            {"path": absolute(model.path), "run": asdict(state.request)}
+            {"path": absolute(model.path), "run": asdict(state.request), "load": load}
         ).to_json()
     settings.set(table.LANGUAGE, document_text)
 
@@ -97,7 +101,21 @@ def restore_language(workspace: Workspace, settings: Settings) -> None:
     if not settings.get(table.RESTORE) or not isinstance(path, str):
         return
     with suppress(ValueError):  # of another version of the program
-        workspace.restore_language(path, request_of(document))
+        rate, first, token = (_stated(document, name) for name in _LOAD)
+        state = LanguageState(None, request_of(document), rate, Limits(first, token))
+        workspace.restore_language(path, state)
+
+
+_LOAD = ("rate_per_s", "first_ms", "token_ms")
+
+
+def _stated(document: Document, name: str) -> float | None:
+    """Return a number over 0 of the load that a document holds; None where it has none."""
+    load = document.content.get("load")
+    value = load.get(name) if isinstance(load, dict) else None
+    if not isinstance(value, int | float) or not 0 < value < math.inf:
+        return None
+    return float(value)
 
 
 def remembered_models(entries: Iterable[ModelEntry]) -> list[str]:

@@ -15,7 +15,7 @@ from ctm_gui.devices.library import DeviceLibrary
 from ctm_gui.devices.this_machine import ThisMachine
 from ctm_gui.history.presenter import HistoryPresenter
 from ctm_gui.history.projects import ProjectExchange
-from ctm_gui.language.presenter import LanguagePresenter
+from ctm_gui.language.presenter import LanguagePresenter, LanguageState
 from ctm_gui.models.shelf import ModelEntry, ModelShelf, ModelState
 from ctm_gui.prediction.comparison import ComparedModel, Comparison, WhatIf, compare, why
 from ctm_gui.targets.choice import TargetSelection
@@ -29,7 +29,6 @@ from predictor.core.records import Device, Precision
 from predictor.core.text import plural
 from predictor.formats.suffixes import SUFFIXES
 from predictor.services.devices.catalogue import Catalogue
-from predictor.services.generation.records import GenerationRequest
 from predictor.services.history.history import History
 from predictor.services.models.files import FoundFiles, absolute, find_model_files
 from predictor.services.models.ingestion import IngestionWorker
@@ -217,9 +216,9 @@ class Workspace(QObject):
         self.language.open(model)
         self.language_opened.emit()
 
-    def restore_language(self, path: str, request: GenerationRequest) -> None:
+    def restore_language(self, path: str, state: LanguageState) -> None:
         """Show the language model of the last session; of an open ONNX file once that is read."""
-        restore = partial(self.language.restore, request=request)
+        restore = partial(self.language.restore, state)
         if path.lower().endswith(SUFFIXES):
             self._decoders[path] = restore
             return

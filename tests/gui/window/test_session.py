@@ -19,6 +19,7 @@ from ctm_gui.window.session import read_models, remembered_models
 from ctm_gui.window.workspace import Workspace
 from predictor.core.resources import resources_dir
 from predictor.services.generation.records import GenerationRequest
+from predictor.services.serving.records import Limits
 from tests.support.networks import decoders
 from tests.support.networks.decoders import Size
 
@@ -82,12 +83,31 @@ def test_a_decoder_in_onnx_is_the_language_model_of_the_next_session_too(
     decoders.save(decoders.genai(Size()).model(), path)
     first = start(path)
     qtbot.waitUntil(lambda: first.workspace.language.state.model is not None)
+    first.workspace.language.ask_load(8.0, Limits(500.0, None), "A Load")
     first.window.close()
     first.close()
     second = start()
     qtbot.waitUntil(lambda: second.workspace.language.state.model is not None)
     assert second.workspace.language.state == first.workspace.language.state
+    assert second.workspace.language.state.load.rate_per_s == 8.0
     assert second.workspace.undo_stack.count() == 0
+
+
+@pytest.mark.parametrize("load", [None, {"rate_per_s": "8"}, {"rate_per_s": -1}, [1]])
+def test_a_load_of_a_damaged_session_is_none(
+    qtbot: QtBot, start: Start, tmp_path: Path, load: object
+) -> None:
+    path = tmp_path / "decoder.onnx"
+    decoders.save(decoders.genai(Size()).model(), path)
+    settings = Settings(tmp_path / "window.ini")
+    run = asdict(GenerationRequest(prompt=8, new=8))
+    settings.set(table.LANGUAGE, json.dumps({"path": str(path), "run": run, "load": load}))
+    settings.set(table.MODELS, remembered_models([ModelEntry(id=1, path=str(path))]))
+    settings.sync()
+    workspace = start().workspace
+    qtbot.waitUntil(lambda: workspace.language.state.model is not None)
+    state = workspace.language.state
+    assert (state.rate_per_s, state.limits.first_ms) == (None, None)
 
 
 def test_a_language_model_that_has_gone_says_so(qtbot: QtBot, start: Start, tmp_path: Path) -> None:
