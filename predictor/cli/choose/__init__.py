@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from predictor.cli.console import Console
+from predictor.cli.language_options import (
+    card_options,
+    cost_options,
+    length_options,
+    own_option,
+    weights_option,
+)
 from predictor.cli.parser import (
     EPILOG,
     Parser,
@@ -18,6 +26,7 @@ from predictor.cli.parser import (
     thread_count,
 )
 from predictor.cli.reading import readings_of
+from predictor.core.errors import InputError
 from predictor.core.metrics import Family
 from predictor.core.records import Precision
 from predictor.core.run_facts import MEDIAN, PERCENTILES
@@ -40,6 +49,7 @@ def add_choose(parser: Parser) -> None:
     )
     _add_budget(parser)
     _add_wanted(parser)
+    _add_language(parser)
     shape_options(parser)
     measure_option(parser, networks=True)
     measured_option(parser)
@@ -142,6 +152,35 @@ def _add_wanted(parser: Parser) -> None:
     )
 
 
+def _add_language(parser: Parser) -> None:
+    language = parser.add_argument_group(
+        "language models", "of one config.json, its folder or GGUF file, with limits of their own"
+    )
+    language.add_argument(
+        "--min-tokens-per-s", type=positive_float, metavar="F", help="limit: new tokens a second"
+    )
+    language.add_argument(
+        "--max-ttft", type=positive_float, metavar="MS", help="limit: to the first token"
+    )
+    language.add_argument(
+        "--sort",
+        default="",
+        choices=("tokens", "first", "joules", "cost"),
+        help="rank what keeps the budget by this (default: by the chance)",
+    )
+    length_options(language)
+    cost_options(parser)
+    weights_option(parser)
+    card_options(parser)
+    own_option(parser)
+    parser.set_defaults(context=0)
+
+
+def _is_language_model(name: str) -> bool:
+    path = Path(name)
+    return path.suffix.lower() in {".json", ".gguf"} or (path / "config.json").is_file()
+
+
 def _chance(text: str) -> float:
     value = positive_float(text)
     if value >= 100:
@@ -154,6 +193,17 @@ def _threads(text: str) -> int | None:
 
 
 def _run(options: argparse.Namespace, console: Console) -> int:
+    if any(map(_is_language_model, options.models)):
+        from predictor.cli.choose.language import run as run_language  # noqa: PLC0415
+
+        return run_language(options, console)
+    for name in ("min_tokens_per_s", "max_ttft", "max_joules", "max_cost"):
+        if getattr(options, name) is not None:
+            raise InputError(
+                f"--{name.replace('_', '-')}",
+                "it is a limit of a language model",
+                "name a config.json, its folder or a GGUF file",
+            )
     with readings_of(options.models, options) as readings:
         # Imports NumPy and the store while the worker starts.
         from predictor.cli.choose.command import run  # noqa: PLC0415

@@ -7,7 +7,15 @@ import math
 from pathlib import Path
 
 from predictor.cli.console import Console
-from predictor.cli.generate import card_options
+from predictor.cli.language_options import (
+    card_options,
+    cost_options,
+    length_options,
+    model_option,
+    own_option,
+    runtime_options,
+    weights_option,
+)
 from predictor.cli.parser import (
     Parser,
     clock_options,
@@ -35,33 +43,25 @@ def add_serve(parser: Parser) -> None:
     )
     parser.epilog = EPILOG
     parser.set_defaults(run=_run)
-    parser.add_argument(
-        "model",
-        metavar="MODEL|config.json",
-        help="the decoder: its config.json, the folder that holds it, a GGUF file or a model file",
-    )
+    model_option(parser)
     device_options(parser, "every shipped device that can run it")
     _load_options(parser)
     _limit_options(parser)
-    _cost_options(parser)
+    cost_options(parser)
     _server_options(parser)
+    weights_option(parser)
+    runtime_options(parser)
     clock_options(parser)
     card_options(parser)
     measure_option(parser)
-    parser.add_argument(
-        "--no-own",
-        dest="own",
-        action="store_false",
-        help="leave out the tokens a second that you typed in the window, and what you probed",
-    )
+    own_option(parser)
     json_option(parser)
 
 
 def _load_options(parser: Parser) -> None:
     load = parser.add_argument_group("load", "Poisson arrivals of equal lengths, or a trace")
     load.add_argument("--rate", type=rate, metavar="8/s", help="requests a second (/s, /min, /h)")
-    load.add_argument("--prompt", type=positive_int, metavar="N", help="tokens of a prompt")
-    load.add_argument("--new", type=positive_int, metavar="N", help="tokens of an answer")
+    length_options(load)
     load.add_argument(
         "--trace",
         type=Path,
@@ -92,20 +92,6 @@ def _limit_options(parser: Parser) -> None:
     )  # fmt: skip
 
 
-def _cost_options(parser: Parser) -> None:
-    cost = parser.add_argument_group("energy and money")
-    cost.add_argument(
-        "--price-per-hour", type=positive_float, default=0.0, metavar="X",
-        help="of one card, in your currency: gives the cost of a million new tokens",
-    )  # fmt: skip
-    cost.add_argument(
-        "--max-joules", type=positive_float, metavar="J", help="limit: joules of a new token"
-    )
-    cost.add_argument(
-        "--max-cost", type=positive_float, metavar="X", help="limit: cost of a million new tokens"
-    )
-
-
 def _server_options(parser: Parser) -> None:
     server = parser.add_argument_group("server")
     server.add_argument(
@@ -132,9 +118,6 @@ def _server_options(parser: Parser) -> None:
         "--draft", default="", metavar="config.json",
         help="model that drafts (default: drafts cost nothing)",
     )  # fmt: skip
-    server.add_argument("--weights", default="", metavar="FORMAT", help="as for ctm generate")
-    server.add_argument("--kv-precision", default="", metavar="P", help="as for ctm generate")
-    server.add_argument("--runtime", default="", metavar="NAME", help="as for ctm generate")
 
 
 def rate(text: str) -> float:

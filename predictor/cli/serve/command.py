@@ -10,10 +10,12 @@ from predictor.cli.console import Console
 from predictor.cli.generate.command import UserRates, requested_devices, user_rates
 from predictor.cli.serve.text import serving_text
 from predictor.core.errors import InputError
+from predictor.services.devices.catalogue import Catalogue
 from predictor.services.generation.document import size_of
 from predictor.services.generation.records import GenerationRequest
 from predictor.services.models.language import LanguageModel, read_language_model
 from predictor.services.serving.document import serving_document
+from predictor.services.serving.prices import stated_prices
 from predictor.services.serving.records import Limits, Load, Serving, Speculation
 from predictor.services.serving.serve import Measured, serve
 from predictor.services.serving.trace import read_trace
@@ -24,8 +26,8 @@ _MISSED = 1  # exit code
 def run(options: argparse.Namespace, console: Console) -> int:
     """Serve the load on every device and print the result."""
     read = read_language_model(options.model)
-    load = _load(options, read)
     catalogue = open_catalogue(options, console)
+    load = _load(options, read, catalogue)
     devices = requested_devices(options, catalogue, console)
     stored = user_rates(options, console, devices, catalogue) if options.own else UserRates()
     measured = Measured(tuple(stored.measured.values()), stored.probes)
@@ -39,17 +41,18 @@ def run(options: argparse.Namespace, console: Console) -> int:
     return _exit_code(results)
 
 
-def _load(options: argparse.Namespace, read: LanguageModel) -> Load:
+def _load(options: argparse.Namespace, read: LanguageModel, catalogue: Catalogue) -> Load:
     """Return the load by the options.
 
     Raises:
         InputError: there is none, or options contradict each other.
     """
-    if options.max_cost and not options.price_per_hour:
-        raise InputError("--max-cost", "no price is stated", "add --price-per-hour 2.5")
     trace = read_trace(options.trace) if options.trace else ()
     if trace and (options.prompt or options.new):
         raise InputError("--trace", "it states the lengths", "leave out --prompt and --new")
+    prices = stated_prices(
+        options.price_per_hour, lambda name: catalogue.find(name).id, options.max_cost
+    )
     usual = GenerationRequest().fitted(read.architecture.max_context)
     run = GenerationRequest(
         prompt=options.prompt or usual.prompt,
@@ -73,7 +76,8 @@ def _load(options: argparse.Namespace, read: LanguageModel) -> Load:
             options.max_joules,
             options.max_cost,
         ),
-        price_per_hour=options.price_per_hour,
+        price_per_hour=prices.usual,
+        prices=prices.of_device,
         max_sequences=options.max_sequences,
         chunk=options.chunked_prefill,
         prefix_hit=options.prefix_hit,

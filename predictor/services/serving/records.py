@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -87,6 +87,7 @@ class Load:
         prefix_hit: share of a prompt that is in the cache already, under 1.
         speculation: drafted tokens, if any.
         price_per_hour: of one card, in any currency; 0 where none is stated.
+        prices: of devices that have one of their own.
         requests: that are simulated.
         seed: of the arrivals.
     """
@@ -100,8 +101,16 @@ class Load:
     prefix_hit: float = 0.0
     speculation: Speculation | None = None
     price_per_hour: float = 0.0
+    prices: Mapping[str, float] = field(default_factory=dict)
     requests: int = 10_000
     seed: int = 0
+
+    @property
+    def mean_new(self) -> float:
+        """Tokens of an answer on average."""
+        if not self.trace:
+            return float(self.run.new)
+        return sum(request.new for request in self.trace) / len(self.trace)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +155,8 @@ class Serving:
         mean_batch: sequences in the batch on average; None over capacity.
         power: watts of all cards; None over capacity and where nothing is known of it.
         largest_per_s: requests a second at which the share of the limits is kept, 0 if at none.
+        shared_joules: of a new token where the load is spread over as many groups of cards as the
+            limits of latency need; None where that is one, or not known.
         problem: why there is no figure, without the name of the device.
     """
 
@@ -161,6 +172,7 @@ class Serving:
     mean_batch: float | None = None
     power: Power | None = None
     largest_per_s: float | None = None
+    shared_joules: Power | None = None
     problem: str = ""
 
     @property
@@ -175,25 +187,60 @@ class Serving:
         return rate / capacity.median if capacity and rate else None
 
     @property
-    def cards_needed(self) -> int | None:
-        """Cards that serve the load within its limits.
+    def groups(self) -> int | None:
+        """Groups of cards that serve the load within the limits of latency; None for none.
 
-        Requests are spread at random among groups of the cards that share the model.
-
-        None where no rate keeps them, or where a card does not hold the model.
+        Requests are spread at random among them.
         """
         if not self.largest_per_s:
             return None
-        return self.load.run.cards * math.ceil(self.load.rate_per_s / self.largest_per_s)
+        return math.ceil(self.load.rate_per_s / self.largest_per_s)
+
+    @property
+    def cards_needed(self) -> int | None:
+        """Cards that serve the load within all limits.
+
+        None where no rate keeps them, or where a card does not hold the model. More cards wait
+        longer for requests: where joules or cost are over their limit with the fewest, they are so
+        with any number.
+        """
+        groups = self.groups
+        if groups is None or self.excess:
+            return None
+        return self.load.run.cards * groups
+
+    @property
+    def excess(self) -> tuple[str, ...]:
+        """Limits of joules and cost that the fewest cards exceed, or that nothing is known of."""
+        limits, joules, cost = self.load.limits, self.joules_needed, self.cost_needed
+        return tuple(
+            name
+            for name, limit, value in (
+                ("joules", limits.joules, joules and joules.median),
+                ("cost", limits.cost, cost),
+            )
+            if limit is not None and (value is None or value > limit)
+        )
+
+    @property
+    def joules_needed(self) -> Power | None:
+        """Joules of a new token on the cards that latency needs."""
+        return self.shared_joules or self.joules_per_token
+
+    @property
+    def cost_needed(self) -> float | None:
+        """Price of a million new tokens on the cards that latency needs; None without a price."""
+        price, groups = self.load.price_per_hour, self.groups
+        if not price or not groups:
+            return None
+        tokens_per_s = self.load.rate_per_s * self.load.mean_new
+        return 1e6 * price * groups * self.load.run.cards / (3600 * tokens_per_s)
 
     @property
     def holds(self) -> bool:
-        """Whether the device serves the load, and enough of it within the limits."""
-        limits, joules, cost = self.load.limits, self.joules_per_token, self.cost_per_million
-        in_time = self.good_share is not None and self.good_share >= limits.share
-        is_lean = limits.joules is None or (joules is not None and joules.median <= limits.joules)
-        is_cheap = limits.cost is None or (cost is not None and cost <= limits.cost)
-        return in_time and is_lean and is_cheap
+        """Whether one group serves the load, and enough of it within the limits."""
+        in_time = self.good_share is not None and self.good_share >= self.load.limits.share
+        return in_time and not self.excess
 
     @property
     def joules_per_token(self) -> Power | None:

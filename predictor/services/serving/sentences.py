@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Final
 
 from predictor.core.text import plural
 from predictor.presentation.wording import NOTHING, number, shown
@@ -63,16 +64,30 @@ def rate_sentences(result: Serving) -> list[str]:
     texts = []
     if result.sequences is not None:
         texts.append(f"{plural(result.sequences, 'sequence')} at once.")
+    over = [_EXCESS[name] for name in result.excess]
     if not result.load.limits:
-        return texts
+        return texts + [f"No number of cards keeps the limit of {limit}." for limit in over]
     if not result.largest_per_s:
         return [*texts, "No rate keeps the limits: a request alone is over them."]
-    cards = result.cards_needed or 1
-    return [
-        *texts,
-        f"Up to {number(result.largest_per_s)} requests a second keep the limits;",
-        f"this load needs {plural(cards, 'card')}.",
-    ]
+    cards = plural((result.groups or 1) * result.load.run.cards, "card")
+    texts.append(f"Up to {number(result.largest_per_s)} requests a second keep the limits;")
+    what = "its latency" if over else "this load"
+    texts.append(f"{what} needs {cards}{_on_them(result)}.")
+    return texts + [f"No number of cards keeps the limit of {limit}." for limit in over]
+
+
+_EXCESS: Final = {"joules": "joules a token", "cost": "cost"}
+
+
+def _on_them(result: Serving) -> str:
+    """Return energy and cost where the load needs more than one group of cards."""
+    texts = []
+    if (result.groups or 1) > 1:
+        if joules := result.joules_needed:
+            texts.append(f"{number(joules.median)} joules a new token")
+        if (cost := result.cost_needed) is not None:
+            texts.append(f"{number(cost)} for a million of them")
+    return f": {', '.join(texts)}" if texts else ""
 
 
 def between(value: Between) -> str:

@@ -84,7 +84,14 @@ def serve(
         InputError: the load is not of this model, or makes no sense; see ``generate``.
     """
     checked = checked_load(model, load)
-    return [_Server(model, device, checked, measured, stored).serving() for device in devices]
+    loads = [
+        replace(checked, price_per_hour=checked.prices.get(device.id, checked.price_per_hour))
+        for device in devices
+    ]
+    return [
+        _Server(model, device, of_device, measured, stored).serving()
+        for device, of_device in zip(devices, loads, strict=True)
+    ]
 
 
 def first_token_curve(
@@ -145,6 +152,12 @@ class _Server:
             serving = replace(serving, largest_per_s=largest)
         else:
             serving = replace(serving, largest_per_s=capacities[0])
+        if (groups := serving.groups or 1) > 1:
+            rate = load.rate_per_s / groups
+            requests = self._requests(self._arrivals(rate), _SEARCHED)
+            power = self._power(simulate(tables["median"], batching, requests), _SEARCHED / rate)
+            joules = power and Power(*(watts / (rate * load.mean_new) for watts in power))
+            serving = replace(serving, shared_joules=joules)
         if load.rate_per_s >= capacities[0]:
             return serving
         return self._under(serving, tables, batching)
