@@ -34,6 +34,7 @@ WITHOUT_ENGINE: Final[Mapping[str, str]] = {
     "launch_overhead": "times that runtimes took",
     "macs": "operations, counted on graphs",
     "offload": "rates of language models, by coefficients that ship",
+    "queues": "rates of language models, by coefficients that ship",
     "nas-figure3": "methods that the command trains",
     "nas-figure4": "methods that the command trains",
     "nas-selectors": "methods that the command trains",
