@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from typing import Final
 
 from predictor.cli.parser import Parser, positive_float, positive_int
+
+# As ``predictor.language.runtimes`` has them, which is not imported to read a command line.
+RUNTIMES: Final = (
+    *("llama.cpp", "llama.cpp-vulkan", "llama.cpp-rocm", "genie", "mlc"),
+    *("onnxruntime-genai", "tensorrt-llm", "vllm"),
+)
 
 
 def model_option(parser: Parser) -> None:
@@ -58,8 +65,7 @@ def runtime_options(parser: argparse.ArgumentParser) -> None:
         "--runtime",
         default="",
         metavar="NAME",
-        help="llama.cpp (usual), llama.cpp-vulkan, llama.cpp-rocm, mlc, onnxruntime-genai, genie, "
-        "tensorrt-llm or vllm",
+        help=f"the first that runs there (usual) of {', '.join(RUNTIMES)}",
     )
 
 

@@ -47,6 +47,28 @@ def test_json_has_all_keys_and_limits_set_the_exit_code(ctm: Run, config: Path) 
     assert "No rate keeps the limits" in missed.stdout
 
 
+def test_choose_ranks_devices_by_joules_and_cost_of_tokens(ctm: Run, config: Path) -> None:
+    named = ("--device", "h100-sxm", "--device", "l4", "--device", "rpi5")
+    limits = ("--max-joules", "4", "--max-cost", "5")
+    prices = ("--price-per-hour", "3", "--price-per-hour", "l4=0.5")
+    done = ctm("choose", config, *named, *limits, *prices, "--sort", "joules", "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["schema"] == "ctm-language-choice/1"
+    assert document["met"]
+    first, second, last = document["options"]
+    assert (first["device"], second["device"], last["device"]) == ("l4", "h100-sxm", "rpi5")
+    assert first["joules_per_token"] < second["joules_per_token"]
+    assert first["price_per_hour"] == 0.5
+    assert last["joules_per_token"] is None
+    missed = ctm("choose", config, *named, "--max-joules", "0.001")
+    assert missed.returncode == 1
+    assert "0 of 3 devices keep the budget" in missed.stdout
+    wrong = ctm("choose", config, *named, "--max-ms", "4")
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert "--max-ms: it is no limit of a language model" in wrong.stderr
+
+
 def test_a_load_over_capacity_says_by_how_much(ctm: Run, config: Path) -> None:
     done = ctm("serve", config, *_LOAD, *_FAST, "--rate", "9000/s")
     assert done.returncode == 1
@@ -59,6 +81,12 @@ def test_a_load_over_capacity_says_by_how_much(ctm: Run, config: Path) -> None:
     [
         (("--rate", "0/s"), "'0/s' is no rate over 0"),
         (("--rate", "8/year"), "'8/year' is no rate"),
+        (("--rate=-1",), "'-1' is no rate over 0"),
+        (("--rate", "nan"), "'nan' is no rate over 0"),
+        (("--rate", "1e9"), "'1e9' is no rate over 0"),
+        (("--rate", "1", "--slo-ttft", "0"), "'0' is not a number over 0"),
+        (("--rate", "1", "--price-per-hour", "free"), "'free' is no price over 0"),
+        (("--rate", "1", "--max-cost", "3"), "no price is stated"),
         ((), "no load is stated"),
         (("--rate", "1", "--acceptance", "70"), "needs the number of drafted tokens"),
         (("--rate", "1", "--prefix-hit", "100"), "from 0 to under 100 percent"),

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from predictor.cli.console import Console
+from predictor.cli.language_options import RUNTIMES as LANGUAGE_RUNTIMES
 from predictor.cli.language_options import (
     card_options,
     cost_options,
@@ -118,7 +119,7 @@ def _add_wanted(parser: Parser) -> None:
         action="append",
         default=[],
         type=usual_name,
-        choices=RuntimeNames(),
+        choices=RuntimeNames(*LANGUAGE_RUNTIMES),
     )
     wanted.add_argument(
         "--precision",

@@ -14,7 +14,6 @@ from predictor.cli.predicting import BUDGET_MISSED
 from predictor.cli.tables import render_table
 from predictor.core.errors import InputError
 from predictor.core.text import plural, printable, shortened
-from predictor.language.power import Power
 from predictor.presentation.verdict import likelihood
 from predictor.presentation.wording import NOTHING, number
 from predictor.services.choose.language import (
@@ -108,10 +107,11 @@ def _row(option: LanguageOption, on_front: bool) -> list[str]:
     ]
 
 
-def _interval(value: Power | None) -> tuple[str, str]:
+def _interval(value: tuple[float, float, float] | None) -> tuple[str, str]:
     if value is None:
         return NOTHING, NOTHING
-    return number(value.median), f"{number(value.low)}-{number(value.high)}"
+    median, low, high = value
+    return number(median), f"{number(low)}-{number(high)}"
 
 
 def _entry(option: LanguageOption) -> dict[str, object]:
@@ -134,6 +134,6 @@ def _entry(option: LanguageOption) -> dict[str, object]:
     }
 
 
-def _of(name: str, value: Power | None) -> dict[str, object]:
+def _of(name: str, value: tuple[float, float, float] | None) -> dict[str, object]:
     values = (None, None, None) if value is None else value
     return dict(zip((name, f"{name}_low80", f"{name}_high80"), values, strict=True))

@@ -32,7 +32,7 @@ exit codes: 0 done, 1 limits missed or load over capacity, 2 the input is wrong,
 130 cancelled
 """
 _SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}
-_MAX_RATE = 10_000.0
+_MAX_RATE = 10_000.0  # as the service has it, which is not imported to read a command line
 
 
 def add_serve(parser: Parser) -> None:

@@ -34,6 +34,7 @@ from predictor.services.serving.records import (
     Tail,
     TracedRequest,
 )
+from predictor.services.serving.sense import check_numbers
 from predictor.services.serving.steps import StepTable, step_tables, with_draft
 from predictor.simulation.arrivals import Arrivals, Poisson, Trace
 from predictor.simulation.batching import Batching, Floats, Requests, Served
@@ -388,7 +389,8 @@ def checked_load(model: DecoderArchitecture, load: Load) -> Load:
                     f"request has {request.prompt + request.new:,}",
                     "leave out that request, or choose a model with a longer context",
                 )
-    if not load.rate_per_s:
+    if load.rate_per_s == 0:
         raise InputError("--rate", "no load is stated", "add --rate 8/s, or --trace FILE")
+    check_numbers(load)
     check(model, load.run)
     return load

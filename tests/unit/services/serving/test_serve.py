@@ -1,5 +1,6 @@
 """Language models under a load: laws, limits and what is refused."""
 
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,9 @@ from predictor.language.architecture import DecoderArchitecture
 from predictor.services.generation.generate import generate
 from predictor.services.generation.records import GenerationRequest
 from predictor.services.serving.document import serving_document
+from predictor.services.serving.prices import stated_prices
 from predictor.services.serving.records import Limits, Load, Serving, Speculation, TracedRequest
+from predictor.services.serving.sentences import answer
 from predictor.services.serving.serve import serve
 from predictor.services.serving.trace import read_trace
 
@@ -159,6 +162,88 @@ def test_energy_and_money_follow_from_load_and_price() -> None:
     assert serving.holds
     assert not _serve(lean).holds
     assert _serve(replace(_LOAD, rate_per_s=8.0)).power.median > 350  # type: ignore[union-attr]
+
+
+def test_cards_are_sought_within_limits_of_energy_and_cost_too() -> None:
+    load = replace(_LOAD, rate_per_s=60.0, prices={"h100-sxm": 3.6}, price_per_hour=1.0)
+    serving = _serve(load)
+    groups, cost = serving.groups, serving.cost_needed
+    assert groups
+    assert groups > 1
+    assert serving.cards_needed == groups
+    assert cost == pytest.approx(1e6 * groups * 0.001 / (60 * 64))
+    joules = serving.joules_needed
+    assert joules
+    one_card = _serve(replace(load, rate_per_s=60.0 / groups)).joules_per_token
+    assert one_card
+    assert joules.median == pytest.approx(one_card.median, rel=0.05)
+    for limits, excess in (
+        (Limits(500, 40, joules=1.01 * joules.median, cost=1.01 * cost), ()),
+        (Limits(500, 40, joules=0.99 * joules.median), ("joules",)),
+        (Limits(500, 40, cost=0.99 * cost), ("cost",)),
+    ):
+        limited = _serve(replace(load, limits=limits))
+        assert limited.excess == excess
+        assert limited.cards_needed == (None if excess else groups)
+        assert ("No number of cards keeps" in answer(limited)) is bool(excess)
+
+
+def test_a_limit_of_cost_without_a_price_is_not_kept() -> None:
+    serving = _serve(replace(_LOAD, limits=Limits(cost=5.0)))
+    assert serving.excess == ("cost",)
+    assert not serving.holds
+
+
+@pytest.mark.parametrize(
+    ("texts", "words"),
+    [
+        (["0"], "'0' is no price over 0"),
+        (["nan"], "'nan' is no price over 0"),
+        (["h100-sxm=-1"], "'-1' is no price over 0"),
+        (["h100-sxm="], "'' is no price over 0"),
+        (["1", "2"], "it is stated twice"),
+        (["h100-sxm=1", "h100-sxm=2"], "it is stated twice"),
+        ([], "no price is stated"),
+    ],
+)
+def test_a_price_that_makes_no_sense_is_refused(texts: list[str], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        stated_prices(texts, str, 5.0)
+
+
+def test_prices_are_of_all_devices_or_of_one() -> None:
+    prices = stated_prices(["2.5", "h100-sxm=4"], str, None)
+    assert (prices.of("h100-sxm"), prices.of("l4")) == (4, 2.5)
+
+
+@pytest.mark.parametrize("rate", [-1.0, math.nan, math.inf, 1e9])
+def test_a_rate_that_no_server_has_is_refused(rate: float) -> None:
+    with pytest.raises(InputError, match="is no rate over 0 and up to 10,000 a second"):
+        _serve(replace(_LOAD, rate_per_s=rate))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"limits": Limits(-1, None)}, "--slo-ttft"),
+        ({"limits": Limits(None, math.nan)}, "--slo-tpot"),
+        ({"limits": Limits(joules=0.0)}, "--max-joules"),
+        ({"limits": Limits(cost=-2.0)}, "--max-cost"),
+        ({"limits": Limits(500, None, share=1.5)}, "--slo-share"),
+        ({"prefix_hit": 1.0}, "--prefix-hit"),
+        ({"max_sequences": 0}, "--max-sequences"),
+        ({"chunk": -1}, "--chunked-prefill"),
+        ({"requests": 0}, "--requests"),
+        ({"requests": 2_000_000_000}, "--requests"),
+        ({"max_sequences": 2_000_000_000}, "--max-sequences"),
+        ({"price_per_hour": -1.0}, "--price-per-hour"),
+    ],
+)
+def test_a_load_that_makes_no_sense_is_refused_by_the_name_of_its_option(
+    change: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(InputError, match=words):
+        _serve(replace(_LOAD, **change))
 
 
 def test_cards_needed_count_the_cards_of_a_group() -> None:
