@@ -15,12 +15,18 @@ from ctm_gui.undo import UndoStep
 from ctm_gui.widgets.ordering import natural_key
 from predictor.core.metrics import Family
 from predictor.core.records import Configuration, Device, Precision
-from predictor.devices.catalogue import THIS_MACHINE_ID
+from predictor.devices.catalogue import THIS_MACHINE_ID, plugin_devices
 from predictor.devices.schema import DeviceFile
 from predictor.presentation.wording import shown
 from predictor.services.devices.catalogue import Catalogue
 from predictor.services.devices.this_machine import is_this_machine
-from predictor.services.devices.user_devices import copy_of, export_device, import_device, unused_id
+from predictor.services.devices.user_devices import (
+    copy_of,
+    export_device,
+    import_device,
+    unused_id,
+    with_unused_ids,
+)
 
 # ``--device this`` and its like mean this machine.
 RESERVED_IDS = frozenset({"this"})
@@ -33,7 +39,7 @@ class DeviceEntry:
     Attributes:
         key: its identity in this session; its id may change, its key does not.
         file: the device, with the fields of other versions of its file.
-        is_user: whether it is the user's; shipped ones cannot be changed.
+        is_user: whether it is the user's; those that ship and those of plug-ins cannot be changed.
         stored_id: its id in the store; empty where that has it not, as this machine until the user
             changes it. Another machine's description has a different id while this one stands in
             its place.
@@ -81,6 +87,7 @@ class DeviceLibrary(StoreClient):
         self._undo_stack = undo_stack
         self._retained: set[str] = set()  # keys
         self._user_devices: dict[str, DeviceEntry] = {}
+        self._plugin_devices: tuple[Device, ...] = ()
         self._detected: DeviceEntry | None = None
         self._numbers = itertools.count(1)
 
@@ -92,13 +99,23 @@ class DeviceLibrary(StoreClient):
 
     @property
     def entries(self) -> tuple[DeviceEntry, ...]:
-        """This machine, the user's devices by name, the shipped ones by name."""
+        """This machine, the user's devices, those of plug-ins, the shipped ones, all by name."""
         machine, devices = self.machine, dict(self._user_devices)
         first: tuple[DeviceEntry, ...] = ()
         if machine is not None:
             devices.pop(machine.key, None)
             first = (machine,)
-        return (*first, *sorted(devices.values(), key=_order), *self._shipped_entries)
+        user = sorted(devices.values(), key=_order)
+        return (*first, *user, *self._plugin_entries, *self._shipped_entries)
+
+    @property
+    def _plugin_entries(self) -> list[DeviceEntry]:
+        """The devices of plug-ins; one whose id the user has gets another, as ``ctm`` lists it."""
+        used = {entry.device.id for entry in self._user_devices.values()}
+        devices = with_unused_ids(self._plugin_devices, used | self._shipped.by_id.keys())
+        return sorted(
+            (DeviceEntry(d.id, DeviceFile(d), is_user=False) for d in devices), key=_order
+        )
 
     @property
     def machine(self) -> DeviceEntry | None:
@@ -133,7 +150,8 @@ class DeviceLibrary(StoreClient):
         return ids | RESERVED_IDS
 
     def load(self) -> None:
-        """Read the user's devices from the store; one that is there already is as it is there."""
+        """Read the user's devices from the store, as they are there, and those of plug-ins."""
+        self._submit(lambda _: plugin_devices(), self._on_plugins)
         self._submit(lambda history: history.devices.all(), self._on_loaded)
 
     def make(self) -> str:
@@ -231,6 +249,11 @@ class DeviceLibrary(StoreClient):
             lambda history: history.devices.delete(stored_id), lambda _: self._on_removed(now)
         )
 
+    def _on_plugins(self, devices: tuple[Device, ...]) -> None:
+        if devices != self._plugin_devices:
+            self._plugin_devices = devices
+            self._emit_changes()
+
     def _on_loaded(self, files: tuple[DeviceFile, ...]) -> None:
         keys = {entry.stored_id: key for key, entry in self._user_devices.items()}
         for file in files:
@@ -298,7 +321,8 @@ class DeviceLibrary(StoreClient):
         self._displace_machines()
         self.changed.emit()
         machine = self.machine
-        devices = [entry.device for entry in self.entries if entry.is_user]
+        user = [entry for entry in self.entries if entry.is_user]
+        devices = [entry.device for entry in (*user, *self._plugin_entries)]
         machine_id = "" if machine is None else machine.device.id
         self.catalogue_changed.emit(self._shipped.with_devices(devices, machine_id))
 

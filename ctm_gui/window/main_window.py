@@ -44,13 +44,12 @@ from ctm_gui.window.status_line import StatusLine
 from ctm_gui.window.steps import FilterSteps, OptionSteps
 from ctm_gui.window.workspace import Workspace
 from predictor.core.errors import HostError
-from predictor.formats.suffixes import SUFFIXES
+from predictor.services.models.files import model_suffixes
 
 if TYPE_CHECKING:
     from ctm_gui.window.central_views import CentralViews
 
 _LEFT_WIDTH = 340
-_MODELS = " ".join(f"*{suffix}" for suffix in SUFFIXES)
 # A folder of models changes the list once a model.
 _REMEMBER_DELAY_MS = 200
 _STANDS_IN = "All numbers are estimates of the roofline engine."
@@ -138,11 +137,12 @@ class MainWindow(QMainWindow):
 
     def open_files(self) -> None:
         """Ask for model files."""
+        patterns = " ".join(f"*{suffix}" for suffix in model_suffixes())
         paths, _ = QFileDialog.getOpenFileNames(
             self,
             "Open models",
             self.settings.get(table.FOLDER),
-            f"Models ({_MODELS});;Language models (config.json *.gguf);;All (*)",
+            f"Models ({patterns});;Language models (config.json *.gguf);;All (*)",
         )
         self.open_paths(paths)
 

@@ -22,6 +22,7 @@ from predictor.services.history.stated import StatedLatency, measured_of
 from predictor.services.history.user_store import UserStore
 from predictor.services.models.names import unique_names
 from predictor.services.prediction import predict as service
+from predictor.services.prediction.engines import open_engine
 from predictor.services.prediction.predict import KnownTargets
 
 Targets = str | Device | Target | Sequence[str | Device | Target] | None
@@ -166,6 +167,7 @@ def context_of(
         chosen = targets_of(targets, requested, path)
         stated = [_stated(latency, path) for latency in latencies]
         measured = user_store.signatures([*chosen, *(latency.target for latency in stated)])
+        open_engine(engine)  # while the models are read
         read = [reading.result() for reading in readings]
         if stated and len(read) != 1:
             reason = f"a latency is of one model, and {len(read)} were requested"

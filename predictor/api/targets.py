@@ -108,8 +108,9 @@ def targets_of(named: Any, requested: Requested, store: Path | None) -> tuple[Ta
     """
     values = devices_of(None, store) if named is None else sequence_of(named)
     runtime = None if requested.runtime is None else usual_name(requested.runtime)
-    first = next((value for value in values if isinstance(value, Device)), None)
-    check_names(first or catalogue(store).devices[0], runtime, requested.precision)
+    shipped = iter(catalogue(store).by_id.values())
+    first = next((value for value in values if isinstance(value, Device)), None) or next(shipped)
+    check_names(first, runtime, requested.precision)
     precision = None if requested.precision is None else Precision(requested.precision)
     targets: list[Target] = []
     for value in values:

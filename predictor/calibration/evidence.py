@@ -190,7 +190,8 @@ class Evidence:
         mean, variance = np.zeros(count), np.full(count, self.scales.level**2)
         shape, shape_variance = np.zeros((count, PARTS)), np.ones(count)
         nearness, nearest = np.zeros(count, np.int64), np.full(count, -1, np.int64)
-        for name in np.intersect1d(keys.silicon, self.keys.silicon).tolist():
+        # Not np.intersect1d, which imports numpy.ma: 20 ms of the first prediction.
+        for name in set(keys.silicon.tolist()) & set(self.keys.silicon.tolist()):
             targets = np.flatnonzero(keys.silicon == name)  # [T']
             sources = np.flatnonzero(self.keys.silicon == name)  # [M']
             target_keys, source_keys = keys.take(targets), self.keys.take(sources)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -39,11 +39,42 @@ def devices_dir() -> Path:
     return resources_dir() / "devices"
 
 
-def shipped_devices(folder: Path | None = None) -> tuple[Device, ...]:
-    """Return every shipped device, sorted by id; the fields of their files are not checked again.
+class ShippedDevices(Mapping[str, Device]):
+    """The shipped devices by id, sorted; the file of a device is read where it is first used.
 
-    Each start waits for this, and the checks take more than half of the time that
-    ``load_device_files`` needs. The tests hold the shipped files to them.
+    The fields of their files are not checked again: the checks take more than half of the time
+    that ``load_device_files`` needs, and the tests hold the shipped files to them. A look-up
+    raises an InputError where the file is damaged.
+
+    Args:
+        folder: of the files, in place of the shipped ones.
+
+    Raises:
+        InputError: when the folder cannot be read.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = os.fspath(folder or devices_dir())
+        self._devices: dict[str, Device | None] = dict.fromkeys(_names(self._folder))
+
+    def __getitem__(self, device_id: str) -> Device:
+        device = self._devices[device_id]
+        if device is None:
+            device = self._devices[device_id] = _read_trusted(self._folder, device_id)
+        return device
+
+    def __contains__(self, device_id: object) -> bool:
+        return device_id in self._devices
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._devices)
+
+    def __len__(self) -> int:
+        return len(self._devices)
+
+
+def shipped_devices(folder: Path | None = None) -> tuple[Device, ...]:
+    """Return every shipped device, sorted by id.
 
     Args:
         folder: of the files, in place of the shipped ones.
@@ -51,8 +82,7 @@ def shipped_devices(folder: Path | None = None) -> tuple[Device, ...]:
     Raises:
         InputError: when the folder cannot be read or a file is damaged.
     """
-    place = os.fspath(folder or devices_dir())
-    return tuple([_read_trusted(place, name) for name in _names(place)])
+    return tuple(ShippedDevices(folder).values())
 
 
 @lru_cache(maxsize=1024)

@@ -89,6 +89,15 @@ def format_of(path: str) -> Format | None:
             head = stream.read(HEAD_BYTES)
     kind = next((kind for kind in FORMATS if kind.fits(path, head)), None)
     if kind is None and not path.lower().endswith(ONNX_SUFFIX):
-        extra = plugins.plugins(plugins.FORMATS).by_name.values()
-        kind = next((kind for kind in extra if kind.fits(path, head)), None)
+        kind = next((kind for kind in _of_plugins() if kind.fits(path, head)), None)
     return kind
+
+
+def plugin_suffixes() -> tuple[str, ...]:
+    """Return the endings of the names of files that plug-ins read."""
+    return tuple(suffix for kind in _of_plugins() for suffix in kind.suffixes)
+
+
+def _of_plugins() -> list[Format]:
+    available = plugins.plugins(plugins.FORMATS).by_name.values()
+    return [kind for kind in available if isinstance(kind, Format)]

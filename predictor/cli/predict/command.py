@@ -25,6 +25,7 @@ from predictor.devices.catalogue import THIS_MACHINE_ID
 from predictor.graph.model import Model
 from predictor.services.devices.inferred import inferred_sentences
 from predictor.services.prediction.assumptions import assumptions
+from predictor.services.prediction.engines import open_engine
 from predictor.services.prediction.explain import OperatorTable, explain
 from predictor.services.prediction.predict import KnownTargets, predict
 from predictor.services.prediction.threads import threads_sentences
@@ -61,6 +62,7 @@ def run(options: argparse.Namespace, console: Console, readings: Sequence[Future
     points: list[dict[str, object]] = []
     with closing(predicting.PredictionStore(options.store)) as store:
         measured = store.signatures([*targets, *(latency.target for latency in latencies)])
+        open_engine(options.engine)  # while the models are read
         for model in predicting.models_as_read(readings, console, failed):
             measurements, devices = measured_of(options, store, [model], latencies, measured)
             row = predict([model], targets, options.engine, measurements, measured, devices)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
@@ -12,7 +11,12 @@ from typing import Final, NamedTuple
 from predictor.core.errors import CtmError, InputError
 from predictor.core.files import is_there
 from predictor.core.records import Device
-from predictor.devices.catalogue import THIS_ID, THIS_MACHINE_ID, plugin_devices, shipped_devices
+from predictor.devices.catalogue import (
+    THIS_ID,
+    THIS_MACHINE_ID,
+    ShippedDevices,
+    plugin_devices,
+)
 from predictor.devices.schema import read_device
 from predictor.services.devices import products as product_table
 from predictor.services.devices.products import Product, Unit
@@ -72,7 +76,7 @@ class Catalogue:
     """Devices by id, sorted by id, with search and look-up.
 
     Args:
-        devices: devices with unique ids.
+        devices: devices with unique ids; by id, sorted, where not all of them are read yet.
         user_devices: reads the user's devices; called by ``find`` where no id of ``devices`` is
             named, so that the store is not opened for shipped ones.
         this_machine: gets this machine as the user stored it, or None, and returns it.
@@ -83,7 +87,7 @@ class Catalogue:
 
     def __init__(
         self,
-        devices: Iterable[Device],
+        devices: Iterable[Device] | ShippedDevices,
         user_devices: Callable[[], Iterable[Device]] = tuple,
         this_machine: ThisMachine = _stored_or_detected,
         products: Callable[[], Sequence[Product]] = product_table.shipped_products,
@@ -93,12 +97,16 @@ class Catalogue:
         self._plugin_devices = plugin_devices
         self._user_devices, self._this_machine = user_devices, this_machine
         self._products, self.machine_id = products, machine_id
-        self.devices: tuple[Device, ...] = tuple(sorted(devices, key=lambda device: device.id))
-        self.by_id: Mapping[str, Device] = MappingProxyType({d.id: d for d in self.devices})
-        if len(self.by_id) != len(self.devices):
-            raise ValueError("two devices have one id")
+        self.by_id: Mapping[str, Device] = (
+            devices if isinstance(devices, ShippedDevices) else _by_id(devices)
+        )
 
-    # Of these two most starts need neither.
+    # Of these three a start that names a device by its id needs none.
+    @cached_property
+    def devices(self) -> tuple[Device, ...]:
+        """All devices, sorted by id."""
+        return tuple(self.by_id.values())
+
     @cached_property
     def _keys(self) -> tuple[tuple[str, str], ...]:
         return tuple((_squash(d.id), _squash(d.name)) for d in self.devices)
@@ -298,20 +306,33 @@ class Catalogue:
         return InputError(text, "is no device of the catalogue", hint)
 
 
+def _by_id(devices: Iterable[Device]) -> Mapping[str, Device]:
+    """Return devices by id, sorted.
+
+    Raises:
+        ValueError: two have one id.
+    """
+    ordered = sorted(devices, key=lambda device: device.id)
+    by_id = {device.id: device for device in ordered}
+    if len(by_id) != len(ordered):
+        raise ValueError("two devices have one id")
+    return MappingProxyType(by_id)
+
+
 def load_catalogue(
     user_devices: Callable[[], Iterable[Device]] = tuple,
     this_machine: ThisMachine = _stored_or_detected,
 ) -> Catalogue:
-    """Load the shipped devices.
+    """Return the shipped devices, read where they are first used.
 
     Args:
         user_devices: reads the user's devices, which ``Catalogue.find`` finds too.
         this_machine: as ``Catalogue`` takes it.
 
     Raises:
-        InputError: when a shipped file is damaged.
+        InputError: when their folder cannot be read; from a look-up, when a file is damaged.
     """
-    return Catalogue(shipped_devices(), user_devices, this_machine, plugin_devices=plugin_devices)
+    return Catalogue(ShippedDevices(), user_devices, this_machine, plugin_devices=plugin_devices)
 
 
 def means_this_machine(text: str) -> bool:
@@ -331,6 +352,8 @@ def _nearest(wanted: str, names: Iterable[tuple[str, Iterable[str]]]) -> list[st
         wanted: letters and digits in lower case.
         names: pairs of a name and its keys.
     """
+    import difflib  # noqa: PLC0415  # 3 ms that a name which fits does not wait for
+
     scores: dict[str, float] = {}
     # The second sequence is the one that is cached; autojunk is meant for long texts.
     matcher = difflib.SequenceMatcher(b=wanted, autojunk=False)

@@ -11,7 +11,7 @@ from pathlib import Path
 from predictor.core.errors import CtmError, HostError, InputError
 from predictor.core.files import is_file, is_folder, is_there
 from predictor.core.progress import CancelToken
-from predictor.formats.kinds import SAVED_MODEL, format_of
+from predictor.formats.kinds import SAVED_MODEL, format_of, plugin_suffixes
 from predictor.formats.suffixes import ONNX_SUFFIX, SUFFIXES
 
 MAX_MODELS = 1000
@@ -67,6 +67,11 @@ def find_model_files(
     return FoundFiles(tuple(once.values()), tuple(problems))
 
 
+def model_suffixes() -> tuple[str, ...]:
+    """Return the endings of the names of model files, those of plug-ins too."""
+    return (*SUFFIXES, *plugin_suffixes())
+
+
 def absolute(path: str) -> str:
     """Return the absolute path; a symbolic link keeps the name that the user gave it."""
     return os.path.abspath(path)  # noqa: PTH100 - Path.absolute keeps "..", this does not
@@ -106,7 +111,8 @@ def _in_folder(folder: str, limit: int, token: CancelToken, problems: list[CtmEr
             break
         models.append(path)
     if not models and len(problems) == before:
-        action = f"choose a folder with {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]} files"
+        *first, last = model_suffixes()
+        action = f"choose a folder with {', '.join(first)} or {last} files"
         problems.append(InputError(folder, "the folder has no model", action))
     return models
 
@@ -120,7 +126,7 @@ def _is_model(path: str) -> bool:
     name = path.lower()
     if name.endswith(ONNX_SUFFIX):
         return not is_folder(path)
-    if not name.endswith(SUFFIXES):
+    if not name.endswith(SUFFIXES) and not name.endswith(plugin_suffixes()):
         return False
     try:
         return format_of(path) is not None  # .xml, .param and .lite have other meanings too

@@ -14,23 +14,27 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from predictor.core.records import Measurement, Target, TargetId
 from predictor.cost.engine import OperatorTimes, TargetMeasurements
 from predictor.graph.operator_graph import OperatorGraph
-from predictor.probing.importers.fused_operators import OperatorNames, match_entries
 from predictor.probing.networks.graphs import pool_graph
-from predictor.probing.operator_times import OperatorTime, operator_times
 from predictor.services.signatures.adaptation import film_of
-from predictor.services.signatures.checks import reason_against
 from predictor.services.signatures.quick import used_signatures
 from predictor.store import measurements as measurement_records
 from predictor.store import models as model_records
 from predictor.store import signatures as signature_records
 from predictor.store.database import Database, has_store, open_database
+
+if TYPE_CHECKING:
+    from predictor.probing.importers.fused_operators import OperatorNames
+    from predictor.probing.operator_times import OperatorTime
+
+# What a store without signatures does not need is imported where it is used.
+# ruff: noqa: PLC0415
 
 _MAX_ADDED_MS: Final = 0.01  # that a profiler may add to an entry
 _MIN_SHARE: Final = 0.2  # of an entry that is not the profiler's
@@ -51,6 +55,8 @@ def times_of_operators(
         entries: of the profile.
         latency_ms: measured without the profiler.
     """
+    from predictor.probing.importers.fused_operators import match_entries
+
     time_ms = np.array([entry.time_ms for entry in entries])
     if not len(time_ms) or time_ms.sum() <= 0:
         return None
@@ -75,6 +81,8 @@ def times_of_operators(
 
 
 def _names(graph: OperatorGraph) -> list[OperatorNames]:
+    from predictor.probing.importers.fused_operators import OperatorNames
+
     inputs: list[list[str]] = [[] for _ in range(len(graph))]
     for producer, consumer in graph.edges.T.tolist():
         inputs[consumer].append(graph.names[producer])
@@ -132,6 +140,8 @@ def read_user_signatures(database: Database) -> UserSignatures:
     stored: dict[TargetId, list[Measurement]] = {}
     unstable: dict[TargetId, str] = {}
     for entry in used_signatures(signature_records.stored(database)):
+        from predictor.services.signatures.checks import reason_against
+
         signature, reason = entry.signature, ""
         measurements = measurement_records.of_signature(database, signature.id)
         reason = reason_against(
@@ -204,6 +214,8 @@ def _operators(
     pairs: Sequence[tuple[OperatorGraph, Measurement]],
 ) -> tuple[OperatorTimes | None, ...]:
     """Return the times of the operators of each graph; empty where none are known."""
+    from predictor.probing.operator_times import operator_times
+
     times = tuple(
         times_of_operators(graph, operator_times(m.provenance), m.value_ms) for graph, m in pairs
     )

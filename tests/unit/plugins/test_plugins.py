@@ -20,6 +20,28 @@ ROOT = Path(__file__).resolve().parents[3]
 PAGE = ROOT / "docs" / "plugins.md"
 MOBILENET = resources_dir() / "samples" / "mobilenetv2-1.0-224.onnx"
 FENCE = r"^```(?:python|json|toml) (?P<name>\S+)\n(?P<body>.*?)^```$"
+# Prints the ids of the targets of the window, and those that the library lets a user change.
+WINDOW = """
+import sys
+from pathlib import Path
+from PySide6.QtCore import QCoreApplication
+from PySide6.QtGui import QUndoStack
+from ctm_gui.devices.library import DeviceLibrary
+from ctm_gui.targets.choice import TargetSelection
+from predictor.services.devices.catalogue import load_catalogue
+from predictor.services.history.history import open_history
+
+application = QCoreApplication([])
+selection = TargetSelection(load_catalogue(), ["acme-a1"])
+with open_history(Path(sys.argv[1])) as history:
+    run = lambda work, on_result, on_error: on_result(work(history))
+    library = DeviceLibrary(selection.catalogue, run, QUndoStack())
+    library.catalogue_changed.connect(selection.set_catalogue)
+    library.load()
+    library.load()
+devices = [entry for entry in library.entries if entry.device.vendor == "Acme"]
+print([device.id for device in selection.selected], [entry.is_user for entry in devices])
+"""
 BLOCK = re.compile(FENCE, re.MULTILINE | re.DOTALL)
 
 
@@ -53,8 +75,13 @@ def installed(site: Path, **changed: str) -> Path:
 
 def ctm(site: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Run a command with the package installed."""
+    return python(site, "-m", "predictor.cli", *words)
+
+
+def python(site: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run Python with the package installed."""
     return subprocess.run(
-        [sys.executable, "-m", "predictor.cli", *words],
+        [sys.executable, *words],
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(site)])},
         capture_output=True,
         text=True,
@@ -123,17 +150,31 @@ def test_a_format_of_model_files_is_read(site: Path, tmp_path: Path) -> None:
     assert json.loads(done.stdout)["format"] == "Acme network"
 
 
+def test_a_search_of_a_folder_finds_the_files_of_a_plugin(site: Path, tmp_path: Path) -> None:
+    (tmp_path / "network.acme").write_text("ACMENET 1\nlinear 64 128\n")
+    (tmp_path / "notes.acme").write_text("no network")
+    (tmp_path / "notes.txt").write_text("ACMENET 1\n")
+
+    (row,) = rows(ctm(site, "predict", str(tmp_path), "--device", "rpi5", "--json"))
+
+    assert row["model"] == "network.acme"
+
+
+def test_the_window_lists_the_devices_of_a_plugin(site: Path, tmp_path: Path) -> None:
+    done = python(site, "-c", WINDOW, str(tmp_path / "store.db"))
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.strip() == "['acme-a1'] [False]"
+
+
 def test_an_import_format_is_recognised(site: Path) -> None:
     code = (
         "from predictor.probing.importers.registry import import_bytes;"
         "file = import_bytes('t.txt', b'acme-bench resnet50 12.5 ms');"
         "print(file.format, file.latencies[0].network, file.latencies[0].value_ms)"
     )
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(site)])}
 
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
-    )
+    done = python(site, "-c", code)
 
     assert done.stderr == ""
     assert done.stdout.split() == ["acme-bench", "resnet50", "12.5"]
