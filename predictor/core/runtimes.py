@@ -44,6 +44,8 @@ class Runtime:
         cpu_launch_us: cost of starting one operator on a CPU, in microseconds; None for the usual
             one of the device (``cost.capability``).
         unset_threads: that it runs on where no number is set, 0 for all cores; None if not known.
+        fastest_cores: whether it then leaves the slower kinds of cores of a processor idle.
+        interpreted: whether an interpreter on the host starts each operator of a GPU.
         is_learned: whether a network that is trained gets an input for it.
         is_usual: whether a device without stated configurations lists it where it is portable; one
             that is not usual has to be named.
@@ -61,6 +63,8 @@ class Runtime:
     tf32: Literal["", "convolutions", "all"] = ""
     cpu_launch_us: float | None = None
     unset_threads: int | None = None
+    fastest_cores: bool = False
+    interpreted: bool = False
     is_learned: bool = True
     is_usual: bool = True
 
@@ -108,6 +112,7 @@ _ROWS: Final = (
         # Measured by benchmarks/launch_overhead.py, see decision 0001.
         cpu_launch_us=0.8,  # it comes back to Python for each operator
         unset_threads=0,  # torch.get_num_threads(): one a physical core
+        interpreted=True,
     ),
     Runtime(
         name="pytorch-compiled",
@@ -152,6 +157,7 @@ _ROWS: Final = (
         kernels=instruction_sets.ONEDNN,
         may_halve=True,  # it infers in FP16 on GPUs, and in BF16 on CPUs that have it
         unset_threads=0,
+        fastest_cores=True,  # ov::Affinity::HYBRID_AWARE binds latency tasks to the big cores
     ),
     Runtime(
         name="opencv",

@@ -85,6 +85,8 @@ _KINDS_OF_TYPE: Final = by_operator(
 )
 _PAIRS: Final = [_KINDS_OF_TYPE.get(name, ("other", "other")) for name in OPERATORS]
 _KIND_OF_CODE: Final = np.array([KIND.get(kind, KIND["other"]) for kind, _ in _PAIRS])
+# Their steps wait for each other: an accelerator reaches little of what it does in products.
+_IS_RECURRENT: Final = np.array([name in ("LSTM", "GRU", "RNN") for name in OPERATORS])
 _IS_CONVOLUTION: Final = np.array([kind == "convolution" for kind, _ in _PAIRS])
 NETWORK_KIND_OF_CODE: Final = np.array([NETWORK_KINDS.index(kind) for _, kind in _PAIRS])
 """The network's kind of each operator type by its code; convolutions have finer ones."""
@@ -144,7 +146,7 @@ def operator_kinds(
     """
     kinds = _KIND_OF_CODE[op_code]
     groups, rows, columns, _ = gemm.T
-    contraction = rows > 0
+    contraction = (rows > 0) & ~_IS_RECURRENT[op_code]
     convolution = contraction & is_convolution(op_code, window)
     product = contraction & ~convolution
     # Without weights of its own a convolution holds the batch in its groups.

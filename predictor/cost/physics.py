@@ -240,7 +240,7 @@ def _term_rates(target: Target, run: RunRates) -> _TermRates:
     tf32 = runtime_of(target.configuration.runtime).tf32 if precision is Precision.FP32 else ""
     quick = float(np.fmax(matrix, run.tf32)) if tf32 else matrix
     products = quick if tf32 == "all" else matrix
-    return _TermRates(quick, products, run.vector, run.unit, _LAUNCH_S)
+    return _TermRates(quick, products, run.vector, run.unit, _LAUNCH_S / run.start_pace)
 
 
 def _joined(slow: float, fast: float, part: float) -> float:

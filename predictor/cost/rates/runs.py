@@ -14,6 +14,7 @@ from predictor.core.metrics import Family
 from predictor.core.records import Configuration, Device, Precision, Target, by_run
 from predictor.core.runtimes import CPUS, Runtime, runtime_of
 from predictor.cost.rates.cores import busy_rate, core_kinds
+from predictor.cost.rates.hosts import host_pace
 from predictor.cost.rates.lanes import Core, core_of, kernel_lanes
 from predictor.cost.rates.power import sustained_fp32_macs_per_s
 from predictor.cost.rates.units import product_macs_per_s, tf32_macs_per_s, unit_macs_per_s
@@ -53,6 +54,7 @@ class RunRates(NamedTuple):
         tf32: of FP32 products in TF32, NaN where the chip has none.
         unit: of products on one core alone, SM or compute unit.
         core_hz: clock of one core alone; NaN of a chip without threads.
+        start_pace: starts of a chip's host while that of a current desktop makes one.
     """
 
     matrix: float
@@ -60,6 +62,7 @@ class RunRates(NamedTuple):
     tf32: float
     unit: float
     core_hz: float
+    start_pace: float = 1.0
 
 
 _UNKNOWN: Final = RunRates(*[np.nan] * 5)
@@ -118,7 +121,8 @@ def run_rates(targets: Sequence[Target]) -> list[RunRates]:
 def _processor_rates(target: Target, lanes: Sequence[float]) -> RunRates:
     """Return the rates of the threads of a processor, from the lanes of its kinds of cores.
 
-    Threads fill the cores that are the fastest in this run first.
+    Threads fill the cores that are the fastest in this run first. A runtime that binds its threads
+    to the fastest kind starts one on each core of it, where no number is set.
     """
     kinds, threads = core_kinds(target.device), target.configuration.threads
     if not kinds:
@@ -126,7 +130,11 @@ def _processor_rates(target: Target, lanes: Sequence[float]) -> RunRates:
     of_core = [
         (k.clock_hz(threads) * width, k.cores) for k, width in zip(kinds, lanes, strict=True)
     ]
-    macs = busy_rate(of_core, threads)
+    if not threads and runtime_of(target.configuration.runtime).fastest_cores:
+        # One kind of cores need not be the faster in all: whichever does more.
+        macs = max(rate * cores for rate, cores in of_core)
+    else:
+        macs = busy_rate(of_core, threads)
     # Of a core alone, so that further threads never make a block or a start slower.
     unit = max(k.clock_hz(1) * width for k, width in zip(kinds, lanes, strict=True))
     return RunRates(macs, macs, np.nan, unit, max(kind.clock_hz(1) for kind in kinds))
@@ -137,12 +145,14 @@ def _chip_rates(target: Target) -> RunRates:
     device, number_format = target.device, target.configuration.precision.number_format
     matrix = product_macs_per_s(device, number_format)
     single = sustained_fp32_macs_per_s(device)
+    interpreted = runtime_of(target.configuration.runtime).interpreted
     return RunRates(
         matrix,
         matrix if single is None else single,
         tf32_macs_per_s(device),
         unit_macs_per_s(device, number_format),
         np.nan,
+        host_pace(device) if interpreted else 1.0,
     )
 
 

@@ -115,6 +115,7 @@ class CorpusTarget:
             nothing. It means nothing on a unit without threads.
         threads_likely: a deduced number where they are not stated, 0 for none; never a fact.
         cluster: kind of cores that the threads were bound to, 0 for the fastest or for no binding.
+        early_starts: whether an early version of the framework ran, which starts more slowly.
     """
 
     device_id: str
@@ -125,6 +126,7 @@ class CorpusTarget:
     threads_stated: bool = True
     threads_likely: int = 0
     cluster: int = 0
+    early_starts: bool = False
 
     @property
     def is_listed(self) -> bool:

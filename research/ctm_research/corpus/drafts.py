@@ -15,6 +15,7 @@ from ctm_research.corpus.single_operators import (
     SingleOperator,
     operator_rows,
 )
+from ctm_research.corpus.versions import has_early_starts
 from ctm_research.sources import (
     SOURCES,
     GraphFile,
@@ -192,6 +193,7 @@ def sample_target(source: Source, sample: Sample) -> CorpusTarget:
         threads_stated=sample.threads_stated,
         threads_likely=sample.threads_likely,
         cluster=sample.cluster,
+        early_starts=has_early_starts(sample.configuration.runtime, sample.provenance),
     )
 
 

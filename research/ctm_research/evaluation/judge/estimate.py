@@ -35,13 +35,14 @@ from predictor.core.runtimes import runtime_of
 from predictor.cost.operator_kinds import KINDS
 from predictor.cost.overlap import overlapped, runs_ahead
 from predictor.cost.physics import TERMS, rates_of
-from predictor.cost.rates.typical import likenesses
+from predictor.cost.rates.typical import Rates, likenesses
 from predictor.engine.operator_factors import CAUTION, OperatorFactors
 from predictor.network.features import scale_free
 
 _MOST_DEVIATIONS: Final = 2.0  # of a target: what is further off is of another kind
 _LEAST_SILICON: Final = 3  # of fewer, a median is that of one device
 _MOST_READ: Final = 120  # networks of a target: more tell no more
+_EARLY_START: Final = 2.5  # time of a start of an early version, over one of today
 # The likeliest on silicon left out in inner folds.
 SCALES: Final = Scales(0.35, 0.3, 0.2, 0.1, 0.5)
 
@@ -63,7 +64,7 @@ class EstimateEngine:
         self._judged, self._targets = judged, with_likely_threads(judged)
         rates, groups = rates_of(self._targets), likenesses(self._targets)
         self._typical = typical_rates(rates, groups)
-        self._rates = self._typical.complete(rates, groups)
+        self._rates = _with_early_starts(judged, self._typical.complete(rates, groups))
         self._ahead = runs_ahead(self._targets)
         self._times = sums_by_kind(judged, self._rates, judged.rows)
         self._efficiencies = KindEfficiencies(self._times, judged.rows)
@@ -254,6 +255,12 @@ def with_likely_threads(judged: Judged) -> list[Target]:
         )
         for target, listed in zip(judged.targets, judged.corpus.targets, strict=True)
     ]
+
+
+def _with_early_starts(judged: Judged, rates: Rates) -> Rates:
+    """Return the rates of the targets, starts of early versions of a framework as slow as there."""
+    early = np.array([listed.early_starts for listed in judged.corpus.targets], np.bool_)
+    return replace(rates, launch_s=rates.launch_s * np.where(early, _EARLY_START, 1.0))
 
 
 def _likely_threads(target: Target, listed: CorpusTarget) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 
@@ -86,3 +87,18 @@ def test_processors_reach_no_more_than_their_lanes_at_the_clock_of_all_cores() -
         if device.family in CPUS and not math.isnan(run.matrix) and not device.clusters:
             alone = run.unit * device.core_count
             assert run.matrix <= alone * (1 + 1e-12), device.id
+
+
+def test_openvino_leaves_the_slower_cores_idle_where_no_threads_are_set() -> None:
+    hybrid = next(device for device in DEVICES if device.id == "core-i7-13700h")
+    fast = replace(hybrid, clusters=hybrid.clusters[:1])
+    fast_cores = int(hybrid.clusters[0].cores)
+
+    def rate(device: Device, runtime: str, threads: int = 0) -> float:
+        (run,) = run_rates([Target(device, Configuration(runtime, threads=threads))])
+        return run.matrix
+
+    assert rate(hybrid, "openvino") == rate(fast, "openvino")
+    assert rate(hybrid, "openvino") == rate(hybrid, "openvino", fast_cores)
+    assert rate(hybrid, "openvino", fast_cores + 1) > rate(hybrid, "openvino")
+    assert rate(hybrid, "onnxruntime") > rate(fast, "onnxruntime")
