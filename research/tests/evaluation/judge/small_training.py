@@ -73,7 +73,7 @@ def corpus_of(
         batch=np.ones(len(networks), np.int32),
         operator_graph=lambda index: networks[index],
     )
-    listed = SimpleNamespace(threads_stated=True, threads_likely=0)
+    listed = SimpleNamespace(threads_stated=True, threads_likely=0, early_starts=False)
     return replace(
         made,
         corpus=replace(

@@ -24,7 +24,7 @@ from predictor.core.metrics import Family
 from predictor.core.progress import CancelToken, Progress
 from predictor.core.records import Configuration, Target
 from predictor.core.resources import resources_dir
-from predictor.cost.physics import Work, rates_of, term_times
+from predictor.cost.physics import TERMS, Work, rates_of, term_times
 from predictor.engine.checkpoint import ESTIMATE, checksum, read_checkpoint
 from predictor.engine.closertome import CloserToMeEngine
 from predictor.engine.estimate import Estimate
@@ -70,6 +70,10 @@ def test_each_measured_target_is_evidence_with_its_networks() -> None:
     assert evidence.scales == SCALES
 
 
+TODAY = SimpleNamespace(threads_stated=True, threads_likely=0, early_starts=False)
+EARLY = SimpleNamespace(threads_stated=True, threads_likely=0, early_starts=True)
+
+
 def processors(runtime: str, slow: Sequence[float]) -> Judged:
     """Return measurements of processors, of which no source says how many threads ran."""
     corpus = corpus_of(len(slow), slow=slow)
@@ -81,7 +85,7 @@ def processors(runtime: str, slow: Sequence[float]) -> Judged:
         )
         for each in corpus.targets
     ]
-    listed = SimpleNamespace(threads_stated=False, threads_likely=0)
+    listed = SimpleNamespace(threads_stated=False, threads_likely=0, early_starts=False)
     untold = cast("Any", (listed,) * len(targets))
     return replace(corpus, targets=targets, corpus=replace(corpus.corpus, targets=untold))
 
@@ -481,3 +485,17 @@ def test_an_interrupted_training_leaves_the_checkpoint_as_it_was(
         train(data, checkpoint)
 
     assert {path.name: path.read_bytes() for path in checkpoint.iterdir()} == before
+
+
+def test_starts_of_an_early_version_take_longer_than_those_of_today() -> None:
+    corpus = corpus_of(4)
+    early = replace(cast("Any", corpus.corpus), targets=cast("Any", (EARLY, *[TODAY] * 3)))
+
+    engines = EstimateEngine(corpus), EstimateEngine(replace(corpus, corpus=early))
+    today, then = (engine.fit(corpus, np.arange(len(corpus.target))) for engine in engines)
+    starts = np.arange(today.parts.shape[1]) % len(TERMS) == TERMS.index("launch")
+    is_early = corpus.target[corpus.rows] == 0
+
+    # The efficiencies differ too, alike on all targets.
+    times = then.parts[:, starts].sum(axis=1) / today.parts[:, starts].sum(axis=1)
+    assert times[is_early].mean() > 1.5 * times[~is_early].mean()
