@@ -162,13 +162,15 @@ class OperatorSummary:
         )
 
 
-def bound_codes(table: OperatorTable) -> IndexArray:
-    """Return the index in ``BOUND_TYPES`` of what binds each of N operators, intp [N].
+def bound_codes(table: OperatorTable, operators: IndexArray | None = None) -> IndexArray:
+    """Return the index in ``BOUND_TYPES`` of what binds each of K operators, intp [K], or of all.
 
     An operator without a bound type takes no time: it may be counted under any.
     """
     code = {bound: index for index, bound in enumerate(BOUND_TYPES)}
-    bounds = table.bound_type
+    bounds: Sequence[str] = table.bound_type
+    if operators is not None:
+        bounds = [bounds[place] for place in operators.tolist()]
     return np.fromiter((code.get(entry, 0) for entry in bounds), np.intp, len(bounds))
 
 

@@ -24,6 +24,7 @@ from predictor.services.prediction.timeline import module_path
 
 _TARGETS_NAMED = 12
 _ROOFS_NAMED = 3
+_MAX_PATHS = 2000  # paths of more operators than these take too long to compare in one turn
 _PARTS = ("arithmetic", "traffic", "start")
 _FACTS_NAMED = 2
 _MIN_SAVED = 0.9995  # of the time: a change of less is no advice
@@ -65,16 +66,17 @@ def subject_of(
 ) -> Subject:
     """Return the facts of K operators of an explained pair; of all of them where K is 0."""
     operators = selected if selected.size else np.arange(len(explained.table.names))
+    bounds = bound_codes(explained.table, operators)
     targets = tuple(costs_on_targets(costs, operators, unit))
     names = [name for name, _, _ in targets]
-    own = shown(explained.target)
+    target = shown(explained.target)
     return Subject(
         title=_title(explained, selected),
         kind=_kind(explained, operators),
-        facts=tuple(_facts(explained, operators, unit)),
+        facts=tuple(_facts(explained, operators, bounds, unit)),
         targets=targets,
-        place=names.index(own) if own in names else None,
-        help=tuple(_help(explained, operators, sensitivity)),
+        place=names.index(target) if target in names else None,
+        help=tuple(_help(explained, operators, bounds, sensitivity)),
     )
 
 
@@ -86,6 +88,8 @@ def _title(explained: Explained, selected: IndexArray) -> str:
         place = int(selected[0])
         return shown(table.names[place] or table.op_types[place])
     count = plural(selected.size, "operator")
+    if selected.size > _MAX_PATHS:
+        return count
     # The first and the last in the order of words have no more in common than all between them.
     paths = [module_path(table.names[place]) for place in selected.tolist()]
     common = _common(min(paths), max(paths))
@@ -115,7 +119,7 @@ def _kind(explained: Explained, operators: IndexArray) -> str:
 
 
 def _facts(
-    explained: Explained, operators: IndexArray, unit: LatencyUnit
+    explained: Explained, operators: IndexArray, bounds: IndexArray, unit: LatencyUnit
 ) -> Iterator[tuple[str, str]]:
     table, display_unit = explained.table, operator_unit(unit)
     latency_ms = float(table.latency_ms[operators].sum())
@@ -132,13 +136,14 @@ def _facts(
         times = [(name, float(part[operators].sum())) for name, part in parts]
         words = [f"{name} {latency_text(time, display_unit)}" for name, time in times if time]
         yield "Parts", ", ".join(words)
-        yield from _bounds(explained, operators)
+        yield from _bounds(explained, operators, bounds)
 
 
-def _bounds(explained: Explained, operators: IndexArray) -> Iterator[tuple[str, str]]:
+def _bounds(
+    explained: Explained, operators: IndexArray, bounds: IndexArray
+) -> Iterator[tuple[str, str]]:
     """Yield what holds operators, by their time, and what they reach of it."""
     times, roofline = explained.table.latency_ms[operators], explained.roofline
-    bounds = bound_codes(explained.table)[operators]
     roof_of = np.full(operators.size, NO_ROOF)
     reached = np.full(operators.size, np.nan)
     if roofline is not None:
@@ -188,7 +193,10 @@ def costs_on_targets(
 
 
 def _help(
-    explained: Explained, operators: IndexArray, sensitivity: Sensitivity | None
+    explained: Explained,
+    operators: IndexArray,
+    bounds: IndexArray,
+    sensitivity: Sensitivity | None,
 ) -> Iterator[str]:
     times: FloatArray = explained.table.latency_ms[operators]
     if not times.sum():
@@ -205,5 +213,5 @@ def _help(
     words = [text for factor, text in changes[:_FACTS_NAMED] if factor < _MIN_SAVED]
     if words:
         yield f"{'; '.join(words)[0].upper()}{'; '.join(words)[1:]}."
-    of_bounds = np.bincount(bound_codes(explained.table)[operators], times, len(BOUND_TYPES))
+    of_bounds = np.bincount(bounds, times, len(BOUND_TYPES))
     yield _ADVICE[int(of_bounds.argmax())]
