@@ -60,16 +60,9 @@ GEOMETRY = Setting("window/geometry", b"", "Geometry", "Place and size of the wi
 SPLITTERS = Setting("window/splitters", b"", "Panels", "Width of the panels beside the tabs.")
 PANEL_SPLITTER = Setting("window/panels", b"", "Panel heights", "Height of Models and Targets.")
 VIEW = Setting("window/view", "", "View", "Name of the view that is shown.")
-GRAPH_DOCKED = Setting(
-    "operators/graph",
-    "auto",
-    "Graph beside operators",
-    "Whether the graph stands beside the table of operators.",
-    choices=(("auto", "Where there is room"), ("shown", "Always"), ("hidden", "Never")),
-)
-GRAPH_SPLITTER = Setting(
-    "operators/splitter", b"", "Operators and graph", "Width of the table beside the graph."
-)
+WHY_STRIP = Setting("why/strip", "operators", "Strip", "Which view of the operators is shown.")
+WHY_WIDTHS = Setting("why/widths", b"", "Graph and panel", "Width of the graph beside its panel.")
+WHY_HEIGHTS = Setting("why/heights", b"", "Graph and strip", "Height of the graph over its strip.")
 UNIT = Setting(
     "compare/unit",
     LatencyUnit.MS.value,

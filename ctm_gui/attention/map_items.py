@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -31,7 +32,8 @@ _UNITS = (
     ("share of time, each row 100 %", "share of time, each column 100 %"),
 )
 _COLOURS = 1024
-_BAR_STEPS = 4
+_FEW_METRICS = 6
+_ROUND = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 1e-3, 1e-4, 1e-5)  # shares of marks, by preference
 
 
 @dataclass(slots=True)
@@ -109,7 +111,10 @@ class RowNames(PaintedAxis):
 
 
 class MetricNames(PaintedAxis):
-    """Titles of the two maps, and the names of the metrics under them, read upwards."""
+    """Titles of the two maps, and the names of the metrics under them.
+
+    A few names are read from left to right in two lines, many upwards.
+    """
 
     def __init__(self, state: MapState) -> None:
         super().__init__("top")
@@ -121,9 +126,13 @@ class MetricNames(PaintedAxis):
         layout = self._state.layout
         labels = layout.summary.labels if layout is not None else ()
         metrics = QFontMetricsF(self._state.font)
+        if len(labels) <= _FEW_METRICS:
+            self.setHeight(_TITLE_PX + 2 * metrics.lineSpacing() + 6)
+            self._labels = list(labels)
+            return
         longest = max((metrics.horizontalAdvance(label) for label in labels), default=0.0)
         shortest, longest_px = _LABELS_PX
-        room = min(max(longest + 12, shortest), longest_px)
+        room = float(min(max(longest + 12, shortest), longest_px))
         self.setHeight(_TITLE_PX + room)
         self._labels = [metrics.elidedText(label, _END, room - 8) for label in labels]
 
@@ -158,6 +167,12 @@ class MetricNames(PaintedAxis):
         painter.setFont(self._state.font)
         theme = self._state.theme
         painter.setPen(QColor(theme.text if strong else theme.muted))
+        if len(self._labels) <= _FEW_METRICS:
+            flags = Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignBottom
+            room = place.adjusted(2, _TITLE_PX, -2, -2)
+            painter.drawText(room, flags | Qt.TextFlag.TextWordWrap, label)
+            painter.restore()
+            return
         painter.translate(place.center().x(), place.bottom() - 4)
         painter.rotate(-90)
         # The font's height may be more than a narrow column: what is over lies between letters.
@@ -200,24 +215,36 @@ class ColourBars(PaintedAxis):
         painter.setPen(QColor(theme.muted))
         metrics = QFontMetricsF(self._state.font)
         below = QRectF(bar.left(), bar.bottom() + 2, bar.width(), metrics.height())
-        # A narrow bar has room for the marks at its ends alone.
-        fits = bar.width() > (_BAR_STEPS + 1) * metrics.horizontalAdvance("00.0 %  ")
-        steps = _BAR_STEPS if fits else 1
-        for step in range(steps + 1):
-            _mark(painter, below, step / steps, scale)
+        gap = metrics.horizontalAdvance("00.0 %  ") / max(bar.width(), 1.0)
+        for mark, share in share_marks(scale, gap):
+            _mark(painter, below, mark, share)
         unit = metrics.elidedText(unit, _END, room.width())
         below.translate(0, metrics.height())
         painter.drawText(below, Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop, unit)
 
 
-def _mark(painter: QPainter, line: QRectF, place: float, scale: tuple[float, float]) -> None:
-    """Write the share of a place on the bar, 0 to 1, under it."""
+def share_marks(scale: tuple[float, float], gap: float) -> list[tuple[float, float]]:
+    """Return places on a bar, 0 to 1, and the shares there: its ends, and round shares between.
+
+    Args:
+        scale: shares of the first and the last colour.
+        gap: least distance between two places.
+    """
     low, high = scale
+    marks = [(0.0, low), (1.0, high)]
+    for share in _ROUND:
+        # The gradient is linear in colour and colours follow the root.
+        place = math.sqrt((share - low) / (high - low)) if low < share < high else 0.0
+        if all(abs(place - other) >= gap for other, _ in marks):
+            marks.append((place, share))
+    return sorted(marks)
+
+
+def _mark(painter: QPainter, line: QRectF, place: float, share: float) -> None:
+    """Write a share under its place on the bar, 0 to 1."""
     x = line.left() + place * line.width()
     room = QRectF(x - line.width() / 2, line.top(), line.width(), line.height())
     side = Qt.AlignmentFlag.AlignHCenter
     if place in {0.0, 1.0}:
         room, side = line, (Qt.AlignmentFlag.AlignRight if place else Qt.AlignmentFlag.AlignLeft)
-    # The gradient is linear in colour and colours follow the root: a place is a squared share.
-    text = percent(low + (high - low) * place**2)
-    painter.drawText(room, side | Qt.AlignmentFlag.AlignTop, text)
+    painter.drawText(room, side | Qt.AlignmentFlag.AlignTop, percent(share))

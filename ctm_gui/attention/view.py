@@ -1,4 +1,4 @@
-"""The Attention tab: weights between operators and hardware metrics, one model on one target."""
+"""Maps of attention between operators and hardware metrics, one model on one target."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeySequence
+from PySide6.QtGui import QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QCheckBox, QWidget
 
 from ctm_gui.attention.map import Cell, MapLayout
@@ -24,7 +24,6 @@ from ctm_gui.widgets.basic import (
 from ctm_gui.widgets.filtered_table import PATH_ELIDE, PATH_PX, FilteredTable
 from ctm_gui.widgets.grid_model import GridModel
 from ctm_gui.widgets.ordering import IndexArray
-from ctm_gui.widgets.pair_choice import PairChoice
 from ctm_gui.widgets.save_plot import CSV, PNG, SVG, save_button, save_table
 from ctm_gui.widgets.table_view import in_parts
 from ctm_gui.widgets.view_options import ViewOptions
@@ -32,6 +31,7 @@ from predictor.core.records import Device
 from predictor.presentation.wording import shown
 from predictor.services.prediction.explain import OperatorTable
 
+_WITH_TABLE_PX = 1100
 _NOTHING_YET = "Drop a model and tick a target to see what its operators are most sensitive to."
 _NO_ATTENTION = (
     "This prediction is analytic: it adds up arithmetic and traffic, and has no attention. "
@@ -82,7 +82,8 @@ class AttentionView(QWidget):
             self._show_nothing(reason if table is None or not table.names else _NO_ATTENTION)
             return
         self._summary = AttentionSummary(table, device)
-        self.weights.setText(self._summary.meaning())
+        for part in (self.pairs, self.map):
+            part.setToolTip(self._summary.meaning())
         self._stack.show_content()
         self._show_rows()
 
@@ -110,8 +111,12 @@ class AttentionView(QWidget):
         else:
             self.map.save(path)
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leave the room to the maps where the table would cut the names of their metrics."""
+        super().resizeEvent(event)
+        self.table.setHidden(event.size().width() < _WITH_TABLE_PX)
+
     def _make_controls(self) -> None:
-        self.pair = PairChoice()
         self.group_box = QCheckBox("&Group by type")
         self.group_box.setToolTip("One row a type of operator: the mean of its operators.")
         self.save_button = save_button(
@@ -122,7 +127,6 @@ class AttentionView(QWidget):
             tip="Save the maps as a picture, or their numbers as CSV.",
         )
         self.pairs = label(role="heading", name="What operators are most sensitive to")
-        self.weights = label(role="muted", name="Meaning of the weights")
         self.cell = label(role="muted", name="Cell under the cursor")
 
     def _arrange(self) -> None:
@@ -133,11 +137,13 @@ class AttentionView(QWidget):
             self.table.copy_button,
             self.save_button,
         )
-        upper = holder((self.map, 1), self.cell)
-        parts = splitter(Qt.Orientation.Vertical, upper, self.table, sizes=(700, 200))
-        content = holder(controls, self.pairs, self.weights, (parts, 1))
+        left = holder((self.map, 1), self.cell)
+        parts = splitter(
+            Qt.Orientation.Horizontal, left, self.table, sizes=(640, 360), stretch=(2, 1)
+        )
+        content = holder(controls, self.pairs, (parts, 1))
         self._stack = ContentOrMessage(content, name="Message")
-        vbox(self.pair, (self._stack, 1), of=self)
+        vbox(self._stack, of=self, margins=0)
 
     def _connect(self) -> None:
         self.table.search_box.textChanged.connect(self._show_map)

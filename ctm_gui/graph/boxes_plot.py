@@ -14,7 +14,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, 
 from ctm_gui.attention.map_items import heat_table
 from ctm_gui.graph.facts import NodeFacts
 from ctm_gui.widgets.axes import AT_LEFT, AT_RIGHT, faded
-from ctm_gui.widgets.ordering import BoolArray
+from ctm_gui.widgets.ordering import BoolArray, FloatArray
 from ctm_gui.widgets.theme import DARK, LIGHT, Theme
 from predictor.core.units import LatencyUnit
 from predictor.services.graph.placement import TITLE_HEIGHT, Edge, Picture
@@ -33,8 +33,13 @@ _DARK_INK = 0.2  # relative luminance from which dark letters have more contrast
 class Colouring(StrEnum):
     """Quantity that the colour of a box shows."""
 
-    SHARE = "share of time"
-    BOUND = "what binds"
+    TIME = "time"
+    BOUND = "bound"
+    MEMORY = "memory"
+    ATTENTION = "attention"
+
+
+HEATS = frozenset({Colouring.TIME, Colouring.MEMORY})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,22 +87,29 @@ def looks_of(
     font: QFont,
 ) -> list[BoxLook]:
     """Return the look of each box of a picture."""
-    largest = float(facts.share[picture.nodes[~picture.is_open]].max(initial=0.0)) or 1.0
+    parts = parts_of(facts, colouring)
+    largest = float(parts[picture.nodes[~picture.is_open]].max(initial=0.0)) or 1.0
     heat = [QColor(*channels) for channels in heat_table(theme).tolist()]
     names, words = QFontMetricsF(title_font(font)), QFontMetricsF(words_font(font))
     looks = []
     for node, is_open, width in zip(
         picture.nodes.tolist(), picture.is_open.tolist(), picture.rects[:, 2].tolist(), strict=True
     ):
-        part = min(float(facts.share[node]) / largest, 1.0)
+        part = min(float(parts[node]) / largest, 1.0)
         if is_open:
             fill = QColor(theme.background)
-        elif colouring is Colouring.SHARE:
+        elif colouring in HEATS:
             fill = heat[round(part * (len(heat) - 1))]
         else:
-            bound = int(np.argmax(facts.by_bound_ms[node]))
-            fill = mixed(theme.surface, theme.series[bound], 0.15 + 0.6 * part**0.5)
-            fill = fill if part else QColor(theme.surface)
+            fill = (
+                mixed(
+                    theme.surface,
+                    theme.series[_series(facts, node, colouring)],
+                    0.15 + 0.6 * part**0.5,
+                )
+                if part
+                else QColor(theme.surface)
+            )
         ink = QColor(LIGHT.text if luminance(fill) > _DARK_INK else DARK.text)
         time = facts.time(node, unit)
         room = width - _BAND - 2 * _MARGIN
@@ -118,6 +130,22 @@ def looks_of(
             )
         )
     return looks
+
+
+def parts_of(facts: NodeFacts, colouring: Colouring) -> FloatArray:
+    """Return the part of the model, 0 to 1, that the strength of each node's colour shows."""
+    if colouring is Colouring.MEMORY:
+        return facts.traffic
+    if colouring is Colouring.ATTENTION and not facts.top_metrics:
+        return np.zeros_like(facts.share)
+    return facts.share
+
+
+def _series(facts: NodeFacts, node: int, colouring: Colouring) -> int:
+    """Return the series that the colour of a node is of: what binds it, or what it attends to."""
+    if colouring is Colouring.BOUND:
+        return int(np.argmax(facts.by_bound_ms[node]))
+    return facts.attended(node)
 
 
 def elided(metrics: QFontMetricsF, text: str, width: float) -> str:

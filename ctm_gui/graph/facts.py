@@ -9,14 +9,12 @@ from functools import cached_property
 import numpy as np
 
 from ctm_gui.operators.rows import BOUND_TYPES, bound_codes, operator_details, operator_unit
-from ctm_gui.prediction.explanation import Costs
 from ctm_gui.widgets.ordering import FloatArray, IndexArray
 from predictor.core.text import plural
 from predictor.core.units import LatencyUnit, format_bytes, format_count
 from predictor.presentation.wording import latency_text, number, percent, shape_text, shown
 from predictor.services.graph.grouping import GroupTree
 from predictor.services.prediction.explain import OperatorTable
-from predictor.services.prediction.sensitivity import Sensitivity, change_words
 
 # Kinds of operators by a part of their type, in the order of the theme's series; the first that
 # fits. What moves data only is the last, in the series' grey.
@@ -39,8 +37,8 @@ _OTHER, _MOVES = 6, 7
 # ConvTranspose moves no data only; Expand is no power.
 _ORDER: tuple[int, ...] = (0, 1, _MOVES, 2, 3, 4, 5)
 _TYPES_NAMED = 6
+TOP_METRICS = 6  # that have a colour of their own
 _MIN_SHARE = 0.001  # that a box names
-_TARGETS_NAMED = 12
 
 
 def kind_of(op_type: str) -> int:
@@ -62,15 +60,11 @@ class NodeFacts:
         tree: N operators in G groups.
         table: times of the operators.
         interval: low and high end of the model's 80 % interval over its latency; None without one.
-        sensitivity: of the operators to the facts of the device, once it is known.
-        costs: of the operators on every target, once they are known.
     """
 
     tree: GroupTree
     table: OperatorTable
     interval: tuple[float, float] | None = None
-    sensitivity: Sensitivity | None = None
-    costs: Costs | None = None
 
     @cached_property
     def latency_ms(self) -> FloatArray:
@@ -81,6 +75,35 @@ class NodeFacts:
     def share(self) -> FloatArray:
         """Part of the model's time, 0 to 1, float64 [N + G]."""
         return self.tree.sums(self.table.share)
+
+    @cached_property
+    def traffic(self) -> FloatArray:
+        """Part of the model's bytes moved, 0 to 1, float64 [N + G]."""
+        sums = self.tree.sums(self.table.bytes_moved.astype(np.float64))
+        return sums / max(float(sums[self.tree.root]), 1.0)
+
+    @cached_property
+    def _attention(self) -> FloatArray | None:
+        """Time of each operator by metric, float64 [N, K]; None without attention."""
+        maps = self.table.attention
+        if maps is None or not maps.metrics:
+            return None
+        return maps.operator_to_metric * self.table.latency_ms[:, None]
+
+    @cached_property
+    def top_metrics(self) -> tuple[int, ...]:
+        """The metrics with most attention over the time, the first of them; none without."""
+        if self._attention is None:
+            return ()
+        order = np.argsort(-self._attention.sum(axis=0), kind="stable")
+        return tuple(order[:TOP_METRICS].tolist())
+
+    def attended(self, node: int) -> int:
+        """Return the place in ``top_metrics`` of what a node attends to most, or behind them."""
+        if self._attention is None:
+            return 0
+        metric = int(self._attention[self.tree.operators_of(node)].sum(axis=0).argmax())
+        return self.top_metrics.index(metric) if metric in self.top_metrics else TOP_METRICS
 
     @cached_property
     def by_bound_ms(self) -> FloatArray:
@@ -96,7 +119,8 @@ class NodeFacts:
     def kinds(self) -> IndexArray:
         """Index in ``KINDS`` of each operator's type, and of what takes most time of a group."""
         kind_by_type = {name: kind_of(name) for name in dict.fromkeys(self.table.op_types)}
-        of_operators = np.array([kind_by_type[name] for name in self.table.op_types], dtype=np.intp)
+        kinds_of = map(kind_by_type.__getitem__, self.table.op_types)
+        of_operators = np.fromiter(kinds_of, np.intp, len(self.table.op_types))
         times = np.stack(
             [
                 # A part of a nanosecond each, so that groups of no time have a kind too.
@@ -107,6 +131,10 @@ class NodeFacts:
         )
         kinds: IndexArray = np.argmax(times, axis=1)
         return kinds
+
+    def prepare(self) -> None:
+        """Work out what every picture of the nodes reads."""
+        _ = self.latency_ms, self.share, self.by_bound_ms, self.kinds
 
     def title(self, node: int) -> str:
         """Return the name of a node within its group."""
@@ -136,25 +164,9 @@ class NodeFacts:
             lines = self._group_lines(node, operators, operator_unit(unit))
         else:
             lines = operator_details(self.table, node, unit, self.interval)
-        lines += self._sensitivity_lines(operators)
         if not self.tree.is_group(node) and self.table.flags[node]:
             lines.append(shown(self.table.flags[node]))
         return "\n".join(lines)
-
-    def costs_on_targets(self, node: int, unit: LatencyUnit) -> list[tuple[str, str, str]]:
-        """Return name, time and 80 % interval of a node on every target, the fastest first."""
-        costs, display_unit = self.costs, operator_unit(unit)
-        if costs is None or len(costs.names) < 2:
-            return []
-        times = costs.latency_ms[:, self.tree.operators_of(node)].sum(axis=1, dtype=np.float64)
-        rows = []
-        for place in np.argsort(times, kind="stable")[:_TARGETS_NAMED].tolist():
-            time, ends = float(times[place]), costs.interval[place]
-            low, high = (number(display_unit.from_ms(time * end)) for end in ends.tolist())
-            interval = "" if np.isnan(ends).any() or not time else f"{low} to {high}"
-            rows.append((shown(costs.names[place]), latency_text(time, display_unit), interval))
-        further = len(costs.names) + costs.left_out - len(rows)
-        return [*rows, (plural(further, "further target"), "", "")] if further else rows
 
     def path(self, node: int) -> str:
         """Return the names of a node and of the groups around it, the outermost first."""
@@ -176,7 +188,7 @@ class NodeFacts:
         share = percent(float(self.share[node]))
         lines = [
             f"{self.path(node)}: {self.subtitle(node)}",
-            _types(table, operators),
+            types_text(table, operators),
             f"{format_count(macs)} MACs, {format_bytes(traffic_bytes)} moved",
             f"{latency_text(latency, unit)}, {share} of the model",
         ]
@@ -190,22 +202,10 @@ class NodeFacts:
         ]
         return [*lines, f"bound by {', '.join(parts)}"] if parts else lines
 
-    def _sensitivity_lines(self, operators: IndexArray) -> list[str]:
-        times = self.table.latency_ms[operators]
-        if self.sensitivity is None or not times.sum():
-            return []
-        changes = []
-        for fact in self.sensitivity.facts:
-            # The elasticity of what takes no time is NaN.
-            elasticity = np.nan_to_num(fact.operators[operators])
-            factor = float((times * 1.1**elasticity).sum() / times.sum())
-            changes.append((factor, f"{fact.label} +10 %: {change_words(factor)}"))
-        changes.sort(key=lambda change: change[0])
-        return [text for factor, text in changes[:2] if factor < 0.9995]
 
-
-def _types(table: OperatorTable, operators: IndexArray) -> str:
-    counts = Counter(table.op_types[operator] for operator in operators.tolist()).most_common()
+def types_text(table: OperatorTable, operators: IndexArray) -> str:
+    """Return the types of operators with their numbers: ``Conv × 12, Relu × 11``."""
+    counts = Counter(map(table.op_types.__getitem__, operators.tolist())).most_common()
     words = [f"{shown(name)} × {count}" for name, count in counts[:_TYPES_NAMED]]
     if len(counts) > _TYPES_NAMED:
         words.append(plural(len(counts) - _TYPES_NAMED, "more type"))

@@ -8,13 +8,14 @@ from PySide6.QtCore import QPointF, QRectF, QSize
 from PySide6.QtGui import QColor, QFontMetricsF, QLinearGradient, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from ctm_gui.graph.boxes_plot import Colouring, mixed, words_font
+from ctm_gui.graph.boxes_plot import HEATS, Colouring, mixed, words_font
 from ctm_gui.graph.facts import KINDS
 from ctm_gui.operators.rows import BOUND_TYPES
 from ctm_gui.widgets.axes import AT_LEFT
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.presentation.wording import percent
 
+_NO_ATTENTION = "none: the prediction is analytic"
 _HEIGHT_PX, _SWATCH_PX, _RAMP_PX, _GAP_PX, _STRIPE_PX = 20, 12, 90, 16, 8
 
 
@@ -27,26 +28,37 @@ class Legend(QWidget):
 
     def __init__(self, options: ViewOptions) -> None:
         super().__init__()
-        self._options, self._colouring = options, Colouring.SHARE
+        self._options, self._colouring = options, Colouring.TIME
         options.theme_changed.connect(self.update)
         self._largest = 0.0
         self._kinds: Sequence[int] = ()
+        self._metrics: Sequence[str] = ()
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.setAccessibleName("Colours")
 
     def sizeHint(self) -> QSize:
         return QSize(400, _HEIGHT_PX)
 
-    def show_colours(self, colouring: Colouring, largest: float, kinds: Sequence[int]) -> None:
+    def show_colours(
+        self,
+        colouring: Colouring,
+        largest: float,
+        kinds: Sequence[int],
+        metrics: Sequence[str] = (),
+    ) -> None:
         """Show other colours.
 
         Args:
             colouring: of the boxes.
             largest: the share that the last colour stands for.
             kinds: indices in ``KINDS``.
+            metrics: labels of those that have a series in the colours of attention.
         """
         self._colouring, self._largest, self._kinds = colouring, largest, kinds
+        self._metrics = metrics
         boxes = f"Boxes: {colouring}, up to {percent(largest, 2)}"
+        if colouring is Colouring.ATTENTION:
+            boxes += f"; colours: {', '.join(metrics) or _NO_ATTENTION}"
         names = ", ".join(KINDS[kind][0] for kind in kinds)
         self.setAccessibleDescription(f"{boxes}. Stripes: {names}.")
         self.setToolTip("" if not names else f"{boxes}\nStripes: {names}")
@@ -70,7 +82,7 @@ class Legend(QWidget):
 
     def _paint_boxes(self, painter: QPainter, metrics: QFontMetricsF) -> float:
         theme = self._options.theme
-        if self._colouring is Colouring.SHARE:
+        if self._colouring in HEATS:
             x = self._write(painter, metrics, 0, "0 %", gap_px=6)
             ramp = QLinearGradient(QPointF(x, 0), QPointF(x + _RAMP_PX, 0))
             for place, name in enumerate(theme.heat):
@@ -79,14 +91,20 @@ class Legend(QWidget):
             painter.setPen(QPen(QColor(theme.outline), 1.0))
             painter.setBrush(ramp)
             painter.drawRoundedRect(QRectF(x, 4.5, _RAMP_PX, _HEIGHT_PX - 9), 3, 3)
-            words = f"{percent(self._largest, 2)} of the time"
-            return self._write(painter, metrics, x + _RAMP_PX + 6, words)
+            what = "time" if self._colouring is Colouring.TIME else "bytes moved"
+            largest = f"{percent(self._largest, 2)} of the {what}"
+            return self._write(painter, metrics, x + _RAMP_PX + 6, largest)
         x = 0.0
-        for bound, word in enumerate(BOUND_TYPES):
+        words = [f"bound by {word}" for word in BOUND_TYPES]
+        if self._colouring is Colouring.ATTENTION:
+            words = list(self._metrics)
+            if not words:
+                return self._write(painter, metrics, x, _NO_ATTENTION)
+        for series, word in enumerate(words):
             painter.setPen(QPen(QColor(theme.outline), 1.0))
-            painter.setBrush(mixed(theme.surface, theme.series[bound], 0.75))
+            painter.setBrush(mixed(theme.surface, theme.series[series], 0.75))
             painter.drawRoundedRect(QRectF(x + 0.5, 4.5, _SWATCH_PX, _HEIGHT_PX - 9), 3, 3)
-            x = self._write(painter, metrics, x + _SWATCH_PX + 6, f"bound by {word}")
+            x = self._write(painter, metrics, x + _SWATCH_PX + 6, word)
         return x
 
     @staticmethod

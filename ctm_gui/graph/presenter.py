@@ -1,16 +1,14 @@
-"""The Graph tab without widgets: groups that are open, the picture of them, what was searched."""
+"""The graph without widgets: groups that are open, the picture of them, what was searched."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 import numpy as np
 from PySide6.QtCore import QObject, Signal
 
 from ctm_gui.graph.facts import NodeFacts
-from ctm_gui.prediction.explanation import Costs
 from ctm_gui.tasks.serial import SerialWorker, Task
 from ctm_gui.widgets.grid import search_mask, search_texts
 from ctm_gui.widgets.ordering import BoolArray, IndexArray
@@ -27,7 +25,6 @@ from predictor.services.graph.placement import (
     visible_groups,
 )
 from predictor.services.prediction.explain import OperatorTable
-from predictor.services.prediction.sensitivity import Sensitivity
 
 MAX_BOXES = 300
 _FIRST_BOXES = 60  # of a model that was opened just now: as many as a screen shows
@@ -79,8 +76,6 @@ class GraphPresenter(QObject):
         self._drawn = _NOTHING
         # In the order in which the user opened them.
         self._opened: dict[int, None] = {}
-        self._sensitivity: Sensitivity | None = None
-        self._costs: Costs | None = None
         self.facts: NodeFacts | None = None
         self.picture: Picture = EMPTY
         self.matches: IndexArray = np.zeros(0, dtype=np.intp)
@@ -99,7 +94,6 @@ class GraphPresenter(QObject):
         self, table: OperatorTable | None, interval: tuple[float, float] | None = None
     ) -> None:
         """Show another table; boxes stay where it is of the same graph."""
-        self._sensitivity = self._costs = None
         if table is not None and _is_same_graph(self._drawn, table):
             self.facts = NodeFacts(self._drawn.tree, table, interval)
             self.facts_changed.emit()
@@ -113,22 +107,10 @@ class GraphPresenter(QObject):
         self.matches = np.zeros(0, dtype=np.intp)
         if table is not None:
             self._task = self._worker.submit(
-                lambda context: _drawn(table, self._command, context.token),
-                on_result=partial(self._show, table, interval),
+                lambda context: _drawn(table, interval, self._command, context.token),
+                on_result=self._show,
                 on_error=lambda _: None,  # a layout that fails is a plain one
             )
-
-    def show_sensitivity(self, sensitivity: Sensitivity | None) -> None:
-        """Show what would change the times, of a table that may still be laid out."""
-        self._sensitivity = sensitivity
-        if self.facts is not None:
-            self.facts = replace(self.facts, sensitivity=sensitivity)
-
-    def show_costs(self, costs: Costs | None) -> None:
-        """Show the times on every target, of a table that may still be laid out."""
-        self._costs = costs
-        if self.facts is not None:
-            self.facts = replace(self.facts, costs=costs)
 
     def toggle(self, node: int) -> None:
         """Open a closed group, close an open one; an operator stays as it is."""
@@ -228,11 +210,9 @@ class GraphPresenter(QObject):
             boxes[tree.operators_of(int(self.picture.nodes[box]))] = box
         return boxes
 
-    def _show(
-        self, table: OperatorTable, interval: tuple[float, float] | None, drawn: _Drawn
-    ) -> None:
+    def _show(self, result: tuple[_Drawn, NodeFacts]) -> None:
+        drawn, self.facts = result
         self._drawn = drawn
-        self.facts = NodeFacts(drawn.tree, table, interval, self._sensitivity, self._costs)
         self._opened = dict.fromkeys(first_opened(drawn.tree, _FIRST_BOXES))
         self._draw(None)
 
@@ -289,12 +269,18 @@ def _is_same_graph(drawn: _Drawn, table: OperatorTable) -> bool:
     return drawn.names == table.names and np.array_equal(drawn.tree.edges, table.edges)
 
 
-def _drawn(table: OperatorTable, command: Sequence[str] | None, token: CancelToken) -> _Drawn:
+def _drawn(
+    table: OperatorTable,
+    interval: tuple[float, float] | None,
+    command: Sequence[str] | None,
+    token: CancelToken,
+) -> tuple[_Drawn, NodeFacts]:
     tree = group_operators(table.names, table.op_types, table.edges)
-    # Asked for here first: not on the window's thread, which it would keep for 20 ms.
-    tree.sums(table.latency_ms)
+    facts = NodeFacts(tree, table, interval)
+    # Here first: of 100 000 operators they would keep the window's thread for 80 ms.
+    facts.prepare()
     drawn = _Drawn(table.names, tree, search_texts(table.names, table.op_types))
-    return _laid_out(drawn, [tree.root], command, token)
+    return _laid_out(drawn, [tree.root], command, token), facts
 
 
 def _laid_out(

@@ -1,4 +1,4 @@
-"""The operator graph with the time on its boxes, in its tab or beside the table of operators."""
+"""The operator graph with the time on its boxes."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from pathlib import Path
 import numpy as np
 from PySide6.QtCore import QPointF, QSize, Qt, Signal
 from PySide6.QtGui import QKeySequence
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
-from ctm_gui.graph.boxes_plot import Colouring, GraphPainter, looks_of
+from ctm_gui.graph.boxes_plot import Colouring, GraphPainter, looks_of, parts_of
 from ctm_gui.graph.canvas_view import GraphCanvas
+from ctm_gui.graph.facts import NodeFacts
 from ctm_gui.graph.legend_strip import Legend
 from ctm_gui.graph.presenter import WORKING, GraphPresenter
-from ctm_gui.prediction.explanation import Costs, Explained
+from ctm_gui.prediction.explanation import Explained
 from ctm_gui.widgets.basic import (
     ContentOrMessage,
     SearchBox,
@@ -22,19 +23,21 @@ from ctm_gui.widgets.basic import (
     hbox,
     holder,
     label,
+    named,
     note_label,
     show_note,
     tool_button,
     vbox,
 )
 from ctm_gui.widgets.ordering import IndexArray
-from ctm_gui.widgets.pair_choice import PairChoice
 from ctm_gui.widgets.save_plot import save_button, save_plot
 from ctm_gui.widgets.theme_change import follow_theme
 from ctm_gui.widgets.tooltips import as_tooltip
 from ctm_gui.widgets.view_options import ViewOptions
+from predictor.core.records import Device
 from predictor.core.text import plural
 from predictor.presentation.wording import shown
+from predictor.services.prediction.attention import token_label
 
 _NOTHING_YET = "Drop a model and tick a target to see its graph with the time on it."
 _HINT = (
@@ -42,16 +45,11 @@ _HINT = (
     "closes the group around, Ctrl and the wheel enlarge."
 )
 _LONGEST_PICTURE_PX = 12_000
-_TARGETS_NAMED = 4
-_DOCKED_PX = 8
 _NO_OPERATORS: IndexArray = np.zeros(0, dtype=np.intp)
 
 
 class GraphView(QWidget):
     """The graph of one model, coloured by the time on one target.
-
-    Attributes:
-        pair: the boxes that choose model and target, for the tab that the graph is in.
 
     Signals:
         operators_selected: the user chose a box: its operators, intp [K], and the slowest of them.
@@ -71,7 +69,7 @@ class GraphView(QWidget):
         self._selected: IndexArray = _NO_OPERATORS
         self._anchor: QPointF | None = None
         self._words, self._match = "", -1
-        self._is_docked = False
+        self._device: Device | None = None
         self._make_controls()
         self.canvas = GraphCanvas(options)
         self.canvas.tooltip_of = self._tooltip_of
@@ -89,22 +87,10 @@ class GraphView(QWidget):
             self.presenter.show_table(None)
             self._stack.show_message(shown(message) if message else _NOTHING_YET)
             return
+        self._device = explained.device
         self.presenter.show_table(explained.table, explained.interval)
         if not self.presenter.picture.nodes.size:
             self._stack.show_message(WORKING)
-
-    def show_costs(self, costs: Costs | None) -> None:
-        """Say the times on every target, on hover and of the box with the cursor."""
-        self.presenter.show_costs(costs)
-        self._mark()
-
-    def set_docked(self, words: str | None) -> None:
-        """Be narrow, beside a table that searches for ``words``; None for all controls."""
-        self._is_docked = words is not None
-        for part in (self.search_box, self.matches, self.save_button):
-            part.setHidden(self._is_docked)
-        self._layout.setContentsMargins(_DOCKED_PX if self._is_docked else 0, 0, 0, 0)
-        self.search(self.search_box.text() if words is None else words)
 
     def search(self, words: str) -> None:
         """Show the boxes whose operators have all words, the others pale."""
@@ -133,7 +119,6 @@ class GraphView(QWidget):
         save_plot(copy, path, "Operator graph")
 
     def _make_controls(self) -> None:
-        self.pair = PairChoice()
         self.search_box = SearchBox(
             "Find name or type, Enter for the next (Ctrl+F)", "Search operators"
         )
@@ -144,26 +129,26 @@ class GraphView(QWidget):
         self.wider_button = tool_button("−", "Make smaller (-).", "Make smaller")
         self.save_button = save_button("graph", self.save_plot)
         self.problem = note_label("warn")
-        self.facts = label(_HINT, role="muted", name="Box with the cursor")
 
     def _arrange(self) -> None:
         controls = hbox(
             (self.search_box, 1),
             self.matches,
-            self.colour_box,
             self.wider_button,
             self.closer_button,
             self.fit_button,
             self.save_button,
         )
-        content = holder(controls, self.legend, self.problem, (self.canvas, 1), self.facts)
+        colours = hbox(named("&Colour", self.colour_box), self.colour_box, (self.legend, 1))
+        self.canvas.setWhatsThis(_HINT)
+        content = holder(controls, colours, self.problem, (self.canvas, 1))
         self._stack = ContentOrMessage(content, name="Message")
-        self._layout = vbox(self._stack, of=self, margins=0)
+        vbox(self._stack, of=self, margins=0)
 
     def _connect(self) -> None:
         self.presenter.picture_changed.connect(self._show_picture)
         self.presenter.facts_changed.connect(self._show_facts)
-        self.search_box.textChanged.connect(self._on_words)
+        self.search_box.textChanged.connect(self.search)
         self.search_box.returnPressed.connect(lambda: self._next_match(1))
         self.colour_box.activated.connect(self._show_facts)
         self.fit_button.clicked.connect(self.canvas.fit)
@@ -201,15 +186,23 @@ class GraphView(QWidget):
         if facts is None or not picture.nodes.size:
             return
         self.canvas.show_picture(self._painter())
-        largest = float(facts.share[picture.nodes[~picture.is_open]].max(initial=0.0))
-        kinds = np.unique(facts.kinds[picture.nodes[~picture.is_open]]).tolist()
-        self.legend.show_colours(self._colouring, largest, kinds)
-        boxes = int((~picture.is_open).sum())
+        closed = picture.nodes[~picture.is_open]
+        largest = float(parts_of(facts, self._colouring)[closed].max(initial=0.0))
+        kinds = np.unique(facts.kinds[closed]).tolist()
+        self.legend.show_colours(self._colouring, largest, kinds, self._metrics(facts))
+        boxes = closed.size
         self.canvas.setAccessibleDescription(
             f"{plural(boxes, 'box', 'boxes')} of {plural(facts.tree.operators, 'operator')}; "
-            "the Operators tab has them as a table."
+            "the table has them as rows."
         )
         self._mark()
+
+    def _metrics(self, facts: NodeFacts) -> list[str]:
+        """Return the labels of the metrics that have a colour."""
+        attention, device = facts.table.attention, self._device
+        if attention is None or device is None or self._colouring is not Colouring.ATTENTION:
+            return []
+        return [token_label(attention.metrics[place], device) for place in facts.top_metrics]
 
     @property
     def _colouring(self) -> Colouring:
@@ -224,22 +217,10 @@ class GraphView(QWidget):
         return GraphPainter(picture, looks, theme, self.font())
 
     def _mark(self) -> None:
-        presenter, facts = self.presenter, self.presenter.facts
+        presenter = self.presenter
         box = None if self._current is None else presenter.box_of(self._current)
         bright = presenter.boxes_of(presenter.matches) if self._words.strip() else None
         self.canvas.mark(box, presenter.boxes_of(self._selected), bright)
-        words, tooltip = _HINT, ""
-        if facts is not None and self._current is not None:
-            words = "  |  ".join(facts.details(self._current, self._options.unit).split("\n")[:4])
-            costs = facts.costs_on_targets(self._current, self._options.unit)
-            if costs:
-                target_costs = [" ".join(row[:2]).strip() for row in costs[:_TARGETS_NAMED]]
-                words += (
-                    f"\n{' · '.join(target_costs)}{' …' if len(costs) > len(target_costs) else ''}"
-                )
-            tooltip = as_tooltip(facts.details(self._current, self._options.unit), costs)
-        self.facts.setText(words)
-        self.facts.setToolTip(tooltip)
         self._show_matches()
 
     def _tooltip_of(self, box: int) -> str:
@@ -247,8 +228,7 @@ class GraphView(QWidget):
         if facts is None:
             return ""
         node = int(self.presenter.picture.nodes[box])
-        costs = facts.costs_on_targets(node, self._options.unit)
-        return as_tooltip(facts.details(node, self._options.unit), costs)
+        return as_tooltip(facts.details(node, self._options.unit))
 
     def _on_clicked(self, box: int | None) -> None:
         self._current = None if box is None else int(self.presenter.picture.nodes[box])
@@ -296,10 +276,6 @@ class GraphView(QWidget):
                 self._toggle(box)
                 return
 
-    def _on_words(self, words: str) -> None:
-        if not self._is_docked:
-            self.search(words)
-
     def _show_matches(self) -> None:
         count = self.presenter.matches.size
         text = plural(count, "match", "matches") if self._words.strip() else ""
@@ -319,32 +295,6 @@ class GraphView(QWidget):
                 self.canvas.focus_on(box)
         self._mark()
         self.operators_selected.emit(self._selected, operator)
-
-
-class GraphTab(QWidget):
-    """A place for the graph under the boxes that choose its pair; another tab may borrow it.
-
-    Args:
-        graph: is in it until it is borrowed.
-    """
-
-    def __init__(self, graph: GraphView) -> None:
-        super().__init__()
-        self.graph = graph
-        self._layout: QVBoxLayout = vbox(graph.pair, of=self)
-        self.take_back()
-        add_view_keys(self, QKeySequence.StandardKey.Find, graph.focus_search)
-
-    def focus_search(self) -> None:
-        """Put the cursor into the search box."""
-        self.graph.focus_search()
-
-    def take_back(self) -> None:
-        """Show the graph with all its controls."""
-        if not self.isAncestorOf(self.graph):
-            self._layout.addWidget(self.graph, 1)
-            self.graph.show()  # a layout shows what it is given a turn later only
-            self.graph.set_docked(None)
 
 
 class _SavedGraph(QWidget):

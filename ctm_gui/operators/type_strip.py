@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QPainter, QPen
+from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QPainter, QPen, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
 from ctm_gui.operators.rows import BOUND_TYPES, TypeTime, operator_unit, type_details
@@ -28,6 +28,8 @@ _ROW_PX = 19
 _LEGEND_PX = 24
 _NAMES_PX = 150
 _LABEL_ROOM = 1.25
+_NARROW_PX = 480  # under it the names take less room, and the texts more
+_NARROW_NAMES_PX, _TEXT_PX = 92, 122
 
 
 def paint_bound(painter: QPainter, rect: QRectF, theme: Theme, bound: int) -> None:
@@ -56,7 +58,7 @@ class _Legend(PaintedAxis):
         metrics = QFontMetricsF(self._strip.font())
         x = rect.left()
         for bound, word in enumerate(BOUND_TYPES):
-            text = f"bound by {word}"
+            text = word if self._strip.is_narrow else f"bound by {word}"
             swatch = QRectF(x, rect.center().y() - 5, 16, 10)
             paint_bound(painter, swatch, self._strip.theme, bound)
             painter.setPen(QColor(self._strip.theme.muted))
@@ -84,7 +86,7 @@ class TypeStrip(QWidget):
         self.times: Sequence[TypeTime] = ()
         self._current: int | None = None
         middle = Qt.TextElideMode.ElideMiddle
-        names = RowLabels(_NAMES_PX, _ROW_PX, self, self._names, middle, gap_px=8)
+        self._row_names = names = RowLabels(_NAMES_PX, _ROW_PX, self, self._names, middle, gap_px=8)
         self.plot = RowPlot(options, {"left": names, "top": _Legend(self)}, self)
         self.plot.plot.hideAxis("bottom")
         self.plot.tooltip_at = self._tooltip
@@ -108,8 +110,26 @@ class TypeStrip(QWidget):
             "; ".join(f"{time.label} {percent(time.share)}" for time in times)
         )
         self.plot.set_content_height(_ROW_PX * len(times))
-        longest = max((time.latency_ms for time in times), default=0.0) or 1.0
-        self.plot.box.setXRange(0.0, longest * _LABEL_ROOM, padding=0)
+        self._fit()
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether it stands in a panel."""
+        return bool(self.width() < _NARROW_PX)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        """Let the longest bar leave room for its text."""
+        longest = max((time.latency_ms for time in self.times), default=0.0) or 1.0
+        room = _LABEL_ROOM
+        if self.is_narrow:
+            bars_px = max(self.width() - _NARROW_NAMES_PX - 12, _TEXT_PX + 20)
+            room = bars_px / (bars_px - _TEXT_PX)
+        self._row_names.setWidth(_NARROW_NAMES_PX if self.is_narrow else _NAMES_PX)
+        self.plot.box.setXRange(0.0, longest * room, padding=0)
         self._repaint()
 
     def set_current(self, index: int | None) -> None:

@@ -1,4 +1,4 @@
-"""The Operators tab: where the time of one model on one target goes."""
+"""The table of operators: where the time of one model on one target goes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import cast
 
 import numpy as np
-from PySide6.QtCore import QObject, QRectF, Qt, Signal
+from PySide6.QtCore import QObject, QRectF, Signal
 from PySide6.QtGui import QColor, QKeySequence, QPainter
 from PySide6.QtWidgets import QCheckBox, QFileDialog, QStyle, QStyleOptionViewItem, QWidget
 
@@ -20,8 +20,6 @@ from ctm_gui.widgets.basic import (
     hbox,
     holder,
     label,
-    splitter,
-    tool_button,
     vbox,
 )
 from ctm_gui.widgets.cell_delegate import CellDelegate, Index
@@ -29,7 +27,6 @@ from ctm_gui.widgets.filtered_table import PATH_ELIDE, FilteredTable
 from ctm_gui.widgets.grid import Grid
 from ctm_gui.widgets.grid_model import GridModel
 from ctm_gui.widgets.ordering import BoolArray, IndexArray
-from ctm_gui.widgets.pair_choice import PairChoice
 from ctm_gui.widgets.save_plot import save_button, save_plot
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.records import Device
@@ -69,7 +66,6 @@ class ShareDelegate(CellDelegate):
             painter.fillRect(room, colour)
 
 
-# Beside the graph the share stays in view at 1280 pixels.
 _MIN_WIDTH_PX = {SHARE: MIN_SHARE_PX, "name": 182}
 _NOTHING_YET = "Drop a model and tick a target to see where its time goes."
 
@@ -78,8 +74,8 @@ class OperatorsView(QWidget):
     """Operators of one model on one target, ranked by their share of the latency.
 
     Attributes:
-        body: the table, and what is shown beside it.
-        graph_button: whether the user wants the graph there.
+        strip: bars of the time by type, which another part of the page may show.
+        model_name: label of the model, which names its files.
 
     Signals:
         node_data_requested: the user wants the values as node data: the Path to write.
@@ -97,6 +93,7 @@ class OperatorsView(QWidget):
         self._options = options
         self._summary: OperatorSummary | None = None
         self._device: Device | None = None
+        self.model_name = ""
         self._type: int | None = None
         self._model = GridModel(parent=self)
         self.table = FilteredTable(self._model, "Operators", min_width_px=_MIN_WIDTH_PX)
@@ -158,7 +155,6 @@ class OperatorsView(QWidget):
         save_plot(self.strip.plot, path, "Time by operator type")
 
     def _make_controls(self) -> None:
-        self.pair = PairChoice()
         self.hide_box = QCheckBox("Hide &zero-cost operators")
         self.hide_box.setToolTip(
             "Leave out views and fused operators, which take no time of their own."
@@ -170,8 +166,6 @@ class OperatorsView(QWidget):
         self.node_data_button = button(
             "&Node data…", "Save latency and share of every operator for Google's Model Explorer."
         )
-        self.graph_button = tool_button("&Graph", "Show the graph beside the table.")
-        self.graph_button.setCheckable(True)
         self.totals = label(role="muted", name="Totals")
 
     def _arrange(self) -> None:
@@ -183,12 +177,10 @@ class OperatorsView(QWidget):
             self.table.copy_button,
             self.save_button,
             self.node_data_button,
-            self.graph_button,
         )
-        table = holder((self.table, 1), self.totals)
-        self.body = splitter(Qt.Orientation.Horizontal, table, stretch=(1,))
-        self._stack = ContentOrMessage(holder(controls, self.strip, (self.body, 1)))
-        vbox(self.pair, (self._stack, 1), of=self)
+        content = holder(controls, self.strip, (self.table, 1), self.totals)
+        self._stack = ContentOrMessage(content)
+        vbox(self._stack, of=self, margins=0)
 
     def _connect(self) -> None:
         self.hide_box.toggled.connect(self.table.filter)
@@ -245,7 +237,7 @@ class OperatorsView(QWidget):
             self.type_chosen.emit(now, before)
 
     def _ask_for_node_data(self) -> None:
-        name = f"{Path(self.pair.model_box.currentText()).stem or 'operators'}.json"
+        name = f"{Path(self.model_name).stem or 'operators'}.json"
         chosen, _ = QFileDialog.getSaveFileName(self, "Save node data", name, "JSON (*.json)")
         if chosen:
             path = Path(chosen)

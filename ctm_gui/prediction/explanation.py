@@ -63,21 +63,27 @@ class Explained:
 
     Attributes:
         title: of the pair.
+        model: label of the model.
         target: name of the target's device.
+        device: of the target, which names its metrics and has their values.
         table: its N operators.
         timeline: the same over time.
         roofline: the same under the roofs of the target; None where its rates are not known.
         other_roofs: roofs of other targets, by the names of their devices.
         interval: ends of the 80 % interval over the latency; None without one.
+        further: how many other targets there are, with roofs or without.
     """
 
     title: str
+    model: str
     target: str
+    device: Device
     table: OperatorTable
     timeline: Timeline
     roofline: Roofline | None
     other_roofs: tuple[tuple[str, tuple[Roof, ...]], ...] = ()
     interval: tuple[float, float] | None = None
+    further: int = 0
 
 
 def explain_pair(
@@ -107,12 +113,15 @@ def explain_pair(
         roofline = roofline_of(model, target, table)
     return Explained(
         title=pair_title(prediction.model, target),
+        model=prediction.model,
         target=name,
+        device=target.device,
         table=table,
         timeline=timeline_of(table),
         roofline=roofline,
         other_roofs=tuple(islice(_other_roofs(model, other_targets, other_names), _MAX_ROOFS)),
         interval=_interval(prediction),
+        further=len(other_targets),
     )
 
 
@@ -181,10 +190,10 @@ class ExplanationPresenter(PairFollower):
     """Follows a comparison and explains one of its pairs; works only while it is looked at.
 
     ``choices_changed`` is emitted when models, targets or the choice change; ``table_changed`` when
-    ``explained``, its ``device`` and ``message`` do; ``sensitivity_changed`` when ``sensitivity``
-    does, which comes a little after its table, and ``costs_changed`` when ``costs`` on all targets
-    do, which come last. ``done`` gives a sentence about a finished action,
-    ``failed`` the CtmError of a failed one.
+    ``explained`` and ``message`` do; ``sensitivity_changed`` when ``sensitivity`` does, which
+    comes a little after its table, and ``costs_changed`` when ``costs`` on all targets do, which
+    come last; ``selection_changed`` when ``selected`` operators do, by the user. ``done`` gives a
+    sentence about a finished action, ``failed`` the CtmError of a failed one.
 
     Args:
         worker: the thread that predictions are made on.
@@ -195,6 +204,7 @@ class ExplanationPresenter(PairFollower):
     table_changed = Signal()
     sensitivity_changed = Signal()
     costs_changed = Signal()
+    selection_changed = Signal()
     done = Signal(str)
     failed = Signal(object)
 
@@ -203,7 +213,6 @@ class ExplanationPresenter(PairFollower):
         self.explained: Explained | None = None
         self.sensitivity: Sensitivity | None = None
         self.costs: Costs | None = None
-        self.device: Device | None = None
         self.message = f"{self._comparison.missing} {_PURPOSE}"
         self.selected: IndexArray = np.zeros(0, dtype=np.intp)
         self.current: int | None = None
@@ -230,7 +239,9 @@ class ExplanationPresenter(PairFollower):
 
     def select(self, operators: IndexArray, current: int | None) -> None:
         """Select operators of the table, intp [K]; ``current`` is the one with the cursor."""
-        self.selected, self.current = operators, current
+        if self.current != current or not np.array_equal(self.selected, operators):
+            self.selected, self.current = operators, current
+            self.selection_changed.emit()
 
     def write_node_data(self, path: Path) -> None:
         """Write the table's latencies and shares as node data of Model Explorer, off-thread."""
@@ -270,7 +281,7 @@ class ExplanationPresenter(PairFollower):
             return
         self.message = WORKING
         # Read now: the comparison may be another one when the worker comes to it.
-        device, signatures = target.device, self._comparison.signatures
+        signatures = self._comparison.signatures
         measurements = self._comparison.measurements
         pair_predictions = self._comparison.predictions_of(choice[0])
         prediction = pair_predictions[choice[1]]
@@ -286,7 +297,7 @@ class ExplanationPresenter(PairFollower):
         further = [candidate for candidate in targets if candidate is not target]
 
         def show(pair: Explained) -> None:
-            self._show(pair, "", device)
+            self._show(pair, "")
             self._task.start(
                 lambda _: sensitivity_of(
                     compared.model, target, measured=signatures, measurements=measurements
@@ -314,8 +325,8 @@ class ExplanationPresenter(PairFollower):
         if self.explained is not None:
             self._show(None, WORKING)
 
-    def _show(self, pair: Explained | None, message: str, device: Device | None = None) -> None:
-        self.explained, self.device = pair, device
+    def _show(self, pair: Explained | None, message: str) -> None:
+        self.explained = pair
         # Rows of the table before mean other operators now.
         self.selected, self.current = np.zeros(0, dtype=np.intp), None
         self.message = message
@@ -330,6 +341,14 @@ class ExplanationPresenter(PairFollower):
     def _show_costs(self, costs: Costs | None) -> None:
         self.costs = costs
         self.costs_changed.emit()
+
+
+def sensitivity_sentence(sensitivity: Sensitivity, explained: Explained) -> str:
+    """Return what would make a model faster on a target, as one sentence with its subject."""
+    if not sensitivity.sentence:
+        return ""
+    pair = f"{shown(explained.model)} on {shown(explained.target)}"
+    return sensitivity.sentence.replace("To make it faster", f"To make {pair} faster", 1)
 
 
 def sensitivity_details(sensitivity: Sensitivity) -> str:

@@ -1,8 +1,9 @@
 """The roofline without widgets: places of operators, roofs and their names, and words.
 
 Places are log10 of FLOPs a byte and of FLOP/s, of operations of any kind where a rate of integers
-is among the roofs. An operator without multiplications has no
-intensity: it stands at the left edge, as far under the memory's roof as it is under its bandwidth.
+is among the roofs. An operator without multiplications has no intensity: it stands in a lane of its
+own at the right of the axis, as far under the memory's line there as it is under its bandwidth.
+The roofs drawn are those that the engine divides work by, and those that were measured beside them.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ from PySide6.QtGui import QTransform
 from ctm_gui.operators.rows import BOUND_TYPES, bound_codes, operator_details
 from ctm_gui.prediction.explanation import Explained
 from ctm_gui.widgets.ordering import BoolArray, FloatArray, IndexArray
-from predictor.core.text import plural
+from predictor.core.text import plural, uncapitalised
 from predictor.core.units import LatencyUnit, format_bytes, format_count
 from predictor.presentation.wording import number, percent, shown
-from predictor.services.prediction.roofline import BOUND, Roof, Roofline
+from predictor.services.prediction.roofline import BOUND, NO_ROOF, Roof, Roofline
 
 MIN_PX, MAX_PX = 5.0, 22.0
 SIZES: Final = 8
-EDGE: Final = 0.45  # decades between the left edge and the lowest intensity
+LANE: Final = 0.5  # decades of the lane at the right of the axis
 _MARGIN: Final = 0.35  # decades
 _MIN_SPAN: Final = 2.0  # decades
 
@@ -91,18 +92,44 @@ class RooflinePoints:
         return placed
 
     @cached_property
+    def axis_end(self) -> float:
+        """End of the axis of intensity; the lane stands behind it."""
+        return self._intensities[1]
+
+    @cached_property
     def x_range(self) -> tuple[float, float]:
-        """Ends of the axis of intensity; the left one is the edge."""
+        """Ends of the plot across: of the axis of intensity, and of the lane."""
+        low, high = self._intensities
+        return low, high + LANE * self.has_lane
+
+    @cached_property
+    def has_lane(self) -> bool:
+        """Whether an operator without multiplications is on the plot."""
+        return bool((self.is_placed & ~self.has_macs).any())
+
+    @cached_property
+    def lane_y(self) -> float:
+        """Place of the memory's rate in the lane, as high as its roof ends."""
+        ends = [line.y[1] for line in self.lines if line.roof.is_memory and not line.target]
+        return max(ends, default=self._highest)
+
+    @cached_property
+    def _highest(self) -> float:
+        rates = [roof.rate for roofs in self._roofs() for roof in roofs if not roof.is_memory]
+        return math.log10(max(rates, default=1.0))
+
+    @cached_property
+    def _intensities(self) -> tuple[float, float]:
         intensity = self.roofline.intensity
         marks = [*intensity[self.is_placed & self.has_macs], *self._ridges()]
-        low, high = _ends(np.log10(marks) if marks else np.zeros(1))
-        return low - EDGE, high
+        return _ends(np.log10(marks) if marks else np.zeros(1))
 
     @cached_property
     def y_range(self) -> tuple[float, float]:
         """Ends of the axis of rates."""
         rates = [roof.rate for roofs in self._roofs() for roof in roofs if not roof.is_memory]
         marks = [*self.y[self.is_placed], *(math.log10(rate) for rate in rates)]
+        marks += [self._held_by_memory[1]] if self._held_by_memory is not None else []
         return _ends(np.array(marks) if marks else np.zeros(1))
 
     @cached_property
@@ -110,17 +137,60 @@ class RooflinePoints:
         """Place of each operator across, float64 [N]; NaN for one that is not placed."""
         with np.errstate(divide="ignore"):
             logs = np.log10(self.roofline.intensity)
-        places = np.where(self.has_macs, logs, self.x_range[0] + EDGE / 2)
+        places = np.where(self.has_macs, logs, self.axis_end + LANE / 2)
         return np.where(self.is_placed, places, np.nan)
 
     @cached_property
     def y(self) -> FloatArray:
         """Place of each operator upwards, float64 [N]; NaN for one that is not placed."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            # On a memory's roof rate = bandwidth x intensity, at the edge too.
-            edge = np.log10(self.roofline.bytes_per_s) + self.x_range[0] + EDGE / 2
-            places = np.where(self.has_macs, np.log10(self.roofline.flops_per_s), edge)
+            lane = self.lane_y + np.log10(self.roofline.bytes_per_s / self._memory)
+            places = np.where(self.has_macs, np.log10(self.roofline.flops_per_s), lane)
         return np.where(self.is_placed, places, np.nan)
+
+    @property
+    def _memory(self) -> float:
+        """Rate of the memory in use, bytes a second; the highest that is reached without one."""
+        rates = [roof.rate for roof in self.roofline.roofs if roof.is_memory and roof.in_use]
+        reached = self.roofline.bytes_per_s[self.is_placed]
+        return max(rates, default=float(reached.max(initial=1.0)))
+
+    @cached_property
+    def _held_by_memory(self) -> tuple[float, float] | None:
+        """Right end of a memory's roof over the operators that it holds; None without any."""
+        places = np.array([*(r.is_memory for r in self.roofline.roofs), False])
+        there = np.flatnonzero(places[self.roofline.roof_of] & self.is_placed & self.has_macs)
+        if not there.size:
+            return None
+        x = float(np.log10(self.roofline.intensity[there].max()))
+        return x, math.log10(self._memory) + x
+
+    @property
+    def memory_extension(self) -> tuple[tuple[float, float], tuple[float, float]] | None:
+        """Ends of the memory's roof right of its ridge, as far as it holds operators there.
+
+        Their kernels reach so much less of the memory than of the arithmetic that traffic takes
+        the longer time.
+        """
+        lines = [line for line in self.lines if line.roof.is_memory and line.roof.in_use]
+        line = next((line for line in lines if not line.target), None)
+        end = self._held_by_memory
+        if line is None or end is None or end[0] <= line.x[1]:
+            return None
+        return (line.x[1], line.y[1]), end
+
+    def roof_y(self, operator: int) -> float | None:
+        """Return the place upwards of the roof that holds an operator, over it; None for none."""
+        place = int(self.roofline.roof_of[operator])
+        if place == NO_ROOF or not self.is_placed[operator]:
+            return None
+        return float(self.y[operator] - math.log10(self.roofline.reached[operator]))
+
+    def reach_text(self, operator: int) -> str:
+        """Write what an operator reaches of its roof: ``47 % of memory bandwidth``."""
+        roof = self.roofline.roofs[int(self.roofline.roof_of[operator])]
+        part = percent(float(self.roofline.reached[operator]), 2)
+        return f"{part} of {uncapitalised(shown(roof.label))}"
 
     @cached_property
     def bound(self) -> IndexArray:
@@ -155,7 +225,7 @@ class RooflinePoints:
         parts = [f"Time bound {', '.join(words)}"] if words else []
         edge = int((placed & ~self.has_macs).sum())
         if edge:
-            parts.append(f"{plural(edge, 'operator')} without multiplications at the left")
+            parts.append(f"{plural(edge, 'operator')} without multiplications at the right")
         return "; ".join(parts)
 
     def details(self, operator: int, unit: LatencyUnit) -> str:
@@ -163,17 +233,16 @@ class RooflinePoints:
         explained = self.explained
         lines = operator_details(explained.table, operator, unit, explained.interval)
         bandwidth = format_bytes(float(self.roofline.bytes_per_s[operator]))
-        if not self.has_macs[operator]:
-            return "\n".join([*lines, f"reaches {bandwidth}/s; it multiplies nothing"])
-        reached = float(self.roofline.flops_per_s[operator])
-        intensity = float(self.roofline.intensity[operator])
-        of = self.operation
-        lines.append(f"{number(intensity)} {of} a byte, reaches {rate_text(reached, of)}")
-        limit = self._limit(intensity)
-        if math.isfinite(limit):
-            above = reached > limit * (1 + 1e-6)
+        if self.has_macs[operator]:
+            reached = float(self.roofline.flops_per_s[operator])
+            intensity, of = float(self.roofline.intensity[operator]), self.operation
+            lines.append(f"{number(intensity)} {of} a byte, reaches {rate_text(reached, of)}")
+        else:
+            lines.append(f"reaches {bandwidth}/s; it multiplies nothing")
+        if self.roofline.roof_of[operator] != NO_ROOF:
+            above = self.roofline.reached[operator] > 1 + 1e-6
             why = ": data from caches, or a fast algorithm" if above else ""
-            lines.append(f"{percent(reached / limit, 2)} of the roofs over it{why}")
+            lines.append(f"{self.reach_text(operator)}{why}")
         return "\n".join(lines)
 
     def line_details(self, line: RoofLine) -> str:
@@ -181,15 +250,9 @@ class RooflinePoints:
         words = [line.label, line.roof.source]
         return "\n".join(shown(word, 200) for word in words if word)
 
-    def _limit(self, intensity: float) -> float:
-        """Return the lowest of the highest stated roofs at an intensity, in FLOP/s."""
-        roofs = [roof for roof in self.roofline.roofs if roof.origin != BOUND]
-        memory = max((r.rate for r in roofs if r.is_memory), default=math.inf)
-        arithmetic = max((r.rate for r in roofs if not r.is_memory), default=math.inf)
-        return min(memory * intensity, arithmetic)
-
     def _roofs(self) -> list[tuple[Roof, ...]]:
-        return [self.roofline.roofs, *(_highest(roofs) for _, roofs in self._compared)]
+        drawn = tuple(roof for roof in self.roofline.roofs if roof.origin != BOUND)
+        return [drawn, *(_highest(roofs) for _, roofs in self._compared)]
 
     def _ridges(self) -> list[float]:
         """Return the intensities at which the roofs of each target meet."""
@@ -201,8 +264,11 @@ class RooflinePoints:
         return ridges
 
     def _line(self, roof: Roof, roofs: tuple[Roof, ...], target: int) -> RoofLine:
-        (left, right), height = self.x_range, math.log10(roof.rate)
-        crossing = [other.rate for other in roofs if other.is_memory is not roof.is_memory]
+        (left, right), height = self._intensities, math.log10(roof.rate)
+        opposite = [other for other in roofs if other.is_memory is not roof.is_memory]
+        # What was measured ends where the measured ones meet, as far as there are any.
+        alike = [other for other in opposite if other.in_use is roof.in_use]
+        crossing = [other.rate for other in alike or opposite]
         whose = f"{shown(self._compared[target - 1][0])}: " if target else ""
         counted = roof.counted
         label = f"{whose}{roof.label} {rate_text(roof.rate, counted)}"
@@ -223,10 +289,10 @@ def rate_text(rate: float, counted: str) -> str:
 
 
 def _highest(roofs: tuple[Roof, ...]) -> tuple[Roof, ...]:
-    """Return the highest memory and the highest arithmetic roof of a target, without the bound."""
+    """Return the highest memory and the highest arithmetic roof of a target, of those in use."""
     highest = []
     for is_memory in (True, False):
-        of_kind = [r for r in roofs if r.is_memory is is_memory and r.origin != BOUND]
+        of_kind = [r for r in roofs if r.is_memory is is_memory and r.in_use]
         highest += [max(of_kind, key=lambda roof: roof.rate)] if of_kind else []
     return tuple(highest)
 

@@ -21,7 +21,6 @@ from PySide6.QtGui import (
 
 from ctm_gui.operators.rows import BOUND_TYPES
 from ctm_gui.roofline.points import (
-    EDGE,
     GAP_PX,
     MAX_PX,
     MIN_PX,
@@ -36,7 +35,7 @@ from ctm_gui.widgets.ordering import FloatArray, IndexArray
 from ctm_gui.widgets.plots import PointPlot
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.units import format_count
-from predictor.services.prediction.roofline import BOUND, MEASURED
+from predictor.services.prediction.roofline import MEASURED
 
 _ROOF_REACH_PX = 5.0
 _FIRST_TARGET_SERIES = 3  # series before it are those of what binds
@@ -46,7 +45,7 @@ _SAMPLE_PX = 18.0  # of a target's colour in the legend
 _CAPS = (Qt.PenCapStyle.RoundCap, Qt.PenCapStyle.SquareCap, Qt.PenCapStyle.RoundCap)
 _HOLLOW = 2
 _MAX_RINGS = 200
-_NO_MACS = "no multiplications"
+_NO_MACS = "no multiplications: of memory"
 
 
 class RooflinePlot(PointPlot):
@@ -82,6 +81,7 @@ class RooflinePlot(PointPlot):
             plot = self.canvas.getPlotItem()
             plot.setLabel("bottom", f"{points.operation} a byte")
             plot.setLabel("left", f"{points.operation}/s")
+            plot.getAxis("bottom").end = points.axis_end
             self._box.setRange(xRange=points.x_range, yRange=points.y_range, padding=0)
             count = int(points.is_placed.sum())
             self.setAccessibleDescription(f"{count} operators; the table says the same.")
@@ -167,8 +167,11 @@ class RooflinePlot(PointPlot):
         for line in reversed(points.lines):
             painter.setPen(self._pen(line))
             painter.drawLine(self.line_px(line))
+        if points.memory_extension is not None:
+            painter.setPen(QPen(self._colour(0), 1.2, Qt.PenStyle.DotLine))
+            painter.drawLine(QLineF(*(self._place(*end) for end in points.memory_extension)))
         pixels = self.points_px()
-        self._paint_edge(painter, rect, points)
+        self._paint_lane(painter, rect, points)
         self._paint_labels(painter, rect, points, pixels)
         # Last: a name can be read beside a point, a point not under a name.
         self._paint_points(painter, points, pixels)
@@ -177,9 +180,7 @@ class RooflinePlot(PointPlot):
 
     def _pen(self, line: RoofLine) -> QPen:
         pen = QPen(self._colour(line.target), 1.6 if line.target == 0 else 1.2)
-        if line.roof.origin == BOUND:
-            pen.setStyle(Qt.PenStyle.DashLine)
-        elif line.roof.origin == MEASURED:
+        if line.roof.origin == MEASURED:
             pen.setStyle(Qt.PenStyle.DashDotLine)
         return pen
 
@@ -250,6 +251,7 @@ class RooflinePlot(PointPlot):
         ]
         if self._current is not None and points.is_placed[self._current]:
             chosen.append(self._current)
+        self._paint_reach(painter, points, pixels)
         # The whole model may be selected; a ring around each would hide the plot.
         for operator in chosen[-_MAX_RINGS:]:
             radius = self._diameter(int(points.size[operator])) / 2
@@ -261,7 +263,7 @@ class RooflinePlot(PointPlot):
         """Name the roofs of the explained target; those of others are in the legend of names."""
         metrics, lines = QFontMetricsF(self.font()), [self.line_px(x) for x in points.lines]
         crowd = Crowd(pixels, lines)
-        occupied = [QPolygonF(self._edge_room(rect, points)), QPolygonF(self._bounds_room(points))]
+        occupied = [QPolygonF(self._lane_room(rect, points)), QPolygonF(self._bounds_room(points))]
         occupied.append(QPolygonF(self._paint_names(painter, rect, points, crowd)))
         for line, px in zip(points.lines, lines, strict=True):
             if line.target:
@@ -300,7 +302,11 @@ class RooflinePlot(PointPlot):
         height = len(names) * metrics.height() + 2 * GAP_PX
         inner = rect.adjusted(GAP_PX, GAP_PX, -GAP_PX, -GAP_PX)
         local = QRectF(0, 0, width, height)
-        right, bottom = inner.right() - width, self._bounds_room(points).top() - height - GAP_PX
+        lane = self._lane_room(rect, points)
+        right, bottom = (
+            inner.right() - lane.width() - width,
+            self._bounds_room(points).top() - height - GAP_PX,
+        )
         corners = (inner.left(), inner.top()), (right, bottom), (right, inner.top())
         places = [QTransform.fromTranslate(*corner) for corner in corners]
         room = min(places, key=partial(crowd.under, local)).mapRect(local)
@@ -314,27 +320,49 @@ class RooflinePlot(PointPlot):
             painter.drawText(QPointF(x + _SAMPLE_PX + 2 * GAP_PX, y + metrics.ascent()), name)
         return room
 
-    def _edge_room(self, rect: QRectF, points: RooflinePoints) -> QRectF:
-        """Return the room of the words beside the left edge; empty where nothing stands there."""
-        if not (points.is_placed & ~points.has_macs).any():
-            return QRectF()
-        metrics = QFontMetricsF(self.font())
-        left, right = self._box.viewRange()[0]
-        x, length = EDGE / (right - left) * rect.width(), metrics.horizontalAdvance(_NO_MACS)
-        return QRectF(
-            x - metrics.height(), rect.bottom() - length - 8, metrics.height(), length + 8
-        )
+    def _paint_reach(self, painter: QPainter, points: RooflinePoints, pixels: FloatArray) -> None:
+        """Draw a line from the operator with the cursor to its roof, with what it reaches of it."""
+        operator = self._current
+        roof_y = None if operator is None else points.roof_y(operator)
+        if operator is None or roof_y is None:
+            return
+        below = QPointF(*pixels[operator])
+        above = self._place(float(points.x[operator]), roof_y)
+        painter.drawLine(QLineF(below, above))
+        painter.drawLine(QLineF(above - QPointF(5, 0), above + QPointF(5, 0)))
+        words, metrics = points.reach_text(operator), QFontMetricsF(self.font())
+        room = QRectF(0, 0, metrics.horizontalAdvance(words) + 2 * GAP_PX, metrics.height())
+        left = above.x() + GAP_PX
+        if left + room.width() > self._box.rect().right():
+            left = above.x() - GAP_PX - room.width()
+        room.moveTo(left, (below.y() + above.y()) / 2 - room.height() / 2)
+        painter.fillRect(room, faded(self._theme.surface, 220))
+        painter.save()
+        painter.setPen(QColor(self._theme.text))
+        painter.drawText(room, Qt.AlignmentFlag.AlignCenter, words)
+        painter.restore()
 
-    def _paint_edge(self, painter: QPainter, rect: QRectF, points: RooflinePoints) -> None:
-        """Part the operators that multiply nothing from the axis, which does not hold for them."""
-        room = self._edge_room(rect, points)
+    def _lane_room(self, rect: QRectF, points: RooflinePoints) -> QRectF:
+        """Return the lane at the right of the axis; empty where nothing stands there."""
+        if not points.has_lane:
+            return QRectF()
+        left = self._place(points.axis_end, points.lane_y).x()
+        return QRectF(left, rect.top(), rect.right() - left, rect.height())
+
+    def _paint_lane(self, painter: QPainter, rect: QRectF, points: RooflinePoints) -> None:
+        """Paint the lane of operators that multiply nothing, for which the axis does not hold."""
+        room = self._lane_room(rect, points)
         if room.isEmpty():
             return
-        painter.setPen(QPen(QColor(self._theme.muted), 1.0, Qt.PenStyle.DotLine))
-        painter.drawLine(QLineF(room.right(), 0, room.right(), rect.height()))
-        painter.fillRect(room.adjusted(0, 0, -1, 0), QColor(self._theme.surface))
+        painter.fillRect(room, QColor(self._theme.background))
+        painter.setPen(QPen(QColor(self._theme.outline), 1.0))
+        painter.drawLine(QLineF(room.left(), room.top(), room.left(), room.bottom()))
+        painter.setPen(QPen(QColor(self._theme.text), 1.6))
+        y = self._place(points.axis_end, points.lane_y).y()
+        painter.drawLine(QLineF(room.left(), y, room.right(), y))
         painter.save()
-        painter.translate(room.right() - 4, room.bottom() - 4)
+        metrics = QFontMetricsF(self.font())
+        painter.translate(room.left() + metrics.ascent() + 2, room.bottom() - metrics.height() - 12)
         painter.rotate(-90)
         painter.setPen(QColor(self._theme.muted))
         painter.drawText(QPointF(0, 0), _NO_MACS)
@@ -346,6 +374,8 @@ class RooflinePlot(PointPlot):
         words = sum(metrics.horizontalAdvance(_bound_by(k)) + 14 for k in _bounds(points))
         width = words + _LEGEND_GAP_PX * (len(_bounds(points)) + 1)
         height = metrics.height() + GAP_PX
+        lane = self._lane_room(rect, points)
+        rect = rect if lane.isEmpty() else rect.adjusted(0, 0, -lane.width(), 0)
         return QRectF(rect.right() - width, rect.bottom() - height, width, height)
 
     def _paint_legend(self, painter: QPainter, points: RooflinePoints) -> None:

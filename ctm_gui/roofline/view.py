@@ -1,4 +1,4 @@
-"""The Roofline tab: what of the hardware each operator of one model reaches on one target."""
+"""The roofline: what of the hardware each operator of one model reaches on one target."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from ctm_gui.roofline.points import RooflinePoints
 from ctm_gui.roofline.roofline_plot import RooflinePlot
 from ctm_gui.widgets.basic import ContentOrMessage, hbox, holder, label, vbox
 from ctm_gui.widgets.ordering import IndexArray
-from ctm_gui.widgets.pair_choice import PairChoice
 from ctm_gui.widgets.save_plot import save_button
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.text import plural
@@ -38,7 +37,6 @@ class RooflineView(QWidget):
     def __init__(self, options: ViewOptions) -> None:
         super().__init__()
         self._explained: Explained | None = None
-        self.pair = PairChoice()
         self.plot = RooflinePlot(options)
         self.compare_box = QCheckBox("&Other targets")
         self.compare_box.setToolTip(
@@ -49,7 +47,7 @@ class RooflineView(QWidget):
         self.summary = label(role="muted", name="Where the operators stand")
         self._stack = ContentOrMessage(holder((self.plot, 1)))
         controls = hbox((self.summary, 1), self.compare_box, self.save_button)
-        vbox(self.pair, controls, (self._stack, 1), of=self)
+        vbox(controls, (self._stack, 1), of=self, margins=0)
         self.compare_box.toggled.connect(self._refresh)
         self.plot.operator_chosen.connect(self._on_chosen)
         self.show_explained(None)
@@ -82,7 +80,9 @@ class RooflineView(QWidget):
         if explained is None or explained.roofline is None:
             return
         self.compare_box.setVisible(bool(explained.other_roofs))
-        self.compare_box.setText(f"&{plural(len(explained.other_roofs), 'other target')}")
+        count, further = len(explained.other_roofs), explained.further
+        of = f" of {further}" if further > count else ""
+        self.compare_box.setText(f"&{count}{of} {plural(further, 'other target').split(' ', 1)[1]}")
         all_targets = self.compare_box.isChecked()
         points = RooflinePoints(explained, explained.roofline, all_targets=all_targets)
         self.plot.show_points(points)

@@ -259,6 +259,22 @@ class Strip:
         start = latency_text(float(self.timeline.ends_ms[operator]), display_unit)
         return "\n".join([*lines, f"starts at {start}", ", ".join(parts)])
 
+    def figures(self, operators: IndexArray, unit: LatencyUnit) -> str:
+        """Return name, time, start and parts of K operators, K > 0, in one line."""
+        display_unit, total = operator_unit(unit), self.timeline.total_ms
+        table, first = self.explained.table, int(operators.min())
+        name = self.name(first) if operators.size == 1 else plural(operators.size, "operator")
+        time_ms = float(table.latency_ms[operators].sum())
+        share = f" ({percent(time_ms / total)})" if total else ""
+        start = latency_text(float(self.timeline.ends_ms[first]), display_unit)
+        parts = [
+            f"{lane.lower()} {latency_text(float(times[operators].sum()), display_unit)}"
+            for lane, times in zip(LANES, self.timeline.lane_ms, strict=True)
+            if times[operators].any()
+        ]
+        words = [f"{name}: {latency_text(time_ms, display_unit)}{share}", f"starts at {start}"]
+        return "; ".join([*words, ", ".join(parts)])
+
     def module_details(self, module: Module, unit: LatencyUnit) -> str:
         """Return the lines that hovering over a module shows."""
         start, end = self.span_ms(module)

@@ -1,9 +1,10 @@
-"""The Timeline tab: the operators of one model on one target, one after another."""
+"""The timeline: the operators of one model on one target, one after another."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFileDialog, QWidget
 
@@ -12,7 +13,6 @@ from ctm_gui.timeline.strip import Strip
 from ctm_gui.timeline.timeline_plot import TimelinePlot
 from ctm_gui.widgets.basic import ContentOrMessage, button, hbox, holder, label, tool_button, vbox
 from ctm_gui.widgets.ordering import IndexArray
-from ctm_gui.widgets.pair_choice import PairChoice
 from ctm_gui.widgets.save_plot import save_button, save_plot
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.presentation.wording import shown
@@ -43,9 +43,11 @@ class TimelineView(QWidget):
         super().__init__()
         self._options = options
         self._strip: Strip | None = None
-        self.pair = PairChoice()
+        self._selected: IndexArray = np.zeros(0, dtype=np.intp)
         self.plot = TimelinePlot(options)
         self.summary = label(role="muted", name="Time of the operators")
+        self.figures = label(role="muted", name="Selected operators", selectable=True)
+        self.figures.setAlignment(Qt.AlignmentFlag.AlignTop)  # it has the room of the plot's rest
         self.zoom_buttons = [
             tool_button("+", "Zoom in (+)", "Zoom in"),
             tool_button("\N{MINUS SIGN}", "Zoom out (-)", "Zoom out"),
@@ -66,6 +68,8 @@ class TimelineView(QWidget):
         for widget in (*self.zoom_buttons, self.save_button, self.trace_button):
             widget.setEnabled(has_any)
         self.plot.show_strip(self._strip)
+        self._selected = np.zeros(0, dtype=np.intp)
+        self._show_figures()
         if self._strip is None:
             self._stack.show_message(shown(message) if message else _NOTHING_YET)
         else:
@@ -73,8 +77,10 @@ class TimelineView(QWidget):
         self._show_summary()
 
     def select_operators(self, operators: IndexArray, current: int | None) -> None:
-        """Mark operators, intp [K]."""
+        """Mark operators, intp [K], and write their figures."""
         self.plot.select(operators, current)
+        self._selected = operators
+        self._show_figures()
 
     def focus_search(self) -> None:
         """Put the focus on the strip: it has nothing to search in."""
@@ -92,7 +98,7 @@ class TimelineView(QWidget):
         """Ask where to save the trace; False where there is none to save."""
         if self._strip is None:
             return False
-        name = f"{Path(self.pair.model_box.currentText()).stem or 'timeline'}.trace.json"
+        name = f"{Path(self._strip.explained.model).stem or 'timeline'}.trace.json"
         chosen, _ = QFileDialog.getSaveFileName(self, "Save trace", name, "JSON (*.json)")
         if chosen:
             path = Path(chosen)
@@ -101,10 +107,8 @@ class TimelineView(QWidget):
 
     def _arrange(self) -> None:
         controls = hbox((self.summary, 1), *self.zoom_buttons, self.save_button, self.trace_button)
-        keys = label(_KEYS, role="muted", name="Keys of the timeline")
-        keys.setAlignment(Qt.AlignmentFlag.AlignTop)  # it has the room that the plot leaves
-        self._stack = ContentOrMessage(holder((self.plot, 1), keys))
-        vbox(self.pair, controls, (self._stack, 1), of=self)
+        self._stack = ContentOrMessage(holder((self.plot, 1), self.figures))
+        vbox(controls, (self._stack, 1), of=self, margins=0)
 
     def _connect(self) -> None:
         actions = (
@@ -117,11 +121,17 @@ class TimelineView(QWidget):
         self.trace_button.clicked.connect(self.ask_for_trace)
         self.plot.operators_chosen.connect(self._on_chosen)
         self._options.unit_changed.connect(self._show_summary)
+        self._options.unit_changed.connect(self._show_figures)
+
+    def _show_figures(self) -> None:
+        strip, chosen = self._strip, self._selected
+        text = strip.figures(chosen, self._options.unit) if strip and chosen.size else _KEYS
+        self.figures.setText(text)
 
     def _show_summary(self) -> None:
         strip = self._strip
         self.summary.setText("" if strip is None else strip.sentence(self._options.unit))
 
     def _on_chosen(self, operators: IndexArray, current: int | None) -> None:
-        self.plot.select(operators, current)
+        self.select_operators(operators, current)
         self.operators_selected.emit(operators, current)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtGui import QAction, QKeySequence
 
 from ctm_gui.widgets.theme import ThemeChoice
-from ctm_gui.window.pages import PAGES, Page
+from ctm_gui.window.pages import PAGES, Page, Part
 
 if TYPE_CHECKING:
     from ctm_gui.window.main_window import MainWindow
@@ -130,10 +130,14 @@ _AFTER_PAGES: tuple[ActionSpec, ...] = (
 
 def action_specs(pages: Sequence[Page]) -> tuple[ActionSpec, ...]:
     """Return the rows of all actions, among them one of each page."""
-    return (*_BEFORE_PAGES, *map(_spec_of, pages), *_AFTER_PAGES)
+    rows: list[Page | Part] = []
+    for page in pages:
+        rows += [page, *page.parts]
+    specs = map(_spec_of, rows)
+    return (*_BEFORE_PAGES, *specs, *_AFTER_PAGES)
 
 
-def _spec_of(page: Page) -> ActionSpec:
+def _spec_of(page: Page | Part) -> ActionSpec:
     def show(window: MainWindow) -> None:
         window.show_page(page.id)
 

@@ -14,8 +14,6 @@ from PySide6.QtWidgets import QWidget
 
 from ctm_gui.prediction.explanation import WORKING, ExplanationPresenter
 from ctm_gui.widgets.drop_overlay import refuse_drops
-from ctm_gui.window.explanation_tabs import ExplanationTabs
-from ctm_gui.window.graph_beside import GraphBeside
 
 if TYPE_CHECKING:
     from ctm_gui.attention.view import AttentionView
@@ -26,13 +24,14 @@ if TYPE_CHECKING:
     from ctm_gui.compare.tabs import CompareTabs
     from ctm_gui.compare.view import CompareView
     from ctm_gui.devices.view import DevicesView
-    from ctm_gui.graph.view import GraphTab, GraphView
+    from ctm_gui.graph.view import GraphView
     from ctm_gui.history.view import HistoryView
     from ctm_gui.language.view import LanguageView
     from ctm_gui.operators.view import OperatorsView
     from ctm_gui.prediction.followers import ComparisonFollower
     from ctm_gui.roofline.view import RooflineView
     from ctm_gui.timeline.view import TimelineView
+    from ctm_gui.why.view import WhyView
     from ctm_gui.window.main_window import MainWindow
 
 
@@ -56,6 +55,7 @@ class CentralViews(QObject):
         built: all pages exist.
         comparison_displayed: the followers have another comparison.
         page_displayed: another page is looked at: its id.
+        part_requested: the user wants a part of that page: its id.
 
     Args:
         window: has the tabs with a place for each page; owner of this object.
@@ -64,15 +64,16 @@ class CentralViews(QObject):
     built = Signal()
     comparison_displayed = Signal()
     page_displayed = Signal(str)
+    part_requested = Signal(str)
 
     compare_view: CompareView
     compare_tabs: CompareTabs
     operators_view: OperatorsView
     graph_view: GraphView
-    graph_tab: GraphTab
     roofline_view: RooflineView
     timeline_view: TimelineView
     attention_view: AttentionView
+    why_view: WhyView
     devices_view: DevicesView
     history_view: HistoryView
     choose_view: ChooseView
@@ -159,6 +160,9 @@ class CentralViews(QObject):
 
     def _build(self) -> Iterator[None]:
         for page in self.window.pages:
+            for piece in page.pieces:
+                piece(self)
+                yield
             view = page.make(self)
             view.setParent(self.window)  # which may be closed before the view is in its place
             self._views.append(view)
@@ -171,7 +175,7 @@ class CentralViews(QObject):
         self._connect()
         self.is_built = True
         self._on_comparison()
-        self.explanation_tabs.look()
+        self.why_view.look()
         self._on_tab()
         # Last: it is seen with what it shows.
         self.window.first_view.set_other(self._views[0])
@@ -191,16 +195,6 @@ class CentralViews(QObject):
 
     def _connect(self) -> None:
         messages = self.workspace.messages
-        self.explanation_tabs = ExplanationTabs(
-            explanation=self.explanation,
-            operators=self.operators_view,
-            graph_tab=self.graph_tab,
-            roofline=self.roofline_view,
-            timeline=self.timeline_view,
-            attention=self.attention_view,
-            tabs=self._tabs,
-            graph_pane=GraphBeside(self.operators_view, self.graph_tab, self._tabs, self.settings),
-        )
         self.explanation.done.connect(messages.info)
         self.explanation.failed.connect(messages.error)
         self.workspace.comparison_changed.connect(self._on_comparison)

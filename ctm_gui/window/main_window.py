@@ -188,15 +188,20 @@ class MainWindow(QMainWindow):
         return self.pages[self.tabs.currentIndex()]
 
     def show_page(self, page_id: str) -> None:
-        """Show a page.
+        """Show a page, or the page of a part of this id and that part in it.
 
         Raises:
-            KeyError: the window has no page of this id.
+            KeyError: the window has no page and no part of this id.
         """
         place = place_of(self.pages, page_id)
         if place is None:
             raise KeyError(page_id)
         self.tabs.setCurrentIndex(place)
+        if page_id != self.page.id:
+            self.settings.set(table.WHY_STRIP, page_id)
+            # A page that is still to be made reads it then.
+            if self._central is not None:
+                self._central.part_requested.emit(page_id)
 
     def show_compared(self, page: int) -> None:
         """Show a page of Compare."""

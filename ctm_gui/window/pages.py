@@ -22,6 +22,16 @@ if TYPE_CHECKING:
 _VIEWS = "ctm_gui.window.central_views"
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a page with an action of its own: id, text with its mnemonic, keys, a sentence."""
+
+    id: str
+    text: str
+    keys: str
+    tip: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
     """One page among the tabs.
@@ -37,6 +47,8 @@ class Page:
         help: name of its page of help; empty for its id.
         needs_panels: whether the ticks at the left change it; otherwise the panels give way to it
             in a narrow window.
+        pieces: made before it, one a turn of the event loop.
+        parts: those that an action shows; a page of before that it has taken in is one.
     """
 
     id: str
@@ -48,11 +60,13 @@ class Page:
     tip: str = ""
     help: str = ""
     needs_panels: bool = True
+    pieces: tuple[Callable[[CentralViews], None], ...] = ()
+    parts: tuple[Part, ...] = ()
 
 
 def place_of(pages: Sequence[Page], name: str) -> int | None:
-    """Return the index of a page by its id, or by its title as sessions of before have it."""
-    names = [(page.id, page.title.lower()) for page in pages]
+    """Return the index of a page by its id or one of its parts, or by its title of before."""
+    names = [(page.id, page.title.lower(), *(part.id for part in page.parts)) for page in pages]
     return next((place for place, page_names in enumerate(names) if name in page_names), None)
 
 
@@ -93,7 +107,7 @@ def _make_compare(views: CentralViews) -> QWidget:
     return pages
 
 
-def _make_operators(views: CentralViews) -> QWidget:
+def _make_operators(views: CentralViews) -> None:
     from ctm_gui.operators.view import OperatorsView
 
     view = views.operators_view = OperatorsView(views.options)
@@ -103,38 +117,42 @@ def _make_operators(views: CentralViews) -> QWidget:
         push_change(views.workspace.undo_stack, words, view.show_type, now, before)
 
     view.type_chosen.connect(on_type)
-    return view
 
 
-def _make_graph(views: CentralViews) -> QWidget:
+def _make_graph(views: CentralViews) -> None:
     from ctm_gui.graph.presenter import GraphPresenter
-    from ctm_gui.graph.view import GraphTab, GraphView
+    from ctm_gui.graph.view import GraphView
 
     presenter = GraphPresenter(views.workspace.layouter, views)
     views.graph_view = GraphView(views.options, presenter)
-    views.graph_tab = GraphTab(views.graph_view)
-    return views.graph_tab
 
 
-def _make_roofline(views: CentralViews) -> QWidget:
+def _make_pictures(views: CentralViews) -> None:
     from ctm_gui.roofline.view import RooflineView
-
-    views.roofline_view = RooflineView(views.options)
-    return views.roofline_view
-
-
-def _make_timeline(views: CentralViews) -> QWidget:
     from ctm_gui.timeline.view import TimelineView
 
+    views.roofline_view = RooflineView(views.options)
     views.timeline_view = TimelineView(views.options)
-    return views.timeline_view
 
 
-def _make_attention(views: CentralViews) -> QWidget:
+def _make_attention(views: CentralViews) -> None:
     from ctm_gui.attention.view import AttentionView
 
     views.attention_view = AttentionView(views.options)
-    return views.attention_view
+
+
+def _make_why(views: CentralViews) -> QWidget:
+    from ctm_gui.why.view import WhyView
+
+    strip = (
+        views.operators_view, views.timeline_view, views.roofline_view, views.attention_view
+    )  # fmt: skip
+    view = views.why_view = WhyView(
+        views.options, views.explanation, views.graph_view, strip, views.settings
+    )
+    views.part_requested.connect(view.show_part)
+    views.set_active_on("why", views.explanation)
+    return view
 
 
 def _make_devices(views: CentralViews) -> QWidget:
@@ -207,20 +225,25 @@ PAGES: tuple[Page, ...] = (
     Page(id="compare", title="Compare", text="&Compare", keys="Ctrl+1", make=_make_compare,
          modules=_room("compare", "chart_items", "chart_view", "matrix", "item_models", "view",
                        "difference", "matrix_view", "pareto_view", "difference_view", "tabs")),
-    Page(id="operators", title="Operators", text="&Operators", keys="Ctrl+2", make=_make_operators,
-         modules=(*_room("prediction", "explanation"), *_room("operators", "view"))),
-    Page(id="graph", title="Graph", text="&Graph", keys="Ctrl+3", make=_make_graph,
-         modules=_room("graph", "presenter", "canvas_view", "view"),
-         tip="The operators and what flows between them, with the time of each"),
-    Page(id="roofline", title="Roofline", text="Roo&fline", keys="Ctrl+4", make=_make_roofline,
-         modules=_room("roofline", "view"),
-         tip="How close each operator gets to the limits of the hardware"),
-    Page(id="timeline", title="Timeline", text="&Timeline", keys="Ctrl+5", make=_make_timeline,
-         modules=_room("timeline", "view"),
-         tip="The operators one after another, with their modules"),
-    Page(id="attention", title="Attention", text="&Attention", keys="Ctrl+6", make=_make_attention,
-         modules=_room("attention", "map_view", "view"),
-         tip="What each operator is most sensitive to"),
+    Page(id="why", title="Why", text="Wh&y", keys="", make=_make_why,
+         pieces=(_make_operators, _make_graph, _make_pictures, _make_attention),
+         modules=(*_room("prediction", "explanation"), *_room("operators", "view"),
+                  *_room("graph", "presenter", "canvas_view", "view"), *_room("roofline", "view"),
+                  *_room("timeline", "view"), *_room("attention", "map_view", "view"),
+                  *_room("why", "view")),
+         tip="Where the time of a model goes on a target, and what would make it faster",
+         needs_panels=False,
+         parts=(
+             Part("operators", "&Operators", "Ctrl+2", "The operators as a table"),
+             Part("graph", "&Graph", "Ctrl+3",
+                  "The operators and what flows between them, with the time of each"),
+             Part("roofline", "Roo&fline", "Ctrl+4",
+                  "How close each operator gets to the limits of the hardware"),
+             Part("timeline", "&Timeline", "Ctrl+5",
+                  "The operators one after another, with their modules"),
+             Part("attention", "&Attention", "Ctrl+6",
+                  "What each operator is most sensitive to"),
+         )),
     Page(id="devices", title="Devices", text="&Devices", keys="Ctrl+7", make=_make_devices,
          modules=_room("devices", "form_view", "view"), needs_panels=False,
          tip="All devices, and the form of your own"),

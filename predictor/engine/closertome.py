@@ -24,6 +24,7 @@ from predictor.cost.engine import (
     no_number,
 )
 from predictor.cost.memory import refusals
+from predictor.cost.rates.typical import Rates
 from predictor.cost.run_facts import Computed, Row
 from predictor.engine.checkpoint import read_checkpoint
 from predictor.engine.targets.fine_tuned import TunedNetwork
@@ -182,6 +183,10 @@ class CloserToMeEngine:
         bound = self._lookup.roofline.predict([graph], variants, {}).bound_ms[0]
         bound *= run.models.bound_factors[0]
         return VariedTimes(operator_ms, np.fmax(operator_ms.sum(axis=1), bound * _OVER_BOUND))
+
+    def rates(self, target: Target) -> Rates:
+        """Return the rates that work on a target is divided by, arrays of one."""
+        return self._estimate.rates([target])
 
     def operator_work(
         self, graphs: Sequence[OperatorGraph], target: Target

@@ -117,7 +117,7 @@ class Estimate:
         words = zip(evidence_words(evidence, deviations, user_networks), records, strict=True)
         return TargetEstimates(
             targets=targets,
-            rates=self._rates(targets),
+            rates=self.rates(targets),
             usual=usual,
             factors=usual * np.exp(means[:, :1] + means[:, 1:]).reshape(usual.shape),
             ahead=runs_ahead(published),
@@ -263,7 +263,8 @@ class Estimate:
         deviations.variance[stand_in] += (1 - OTHER_PRECISION) * evidence.scales.target**2
         return deviations, twin
 
-    def _rates(self, targets: Sequence[Target]) -> Rates:
+    def rates(self, targets: Sequence[Target]) -> Rates:
+        """Return the rates that work on targets is divided by, typical ones in gaps."""
         return self.efficiencies.typical.complete(
             rates_of_runs([run_form(target) for target in targets]), likenesses(targets)
         )
@@ -281,7 +282,7 @@ class Estimate:
         Its factors, and with them all evidence, stay: only the rates differ.
         """
         variants = [replace(targets.targets[0], device=device) for device in devices]
-        varied: Floats = self._terms(graph, targets, self._rates(variants)).sum(axis=2).T
+        varied: Floats = self._terms(graph, targets, self.rates(variants)).sum(axis=2).T
         return varied
 
     def _terms(self, graph: OperatorGraph, targets: TargetEstimates, rates: Rates) -> Floats:

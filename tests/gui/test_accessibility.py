@@ -75,15 +75,15 @@ def test_every_view_names_its_controls_is_read_in_order_and_has_keys_of_its_own(
 ) -> None:
     window = full_window
     wrong: dict[str, object] = {}
-    for page in window.pages:
-        window.show_page(page.id)
-        if page.id == "devices":
+    for page in pages_of(window):
+        window.show_page(page)
+        if page == "devices":
             qtbot.waitUntil(lambda: window.central.devices_view.is_built)
             window.central.devices_view.pages.setCurrentIndex(1)
             window.central.devices_view.pages.setCurrentIndex(2)
         qtbot.waitUntil(lambda: window.central.explanation.settled)
-        wrong[f"{page.title}: order"] = out_of_order(window)
-        wrong[f"{page.title}: keys"] = same_keys(window)
+        wrong[f"{page}: order"] = out_of_order(window)
+        wrong[f"{page}: keys"] = same_keys(window)
     wrong["names"] = nameless(window)
     assert len(controls(window)) > 50
     assert not {what: found for what, found in wrong.items() if found}
@@ -94,12 +94,12 @@ def test_tab_reaches_all_of_every_view(qtbot: QtBot, full_window: MainWindow) ->
     window.resize(1400, 900)
     devices = window.central.devices_view
     wrong: dict[str, list[str]] = {}
-    for page in window.pages:
-        window.show_page(page.id)
+    for page in pages_of(window):
+        window.show_page(page)
         qtbot.waitUntil(lambda: window.central.explanation.settled)
-        if page.id == "devices":
+        if page == "devices":
             qtbot.waitUntil(lambda: devices.is_built)
-        wrong[page.title] = out_of_reach(window)
+        wrong[page] = out_of_reach(window)
     for number, (title, _) in enumerate(PAGES):
         window.show_compared(number)
         qtbot.waitUntil(lambda: window.central.compare_tabs.settled)
@@ -115,10 +115,10 @@ def test_every_view_is_readable_in_both_themes_and_maps_are_said_in_words(
     for theme in (DARK, LIGHT):
         apply_theme(qapp, theme)
         window.options.set_theme(theme)
-        for page in window.pages:
-            window.show_page(page.id)
+        for page in pages_of(window):
+            window.show_page(page)
             qtbot.waitUntil(lambda: window.central.explanation.settled)
-            if page.id == "devices":
+            if page == "devices":
                 qtbot.waitUntil(lambda: window.central.devices_view.is_built)
             found |= set(faint(window))
     assert not found
@@ -175,3 +175,8 @@ def test_every_action_is_in_a_menu_with_a_letter_of_its_own(window: MainWindow) 
 def mnemonic(text: str) -> str:
     found = re.search(r"&([^&])", text.replace("&&", ""))
     return found[1].casefold() if found else ""
+
+
+def pages_of(window: MainWindow) -> list[str]:
+    """Return the ids of all pages and of their parts."""
+    return [row.id for page in window.pages for row in (page, *page.parts)]

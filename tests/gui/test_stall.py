@@ -192,7 +192,7 @@ def test_the_sensitivity_of_many_operators_is_worked_out_without_a_stall(
         heart.start()
         qtbot.waitUntil(lambda: explanation.sensitivity is not None, timeout=30_000)
         longest.append(heart.stop())
-        assert window.central.operators_view.pair.sentence.text()
+        assert window.central.why_view.pair.sentence.text()
         if longest[-1] < LIMIT_MS:
             break
     assert min(longest) < LIMIT_MS, f"the window stood still for {longest} ms"
@@ -464,7 +464,7 @@ def beside_steps(window: MainWindow) -> dict[str, Callable[[], object]]:
     """Return what a user does with operators beside their graph, each step by a name."""
     central = window.central
     graph, table = central.graph_view, central.operators_view.table
-    button = central.operators_view.graph_button
+    button = central.why_view.larger_button
 
     def root() -> None:
         assert graph.presenter.facts is not None

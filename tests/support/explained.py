@@ -8,8 +8,17 @@ import numpy as np
 
 from ctm_gui.prediction.explanation import Explained
 from predictor.services.prediction.explain import OperatorTable
-from predictor.services.prediction.roofline import BOUND, BYTE, MEASURED, STATED, Roof, Roofline
+from predictor.services.prediction.roofline import (
+    BOUND,
+    BYTE,
+    MEASURED,
+    NO_ROOF,
+    STATED,
+    Roof,
+    Roofline,
+)
 from predictor.services.prediction.timeline import timeline_of
+from tests.support.attended import BOARD
 
 ROOFS = (
     Roof("Memory bandwidth", 8e9, MEASURED, "a bench", BYTE),
@@ -48,14 +57,19 @@ def explained_pair(count: int = 8, others: bool = True) -> Explained:
     moved = table.bytes_moved.astype(np.float64)
     seconds = np.where(table.latency_ms > 0, table.latency_ms * 1e-3, np.nan)
     flops = 2.0 * table.macs
-    roofline = Roofline(ROOFS, moved, flops / moved, flops / seconds, moved / seconds)
+    # Compute under the peak, memory under the stated bandwidth, launch and views under none.
+    roof_of = np.array([(2, 1, NO_ROOF, NO_ROOF)[i % 4] for i in range(count)], dtype=np.intp)
+    roofline = Roofline(ROOFS, moved, flops / moved, flops / seconds, moved / seconds, roof_of)
     slower = tuple(replace(roof, rate=roof.rate / 10) for roof in ROOFS)
     return Explained(
         title="net on board",
+        model="net",
         target="Board",
+        device=BOARD,
         table=table,
         timeline=timeline_of(table),
         roofline=roofline,
         other_roofs=(("Other Board", slower),) if others else (),
         interval=(0.5, 2.0),
+        further=1 if others else 0,
     )

@@ -13,6 +13,8 @@ from predictor.core.errors import InputError
 from predictor.core.records import Configuration, Device, Target
 from predictor.core.resources import resources_dir
 from predictor.cost.engine import Engine
+from predictor.cost.physics import rates_of
+from predictor.cost.rates.typical import Rates
 from predictor.cost.roofline import RooflineEngine
 
 if TYPE_CHECKING:
@@ -76,6 +78,11 @@ def measured_configurations(device: Device) -> tuple[Configuration, ...]:
 def class_chips(targets: Sequence[Target]) -> Sequence[int | None]:
     """Return on how many chips the class of each target was checked, as ``Prediction`` has it."""
     return [None] * len(targets) if usual_engine_problem() else _learned().class_chips(targets)
+
+
+def rates_in_use(target: Target) -> Rates:
+    """Return the rates that usual predictions on a target divide work by, arrays of one."""
+    return rates_of([target]) if usual_engine_problem() else _learned().rates(target)
 
 
 def network_in_use() -> str:

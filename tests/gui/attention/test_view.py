@@ -214,11 +214,11 @@ def test_operators_and_attention_share_pair_and_selection(
     attention = window.central.attention_view
     assert sorted(attention.table.selected_rows().tolist()) == [1, 4]
     assert attention.table.current_row() == 1
-    assert attention.pair.model_box.currentText() == "chain.onnx"
+    assert window.central.why_view.pair.model_box.currentText() == "chain.onnx"
 
     attention.table.select_rows([5], 5)
     attention.table.row_activated.emit(5)
-    assert window.page.id == "operators"
+    assert window.central.operators_view.isVisible()
     assert window.central.operators_view.table.selected_rows().tolist() == [5]
 
     window.central.operators_view.table.search_box.setText("product_2")
@@ -246,7 +246,7 @@ def test_until_there_is_a_table_the_tab_says_that_it_is_coming(
     assert window.central.attention_view._stack.message.text() == explanation.WORKING
     with qtbot.waitSignal(window.central.explanation.table_changed):
         go_on.set()
-    assert window.central.attention_view.table.isVisible()
+    assert window.central.attention_view.map.isVisible()
 
 
 def test_another_target_is_explained_in_both_tabs(
@@ -259,13 +259,14 @@ def test_another_target_is_explained_in_both_tabs(
     with qtbot.waitSignal(window.central.explanation.table_changed):
         window.show_page("attention")
     with qtbot.waitSignal(window.central.explanation.table_changed):
-        window.central.attention_view.pair.choice_changed.emit(0, 1)
+        window.central.why_view.pair.choice_changed.emit(0, 1)
     second = workspace.comparison.targets[1].device
-    assert window.central.explanation.device is second
+    assert window.central.explanation.explained is not None
+    assert window.central.explanation.explained.device is second
     assert window.central.attention_view._summary is not None
     assert window.central.attention_view._summary.table is window.central.explanation.table
     window.show_page("operators")
-    assert window.central.operators_view.pair.target_box.currentText() == second.name
+    assert window.central.why_view.pair.target_box.currentText() == second.name
 
 
 def test_node_data_are_written_beside_the_window(

@@ -18,8 +18,6 @@ from ctm_gui.widgets.theme_change import apply_theme
 from predictor.core.units import LatencyUnit
 from tests.support.operator_tables import TYPES, make_table
 
-CHOICES = (["resnet50", "mobilenet"], ["RPI5", "ORIN", "RTX 3090"])
-
 
 @pytest.fixture
 def view(qtbot, qapp, options) -> Iterator[OperatorsView]:
@@ -29,7 +27,6 @@ def view(qtbot, qapp, options) -> Iterator[OperatorsView]:
     with qtbot.waitActive(view):
         view.show()
         view.activateWindow()
-    view.pair.set_choices(*CHOICES, None)
     view.show_table(make_table(10))
     qapp.processEvents()
     yield view
@@ -126,28 +123,6 @@ def test_keys_choose_types(view):
     assert names(view) == ["/layer0/Gemm_2", "/layer1/Gemm_7"]
     QTest.keyClick(view.strip, Qt.Key.Key_Escape)
     assert len(names(view)) == 10
-
-
-def test_choices_of_the_user_are_told_and_those_from_outside_are_not(qtbot, view):
-    with qtbot.assertNotEmitted(view.pair.choice_changed):
-        view.pair.set_choices(*CHOICES, (1, 2))
-    assert (view.pair.model_box.currentText(), view.pair.target_box.currentText()) == (
-        "mobilenet",
-        "RTX 3090",
-    )
-    view.pair.target_box.setFocus()
-    with qtbot.waitSignal(view.pair.choice_changed) as changed:
-        QTest.keyClick(view.pair.target_box, Qt.Key.Key_Up)
-    assert changed.args == [1, 1]
-
-
-def test_new_choices_keep_what_was_chosen(qtbot, view):
-    view.pair.set_choices(*CHOICES, (1, 2))
-    with qtbot.assertNotEmitted(view.pair.choice_changed):
-        view.pair.set_choices(["vit", "mobilenet"], ["RTX 3090"], None)
-    assert (view.pair.model_box.currentIndex(), view.pair.target_box.currentIndex()) == (1, 0)
-    view.pair.set_choices([], [], None)
-    assert not view.pair.model_box.isEnabled()
 
 
 def test_without_a_table_the_view_says_why(view):
@@ -298,8 +273,6 @@ def test_every_part_has_a_name_for_a_screen_reader(view):
         view.table,
         view.strip,
         view.table.search_box,
-        view.pair.model_box,
-        view.pair.target_box,
     ):
         assert part.accessibleName()
     assert view.strip.accessibleDescription().startswith("Conv 77.7 %; Gemm 18.3 %")

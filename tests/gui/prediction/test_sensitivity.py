@@ -10,7 +10,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from ctm_gui.prediction import explanation
-from ctm_gui.prediction.explanation import sensitivity_details
+from ctm_gui.prediction.explanation import sensitivity_details, sensitivity_sentence
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace
 from predictor.core.errors import InputError
@@ -33,24 +33,30 @@ def test_the_sentence_is_that_of_the_chosen_pair(
     workspace.open_paths([str(make_model("a.onnx")), str(make_model("b.onnx", layers=5))])
     settle(workspace)
     look(qtbot, window, "operators")
-    sentence = window.central.operators_view.pair.sentence
+    sentence = window.central.why_view.pair.sentence
     comparison = workspace.comparison
 
     first = sensitivity_of(comparison.models[0].model, comparison.targets[0])
     assert first.sentence
-    assert sentence.text() == first.sentence
+    explained = window.central.explanation.explained
+    assert explained is not None
+    assert sentence.text() == sensitivity_sentence(first, explained)
+    assert sentence.text().startswith(f"To make a.onnx on {explained.target} faster: ")
     assert sentence.toolTip() == sensitivity_details(first)
     window.central.explanation.choose(1, 1)
     assert window.central.explanation.table is not None  # of before, as is the sentence
     qtbot.waitUntil(lambda: window.central.explanation.settled)
     other = sensitivity_of(comparison.models[1].model, comparison.targets[1])
-    assert sentence.text() == other.sentence
+    later = window.central.explanation.explained
+    assert later is not None
+    expected = sensitivity_sentence(other, later)
+    assert sentence.text() == expected
 
     look(qtbot, window, "attention")
-    assert window.central.attention_view.pair.sentence.text() == other.sentence
+    assert window.central.why_view.pair.sentence.text() == expected
     workspace.shelf.remove([0, 1])
     settle(workspace)
-    assert window.central.attention_view.pair.sentence.text() == ""
+    assert window.central.why_view.pair.sentence.text() == ""
 
 
 def test_it_is_worked_out_off_the_windows_thread_after_the_table(
@@ -73,11 +79,11 @@ def test_it_is_worked_out_off_the_windows_thread_after_the_table(
 
     view = window.central.operators_view
     assert view.table.model().rowCount() > 0
-    assert view.pair.sentence.text() == ""
+    assert window.central.why_view.pair.sentence.text() == ""
     assert not window.central.explanation.settled
     go_on.set()
     qtbot.waitUntil(lambda: window.central.explanation.settled)
-    assert view.pair.sentence.text() != ""
+    assert window.central.why_view.pair.sentence.text() != ""
     assert threads == [each for each in threads if each is not threading.main_thread()]
 
 
@@ -94,4 +100,4 @@ def test_where_it_fails_the_table_stays(
     look(qtbot, window, "operators")
 
     assert window.central.explanation.table is not None
-    assert window.central.operators_view.pair.sentence.text() == ""
+    assert window.central.why_view.pair.sentence.text() == ""

@@ -197,7 +197,7 @@ def test_a_session_is_restored(
     again = MainWindow(workspace, settings, remembered_options(settings))
     qtbot.addWidget(again)
     assert again.height() == 620  # the offscreen screen, 800 x 800, keeps the width smaller
-    assert again.page.id == "operators"
+    assert again.page.id == "why"
     assert settings.get(table.BUDGET_MS) == 12.5
 
 

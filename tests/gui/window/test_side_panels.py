@@ -126,7 +126,6 @@ def test_what_a_table_is_about_is_in_view(
     narrow.show_page("operators")
     qtbot.waitUntil(lambda: narrow.central.explanation.settled)
     operators = narrow.central.operators_view
-    assert operators.graph_button.isChecked()
     qtbot.waitUntil(lambda: room_right_of(operators.table, SHARE) >= 0, timeout=5000)
 
 

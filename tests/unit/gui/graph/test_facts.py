@@ -7,9 +7,9 @@ import pytest
 
 from ctm_gui.graph.facts import KINDS, NodeFacts, kind_of
 from predictor.core.units import LatencyUnit
+from predictor.cost.engine import AttentionMaps
 from predictor.services.graph.grouping import GroupTree, group_operators
 from predictor.services.prediction.explain import OperatorTable
-from predictor.services.prediction.sensitivity import FactSensitivity, Sensitivity
 from tests.support.pictured_graphs import network, table_with
 
 
@@ -97,30 +97,26 @@ def test_names_from_files_are_shown_escaped_and_cut() -> None:
     assert max(map(len, facts.details(0, LatencyUnit.MS).split("\n"))) < 300
 
 
-def test_the_facts_that_move_a_node_most_are_told(facts: NodeFacts) -> None:
-    elasticity = np.full(27, -1.0)
-    elasticity[3] = np.nan  # takes no time
-    moved = [
-        FactSensitivity(
-            fact="dram_bw_gbps",
-            label="Memory bandwidth",
-            unit="GB/s",
-            value=10.0,
-            elasticity=-0.5,
-            more=0.95,
-            operators=elasticity,
-        ),
-        FactSensitivity(
-            fact="l2",
-            label="L2",
-            unit="MB",
-            value=1.0,
-            elasticity=-0.1,
-            more=0.99,
-            operators=np.zeros(27),
-        ),
-    ]
-    facts = replace(facts, sensitivity=Sensitivity(tuple(moved), ()))
-    lines = facts.details(facts.tree.root, LatencyUnit.MS).split("\n")
-    assert lines[-1].startswith("Memory bandwidth +10 %: −9")
-    assert not any(line.startswith("L2") for line in lines)
+def test_a_node_attends_to_what_most_of_its_time_goes_to(facts: NodeFacts) -> None:
+    shares = np.zeros((27, 3), np.float32)
+    shares[:, 1] = 1.0
+    shares[2] = (0.0, 0.0, 1.0)
+    maps = AttentionMaps(
+        metrics=("bandwidth", "launch", "matrix_rate"),
+        operator_to_metric=shares,
+        metric_to_operator=shares.T,
+        blend=1.0,
+        residual=0.0,
+    )
+    attending = NodeFacts(facts.tree, replace(facts.table, attention=maps))
+    assert attending.top_metrics == (1, 2, 0)
+    assert attending.attended(2) == 1
+    assert attending.attended(facts.tree.root) == 0
+    assert facts.top_metrics == ()
+
+
+def test_the_traffic_of_a_group_is_that_of_its_operators(facts: NodeFacts) -> None:
+    assert facts.traffic[facts.tree.root] == pytest.approx(1.0)
+    group = node_named(facts, "block1")
+    inside = facts.traffic[facts.tree.operators_of(group)].sum()
+    assert facts.traffic[group] == pytest.approx(inside)

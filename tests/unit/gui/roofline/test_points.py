@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ctm_gui.roofline.points import EDGE, SIZES, RooflinePoints, rate_text
+from ctm_gui.roofline.points import LANE, SIZES, RooflinePoints, rate_text
 from predictor.core.units import LatencyUnit
-from predictor.services.prediction.roofline import OP, STATED, Roof
+from predictor.services.prediction.roofline import NO_ROOF, OP, STATED, Roof
 from tests.support.explained import ROOFS, explained_pair
 
 
@@ -31,26 +31,26 @@ def test_views_are_not_placed(points: RooflinePoints) -> None:
     assert np.isnan(points.x[[3, 7]]).all()
 
 
-def test_without_multiplications_it_stands_at_the_edge_as_far_under_the_memory(
+def test_without_multiplications_it_stands_in_the_lane_as_far_under_the_memory(
     points: RooflinePoints,
 ) -> None:
     # 2 MB in 2 ms are 1 GB/s, a tenth of the stated bandwidth.
-    stated = next(line for line in points.lines if line.roof is ROOFS[1])
-    x = points.x_range[0] + EDGE / 2
-    assert points.x[1] == pytest.approx(x)
-    roof = stated.y[0] + (x - stated.x[0])
-    assert points.y[1] == pytest.approx(roof - 1.0)
+    assert points.x[1] == pytest.approx(points.axis_end + LANE / 2)
+    assert points.x[0] < points.axis_end < points.x_range[1]
+    assert points.y[1] == pytest.approx(points.lane_y - 1.0)
+    assert points.roof_y(1) == pytest.approx(points.lane_y)
 
 
 def test_roofs_meet_at_the_ridge(points: RooflinePoints) -> None:
-    memory, peak, bound = (
-        next(line for line in points.lines if line.roof is roof) for roof in ROOFS[1:]
+    measured, memory, peak = (
+        next(line for line in points.lines if line.roof is roof) for roof in ROOFS[:3]
     )
     # 1e12 FLOP/s over 1e10 bytes a second.
     assert peak.x[0] == pytest.approx(2.0)
     assert peak.y == (12.0, 12.0)
-    # A memory goes on to the highest roof, which is the bound's.
-    assert (memory.x[1], memory.y[1]) == pytest.approx((bound.x[0], bound.y[0]))
+    assert (memory.x[1], memory.y[1]) == pytest.approx((peak.x[0], peak.y[0]))
+    # No arithmetic was measured: what was measured of the memory ends at the peak in use.
+    assert measured.y[1] == pytest.approx(12.0)
 
 
 def test_labels_tell_rate_unit_and_origin(points: RooflinePoints) -> None:
@@ -59,7 +59,6 @@ def test_labels_tell_rate_unit_and_origin(points: RooflinePoints) -> None:
         "Memory bandwidth 8 GB/s, measured",
         "Memory bandwidth 10 GB/s, stated",
         "FP32 peak 1 TFLOP/s, stated",
-        "Bound 4 TFLOP/s",
         "Other Board: Memory bandwidth 1 GB/s, stated",
         "Other Board: FP32 peak 100 GFLOP/s, stated",
     ]
@@ -78,7 +77,7 @@ def test_everything_is_within_the_axes(points: RooflinePoints) -> None:
     for values, (low, high) in ((points.x, points.x_range), (points.y, points.y_range)):
         assert (values[placed] > low).all()
         assert (values[placed] < high).all()
-    assert points.y_range[1] > math.log10(4e12)
+    assert math.log10(1e12) < points.y_range[1] < math.log10(4e12)
 
 
 def test_the_slowest_is_the_largest(points: RooflinePoints) -> None:
@@ -96,23 +95,28 @@ def test_hovering_tells_work_time_and_reach(points: RooflinePoints) -> None:
         "0.5 to 2 ms by the model's 80 % interval",
         "bound by compute",
         "2 FLOP a byte, reaches 2 GFLOP/s",
-        "10 % of the roofs over it",
+        "0.2 % of FP32 peak",
     ]
-    assert points.details(1, LatencyUnit.MS).endswith("reaches 1 GB/s; it multiplies nothing")
+    assert points.details(1, LatencyUnit.MS).endswith(
+        "reaches 1 GB/s; it multiplies nothing\n10 % of memory bandwidth"
+    )
+    # Its start holds it, and no roof.
+    assert points.details(2, LatencyUnit.MS).endswith("GFLOP/s")
+    assert points.roof_y(2) is None
 
 
 def test_faster_than_the_roof_is_told() -> None:
     pair = explained_pair()
     assert pair.roofline is not None
-    fast = replace(pair.roofline, flops_per_s=100 * pair.roofline.flops_per_s)
+    fast = replace(pair.roofline, flops_per_s=1000 * pair.roofline.flops_per_s)
     text = RooflinePoints(pair, fast).details(0, LatencyUnit.MS)
-    assert text.endswith("of the roofs over it: data from caches, or a fast algorithm")
+    assert text.endswith("of FP32 peak: data from caches, or a fast algorithm")
 
 
 def test_the_sentence_parts_the_time_by_what_binds(points: RooflinePoints) -> None:
     assert points.sentence() == (
         "Time bound 25 % by compute, 33 % by memory, 42 % by launch; "
-        "2 operators without multiplications at the left"
+        "2 operators without multiplications at the right"
     )
 
 
@@ -121,7 +125,12 @@ def test_a_model_of_views_alone_has_axes() -> None:
     assert pair.roofline is not None
     nothing = np.full(8, np.nan)
     empty = replace(
-        pair.roofline, roofs=(), intensity=nothing, flops_per_s=nothing, bytes_per_s=nothing
+        pair.roofline,
+        roofs=(),
+        intensity=nothing,
+        flops_per_s=nothing,
+        bytes_per_s=nothing,
+        roof_of=np.full(8, NO_ROOF),
     )
     points = RooflinePoints(pair, empty, all_targets=False)
     assert points.x_range[0] < points.x_range[1]

@@ -18,6 +18,7 @@ from predictor.services.prediction.roofline import (
     BOUND,
     COMPUTED,
     MEASURED,
+    NO_ROOF,
     OP,
     STATED,
     roofline_of,
@@ -89,24 +90,28 @@ def test_the_link_to_the_host_is_no_roof_of_what_stays_on_the_chip() -> None:
     assert made.operation == OP
 
 
-def test_matrix_and_vector_rates_are_two_roofs() -> None:
+def test_products_in_matrix_units_have_the_rate_that_the_engine_uses() -> None:
     target = make_target(
         {"fp32_tflops": 2.0, "fp16_tflops": 16.0, "matrix_units": 4.0, "dram_bw_gbps": 100.0},
         precision=Precision.FP16,
     )
     arithmetic = [roof for roof in roofs_of(MODEL, target) if not roof.is_memory]
-    assert [(roof.label, roof.rate) for roof in arithmetic] == [
-        ("FP32 peak", 2e12),
-        ("FP16 peak", 16e12),
-        ("Bound", 16e12),
+    # A tenth of a product in matrix units runs on the other lanes: 1 / (0.1 / 2 + 0.9 / 16).
+    assert [(roof.label, roof.rate, roof.in_use) for roof in arithmetic] == [
+        ("FP16 arithmetic", pytest.approx(1e12 / (0.1 / 2 + 0.9 / 16)), True),
+        ("Bound", 16e12, False),
     ]
 
 
 def test_integer_operators_add_the_rate_of_integers() -> None:
     target = make_target({"fp32_tflops": 2.0, "int8_tops": 8.0, "dram_bw_gbps": 100.0})
     quantised = make_model(Op(macs=10**6, read=8, written=8, flags=QUANTISED))
-    assert {r.label for r in roofs_of(quantised, target)} >= {"FP32 peak", "INT8 peak"}
-    assert "INT8 peak" not in {r.label for r in roofs_of(MODEL, target)}
+    assert {r.label for r in roofs_of(quantised, target)} == {
+        "Memory bandwidth",
+        "INT8 arithmetic",
+        "Bound",
+    }
+    assert "INT8 arithmetic" not in {r.label for r in roofs_of(MODEL, target)}
 
 
 def test_threads_on_some_of_the_cores_have_their_part_of_the_rate() -> None:
@@ -121,7 +126,8 @@ def test_threads_on_some_of_the_cores_have_their_part_of_the_rate() -> None:
     )
     arithmetic = [roof for roof in roofs_of(MODEL, target) if roof.origin == COMPUTED]
     # One core of 1 GHz with 8 lanes, two FLOPs each; what was measured was of all four cores.
-    assert [(roof.label, roof.rate) for roof in arithmetic] == [("FP32 peak, 1 of 4 cores", 16e9)]
+    (roof,) = arithmetic
+    assert (roof.label, roof.rate) == ("FP32 arithmetic, 1 of 4 cores", pytest.approx(16e9))
     assert MEASURED not in {roof.origin for roof in roofs_of(MODEL, target)}
 
 
@@ -221,3 +227,21 @@ def test_bounds_over_the_whole_time_change_nothing() -> None:
     )
     assert above_bounds(before, np.array([6.0, 0.0])) is before
     assert above_bounds(before, np.array([1.0, 4.0])) is before
+
+
+@given(st.lists(operators, min_size=1, max_size=6), st.sampled_from(list(ENGINES)))
+def test_what_is_bound_by_arithmetic_or_traffic_has_a_roof_of_its_kind(
+    ops: list[Op], engine: str
+) -> None:
+    model, target = make_model(*ops), make_target(METRICS)
+    table = explain(model, target, engine)
+    made = roofline_of(model, target, table)
+    for place, bound in enumerate(table.bound_type):
+        roof = made.roof_of[place]
+        if bound in {"compute", "memory"}:
+            assert made.roofs[roof].in_use
+            assert made.roofs[roof].is_memory is (bound == "memory")
+            assert made.reached[place] > 0
+        else:
+            assert roof == NO_ROOF
+            assert np.isnan(made.reached[place])

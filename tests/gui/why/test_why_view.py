@@ -1,4 +1,4 @@
-"""The tabs that explain a pair, in the real window: one pair, one selection."""
+"""The page Why in the real window: one pair, one selection in all of its parts."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 
 from ctm_gui import settings
+from ctm_gui.why.subject import costs_on_targets
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace
 from predictor.core import files
@@ -71,15 +72,10 @@ def test_a_box_of_the_graph_is_selected_in_every_tab(qtbot: QtBot, shown: MainWi
     assert central.operators_view.table.selected_rows().tolist() == [3]
 
 
-def test_the_graph_stands_beside_the_operators_with_one_selection(
-    qtbot: QtBot, shown: MainWindow
-) -> None:
+def test_a_box_and_a_row_are_one_selection_at_once(qtbot: QtBot, shown: MainWindow) -> None:
     central = shown.central
     operators, graph, explanation = central.operators_view, central.graph_view, central.explanation
-    shown.resize(1400, 800)
-    qtbot.waitUntil(lambda: operators.isAncestorOf(graph) and graph.isVisible())
     qtbot.waitUntil(lambda: bool(graph.presenter.picture.nodes.size))
-    assert not graph.search_box.isVisible()
     operators.table.select_rows([2], 2)
     assert graph.presenter.picture.nodes[graph.canvas._item.current] == 2
     QTest.keyClick(graph.canvas, Qt.Key.Key_Down)
@@ -90,43 +86,61 @@ def test_the_graph_stands_beside_the_operators_with_one_selection(
     graph.canvas.clicked.emit(graph.presenter.picture.box_of(3))
     assert operators.table.selected_rows().tolist() == [3]
 
-    shown.show_page("graph")
-    assert graph.search_box.isVisible()
-    assert graph.presenter.picture.nodes[graph.canvas._item.current] == 3
-    shown.show_page("operators")
-    operators.table.search_box.setText("product_4")
-    assert graph.presenter.matches.tolist() == [4]
-    shown.show_page("graph")
-    assert not graph.presenter.matches.size
-    shown.show_page("operators")
-    assert graph.isVisible()
+
+def test_the_panel_has_the_facts_of_what_is_selected(qtbot: QtBot, shown: MainWindow) -> None:
+    central = shown.central
+    panel, explanation = central.why_view.panel, central.explanation
+    qtbot.waitUntil(lambda: explanation.costs is not None and explanation.settled)
+    qtbot.waitUntil(lambda: panel.title.text() == "chain.onnx")
+    assert panel.isAncestorOf(central.operators_view.strip)
+    assert central.operators_view.strip.isVisible()
+    central.operators_view.table.select_rows([2], 2)
+    qtbot.waitUntil(lambda: panel.title.text() == "product_2")
+    assert not central.operators_view.strip.isVisible()
+    names = [name for name, _ in panel.facts]
+    assert names[:3] == ["Time", "80 %", "MACs"]
+    assert "Held by" in names
+    assert panel.help.text()
+    rows = shown.workspace.comparison.rows
+    lines = panel.targets.text().split("\n")
+    assert len(lines) == len(rows)
+    assert sum(line.startswith("▸") for line in lines) == 1
+    shown.options.set_unit(LatencyUnit.US)
+    qtbot.waitUntil(lambda: dict(panel.facts)["80 %"].endswith("µs"))
+    central.operators_view.table.select_rows([2, 4], 4)
+    qtbot.waitUntil(lambda: panel.title.text() == "2 operators")
 
 
-def test_the_graph_beside_the_operators_follows_room_and_choice(
-    qtbot: QtBot, shown: MainWindow
-) -> None:
-    operators, graph = shown.central.operators_view, shown.central.graph_view
-    shown.resize(1400, 800)
-    qtbot.waitUntil(graph.isVisible)
-    shown.resize(1024, 700)
-    qtbot.waitUntil(lambda: not graph.isVisible())
-    assert not operators.graph_button.isChecked()
-    operators.graph_button.click()
-    assert graph.isVisible()
-    operators.graph_button.click()
-    shown.resize(1400, 800)
-    assert not graph.isVisible()
-    assert shown.settings.get(settings.GRAPH_DOCKED) == "hidden"
-    operators.graph_button.click()
-    first, second = operators.body.sizes()
-    operators.body.setSizes([first - 60, second + 60])
-    wide = operators.body.sizes()
-    assert wide != [first, second]
-    operators.body.splitterMoved.emit(first - 60, 1)
-    assert shown.settings.get(settings.GRAPH_SPLITTER)
-    shown.show_page("graph")
-    shown.show_page("operators")
-    assert operators.body.sizes() == wide
+def test_actions_of_former_pages_open_their_part(qtbot: QtBot, shown: MainWindow) -> None:
+    central = shown.central
+    parts = {
+        "operators": central.operators_view,
+        "roofline": central.roofline_view,
+        "timeline": central.timeline_view,
+        "attention": central.attention_view,
+    }
+    for part, view in parts.items():
+        shown.show_page("compare")
+        shown.actions_by_id[part].trigger()
+        assert shown.page.id == "why"
+        assert view.isVisible()
+        assert shown.settings.get(settings.WHY_STRIP) == part
+    shown.show_page("compare")
+    central.why_view.larger_button.click()
+    shown.actions_by_id["graph"].trigger()
+    qtbot.waitUntil(lambda: bool(central.graph_view.presenter.picture.nodes.size))
+    assert central.graph_view.isVisible()
+    assert shown.focusWidget() is central.graph_view.canvas
+
+
+def test_the_strip_may_have_the_room_of_the_graph(shown: MainWindow) -> None:
+    why = shown.central.why_view
+    height = why.strip.height()
+    why.larger_button.click()
+    assert not shown.central.graph_view.isVisible()
+    assert why.strip.height() >= height
+    why.larger_button.click()
+    assert shown.central.graph_view.isVisible()
 
 
 def test_without_a_target_every_view_asks_for_one_and_not_for_a_model(
@@ -160,44 +174,28 @@ def test_a_box_has_its_cost_on_every_ticked_target(qtbot: QtBot, shown: MainWind
     facts, costs = view.presenter.facts, explanation.costs
     assert facts is not None
     assert costs is not None
-    assert facts.costs is costs
     rows = shown.workspace.comparison.rows
     assert costs.names == tuple(row.device_name for row in rows)
     latency_ms = [row.prediction.latency_ms for row in rows]
     assert costs.latency_ms.sum(axis=1).tolist() == pytest.approx(latency_ms, rel=1e-4)
-    in_table = facts.costs_on_targets(facts.tree.root, LatencyUnit.MS)
+    operators = facts.tree.operators_of(facts.tree.root)
+    in_table = costs_on_targets(costs, operators, LatencyUnit.MS)
     fastest = min(rows, key=lambda row: row.prediction.latency_ms or 0.0)
     assert in_table[0][0] == fastest.device_name
     assert len(in_table) == len(rows)
-    view.select_operators(np.array([2]), 2)
-    assert fastest.device_name in view.facts.text()
-    tooltip = view._tooltip_of(view.presenter.box_of(2) or 0)
-    assert tooltip.count("<tr>") == len(rows)
-
-
-def test_the_graph_tells_what_would_change_the_time_of_a_box(
-    qtbot: QtBot, shown: MainWindow
-) -> None:
-    view = shown.central.graph_view
-    shown.show_page("graph")
-    qtbot.waitUntil(lambda: shown.central.explanation.sensitivity is not None)
-    qtbot.waitUntil(lambda: bool(view.presenter.picture.nodes.size))
-    assert view.presenter.facts is not None
-    assert view.presenter.facts.sensitivity is shown.central.explanation.sensitivity
-    assert view.presenter.facts.interval is not None
 
 
 def test_every_tab_shows_the_pair_that_was_chosen_in_one(qtbot: QtBot, shown: MainWindow) -> None:
     central = shown.central
     shown.show_page("timeline")
     with qtbot.waitSignal(central.explanation.table_changed):
-        central.timeline_view.pair.choice_changed.emit(0, 1)
+        central.why_view.pair.choice_changed.emit(0, 1)
     pair = central.explanation.explained
     assert pair is not None
     assert central.timeline_view.plot.strip is not None
     assert central.timeline_view.plot.strip.explained is pair
     shown.show_page("roofline")
-    box = central.roofline_view.pair.target_box
+    box = central.why_view.pair.target_box
     assert box.currentText() == pair.target
     others = {name for name, _ in pair.other_roofs}
     assert others == {box.itemText(place) for place in range(box.count())} - {pair.target}
@@ -222,7 +220,8 @@ def test_export_asks_once_there_is_a_timeline(
     window.show_page("compare")
     with qtbot.waitSignal(window.central.explanation.done) as done:
         window.actions_by_id["trace"].trigger()
-    assert window.page.id == "timeline"
+    assert window.page.id == "why"
+    assert window.central.timeline_view.isVisible()
     assert done.args[0].endswith("net.json")
     events = json.loads((tmp_path / "net.json").read_text())["traceEvents"]
     assert sum(event.get("cat") == "operator" for event in events) == 3
