@@ -298,6 +298,7 @@ class _Edit(QUndoCommand):
         field_key: str,
     ) -> None:
         super().__init__(words)
+        self.page = "devices"
         self._form = form
         self.key = key
         self._before = before

@@ -160,7 +160,9 @@ class DeviceLibrary(StoreClient):
         file = self._with_free_id(file)
         entry = DeviceEntry(self._new_key(), file, is_user=True)
         put, take = partial(self._put, entry), partial(self._take_back, entry)
-        self._undo_stack.push(UndoStep(f"Add {shown(entry.device.name)}", put, take))
+        self._undo_stack.push(
+            UndoStep(f"Add {shown(entry.device.name)}", put, take, page="devices")
+        )
         return entry.key
 
     def delete(self, key: str) -> None:
@@ -168,7 +170,9 @@ class DeviceLibrary(StoreClient):
         entry = self._user_devices.get(key)
         if entry is not None:
             put, take = partial(self._put, entry), partial(self._take, entry)
-            self._undo_stack.push(UndoStep(f"Delete {shown(entry.device.name)}", take, put))
+            self._undo_stack.push(
+                UndoStep(f"Delete {shown(entry.device.name)}", take, put, page="devices")
+            )
 
     def save(self, key: str, file: DeviceFile, words: str = "") -> None:
         """Store a device of the user's as it is now, under another id where that has changed.

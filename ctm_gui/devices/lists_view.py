@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QComboBox, QGridLayout, QLabel, QListWidget, QSizePolicy, QWidget
 
 from ctm_gui.devices.form import DeviceForm, ListRow
-from ctm_gui.prediction.what_if_bar import MAX_THREADS
+from ctm_gui.targets.what_ifs import MAX_THREADS
 from ctm_gui.widgets.basic import (
     STRETCH,
     button,

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from ctm_gui.compare.columns import prediction_columns
+from ctm_gui.compare.comparison_grid import prediction_columns
 from ctm_gui.history.past_rows import PastRow, PastRows, labels
 from ctm_gui.widgets.grid import Column, Grid, count_column, number_column, text_column
 from predictor.core.records import Basis, Configuration

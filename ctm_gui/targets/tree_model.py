@@ -262,6 +262,8 @@ class TargetsTreeModel(QAbstractItemModel):
         chosen = self._selection.configuration_of(device)
         is_usual = chosen == device.configurations[0]
         parts = [] if is_usual else [target_text(chosen)]
+        if what_if := self._selection.what_ifs.get(device.id):
+            parts.append(f"what if {what_if.words}")
         if variants := self._selection.variants_of(device):
             parts.append(f"+{plural(len(variants), 'variant')}")
         return "".join(f" · {words}" for words in parts)

@@ -15,9 +15,9 @@ from PySide6.QtWidgets import (
 )
 
 from ctm_gui.models.shelf import ModelShelf
-from ctm_gui.prediction.what_if_bar import MAX_BATCH
 from ctm_gui.targets.choice import TargetSelection, are_same
 from ctm_gui.targets.ranking import ConfigurationRanking, Ranked
+from ctm_gui.targets.what_ifs import MAX_BATCH
 from ctm_gui.widgets.base_dialog import BaseDialog
 from ctm_gui.widgets.basic import combo_box, explain_items, label, vbox
 from ctm_gui.widgets.fields import NumberBox

@@ -1,4 +1,4 @@
-"""The pages of the window in one table, which its tabs, menu, palette, help and session read.
+"""The four places of the window and their pages in two tables, read by its strips and menus.
 
 A room of a page is imported by its maker, once the first frame is on the screen.
 """
@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 from PySide6.QtWidgets import QWidget
 
 from ctm_gui import settings as table
-from ctm_gui.undo import push_change
-from predictor.presentation.wording import shown
 
 if TYPE_CHECKING:
     from ctm_gui.window.central_views import CentralViews
@@ -23,14 +21,36 @@ _VIEWS = "ctm_gui.window.central_views"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """One of the places of the window: a question of its user's.
+
+    Attributes:
+        id: stable name, of its action.
+        title: in the strip at the left.
+        text: of its action, with the mnemonic marked.
+        keys: shortcut of its action.
+        tip: one sentence.
+        parts: ids of the actions in the strip over it, before those of its further pages.
+    """
+
+    id: str
+    title: str
+    text: str
+    keys: str
+    tip: str
+    parts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """One page among the tabs.
+    """One page of a place.
 
     Attributes:
         id: stable name, of its action and in the session.
-        title: of its tab.
-        text: of its action, with the mnemonic marked.
-        keys: shortcut of its action.
+        place: id of its place.
+        title: in the strip over its place.
+        text: of its action, with the mnemonic marked; empty where that of its place shows it.
+        keys: shortcut of its action, or empty.
         modules: loaded after the first frame, one a turn of the event loop, before it is made.
         make: builds it, and connects it with the rest of the window.
         tip: one sentence, or empty.
@@ -40,9 +60,10 @@ class Page:
     """
 
     id: str
+    place: str
     title: str
-    text: str
-    keys: str
+    text: str = ""
+    keys: str = ""
     modules: tuple[str, ...]
     make: Callable[[CentralViews], QWidget]
     tip: str = ""
@@ -50,10 +71,17 @@ class Page:
     needs_panels: bool = True
 
 
-def place_of(pages: Sequence[Page], name: str) -> int | None:
+def index_of(pages: Sequence[Page], name: str) -> int | None:
     """Return the index of a page by its id, or by its title as sessions of before have it."""
-    names = [(page.id, page.title.lower()) for page in pages]
-    return next((place for place, page_names in enumerate(names) if name in page_names), None)
+    ids = [page.id for page in pages]
+    name = _FORMER_NAMES.get(name, name)
+    return ids.index(name) if name in ids else None
+
+
+def parts_of(place: Place, pages: Sequence[Page]) -> tuple[str, ...]:
+    """Return the ids of the actions in the strip over a place; none where there is one page."""
+    texts = tuple(page.id for page in pages if page.place == place.id and page.text)
+    return place.parts or texts
 
 
 def modules_of(pages: Sequence[Page]) -> tuple[str, ...]:
@@ -64,6 +92,7 @@ def modules_of(pages: Sequence[Page]) -> tuple[str, ...]:
 def _make_compare(views: CentralViews) -> QWidget:
     from ctm_gui.compare.difference import DifferencePresenter
     from ctm_gui.compare.matrix import VariantsPresenter
+    from ctm_gui.compare.others import OtherConfigurations
     from ctm_gui.compare.scores import Scores
     from ctm_gui.compare.sweep import SweepPresenter
     from ctm_gui.compare.tabs import CompareTabs
@@ -71,6 +100,7 @@ def _make_compare(views: CentralViews) -> QWidget:
 
     options, worker, workspace = views.options, views.workspace.predictor, views.workspace
     chart = views.compare_view = CompareView(options)
+    others = OtherConfigurations(worker, workspace.selection, workspace.comparing, views)
     pages = views.compare_tabs = CompareTabs(
         options,
         chart,
@@ -78,10 +108,15 @@ def _make_compare(views: CentralViews) -> QWidget:
         DifferencePresenter(worker, views),
         SweepPresenter(worker, views),
         Scores(views.settings, views),
+        others,
     )
     pages.show_page(views.settings.get(table.COMPARE_MODE))
     pages.page_changed.connect(partial(views.settings.set, table.COMPARE_MODE))
     chart.row_activated.connect(views.show_row)
+    chart.other_activated.connect(others.use)
+    chart.more_toggled.connect(others.toggle)
+    chart.surer_requested.connect(views.probe)
+    chart.what_if_requested.connect(views.ask_what_if)
     chart.table.add_row_action("I Measured This Model Here…", views.record_measured)
 
     def follow(*_: object) -> None:
@@ -97,12 +132,7 @@ def _make_operators(views: CentralViews) -> QWidget:
     from ctm_gui.operators.view import OperatorsView
 
     view = views.operators_view = OperatorsView(views.options)
-
-    def on_type(now: str, before: str) -> None:
-        words = f"Show {shown(now)}" if now else "Show All Types"
-        push_change(views.workspace.undo_stack, words, view.show_type, now, before)
-
-    view.type_chosen.connect(on_type)
+    view.type_chosen.connect(lambda now, _: view.show_type(now))
     return view
 
 
@@ -143,7 +173,7 @@ def _make_devices(views: CentralViews) -> QWidget:
     from ctm_gui.devices.view import DevicesView
 
     options, workspace = views.options, views.workspace
-    form = DeviceForm(workspace.library, workspace.undo_stack, views)
+    form = DeviceForm(workspace.library, workspace.library_stack, views)
     live = LivePrediction(options, form, workspace.comparing, workspace.predictor, views)
     views.devices_view = DevicesView(options, workspace.library, form, workspace.machine, live)
     return views.devices_view
@@ -165,9 +195,10 @@ def _make_choose(views: CentralViews) -> QWidget:
     presenter = views.choice = ChoicePresenter(
         workspace.predictor, workspace.user_measurements, workspace.library.by_id, views
     )
-    view = views.choose_view = ChooseView(views.options, presenter)
+    view = views.choose_view = ChooseView(views.options, presenter, views.settings)
     view.device_activated.connect(views.show_operators)
     view.measuring_requested.connect(views.probe)
+    view.comparing_requested.connect(views.compare)
     views.followers.append(presenter)
     views.set_active_on("choose", presenter)
     return view
@@ -203,36 +234,52 @@ def _room(name: str, *modules: str) -> tuple[str, ...]:
     return tuple(f"ctm_gui.{name}.{module}" for module in modules)
 
 
+PLACES: tuple[Place, ...] = (
+    Place(id="answer", title="Answer", text="&Answer", keys="Ctrl+1",
+          tip="How fast the models run on the ticked targets",
+          parts=("chart", "matrix", "pareto", "changes", "sweep", "clocks")),
+    Place(id="why", title="Why", text="&Why", keys="Ctrl+2",
+          tip="Where the time of one model on one target goes"),
+    Place(id="choose", title="Choose", text="Choose by B&udget", keys="Ctrl+3",
+          tip="Which hardware keeps a budget, by its chance"),
+    Place(id="library", title="Library", text="&Library", keys="Ctrl+4",
+          tip="Devices, what was measured on them, and what was predicted before"),
+)  # fmt: skip
+
 PAGES: tuple[Page, ...] = (
-    Page(id="compare", title="Compare", text="&Compare", keys="Ctrl+1", make=_make_compare,
+    Page(id="compare", place="answer", title="Answer", make=_make_compare,
          modules=_room("compare", "chart_items", "chart_view", "matrix", "item_models", "view",
                        "difference", "matrix_view", "pareto_view", "difference_view", "tabs")),
-    Page(id="operators", title="Operators", text="&Operators", keys="Ctrl+2", make=_make_operators,
-         modules=(*_room("prediction", "explanation"), *_room("operators", "view"))),
-    Page(id="graph", title="Graph", text="&Graph", keys="Ctrl+3", make=_make_graph,
-         modules=_room("graph", "presenter", "canvas_view", "view"),
-         tip="The operators and what flows between them, with the time of each"),
-    Page(id="roofline", title="Roofline", text="Roo&fline", keys="Ctrl+4", make=_make_roofline,
-         modules=_room("roofline", "view"),
-         tip="How close each operator gets to the limits of the hardware"),
-    Page(id="timeline", title="Timeline", text="&Timeline", keys="Ctrl+5", make=_make_timeline,
-         modules=_room("timeline", "view"),
-         tip="The operators one after another, with their modules"),
-    Page(id="attention", title="Attention", text="&Attention", keys="Ctrl+6", make=_make_attention,
-         modules=_room("attention", "map_view", "view"),
-         tip="What each operator is most sensitive to"),
-    Page(id="devices", title="Devices", text="&Devices", keys="Ctrl+7", make=_make_devices,
-         modules=_room("devices", "form_view", "view"), needs_panels=False,
-         tip="All devices, and the form of your own"),
-    Page(id="history", title="History", text="H&istory", keys="Ctrl+8", make=_make_history,
-         modules=_room("history", "past_tables", "truth_plot", "view"), needs_panels=False,
-         tip="What was predicted before, and how right it was"),
-    Page(id="choose", title="Choose", text="Choose by B&udget", keys="Ctrl+9", make=_make_choose,
-         modules=_room("choose", "presenter", "view"), needs_panels=False,
-         tip="Which hardware keeps a budget, by its chance"),
-    Page(id="clocks", title="Clocks", text="Clock Fre&quencies", keys="Ctrl+0", make=_make_clocks,
-         modules=_room("clocks", "view"), tip="Latency over power modes and clocks of a device"),
-    Page(id="language", title="LLM", text="La&nguage Model", keys="Ctrl+Shift+L",
-         make=_make_language, modules=_room("language", "view"),
+    Page(id="clocks", place="answer", title="Clocks", text="Clock Fre&quencies", keys="Ctrl+0",
+         make=_make_clocks,
+         modules=(*_room("prediction", "explanation"), *_room("clocks", "view")),
+         tip="Latency over power modes and clocks of a device"),
+    Page(id="language", place="answer", title="Tokens", text="La&nguage Model",
+         keys="Ctrl+Shift+L", make=_make_language, modules=_room("language", "view"),
          tip="Tokens a second and memory of a language model"),
+    Page(id="operators", place="why", title="Operators", text="&Operators", keys="Ctrl+Shift+T",
+         make=_make_operators, modules=_room("operators", "view"),
+         tip="Where the time goes, operator by operator"),
+    Page(id="graph", place="why", title="Graph", text="&Graph", keys="Ctrl+Shift+G",
+         make=_make_graph, modules=_room("graph", "presenter", "canvas_view", "view"),
+         tip="The operators and what flows between them, with the time of each"),
+    Page(id="roofline", place="why", title="Roofline", text="Roo&fline", keys="Ctrl+Shift+R",
+         make=_make_roofline, modules=_room("roofline", "view"),
+         tip="How close each operator gets to the limits of the hardware"),
+    Page(id="timeline", place="why", title="Timeline", text="&Timeline", keys="Ctrl+5",
+         make=_make_timeline, modules=_room("timeline", "view"),
+         tip="The operators one after another, with their modules"),
+    Page(id="attention", place="why", title="Attention", text="Attent&ion", keys="Ctrl+6",
+         make=_make_attention, modules=_room("attention", "map_view", "view"),
+         tip="What each operator is most sensitive to"),
+    Page(id="choose", place="choose", title="Choose", make=_make_choose, needs_panels=False,
+         modules=_room("choose", "presenter", "view")),
+    Page(id="devices", place="library", title="Devices", text="&Devices", keys="Ctrl+7",
+         make=_make_devices, modules=_room("devices", "form_view", "view"), needs_panels=False,
+         tip="All devices, and the form of your own"),
+    Page(id="history", place="library", title="History", text="Histor&y", keys="Ctrl+8",
+         make=_make_history, needs_panels=False,
+         modules=_room("history", "past_tables", "truth_plot", "view"),
+         tip="What was predicted before, and how right it was"),
 )  # fmt: skip
+_FORMER_NAMES = {"llm": "language"}  # titles by which sessions of before have a page

@@ -15,7 +15,7 @@ from ctm_gui.models.shelf import ModelEntry, ModelShelf
 from ctm_gui.settings import Setting, Settings
 from ctm_gui.targets.choice import TargetSelection
 from ctm_gui.widgets.view_options import ViewOptions
-from ctm_gui.window.pages import Page, place_of
+from ctm_gui.window.pages import Page, index_of
 from ctm_gui.window.workspace import Workspace
 from predictor.core.documents import Document
 from predictor.core.records import Configuration, Precision
@@ -59,7 +59,7 @@ class Session:
             self._window.resize(*FIRST_SIZE)
         for setting, splitter in self._splitters.items():
             splitter.restoreState(QByteArray(self._settings.get(setting)))
-        self._tabs.setCurrentIndex(place_of(self._pages, self._settings.get(table.VIEW)) or 0)
+        self._tabs.setCurrentIndex(index_of(self._pages, self._settings.get(table.VIEW)) or 0)
 
     def remember(self) -> None:
         """Keep the layout."""

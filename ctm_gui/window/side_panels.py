@@ -21,15 +21,15 @@ class Views(QTabWidget):
         super().__init__()
         self.setDocumentMode(True)
         self.setAccessibleName("Views")
+        self.tabBar().hide()  # the strips of places and pages choose
         self.currentChanged.connect(self.updateGeometry)
 
     def minimumSizeHint(self) -> QSize:
         current = self.currentWidget()
         if current is None:
             return super().minimumSizeHint()
-        # Qt's own is that of the widest view, shown or not, and of a bar that scrolls.
-        bar, minimum = self.tabBar().sizeHint(), current.minimumSizeHint()
-        return QSize(max(bar.width(), minimum.width()), bar.height() + minimum.height())
+        # Qt's own is that of the widest view, shown or not.
+        return current.minimumSizeHint()
 
 
 class SidePanels:

@@ -32,6 +32,7 @@ from predictor.core.records import Precision
 from predictor.core.units import LatencyUnit
 from tests.gui.conftest import MakeModel
 from tests.support.accessible import LEAST_CONTRAST, contrast, nameless, same_keys
+from tests.support.what_ifs import ask_what_if
 
 
 @pytest.fixture
@@ -78,12 +79,13 @@ def test_the_pages_come_with_the_second_model(
     tabs.show_page(MATRIX_PAGE)
     window.open_paths([str(make_model("one.onnx"))])
     settle(workspace)
-    assert [tabs.bar.isTabVisible(page) for page in range(5)] == [True, False, False, False, True]
+    assert tabs.offered == ("chart", "sweep")
     assert tabs.pages.currentWidget() is tabs.chart
     window.open_paths([str(make_model("other.onnx", layers=3))])
     settle(workspace)
     qtbot.waitUntil(lambda: tabs.pages.currentWidget() is tabs.matrix)
-    assert tabs.bar.isTabVisible(MATRIX_PAGE)
+    # Of one family, by their products; without a score there is no trade-off.
+    assert tabs.offered == ("chart", "matrix", "changes", "sweep")
     workspace.shelf.remove([1])
     settle(workspace)
     assert tabs.pages.currentWidget() is tabs.chart
@@ -174,7 +176,7 @@ def test_a_double_click_on_a_cell_shows_what_changed(qtbot: QtBot, compared: Mai
     turn_to(qtbot, compared, MATRIX_PAGE)
     tabs = compared.central.compare_tabs
     click(qtbot, tabs.matrix.table, cell(tabs.matrix.table, 1, "model 1"), double=True)
-    assert tabs.bar.currentIndex() == DIFFERENCE_PAGE
+    assert tabs.index == DIFFERENCE_PAGE
     qtbot.waitUntil(lambda: tabs._difference.difference is not None)
     view = tabs.difference
     assert (
@@ -254,7 +256,7 @@ def test_a_score_that_is_being_typed_survives_a_new_comparison(
     qtbot.keyClicks(editor, "42")
     workspace.shelf.remove([0])
     workspace.undo_stack.undo()
-    workspace.set_threads(2)
+    ask_what_if(workspace, threads=2)
     settle(workspace)
     qtbot.waitUntil(lambda: compared.central.compare_tabs._variants.settled)
     assert editor.isVisible()
@@ -266,7 +268,7 @@ def test_a_score_that_is_being_typed_survives_a_new_comparison(
 def test_int8_of_float_models_is_said_where_the_numbers_are(
     compared: MainWindow, workspace: Workspace, settle: Callable[[Workspace], None]
 ) -> None:
-    workspace.set_precision(Precision.INT8)
+    ask_what_if(workspace, precision=Precision.INT8)
     settle(workspace)
     noted = [row for row in workspace.comparison.rows if row.notes]
     assert noted
@@ -286,7 +288,7 @@ def test_pages_are_turned_by_keys_and_remembered(
         compared.activateWindow()
     compared.central.compare_view.table.setFocus()
     qtbot.keyClick(compared, Qt.Key.Key_2, Qt.KeyboardModifier.AltModifier)
-    assert compared.central.compare_tabs.bar.currentIndex() == MATRIX_PAGE
+    assert compared.central.compare_tabs.index == MATRIX_PAGE
     assert compared.settings.get(table.COMPARE_MODE) == MATRIX_PAGE
 
 

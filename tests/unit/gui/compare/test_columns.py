@@ -3,7 +3,8 @@
 import csv
 import io
 
-from ctm_gui.compare.columns import ComparisonColumns, ComparisonGrid
+from ctm_gui.compare.columns import ComparisonColumns
+from ctm_gui.compare.comparison_grid import ComparisonGrid
 from predictor.core.units import LatencyUnit
 from predictor.presentation.columns import Place, TableContext
 
