@@ -48,7 +48,6 @@ class OptionsGrid(Grid):
     def __init__(self, options: Sequence[Option] = (), min_chance: float = 1.0) -> None:
         self.options, self.min_chance = tuple(options), min_chance
         rows = [option.prediction for option in options]
-        runs = [prediction.configuration for prediction in rows]
         remarks = [option.remark or NOTHING for option in options]
         super().__init__(
             len(rows),
