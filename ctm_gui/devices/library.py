@@ -55,7 +55,7 @@ class DeviceLibrary(StoreClient):
 
     ``changed`` is emitted when the entries change; ``catalogue_changed`` gives the Catalogue of
     all; ``made`` the key of a device that the user has just made or brought back; ``renamed`` an
-    old and a new id.
+    old and a new id; ``saved`` the id of a device that the user saved.
 
     Args:
         shipped: the devices that ship.
@@ -68,6 +68,7 @@ class DeviceLibrary(StoreClient):
     catalogue_changed = Signal(object)
     made = Signal(str)
     renamed = Signal(str, str)
+    saved = Signal(str)
 
     def __init__(
         self,
@@ -80,6 +81,7 @@ class DeviceLibrary(StoreClient):
         self._shipped = shipped
         self._undo_stack = undo_stack
         self._retained: set[str] = set()  # keys
+        self._new_keys: set[str] = set()
         self._user_devices: dict[str, DeviceEntry] = {}
         self._detected: DeviceEntry | None = None
         self._numbers = itertools.count(1)
@@ -147,7 +149,13 @@ class DeviceLibrary(StoreClient):
             metrics={},
             configurations=runs,
         )
-        return self.add(DeviceFile(device))
+        key = self.add(DeviceFile(device))
+        self._new_keys.add(key)
+        return key
+
+    def is_new(self, key: str) -> bool:
+        """Whether a device was made in this session and never saved since."""
+        return key in self._new_keys
 
     def duplicate(self, key: str, file: DeviceFile | None = None) -> None:
         """Make a copy of a device, or of ``file``, its unsaved state in the form."""
@@ -285,6 +293,7 @@ class DeviceLibrary(StoreClient):
 
     def _on_saved(self, before: DeviceEntry, words: str, file: DeviceFile) -> None:
         key = before.key
+        self._new_keys.discard(key)
         if self._detected is not None and key == self._detected.key:
             self._detected = replace(self._detected, key=self._new_key())
         self._user_devices[key] = _stored(key, file)
@@ -292,6 +301,8 @@ class DeviceLibrary(StoreClient):
             self.renamed.emit(before.device.id, file.device.id)
         self._emit_changes()
         self.done.emit(words or f"Saved {shown(file.device.name)}")
+        if not words:
+            self.saved.emit(file.device.id)
 
     def _on_removed(self, entry: DeviceEntry) -> None:
         self._user_devices.pop(entry.key, None)

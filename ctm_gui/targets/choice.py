@@ -258,6 +258,10 @@ class TargetSelection(QObject):
         self.devices_changed.emit()
         self.changed.emit()
 
+    def show_saved(self, device_id: str) -> None:
+        """Check a device that the user saved; to take that back is no step of its own."""
+        self._check({device_id}, checked=True)
+
     def is_selected(self, device_id: str) -> bool:
         """Whether the device is checked."""
         return device_id in self._selected

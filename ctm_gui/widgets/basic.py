@@ -114,6 +114,23 @@ class ElidedLabel(QLabel):
             self.setText(text)
 
 
+class FieldNote(ElidedLabel):
+    """One line for a sentence on a field, whose room is kept while there is none."""
+
+    def __init__(self, role: str) -> None:
+        super().__init__()
+        self.setProperty("role", role)
+        policy = self.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)
+        self.setSizePolicy(policy)
+        self.hide()
+
+    def show_lines(self, lines: Sequence[str]) -> None:
+        """Show sentences, or nothing."""
+        self.set_full_text(" ".join(lines))
+        self.setVisible(bool(lines))
+
+
 def button(
     text: str,
     tip: str = "",

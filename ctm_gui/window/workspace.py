@@ -246,6 +246,7 @@ class Workspace(QObject):
         self.user_measurements.changed.connect(self._predict_soon)
         self.library.catalogue_changed.connect(self.selection.set_catalogue)
         self.library.renamed.connect(self.selection.rename)
+        self.library.saved.connect(self.selection.show_saved)
         self.library.failed.connect(self.messages.error)
         self.library.done.connect(self.messages.info)
         self.machine.changed.connect(self.activity_changed)

@@ -272,7 +272,6 @@ def _own_device(app: Application, _: Path) -> None:
     view.form.set_value("fp32_tflops", "2.1")
     view.form.set_value("core_count", "6")
     view.form.set_value("tdp_w", "ten")
-    view.form.set_available("tdp_w", available=True)
 
 
 def _lower_form(app: Application, _: Path) -> None:
