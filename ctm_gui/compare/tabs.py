@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TypeVar
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from ctm_gui.compare.difference import DifferencePresenter
@@ -30,6 +30,14 @@ _OF_SEVERAL = (MATRIX_PAGE, PARETO_PAGE, DIFFERENCE_PAGE)  # pages that need two
 
 Page = CompareView | MatrixView | ParetoView | DifferenceView | SweepView
 P = TypeVar("P", bound=QWidget)
+
+
+class _Pages(QStackedWidget):
+    """Pages of which the one that is shown alone has a say in the least size."""
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        current = self.currentWidget()
+        return super().minimumSizeHint() if current is None else current.minimumSizeHint()
 
 
 class CompareTabs(QWidget):
@@ -71,7 +79,7 @@ class CompareTabs(QWidget):
         self._requested_page = CHART_PAGE
         self._family: tuple[tuple[str, ...], bool] = ((), False)
         self.chart = chart
-        self.pages = QStackedWidget()
+        self.pages = _Pages()
         self.pages.addWidget(chart)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -189,6 +197,7 @@ class CompareTabs(QWidget):
     def _show_page(self) -> None:
         page = self.page
         self.pages.setCurrentWidget(page)
+        self.pages.updateGeometry()
         self.offered_changed.emit()
         for presenter, kinds in (
             (self._variants, MatrixView | ParetoView),

@@ -94,7 +94,8 @@ class PastFilterBar(QWidget):
         # The search has most of the room, names of models and devices some.
         wide = ((table.search_box, 4), (self.model_box, 1), (self.device_box, 1))
         ticks = (self.measured_box, self.all_runs_box)
-        fill(layout, *wide, self.basis_box, self.tag_box, self.period_box, *ticks, margins=0)
+        fill(layout, *wide, self.basis_box, self.tag_box, self.period_box, margins=0)
+        self.ticks = ticks
         table.search_box.textChanged.connect(self.changed)
         for box in boxes:
             box.activated.connect(self.changed)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ctm_gui.compare.view import CompareView
     from ctm_gui.devices.view import DevicesView
     from ctm_gui.graph.view import GraphTab, GraphView
+    from ctm_gui.history.measured_view import MeasuredView
     from ctm_gui.history.view import HistoryView
     from ctm_gui.language.view import LanguageView
     from ctm_gui.operators.view import OperatorsView
@@ -76,6 +77,7 @@ class CentralViews(QObject):
     attention_view: AttentionView
     devices_view: DevicesView
     history_view: HistoryView
+    measured_view: MeasuredView
     choose_view: ChooseView
     choice: ChoicePresenter
     clocks_view: ClocksView

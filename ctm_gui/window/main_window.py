@@ -38,7 +38,7 @@ from ctm_gui.window.session import (
     remembered_unit,
     restore_targets,
 )
-from ctm_gui.window.side_panels import SidePanels
+from ctm_gui.window.side_panels import Panels, SidePanels
 from ctm_gui.window.start_page import FirstView
 from ctm_gui.window.status_line import StatusLine
 from ctm_gui.window.steps import OptionSteps
@@ -143,7 +143,7 @@ class MainWindow(QMainWindow):
             self,
             "Open models",
             self.settings.get(table.FOLDER),
-            f"Models ({_MODELS});;Language models (config.json *.gguf);;All (*)",
+            f"Models ({_MODELS} config.json *.gguf);;All (*)",
         )
         self.open_paths(paths)
 
@@ -268,7 +268,8 @@ class MainWindow(QMainWindow):
         )
         self.tabs, self.place_strip = self.places.tabs, self.places.place_strip
         across, down = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
-        self._panels = splitter(down, self.models_panel, self.targets_panel, sizes=(320, 420))
+        self._panels = Panels(self.models_panel, self.targets_panel)
+        self._panels.setSizes([320, 420])
         self.side_panels: SidePanels = SidePanels(
             self._panels, self.tabs, self.pages, self.actions_by_id["side_bar"]
         )
@@ -400,6 +401,7 @@ class MainWindow(QMainWindow):
         if self._central is not None:
             tabs = self._central.compare_tabs
             tabs.offered_changed.connect(self.places.follow)
+            tabs.offered_changed.connect(self.side_panels.fit)
             self.places.set_answer(lambda: (self._offered(tabs.offered), tabs.name))
 
     def _offered(self, parts: Sequence[str]) -> Sequence[str]:

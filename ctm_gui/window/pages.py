@@ -187,6 +187,20 @@ def _make_history(views: CentralViews) -> QWidget:
     return views.history_view
 
 
+def _make_measured(views: CentralViews) -> QWidget:
+    from ctm_gui.history.measured_rows import MeasuredPresenter
+    from ctm_gui.history.measured_view import MeasuredView
+
+    workspace = views.workspace
+    presenter = MeasuredPresenter(workspace.recorder.run, workspace.library.by_id, views)
+    view = views.measured_view = MeasuredView(presenter)
+    view.probing_requested.connect(views.window.probe_device)
+    view.device_activated.connect(views.show_device)
+    workspace.user_measurements.changed.connect(presenter.read)
+    views.set_active_on("measured", presenter)
+    return view
+
+
 def _make_choose(views: CentralViews) -> QWidget:
     from ctm_gui.choose.presenter import ChoicePresenter
     from ctm_gui.choose.view import ChooseView
@@ -277,6 +291,10 @@ PAGES: tuple[Page, ...] = (
     Page(id="devices", place="library", title="Devices", text="&Devices", keys="Ctrl+7",
          make=_make_devices, modules=_room("devices", "form_view", "view"), needs_panels=False,
          tip="All devices, and the form of your own"),
+    Page(id="measured", place="library", title="Measurements", text="Mea&surements",
+         keys="Ctrl+Shift+E", make=_make_measured, needs_panels=False, help="history",
+         modules=_room("history", "measured_view"),
+         tip="Latencies that you measured, and probings"),
     Page(id="history", place="library", title="History", text="Histor&y", keys="Ctrl+8",
          make=_make_history, needs_panels=False,
          modules=_room("history", "past_tables", "truth_plot", "view"),

@@ -102,7 +102,10 @@ class PlacesView(QWidget):
         current = page.id
         if place.parts:
             ids, part = self._answer()
-            current = current if current in ids else part
+            if page is self._pages[0]:
+                current = part
+            elif page.id not in ids:  # a language model has a page without parts
+                ids = ()
         self.page_strip.show_pages(ids, current)
 
 

@@ -57,9 +57,21 @@ class Session:
         """Lay the window out as it was; as it is first where nothing is remembered."""
         if not self._window.restoreGeometry(QByteArray(self._settings.get(table.GEOMETRY))):
             self._window.resize(*FIRST_SIZE)
+        self._clamp()
         for setting, splitter in self._splitters.items():
             splitter.restoreState(QByteArray(self._settings.get(setting)))
         self._tabs.setCurrentIndex(index_of(self._pages, self._settings.get(table.VIEW)) or 0)
+
+    def _clamp(self) -> None:
+        """Keep the window on its screen: one of before, or a larger text, may need less of it."""
+        room = self._window.screen().availableGeometry()
+        size = self._window.size().boundedTo(room.size())
+        self._window.resize(size)
+        place = self._window.geometry()
+        if not room.contains(place):
+            left = max(min(place.left(), room.right() + 1 - size.width()), room.left())
+            top = max(min(place.top(), room.bottom() + 1 - size.height()), room.top())
+            self._window.move(left, top)
 
     def remember(self) -> None:
         """Keep the layout."""

@@ -4,14 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QSize
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QTabWidget, QWidget
+from PySide6.QtWidgets import QSplitter, QTabWidget, QWidget
 
 from ctm_gui.window.pages import Page
 
 # Under it a form or a long table beside the panels would be cut off; both need less than this.
 _NARROW_PX = 1200
+
+
+class Panels(QSplitter):
+    """The panels one above another; they give way, so they have no say in the least width."""
+
+    def __init__(self, *panels: QWidget) -> None:
+        super().__init__(Qt.Orientation.Vertical)
+        for panel in panels:
+            self.addWidget(panel)
+        self.setChildrenCollapsible(False)
+
+    @property
+    def needed_px(self) -> int:
+        """The width under which their contents are cut."""
+        return super().minimumSizeHint().width()
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(0, super().minimumSizeHint().height())
 
 
 class Views(QTabWidget):
@@ -43,7 +61,7 @@ class SidePanels:
     """
 
     def __init__(
-        self, panels: QWidget, tabs: QTabWidget, pages: Sequence[Page], action: QAction
+        self, panels: Panels, tabs: QTabWidget, pages: Sequence[Page], action: QAction
     ) -> None:
         self._panels, self._tabs, self._action = panels, tabs, action
         self._pages = pages
@@ -58,8 +76,15 @@ class SidePanels:
 
     def fit(self, *_: object) -> None:
         """Follow the width of the window and the view that is looked at."""
-        is_narrow = self._panels.window().width() < _NARROW_PX
-        fits = not is_narrow or self._pages[self._tabs.currentIndex()].needs_panels
+        window = self._panels.window()
+        needs = self._pages[self._tabs.currentIndex()].needs_panels
+        fits = window.width() >= _NARROW_PX or needs
+        if (view := self._tabs.currentWidget()) is not None and (
+            frame := self._tabs.parentWidget()
+        ):
+            others = window.minimumSizeHint().width() - frame.minimumSizeHint().width()
+            least = view.minimumSizeHint().width() + self._panels.needed_px + others
+            fits = fits and window.width() >= least
         visible = fits if self._choice is None else self._choice
         self._panels.setVisible(visible)
         self._action.setChecked(visible)
