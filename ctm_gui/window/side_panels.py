@@ -79,12 +79,9 @@ class SidePanels:
         window = self._panels.window()
         needs = self._pages[self._tabs.currentIndex()].needs_panels
         fits = window.width() >= _NARROW_PX or needs
-        if (view := self._tabs.currentWidget()) is not None and (
-            frame := self._tabs.parentWidget()
-        ):
-            others = window.minimumSizeHint().width() - frame.minimumSizeHint().width()
-            least = view.minimumSizeHint().width() + self._panels.needed_px + others
-            fits = fits and window.width() >= least
+        # The panels have no part in the least width, whether they are shown or not.
+        needed_px = window.minimumSizeHint().width() + self._panels.needed_px
+        fits = fits and window.width() >= needed_px
         visible = fits if self._choice is None else self._choice
         self._panels.setVisible(visible)
         self._action.setChecked(visible)
