@@ -265,7 +265,7 @@ def target_menu(
     menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     favourite = device.id in selection.favourites
     menu.addAction(
-        "Remove from Favourites" if favourite else "Add to Favourites",
+        "Unpin" if favourite else "Pin below This PC",
         lambda: selection.set_favourite(device.id, favourite=not favourite),
     )
     _add_choices(menu, selection, ranking, device)

@@ -133,7 +133,7 @@ def test_the_budget_is_one_step_for_every_view(window: MainWindow, workspace: Wo
     central = window.central
     central.compare_view.budget_box.setValue(12.5)
     assert words(window) == "Undo Budget 12.5 ms"
-    central.choose_view.latency_box.setValue(20.0)
+    window.options.set_budget_ms(20.0)
     assert central.compare_view.budget_box.value() == 20.0
     # Typed on within a second: one step.
     workspace.undo_stack.undo()
