@@ -8,7 +8,6 @@ from typing import Any
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
-from ctm_gui.language.presenter import LanguagePresenter
 from ctm_gui.models.shelf import ModelEntry, ModelShelf, ModelState
 from predictor.core.text import printable
 from predictor.core.units import format_count
@@ -27,22 +26,12 @@ class ModelRole(IntEnum):
 
 
 class ModelsListModel(QAbstractListModel):
-    """One row a model; follows the shelf's signals, and the language model as the last row.
+    """One row a model; follows the shelf's signals. The language model is the last row."""
 
-    Args:
-        shelf: the models whose latency is predicted.
-        language: has the language model.
-        parent: owner.
-    """
-
-    def __init__(
-        self, shelf: ModelShelf, language: LanguagePresenter, parent: QObject | None = None
-    ) -> None:
+    def __init__(self, shelf: ModelShelf, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._shelf, self._language = shelf, language
+        self._shelf = shelf
         self._decoder: LanguageModel | None = None
-        self._follow_language()
-        language.state_changed.connect(self._follow_language)
         shelf.inserting.connect(lambda a, b: self.beginInsertRows(QModelIndex(), a, b))
         shelf.inserted.connect(lambda _a, _b: self.endInsertRows())
         shelf.removing.connect(lambda a, b: self.beginRemoveRows(QModelIndex(), a, b))
@@ -65,8 +54,9 @@ class ModelsListModel(QAbstractListModel):
         read = _ROLES.get(role)
         return None if read is None else read(self._shelf.entries[index.row()])
 
-    def _follow_language(self) -> None:
-        before, now = self._decoder, self._language.state.model
+    def show_language(self, now: LanguageModel | None) -> None:
+        """Show another language model, or none."""
+        before = self._decoder
         row = len(self._shelf.entries)
         if before is None and now is not None:
             self.beginInsertRows(QModelIndex(), row, row)

@@ -38,7 +38,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from ctm_gui.language.presenter import LanguagePresenter
 from ctm_gui.models.details_view import ModelDetails
 from ctm_gui.models.list_model import ModelRole, ModelsListModel, facts
 from ctm_gui.models.shelf import ModelShelf, ModelState
@@ -153,24 +152,24 @@ class ModelsPanel(QWidget):
     """List of models above the details of the current one.
 
     ``open_requested`` asks for the file dialog; ``current_changed`` gives the row (-1 for none);
-    ``language_chosen`` is emitted when the row of the language model becomes current.
+    ``language_chosen`` is emitted when the row of the language model becomes current,
+    ``language_closed`` when it is taken off the list.
 
     Args:
         options: the theme.
         shelf: the models.
-        language: has the language model.
     """
 
     open_requested = Signal()
     current_changed = Signal(int)
     language_chosen = Signal()
+    language_closed = Signal()
 
-    def __init__(
-        self, options: ViewOptions, shelf: ModelShelf, language: LanguagePresenter
-    ) -> None:
+    def __init__(self, options: ViewOptions, shelf: ModelShelf) -> None:
         super().__init__()
-        self._options, self._shelf, self._language = options, shelf, language
-        self._model = ModelsListModel(shelf, language, self)
+        self._options, self._shelf = options, shelf
+        self._model = ModelsListModel(shelf, self)
+        self.show_language = self._model.show_language
         self._heading = label("Models", "heading", wraps=False)
         self._list = self._build_list()
         self._empty = label(EMPTY_TEXT, "empty")
@@ -205,7 +204,7 @@ class ModelsPanel(QWidget):
         """Remove the selected models; undo brings them back."""
         rows, selected = self.selected_rows(), self._list.selectionModel().selectedRows()
         if len(rows) < len(selected):
-            self._language.close_model()
+            self.language_closed.emit()
         self._shelf.remove(rows)
 
     def select_language(self) -> None:
@@ -277,7 +276,7 @@ class ModelsPanel(QWidget):
 
     def _on_close(self, row: int) -> None:
         if self._model.is_language(row):
-            self._language.close_model()
+            self.language_closed.emit()
             return
         entry = self._shelf.entries[row]
         if entry.pending:
@@ -295,7 +294,7 @@ class ModelsPanel(QWidget):
     def _build_menu(self, row: int) -> QMenu:
         menu = QMenu(self)
         if self._model.is_language(row):
-            menu.addAction("Remove", self._language.close_model)
+            menu.addAction("Remove", self.language_closed.emit)
             return menu
         entry = self._shelf.entries[row]
         actions: list[tuple[str, bool, object]] = [

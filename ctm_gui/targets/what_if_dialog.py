@@ -6,10 +6,10 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QDialogButtonBox, QFormLayout, QWidget
 
 from ctm_gui.targets.choice import TargetSelection
-from ctm_gui.targets.what_ifs import MAX_BATCH, MAX_THREADS, WhatIf
+from ctm_gui.targets.what_ifs import WhatIf
 from ctm_gui.widgets.base_dialog import BaseDialog
 from ctm_gui.widgets.basic import combo_box, explain_items, label, vbox
-from ctm_gui.widgets.fields import NumberBox
+from ctm_gui.widgets.fields import MAX_BATCH, MAX_THREADS, NumberBox
 from predictor.core.records import Device, Precision
 from predictor.core.runtimes import CPUS
 from predictor.presentation.wording import shown, target_text

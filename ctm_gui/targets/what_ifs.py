@@ -9,9 +9,6 @@ from predictor.core.text import plural
 from predictor.presentation.wording import shown
 from predictor.services.prediction.targets import resolve_targets
 
-MAX_BATCH = 65_536
-MAX_THREADS = 1024
-
 
 @dataclass(frozen=True, slots=True)
 class WhatIf:

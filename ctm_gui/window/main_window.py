@@ -88,7 +88,7 @@ class MainWindow(QMainWindow):
         self.options = options
         self.settings, self.pages = settings, pages
         self._central: CentralViews | None = None
-        self.models_panel: ModelsPanel = ModelsPanel(options, workspace.shelf, workspace.language)
+        self.models_panel: ModelsPanel = ModelsPanel(options, workspace.shelf)
         ranking = ConfigurationRanking(
             workspace.predictor, workspace.shelf, workspace.user_measurements
         )
@@ -290,6 +290,11 @@ class MainWindow(QMainWindow):
         workspace = self.workspace
         workspace.shelf.content_changed.connect(self.places.follow)
         workspace.opened.connect(self.settings.add_recent)
+        language = workspace.language
+        language.state_changed.connect(
+            lambda: self.models_panel.show_language(language.state.model)
+        )
+        self.models_panel.language_closed.connect(language.close_model)
         workspace.language_opened.connect(self.models_panel.select_language)
         self.models_panel.language_chosen.connect(lambda: self.show_page("language"))
         workspace.activity_changed.connect(self._show_activity)

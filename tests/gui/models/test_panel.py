@@ -23,7 +23,7 @@ MakeModel = Callable[..., Path]
 
 @pytest.fixture
 def panel(qtbot: QtBot, workspace: Workspace) -> ModelsPanel:
-    panel = ModelsPanel(ViewOptions(), workspace.shelf, workspace.language)
+    panel = ModelsPanel(ViewOptions(), workspace.shelf)
     QAbstractItemModelTester(
         panel.findChild(ModelsListModel), QAbstractItemModelTester.FailureReportingMode.Fatal
     )
