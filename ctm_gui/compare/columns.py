@@ -30,12 +30,14 @@ class ComparisonColumns:
 
     Args:
         rows: the comparison.
-        others: further configurations of its devices, each shown under its device.
+        further: further configurations of its devices, each shown under its device.
     """
 
-    def __init__(self, rows: Sequence[PredictionRow], others: Sequence[PredictionRow] = ()) -> None:
-        self.compared = len(rows)  # the rows before the others
-        self.rows = (*rows, *others)
+    def __init__(
+        self, rows: Sequence[PredictionRow], further: Sequence[PredictionRow] = ()
+    ) -> None:
+        self.compared = len(rows)  # the rows before the further ones
+        self.rows = (*rows, *further)
         self._predictions = [row.prediction for row in self.rows]
         self._configurations = [prediction.configuration for prediction in self._predictions]
 

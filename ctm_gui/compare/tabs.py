@@ -12,9 +12,9 @@ from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 from ctm_gui.compare.difference import DifferencePresenter
 from ctm_gui.compare.difference_view import DifferenceView
 from ctm_gui.compare.families import has_family
+from ctm_gui.compare.further import FurtherConfigurations
 from ctm_gui.compare.matrix import VariantsPresenter
 from ctm_gui.compare.matrix_view import MatrixView
-from ctm_gui.compare.others import OtherConfigurations
 from ctm_gui.compare.pareto_view import ParetoView
 from ctm_gui.compare.scores import Scores
 from ctm_gui.compare.sweep import SweepPresenter
@@ -54,7 +54,7 @@ class CompareTabs(QWidget):
         difference: of two models.
         sweep: of one pair.
         scores: of the models.
-        others: further configurations of the devices, beside the chart.
+        further: further configurations of the devices, beside the chart.
     """
 
     page_changed = Signal(int)
@@ -68,12 +68,12 @@ class CompareTabs(QWidget):
         difference: DifferencePresenter,
         sweep: SweepPresenter,
         scores: Scores,
-        others: OtherConfigurations,
+        further: FurtherConfigurations,
     ) -> None:
         super().__init__()
         self._options = options
         self._variants, self._difference, self._scores = variants, difference, scores
-        self._sweep, self._others = sweep, others
+        self._sweep, self._further = sweep, further
         self._comparison = Comparison()
         self._looked_at = False
         self._requested_page = CHART_PAGE
@@ -148,7 +148,7 @@ class CompareTabs(QWidget):
     @property
     def settled(self) -> bool:
         """Whether the current page is up to date with the comparison."""
-        followers = (self._variants, self._difference, self._sweep, self._others)
+        followers = (self._variants, self._difference, self._sweep, self._further)
         return all(follower.settled for follower in followers)
 
     @property
@@ -167,7 +167,7 @@ class CompareTabs(QWidget):
         self._sweep.set_comparison(comparison)
         self._variants.set_comparison(comparison)
         self._difference.set_comparison(comparison)
-        self._others.set_comparison(comparison)
+        self._further.set_comparison(comparison)
         self._show_page()
 
     def show_page(self, index: int) -> None:
@@ -189,7 +189,7 @@ class CompareTabs(QWidget):
 
     def _connect(self) -> None:
         self._scores.changed.connect(self.offered_changed)
-        self._others.changed.connect(self._show_page)
+        self._further.changed.connect(self._show_page)
         self._variants.matrix_changed.connect(self._show_matrix)
         self._difference.choices_changed.connect(self._show_choices)
         self._difference.difference_changed.connect(self._show_difference)
@@ -203,16 +203,16 @@ class CompareTabs(QWidget):
             (self._variants, MatrixView | ParetoView),
             (self._difference, DifferenceView),
             (self._sweep, SweepView),
-            (self._others, CompareView),
+            (self._further, CompareView),
         ):
             presenter.set_active(active=self._looked_at and isinstance(page, kinds))
         if not self._looked_at or isinstance(page, SweepView):
             return
         if isinstance(page, CompareView):
-            opened, devices = self._others.opened, self._comparison.targets
+            opened, devices = self._further.opened, self._comparison.targets
             ids = dict.fromkeys(target.device.id for target in devices)
-            more = {key: key in opened for key in ids if self._others.count(key)}
-            page.show_predictions(self._comparison.rows, self._others.rows, more)
+            more = {key: key in opened for key in ids if self._further.count(key)}
+            page.show_predictions(self._comparison.rows, self._further.rows, more)
         else:
             page.follow()
 

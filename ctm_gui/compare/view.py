@@ -94,17 +94,17 @@ class CompareView(QWidget):
     def show_predictions(
         self,
         rows: Sequence[PredictionRow],
-        others: Sequence[PredictionRow] = (),
+        further: Sequence[PredictionRow] = (),
         more: Mapping[str, bool] | None = None,
     ) -> None:
         """Show a comparison; the selection stays where the rows are the same predictions.
 
         Args:
             rows: of the comparison.
-            others: on further configurations of its devices.
+            further: on further configurations of its devices.
             more: by device id, whether it is opened, for those that have further ones.
         """
-        data = ComparisonColumns(rows, others)
+        data = ComparisonColumns(rows, further)
         self._more = more or {}
         same = data.same_rows(self._data)
         self._data = data

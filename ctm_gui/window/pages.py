@@ -91,8 +91,8 @@ def modules_of(pages: Sequence[Page]) -> tuple[str, ...]:
 
 def _make_compare(views: CentralViews) -> QWidget:
     from ctm_gui.compare.difference import DifferencePresenter
+    from ctm_gui.compare.further import FurtherConfigurations
     from ctm_gui.compare.matrix import VariantsPresenter
-    from ctm_gui.compare.others import OtherConfigurations
     from ctm_gui.compare.scores import Scores
     from ctm_gui.compare.sweep import SweepPresenter
     from ctm_gui.compare.tabs import CompareTabs
@@ -100,7 +100,7 @@ def _make_compare(views: CentralViews) -> QWidget:
 
     options, worker, workspace = views.options, views.workspace.predictor, views.workspace
     chart = views.compare_view = CompareView(options)
-    others = OtherConfigurations(worker, workspace.selection, workspace.comparing, views)
+    further = FurtherConfigurations(worker, workspace.selection, workspace.comparing, views)
     pages = views.compare_tabs = CompareTabs(
         options,
         chart,
@@ -108,13 +108,13 @@ def _make_compare(views: CentralViews) -> QWidget:
         DifferencePresenter(worker, views),
         SweepPresenter(worker, views),
         Scores(views.settings, views),
-        others,
+        further,
     )
     pages.show_page(views.settings.get(table.COMPARE_MODE))
     pages.page_changed.connect(partial(views.settings.set, table.COMPARE_MODE))
     chart.row_activated.connect(views.show_row)
-    chart.other_activated.connect(others.use)
-    chart.more_toggled.connect(others.toggle)
+    chart.other_activated.connect(further.use)
+    chart.more_toggled.connect(further.toggle)
     chart.surer_requested.connect(views.probe)
     chart.what_if_requested.connect(views.ask_what_if)
     chart.table.add_row_action("I Measured This Model Here…", views.record_measured)

@@ -70,8 +70,8 @@ def test_sorting_by_latency_puts_rows_without_a_number_last_in_both_directions(m
 
 def test_further_configurations_stand_under_their_device(make_row):
     rows = [make_row("x", 30.0), make_row("y", 4.0)]
-    others = [make_row("x", 1.0), make_row("x", 50.0)]
-    data = ComparisonColumns(rows, others)
+    further = [make_row("x", 1.0), make_row("x", 50.0)]
+    data = ComparisonColumns(rows, further)
     grid = ComparisonGrid(data, TableContext(Place.COMPARE), {"x": True})
     grid.sort(place(grid, "latency"))
     assert grid.order.tolist() == [1, 0, 2, 3]

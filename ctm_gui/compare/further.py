@@ -14,10 +14,10 @@ from predictor.core.records import Configuration, Device
 from predictor.presentation.columns import PredictionRow
 
 
-class OtherConfigurations(ComparisonFollower):
+class FurtherConfigurations(ComparisonFollower):
     """Predicts the open models on what else an opened device runs, beside the comparison.
 
-    ``changed`` is emitted when ``rows`` or ``opened`` are others.
+    ``changed`` is emitted when ``rows`` or ``opened`` are further.
 
     Attributes:
         opened: ids of the devices.
@@ -52,13 +52,13 @@ class OtherConfigurations(ComparisonFollower):
     def count(self, device_id: str) -> int:
         """Return how many other configurations a device lists."""
         device = self._selection.catalogue.by_id.get(device_id)
-        return 0 if device is None else len(self._others(device))
+        return 0 if device is None else len(self._further(device))
 
     def use(self, row: PredictionRow) -> None:
         """Predict a device with the configuration of a row from now on."""
         device = self._selection.catalogue.by_id[row.prediction.device_id]
         wanted = row.prediction.configuration
-        for configuration in self._others(device):
+        for configuration in self._further(device):
             if are_same(
                 device,
                 configuration,
@@ -69,7 +69,7 @@ class OtherConfigurations(ComparisonFollower):
                 self._selection.set_configuration(device, configuration)
                 return
 
-    def _others(self, device: Device) -> list[Configuration]:
+    def _further(self, device: Device) -> list[Configuration]:
         selection = self._selection
         present = (selection.configuration_of(device), *selection.variants_of(device))
         return [
@@ -83,7 +83,7 @@ class OtherConfigurations(ComparisonFollower):
             with_first(device, configuration)
             for device in map(self._selection.catalogue.by_id.get, sorted(self.opened))
             if device is not None and self._selection.is_selected(device.id)
-            for configuration in self._others(device)
+            for configuration in self._further(device)
         )
         if not devices:
             self._show(Comparison())
