@@ -406,7 +406,7 @@ class MainWindow(QMainWindow):
         if self._central is not None:
             tabs = self._central.compare_tabs
             tabs.offered_changed.connect(self.places.follow)
-            tabs.offered_changed.connect(self.side_panels.fit)
+            tabs.offered_changed.connect(self.side_panels.fit_soon)
             self.places.set_answer(lambda: (self._offered(tabs.offered), tabs.name))
 
     def _offered(self, parts: Sequence[str]) -> Sequence[str]:

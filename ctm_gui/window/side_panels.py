@@ -8,6 +8,7 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QSplitter, QTabWidget, QWidget
 
+from ctm_gui.tasks.turns import NextTurn
 from ctm_gui.window.pages import Page
 
 # Under it a form or a long table beside the panels would be cut off; both need less than this.
@@ -67,7 +68,14 @@ class SidePanels:
         self._pages = pages
         self._choice: bool | None = None
         tabs.currentChanged.connect(self.fit)
+        # Once the layouts know the least width of the page.
+        self._later = NextTurn(self.fit, tabs)
+        tabs.currentChanged.connect(self.fit_soon)
         action.setChecked(True)
+
+    def fit_soon(self) -> None:
+        """Follow another least width of the view, once the layouts know it."""
+        self._later.start()
 
     def toggle(self) -> None:
         """Show the panels where they are hidden, and hide them where they are shown."""
