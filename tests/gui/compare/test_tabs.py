@@ -347,3 +347,36 @@ def test_a_folder_with_a_bad_file_predicts_the_rest(
     settle(workspace)
     assert [entry.name for entry in workspace.shelf.entries] == ["a.onnx", "bad.onnx", "b.onnx"]
     assert [compared.label for compared in workspace.comparison.models] == ["a.onnx", "b.onnx"]
+
+
+def test_a_device_is_a_row_whose_further_configurations_open_under_it_and_take_its_place(
+    qtbot: QtBot, compared: MainWindow, workspace: Workspace, settle: Callable[[Workspace], None]
+) -> None:
+    device = next(d for d in workspace.selection.selected if len(d.configurations) > 1)
+    view, tabs = compared.central.compare_view, compared.central.compare_tabs
+    rows, sentence = len(workspace.comparison.rows), view.summary.text()
+    grid = view.table.grid_model.grid
+    place = next(p for p, row in enumerate(grid.order.tolist())
+                 if grid.rows[row].prediction.device_id == device.id)  # fmt: skip
+    click(qtbot, view.table, cell(view.table, place, "device"))
+    qtbot.waitUntil(lambda: view.table.model().rowCount() > rows)
+    qtbot.waitUntil(lambda: tabs.settled)
+    grid = view.table.grid_model.grid
+    assert cell(view.table, place, "device").data().startswith("▾ ")
+    assert cell(view.table, place + 1, "device").data().strip().startswith("└ ")
+    assert view.summary.text() == sentence, "of the first configurations alone"
+    assert len(workspace.comparison.rows) == rows
+
+    wanted = grid.rows[int(grid.order[place + 1])].prediction.configuration
+    view.table.row_activated.emit(int(grid.order[place + 1]))
+    settle(workspace)
+    chosen = workspace.selection.configuration_of(workspace.selection.catalogue.by_id[device.id])
+    assert (chosen.runtime, chosen.precision) == (wanted.runtime, wanted.precision)
+
+
+def test_an_uncertain_row_leads_to_the_wizard(qtbot: QtBot, compared: MainWindow) -> None:
+    view = compared.central.compare_view
+    index = cell(view.table, 0, "surer")
+    assert index.data() == "Make it surer…"
+    with qtbot.waitSignal(compared.probing_requested):
+        view.table.clicked.emit(index)

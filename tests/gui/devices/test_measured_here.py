@@ -76,5 +76,5 @@ def test_a_recorded_latency_corrects_another_configuration_and_stays(
     assert table is not None
     assert abs(float(table.latency_ms.sum()) / moved.latency_ms - 1) < 1e-6
     # Undo leaves it out again, for other configurations too.
-    workspace.undo_stack.undo()
+    workspace.library_stack.undo()
     qtbot.waitUntil(lambda: not shown(workspace, "rpi4").scaled_from, timeout=WAIT_MS)

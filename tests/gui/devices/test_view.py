@@ -241,7 +241,7 @@ def test_deleting_can_be_undone(
     assert stored(tmp_path) == {}
     assert row_of(window.targets_panel.model, "rpi5-copy") is None
     with qtbot.waitSignal(own.library.made, timeout=WAIT_MS):
-        window.workspace.undo_stack.undo()
+        window.workspace.library_stack.undo()
     assert list(stored(tmp_path)) == ["rpi5-copy"]
     assert own.form.fields.id == "rpi5-copy"
 
@@ -368,7 +368,7 @@ def test_this_machine_is_stored_once_it_is_edited(
     qtbot.waitUntil(lambda: not view.library.entries[0].stored_id, timeout=WAIT_MS)
     assert view.library.entries[0].device.notes != "under my desk", "as detected again"
     assert stored(tmp_path) == {}
-    workspace.undo_stack.undo()
+    workspace.library_stack.undo()
     qtbot.waitUntil(lambda: "this-machine" in stored(tmp_path), timeout=WAIT_MS)
     qtbot.waitUntil(lambda: view.library.entries[0].device.notes == "under my desk")
 
