@@ -54,6 +54,7 @@ from benchmarks.large_model import thread_times, turns, write_chain
 from benchmarks.memory import resident_mib
 from ctm_gui.application import Application
 from ctm_gui.compare.tabs import PAGES
+from ctm_gui.targets.what_ifs import WhatIf
 from ctm_gui.window.actions import ACTIONS
 from predictor.core.records import Precision
 from predictor.core.resources import resources_dir
@@ -186,14 +187,10 @@ class Soak:
         return f"tick {len(ids)} targets"
 
     def _ask_what_if(self) -> str:
-        workspace, choose = self.app.workspace, self._rng.choice
-        choose(
-            (
-                lambda: workspace.set_batch(choose((None, 1, 2, 32, 10**6))),
-                lambda: workspace.set_precision(choose((None, *Precision))),
-                lambda: workspace.set_threads(choose((None, 1, 4, 0))),
-            )
-        )()
+        selection, choose = self.app.workspace.selection, self._rng.choice
+        batch, threads = choose((None, 1, 2, 32, 10**6)), choose((None, 1, 4))
+        what_if = WhatIf(batch, choose((None, *Precision)), threads)
+        selection.set_what_if(choose(selection.devices), what_if)
         return "what-if"
 
     def _turn_to(self) -> str:

@@ -163,7 +163,6 @@ class Application:
         dialog.show_subject(
             ReportSubject(
                 self.workspace.comparison,
-                self.workspace.what_if,
                 self.options.unit,
                 self.options.budget_ms,
                 self.workspace.language.run(),

@@ -94,6 +94,9 @@ CSV_STYLE = Setting(
     ),
 )
 COMPARE_MODE = Setting("compare/mode", 0, "Compare mode", "Index of the page of Compare.")
+CHOOSE_MS = Setting("choose/latency_ms", 0.0, "Latency", "Largest latency of Choose.")
+CHOOSE_WATTS = Setting("choose/power_w", 0.0, "Power", "Largest power of Choose.")
+CHOOSE_MB = Setting("choose/memory_mb", 0.0, "Memory", "Largest memory of Choose.")
 SCORES: Setting[list[str]] = Setting(
     "compare/scores", [], "Scores", "Scores of models: number, fingerprint/folder/file."
 )

@@ -1,4 +1,4 @@
-"""A step of the window's undo stack."""
+"""A step of an undo stack of the window: it has one for each place."""
 
 from __future__ import annotations
 
@@ -23,9 +23,11 @@ def push_change(
     after: V,
     before: V,
     typed: str = "",
+    page: str = "",
 ) -> None:
     """Push the step from one value to another; the other arguments are those of UndoStep."""
-    stack.push(UndoStep(text, partial(set_value, after), partial(set_value, before), typed))
+    redo, undo = partial(set_value, after), partial(set_value, before)
+    stack.push(UndoStep(text, redo, undo, typed, page))
 
 
 class UndoStep(QUndoCommand):
@@ -37,13 +39,20 @@ class UndoStep(QUndoCommand):
         undo: takes it back.
         typed: names the field that was typed into, whose letters are one step while they follow one
             another; empty for a step of its own.
+        page: id of the page that shows what it changes; empty where every page of its place does.
     """
 
     def __init__(
-        self, text: str, redo: Callable[[], object], undo: Callable[[], object], typed: str = ""
+        self,
+        text: str,
+        redo: Callable[[], object],
+        undo: Callable[[], object],
+        typed: str = "",
+        page: str = "",
     ) -> None:
         super().__init__(text)
         self._undo = undo
+        self.page = page
         self.again, self.typed, self.at_s = redo, typed, time.monotonic()
 
     def id(self) -> int:
@@ -68,3 +77,9 @@ class UndoStep(QUndoCommand):
     def undo(self) -> None:
         """Take it back."""
         self._undo()
+
+
+def page_of(stack: QUndoStack, *, redo: bool = False) -> str:
+    """Return the id of the page that shows what the next step of a stack changes, or nothing."""
+    step = stack.command(stack.index() - (not redo))
+    return getattr(step, "page", "")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from PySide6.QtCore import QObject, Signal
 
+from ctm_gui.prediction.comparison import Comparison
 from ctm_gui.prediction.followers import ComparisonFollower
 from ctm_gui.tasks.serial import SerialWorker
 from ctm_gui.tasks.store_client import OwnMeasurements
@@ -22,13 +23,15 @@ from predictor.services.choose.options import BATCHES, Budget, Wanted, options_o
 from predictor.services.signatures.user_signatures import UserSignatures
 
 NO_MODEL = "Open a model, and state a budget: the devices that keep it are listed here."
-NO_BUDGET = "State a budget: a latency, a throughput, a power or a memory."
+NO_BUDGET = "State a limit above: the devices that keep it are listed here."
+WORKING = "Judging every configuration of {count} devices…"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """A budget as it is typed, and what may be chosen; None and empty parts limit nothing."""
 
+    model: str = ""  # the one that runs; empty for all
     max_ms: float | None = None
     min_fps: float | None = None
     max_watts: float | None = None
@@ -94,6 +97,16 @@ class ChoicePresenter(ComparisonFollower):
         self.chosen: Chosen | None = None
         self.message = NO_MODEL
 
+    @property
+    def device_count(self) -> int:
+        """Number of all devices of the library."""
+        return len(self._devices())
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Labels of the models of which one may be chosen."""
+        return tuple(model.label for model in self._comparison.models if not model.problem)
+
     def set_limits(self, limits: Limits) -> None:
         """Choose by other limits."""
         if limits != self.limits:
@@ -101,7 +114,11 @@ class ChoicePresenter(ComparisonFollower):
             self._refresh()
 
     def _begin(self) -> None:
-        models = [model for model in self._comparison.models if not model.problem]
+        models = [
+            model
+            for model in self._comparison.models
+            if not model.problem and self.limits.model in {"", model.label}
+        ]
         budget = self.limits.budget
         if not models or budget is None:
             self._show(None, NO_BUDGET if models else NO_MODEL)
@@ -116,11 +133,19 @@ class ChoicePresenter(ComparisonFollower):
             measurements=self._user_measurements.measurements,
             signatures=self._user_measurements.signatures,
         )
+        self.message = WORKING.format(count=self.device_count)
         self._task.start(lambda _: work(), lambda chosen: self._show(chosen, ""), self._on_error)
         self.changed.emit()
 
     def _let_go(self) -> None:
         self.chosen = None
+
+    def set_comparison(self, comparison: Comparison) -> None:
+        """Follow other models; a model that was chosen and has gone gives way to all."""
+        if self.limits.model not in {"", *(model.label for model in comparison.models)}:
+            self.limits = replace(self.limits, model="")
+        super().set_comparison(comparison)
+        self.changed.emit()
 
     def _on_error(self, error: CtmError) -> None:
         self._show(None, f"{capitalised(error.reason)}; {error.action}.")

@@ -20,6 +20,7 @@ from predictor.presentation.wording import (
     NOTHING,
     basis_text,
     batch_of,
+    configuration_text,
     interval_text,
     p50_number,
     shown,
@@ -32,6 +33,7 @@ _LATENCY = "Of the model that is least likely to keep the budget."
 _MODE = "Power mode of the device; without one its usual clocks."
 _TAIL = "By MLPerf's logs of the runtime and the kind of device at batch 1, where they have it."
 _POWER = "As stated of the power mode, else of the device (TDP)."
+_NEEDS = "An INT8 model has to be made first, and its answers may differ."
 _FRONT = "No other option that meets the budget is better in latency, power and memory at once."
 
 
@@ -51,7 +53,11 @@ class OptionsGrid(Grid):
             len(rows),
             [
                 text_column("device", "Device", [shown(o.target.device.name) for o in options]),
-                text_column("how", "Configuration", [option.runs for option in options]),
+                text_column(
+                    "how",
+                    "Configuration",
+                    [configuration_text(o.prediction.configuration) for o in options],
+                ),
                 text_column("mode", "Mode", [_mode(option) for option in options], _MODE),
                 _chance_column(options),
                 _latency_column(rows),
@@ -61,6 +67,7 @@ class OptionsGrid(Grid):
                     [interval_text(p, LatencyUnit.MS) for p in rows],
                 ),
                 text_column("basis", "Basis", [basis_text(p) for p in rows]),
+                text_column("needs", "Needs", [_needs(option) for option in options], _NEEDS),
                 *_tail_columns(options),
                 number_column("watts", "Power (W)", [o.watts for o in options], _POWER),
                 number_column("fps", "Items/s", [_fps(o) for o in options]),
@@ -95,6 +102,10 @@ class OptionsModel(GridModel):
             return None
         is_met = option.chance >= self.grid.min_chance
         return QColor(self._options.theme.good if is_met else self._options.theme.bad)
+
+
+def _needs(option: Option) -> str:
+    return "an INT8 model" if option.needs_quantising else NOTHING
 
 
 def _chance_column(options: Sequence[Option]) -> Column:

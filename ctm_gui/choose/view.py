@@ -1,14 +1,16 @@
-"""The Choose tab: a budget, the sentence that answers it, the measurement to make, the options."""
+"""The Choose place: three limits, the sentence that answers them, the best option of devices."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from PySide6.QtCore import QSignalBlocker, Signal
-from PySide6.QtWidgets import QComboBox, QWidget
+from PySide6.QtWidgets import QComboBox, QSizePolicy, QWidget
 
+from ctm_gui import settings as table
 from ctm_gui.choose.presenter import ChoicePresenter, Limits
 from ctm_gui.choose.rows import OptionsGrid, OptionsModel
+from ctm_gui.settings import Settings
 from ctm_gui.widgets.basic import (
     STRETCH,
     ContentOrMessage,
@@ -16,13 +18,14 @@ from ctm_gui.widgets.basic import (
     button,
     combo_box,
     explain_items,
+    fill_box,
     hbox,
     holder,
     label,
     named,
     vbox,
 )
-from ctm_gui.widgets.fields import BudgetBox, DecimalBox, LatencyBudgetBox
+from ctm_gui.widgets.fields import BudgetBox, DecimalBox
 from ctm_gui.widgets.filtered_table import FilteredTable
 from ctm_gui.widgets.view_options import ViewOptions
 from predictor.core.metrics import Family
@@ -32,7 +35,7 @@ from predictor.core.runtimes import RUNTIMES, UNKNOWN
 from predictor.core.text import capitalised
 from predictor.services.choose.options import Wanted
 
-_MIN_WIDTHS_PX = {"device": 230, "how": 170}
+_MIN_WIDTHS_PX = {"device": 230, "how": 150, "mode": 64, "needs": 104}
 _FAMILIES = {
     Family.GPU: "GPUs",
     Family.CPU: "processors",
@@ -45,6 +48,9 @@ _FAMILIES = {
 }
 _BUSY_PX = 6
 _FIELD_PX = 96  # a spin box asks for the width of its largest number
+_LARGE_PX = 150
+_COMPARED = 5  # of the best options, where no row is selected
+_ALL = "all models"
 _BOX_LETTERS = 10
 
 
@@ -54,18 +60,23 @@ class ChooseView(QWidget):
     Args:
         options: budget and theme.
         presenter: of the choice.
+        settings: keep the limits.
 
     Signals:
         device_activated: the user asked where the time goes on a device: its id.
         measuring_requested: the user asked to measure on a device: its id.
+        comparing_requested: the user asked to compare options: targets, and the latency limit.
     """
 
     device_activated = Signal(str)
     measuring_requested = Signal(str)
+    comparing_requested = Signal(object, object)
 
-    def __init__(self, options: ViewOptions, presenter: ChoicePresenter) -> None:
+    def __init__(
+        self, options: ViewOptions, presenter: ChoicePresenter, settings: Settings
+    ) -> None:
         super().__init__()
-        self._options, self._presenter = options, presenter
+        self._options, self._presenter, self._settings = options, presenter, settings
         self._model = OptionsModel(options, self)
         self.table = FilteredTable(
             self._model, "Options", "Search device or configuration (Ctrl+F)", _MIN_WIDTHS_PX
@@ -81,20 +92,30 @@ class ChooseView(QWidget):
         self.table.focus_search()
 
     def _make_controls(self) -> None:
-        self.latency_box = LatencyBudgetBox(self._options)
+        self.model_box = combo_box("What runs", [_ALL], letters=_BOX_LETTERS)
+        self.latency_box = BudgetBox(None, "ms", "Largest latency; zero for no limit")
         self.percentile_box = combo_box("Runs that keep the latency")
         self.percentile_box.setToolTip(
             "Of 100 runs so many keep the latency. P90 and P99 are known where published logs have "
             "them of the runtime and the kind of device; elsewhere the P50 is judged."
         )
         for percentile in PERCENTILES:
-            self.percentile_box.addItem(f"P{percentile}", percentile)
+            self.percentile_box.addItem(f"{percentile} % of runs", percentile)
         self.rate_box = BudgetBox(None, "items/s", "Least items a second; zero for no limit")
         self.power_box = BudgetBox(None, "W", "Largest stated power in watts; zero for no limit")
         self.memory_box = BudgetBox(None, "MB", "Largest memory in megabytes; zero for no limit")
-        for box in (self.latency_box, self.rate_box, self.power_box, self.memory_box):
+        self._limits = {
+            table.CHOOSE_MS: self.latency_box,
+            table.CHOOSE_WATTS: self.power_box,
+            table.CHOOSE_MB: self.memory_box,
+        }
+        for box in (*self._limits.values(), self.rate_box):
             box.setSpecialValueText("no limit")
             box.setMinimumWidth(_FIELD_PX)
+        for setting, box in self._limits.items():
+            box.setProperty("role", "large")
+            box.setMinimumWidth(_LARGE_PX)
+            box.show_budget(self._settings.get(setting) or None)
         self.chance_box = DecimalBox(minimum=1.0, maximum=99.0, decimals=0, suffix=" %", value=50.0)
         self.chance_box.setKeyboardTracking(False)
         self.chance_box.setAccessibleName("Least chance in percent with which a budget is met")
@@ -111,40 +132,57 @@ class ChooseView(QWidget):
             "Tick this device and open the wizard: it measures reference networks there.",
             self._ask_to_measure,
         )
+        self.compare_button = button(
+            "Compare &These",
+            f"Tick the selected rows, or the first {_COMPARED}, and show them in Answer",
+            self._ask_to_compare,
+        )
+        self.counted = label(role="muted", wraps=False)
         self.busy = busy_bar("Choosing", _BUSY_PX)
 
     def _arrange(self) -> None:
-        budget = hbox(
-            named("&Latency", self.latency_box),
-            self.latency_box,
-            self.percentile_box,
-            named("Throu&ghput", self.rate_box),
-            self.rate_box,
-            named("Po&wer", self.power_box),
-            self.power_box,
-            named("&Memory", self.memory_box),
-            self.memory_box,
+        limits = hbox(
+            *(
+                _field(text, box)
+                for text, box in (
+                    ("&What runs", self.model_box),
+                    ("&Latency at most", self.latency_box),
+                    ("Kept &by", self.percentile_box),
+                    ("Po&wer at most", self.power_box),
+                    ("&Memory at most", self.memory_box),
+                )
+            ),
             STRETCH,
+            spacing=14,
         )
         filters = hbox(
             named("&Chance", self.chance_box),
             self.chance_box,
+            named("Throu&ghput", self.rate_box),
+            self.rate_box,
             self.family_box,
             self.runtime_box,
             self.precision_box,
+            STRETCH,
+        )
+        search = hbox(
             (self.table.search_box, 1),
+            self.counted,
             self.table.matches,
             self.table.copy_button,
+            self.compare_button,
         )
         self._advice_row = holder(hbox((self.advice, 1), self.probe_button))
-        content = holder(self.answer, self._advice_row, (self.table, 1))
+        content = holder(self.answer, self._advice_row, search, (self.table, 1))
         self.content = ContentOrMessage(content, name="Why nothing is chosen")
-        vbox(budget, filters, self.busy, (self.content, 1), of=self)
+        vbox(limits, filters, self.busy, (self.content, 1), of=self)
 
     def _connect(self) -> None:
-        self._options.budget_changed.connect(self._take_limits)
-        for box in (self.rate_box, self.power_box, self.memory_box):
+        self.rate_box.budget_edited.connect(self._take_limits)
+        for setting, box in self._limits.items():
+            box.budget_edited.connect(lambda value, s=setting: self._settings.set(s, value or 0.0))
             box.budget_edited.connect(self._take_limits)
+        self.model_box.activated.connect(self._take_limits)
         self.chance_box.valueChanged.connect(self._take_limits)
         for choice in (self.percentile_box, self.family_box, self.runtime_box, self.precision_box):
             choice.activated.connect(self._take_limits)
@@ -156,6 +194,7 @@ class ChooseView(QWidget):
     def _take_limits(self, *_: object) -> None:
         self._presenter.set_limits(
             Limits(
+                model=self.model_box.currentText() if self.model_box.currentIndex() else "",
                 max_ms=self.latency_box.value() or None,
                 min_fps=self.rate_box.value() or None,
                 max_watts=self.power_box.value() or None,
@@ -174,13 +213,18 @@ class ChooseView(QWidget):
         chosen = self._presenter.chosen
         # What was chosen before stays until the new one is there.
         self.busy.setVisible(not self._presenter.settled)
+        self._show_models()
         if not self._presenter.settled:
+            if chosen is None:
+                self.content.show_message(self._presenter.message)
             return
         if chosen is None:
             self.table.show_nothing()
             self.content.show_message(self._presenter.message)
             return
         choice, settling = chosen.choice, chosen.choice.settling
+        total = self._presenter.device_count
+        self.counted.setText(f"{len(chosen.options)} of {total} devices have a number")
         self.answer.setText(choice.sentence)
         advice = settling.words(chosen.names) if settling else ""
         self.advice.setText(" ".join(filter(None, [choice.without_tail, advice])))
@@ -191,10 +235,28 @@ class ChooseView(QWidget):
         self.table.fit_columns()
         self.content.show_content()
 
+    def _show_models(self) -> None:
+        names = [_ALL, *self._presenter.models]
+        if names != [self.model_box.itemText(i) for i in range(self.model_box.count())]:
+            fill_box(self.model_box, names, self._presenter.limits.model or _ALL)
+
+    def _ask_to_compare(self) -> None:
+        options, rows = self._model.grid.options, self.table.selected_rows().tolist()
+        first = self._model.grid.order[:_COMPARED].tolist()
+        targets = [options[row].target for row in rows or first]
+        self.comparing_requested.emit(targets, self._presenter.limits.max_ms)
+
     def _ask_to_measure(self) -> None:
         chosen = self._presenter.chosen
         if chosen is not None and chosen.choice.settling is not None:
             self.measuring_requested.emit(chosen.choice.settling.target.device.id)
+
+
+def _field(text: str, box: QWidget) -> QWidget:
+    """Return a field under its label."""
+    made = holder(named(text, box), box)
+    made.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Maximum)
+    return made
 
 
 def _choice(name: str, all_text: str, items: Iterable[tuple[str, str]]) -> QComboBox:

@@ -57,6 +57,13 @@ def summary(columns: ComparisonColumns, budget_ms: float | None, unit: LatencyUn
     return "\n".join([*said, *dict.fromkeys(note for row in columns.rows for note in row.notes)])
 
 
+def title_of(columns: ComparisonColumns) -> str:
+    """Return what is compared in a few words: ``resnet50 on 4 targets``."""
+    models, targets = columns.models, len(target_groups(columns))
+    what = model_name(models[0]) if len(models) == 1 else plural(len(models), "model")
+    return f"{what} on {plural(targets, 'target')}" if models else ""
+
+
 @dataclass(frozen=True, slots=True)
 class _Answer:
     """The answer for one model, whose rows it sorts by latency."""

@@ -11,22 +11,14 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from ctm_gui.widgets.grid import Column, Grid
-from ctm_gui.widgets.ordering import BoolArray, FloatArray, IndexArray, number_keys, text_ranks
+from ctm_gui.widgets.ordering import BoolArray, FloatArray, IndexArray, text_ranks
 from predictor.core.records import Configuration
 from predictor.core.units import LatencyUnit
-from predictor.presentation.columns import (
-    COLUMNS,
-    PredictionColumn,
-    PredictionRow,
-    TableContext,
-    columns_of,
-)
+from predictor.presentation.columns import PredictionRow
 from predictor.presentation.wording import (
     are_alike,
     basis_text,
     configuration_text,
-    plain_number,
     rest_text,
     runtime_text,
     shown,
@@ -37,11 +29,15 @@ class ComparisonColumns:
     """N rows by column, each column read on first use.
 
     Args:
-        rows: the rows shown.
+        rows: the comparison.
+        further: further configurations of its devices, each shown under its device.
     """
 
-    def __init__(self, rows: Sequence[PredictionRow]) -> None:
-        self.rows = tuple(rows)
+    def __init__(
+        self, rows: Sequence[PredictionRow], further: Sequence[PredictionRow] = ()
+    ) -> None:
+        self.compared = len(rows)  # the rows before the further ones
+        self.rows = (*rows, *further)
         self._predictions = [row.prediction for row in self.rows]
         self._configurations = [prediction.configuration for prediction in self._predictions]
 
@@ -252,53 +248,6 @@ def _numbered(keys: npt.NDArray[np.int64]) -> tuple[IndexArray, IndexArray]:
     return rank[codes], np.sort(firsts)
 
 
-# Columns whose order turns round between a time and a rate.
-TIME_COLUMNS = frozenset(column.id for column in COLUMNS if column.is_time)
-
-
-class ComparisonGrid(Grid):
-    """The comparison table over ``data``: unit and budget are those of ``context``."""
-
-    def __init__(self, data: ComparisonColumns, context: TableContext) -> None:
-        self.data, self.rows, self.context = data, data.rows, context
-        super().__init__(len(data), prediction_columns(data.rows, context))
-
-    def search(self, words: str) -> BoolArray:
-        """Return a mask of the rows that hold every word, bool [N]."""
-        return self.data.search_mask(words)
-
-    def needed_columns(self) -> dict[str, bool]:
-        """Return for each column whether it has anything to say of these rows."""
-        return {c.id: c.is_needed(self.rows, self.context) for c in columns_of(self.context.place)}
-
-
-def prediction_columns(rows: Sequence[PredictionRow], context: TableContext) -> list[Column]:
-    """Return the columns that the context's place shows."""
-    return [_column(column, rows, context) for column in columns_of(context.place)]
-
-
-def _column(
-    column: PredictionColumn, rows: Sequence[PredictionRow], context: TableContext
-) -> Column:
-    value, key = column.value, column.sort_key or column.value
-
-    def keys() -> FloatArray:
-        return number_keys([key(row, context) for row in rows] if key else [])
-
-    def copied(places: list[int]) -> list[str]:
-        return [plain_number(value(rows[place], context)) for place in places] if value else []
-
-    return Column(
-        key=column.id,
-        title=column.title(context),
-        numeric=column.is_number,
-        text=lambda row: column.text(rows[row], context),
-        sort_keys=keys if key else None,
-        copied=copied if value else None,
-        help=column.help,
-    )
-
-
 class GroupOrder(StrEnum):
     """Orders of the targets in the chart."""
 
@@ -335,8 +284,9 @@ class TargetGroups:
         return self.rows[self.starts[group] : end]
 
     def name(self, group: int) -> str:
-        """Return the device's name as shown."""
-        return shown(self.columns.rows[self.rows[self.starts[group]]].device_name)
+        """Return the device's name as shown; a mark for a further configuration under it."""
+        row = int(self.rows[self.starts[group]])
+        return "└" if row >= self.columns.compared else shown(self.columns.rows[row].device_name)
 
     def detail(self, group: int) -> str:
         """Return threads and batch in words; several where the models' own batches differ."""
@@ -375,7 +325,24 @@ class TargetGroups:
         families = np.array([ranks[first.family] for first in firsts])
         return self._permuted(np.lexsort((*fastest, families)))
 
+    def _under_their_devices(self, order: IndexArray) -> IndexArray:
+        """Put the further configurations of a device behind its last group of the comparison."""
+        firsts = self.rows[self.starts[order]]
+        if (firsts < self.columns.compared).all():
+            return order
+        ids = [self.columns.rows[row].prediction.device_id for row in firsts.tolist()]
+        first_place = {device_id: place for place, device_id in reversed(list(enumerate(ids)))}
+        place = np.array([first_place[device_id] for device_id in ids])
+        is_compared = firsts < self.columns.compared
+        for index in np.flatnonzero(is_compared).tolist():
+            place[index] = index
+            first_place[ids[index]] = index
+        for index in np.flatnonzero(~is_compared).tolist():
+            place[index] = first_place[ids[index]]
+        return order[np.lexsort((~is_compared, place))]
+
     def _permuted(self, order: IndexArray) -> TargetGroups:
+        order = self._under_their_devices(order)
         sizes = self.sizes[order]
         starts = np.cumsum(sizes) - sizes
         # intp [M]: each group moves as a run, by its old start less its new one.

@@ -17,7 +17,6 @@ from ctm_gui.compare.difference import (
 from ctm_gui.prediction.comparison import place_of, target_names
 from ctm_gui.widgets.basic import (
     ContentOrMessage,
-    as_filter,
     button,
     combo_box,
     fill_box,
@@ -107,7 +106,6 @@ class DifferenceView(QWidget):
         )
         changes = ["All operators" if c is None else c.capitalize() for c in _CHANGES]
         self.change_box = combo_box("Operators shown", changes)
-        as_filter(self.change_box)
         self.summary = label(role="heading", name="Summary of the difference")
         self.target_label = label(role="muted", wraps=False)
 

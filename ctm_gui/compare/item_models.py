@@ -9,7 +9,8 @@ from typing import Any
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QColor
 
-from ctm_gui.compare.columns import ComparisonColumns, ComparisonGrid
+from ctm_gui.compare.columns import ComparisonColumns
+from ctm_gui.compare.comparison_grid import SURER, ComparisonGrid
 from ctm_gui.compare.matrix import CellValue, MatrixGrid, cell_details
 from ctm_gui.compare.words import details
 from ctm_gui.widgets.grid_model import GridModel, Index
@@ -43,7 +44,10 @@ class ComparisonModel(GridModel):
         record = self.grid.rows[self.grid.source(row)]
         if record.prediction.latency_ms is None:
             return QColor(self._options.theme.muted)
-        tone = COLUMN_BY_ID[self.grid.columns[column].key].tone(record, self.grid.context)
+        key = self.grid.columns[column].key
+        if key == SURER:
+            return QColor(self._options.theme.accent)
+        tone = COLUMN_BY_ID[key].tone(record, self.grid.context)
         colour = {
             Tone.GOOD: self._options.theme.good,
             Tone.WARN: self._options.theme.warn,

@@ -1,4 +1,4 @@
-"""The Compare tab: a chart, sweeps, and the pages that hold several models against one another."""
+"""The pages of Answer: a chart, sweeps, and those that hold several models against one another."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TypeVar
 
-from PySide6.QtCore import QSignalBlocker, Signal
-from PySide6.QtWidgets import QStackedWidget, QTabBar, QVBoxLayout, QWidget
+from PySide6.QtCore import QSize, Signal
+from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from ctm_gui.compare.difference import DifferencePresenter
 from ctm_gui.compare.difference_view import DifferenceView
+from ctm_gui.compare.families import has_family
+from ctm_gui.compare.further import FurtherConfigurations
 from ctm_gui.compare.matrix import VariantsPresenter
 from ctm_gui.compare.matrix_view import MatrixView
 from ctm_gui.compare.pareto_view import ParetoView
@@ -23,26 +25,27 @@ from ctm_gui.widgets.drop_overlay import refuse_drops
 from ctm_gui.widgets.view_options import ViewOptions
 
 CHART_PAGE, MATRIX_PAGE, PARETO_PAGE, DIFFERENCE_PAGE, SWEEP_PAGE = range(5)
-PAGES = (
-    ("Chart", "Latency of every model on every target"),
-    ("Matrix", "Models by targets, against a baseline"),
-    ("Pareto", "Latency against a score of yours"),
-    ("What changed", "Operators of two models side by side, and the time moved"),
-    ("Sweep", "Latency of one pair over its batch and its threads"),
-)
-
+PAGES = ("chart", "matrix", "pareto", "changes", "sweep")  # ids of their actions
 _OF_SEVERAL = (MATRIX_PAGE, PARETO_PAGE, DIFFERENCE_PAGE)  # pages that need two models
-
 
 Page = CompareView | MatrixView | ParetoView | DifferenceView | SweepView
 P = TypeVar("P", bound=QWidget)
 
 
+class _Pages(QStackedWidget):
+    """Pages of which the one that is shown alone has a say in the least size."""
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        current = self.currentWidget()
+        return super().minimumSizeHint() if current is None else current.minimumSizeHint()
+
+
 class CompareTabs(QWidget):
-    """The chart under a bar of pages, each built when first shown; some need several models.
+    """The chart and its further pages, each built when first shown; some need several models.
 
     Signals:
         page_changed: the user turned to another page: its index.
+        offered_changed: other pages have something to say, or another one is shown.
 
     Args:
         options: unit, budget and theme.
@@ -51,9 +54,11 @@ class CompareTabs(QWidget):
         difference: of two models.
         sweep: of one pair.
         scores: of the models.
+        further: further configurations of the devices, beside the chart.
     """
 
     page_changed = Signal(int)
+    offered_changed = Signal()
 
     def __init__(
         self,
@@ -63,28 +68,22 @@ class CompareTabs(QWidget):
         difference: DifferencePresenter,
         sweep: SweepPresenter,
         scores: Scores,
+        further: FurtherConfigurations,
     ) -> None:
         super().__init__()
         self._options = options
         self._variants, self._difference, self._scores = variants, difference, scores
-        self._sweep = sweep
+        self._sweep, self._further = sweep, further
         self._comparison = Comparison()
         self._looked_at = False
         self._requested_page = CHART_PAGE
+        self._family: tuple[tuple[str, ...], bool] = ((), False)
         self.chart = chart
-        self.bar = QTabBar()
-        self.bar.setAccessibleName("Pages of Compare")
-        self.bar.setDrawBase(False)
-        self.bar.setExpanding(False)
-        for index, (title, tip) in enumerate(PAGES):
-            self.bar.addTab(title)
-            self.bar.setTabToolTip(index, f"{tip} (Alt+{index + 1})")
-        self.pages = QStackedWidget()
+        self.pages = _Pages()
         self.pages.addWidget(chart)
         layout = QVBoxLayout(self)
-        layout.addWidget(self.bar)
+        layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self.pages, 1)
-        self._offer_pages()
         self._connect()
 
     @cached_property
@@ -119,43 +118,69 @@ class CompareTabs(QWidget):
             lambda: self.difference,
             lambda: self.sweep,
         )
-        return pages[self.bar.currentIndex() if self._comparison.models else CHART_PAGE]()
+        return pages[self.index]()
+
+    @property
+    def index(self) -> int:
+        """The index of the page that is shown: the requested one where there are models for it."""
+        page, count = self._requested_page, len(self._comparison.models)
+        return page if count > (page in _OF_SEVERAL) else CHART_PAGE
+
+    @property
+    def name(self) -> str:
+        """The id of the action of the page that is shown."""
+        return PAGES[self.index]
+
+    @property
+    def offered(self) -> tuple[str, ...]:
+        """The pages that say something, and the one that is shown, by the ids of their actions."""
+        models = self._comparison.models
+        several = len(models) > 1
+        says = {
+            CHART_PAGE: True,
+            MATRIX_PAGE: several,
+            PARETO_PAGE: several and any(s is not None for s in self._scores.of_all(models)),
+            DIFFERENCE_PAGE: several and self._are_variants,
+            SWEEP_PAGE: bool(self._comparison.rows),
+        }
+        return tuple(name for page, name in enumerate(PAGES) if says[page] or page == self.index)
 
     @property
     def settled(self) -> bool:
         """Whether the current page is up to date with the comparison."""
-        return self._variants.settled and self._difference.settled and self._sweep.settled
+        followers = (self._variants, self._difference, self._sweep, self._further)
+        return all(follower.settled for follower in followers)
+
+    @property
+    def _are_variants(self) -> bool:
+        """Whether two of the models are of one family, looked up once for the same models."""
+        models = [compared.model for compared in self._comparison.models]
+        fingerprints = tuple(model.graph.fingerprint for model in models)
+        if fingerprints != self._family[0]:
+            self._family = fingerprints, has_family(models)
+        return self._family[1]
 
     def show_comparison(self, comparison: Comparison, *, looked_at: bool) -> None:
         """Show another comparison; a hidden page is computed when it becomes visible."""
         self._comparison, self._looked_at = comparison, looked_at
-        self._offer_pages()
         self.chart.show_missing(comparison.missing)
         self._sweep.set_comparison(comparison)
         self._variants.set_comparison(comparison)
         self._difference.set_comparison(comparison)
+        self._further.set_comparison(comparison)
         self._show_page()
 
     def show_page(self, index: int) -> None:
         """Turn to a page; what needs two models is the chart until they are there."""
-        self._requested_page = index if 0 <= index < len(PAGES) else CHART_PAGE
-        if self.bar.isTabVisible(self._requested_page):
-            self.bar.setCurrentIndex(self._requested_page)
+        page = index if 0 <= index < len(PAGES) else CHART_PAGE
+        if page != self._requested_page:
+            self._requested_page = page
+            self._show_page()
+            self.page_changed.emit(page)
 
     def focus_search(self) -> None:
         """Put the cursor into the search box of the page."""
         self.page.focus_search()
-
-    def _offer_pages(self) -> None:
-        """Offer the pages that there are models for; the requested one comes back."""
-        count = len(self._comparison.models)
-        # Hiding the current tab would turn the page, and the turn would be remembered.
-        with QSignalBlocker(self.bar):
-            for index in _OF_SEVERAL:
-                self.bar.setTabVisible(index, count > 1)
-            is_there = self.bar.isTabVisible(self._requested_page)
-            self.bar.setCurrentIndex(self._requested_page if is_there else CHART_PAGE)
-        self.bar.setVisible(count > 0)
 
     def _adopt(self, page: P) -> P:
         self.pages.addWidget(page)
@@ -163,7 +188,8 @@ class CompareTabs(QWidget):
         return page
 
     def _connect(self) -> None:
-        self.bar.currentChanged.connect(self._on_page)
+        self._scores.changed.connect(self.offered_changed)
+        self._further.changed.connect(self._show_page)
         self._variants.matrix_changed.connect(self._show_matrix)
         self._difference.choices_changed.connect(self._show_choices)
         self._difference.difference_changed.connect(self._show_difference)
@@ -171,16 +197,22 @@ class CompareTabs(QWidget):
     def _show_page(self) -> None:
         page = self.page
         self.pages.setCurrentWidget(page)
+        self.pages.updateGeometry()
+        self.offered_changed.emit()
         for presenter, kinds in (
             (self._variants, MatrixView | ParetoView),
             (self._difference, DifferenceView),
             (self._sweep, SweepView),
+            (self._further, CompareView),
         ):
             presenter.set_active(active=self._looked_at and isinstance(page, kinds))
         if not self._looked_at or isinstance(page, SweepView):
             return
         if isinstance(page, CompareView):
-            page.show_predictions(self._comparison.rows)
+            opened, devices = self._further.opened, self._comparison.targets
+            ids = dict.fromkeys(target.device.id for target in devices)
+            more = {key: key in opened for key in ids if self._further.count(key)}
+            page.show_predictions(self._comparison.rows, self._further.rows, more)
         else:
             page.follow()
 
@@ -200,11 +232,6 @@ class CompareTabs(QWidget):
             is_needed = page is self.page or self._difference.difference is None
             if isinstance(page, DifferenceView) and is_needed:
                 page.show_difference()
-
-    def _on_page(self, index: int) -> None:
-        self._requested_page = index
-        self._show_page()
-        self.page_changed.emit(index)
 
     def _on_pair(self, model: int, target: int) -> None:
         """Show the difference of a model from the baseline on a target."""

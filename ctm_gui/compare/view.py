@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QModelIndex, Qt, Signal, SignalInstance
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QCheckBox, QWidget
 
 from ctm_gui.compare.answer_view import AnswerView
-from ctm_gui.compare.answers import summary
+from ctm_gui.compare.answers import summary, title_of
 from ctm_gui.compare.chart import lay_out, prefers_log
 from ctm_gui.compare.chart_view import LatencyChart
 from ctm_gui.compare.columns import (
-    TIME_COLUMNS,
     ComparisonColumns,
-    ComparisonGrid,
     GroupOrder,
     target_groups,
 )
+from ctm_gui.compare.comparison_grid import SURER, TIME_COLUMNS, ComparisonGrid, is_uncertain
 from ctm_gui.compare.item_models import ComparisonModel
 from ctm_gui.tasks.turns import NextTurn
 from ctm_gui.widgets.basic import (
     ContentOrMessage,
+    ElidedLabel,
     add_view_keys,
     combo_box,
     hbox,
@@ -49,17 +49,26 @@ class CompareView(QWidget):
 
     Signals:
         row_activated: the user asks for more about a row: its index into the rows last shown.
+        other_activated: the user wants a further configuration in place of its device's: its row.
+        more_toggled: the user opens or closes the further configurations of a device: its id.
+        surer_requested: the user wants to measure on a device: its id.
+        what_if_requested: the user wants to predict a device otherwise: its id.
 
     Args:
         options: unit, budget and theme.
     """
 
     row_activated = Signal(int)
+    other_activated = Signal(object)
+    more_toggled = Signal(str)
+    surer_requested = Signal(str)
+    what_if_requested = Signal(str)
 
     def __init__(self, options: ViewOptions) -> None:
         super().__init__()
         self._options = options
         self._data = ComparisonColumns(())
+        self._more: Mapping[str, bool] = {}
         self._budget_ms = options.budget_ms  # another one while its line is dragged
         self._scale_chosen = False
         self._model = ComparisonModel(options, self)
@@ -67,6 +76,12 @@ class CompareView(QWidget):
             self._model, "Predictions", "Filter by model, device, vendor, runtime…", _NAME_WIDTHS_PX
         )
         self.table.details_of = self._model.details
+        more = self.table.add_row_action(
+            "Show or Hide Its Other Configurations", self._of_device(self.more_toggled)
+        )
+        more.setShortcut(QKeySequence(Qt.Key.Key_Plus))
+        self.table.add_row_action("What If…", self._of_device(self.what_if_requested))
+        self.table.add_row_action("Make It Surer…", self._of_device(self.surer_requested))
         self._make_controls()
         self.chart = LatencyChart(options)
         self.save_button = save_button("latency", self.chart.save)
@@ -76,9 +91,21 @@ class CompareView(QWidget):
         self._refresh()
         self.table.sort_by("latency")
 
-    def show_predictions(self, rows: Sequence[PredictionRow]) -> None:
-        """Show ``rows``; the selection stays where the rows are the same predictions."""
-        data = ComparisonColumns(rows)
+    def show_predictions(
+        self,
+        rows: Sequence[PredictionRow],
+        further: Sequence[PredictionRow] = (),
+        more: Mapping[str, bool] | None = None,
+    ) -> None:
+        """Show a comparison; the selection stays where the rows are the same predictions.
+
+        Args:
+            rows: of the comparison.
+            further: on further configurations of its devices.
+            more: by device id, whether it is opened, for those that have further ones.
+        """
+        data = ComparisonColumns(rows, further)
+        self._more = more or {}
         same = data.same_rows(self._data)
         self._data = data
         if not same:
@@ -102,14 +129,14 @@ class CompareView(QWidget):
     def _make_controls(self) -> None:
         self.summary = AnswerView("Summary")
         self.budget_box = LatencyBudgetBox(self._options)
+        self.heading = ElidedLabel()
+        self.heading.setProperty("role", "heading")
         self.order_box = combo_box("Order of the targets", [order.value for order in GroupOrder])
         self.log_box = QCheckBox("Lo&g scale")
 
     def _arrange(self) -> None:
+        head = hbox((self.heading, 1), named("&Budget", self.budget_box), self.budget_box)
         controls = hbox(
-            named("&Budget", self.budget_box),
-            self.budget_box,
-            8,
             named("So&rt by", self.order_box),
             self.order_box,
             8,
@@ -124,8 +151,7 @@ class CompareView(QWidget):
             Qt.Orientation.Vertical, self.chart, self.table, sizes=(600, 400), stretch=(3, 2)
         )
         self._stack = ContentOrMessage(parts, _NOTHING_YET)
-        # The sentence grows and shrinks: above the controls it would move them under the pointer.
-        vbox(controls, self.summary, (self._stack, 1), of=self, margins=0)
+        vbox(head, self.summary, controls, (self._stack, 1), of=self, margins=(8, 6, 8, 0))
 
     def _connect(self) -> None:
         self._options.unit_changed.connect(self._show_unit)
@@ -138,8 +164,9 @@ class CompareView(QWidget):
         self.log_box.clicked.connect(self._on_scale)
         self.table.search_box.textChanged.connect(self._show_chart)
         self.chart.row_selected.connect(lambda row: self.table.select_rows([row], row))
-        self.chart.row_activated.connect(self.row_activated)
-        self.table.row_activated.connect(self.row_activated)
+        self.chart.row_activated.connect(self._on_activated)
+        self.table.row_activated.connect(self._on_activated)
+        self.table.clicked.connect(self._on_clicked)
         self.table.rows_selected.connect(self.chart.select_rows)
         add_view_keys(self, QKeySequence.StandardKey.Find, self.focus_search)
 
@@ -149,10 +176,12 @@ class CompareView(QWidget):
 
     def _refresh_table(self) -> None:
         self._stack.show_content(visible=len(self._data) > 0)
-        self.summary.show_text(summary(self._data, self._budget_ms, self._options.unit))
+        compared = ComparisonColumns(self._data.rows[: self._data.compared])
+        self.heading.set_full_text(title_of(compared))
+        self.summary.show_text(summary(compared, self._budget_ms, self._options.unit))
         self.summary.setVisible(len(self._data) > 0)
         context = TableContext(Place.COMPARE, self._options.unit, self._budget_ms)
-        grid = ComparisonGrid(self._data, context)
+        grid = ComparisonGrid(self._data, context, self._more)
         self.table.show_grid(grid)
         for key, is_needed in grid.needed_columns().items():
             self.table.set_column_visible(key, visible=is_needed)
@@ -162,6 +191,27 @@ class CompareView(QWidget):
         groups = groups.ordered(list(GroupOrder)[self.order_box.currentIndex()], self._options.unit)
         layout = lay_out(groups, self._options.unit, self._budget_ms)
         self.chart.show_layout(layout, self._budget_ms)
+
+    def _on_activated(self, row: int) -> None:
+        if row < self._data.compared:
+            self.row_activated.emit(row)
+        else:
+            self.other_activated.emit(self._data.rows[row])
+
+    def _on_clicked(self, index: QModelIndex) -> None:
+        """Open what a device runs beside, or the wizard, where the cell says so."""
+        row, key = (
+            self._model.grid.source(index.row()),
+            self._model.grid.columns[index.column()].key,
+        )
+        prediction = self._data.rows[row].prediction
+        if key == SURER and is_uncertain(prediction):
+            self.surer_requested.emit(prediction.device_id)
+        elif key == "device" and row < self._data.compared and prediction.device_id in self._more:
+            self.more_toggled.emit(prediction.device_id)
+
+    def _of_device(self, signal: SignalInstance) -> Callable[[int], None]:
+        return lambda row: signal.emit(self._data.rows[row].prediction.device_id)
 
     def _on_scale(self) -> None:
         self._scale_chosen = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -26,6 +27,7 @@ from predictor.presentation.metric_labels import metric_label
 from predictor.presentation.wording import NOTHING, shown
 from predictor.services.devices.form import missing_metric
 from predictor.services.devices.inferred import inferred_facts
+from predictor.services.devices.user_devices import unused_id
 
 TEXTS = (
     *("id", "name", "vendor", "system", "chip", "architecture", "instruction_sets"),
@@ -37,6 +39,7 @@ _LISTS = {
     MEASURED: "measured rates",
     OPERATING_POINTS: "operating points",
 }
+_MAX_ID = 48
 _NOTHING = FormFields(id="", name="", vendor="", family=Family.CPU)
 
 
@@ -153,6 +156,22 @@ class DeviceForm(QObject):
         label = metric_label(name, self.fields.family)
         return f"Add the {label} to predict without probing."
 
+    @property
+    def id_follows(self) -> bool:
+        """Whether the id still follows the name: it was not typed, and nothing was saved yet."""
+        is_usual = self.fields.id.startswith(id_of(self.fields.name) or "my-device")
+        return self._library.is_new(self.key) and is_usual
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no metric of a device of the user's is known."""
+        return self.editable and not self.fields.available
+
+    @property
+    def entries(self) -> tuple[DeviceEntry, ...]:
+        """All devices that one may start from."""
+        return tuple(e for e in self._library.entries if e.key != self.key and e.device.metrics)
+
     def show(self, key: str) -> None:
         """Show a device, with its unsaved texts where there are any."""
         if key != self.key:
@@ -165,6 +184,9 @@ class DeviceForm(QObject):
         if name not in TEXTS:
             raise ValueError(f"{name} is no text of the form")
         after = replace(self.fields, **{name: text})  # type: ignore[arg-type]
+        if name == "name" and self.id_follows:
+            used = self._library.used_ids(self.key)
+            after = replace(after, id=unused_id(id_of(text) or "my-device", used))
         self._edit(name, f"Edit {name.replace('_', ' ')}", after)
 
     def set_family(self, family: Family) -> None:
@@ -172,15 +194,20 @@ class DeviceForm(QObject):
         self._edit("family", "Edit family", replace(self.fields, family=family), merge=False)
 
     def set_value(self, metric: str, text: str) -> None:
-        """Type a metric's value."""
+        """Type a metric's value, which makes it known; an empty one is absent from the device."""
         values = {**self.fields.values, metric: text}
-        self._edit(metric, self._words(metric), replace(self.fields, values=values))
-
-    def set_available(self, metric: str, *, available: bool) -> None:
-        """Tick a metric as known or not; one that is not is absent from the device."""
         now = self.fields.available
-        now = now | {metric} if available else now - {metric}
-        self._edit(metric, self._words(metric), replace(self.fields, available=now), merge=False)
+        now = now | {metric} if text.strip() else now - {metric}
+        after = replace(self.fields, values=values, available=now)
+        self._edit(metric, self._words(metric), after)
+
+    def start_from(self, key: str) -> None:
+        """Fill the form with the facts of another device; name and id stay."""
+        entry = self._library.entry(key)
+        if entry is not None:
+            now = self.fields
+            after = replace(fields_of(entry.file), id=now.id, name=now.name)
+            self._edit("start", f"Start From {shown(entry.device.name)}", after, merge=False)
 
     def set_source(self, metric: str, text: str) -> None:
         """Type where a metric's value comes from."""
@@ -277,6 +304,11 @@ class DeviceForm(QObject):
         self.device_changed.emit()
 
 
+def id_of(name: str) -> str:
+    """Return the id that a name leads to: ``My Board 2`` is ``my-board-2``."""
+    return re.sub(r"[^a-z0-9]+", "-", name.casefold()).strip("-")[:_MAX_ID]
+
+
 def _in_list(key: str, sentence: str) -> str:
     """Name the list and row of a problem that is in one."""
     name, *parts = key.split(".")
@@ -298,6 +330,7 @@ class _Edit(QUndoCommand):
         field_key: str,
     ) -> None:
         super().__init__(words)
+        self.page = "devices"
         self._form = form
         self.key = key
         self._before = before

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QCheckBox, QGridLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtWidgets import QGridLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
 
 from ctm_gui.devices.form import DeviceForm
 from ctm_gui.devices.lists_view import ConfigurationsEditor, RowsEditor, implied_sets, list_editors
 from ctm_gui.devices.tables import applies, metric_help
-from ctm_gui.widgets.basic import combo_box, fill, label, named, note_label, show_note
+from ctm_gui.widgets.basic import FieldNote, combo_box, fill, label, named, note_label, show_note
 from ctm_gui.widgets.fields import ChoiceLineEdit, FormLineEdit, FormTextEdit
 from ctm_gui.widgets.tooltips import as_tooltip
 from predictor.core.metrics import METRICS, Family, Metric, MetricGroup
@@ -25,37 +25,39 @@ _LABEL_PX, _VALUE_PX, _UNIT_PX = 196, 104, 52
 
 
 class MetricField(QWidget):
-    """A row of the form with its problems below.
+    """A row of the form: what is typed is known, what is empty is not.
+
+    A sentence on it stands below once the field is left, in room that is kept for it.
 
     Signals:
         value_edited: the text of its value.
-        availability_edited: whether it is known.
         source_edited: the text of its source.
     """
 
     value_edited = Signal(str)
-    availability_edited = Signal(bool)
     source_edited = Signal(str)
 
     def __init__(self, metric: Metric, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._metric = metric
         self._family: Family | None = None
-        self._displayed: tuple[str, str, bool, bool] | None = None
+        self._displayed: tuple[str, str, bool] | None = None
         self._implied = ""
+        self._notes: tuple[Sequence[str], Sequence[str]] = ((), ())
         # Made as its children: Qt styles a widget anew when it gets another parent.
-        self.available = QCheckBox(self)
+        self.name = label(wraps=False, parent=self)
         self.value = FormLineEdit(self)
         self.value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.name.setBuddy(self.value)
         self.unit = label(metric.unit, "muted", wraps=False, parent=self)
         self.source = FormLineEdit(self)
         self.source.setPlaceholderText("Source: document and publisher, or address")
-        self.problem = note_label("bad", self)
-        self.warning = note_label("warn", self)
+        self.problem, self.warning = FieldNote("bad"), FieldNote("warn")
         self._arrange()
         self.value.textEdited.connect(self.value_edited)
         self.source.textEdited.connect(self.source_edited)
-        self.available.clicked.connect(self._on_available)
+        for field in (self.value, self.source):
+            field.installEventFilter(self)
 
     def show_wording(self, family: Family) -> None:
         """Name the metric as it is called in a family."""
@@ -63,29 +65,26 @@ class MetricField(QWidget):
             return
         self._family = family
         name, text = metric_label(self._metric.name, family), metric_help(self._metric, family)
-        self.available.setText(name.replace("&", "&&"))
-        self.available.setAccessibleName(f"{name} is known")
+        self.name.setText(name)
         self.value.setAccessibleName(f"{name} {self._metric.unit}".strip())
         self.source.setAccessibleName(f"Source of {name}")
-        for widget in (self.available, self.value, self.unit):
+        for widget in (self.name, self.value, self.unit):
             widget.setToolTip(text)
             widget.setWhatsThis(text)
         self.value.setAccessibleDescription(text)
 
-    def show_value(self, text: str, source: str, *, available: bool, editable: bool) -> None:
-        """Show the form's value; the field of an absent metric is disabled."""
-        state = (text, source, available, editable)
+    def show_value(self, text: str, source: str, *, editable: bool) -> None:
+        """Show the form's value, empty where it is not known."""
+        state = (text, source, editable)
         if state == self._displayed:
             return
         self._displayed = state
-        self.available.setChecked(available)
-        self.available.setEnabled(editable)
-        self.value.show_text(text if available else "")
-        self.source.show_text(source if available else "")
-        self.source.setToolTip(as_tooltip(source) if available and source else "")
+        self.value.show_text(text)
+        self.source.show_text(source)
+        self.source.setToolTip(as_tooltip(source) if source else "")
         for field in (self.value, self.source):
             field.setReadOnly(not editable)
-            field.setEnabled(available)
+        self.source.setEnabled(bool(text.strip()))
         self._show_placeholder()
 
     def show_implied(self, text: str) -> None:
@@ -95,13 +94,26 @@ class MetricField(QWidget):
             self._show_placeholder()
 
     def show_notes(self, problems: Sequence[str], warnings: Sequence[str]) -> None:
-        """Show problems and contradictions below the fields."""
-        show_note(self.problem, problems)
-        show_note(self.warning, warnings)
+        """Show problems, or else contradictions, below the fields once they are left."""
+        self._notes = problems, warnings
+        self._show_notes()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Show the notes when a field is left, and the range of values when it is entered."""
+        if event.type() in {QEvent.Type.FocusIn, QEvent.Type.FocusOut}:
+            self._show_notes()
+            self._show_placeholder()
+        return super().eventFilter(watched, event)
+
+    def _show_notes(self) -> None:
+        is_typed = self.value.hasFocus() or self.source.hasFocus()
+        problems, warnings = ((), ()) if is_typed else self._notes
+        self.problem.show_lines(problems)
+        self.warning.show_lines(() if problems else warnings)
 
     def _show_placeholder(self) -> None:
         text = self._implied or "not known"
-        if self.available.isChecked():
+        if self.value.hasFocus() and not self.value.isReadOnly():
             text = range_text(self._metric).removesuffix(self._metric.unit).strip()
         self.value.setPlaceholderText(text)
 
@@ -109,20 +121,15 @@ class MetricField(QWidget):
         layout = QGridLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setHorizontalSpacing(8)
-        layout.setVerticalSpacing(2)
-        self.available.setFixedWidth(_LABEL_PX)
+        layout.setVerticalSpacing(0)
+        self.name.setFixedWidth(_LABEL_PX)
         self.value.setFixedWidth(_VALUE_PX)
         self.unit.setFixedWidth(_UNIT_PX)
-        for column, widget in enumerate((self.available, self.value, self.unit, self.source)):
+        for column, widget in enumerate((self.name, self.value, self.unit, self.source)):
             layout.addWidget(widget, 0, column)
         layout.setColumnStretch(3, 1)
         layout.addWidget(self.problem, 1, 1, 1, 3)
-        layout.addWidget(self.warning, 2, 1, 1, 3)
-
-    def _on_available(self, checked: bool) -> None:
-        self.availability_edited.emit(checked)
-        if checked:
-            self.value.setFocus(Qt.FocusReason.OtherFocusReason)
+        layout.addWidget(self.warning, 1, 1, 1, 3)
 
 
 _GROUPS = {
@@ -247,12 +254,10 @@ class DeviceFormView(QScrollArea):
         fields, field = self._form.fields, self.fields[name]
         available = name in fields.available
         field.show_wording(fields.family)
-        field.show_value(
-            fields.values.get(name, ""),
-            fields.sources.get(name, ""),
-            available=available,
-            editable=self._form.editable,
+        texts = (
+            (fields.values.get(name, ""), fields.sources.get(name, "")) if available else ("", "")
         )
+        field.show_value(*texts, editable=self._form.editable)
         field.setVisible(available or applies(name, fields.family))
 
     def _show_configurations(self) -> None:
@@ -271,7 +276,8 @@ class DeviceFormView(QScrollArea):
         form = self._form
         problems = form.problems
         for name, note in self.text_notes.items():
-            show_note(note, [problems[name]] if name in problems else [])
+            is_typed = name in self.texts and self.texts[name].hasFocus()
+            note.show_lines([problems[name]] if name in problems and not is_typed else [])
         show_note(self.text_warning, [w for name in _DESIGNS for w in form.warnings_of(name)])
         show_note(self.text_inferred, list(filter(None, [form.inferred_line()])))
         for name, field in self.fields.items():
@@ -294,7 +300,7 @@ class DeviceFormView(QScrollArea):
         for name in _DESIGNS:
             self.texts[name] = choice = ChoiceLineEdit()
             choice.offer(self._architectures)
-        self.text_notes = {name: note_label("bad") for name in _TEXTS}
+        self.text_notes = {name: FieldNote("bad") for name in _TEXTS}
         self.text_warning = note_label("warn")
         self.text_inferred = note_label("muted")
         self.notes = FormTextEdit()
@@ -305,6 +311,7 @@ class DeviceFormView(QScrollArea):
         self._show_texts()
         for name, field in self.texts.items():
             field.textEdited.connect(partial(form.set_text, name))
+            field.editingFinished.connect(self._show_notes)
         self.notes.textChanged.connect(self._on_notes)
         self.family.activated.connect(lambda index: form.set_family(list(Family)[index]))
 
@@ -317,9 +324,6 @@ class DeviceFormView(QScrollArea):
             self._show_metric(name)
             field.value_edited.connect(partial(form.set_value, name))
             field.source_edited.connect(partial(form.set_source, name))
-            field.availability_edited.connect(
-                lambda on, name=name: form.set_available(name, available=on)
-            )
 
     def _build_configurations(self) -> None:
         self._add_heading("Runs")
@@ -339,7 +343,7 @@ class DeviceFormView(QScrollArea):
     def _arrange_texts(self) -> QGridLayout:
         grid = QGridLayout()
         grid.setHorizontalSpacing(8)
-        grid.setVerticalSpacing(4)
+        grid.setVerticalSpacing(0)
         for name, field in self.texts.items():
             self._place(grid, name, field)
         self._label(grid, "Family", self.family, (2, 2))

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QComboBox, QWidget
 
 from ctm_gui.devices.form import DeviceForm
 from ctm_gui.devices.live import LivePrediction
-from ctm_gui.widgets.basic import ElidedLabel, button, hbox, label, show_note, vbox
+from ctm_gui.widgets.basic import ElidedLabel, button, hbox, holder, label, named, show_note, vbox
+from ctm_gui.widgets.fields import line_edit, make_searchable
 from ctm_gui.widgets.tooltips import as_tooltip
 from predictor.core.text import plural
 from predictor.presentation.wording import shown
 
 # Under the 80 of the style: five of these and the list have to fit into a small screen.
 _BUTTON_PX = 72
+_START_LETTERS = 20
+_FIXED_WIDTH = QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
 _SHIPPED = "Shipped with the program. Duplicate it to make a device of your own from it."
 
 
@@ -59,7 +62,25 @@ class DeviceHeader(QWidget):
             command.setMinimumWidth(_BUTTON_PX)
         buttons = hbox((self.name, 1), *commands, spacing=6)
         findings = hbox((self.problems, 1), (self.warnings, 1), spacing=8)
-        vbox(buttons, self.state, self.live, findings, of=self, margins=(8, 8, 8, 4), spacing=3)
+        self.start_box = QComboBox()
+        line = line_edit("Start from a similar device", placeholderText="type a part of its name")
+        make_searchable(self.start_box, line)
+        self.start_box.setMinimumContentsLength(_START_LETTERS)
+        self.start_box.setSizeAdjustPolicy(_FIXED_WIDTH)
+        self._keys: list[str] = []
+        self.start_box.activated.connect(lambda place: form.start_from(self._keys[place]))
+        start = hbox(named("Start &from a similar device", self.start_box), (self.start_box, 1))
+        self._start = holder(start)
+        vbox(
+            buttons,
+            self._start,
+            self.state,
+            self.live,
+            findings,
+            of=self,
+            margins=(8, 8, 8, 4),
+            spacing=3,
+        )
         live.changed.connect(lambda: self.live.set_full_text(live.words))
         for signal in (form.device_changed, form.changed, form.modified_changed):
             signal.connect(self._show)
@@ -78,12 +99,22 @@ class DeviceHeader(QWidget):
         for part in (self.duplicate_button, self.export_button):
             part.setEnabled(here)
         show_note(self.state, [self._state()] if here else [])
+        self._start.setVisible(here and form.is_empty)
+        if here and form.is_empty and not self._keys:
+            self._offer()
         missing = form.missing_line() if here else ""
         problems = form.problem_lines() if editable else []
         warnings = form.warning_lines() if here else []
         _count(self.problems, "", problems, "wrong value")
         _count(self.warnings, missing, warnings, "warning")
         self.problems.setVisible(bool(problems))  # the line is the warnings' alone
+
+    def _offer(self) -> None:
+        """Offer the devices that one may start from."""
+        entries = self._form.entries
+        self._keys = [entry.key for entry in entries]
+        self.start_box.addItems([shown(entry.device.name) for entry in entries])
+        self.start_box.setCurrentIndex(-1)
 
     def _state(self) -> str:
         form = self._form

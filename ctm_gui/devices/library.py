@@ -61,7 +61,7 @@ class DeviceLibrary(StoreClient):
 
     ``changed`` is emitted when the entries change; ``catalogue_changed`` gives the Catalogue of
     all; ``made`` the key of a device that the user has just made or brought back; ``renamed`` an
-    old and a new id.
+    old and a new id; ``saved`` the id of a device that the user saved.
 
     Args:
         shipped: the devices that ship.
@@ -74,6 +74,7 @@ class DeviceLibrary(StoreClient):
     catalogue_changed = Signal(object)
     made = Signal(str)
     renamed = Signal(str, str)
+    saved = Signal(str)
 
     def __init__(
         self,
@@ -86,6 +87,7 @@ class DeviceLibrary(StoreClient):
         self._shipped = shipped
         self._undo_stack = undo_stack
         self._retained: set[str] = set()  # keys
+        self._new_keys: set[str] = set()
         self._user_devices: dict[str, DeviceEntry] = {}
         self._plugin_devices: tuple[Device, ...] = ()
         self._detected: DeviceEntry | None = None
@@ -165,7 +167,13 @@ class DeviceLibrary(StoreClient):
             metrics={},
             configurations=runs,
         )
-        return self.add(DeviceFile(device))
+        key = self.add(DeviceFile(device))
+        self._new_keys.add(key)
+        return key
+
+    def is_new(self, key: str) -> bool:
+        """Whether a device was made in this session and never saved since."""
+        return key in self._new_keys
 
     def duplicate(self, key: str, file: DeviceFile | None = None) -> None:
         """Make a copy of a device, or of ``file``, its unsaved state in the form."""
@@ -178,7 +186,9 @@ class DeviceLibrary(StoreClient):
         file = self._with_free_id(file)
         entry = DeviceEntry(self._new_key(), file, is_user=True)
         put, take = partial(self._put, entry), partial(self._take_back, entry)
-        self._undo_stack.push(UndoStep(f"Add {shown(entry.device.name)}", put, take))
+        self._undo_stack.push(
+            UndoStep(f"Add {shown(entry.device.name)}", put, take, page="devices")
+        )
         return entry.key
 
     def delete(self, key: str) -> None:
@@ -186,7 +196,9 @@ class DeviceLibrary(StoreClient):
         entry = self._user_devices.get(key)
         if entry is not None:
             put, take = partial(self._put, entry), partial(self._take, entry)
-            self._undo_stack.push(UndoStep(f"Delete {shown(entry.device.name)}", take, put))
+            self._undo_stack.push(
+                UndoStep(f"Delete {shown(entry.device.name)}", take, put, page="devices")
+            )
 
     def save(self, key: str, file: DeviceFile, words: str = "") -> None:
         """Store a device of the user's as it is now, under another id where that has changed.
@@ -304,6 +316,7 @@ class DeviceLibrary(StoreClient):
 
     def _on_saved(self, before: DeviceEntry, words: str, file: DeviceFile) -> None:
         key = before.key
+        self._new_keys.discard(key)
         if self._detected is not None and key == self._detected.key:
             self._detected = replace(self._detected, key=self._new_key())
         self._user_devices[key] = _stored(key, file)
@@ -311,6 +324,8 @@ class DeviceLibrary(StoreClient):
             self.renamed.emit(before.device.id, file.device.id)
         self._emit_changes()
         self.done.emit(words or f"Saved {shown(file.device.name)}")
+        if not words:
+            self.saved.emit(file.device.id)
 
     def _on_removed(self, entry: DeviceEntry) -> None:
         self._user_devices.pop(entry.key, None)

@@ -10,7 +10,6 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QComboBox, QGridLayout, QLabel, QListWidget, QSizePolicy, QWidget
 
 from ctm_gui.devices.form import DeviceForm, ListRow
-from ctm_gui.prediction.what_if_bar import MAX_THREADS
 from ctm_gui.widgets.basic import (
     STRETCH,
     button,
@@ -23,7 +22,7 @@ from ctm_gui.widgets.basic import (
     tool_button,
     vbox,
 )
-from ctm_gui.widgets.fields import ChoiceLineEdit, FormLineEdit, NumberBox
+from ctm_gui.widgets.fields import MAX_THREADS, ChoiceLineEdit, FormLineEdit, NumberBox
 from ctm_gui.widgets.tooltips import as_tooltip
 from predictor.core.metrics import MEASURABLE
 from predictor.core.records import Configuration, Precision

@@ -47,7 +47,7 @@ def metric_help(metric: Metric, family: Family) -> str:
     unit = f"In {metric.unit}, " if metric.unit else "A count, "
     return (
         f"{label} ({metric.name})\n{METRIC_HELP[metric.name]}\n{unit}{range_text(metric)}.\n"
-        "Leave it unticked where it is not known: absent is not zero."
+        "Leave it empty where it is not known: absent is not zero."
     )
 
 

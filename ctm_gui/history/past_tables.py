@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from ctm_gui.compare.columns import prediction_columns
+from ctm_gui.compare.comparison_grid import prediction_columns
 from ctm_gui.history.past_rows import PastRow, PastRows, labels
 from ctm_gui.widgets.grid import Column, Grid, count_column, number_column, text_column
 from predictor.core.records import Basis, Configuration
@@ -220,7 +220,7 @@ def summary(data: PastRows) -> str:
         count = f"the last {len(data)} of {data.count} predictions"
     measured = {pair.measured.measurement.id for pair in data.pairs}
     if not measured:
-        return f"{count.capitalize()}; no measurements yet."
+        return f"{count.capitalize()} {_of_what(data)}; nothing measured yet.{_changed(data)}"
     latencies = plural(len(measured), "measured latency", "measured latencies")
     errors = [abs(pair.error) for pair in data.pairs]
     words = [
@@ -231,6 +231,23 @@ def summary(data: PastRows) -> str:
     if inside:
         words.append(f"{inside.count(True)} of {len(inside)} inside their 80 % interval")
     return ", ".join(words) + "."
+
+
+def _of_what(data: PastRows) -> str:
+    """Return what was predicted, and since when."""
+    if not data.rows:
+        return ""
+    models, devices = plural(len(data.models()), "model"), plural(len(data.devices()), "device")
+    first = local_time(min(row.stored.created_ns for row in data.rows)).split()[0]
+    return f"of {models} on {devices} since {first}"
+
+
+def _changed(data: PastRows) -> str:
+    """Return how many predictions another engine made than the newest one."""
+    engines = [row.stored.prediction.engine for row in data.rows]
+    older = sum(engine != engines[0] for engine in engines)
+    now = f" {plural(older, 'prediction')} of another engine: Compare with Now shows what changed."
+    return now if older else ""
 
 
 def warnings(data: PastRows) -> list[str]:

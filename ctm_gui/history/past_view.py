@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QAbstractItemView, QCheckBox, QComboBox, QHBoxLayo
 
 from ctm_gui.history.past_rows import PERIODS, PastFilter, PastRows
 from ctm_gui.history.past_tables import TAGS, PastGrid
-from ctm_gui.widgets.basic import as_filter, combo_box, fill
+from ctm_gui.widgets.basic import combo_box, fill
 from ctm_gui.widgets.filtered_table import FilteredTable
 from ctm_gui.widgets.grid_model import EditedGridModel
 from predictor.core.records import Basis
@@ -90,12 +90,12 @@ class PastFilterBar(QWidget):
         self.all_runs_box = QCheckBox("E&very run")
         self.all_runs_box.setToolTip("Show older predictions of a model on a target too.")
         boxes = (self.model_box, self.device_box, self.basis_box, self.tag_box, self.period_box)
-        as_filter(*boxes, self.measured_box, self.all_runs_box)
         layout = QHBoxLayout(self)
         # The search has most of the room, names of models and devices some.
         wide = ((table.search_box, 4), (self.model_box, 1), (self.device_box, 1))
         ticks = (self.measured_box, self.all_runs_box)
-        fill(layout, *wide, self.basis_box, self.tag_box, self.period_box, *ticks, margins=0)
+        fill(layout, *wide, self.basis_box, self.tag_box, self.period_box, margins=0)
+        self.ticks = ticks
         table.search_box.textChanged.connect(self.changed)
         for box in boxes:
             box.activated.connect(self.changed)

@@ -136,7 +136,7 @@ class HistoryPresenter(StoreClient):
         def restore() -> None:
             self._change(lambda history: history.past.restore(ids), f"Brought {what} back")
 
-        self._undo_stack.push(UndoStep(f"Delete {what}", delete, restore))
+        self._undo_stack.push(UndoStep(f"Delete {what}", delete, restore, page="history"))
 
     def add_truth(self, stored: StoredPrediction, truth: NewTruth) -> None:
         """Record a measured latency for a prediction; undo leaves it out again."""
@@ -155,7 +155,7 @@ class HistoryPresenter(StoreClient):
             done = f"Left out {words}"
             self._change(lambda history: history.past.withdraw_truth(identity), done)
 
-        self._undo_stack.push(UndoStep(f"Record {value}", record, leave_out))
+        self._undo_stack.push(UndoStep(f"Record {value}", record, leave_out, page="history"))
 
     def find(self, prediction: Prediction, device_name: str) -> None:
         """Look for the record of a prediction that the window shows."""
@@ -213,7 +213,7 @@ class HistoryPresenter(StoreClient):
             self._change(lambda history: history.past.mark(stored.id, *marks), done)
 
         if after != before:
-            push_change(self._undo_stack, f"Mark {model}", mark, after, before)
+            push_change(self._undo_stack, f"Mark {model}", mark, after, before, page="history")
 
     def _on_read(self, data: PastRows) -> None:
         if data is not self.data:

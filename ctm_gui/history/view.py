@@ -202,7 +202,8 @@ class HistoryView(LateView):
         self.truth = splitter(across, self.plot, self.errors, sizes=(420, 560))
         parts = splitter(down, self.table, self.truth, sizes=(440, 340))
         self._stack = ContentOrMessage(parts, NOTHING_YET)
-        heads = (self.summary, self.warning, self.filter_bar)
+        head = hbox((self.summary, 1), *self.filter_bar.ticks)
+        heads = (head, self.warning, self.filter_bar)
         vbox(*heads, buttons, self.progress, (self._stack, 1), of=self)
 
     def _connect(self) -> None:
@@ -239,6 +240,8 @@ class HistoryView(LateView):
         self._select_ids(chosen)
         has_interval = any(row.stored.prediction.low80_ms is not None for row in data.rows)
         self.table.set_column_visible("interval", visible=has_interval)
+        for key in ("measured", "error"):
+            self.table.set_column_visible(key, visible=bool(data.pairs))
         self.table.fit_columns()
         self.errors.show_grid(ErrorsGrid(data))
         self.errors.fit_columns()

@@ -205,7 +205,8 @@ class LanguagePresenter(StoreClient):
             rate = MeasuredRate(device, tokens_per_s, model.architecture, request)
             words = f"Measured {number(tokens_per_s)} Tokens/s on {shown(device.name)}"
         if rate != before:
-            push_change(self._undo_stack, words, partial(self._keep, device.id), rate, before)
+            keep = partial(self._keep, device.id)
+            push_change(self._undo_stack, words, keep, rate, before, page="language")
 
     def show_curves(self, devices: Sequence[Device], along: Along) -> None:
         """Work out the curves of some devices along a count."""
@@ -242,7 +243,7 @@ class LanguagePresenter(StoreClient):
 
     def _push(self, words: str, state: LanguageState, typed: str = "") -> None:
         typed = typed and f"language {typed}"
-        push_change(self._undo_stack, words, self._set, state, self.state, typed)
+        push_change(self._undo_stack, words, self._set, state, self.state, typed, "language")
 
     def _keep(self, device_id: str, rate: MeasuredRate | None) -> None:
         """Keep the rate of a device, here at once and in the store; None forgets it."""

@@ -46,6 +46,8 @@ class DimensionsEditor(QWidget):
             self._rebuild(dimensions)
         for dimension in dimensions:
             box = self._boxes[dimension.name]
+            is_assumed = dimension.value == dimension.default
+            box.setSuffix(" (assumed)" if is_assumed else "")
             if dimension.name not in self._waiting and box.value() != dimension.value:
                 box.blockSignals(True)
                 box.setValue(dimension.value)

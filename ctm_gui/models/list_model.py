@@ -1,4 +1,4 @@
-"""The models of the shelf as rows of a list."""
+"""The open models as rows of a list: those of the shelf, then the language model."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistent
 from ctm_gui.models.shelf import ModelEntry, ModelShelf, ModelState
 from predictor.core.text import printable
 from predictor.core.units import format_count
+from predictor.presentation.wording import shown
+from predictor.services.generation.document import size_of
+from predictor.services.models.language import LanguageModel
 
 Index = QModelIndex | QPersistentModelIndex
 
@@ -23,11 +26,12 @@ class ModelRole(IntEnum):
 
 
 class ModelsListModel(QAbstractListModel):
-    """One row a model; follows the shelf's signals."""
+    """One row a model; follows the shelf's signals. The language model is the last row."""
 
     def __init__(self, shelf: ModelShelf, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._shelf = shelf
+        self._decoder: LanguageModel | None = None
         shelf.inserting.connect(lambda a, b: self.beginInsertRows(QModelIndex(), a, b))
         shelf.inserted.connect(lambda _a, _b: self.endInsertRows())
         shelf.removing.connect(lambda a, b: self.beginRemoveRows(QModelIndex(), a, b))
@@ -35,13 +39,36 @@ class ModelsListModel(QAbstractListModel):
         shelf.entry_changed.connect(self._on_changed)
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:
-        return 0 if parent.isValid() else len(self._shelf.entries)
+        count = len(self._shelf.entries) + (self._decoder is not None)
+        return 0 if parent.isValid() else count
+
+    def is_language(self, row: int) -> bool:
+        """Whether a row is the language model."""
+        return self._decoder is not None and row == len(self._shelf.entries)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         if not index.isValid():
             return None
+        if self._decoder is not None and self.is_language(index.row()):
+            return _language_data(self._decoder, role)
         read = _ROLES.get(role)
         return None if read is None else read(self._shelf.entries[index.row()])
+
+    def show_language(self, now: LanguageModel | None) -> None:
+        """Show another language model, or none."""
+        before = self._decoder
+        row = len(self._shelf.entries)
+        if before is None and now is not None:
+            self.beginInsertRows(QModelIndex(), row, row)
+            self._decoder = now
+            self.endInsertRows()
+        elif before is not None and now is None:
+            self.beginRemoveRows(QModelIndex(), row, row)
+            self._decoder = None
+            self.endRemoveRows()
+        elif now is not before:
+            self._decoder = now
+            self._on_changed(row)
 
     def _on_changed(self, row: int) -> None:
         index = self.index(row)
@@ -73,6 +100,18 @@ def tooltip(entry: ModelEntry) -> str:
     elif entry.model is not None:
         lines.extend(note for note in map(printable, entry.model.notes[:5]))
     return "\n".join(lines)
+
+
+def _language_data(model: LanguageModel, role: int) -> object:
+    name, size = shown(model.architecture.name), size_of(model.architecture)
+    data: dict[int, object] = {
+        Qt.ItemDataRole.DisplayRole: name,
+        Qt.ItemDataRole.ToolTipRole: f"{name}: tokens a second and memory",
+        Qt.ItemDataRole.AccessibleTextRole: f"Language model {name}: {size}",
+        ModelRole.FACTS: f"language model · {size}",
+        ModelRole.STATE: ModelState.READY,
+    }
+    return data.get(role)
 
 
 _ROLES: dict[int, Callable[[ModelEntry], object]] = {

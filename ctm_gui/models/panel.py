@@ -151,21 +151,25 @@ EMPTY_TEXT = "Drop model files or folders here,\nor press Ctrl+O"
 class ModelsPanel(QWidget):
     """List of models above the details of the current one.
 
-    ``open_requested`` asks for the file dialog; ``current_changed`` gives the row (-1 for none).
+    ``open_requested`` asks for the file dialog; ``current_changed`` gives the row (-1 for none);
+    ``language_chosen`` is emitted when the row of the language model becomes current,
+    ``language_closed`` when it is taken off the list.
 
     Args:
         options: the theme.
         shelf: the models.
-        below: widget below the list.
     """
 
     open_requested = Signal()
     current_changed = Signal(int)
+    language_chosen = Signal()
+    language_closed = Signal()
 
-    def __init__(self, options: ViewOptions, shelf: ModelShelf, below: QWidget) -> None:
+    def __init__(self, options: ViewOptions, shelf: ModelShelf) -> None:
         super().__init__()
         self._options, self._shelf = options, shelf
         self._model = ModelsListModel(shelf, self)
+        self.show_language = self._model.show_language
         self._heading = label("Models", "heading", wraps=False)
         self._list = self._build_list()
         self._empty = label(EMPTY_TEXT, "empty")
@@ -177,13 +181,14 @@ class ModelsPanel(QWidget):
         add = tool_button("Open…", "Open model files (Ctrl+O)", "Open models")
         add.clicked.connect(self.open_requested)
         head = hbox(self._heading, STRETCH, add)
-        vbox(head, (self._stack, 1), below, self.details, of=self, margins=(8, 8, 8, 4), spacing=6)
+        vbox(head, (self._stack, 1), self.details, of=self, margins=(8, 8, 8, 4), spacing=6)
         self._connect()
         self._on_rows_changed()
 
     def selected_rows(self) -> list[int]:
-        """Return the selected rows, ascending."""
-        return sorted(index.row() for index in self._list.selectionModel().selectedRows())
+        """Return the selected rows of the shelf, ascending."""
+        rows = (index.row() for index in self._list.selectionModel().selectedRows())
+        return sorted(row for row in rows if not self._model.is_language(row))
 
     def current_row(self) -> int:
         """Return the current row, -1 for none."""
@@ -197,7 +202,14 @@ class ModelsPanel(QWidget):
 
     def remove_selected(self) -> None:
         """Remove the selected models; undo brings them back."""
-        self._shelf.remove(self.selected_rows())
+        rows, selected = self.selected_rows(), self._list.selectionModel().selectedRows()
+        if len(rows) < len(selected):
+            self.language_closed.emit()
+        self._shelf.remove(rows)
+
+    def select_language(self) -> None:
+        """Make the language model current."""
+        self.set_current_row(len(self._shelf.entries))
 
     def select_all(self) -> None:
         """Select every model."""
@@ -236,17 +248,22 @@ class ModelsPanel(QWidget):
 
     def _on_inserted(self, _parent: QModelIndex, first: int, _last: int) -> None:
         self._on_rows_changed()
-        self.set_current_row(first)
+        # A language model of the last session changes no page.
+        if not self._model.is_language(first):
+            self.set_current_row(first)
 
     def _on_rows_changed(self) -> None:
-        count = len(self._shelf.entries)
+        count = self._model.rowCount()
         self._heading.setText(f"Models ({count})" if count else "Models")
         self._stack.setCurrentWidget(self._list if count else self._empty)
         self._show_details()
 
     def _on_current_changed(self, current: QModelIndex, _previous: QModelIndex) -> None:
         self._show_details()
-        self.current_changed.emit(current.row())
+        if self._model.is_language(current.row()):
+            self.language_chosen.emit()
+        else:
+            self.current_changed.emit(current.row())
 
     def _on_entry_changed(self, row: int) -> None:
         if row == self.current_row():
@@ -258,6 +275,9 @@ class ModelsPanel(QWidget):
         self.details.show_row(row if 0 <= row < len(entries) else None)
 
     def _on_close(self, row: int) -> None:
+        if self._model.is_language(row):
+            self.language_closed.emit()
+            return
         entry = self._shelf.entries[row]
         if entry.pending:
             self._shelf.cancel(row)
@@ -272,8 +292,11 @@ class ModelsPanel(QWidget):
             menu.popup(self._list.viewport().mapToGlobal(position))
 
     def _build_menu(self, row: int) -> QMenu:
-        entry = self._shelf.entries[row]
         menu = QMenu(self)
+        if self._model.is_language(row):
+            menu.addAction("Remove", self.language_closed.emit)
+            return menu
+        entry = self._shelf.entries[row]
         actions: list[tuple[str, bool, object]] = [
             ("Reload", not entry.pending, lambda: self._shelf.read_again(row)),
             ("Cancel", entry.pending, lambda: self._shelf.cancel(row)),

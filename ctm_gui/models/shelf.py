@@ -99,7 +99,7 @@ class ModelShelf(QObject):
     Args:
         ingestion: reads files in a child process.
         worker: the thread that waits for it.
-        undo_stack: gets a command for each removal.
+        undo_stack: gets a step for what is opened and for each removal.
         parent: owner.
     """
 
@@ -127,7 +127,6 @@ class ModelShelf(QObject):
         self.entries: list[ModelEntry] = []
         self._removed: list[ModelEntry] = []
         self._ids = itertools.count(1)
-        self._batch: int | None = None
         self._further: frozenset[int] = frozenset()
         self._tried: int | None = None
 
@@ -158,7 +157,7 @@ class ModelShelf(QObject):
         return labels
 
     def add(self, paths: Iterable[str]) -> list[int]:
-        """Add the files and read them; one that is in the list already is read again there.
+        """Add the files as one step and read them; one that is in the list is read again there.
 
         Returns:
             Row of each path.
@@ -170,8 +169,9 @@ class ModelShelf(QObject):
             if path in rows:
                 self.read_again(rows[path])
         if new:
-            first = len(self.entries)
-            self._insert([(first + i, entry) for i, entry in enumerate(new)])
+            what = new[0].name if len(new) == 1 else plural(len(new), "model")
+            opened, closed = partial(self._append, new), partial(self._take_entries, new)
+            self._undo_stack.push(UndoStep(f"Open {what}", opened, closed))
         rows = {entry.path: row for row, entry in enumerate(self.entries)}
         return [rows[path] for path in distinct]
 
@@ -183,8 +183,7 @@ class ModelShelf(QObject):
             for path, bindings in models
             if path not in open_paths
         ]
-        first = len(self.entries)
-        self._insert([(first + i, entry) for i, entry in enumerate(new)])
+        self._append(new)
 
     def remove(self, rows: Iterable[int]) -> None:
         """Remove rows; undo brings them back, large and long removed ones by reading them again."""
@@ -231,13 +230,6 @@ class ModelShelf(QObject):
             entry.bindings[name] = value
             self._read(entry)
 
-    def set_batch(self, batch: int | None) -> None:
-        """Read every model at this batch; None is each model's own."""
-        if batch != self._batch:
-            self._batch = batch
-            for entry in self.entries:
-                self._read(entry)
-
     def set_further_batches(self, batches: Iterable[int]) -> None:
         """Read every model at further batches too, once each; the others are let go."""
         self._further = frozenset(batches)
@@ -259,6 +251,14 @@ class ModelShelf(QObject):
     def read_again(self, row: int) -> None:
         """Read a model's file again, with the same dimensions."""
         self._read(self.entries[row])
+
+    def _append(self, new: Sequence[ModelEntry]) -> None:
+        first = len(self.entries)
+        self._insert([(first + i, entry) for i, entry in enumerate(new)])
+
+    def _take_entries(self, entries: Sequence[ModelEntry]) -> None:
+        # One whose reading was cancelled is not there any more.
+        self._take([row for row, entry in enumerate(self.entries) if entry in entries])
 
     def _insert(self, rows: Sequence[tuple[int, ModelEntry]]) -> None:
         # Qt's beginInsertRows announces one run of rows, so each run has its own frame.
@@ -317,7 +317,7 @@ class ModelShelf(QObject):
         entry.state = ModelState.WAITING
         entry.error = None
         entry.task = self._worker.submit(
-            partial(_ingest, self._ingestion, entry.path, dict(entry.bindings), self._batch),
+            partial(_ingest, self._ingestion, entry.path, dict(entry.bindings)),
             on_result=partial(self._on_read, entry),
             on_error=partial(self._on_failed, entry),
             on_progress=partial(self._on_progress, entry),
@@ -397,8 +397,7 @@ def _ingest(
     ingestion: IngestionWorker,
     path: str,
     bindings: Mapping[str, int],
-    batch: int | None,
     context: TaskContext,
 ) -> Model:
     context.report(Progress(0, 1, "reading"))
-    return ingestion.ingest(path, bindings, batch, cancel=context.token)
+    return ingestion.ingest(path, bindings, cancel=context.token)

@@ -15,7 +15,6 @@ from ctm_gui.operators.type_strip import TypeStrip
 from ctm_gui.widgets.basic import (
     ContentOrMessage,
     add_view_keys,
-    as_filter,
     button,
     hbox,
     holder,
@@ -159,7 +158,6 @@ class OperatorsView(QWidget):
         self.hide_box.setToolTip(
             "Leave out views and fused operators, which take no time of their own."
         )
-        as_filter(self.hide_box)
         self.type_button = button("", "Show all types again.", name="All types")
         self.type_button.hide()
         self.save_button = save_button("operator types", self.save_plot)

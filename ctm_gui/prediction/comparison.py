@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from predictor.core.errors import CtmError
 from predictor.core.prediction import Prediction
-from predictor.core.records import Device, Measurement, Precision, RunId, Target
+from predictor.core.records import Device, Measurement, RunId, Target
 from predictor.core.text import capitalised
 from predictor.graph.model import Model
 from predictor.presentation.columns import PredictionRow
@@ -20,22 +20,6 @@ from predictor.services.prediction.engines import usual_engine_problem
 from predictor.services.prediction.predict import NO_DEVICES, KnownTargets, predict
 from predictor.services.prediction.targets import distinct, resolve_targets
 from predictor.services.signatures.user_signatures import NOTHING_MEASURED, UserSignatures
-
-
-@dataclass(frozen=True, slots=True)
-class WhatIf:
-    """Choices of the user instead of each device's usual configuration.
-
-    Attributes:
-        batch: of every model; None is the model's own.
-        precision: of every target; None is the device's usual one.
-        threads: of every target; None is the device's usual count.
-    """
-
-    batch: int | None = None
-    precision: Precision | None = None
-    threads: int | None = None
-
 
 _PART_S = 0.2  # how long a part of a comparison may take before what is there is shown
 
@@ -154,7 +138,6 @@ def place_of(targets: Sequence[Target], run: RunId | None) -> int:
 def compare(
     models: Sequence[ComparedModel],
     devices: Sequence[Device],
-    what_if: WhatIf,
     part: Callable[[Comparison], None] = lambda _: None,
     measurements: Sequence[Measurement] = (),
     signatures: UserSignatures = NOTHING_MEASURED,
@@ -165,8 +148,6 @@ def compare(
     Args:
         models: the models.
         devices: once for each configuration, which is the first of it.
-        what_if: precision and threads in place of the usual ones; with a batch, which the models
-            were read at, no target has one of its own.
         part: gets the comparison of the first models, a few times a second while the rest is
             predicted; may raise CancelledError.
         measurements: the user's measurements of the models, the oldest first.
@@ -177,11 +158,7 @@ def compare(
         InputError: the configuration asked for makes no sense.
     """
     started = reported_at = time.perf_counter()
-    resolved = resolve_targets(devices, precision=what_if.precision, threads=what_if.threads)
-    targets = distinct(
-        _at_file_batch(target) if what_if.batch else target
-        for target in (_of_library(variant, devices_by_id) for variant in resolved)
-    )
+    targets = distinct(_of_library(item, devices_by_id) for item in resolve_targets(devices))
     measured = signatures.of(targets)
     rows: list[PredictionRow] = []
     done = predicted = 0
@@ -221,10 +198,6 @@ def _of_library(target: Target, devices_by_id: Mapping[str, Device]) -> Target:
     # A device that is being edited is not the one of the library.
     is_same = replace(library_device, configurations=device.configurations) == device
     return replace(target, device=library_device) if is_same else target
-
-
-def _at_file_batch(target: Target) -> Target:
-    return replace(target, configuration=replace(target.configuration, batch=0))
 
 
 def _rows(

@@ -57,13 +57,13 @@ class ProbingPresenter(QObject):
         super().__init__()
         self._workspace = workspace
         self.library, self.models = workspace.library, workspace.shelf.models
-        self.undo_stack = workspace.undo_stack
+        self.undo_stack = workspace.library_stack
         self._store = ProbingStore(store, self)
         self.planner = ProbePlanner(store, self.models, self)
         self.run = ProbeRun(self._store, self.models, self)
         self.imports = ProbeImport(store, self)
         lookup = Lookup(self._device, self.models)
-        self.shelf = SignatureShelf(self._store, workspace.undo_stack, lookup, self)
+        self.shelf = SignatureShelf(self._store, workspace.library_stack, lookup, self)
         self.tuning = FineTuning(store, self.shelf, self)
         self.watch = LoadWatch(parent=self)
         for failing in (self.shelf.failed, self.imports.failed):
@@ -75,7 +75,6 @@ class ProbingPresenter(QObject):
         for ticking in (
             workspace.selection.changed,
             workspace.selection.devices_changed,
-            workspace.what_if_changed,
             workspace.user_measurements.changed,
         ):
             ticking.connect(self.ticked_changed)
@@ -90,10 +89,7 @@ class ProbingPresenter(QObject):
     def ticked(self) -> tuple[Ticked, ...]:
         """The ticked targets, as they are compared now."""
         workspace = self._workspace
-        what_if = workspace.what_if
-        targets = resolve_targets(
-            workspace.selection.selected, precision=what_if.precision, threads=what_if.threads
-        )
+        targets = resolve_targets(workspace.selection.selected)
         return ticked_targets(targets, workspace.user_measurements.signatures)
 
     @property
@@ -171,10 +167,7 @@ class ProbingPresenter(QObject):
         device = self._device(device_id)
         words = configuration_text(replace(ticked_as, threads=probed.threads))
         name = shown(device.name if device is not None else device_id)
-        what_if = self._workspace.what_if
-        hidden = what_if.precision not in {None, probed.precision} or (
-            what_if.threads not in {None, probed.threads}
-        )
+        hidden = device_id in self._workspace.selection.what_ifs
         more = ". A what-if changes that: Reset shows it as probed" if hidden else ""
         failed = "" if is_used else ". It failed its own checks, so predictions do not use it"
         self._workspace.messages.info(

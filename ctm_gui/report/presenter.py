@@ -13,7 +13,7 @@ from typing import TypeVar
 from PySide6.QtCore import QObject, QSize, Signal
 from PySide6.QtGui import QColor, QImage, QPainter
 
-from ctm_gui.prediction.comparison import ComparedModel, Comparison, WhatIf
+from ctm_gui.prediction.comparison import ComparedModel, Comparison
 from ctm_gui.report.compose import compose
 from ctm_gui.report.marks import Page, Pages, PageSize
 from ctm_gui.report.painting import paint_page, pdf_of
@@ -51,14 +51,12 @@ class ReportSubject:
 
     Attributes:
         comparison: with at least one row, or none where a language model is open.
-        what_if: that it was made with.
         unit: of the latencies.
         budget_ms: that latencies are compared with, None without one.
         language: returns the run of the Language tab, None where there is none.
     """
 
     comparison: Comparison
-    what_if: WhatIf
     unit: LatencyUnit
     budget_ms: float | None
     language: Callable[[], LanguageRun | None] = lambda: None
@@ -229,8 +227,7 @@ def _signatures(subject: ReportSubject, history: History) -> tuple[MeasuredSigna
 
 
 def _request_of(subject: ReportSubject, signatures: tuple[MeasuredSignature, ...]) -> ReportRequest:
-    comparison, what_if = subject.comparison, subject.what_if
-    requested = RequestedSettings(None, what_if.precision, what_if.threads, what_if.batch)
+    comparison = subject.comparison
     models = [compared.model for compared in comparison.models]
     return ReportRequest(
         models=tuple(map(_reported, comparison.models)),
@@ -244,9 +241,8 @@ def _request_of(subject: ReportSubject, signatures: tuple[MeasuredSignature, ...
         created=datetime.now(UTC).astimezone(),
         budget_ms=subject.budget_ms,
         unit=subject.unit,
-        requested=requested,
         signatures=signatures,
-        commands=command_lines(models, comparison.targets, requested, subject.budget_ms),
+        commands=command_lines(models, comparison.targets, RequestedSettings(), subject.budget_ms),
     )
 
 

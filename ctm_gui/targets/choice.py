@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoStack
 
+from ctm_gui.targets.what_ifs import WhatIf
 from ctm_gui.undo import UndoStep, push_change
 from predictor.core.records import Configuration, Device, Target
 from predictor.core.text import plural, printable
@@ -27,6 +28,7 @@ class TargetSelection(QObject):
     Attributes:
         configurations: the one that was chosen in place of the usual one, by device id.
         variants: further configurations that are predicted beside it, by device id.
+        what_ifs: what is predicted in its place for now, by device id.
 
     Args:
         catalogue: all devices.
@@ -56,6 +58,7 @@ class TargetSelection(QObject):
         self._favourites: set[str] = set()
         self.configurations: dict[str, Configuration] = {}
         self.variants: dict[str, tuple[Configuration, ...]] = {}
+        self.what_ifs: dict[str, WhatIf] = {}
         self._badges: dict[str, tuple[str, str]] = {}
 
     @property
@@ -91,14 +94,43 @@ class TargetSelection(QObject):
     def selected(self) -> tuple[Device, ...]:
         """The checked devices, in the catalogue's order, once for each configuration.
 
-        The one that is predicted is the first of the device: the chosen one, then its variants.
+        The one that is predicted is the first of the device: the chosen one, then its variants. A
+        what-if stands in place of the chosen one.
         """
         return tuple(
-            _with_first(device, configuration)
+            with_first(device, configuration)
             for device in self.devices
             if device.id in self._selected
-            for configuration in (self.configuration_of(device), *self.variants_of(device))
+            for configuration in (self._predicted_first(device), *self.variants_of(device))
         )
+
+    def _predicted_first(self, device: Device) -> Configuration:
+        chosen, what_if = self.configuration_of(device), self.what_ifs.get(device.id)
+        return chosen if what_if is None else what_if.of(with_first(device, chosen))
+
+    def set_what_if(self, device: Device, what_if: WhatIf) -> None:
+        """Predict a device, ticked by it, otherwise for now; an empty what-if as usual."""
+        before = dict(self.what_ifs)
+        after = {key: value for key, value in before.items() if key != device.id}
+        if what_if != WhatIf():
+            after[device.id] = what_if
+        if after != before:
+            words = f"{printable(device.name)}: {what_if.words or 'No What-If'}"
+            push_change(
+                self._undo_stack, words, self._show_what_ifs, after, before, f"what if {device.id}"
+            )
+
+    def reset_what_ifs(self) -> None:
+        """Predict all targets as usual."""
+        if self.what_ifs:
+            push_change(
+                self._undo_stack, "Reset What-Ifs", self._show_what_ifs, {}, dict(self.what_ifs)
+            )
+
+    def _show_what_ifs(self, what_ifs: dict[str, WhatIf]) -> None:
+        self.what_ifs = dict(what_ifs)
+        self.devices_changed.emit()
+        self.changed.emit()
 
     @property
     def favourites(self) -> frozenset[str]:
@@ -184,6 +216,19 @@ class TargetSelection(QObject):
         self._check({device_id}, checked=True)
         return configuration
 
+    def show_targets(self, targets: Sequence[Target]) -> None:
+        """Check these devices alone, each in the configuration of its first target, as one step."""
+        chosen = {t.device.id: replace(t.configuration, batch=0) for t in reversed(targets)}
+        before = frozenset(self._selected), dict(self.configurations)
+        after = frozenset(chosen), {**self.configurations, **chosen}
+        words = f"Compare {plural(len(chosen), 'target')}"
+        push_change(self._undo_stack, words, self._show_selection, after, before)
+
+    def _show_selection(self, state: tuple[frozenset[str], dict[str, Configuration]]) -> None:
+        self._selected, self.configurations = set(state[0]), dict(state[1])
+        self.devices_changed.emit()
+        self.changed.emit()
+
     def set_configuration(self, device: Device, configuration: Configuration) -> None:
         """Predict a device with a configuration; its first one is the usual."""
         before = self.configuration_of(device)
@@ -212,6 +257,10 @@ class TargetSelection(QObject):
         self.configurations, self.variants = dict(configurations), dict(variants)
         self.devices_changed.emit()
         self.changed.emit()
+
+    def show_saved(self, device_id: str) -> None:
+        """Check a device that the user saved; to take that back is no step of its own."""
+        self._check({device_id}, checked=True)
 
     def is_selected(self, device_id: str) -> bool:
         """Whether the device is checked."""
@@ -263,7 +312,7 @@ def are_same(device: Device, one: Configuration, other: Configuration) -> bool:
     return Target(device, one).run_id == Target(device, other).run_id
 
 
-def _with_first(device: Device, configuration: Configuration) -> Device:
+def with_first(device: Device, configuration: Configuration) -> Device:
     """Return a device whose first configuration is another: ``resolve_targets`` takes that."""
     if configuration == device.configurations[0]:
         return device

@@ -22,6 +22,7 @@ from ctm_gui.targets.choice import TargetSelection
 from ctm_gui.targets.ranking import ConfigurationRanking, Ranked
 from ctm_gui.targets.tree_model import Column, TargetsTreeModel
 from ctm_gui.targets.variant_dialog import VariantDialog
+from ctm_gui.targets.what_if_dialog import WhatIfDialog
 from ctm_gui.widgets.basic import STRETCH, SearchBox, hbox, label, tool_button, vbox
 from predictor.core.records import Device
 from predictor.presentation.wording import target_text
@@ -264,13 +265,14 @@ def target_menu(
     menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     favourite = device.id in selection.favourites
     menu.addAction(
-        "Remove from Favourites" if favourite else "Add to Favourites",
+        "Unpin" if favourite else "Pin below This PC",
         lambda: selection.set_favourite(device.id, favourite=not favourite),
     )
     _add_choices(menu, selection, ranking, device)
     menu.addAction(
         "Add Variant…", lambda: VariantDialog(selection, shelf, ranking, device, parent).open()
     )
+    menu.addAction("What If…", lambda: WhatIfDialog(selection, device, parent).show())
     if variants := selection.variants_of(device):
         removable = menu.addMenu("Remove Variant")
         for variant in variants:

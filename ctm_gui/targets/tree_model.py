@@ -45,7 +45,7 @@ FAMILY_NAMES = {
 }
 _FAMILY_ORDER = {family: place for place, family in enumerate(Family)}
 
-FAVOURITES, PRODUCTS = "Favourites", "Products"
+FAVOURITES, PRODUCTS = "Pinned", "Products"
 
 
 class Column(IntEnum):
@@ -97,7 +97,7 @@ class _Node:
 class TargetsTreeModel(QAbstractItemModel):
     """Family > vendor > device. Groups have three states; a search hides devices that do not match.
 
-    This machine is the first row, above the groups. Favourites stand in a group of their own as
+    This machine is the first row, above the groups. Pinned devices stand in a group of their own as
     well, and so do the products that a search names, the newest first, each with its devices.
     Checking a group checks the devices that are shown below it.
     """
@@ -199,8 +199,8 @@ class TargetsTreeModel(QAbstractItemModel):
         words = {
             Qt.ItemDataRole.DisplayRole: "★" if favourite else "☆",
             Qt.ItemDataRole.TextAlignmentRole: Qt.AlignmentFlag.AlignCenter,
-            Qt.ItemDataRole.ToolTipRole: "No favourite any more" if favourite else "Favourite",
-            Qt.ItemDataRole.AccessibleTextRole: "favourite" if favourite else "no favourite",
+            Qt.ItemDataRole.ToolTipRole: "Unpin" if favourite else "Pin below This PC",
+            Qt.ItemDataRole.AccessibleTextRole: "pinned" if favourite else "not pinned",
         }
         return words.get(Qt.ItemDataRole(role))
 
@@ -262,6 +262,8 @@ class TargetsTreeModel(QAbstractItemModel):
         chosen = self._selection.configuration_of(device)
         is_usual = chosen == device.configurations[0]
         parts = [] if is_usual else [target_text(chosen)]
+        if what_if := self._selection.what_ifs.get(device.id):
+            parts.append(f"what if {what_if.words}")
         if variants := self._selection.variants_of(device):
             parts.append(f"+{plural(len(variants), 'variant')}")
         return "".join(f" · {words}" for words in parts)

@@ -15,12 +15,11 @@ from PySide6.QtWidgets import (
 )
 
 from ctm_gui.models.shelf import ModelShelf
-from ctm_gui.prediction.what_if_bar import MAX_BATCH
 from ctm_gui.targets.choice import TargetSelection, are_same
 from ctm_gui.targets.ranking import ConfigurationRanking, Ranked
 from ctm_gui.widgets.base_dialog import BaseDialog
 from ctm_gui.widgets.basic import combo_box, explain_items, label, vbox
-from ctm_gui.widgets.fields import NumberBox
+from ctm_gui.widgets.fields import MAX_BATCH, NumberBox
 from predictor.core.errors import CtmError
 from predictor.core.records import Configuration, Device
 from predictor.core.runtimes import CPUS, RUNTIMES

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
-from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
+from PySide6.QtCore import QSignalBlocker, QSize, Qt
 from PySide6.QtGui import QAction, QKeySequence, QPaintEvent, QResizeEvent, QShortcut
 from PySide6.QtWidgets import (
     QBoxLayout,
@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QLayout,
+    QLineEdit,
     QProgressBar,
     QPushButton,
     QScrollArea,
@@ -27,7 +28,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from ctm_gui.widgets.fields import FormLineEdit
 from ctm_gui.widgets.tooltips import as_tooltip
 
 Box = TypeVar("Box", bound=QBoxLayout)
@@ -112,6 +112,23 @@ class ElidedLabel(QLabel):
         text = metrics.elidedText(self._full, Qt.TextElideMode.ElideRight, self.width())
         if text != self.text():
             self.setText(text)
+
+
+class FieldNote(ElidedLabel):
+    """One line for a sentence on a field, whose room is kept while there is none."""
+
+    def __init__(self, role: str) -> None:
+        super().__init__()
+        self.setProperty("role", role)
+        policy = self.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)
+        self.setSizePolicy(policy)
+        self.hide()
+
+    def show_lines(self, lines: Sequence[str]) -> None:
+        """Show sentences, or nothing."""
+        self.set_full_text(" ".join(lines))
+        self.setVisible(bool(lines))
 
 
 def button(
@@ -217,14 +234,8 @@ def fill_box(box: QComboBox, texts: Iterable[str], chosen: int | str = 0) -> Non
 _SEARCH_PX = 120
 
 
-class SearchBox(FormLineEdit):
-    """A line for the words that are searched.
-
-    Signals:
-        words_typed: the user typed: the words before, and those that are searched now.
-    """
-
-    words_typed = Signal(str, str)
+class SearchBox(QLineEdit):
+    """A line for the words that are searched; Ctrl+Z in it takes back its letters alone."""
 
     def __init__(self, hint: str, name: str) -> None:
         super().__init__()
@@ -232,33 +243,11 @@ class SearchBox(FormLineEdit):
         self.setClearButtonEnabled(True)
         self.setMinimumWidth(_SEARCH_PX)
         self.setAccessibleName(name)
-        self._words = self._before = ""
-        self.textChanged.connect(self._on_changed)
-        self.textEdited.connect(self._on_typed)
 
     def focus(self) -> None:
         """Put the cursor into it; typing replaces the words before."""
         self.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self.selectAll()
-
-    def _on_changed(self, words: str) -> None:
-        self._before, self._words = self._words, words
-
-    def _on_typed(self, words: str) -> None:
-        # Of the two signals Qt emits this one first, but for the button that clears the line.
-        before = self._before if words == self._words else self._words
-        self.words_typed.emit(before, words)
-
-
-def as_filter(*parts: QWidget) -> None:
-    """Mark boxes that filter what a view shows, so that the window can undo their changes."""
-    for part in parts:
-        part.setProperty("filters", True)
-
-
-def is_filter(part: QWidget) -> bool:
-    """Whether a box filters what a view shows."""
-    return isinstance(part, SearchBox) or bool(part.property("filters"))
 
 
 def busy_bar(name: str, height_px: int) -> QProgressBar:

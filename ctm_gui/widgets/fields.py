@@ -58,6 +58,7 @@ class DecimalBox(_Inset, QDoubleSpinBox):
 # One key undoes one step of the whole form, not of a field.
 _WINDOWS_KEYS = (QKeySequence.StandardKey.Undo, QKeySequence.StandardKey.Redo)
 _LARGEST_MS = 1e6
+MAX_BATCH, MAX_THREADS = 65_536, 1024  # of a run
 
 
 class FormLineEdit(QLineEdit):

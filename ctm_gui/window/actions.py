@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtGui import QAction, QKeySequence
 
 from ctm_gui.widgets.theme import ThemeChoice
-from ctm_gui.window.pages import PAGES, Page, Part
+from ctm_gui.window.pages import PAGES, PLACES, Page, Part, Place
 
 if TYPE_CHECKING:
     from ctm_gui.window.main_window import MainWindow
@@ -67,10 +67,10 @@ _BEFORE_PAGES: tuple[ActionSpec, ...] = (
     ActionSpec("trace", FILE, "E&xport Timeline…", lambda w: w.central.export_trace(),
                group="report", tip="Save the operators over time as trace events, for Perfetto"),
     ActionSpec("quit", FILE, "&Quit", lambda w: w.close(), "Ctrl+Q", "quit"),
-    ActionSpec("undo", EDIT, "&Undo", lambda w: w.workspace.undo_stack.undo(), _KEY.Undo, "undo",
-               tip="Take back the last step: a tick, a what-if, a filter, a removal, an edit"),
+    ActionSpec("undo", EDIT, "&Undo", lambda w: w.undo(), _KEY.Undo, "undo",
+               tip="Take back the last step: a file opened, a tick, a what-if, a removal, an edit"),
     # Desktops differ in the key for Redo: here both do it, and menu and help say the same.
-    ActionSpec("redo", EDIT, "Re&do", lambda w: w.workspace.undo_stack.redo(), "Ctrl+Shift+Z",
+    ActionSpec("redo", EDIT, "Re&do", lambda w: w.undo(redo=True), "Ctrl+Shift+Z",
                "undo", tip="Do the step again that was taken back", also="Ctrl+Y"),
     ActionSpec("copy", EDIT, "&Copy", lambda w: w.copy(), _KEY.Copy, "select",
                widget_keys=True, tip="Copy what is selected"),
@@ -85,28 +85,30 @@ _BEFORE_PAGES: tuple[ActionSpec, ...] = (
     ActionSpec("settings", EDIT, "&Settings…", lambda w: w.assistance.show_settings(), "Ctrl+,",
                "settings", tip="Theme, unit, budget, what is opened at a start"),
 )  # fmt: skip
-_AFTER_PAGES: tuple[ActionSpec, ...] = (
-    ActionSpec("chart", VIEW, "C&hart", lambda w: w.show_compared(0), "Alt+1", "pages",
+_OF_ANSWER: tuple[ActionSpec, ...] = (
+    ActionSpec("chart", VIEW, "C&hart", lambda w: w.show_compared(0), "Alt+1", "answer",
                tip="Latency of every model on every target"),
-    ActionSpec("matrix", VIEW, "Mat&rix", lambda w: w.show_compared(1), "Alt+2", "pages",
+    ActionSpec("matrix", VIEW, "Mat&rix", lambda w: w.show_compared(1), "Alt+2", "answer",
                tip="Models against one of them"),
-    ActionSpec("pareto", VIEW, "&Pareto", lambda w: w.show_compared(2), "Alt+3", "pages",
-               tip="Latency against a score"),
-    ActionSpec("changes", VIEW, "&What Changed", lambda w: w.show_compared(3), "Alt+4", "pages",
+    ActionSpec("pareto", VIEW, "Trade-off (&Pareto)", lambda w: w.show_compared(2), "Alt+3",
+               "answer", tip="Latency against a score"),
+    ActionSpec("changes", VIEW, "What &Changed", lambda w: w.show_compared(3), "Alt+4", "answer",
                tip="Operators of two models"),
-    ActionSpec("sweep", VIEW, "Sw&eep", lambda w: w.show_compared(4), "Alt+5", "pages",
+    ActionSpec("sweep", VIEW, "Sw&eep", lambda w: w.show_compared(4), "Alt+5", "answer",
                tip="Latency over batch and threads"),
+)  # fmt: skip
+_AFTER_PAGES: tuple[ActionSpec, ...] = (
     ActionSpec("side_bar", VIEW, "Side &Bar", lambda w: w.side_panels.toggle(), "Ctrl+B",
                "messages", checkable=True, tip="Show or hide models and targets"),
     ActionSpec("messages", VIEW, "&Messages", lambda w: w.toggle_messages(), "Ctrl+M", "messages",
                checkable=True, tip="Show what happened in this session"),
     ActionSpec("next_part", VIEW, "Ne&xt Pane", lambda w: w.go_to_part(1), "F6",
-               "parts", tip="Put the focus into the next part: bar, models, targets, view"),
+               "parts", tip="Put the focus into the next part: places, models, targets, view"),
     ActionSpec("previous_part", VIEW, "Pre&vious Pane", lambda w: w.go_to_part(-1),
                "Shift+F6", "parts"),
     ActionSpec("theme_system", VIEW, "&System Theme",
                lambda w: w.choose_theme(ThemeChoice.SYSTEM), group="theme", checkable=True),
-    ActionSpec("theme_light", VIEW, "&Light Theme",
+    ActionSpec("theme_light", VIEW, "Light Theme",
                lambda w: w.choose_theme(ThemeChoice.LIGHT), group="theme", checkable=True),
     ActionSpec("theme_dark", VIEW, "Dar&k Theme",
                lambda w: w.choose_theme(ThemeChoice.DARK), group="theme", checkable=True),
@@ -129,19 +131,29 @@ _AFTER_PAGES: tuple[ActionSpec, ...] = (
 
 
 def action_specs(pages: Sequence[Page]) -> tuple[ActionSpec, ...]:
-    """Return the rows of all actions, among them one of each page."""
-    rows: list[Page | Part] = []
-    for page in pages:
-        rows += [page, *page.parts]
-    specs = map(_spec_of, rows)
-    return (*_BEFORE_PAGES, *specs, *_AFTER_PAGES)
+    """Return the rows of all actions, among them one of each place, page and part of a page."""
+    own_rows: list[ActionSpec] = []
+    for place in PLACES:
+        for page in pages:
+            if page.place == place.id:
+                rows: list[Page | Part] = [*([page] if page.text else []), *page.parts]
+                own_rows += [_spec_of(row, place.id) for row in rows]
+    places = map(_spec_of_place, PLACES)
+    return (*_BEFORE_PAGES, *places, *_OF_ANSWER, *own_rows, *_AFTER_PAGES)
 
 
-def _spec_of(page: Page | Part) -> ActionSpec:
+def _spec_of_place(place: Place) -> ActionSpec:
+    def show(window: MainWindow) -> None:
+        window.show_place(place.id)
+
+    return ActionSpec(place.id, VIEW, place.text, show, place.keys, "places", tip=place.tip)
+
+
+def _spec_of(page: Page | Part, place: str) -> ActionSpec:
     def show(window: MainWindow) -> None:
         window.show_page(page.id)
 
-    return ActionSpec(page.id, VIEW, page.text, show, page.keys, "tabs", tip=page.tip)
+    return ActionSpec(page.id, VIEW, page.text, show, page.keys, place, tip=page.tip)
 
 
 ACTIONS = action_specs(PAGES)

@@ -6,7 +6,7 @@ them one a turn of the event loop, or all at once where one is needed before.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from PySide6.QtCore import QObject, Qt, Signal
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ctm_gui.compare.view import CompareView
     from ctm_gui.devices.view import DevicesView
     from ctm_gui.graph.view import GraphView
+    from ctm_gui.history.measured_view import MeasuredView
     from ctm_gui.history.view import HistoryView
     from ctm_gui.language.view import LanguageView
     from ctm_gui.operators.view import OperatorsView
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from ctm_gui.timeline.view import TimelineView
     from ctm_gui.why.view import WhyView
     from ctm_gui.window.main_window import MainWindow
+    from predictor.core.records import Target
 
 
 @runtime_checkable
@@ -76,6 +78,7 @@ class CentralViews(QObject):
     why_view: WhyView
     devices_view: DevicesView
     history_view: HistoryView
+    measured_view: MeasuredView
     choose_view: ChooseView
     choice: ChoicePresenter
     clocks_view: ClocksView
@@ -138,6 +141,21 @@ class CentralViews(QObject):
         """Ask for the latency that was measured of a row of the comparison."""
         predicted_row = self.workspace.comparison.rows[row]
         self.workspace.history.find(predicted_row.prediction, predicted_row.device_name)
+
+    def compare(self, targets: Sequence[Target], budget_ms: float | None) -> None:
+        """Tick targets as they are chosen, and show the comparison against a latency."""
+        self.workspace.selection.show_targets(targets)
+        if budget_ms is not None:
+            self.options.set_budget_ms(budget_ms)
+        self.window.show_compared(0)
+
+    def ask_what_if(self, device_id: str) -> None:
+        """Ask for a batch, a precision and threads in place of a target's own."""
+        from ctm_gui.targets.what_if_dialog import WhatIfDialog  # noqa: PLC0415
+
+        device = self.workspace.selection.catalogue.by_id.get(device_id)
+        if device is not None:
+            WhatIfDialog(self.workspace.selection, device, self.window).show()
 
     def probe(self, device_id: str) -> None:
         """Ask for the wizard, which probes what is ticked."""

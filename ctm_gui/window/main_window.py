@@ -1,4 +1,4 @@
-"""The main window: panels at the left, tabs in the centre, what-ifs above, status below."""
+"""The main window: places and panels at the left, a view with its strip, status below."""
 
 from __future__ import annotations
 
@@ -7,18 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QCloseEvent, QKeyEvent, QKeySequence, QResizeEvent
-from PySide6.QtWidgets import QFileDialog, QMainWindow, QToolBar, QWidget
+from PySide6.QtGui import QCloseEvent, QKeyEvent, QKeySequence, QResizeEvent, QUndoGroup, QUndoStack
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QMainWindow, QWidget
 
 from ctm_gui import settings as table
-from ctm_gui.language.model_row_view import LanguageModelRow
 from ctm_gui.models.panel import ModelsPanel
-from ctm_gui.prediction.what_if_bar import WhatIfBar
 from ctm_gui.settings import AnySetting, Settings, remembered_csv_style, remembered_theme
 from ctm_gui.targets.machine_strip import MachineStrip
 from ctm_gui.targets.panel import TargetsPanel
 from ctm_gui.targets.ranking import ConfigurationRanking
-from ctm_gui.widgets.basic import splitter
+from ctm_gui.undo import page_of
+from ctm_gui.widgets.basic import fill, splitter
 from ctm_gui.widgets.drop_overlay import DropOverlay, refuse_drops
 from ctm_gui.widgets.grid import Grid
 from ctm_gui.widgets.theme import ThemeChoice
@@ -28,7 +27,8 @@ from ctm_gui.window.assistance import Assistance
 from ctm_gui.window.focus_parts import copy_from, go_to_part, select_all_in
 from ctm_gui.window.menus import RecentMenu, fill_menus, follow_undo
 from ctm_gui.window.message_list import MessageList, Noticed
-from ctm_gui.window.pages import PAGES, Page, place_of
+from ctm_gui.window.pages import PAGES, Page
+from ctm_gui.window.places_view import PlacesView
 from ctm_gui.window.session import (
     FIRST_SIZE,
     Session,
@@ -38,10 +38,10 @@ from ctm_gui.window.session import (
     remembered_unit,
     restore_targets,
 )
-from ctm_gui.window.side_panels import SidePanels, Views
+from ctm_gui.window.side_panels import Panels, SidePanels
 from ctm_gui.window.start_page import FirstView
 from ctm_gui.window.status_line import StatusLine
-from ctm_gui.window.steps import FilterSteps, OptionSteps
+from ctm_gui.window.steps import OptionSteps
 from ctm_gui.window.workspace import Workspace
 from predictor.core.errors import HostError
 from predictor.services.models.files import model_suffixes
@@ -87,8 +87,7 @@ class MainWindow(QMainWindow):
         self.options = options
         self.settings, self.pages = settings, pages
         self._central: CentralViews | None = None
-        self.language_row = LanguageModelRow(workspace.language)
-        self.models_panel: ModelsPanel = ModelsPanel(options, workspace.shelf, self.language_row)
+        self.models_panel: ModelsPanel = ModelsPanel(options, workspace.shelf)
         ranking = ConfigurationRanking(
             workspace.predictor, workspace.shelf, workspace.user_measurements
         )
@@ -96,7 +95,6 @@ class MainWindow(QMainWindow):
         self.targets_panel = TargetsPanel(
             workspace.selection, workspace.shelf, ranking, self.machine_strip
         )
-        self.what_if_bar = WhatIfBar(options)
         self.message_list = MessageList(options, workspace.messages)
         self.status_line = StatusLine(options, workspace)
         specs = action_specs(pages)
@@ -104,6 +102,9 @@ class MainWindow(QMainWindow):
         self.recent_menu = RecentMenu(settings, self)
         self._models_timer = QTimer(self, singleShot=True, interval=_REMEMBER_DELAY_MS)
         self._models_timer.timeout.connect(self._remember_models)
+        answer, library = workspace.undo_stack, workspace.library_stack
+        self._stacks = {"answer": answer, "why": answer, "library": library}
+        self._steps, self._no_steps = QUndoGroup(self), QUndoStack(self)
         self.setWindowTitle("CloserToMe")
         self._arrange()
         self.assistance: Assistance = Assistance(
@@ -142,7 +143,7 @@ class MainWindow(QMainWindow):
             self,
             "Open models",
             self.settings.get(table.FOLDER),
-            f"Models ({patterns});;Language models (config.json *.gguf);;All (*)",
+            f"Models ({patterns} config.json *.gguf);;All (*)",
         )
         self.open_paths(paths)
 
@@ -159,6 +160,13 @@ class MainWindow(QMainWindow):
         if paths:
             self.settings.set(table.FOLDER, str(Path(paths[0]).parent))
             self.workspace.open_paths(paths)
+
+    def undo(self, *, redo: bool = False) -> None:
+        """Take back the last step of the place that is looked at, on the page that shows it."""
+        stack = self._steps.activeStack()
+        if page := page_of(stack, redo=redo):
+            self.show_page(page)
+        (stack.redo if redo else stack.undo)()
 
     def copy(self) -> None:
         """Copy from the focused widget, as its copy keys do."""
@@ -185,7 +193,7 @@ class MainWindow(QMainWindow):
     @property
     def page(self) -> Page:
         """The page that is looked at."""
-        return self.pages[self.tabs.currentIndex()]
+        return self.places.page
 
     def show_page(self, page_id: str) -> None:
         """Show a page, or the page of a part of this id and that part in it.
@@ -193,18 +201,19 @@ class MainWindow(QMainWindow):
         Raises:
             KeyError: the window has no page and no part of this id.
         """
-        place = place_of(self.pages, page_id)
-        if place is None:
-            raise KeyError(page_id)
-        self.tabs.setCurrentIndex(place)
-        if page_id != self.page.id:
+        self.places.show_page(page_id)
+        if page_id in {part.id for part in self.page.parts}:
             self.settings.set(table.WHY_STRIP, page_id)
             # A page that is still to be made reads it then.
             if self._central is not None:
                 self._central.part_requested.emit(page_id)
 
+    def show_place(self, place_id: str) -> None:
+        """Show a place, at the page of it that was looked at last."""
+        self.places.show_place(place_id)
+
     def show_compared(self, page: int) -> None:
-        """Show a page of Compare."""
+        """Show the chart, the matrix or a further page of the comparison."""
         self.show_page("compare")
         self.central.compare_tabs.show_page(page)
 
@@ -236,7 +245,7 @@ class MainWindow(QMainWindow):
 
     def go_to_part(self, step: int) -> None:
         """Put the focus into the next part of the window, or the one before."""
-        parts = (self.what_if_bar, self.models_panel, self.targets_panel, self.tabs)
+        parts = (self.place_strip, self.models_panel, self.targets_panel, self.places)
         # The first button of the targets ticks all of them.
         entries: dict[QWidget, QWidget] = {self.targets_panel: self.targets_panel.search_box}
         go_to_part((*parts, self.message_list), step, entries)
@@ -263,46 +272,45 @@ class MainWindow(QMainWindow):
 
     def _arrange(self) -> None:
         self.first_view = FirstView(self.workspace.shelf)
-        self.tabs = Views()
-        for index, page in enumerate(self.pages):
-            self.tabs.addTab(QWidget() if index else self.first_view, page.title)
+        self.places = PlacesView(
+            self.options, self.workspace.selection, self.pages, self.actions_by_id, self.first_view
+        )
+        self.tabs, self.place_strip = self.places.tabs, self.places.place_strip
         across, down = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
-        self._panels = splitter(down, self.models_panel, self.targets_panel, sizes=(320, 420))
+        self._panels = Panels(self.models_panel, self.targets_panel)
+        self._panels.setSizes([320, 420])
         self.side_panels: SidePanels = SidePanels(
             self._panels, self.tabs, self.pages, self.actions_by_id["side_bar"]
         )
-        self.noticed = Noticed(self.tabs)
+        self.noticed = Noticed(self.places)
         self._centre = splitter(down, self.noticed, self.message_list, sizes=(640, 160))
         widths = (_LEFT_WIDTH, FIRST_SIZE[0] - _LEFT_WIDTH)
         self._body = splitter(across, self._panels, self._centre, sizes=widths, stretch=(0, 1))
         self.message_list.hide()
         splitters = {table.SPLITTERS: self._body, table.PANEL_SPLITTER: self._panels}
         self._session = Session(self, self.tabs, self.pages, splitters, self.settings)
-        self.setCentralWidget(self._body)
-        bar = QToolBar("What if", movable=False)
-        bar.setObjectName("what_if")
-        # The default menu would let the user hide the only tool bar.
-        bar.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
-        bar.addWidget(self.what_if_bar)
-        self.addToolBar(bar)
+        frame = QWidget()
+        fill(QHBoxLayout(frame), self.place_strip, (self._body, 1), margins=0, spacing=0)
+        self.setCentralWidget(frame)
         self.statusBar().addWidget(self.status_line, 1)
         self.statusBar().setSizeGripEnabled(False)
 
     def _connect(self) -> None:
         workspace = self.workspace
+        workspace.shelf.content_changed.connect(self.places.follow)
         workspace.opened.connect(self.settings.add_recent)
-        workspace.language_opened.connect(lambda: self.show_page("language"))
-        self.language_row.chosen.connect(lambda: self.show_page("language"))
+        language = workspace.language
+        language.state_changed.connect(
+            lambda: self.models_panel.show_language(language.state.model)
+        )
+        self.models_panel.language_closed.connect(language.close_model)
+        workspace.language_opened.connect(self.models_panel.select_language)
+        self.models_panel.language_chosen.connect(lambda: self.show_page("language"))
         workspace.activity_changed.connect(self._show_activity)
-        workspace.what_if_changed.connect(lambda: self.what_if_bar.show_what_if(workspace.what_if))
         workspace.comparison_changed.connect(self._show_engine)
         workspace.language.state_changed.connect(self._show_activity)
         self.models_panel.open_requested.connect(self.open_files)
         self.models_panel.current_changed.connect(self._on_current_model)
-        self.what_if_bar.batch_changed.connect(workspace.set_batch)
-        self.what_if_bar.precision_changed.connect(workspace.set_precision)
-        self.what_if_bar.threads_changed.connect(workspace.set_threads)
-        self.what_if_bar.reset_requested.connect(workspace.reset_what_if)
         self.targets_panel.device_activated.connect(self._on_device_activated)
         self.targets_panel.details_requested.connect(self._on_details)
         self.status_line.messages_requested.connect(self.toggle_messages)
@@ -323,10 +331,15 @@ class MainWindow(QMainWindow):
         self.assistance.targets_chosen.connect(self.tick_targets)
         self._show_activity()
         actions = self.actions_by_id
-        # A click gives a tool button no focus, by which others are followed.
-        FilterSteps(self, workspace.undo_stack).follow(self.targets_panel.checked_only)
         OptionSteps(self.options, self.settings, workspace.undo_stack, self)
-        follow_undo(workspace.undo_stack, actions["undo"], actions["redo"])
+        for stack in {*self._stacks.values(), self._no_steps}:
+            self._steps.addStack(stack)
+        self.tabs.currentChanged.connect(self._choose_stack)
+        self._choose_stack()
+        follow_undo(self._steps, actions["undo"], actions["redo"])
+
+    def _choose_stack(self, *_: object) -> None:
+        self._steps.setActiveStack(self._stacks.get(self.page.place, self._no_steps))
 
     def _restore(self) -> None:
         self._session.restore()
@@ -394,12 +407,24 @@ class MainWindow(QMainWindow):
             from ctm_gui.window.central_views import CentralViews  # noqa: PLC0415
 
             self._central = CentralViews(self)
-            self._central.built.connect(
-                lambda: self._on_current_model(self.models_panel.current_row())
-            )
+            self._central.built.connect(self._on_built)
         return self._central
+
+    def _on_built(self) -> None:
+        self._on_current_model(self.models_panel.current_row())
+        if self._central is not None:
+            tabs = self._central.compare_tabs
+            tabs.offered_changed.connect(self.places.follow)
+            tabs.offered_changed.connect(self.side_panels.fit_soon)
+            self.places.set_answer(lambda: (self._offered(tabs.offered), tabs.name))
+
+    def _offered(self, parts: Sequence[str]) -> Sequence[str]:
+        """Return the parts of the answer that say something."""
+        return (*parts, "clocks") if self.workspace.shelf.entries else ()
 
     def _on_current_model(self, row: int) -> None:
         entries = self.workspace.shelf.entries
+        if row >= 0 and self.page.id == "language":
+            self.show_page("compare")
         if self._central is not None and 0 <= row < len(entries):
             self._central.explanation.choose_model(entries[row].id)

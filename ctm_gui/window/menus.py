@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import QObject, Signal
-from PySide6.QtGui import QAction, QActionGroup, QUndoStack
+from PySide6.QtGui import QAction, QActionGroup, QUndoGroup
 from PySide6.QtWidgets import QMenu, QMenuBar, QWidget
 
 from ctm_gui import settings as table
@@ -92,8 +92,8 @@ class StepText(QObject):
         self._action.setText(f"{self._verb} {step.replace('&', '&&')}".strip())
 
 
-def follow_undo(stack: QUndoStack, undo: QAction, redo: QAction) -> None:
-    """Keep text and state of both actions true to ``stack``."""
+def follow_undo(stack: QUndoGroup, undo: QAction, redo: QAction) -> None:
+    """Keep text and state of both actions true to the active stack of a group."""
     stack.canUndoChanged.connect(undo.setEnabled)
     stack.canRedoChanged.connect(redo.setEnabled)
     undo.setEnabled(stack.canUndo())

@@ -1,4 +1,4 @@
-"""The pages of the window in one table, which its tabs, menu, palette, help and session read.
+"""The four places of the window and their pages in two tables, read by its strips and menus.
 
 A room of a page is imported by its maker, once the first frame is on the screen.
 """
@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 from PySide6.QtWidgets import QWidget
 
 from ctm_gui import settings as table
-from ctm_gui.undo import push_change
-from predictor.presentation.wording import shown
 
 if TYPE_CHECKING:
     from ctm_gui.window.central_views import CentralViews
@@ -33,14 +31,36 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """One of the places of the window: a question of its user's.
+
+    Attributes:
+        id: stable name, of its action.
+        title: in the strip at the left.
+        text: of its action, with the mnemonic marked.
+        keys: shortcut of its action.
+        tip: one sentence.
+        parts: ids of the actions in the strip over it, before those of its further pages.
+    """
+
+    id: str
+    title: str
+    text: str
+    keys: str
+    tip: str
+    parts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """One page among the tabs.
+    """One page of a place.
 
     Attributes:
         id: stable name, of its action and in the session.
-        title: of its tab.
-        text: of its action, with the mnemonic marked.
-        keys: shortcut of its action.
+        place: id of its place.
+        title: in the strip over its place.
+        text: of its action, with the mnemonic marked; empty where that of its place shows it.
+        keys: shortcut of its action, or empty.
         modules: loaded after the first frame, one a turn of the event loop, before it is made.
         make: builds it, and connects it with the rest of the window.
         tip: one sentence, or empty.
@@ -52,9 +72,10 @@ class Page:
     """
 
     id: str
+    place: str
     title: str
-    text: str
-    keys: str
+    text: str = ""
+    keys: str = ""
     modules: tuple[str, ...]
     make: Callable[[CentralViews], QWidget]
     tip: str = ""
@@ -64,10 +85,17 @@ class Page:
     parts: tuple[Part, ...] = ()
 
 
-def place_of(pages: Sequence[Page], name: str) -> int | None:
+def index_of(pages: Sequence[Page], name: str) -> int | None:
     """Return the index of a page by its id or one of its parts, or by its title of before."""
-    names = [(page.id, page.title.lower(), *(part.id for part in page.parts)) for page in pages]
-    return next((place for place, page_names in enumerate(names) if name in page_names), None)
+    name = _FORMER_NAMES.get(name, name)
+    ids = [(page.id, *(part.id for part in page.parts)) for page in pages]
+    return next((index for index, names in enumerate(ids) if name in names), None)
+
+
+def parts_of(place: Place, pages: Sequence[Page]) -> tuple[str, ...]:
+    """Return the ids of the actions in the strip over a place; none where there is one page."""
+    texts = tuple(page.id for page in pages if page.place == place.id and page.text)
+    return place.parts or texts
 
 
 def modules_of(pages: Sequence[Page]) -> tuple[str, ...]:
@@ -77,6 +105,7 @@ def modules_of(pages: Sequence[Page]) -> tuple[str, ...]:
 
 def _make_compare(views: CentralViews) -> QWidget:
     from ctm_gui.compare.difference import DifferencePresenter
+    from ctm_gui.compare.further import FurtherConfigurations
     from ctm_gui.compare.matrix import VariantsPresenter
     from ctm_gui.compare.scores import Scores
     from ctm_gui.compare.sweep import SweepPresenter
@@ -85,6 +114,7 @@ def _make_compare(views: CentralViews) -> QWidget:
 
     options, worker, workspace = views.options, views.workspace.predictor, views.workspace
     chart = views.compare_view = CompareView(options)
+    further = FurtherConfigurations(worker, workspace.selection, workspace.comparing, views)
     pages = views.compare_tabs = CompareTabs(
         options,
         chart,
@@ -92,10 +122,15 @@ def _make_compare(views: CentralViews) -> QWidget:
         DifferencePresenter(worker, views),
         SweepPresenter(worker, views),
         Scores(views.settings, views),
+        further,
     )
     pages.show_page(views.settings.get(table.COMPARE_MODE))
     pages.page_changed.connect(partial(views.settings.set, table.COMPARE_MODE))
     chart.row_activated.connect(views.show_row)
+    chart.other_activated.connect(further.use)
+    chart.more_toggled.connect(further.toggle)
+    chart.surer_requested.connect(views.probe)
+    chart.what_if_requested.connect(views.ask_what_if)
     chart.table.add_row_action("I Measured This Model Here…", views.record_measured)
 
     def follow(*_: object) -> None:
@@ -111,12 +146,7 @@ def _make_operators(views: CentralViews) -> None:
     from ctm_gui.operators.view import OperatorsView
 
     view = views.operators_view = OperatorsView(views.options)
-
-    def on_type(now: str, before: str) -> None:
-        words = f"Show {shown(now)}" if now else "Show All Types"
-        push_change(views.workspace.undo_stack, words, view.show_type, now, before)
-
-    view.type_chosen.connect(on_type)
+    view.type_chosen.connect(lambda now, _: view.show_type(now))
 
 
 def _make_graph(views: CentralViews) -> None:
@@ -161,7 +191,7 @@ def _make_devices(views: CentralViews) -> QWidget:
     from ctm_gui.devices.view import DevicesView
 
     options, workspace = views.options, views.workspace
-    form = DeviceForm(workspace.library, workspace.undo_stack, views)
+    form = DeviceForm(workspace.library, workspace.library_stack, views)
     live = LivePrediction(options, form, workspace.comparing, workspace.predictor, views)
     views.devices_view = DevicesView(options, workspace.library, form, workspace.machine, live)
     return views.devices_view
@@ -175,6 +205,20 @@ def _make_history(views: CentralViews) -> QWidget:
     return views.history_view
 
 
+def _make_measured(views: CentralViews) -> QWidget:
+    from ctm_gui.history.measured_rows import MeasuredPresenter
+    from ctm_gui.history.measured_view import MeasuredView
+
+    workspace = views.workspace
+    presenter = MeasuredPresenter(workspace.recorder.run, workspace.library.by_id, views)
+    view = views.measured_view = MeasuredView(presenter)
+    view.probing_requested.connect(views.window.probe_device)
+    view.device_activated.connect(views.show_device)
+    workspace.user_measurements.changed.connect(presenter.read)
+    views.set_active_on("measured", presenter)
+    return view
+
+
 def _make_choose(views: CentralViews) -> QWidget:
     from ctm_gui.choose.presenter import ChoicePresenter
     from ctm_gui.choose.view import ChooseView
@@ -183,9 +227,10 @@ def _make_choose(views: CentralViews) -> QWidget:
     presenter = views.choice = ChoicePresenter(
         workspace.predictor, workspace.user_measurements, workspace.library.by_id, views
     )
-    view = views.choose_view = ChooseView(views.options, presenter)
+    view = views.choose_view = ChooseView(views.options, presenter, views.settings)
     view.device_activated.connect(views.show_operators)
     view.measuring_requested.connect(views.probe)
+    view.comparing_requested.connect(views.compare)
     views.followers.append(presenter)
     views.set_active_on("choose", presenter)
     return view
@@ -221,41 +266,58 @@ def _room(name: str, *modules: str) -> tuple[str, ...]:
     return tuple(f"ctm_gui.{name}.{module}" for module in modules)
 
 
+PLACES: tuple[Place, ...] = (
+    Place(id="answer", title="Answer", text="&Answer", keys="Ctrl+1",
+          tip="How fast the models run on the ticked targets",
+          parts=("chart", "matrix", "pareto", "changes", "sweep", "clocks")),
+    Place(id="why", title="Why", text="&Why", keys="Ctrl+2",
+          tip="Where the time of one model on one target goes"),
+    Place(id="choose", title="Choose", text="Choose by B&udget", keys="Ctrl+3",
+          tip="Which hardware keeps a budget, by its chance"),
+    Place(id="library", title="Library", text="&Library", keys="Ctrl+4",
+          tip="Devices, what was measured on them, and what was predicted before"),
+)  # fmt: skip
+
 PAGES: tuple[Page, ...] = (
-    Page(id="compare", title="Compare", text="&Compare", keys="Ctrl+1", make=_make_compare,
+    Page(id="compare", place="answer", title="Answer", make=_make_compare,
          modules=_room("compare", "chart_items", "chart_view", "matrix", "item_models", "view",
                        "difference", "matrix_view", "pareto_view", "difference_view", "tabs")),
-    Page(id="why", title="Why", text="Wh&y", keys="", make=_make_why,
+    Page(id="clocks", place="answer", title="Clocks", text="Clock Fre&quencies", keys="Ctrl+0",
+         make=_make_clocks,
+         modules=(*_room("prediction", "explanation"), *_room("clocks", "view")),
+         tip="Latency over power modes and clocks of a device"),
+    Page(id="language", place="answer", title="Tokens", text="La&nguage Model",
+         keys="Ctrl+Shift+L", make=_make_language, modules=_room("language", "view"),
+         tip="Tokens a second and memory of a language model"),
+    Page(id="why", place="why", title="Why", make=_make_why,
          pieces=(_make_operators, _make_graph, _make_pictures, _make_attention),
-         modules=(*_room("prediction", "explanation"), *_room("operators", "view"),
-                  *_room("graph", "presenter", "canvas_view", "view"), *_room("roofline", "view"),
-                  *_room("timeline", "view"), *_room("attention", "map_view", "view"),
-                  *_room("why", "view")),
-         tip="Where the time of a model goes on a target, and what would make it faster",
+         modules=(*_room("operators", "view"), *_room("graph", "presenter", "canvas_view", "view"),
+                  *_room("roofline", "view"), *_room("timeline", "view"),
+                  *_room("attention", "map_view", "view"), *_room("why", "view")),
          needs_panels=False,
          parts=(
-             Part("operators", "&Operators", "Ctrl+2", "The operators as a table"),
-             Part("graph", "&Graph", "Ctrl+3",
+             Part("operators", "&Operators", "Ctrl+Shift+T", "The operators as a table"),
+             Part("graph", "&Graph", "Ctrl+Shift+G",
                   "The operators and what flows between them, with the time of each"),
-             Part("roofline", "Roo&fline", "Ctrl+4",
+             Part("roofline", "Roo&fline", "Ctrl+Shift+R",
                   "How close each operator gets to the limits of the hardware"),
              Part("timeline", "&Timeline", "Ctrl+5",
                   "The operators one after another, with their modules"),
-             Part("attention", "&Attention", "Ctrl+6",
+             Part("attention", "Attent&ion", "Ctrl+6",
                   "What each operator is most sensitive to"),
          )),
-    Page(id="devices", title="Devices", text="&Devices", keys="Ctrl+7", make=_make_devices,
-         modules=_room("devices", "form_view", "view"), needs_panels=False,
+    Page(id="choose", place="choose", title="Choose", make=_make_choose, needs_panels=False,
+         modules=_room("choose", "presenter", "view")),
+    Page(id="devices", place="library", title="Devices", text="&Devices", keys="Ctrl+7",
+         make=_make_devices, modules=_room("devices", "form_view", "view"), needs_panels=False,
          tip="All devices, and the form of your own"),
-    Page(id="history", title="History", text="H&istory", keys="Ctrl+8", make=_make_history,
-         modules=_room("history", "past_tables", "truth_plot", "view"), needs_panels=False,
+    Page(id="measured", place="library", title="Measurements", text="Mea&surements",
+         keys="Ctrl+Shift+E", make=_make_measured, needs_panels=False, help="history",
+         modules=_room("history", "measured_view"),
+         tip="Latencies that you measured, and probings"),
+    Page(id="history", place="library", title="History", text="Histor&y", keys="Ctrl+8",
+         make=_make_history, needs_panels=False,
+         modules=_room("history", "past_tables", "truth_plot", "view"),
          tip="What was predicted before, and how right it was"),
-    Page(id="choose", title="Choose", text="Choose by B&udget", keys="Ctrl+9", make=_make_choose,
-         modules=_room("choose", "presenter", "view"), needs_panels=False,
-         tip="Which hardware keeps a budget, by its chance"),
-    Page(id="clocks", title="Clocks", text="Clock Fre&quencies", keys="Ctrl+0", make=_make_clocks,
-         modules=_room("clocks", "view"), tip="Latency over power modes and clocks of a device"),
-    Page(id="language", title="LLM", text="La&nguage Model", keys="Ctrl+Shift+L",
-         make=_make_language, modules=_room("language", "view"),
-         tip="Tokens a second and memory of a language model"),
 )  # fmt: skip
+_FORMER_NAMES = {"llm": "language"}  # titles by which sessions of before have a page

@@ -16,7 +16,7 @@ from ctm_gui.models.shelf import ModelEntry, ModelShelf
 from ctm_gui.settings import Setting, Settings
 from ctm_gui.targets.choice import TargetSelection
 from ctm_gui.widgets.view_options import ViewOptions
-from ctm_gui.window.pages import Page, place_of
+from ctm_gui.window.pages import Page, index_of
 from ctm_gui.window.workspace import Workspace
 from predictor.core.documents import Document
 from predictor.core.records import Configuration, Precision
@@ -59,9 +59,21 @@ class Session:
         """Lay the window out as it was; as it is first where nothing is remembered."""
         if not self._window.restoreGeometry(QByteArray(self._settings.get(table.GEOMETRY))):
             self._window.resize(*FIRST_SIZE)
+        self._clamp()
         for setting, splitter in self._splitters.items():
             splitter.restoreState(QByteArray(self._settings.get(setting)))
-        self._tabs.setCurrentIndex(place_of(self._pages, self._settings.get(table.VIEW)) or 0)
+        self._tabs.setCurrentIndex(index_of(self._pages, self._settings.get(table.VIEW)) or 0)
+
+    def _clamp(self) -> None:
+        """Keep the window on its screen: one of before, or a larger text, may need less of it."""
+        room = self._window.screen().availableGeometry()
+        size = self._window.size().boundedTo(room.size())
+        self._window.resize(size)
+        place = self._window.geometry()
+        if not room.contains(place):
+            left = max(min(place.left(), room.right() + 1 - size.width()), room.left())
+            top = max(min(place.top(), room.bottom() + 1 - size.height()), room.top())
+            self._window.move(left, top)
 
     def remember(self) -> None:
         """Keep the layout."""

@@ -4,14 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QSize
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QTabWidget, QWidget
+from PySide6.QtWidgets import QSplitter, QTabWidget, QWidget
 
+from ctm_gui.tasks.turns import NextTurn
 from ctm_gui.window.pages import Page
 
 # Under it a form or a long table beside the panels would be cut off; both need less than this.
 _NARROW_PX = 1200
+
+
+class Panels(QSplitter):
+    """The panels one above another; they give way, so they have no say in the least width."""
+
+    def __init__(self, *panels: QWidget) -> None:
+        super().__init__(Qt.Orientation.Vertical)
+        for panel in panels:
+            self.addWidget(panel)
+        self.setChildrenCollapsible(False)
+
+    @property
+    def needed_px(self) -> int:
+        """The width under which their contents are cut."""
+        return super().minimumSizeHint().width()
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(0, super().minimumSizeHint().height())
 
 
 class Views(QTabWidget):
@@ -21,15 +40,15 @@ class Views(QTabWidget):
         super().__init__()
         self.setDocumentMode(True)
         self.setAccessibleName("Views")
+        self.tabBar().hide()  # the strips of places and pages choose
         self.currentChanged.connect(self.updateGeometry)
 
     def minimumSizeHint(self) -> QSize:
         current = self.currentWidget()
         if current is None:
             return super().minimumSizeHint()
-        # Qt's own is that of the widest view, shown or not, and of a bar that scrolls.
-        bar, minimum = self.tabBar().sizeHint(), current.minimumSizeHint()
-        return QSize(max(bar.width(), minimum.width()), bar.height() + minimum.height())
+        # Qt's own is that of the widest view, shown or not.
+        return current.minimumSizeHint()
 
 
 class SidePanels:
@@ -43,13 +62,20 @@ class SidePanels:
     """
 
     def __init__(
-        self, panels: QWidget, tabs: QTabWidget, pages: Sequence[Page], action: QAction
+        self, panels: Panels, tabs: QTabWidget, pages: Sequence[Page], action: QAction
     ) -> None:
         self._panels, self._tabs, self._action = panels, tabs, action
         self._pages = pages
         self._choice: bool | None = None
         tabs.currentChanged.connect(self.fit)
+        # Once the layouts know the least width of the page.
+        self._later = NextTurn(self.fit, tabs)
+        tabs.currentChanged.connect(self.fit_soon)
         action.setChecked(True)
+
+    def fit_soon(self) -> None:
+        """Follow another least width of the view, once the layouts know it."""
+        self._later.start()
 
     def toggle(self) -> None:
         """Show the panels where they are hidden, and hide them where they are shown."""
@@ -58,8 +84,12 @@ class SidePanels:
 
     def fit(self, *_: object) -> None:
         """Follow the width of the window and the view that is looked at."""
-        is_narrow = self._panels.window().width() < _NARROW_PX
-        fits = not is_narrow or self._pages[self._tabs.currentIndex()].needs_panels
+        window = self._panels.window()
+        needs = self._pages[self._tabs.currentIndex()].needs_panels
+        fits = window.width() >= _NARROW_PX or needs
+        # The panels have no part in the least width, whether they are shown or not.
+        needed_px = window.minimumSizeHint().width() + self._panels.needed_px
+        fits = fits and window.width() >= needed_px
         visible = fits if self._choice is None else self._choice
         self._panels.setVisible(visible)
         self._action.setChecked(visible)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -17,16 +16,14 @@ from ctm_gui.history.presenter import HistoryPresenter
 from ctm_gui.history.projects import ProjectExchange
 from ctm_gui.language.presenter import LanguagePresenter, LanguageState
 from ctm_gui.models.shelf import ModelEntry, ModelShelf, ModelState
-from ctm_gui.prediction.comparison import ComparedModel, Comparison, WhatIf, compare, why
+from ctm_gui.prediction.comparison import ComparedModel, Comparison, compare, why
 from ctm_gui.targets.choice import TargetSelection
 from ctm_gui.tasks.serial import SerialWorker, Task, TaskContext
 from ctm_gui.tasks.store_client import OwnMeasurements, Recorder
-from ctm_gui.undo import push_change
 from ctm_gui.window.messages import MessageLog
 from predictor.core.errors import CtmError, InputError
 from predictor.core.memory import release_memory
-from predictor.core.records import Device, Precision
-from predictor.core.text import plural
+from predictor.core.records import Device
 from predictor.formats.suffixes import SUFFIXES
 from predictor.services.devices.catalogue import Catalogue
 from predictor.services.history.history import History
@@ -47,8 +44,6 @@ LANGUAGE_SUFFIXES = (".json", ".safetensors", GGUF)  # of configurations and wha
 PREDICT_DELAY_MS = 15
 # While files are read one after another, what is shown follows them a few times a second.
 PREDICT_WHILE_READING_MS = 200
-# Typing a batch of 128 passes through 1 and 12.
-BATCH_DELAY_MS = 250
 # Models of so many operators take tens of megabytes, which the C library would keep.
 LARGE_OPERATORS = 5_000
 RELEASE_DELAY_MS = 1000
@@ -65,8 +60,9 @@ class Workspace(QObject):
 
     Attributes:
         comparison: the last one.
+        undo_stack: steps of models, targets and views.
+        library_stack: steps of devices, history and measurements.
         language: the model of the Language tab.
-        what_if: batch, precision and threads in place of the usual ones.
 
     Args:
         catalogue: the devices that ship.
@@ -78,7 +74,6 @@ class Workspace(QObject):
 
     comparison_changed = Signal()
     activity_changed = Signal()
-    what_if_changed = Signal()
     opened = Signal(object)
     language_opened = Signal()
 
@@ -97,16 +92,17 @@ class Workspace(QObject):
         self.layouter = SerialWorker("layouter", self)
         self._finder = SerialWorker("finder", self)
         self.messages = MessageLog(self)
-        self.undo_stack = QUndoStack(self)
-        self.undo_stack.setUndoLimit(UNDO_STEPS)
+        self.undo_stack, self.library_stack = QUndoStack(self), QUndoStack(self)
+        for stack in (self.undo_stack, self.library_stack):
+            stack.setUndoLimit(UNDO_STEPS)
         self.shelf = ModelShelf(ingestion, self._reader, self.undo_stack, self)
         self.selection = TargetSelection(catalogue, selected, self.undo_stack, self)
         self.recorder = Recorder(open_store, self)
-        self.library = DeviceLibrary(catalogue, self.recorder.run, self.undo_stack, self)
+        self.library = DeviceLibrary(catalogue, self.recorder.run, self.library_stack, self)
         self.machine = ThisMachine(self.library, store, self)
         self.user_measurements = OwnMeasurements(self.recorder.run, self.shelf.readings, self)
         self.history = HistoryPresenter(
-            self.recorder.run, self.predictor, self.undo_stack, self.library.by_id, self
+            self.recorder.run, self.predictor, self.library_stack, self.library.by_id, self
         )
         self.projects = ProjectExchange(self.recorder.run, catalogue, self)
         self.language = LanguagePresenter(
@@ -119,11 +115,9 @@ class Workspace(QObject):
         )
         # What takes the decoders among model files that are not read yet, by their paths.
         self._decoders: dict[str, Callable[[LanguageModel], object]] = {}
-        self.what_if = WhatIf()
         self.comparison = Comparison()
         self._prediction: Task | None = None
         self._predict_timer = self._timer(PREDICT_DELAY_MS, self._predict)
-        self._batch_timer = self._timer(BATCH_DELAY_MS, self._apply_batch)
         self._release_timer = self._timer(RELEASE_DELAY_MS, self._release_memory)
         self._connect()
 
@@ -135,7 +129,7 @@ class Workspace(QObject):
     @property
     def settled(self) -> bool:
         """Whether the comparison is up to date and nothing is under way."""
-        waiting = self._predict_timer.isActive() or self._batch_timer.isActive()
+        waiting = self._predict_timer.isActive()
         working = self._prediction is not None or self._finder.busy or self.machine.busy
         return not (waiting or working or self.shelf.pending_count)
 
@@ -156,7 +150,6 @@ class Workspace(QObject):
     def close(self) -> None:
         """Stop all work and close the store; the ingestion is its maker's to close."""
         self._predict_timer.stop()
-        self._batch_timer.stop()
         self._release_timer.stop()
         for worker in (self._finder, self._reader, self.layouter, self.predictor):
             worker.close()
@@ -238,25 +231,6 @@ class Workspace(QObject):
         self.machine.cancel()
         self.activity_changed.emit()
 
-    def set_batch(self, batch: int | None) -> None:
-        """Ask for another batch of every model; they are read again with it."""
-        words = "Default Batch" if batch is None else f"Batch {batch}"
-        self._ask(replace(self.what_if, batch=batch), words, typed="batch")
-
-    def set_precision(self, precision: Precision | None) -> None:
-        """Ask for another precision of every target."""
-        words = "Default Precision" if precision is None else precision.words
-        self._ask(replace(self.what_if, precision=precision), words)
-
-    def set_threads(self, threads: int | None) -> None:
-        """Ask for another number of threads of every target."""
-        words = "Default Threads" if threads is None else plural(threads, "thread")
-        self._ask(replace(self.what_if, threads=threads), words, typed="threads")
-
-    def reset_what_if(self) -> None:
-        """Predict every model and target as usual."""
-        self._ask(WhatIf(), "Reset What-Ifs")
-
     def _connect(self) -> None:
         self.shelf.content_changed.connect(self._predict_soon)
         self.shelf.entry_changed.connect(self.activity_changed)
@@ -271,6 +245,7 @@ class Workspace(QObject):
         self.user_measurements.changed.connect(self._predict_soon)
         self.library.catalogue_changed.connect(self.selection.set_catalogue)
         self.library.renamed.connect(self.selection.rename)
+        self.library.saved.connect(self.selection.show_saved)
         self.library.failed.connect(self.messages.error)
         self.library.done.connect(self.messages.info)
         self.machine.changed.connect(self.activity_changed)
@@ -300,18 +275,6 @@ class Workspace(QObject):
         timer.timeout.connect(call)
         return timer
 
-    def _ask(self, what_if: WhatIf, words: str, *, typed: str = "") -> None:
-        if what_if != self.what_if:
-            push_change(self.undo_stack, words, self._set_what_if, what_if, self.what_if, typed)
-
-    def _set_what_if(self, what_if: WhatIf) -> None:
-        before, self.what_if = self.what_if, what_if
-        if what_if.batch != before.batch:
-            self._batch_timer.start()
-        if replace(what_if, batch=before.batch) != before:
-            self._predict_timer.start()
-        self.what_if_changed.emit()
-
     def _open_again(self, path: str, dimensions: Mapping[str, int], device_id: str) -> None:
         """Open a model with values of its dimensions, and tick the device it was predicted on."""
         (row,) = self.shelf.add([path])
@@ -329,14 +292,10 @@ class Workspace(QObject):
             lambda _: release_memory(), on_result=lambda _: None, on_error=self.messages.error
         )
 
-    def _apply_batch(self) -> None:
-        self.shelf.set_batch(self.what_if.batch)
-        self._follow_batches()
-
     def _follow_batches(self) -> None:
-        """Have every model read at the batches of the ticked targets; a what-if leaves none."""
+        """Have every model read at the batches of the ticked targets."""
         batches = {device.configurations[0].batch for device in self.selection.selected}
-        self.shelf.set_further_batches(() if self.what_if.batch else batches - {0})
+        self.shelf.set_further_batches(batches - {0})
 
     def _on_files(self, files: FoundFiles) -> None:
         for problem in files.problems:
@@ -393,7 +352,6 @@ class Workspace(QObject):
             compare,
             self._compared_models(),
             devices,
-            self.what_if,
             measurements=self.user_measurements.measurements,
             signatures=self.user_measurements.signatures,
             devices_by_id=dict(self.library.by_id()),

@@ -16,10 +16,10 @@ from ctm_gui.compare.tabs import DIFFERENCE_PAGE, MATRIX_PAGE, PARETO_PAGE, SWEE
 from ctm_gui.devices.view import COMPARISON_PAGE, FORM_PAGE, PROFILE_PAGE
 from ctm_gui.language.curves import Along
 from ctm_gui.language.view import LanguageView
-from ctm_gui.prediction.comparison import WhatIf
 from ctm_gui.probing.choice import Way
 from ctm_gui.probing.run import Phase
 from ctm_gui.probing.wizard import NAMES, RESULT, TARGET
+from ctm_gui.targets.what_ifs import WhatIf
 from predictor.core.records import Precision
 from predictor.core.resources import resources_dir
 from predictor.core.units import LatencyUnit
@@ -181,12 +181,13 @@ def _choose(app: Application, _: Path) -> None:
 
 def _what_if(app: Application, _: Path) -> None:
     app.window.show_page("compare")
-    app.window.what_if_bar.precision_changed.emit(Precision.INT8)
-    app.window.what_if_bar.batch_changed.emit(8)
+    selection = app.workspace.selection
+    device = next(device for device in selection.devices if device.id == _BATCHED)
+    selection.set_what_if(device, WhatIf(batch=8, precision=Precision.INT8))
 
 
 def _matrix(app: Application, _: Path) -> None:
-    app.window.what_if_bar.show_what_if(WhatIf())
+    app.workspace.selection.reset_what_ifs()
     _show_page(app, MATRIX_PAGE)
 
 
@@ -271,7 +272,6 @@ def _own_device(app: Application, _: Path) -> None:
     view.form.set_value("fp32_tflops", "2.1")
     view.form.set_value("core_count", "6")
     view.form.set_value("tdp_w", "ten")
-    view.form.set_available("tdp_w", available=True)
 
 
 def _lower_form(app: Application, _: Path) -> None:

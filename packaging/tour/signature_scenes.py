@@ -11,6 +11,7 @@ from waiting import REPAINT_MS, SETTLE_MS, settle, turn, wait
 from ctm_gui.application import Application
 from ctm_gui.probing.dialogs import FineTuneDialog
 from ctm_gui.probing.wizard import ProbingWizard
+from ctm_gui.targets.what_ifs import WhatIf
 from predictor.core.errors import HostError
 from predictor.devices.catalogue import THIS_MACHINE_ID
 
@@ -23,7 +24,9 @@ def _compare(app: Application, folder: Path) -> None:
     selection = app.workspace.selection
     selection.select([device.id for device in selection.devices], selected=False)
     selection.select([THIS_MACHINE_ID, "rpi5"], selected=True)
-    app.window.what_if_bar.threads_changed.emit(1)
+    for device in selection.devices:
+        if device.id in {THIS_MACHINE_ID, "rpi5"}:
+            selection.set_what_if(device, WhatIf(threads=1))
     app.window.open_paths([str(path) for path in sample_models()])
     app.window.show_page("compare")
 

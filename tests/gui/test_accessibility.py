@@ -100,7 +100,7 @@ def test_tab_reaches_all_of_every_view(qtbot: QtBot, full_window: MainWindow) ->
         if page == "devices":
             qtbot.waitUntil(lambda: devices.is_built)
         wrong[page] = out_of_reach(window)
-    for number, (title, _) in enumerate(PAGES):
+    for number, title in enumerate(PAGES):
         window.show_compared(number)
         qtbot.waitUntil(lambda: window.central.compare_tabs.settled)
         wrong[title] = out_of_reach(window)

@@ -10,6 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
+from ctm_gui import settings as table
 from ctm_gui.choose.presenter import NO_BUDGET, NO_MODEL
 from ctm_gui.choose.view import ChooseView
 from ctm_gui.window.main_window import MainWindow
@@ -68,7 +69,7 @@ def test_without_model_or_budget_the_tab_says_what_it_wants(
     assert view.content.message.text() == NO_BUDGET
 
 
-def test_a_budget_ranks_the_devices_and_is_that_of_compare(
+def test_a_budget_ranks_the_devices_and_leaves_that_of_the_answer_alone(
     qtbot: QtBot, window: MainWindow, view: ChooseView, catalogue: Catalogue
 ) -> None:
     limit(qtbot, window, view, latency=5.0)
@@ -76,11 +77,45 @@ def test_a_budget_ranks_the_devices_and_is_that_of_compare(
     assert "meet 5 ms;" in view.answer.text()
     assert len(texts(view, "device")) > 0.65 * len(catalogue.devices)
     assert texts(view, "chance")[0] == "> 99 %"
+    assert window.central.compare_view.budget_box.value() == 0.0
+    assert window.settings.get(table.CHOOSE_MS) == 5.0
+    count = len(window.workspace.library.by_id())
+    assert view.counted.text().endswith(f" of {count} devices have a number")
+
+
+def test_the_best_are_compared_against_the_limit(
+    qtbot: QtBot, window: MainWindow, view: ChooseView
+) -> None:
+    limit(qtbot, window, view, latency=5.0)
+    before = window.workspace.selection.selected_ids
+    options = view.table.grid_model.grid.options[:2]
+    view.table.select_rows([0, 1], 0)
+    view.compare_button.click()
+    assert window.page.id == "compare"
+    selected = {d.id: d.configurations[0] for d in window.workspace.selection.selected}
+    assert selected.keys() == {option.target.device.id for option in options}
+    for option in options:
+        chosen = selected[option.target.device.id]
+        assert chosen.runtime == option.target.configuration.runtime
     assert window.central.compare_view.budget_box.value() == 5.0
-    window.central.compare_view.budget_box.setValue(3.0)
+    window.workspace.undo_stack.undo()
+    window.workspace.undo_stack.undo()
+    assert window.workspace.selection.selected_ids == before
+
+
+def test_one_of_several_models_may_be_chosen(
+    qtbot: QtBot, window: MainWindow, view: ChooseView, make_model: MakeModel,
+    settle: Callable[..., None],
+) -> None:  # fmt: skip
+    window.open_paths([str(make_model("other.onnx"))])
+    settle(window.workspace)
+    limit(qtbot, window, view, latency=5.0)
+    assert view.model_box.count() == 3
+    view.model_box.setCurrentText("other.onnx")
+    view.model_box.activated.emit(view.model_box.currentIndex())
+    assert "Judging" in window.central.choice.message
     wait(qtbot, window)
-    assert view.latency_box.value() == 3.0
-    assert "meet 3 ms;" in view.answer.text()
+    assert window.central.choice.chosen.names == ("other.onnx",)
 
 
 def test_slow_runs_are_judged_and_modes_are_shown(
@@ -146,6 +181,6 @@ def test_a_double_click_shows_the_operators_and_a_hidden_tab_computes_nothing(
     assert window.page.id == "operators"
     assert first in [device.id for device in window.workspace.selection.selected]
     window.show_page("compare")
-    window.central.compare_view.budget_box.setValue(7.0)
+    view.latency_box.setValue(7.0)
     assert window.central.choice.settled
     assert window.central.choice.chosen is None

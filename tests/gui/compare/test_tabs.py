@@ -32,6 +32,7 @@ from predictor.core.records import Precision
 from predictor.core.units import LatencyUnit
 from tests.gui.conftest import MakeModel
 from tests.support.accessible import LEAST_CONTRAST, contrast, nameless, same_keys
+from tests.support.what_ifs import ask_what_if
 
 
 @pytest.fixture
@@ -78,12 +79,13 @@ def test_the_pages_come_with_the_second_model(
     tabs.show_page(MATRIX_PAGE)
     window.open_paths([str(make_model("one.onnx"))])
     settle(workspace)
-    assert [tabs.bar.isTabVisible(page) for page in range(5)] == [True, False, False, False, True]
+    assert tabs.offered == ("chart", "sweep")
     assert tabs.pages.currentWidget() is tabs.chart
     window.open_paths([str(make_model("other.onnx", layers=3))])
     settle(workspace)
     qtbot.waitUntil(lambda: tabs.pages.currentWidget() is tabs.matrix)
-    assert tabs.bar.isTabVisible(MATRIX_PAGE)
+    # Of one family, by their products; without a score there is no trade-off.
+    assert tabs.offered == ("chart", "matrix", "changes", "sweep")
     workspace.shelf.remove([1])
     settle(workspace)
     assert tabs.pages.currentWidget() is tabs.chart
@@ -174,7 +176,7 @@ def test_a_double_click_on_a_cell_shows_what_changed(qtbot: QtBot, compared: Mai
     turn_to(qtbot, compared, MATRIX_PAGE)
     tabs = compared.central.compare_tabs
     click(qtbot, tabs.matrix.table, cell(tabs.matrix.table, 1, "model 1"), double=True)
-    assert tabs.bar.currentIndex() == DIFFERENCE_PAGE
+    assert tabs.index == DIFFERENCE_PAGE
     qtbot.waitUntil(lambda: tabs._difference.difference is not None)
     view = tabs.difference
     assert (
@@ -254,7 +256,7 @@ def test_a_score_that_is_being_typed_survives_a_new_comparison(
     qtbot.keyClicks(editor, "42")
     workspace.shelf.remove([0])
     workspace.undo_stack.undo()
-    workspace.set_threads(2)
+    ask_what_if(workspace, threads=2)
     settle(workspace)
     qtbot.waitUntil(lambda: compared.central.compare_tabs._variants.settled)
     assert editor.isVisible()
@@ -266,7 +268,7 @@ def test_a_score_that_is_being_typed_survives_a_new_comparison(
 def test_int8_of_float_models_is_said_where_the_numbers_are(
     compared: MainWindow, workspace: Workspace, settle: Callable[[Workspace], None]
 ) -> None:
-    workspace.set_precision(Precision.INT8)
+    ask_what_if(workspace, precision=Precision.INT8)
     settle(workspace)
     noted = [row for row in workspace.comparison.rows if row.notes]
     assert noted
@@ -286,7 +288,7 @@ def test_pages_are_turned_by_keys_and_remembered(
         compared.activateWindow()
     compared.central.compare_view.table.setFocus()
     qtbot.keyClick(compared, Qt.Key.Key_2, Qt.KeyboardModifier.AltModifier)
-    assert compared.central.compare_tabs.bar.currentIndex() == MATRIX_PAGE
+    assert compared.central.compare_tabs.index == MATRIX_PAGE
     assert compared.settings.get(table.COMPARE_MODE) == MATRIX_PAGE
 
 
@@ -345,3 +347,36 @@ def test_a_folder_with_a_bad_file_predicts_the_rest(
     settle(workspace)
     assert [entry.name for entry in workspace.shelf.entries] == ["a.onnx", "bad.onnx", "b.onnx"]
     assert [compared.label for compared in workspace.comparison.models] == ["a.onnx", "b.onnx"]
+
+
+def test_a_device_is_a_row_whose_further_configurations_open_under_it_and_take_its_place(
+    qtbot: QtBot, compared: MainWindow, workspace: Workspace, settle: Callable[[Workspace], None]
+) -> None:
+    device = next(d for d in workspace.selection.selected if len(d.configurations) > 1)
+    view, tabs = compared.central.compare_view, compared.central.compare_tabs
+    rows, sentence = len(workspace.comparison.rows), view.summary.text()
+    grid = view.table.grid_model.grid
+    place = next(p for p, row in enumerate(grid.order.tolist())
+                 if grid.rows[row].prediction.device_id == device.id)  # fmt: skip
+    click(qtbot, view.table, cell(view.table, place, "device"))
+    qtbot.waitUntil(lambda: view.table.model().rowCount() > rows)
+    qtbot.waitUntil(lambda: tabs.settled)
+    grid = view.table.grid_model.grid
+    assert cell(view.table, place, "device").data().startswith("▾ ")
+    assert cell(view.table, place + 1, "device").data().strip().startswith("└ ")
+    assert view.summary.text() == sentence, "of the first configurations alone"
+    assert len(workspace.comparison.rows) == rows
+
+    wanted = grid.rows[int(grid.order[place + 1])].prediction.configuration
+    view.table.row_activated.emit(int(grid.order[place + 1]))
+    settle(workspace)
+    chosen = workspace.selection.configuration_of(workspace.selection.catalogue.by_id[device.id])
+    assert (chosen.runtime, chosen.precision) == (wanted.runtime, wanted.precision)
+
+
+def test_an_uncertain_row_leads_to_the_wizard(qtbot: QtBot, compared: MainWindow) -> None:
+    view = compared.central.compare_view
+    index = cell(view.table, 0, "surer")
+    assert index.data() == "Make it surer…"
+    with qtbot.waitSignal(compared.probing_requested):
+        view.table.clicked.emit(index)

@@ -11,6 +11,7 @@ from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace
 from predictor.core.prediction import Prediction
 from predictor.core.records import Basis
+from tests.support.what_ifs import ask_what_if
 
 MakeModel = Callable[..., Path]
 Settle = Callable[[Workspace], None]
@@ -38,14 +39,14 @@ def record(qtbot: QtBot, window: MainWindow, row: int, value_ms: float) -> None:
 def test_a_recorded_latency_corrects_another_configuration_and_stays(
     qtbot: QtBot, window: MainWindow, workspace: Workspace, make_model: MakeModel, settle: Settle
 ) -> None:
-    workspace.set_threads(4)
+    ask_what_if(workspace, threads=4)
     window.open_paths([str(make_model("net.onnx"))])
     settle(workspace)
     workspace.selection.select(["rpi4"], selected=True)
     settle(workspace)
     plain = shown(workspace, "rpi4")
     others = {r.prediction.device_id: r.prediction for r in workspace.comparison.rows}
-    workspace.set_threads(1)
+    ask_what_if(workspace, threads=1)
     settle(workspace)
     before = shown(workspace, "rpi4")
     assert before.latency_ms is not None
@@ -53,7 +54,7 @@ def test_a_recorded_latency_corrects_another_configuration_and_stays(
     record(qtbot, window, place, before.latency_ms * 2)
     qtbot.waitUntil(lambda: shown(workspace, "rpi4").basis is Basis.MEASURED, timeout=WAIT_MS)
 
-    workspace.set_threads(4)
+    ask_what_if(workspace, threads=4)
     settle(workspace)
     qtbot.waitUntil(lambda: bool(shown(workspace, "rpi4").scaled_from), timeout=WAIT_MS)
     moved = shown(workspace, "rpi4")
@@ -75,5 +76,5 @@ def test_a_recorded_latency_corrects_another_configuration_and_stays(
     assert table is not None
     assert abs(float(table.latency_ms.sum()) / moved.latency_ms - 1) < 1e-6
     # Undo leaves it out again, for other configurations too.
-    workspace.undo_stack.undo()
+    workspace.library_stack.undo()
     qtbot.waitUntil(lambda: not shown(workspace, "rpi4").scaled_from, timeout=WAIT_MS)

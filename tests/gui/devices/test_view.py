@@ -92,7 +92,6 @@ def test_a_shipped_device_is_read_only(view: DevicesView, qtbot: QtBot) -> None:
     assert clock.value.text() == "2400"
     type_over(qtbot, clock.value, "9999")
     assert clock.value.text() == "2400"
-    assert not clock.available.isEnabled()
     assert not view.header.save_button.isVisible()
     assert "Duplicate it" in view.header.state.text()
 
@@ -101,9 +100,10 @@ def test_the_header_names_what_a_prediction_lacks(own: DevicesView, qtbot: QtBot
     header = own.header
     assert header.warnings.text() == ""
     bandwidth = own.form_view.fields["dram_bw_gbps"]
-    bandwidth.available.click()
+    before = bandwidth.value.text()
+    own.form.set_value("dram_bw_gbps", "")
     assert "Add the Memory bandwidth to predict without probing." in header.warnings.toolTip()
-    bandwidth.available.click()
+    own.form.set_value("dram_bw_gbps", before)
     assert header.warnings.text() == ""
     own.show_device("hailo-15l")
     assert "Add the INT8 peak to predict without probing." in header.warnings.toolTip()
@@ -172,13 +172,20 @@ def test_an_own_device_becomes_a_target_and_predictions_follow(
     assert {before, after} <= numbers, "the changed device's prediction is stored too"
 
 
-def test_what_is_wrong_stands_below_its_field_while_typing(own: DevicesView, qtbot: QtBot) -> None:
+def test_what_is_wrong_stands_below_its_field_once_it_is_left_and_moves_no_row(
+    own: DevicesView, qtbot: QtBot
+) -> None:
     clock = own.form_view.fields["clock_mhz"]
+    other = own.form_view.fields["dram_bw_gbps"]
+    place = other.mapTo(own, QPoint())
     type_over(qtbot, clock.value, "24x")
-    assert clock.problem.isVisible()
-    assert clock.problem.text() == 'Clock is "24x" where a number was expected.'
+    assert not clock.problem.isVisible(), "it is still typed"
+    other.value.setFocus()
+    qtbot.waitUntil(clock.problem.isVisible)
+    assert other.mapTo(own, QPoint()) == place
+    assert clock.problem.toolTip() == 'Clock is "24x" where a number was expected.'
     assert not own.header.save_button.isEnabled()
-    assert clock.problem.text() in own.header.problems.toolTip()
+    assert clock.problem.toolTip() in own.header.problems.toolTip()
     assert own.header.problems.text() == "1 wrong value below"  # the sentence stands once
     assert own.header.problems.isVisible()
     type_over(qtbot, clock.value, "2400")
@@ -188,23 +195,30 @@ def test_what_is_wrong_stands_below_its_field_while_typing(own: DevicesView, qtb
 def test_a_contradiction_is_a_warning_in_words(own: DevicesView, qtbot: QtBot) -> None:
     peak = own.form_view.fields["fp32_tflops"]
     type_over(qtbot, peak.value, "15.36")
-    assert "differ by a factor of 100" in peak.warning.text()
+    own.form_view.fields["dram_bw_gbps"].value.setFocus()
+    qtbot.waitUntil(peak.warning.isVisible)
+    assert "differ by a factor of 100" in peak.warning.toolTip()
     assert peak.warning.isVisible()
-    assert peak.warning.text() in own.header.warnings.toolTip()
+    assert peak.warning.toolTip() in own.header.warnings.toolTip()
     assert not own.header.problems.isVisible(), "the line is the warning's alone"
     assert own.header.save_button.isEnabled()
 
 
-def test_unticking_makes_a_metric_absent(own: DevicesView, qtbot: QtBot, tmp_path: Path) -> None:
+def test_clearing_makes_a_metric_absent_and_typing_makes_it_known(
+    own: DevicesView, qtbot: QtBot, tmp_path: Path
+) -> None:
     power = own.form_view.fields["process_nm"]
     own.form_view.ensureWidgetVisible(power)
-    power.available.setFocus()
-    qtbot.keyClick(power.available, Qt.Key.Key_Space)
-    assert not power.available.isChecked()
-    assert not power.value.isEnabled()
+    type_over(qtbot, own.form_view.fields["tdp_w"].value, "12")
+    power.value.setFocus()
+    power.value.selectAll()
+    qtbot.keyClick(power.value, Qt.Key.Key_Delete)
+    assert not power.source.isEnabled()
     with qtbot.waitSignal(own.library.changed, timeout=WAIT_MS):
         click(qtbot, own.header.save_button)
-    assert "process_nm" not in stored(tmp_path)["rpi5-copy"].metrics
+    metrics = stored(tmp_path)["rpi5-copy"].metrics
+    assert "process_nm" not in metrics
+    assert metrics["tdp_w"] == 12
 
 
 def test_the_undo_keys_undo_a_field_as_a_whole(
@@ -227,7 +241,7 @@ def test_deleting_can_be_undone(
     assert stored(tmp_path) == {}
     assert row_of(window.targets_panel.model, "rpi5-copy") is None
     with qtbot.waitSignal(own.library.made, timeout=WAIT_MS):
-        window.workspace.undo_stack.undo()
+        window.workspace.library_stack.undo()
     assert list(stored(tmp_path)) == ["rpi5-copy"]
     assert own.form.fields.id == "rpi5-copy"
 
@@ -354,7 +368,7 @@ def test_this_machine_is_stored_once_it_is_edited(
     qtbot.waitUntil(lambda: not view.library.entries[0].stored_id, timeout=WAIT_MS)
     assert view.library.entries[0].device.notes != "under my desk", "as detected again"
     assert stored(tmp_path) == {}
-    workspace.undo_stack.undo()
+    workspace.library_stack.undo()
     qtbot.waitUntil(lambda: "this-machine" in stored(tmp_path), timeout=WAIT_MS)
     qtbot.waitUntil(lambda: view.library.entries[0].device.notes == "under my desk")
 
@@ -388,12 +402,12 @@ def test_the_profile_shows_absent_metrics_as_absent(view: DevicesView, window: M
 def test_the_fields_say_unit_range_and_meaning(view: DevicesView) -> None:
     view.show_device("a100-pcie-40gb")
     cores = view.form_view.fields["core_count"]
-    assert cores.available.text() == "SMs or compute units"
+    assert cores.name.text() == "SMs or compute units"
     assert "1 to 1000000" in cores.value.toolTip()
     assert cores.value.whatsThis() == cores.value.toolTip()
     assert not view.form_view.fields["dsp_count"].isVisible(), "an FPGA's"
     view.show_device("rpi5")
-    assert cores.available.text() == "Cores"
+    assert cores.name.text() == "Cores"
 
 
 def test_configurations_are_added_and_put_first(own: DevicesView, qtbot: QtBot) -> None:
@@ -453,9 +467,9 @@ def test_what_the_name_means_is_offered_with_its_reason(own: DevicesView, qtbot:
     assert "taken from RK3568: chip rk3568" in view.text_inferred.text()
     assert view.text_inferred.isVisible()
     lanes = view.fields["fp32_au_per_core"]
-    own.form.set_available("fp32_au_per_core", available=False)
+    own.form.set_value("fp32_au_per_core", "")
     assert lanes.value.placeholderText() == "4", "of the implied architecture"
-    own.form.set_available("fp32_au_per_core", available=True)
+    lanes.value.setFocus()
     assert lanes.value.placeholderText() != "4", "the range of what can be typed"
     type_over(qtbot, texts["architecture"], "cortex-a53")
     assert "the name means cortex-a55" in view.text_warning.text()
@@ -548,3 +562,25 @@ def test_open_models_are_predicted_while_a_device_is_typed(
     type_over(qtbot, own.form_view.fields["clock_mhz"].value, "24x")
     qtbot.waitUntil(lambda: own.header.live.text() == "", timeout=WAIT_MS)
     assert own.form_view.mapTo(own, QPoint(0, 0)).y() == top, "what is typed into stays in place"
+
+
+def test_a_new_device_starts_from_another_has_an_id_of_its_name_and_is_ticked_when_saved(
+    qtbot: QtBot, window: MainWindow, workspace: Workspace
+) -> None:
+    window.show_page("devices")
+    view = window.central.devices_view
+    qtbot.waitUntil(lambda: view.is_built, timeout=WAIT_MS)
+    with qtbot.waitSignal(workspace.library.made, timeout=WAIT_MS):
+        click(qtbot, view.new_button)
+    box = view.header.start_box
+    assert box.isVisible()
+    box.setCurrentIndex(box.findText("Raspberry Pi 5 (CPU)"))
+    box.activated.emit(box.currentIndex())
+    assert view.form_view.fields["clock_mhz"].value.text() == "2400"
+    type_over(qtbot, view.form_view.texts["name"], "Board in the lab")
+    assert view.form.fields.id == "board-in-the-lab"
+    with qtbot.waitSignal(workspace.library.saved, timeout=WAIT_MS):
+        click(qtbot, view.header.save_button)
+    assert workspace.selection.is_selected("board-in-the-lab")
+    type_over(qtbot, view.form_view.texts["name"], "Another name")
+    assert view.form.fields.id == "board-in-the-lab", "what is saved is known by its id"

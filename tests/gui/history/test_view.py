@@ -109,7 +109,8 @@ def test_every_prediction_is_listed_the_newest_first(view: HistoryView) -> None:
     assert sorted(zip(column(view, "model"), column(view, "device"), strict=True)) == [
         ("net.onnx", "fast"), ("net.onnx", "slow"), ("other.onnx", "fast"), ("other.onnx", "slow")
     ]  # fmt: skip
-    assert view.summary.text() == "4 predictions; no measurements yet."
+    assert view.summary.text().startswith("4 predictions of ")
+    assert view.summary.text().endswith("; nothing measured yet.")
     assert not view.truth.isVisible()
     assert not view.warning.isVisible()
     assert view.table.isColumnHidden(
@@ -164,7 +165,7 @@ def test_tags_and_notes_are_typed_in_the_table_and_undone(
     settled()
     assert column(view, "note").count("warm") == 1
     for _ in range(3):
-        window.workspace.undo_stack.undo()
+        window.workspace.library_stack.undo()
     settled()
     assert set(column(view, "note") + column(view, "tags")) == {""}
 
@@ -191,7 +192,7 @@ def test_a_measured_latency_is_recorded_shown_and_undone(
     assert view.summary.text().endswith("1 measured latency, median error 25 %.")
     assert view.errors.grid_model.grid.columns[1].text(0) == "1"
     assert "Note: 15 W" in tooltip_of_first_point(view)
-    window.workspace.undo_stack.undo()
+    window.workspace.library_stack.undo()
     settled()
     assert not view.truth.isVisible()
     window.actions_by_id["redo"].trigger()
@@ -256,7 +257,7 @@ def test_deleted_rows_come_back(
     settled()
     assert len(view.presenter.data) == 3
     assert window.actions_by_id["undo"].text() == "&Undo Delete other.onnx"
-    window.workspace.undo_stack.undo()
+    window.workspace.library_stack.undo()
     settled()
     assert len(view.presenter.data) == 4
 

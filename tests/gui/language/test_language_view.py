@@ -11,12 +11,14 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QListView
 from pytestqt.qtbot import QtBot
 
 from ctm_gui.application import Application
 from ctm_gui.language.curves import Along
 from ctm_gui.language.presenter import LanguagePresenter
 from ctm_gui.language.view import LanguageView
+from ctm_gui.models.list_model import ModelRole
 from ctm_gui.report.presenter import ReportPresenter, ReportSubject
 from ctm_gui.widgets.theme import DARK, LIGHT
 from ctm_gui.window.main_window import MainWindow
@@ -323,9 +325,7 @@ def test_a_report_without_a_ticked_target_says_so(
     assert not window.actions_by_id["report"].isEnabled()
     # It was open already, or the last target went while it was opened.
     report = ReportPresenter(workspace.recorder, window)
-    subject = ReportSubject(
-        workspace.comparison, workspace.what_if, LatencyUnit.MS, None, presenter.run()
-    )
+    subject = ReportSubject(workspace.comparison, LatencyUnit.MS, None, presenter.run())
     with qtbot.waitSignal(report.failed, timeout=SETTLE_MS) as failed:
         report.start(subject)
     assert "tick one" in str(failed.args[0])
@@ -393,7 +393,7 @@ def test_the_report_has_the_language_model_without_any_other(
     assert run.results == presenter.results
     report = ReportPresenter(workspace.recorder, window)
     unit, language = LatencyUnit.MS, presenter.run()
-    report.start(ReportSubject(workspace.comparison, workspace.what_if, unit, None, language))
+    report.start(ReportSubject(workspace.comparison, unit, None, language))
     qtbot.waitUntil(lambda: report.draft is not None, timeout=SETTLE_MS)
     assert report.draft is not None
     assert [section.id for section in report.draft.report.sections] == [SectionId.LANGUAGE]
@@ -403,21 +403,24 @@ def test_the_report_has_the_language_model_without_any_other(
     report.close()
 
 
-def test_the_open_model_stands_below_the_list_of_models(
+def test_the_open_model_stands_in_the_list_of_models(
     window: MainWindow, workspace: Workspace, view: LanguageView, qtbot: QtBot
 ) -> None:
-    row = window.language_row
-    assert row.isVisibleTo(window)
-    assert row.name.text() == "llama"
-    assert "B parameters" in row.facts.toolTip()
+    panel = window.models_panel
+    rows = panel.findChild(QListView)
+    assert isinstance(rows, QListView)
+    assert rows.currentIndex().data() == "llama"
+    assert "B parameters" in rows.currentIndex().data(ModelRole.FACTS)
+    assert panel.selected_rows() == []
 
     window.show_page("compare")
-    qtbot.mouseClick(row.name, Qt.MouseButton.LeftButton)
+    panel.set_current_row(-1)
+    panel.select_language()
     assert window.tabs.currentWidget().isAncestorOf(view)
 
-    qtbot.mouseClick(row.close_button, Qt.MouseButton.LeftButton)
+    panel.remove_selected()
     settle(qtbot, workspace.language)
     assert workspace.language.state.model is None
-    assert not row.isVisibleTo(window)
+    assert rows.model().rowCount() == 0
     workspace.undo_stack.undo()
-    assert row.isVisibleTo(window)
+    assert rows.model().rowCount() == 1

@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import QItemSelectionModel, QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
-from PySide6.QtWidgets import QLabel, QListView, QPushButton, QWidget
+from PySide6.QtWidgets import QLabel, QListView, QPushButton
 from pytestqt.qtbot import QtBot
 
 from ctm_gui.models.list_model import ModelRole, ModelsListModel
@@ -23,7 +23,7 @@ MakeModel = Callable[..., Path]
 
 @pytest.fixture
 def panel(qtbot: QtBot, workspace: Workspace) -> ModelsPanel:
-    panel = ModelsPanel(ViewOptions(), workspace.shelf, QWidget())
+    panel = ModelsPanel(ViewOptions(), workspace.shelf)
     QAbstractItemModelTester(
         panel.findChild(ModelsListModel), QAbstractItemModelTester.FailureReportingMode.Fatal
     )

@@ -10,10 +10,13 @@ from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
 from ctm_gui.models.shelf import ModelState
+from ctm_gui.targets.what_if_dialog import WhatIfDialog
+from ctm_gui.targets.what_if_strip import WhatIfStrip
 from ctm_gui.window.main_window import MainWindow
 from ctm_gui.window.workspace import Workspace
 from predictor.core.records import Precision
 from predictor.services.history.history import open_history
+from tests.support.what_ifs import ask_what_if
 
 MakeModel = Callable[..., Path]
 Settle = Callable[[Workspace], None]
@@ -24,9 +27,11 @@ def latencies(workspace: Workspace) -> list[float | None]:
 
 
 def test_a_precision_whose_name_says_little_is_explained_where_it_is_chosen(
-    window: MainWindow,
+    qtbot: QtBot, workspace: Workspace
 ) -> None:
-    box = window.what_if_bar.precision
+    dialog = WhatIfDialog(workspace.selection, workspace.selection.devices[0])
+    qtbot.addWidget(dialog)
+    box = dialog.precision
     tips = {
         box.itemText(place): box.itemData(place, Qt.ItemDataRole.ToolTipRole)
         for place in range(box.count())
@@ -35,25 +40,30 @@ def test_a_precision_whose_name_says_little_is_explained_where_it_is_chosen(
     assert not tips["FP16"]
 
 
-def test_what_ifs_predict_again(
-    window: MainWindow, workspace: Workspace, make_model: MakeModel, settle: Settle
+def test_a_what_if_is_of_one_target_and_a_banner_says_so_until_it_is_reset(
+    qtbot: QtBot, window: MainWindow, workspace: Workspace, make_model: MakeModel, settle: Settle
 ) -> None:
     workspace.open_paths([str(make_model(batch="batch"))])
     settle(workspace)
     usual = [row.prediction.configuration for row in workspace.comparison.rows]
-    window.what_if_bar.precision.setCurrentText("INT8")
-    window.what_if_bar.threads.setValue(2)
+    device = workspace.selection.selected[1]
+    dialog = WhatIfDialog(workspace.selection, device, window)
+    dialog.show()
+    dialog.precision.setCurrentText("INT8")
+    dialog.batch.setValue(16)
+    dialog.close()
     settle(workspace)
-    for row in workspace.comparison.rows:
-        assert row.prediction.configuration.precision is Precision.INT8
-    window.what_if_bar.batch.setValue(16)
-    settle(workspace)
-    assert workspace.shelf.entries[0].model is not None
-    assert workspace.shelf.entries[0].model.inputs[0].shape == (16, 16)
-    window.what_if_bar.reset.click()
+    now = [row.prediction.configuration for row in workspace.comparison.rows]
+    assert (now[1].precision, now[1].batch) == (Precision.INT8, 16)
+    assert [now[0], now[2]] == [usual[0], usual[2]]
+    banner = window.places.findChild(WhatIfStrip)
+    assert isinstance(banner, WhatIfStrip)
+    assert banner.isVisible()
+    assert banner.words.toolTip().startswith(f"What if: {device.name} with INT8, batch 16.")
+    banner.reset.click()
     settle(workspace)
     assert [row.prediction.configuration for row in workspace.comparison.rows] == usual
-    assert not window.what_if_bar.reset.isEnabled()
+    assert not banner.isVisible()
 
 
 def test_a_larger_batch_takes_longer(
@@ -62,7 +72,7 @@ def test_a_larger_batch_takes_longer(
     workspace.open_paths([str(make_model(layers=3, batch="batch"))])
     settle(workspace)
     before = latencies(workspace)
-    window.what_if_bar.batch.setValue(4096)
+    ask_what_if(workspace, batch=4096)
     settle(workspace)
     for one, many in zip(before, latencies(workspace), strict=True):
         assert one is not None
@@ -78,17 +88,17 @@ def test_a_batch_that_a_node_pins_is_an_error_of_its_row_alone(
     )
     settle(workspace)
     assert None not in latencies(workspace)
-    window.what_if_bar.batch.setValue(8)
+    ask_what_if(workspace, batch=8)
     settle(workspace)
     free, pinned = workspace.shelf.entries
     assert free.state is ModelState.READY
-    assert pinned.state is ModelState.FAILED
-    assert "pinned_squeeze" in str(pinned.error)
+    assert pinned.state is ModelState.READY
+    assert "pinned_squeeze" in str(pinned.batches[8])
     rows = {row.model_label: row.prediction for row in workspace.comparison.rows}
     assert rows["free.onnx"].latency_ms is not None
     assert rows["pinned.onnx"].latency_ms is None
     assert rows["pinned.onnx"].problem.endswith("with a dynamic batch dimension")
-    window.what_if_bar.batch.setValue(0)
+    ask_what_if(workspace)
     settle(workspace)
     assert None not in latencies(workspace)
 
@@ -117,9 +127,9 @@ def test_predictions_are_stored_once(
     with qtbot.waitSignal(workspace.recorder.recorded):
         workspace.open_paths([str(make_model())])
     settle(workspace)
-    window.what_if_bar.threads.setValue(1)
+    ask_what_if(workspace, threads=1)
     settle(workspace)
-    window.what_if_bar.threads.setValue(0)
+    ask_what_if(workspace)
     settle(workspace)
     seen = {
         (row.prediction.device_id, row.prediction.configuration)
@@ -148,7 +158,7 @@ def test_a_store_that_cannot_be_opened_is_said_once_and_the_window_works(
         other.start()
     other.open_paths([str(make_model())])
     settle(other)
-    other.set_threads(1)
+    ask_what_if(other, threads=1)
     settle(other)
     assert None not in latencies(other)
     assert other.messages.error_count == 1

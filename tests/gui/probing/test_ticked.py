@@ -22,6 +22,7 @@ from predictor.probing.planning import PlannedProbe
 from predictor.services.probing.imports import candidates
 from predictor.services.probing.plan import coverage, plan_probes, probe_target
 from tests.support.probe_plans import QUICK
+from tests.support.what_ifs import ask_what_if
 
 WAIT_MS = 120_000
 
@@ -94,7 +95,7 @@ def test_what_ifs_are_part_of_what_is_probed(
 ) -> None:
     tick(workspace, "rpi5")
     page = make_wizard().target_page
-    workspace.set_threads(3)
+    ask_what_if(workspace, threads=3)
 
     assert cells(page.ticked, 2) == ["onnxruntime, fp32, 3 threads"]
     page.ticked.clearSelection()
@@ -213,7 +214,7 @@ def test_what_was_imported_is_ticked_with_its_configuration(
 def test_a_what_if_that_hides_the_probed_configuration_is_told(
     workspace: Workspace, presenter: ProbingPresenter
 ) -> None:
-    workspace.set_precision(Precision.INT8)
+    ask_what_if(workspace, precision=Precision.INT8)
 
     presenter._tick("rpi5", Configuration("onnxruntime", Precision.FP32, 4, 1))
 

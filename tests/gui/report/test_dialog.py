@@ -25,6 +25,7 @@ from predictor.core.units import LatencyUnit
 from predictor.presentation.report import USUAL_SECTIONS, SectionId
 from predictor.presentation.wording import number
 from tests.gui.conftest import SETTLE_MS, MakeModel
+from tests.support.what_ifs import ask_what_if
 
 
 @pytest.fixture
@@ -44,9 +45,7 @@ def dialog(
     dialog = ReportDialog(options, presenter, str(tmp_path))
     qtbot.addWidget(dialog)
     dialog.show()
-    dialog.show_subject(
-        ReportSubject(compared.comparison, compared.what_if, LatencyUnit.MS, budget_ms=5.0)
-    )
+    dialog.show_subject(ReportSubject(compared.comparison, LatencyUnit.MS, budget_ms=5.0))
     wait(qtbot, dialog)
     yield dialog
     dialog.stop()
@@ -116,7 +115,7 @@ def test_a_section_with_nothing_to_say_cannot_be_chosen(
         for row in compared.comparison.rows
     )
     nothing = replace(compared.comparison, rows=rows)
-    dialog.show_subject(ReportSubject(nothing, compared.what_if, LatencyUnit.MS, None))
+    dialog.show_subject(ReportSubject(nothing, LatencyUnit.MS, None))
     wait(qtbot, dialog)
 
     assert not dialog.section_boxes[SectionId.OPERATORS].isEnabled()
@@ -210,7 +209,7 @@ def test_the_printer_gets_every_page(dialog: ReportDialog, qtbot: QtBot, tmp_pat
 def test_a_cancel_leaves_nothing_and_a_choice_begins_again(
     dialog: ReportDialog, compared: Workspace, qtbot: QtBot
 ) -> None:
-    subject = ReportSubject(compared.comparison, compared.what_if, LatencyUnit.US, None)
+    subject = ReportSubject(compared.comparison, LatencyUnit.US, None)
     dialog.show_subject(subject)
     assert dialog.cancel_button.isVisible()
     press(qtbot, dialog.cancel_button)
@@ -299,7 +298,7 @@ def test_the_action_shows_the_report_of_what_the_window_compares(
     assert "budget of 5 ms" in shown
 
     dialog.close()
-    workspace.set_batch(3)
+    ask_what_if(workspace, batch=3)
     settle(workspace)
     action.trigger()
     assert application.report is dialog, "one dialog for all reports"

@@ -31,6 +31,7 @@ from predictor.services.prediction.configurations import (
 )
 from predictor.services.prediction.explain import explain
 from tests.gui.conftest import MakeModel
+from tests.support.what_ifs import ask_what_if
 
 Settle = Callable[[Workspace], None]
 GPU = "rtx3060"
@@ -129,10 +130,10 @@ def test_a_what_if_batch_leaves_one_row_a_target(
     opened: Workspace, gpu: Device, settle: Settle
 ) -> None:
     opened.selection.add_variant(gpu, at_batch(gpu, 8))
-    opened.set_batch(2)
+    ask_what_if(opened, batch=2)
     settle(opened)
     assert [row.prediction.configuration.batch for row in opened.comparison.rows] == [2]
-    opened.reset_what_if()
+    opened.selection.reset_what_ifs()
     settle(opened)
     assert [row.prediction.configuration.batch for row in opened.comparison.rows] == [1, 8]
 

@@ -267,7 +267,7 @@ def test_a_click_on_the_star_puts_a_device_on_top_as_well(
     panel.tree.expandAll()
     place = panel.tree.visualRect(star(panel, "RTX 2")).center()
     qtbot.mouseClick(panel.tree.viewport(), Qt.MouseButton.LeftButton, pos=place)
-    assert outline(panel.model)[:3] == ["Favourites", "NVIDIA RTX 2", "GPUs"]
+    assert outline(panel.model)[:3] == ["Pinned", "NVIDIA RTX 2", "GPUs"]
     assert star(panel, "RTX 2").data() == "★"
     assert panel.selection.selected_ids == ("rtx-1",), "a favourite is not checked by that"
     panel.model.setData(find(panel.model, "NVIDIA RTX 2"), Qt.CheckState.Checked.value, CHECK)

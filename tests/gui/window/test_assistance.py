@@ -13,6 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from ctm_gui import settings as table
 from ctm_gui.settings import Settings
+from ctm_gui.targets.what_if_dialog import WhatIfDialog
 from ctm_gui.widgets.grid import Grid
 from ctm_gui.widgets.theme import ThemeChoice
 from ctm_gui.window.actions import ACTIONS
@@ -75,11 +76,16 @@ def test_help_opens_the_page_of_the_part_with_the_focus(qtbot: QtBot, window: Ma
     help_window = window.assistance.show_help()
     assert help_window.browser.page == "targets"
     help_window.close()
-    window.what_if_bar.batch.setFocus()
+    dialog = WhatIfDialog(window.workspace.selection, window.workspace.selection.devices[0], window)
+    with qtbot.waitActive(dialog):
+        dialog.show()
+        dialog.activateWindow()
+    dialog.batch.setFocus()
     assert window.assistance.show_help().browser.page == "what-if"
+    dialog.close()
     help_window.close()
     window.show_page("devices")
-    window.tabs.tabBar().setFocus()
+    window.place_strip.buttons["library"].setFocus()
     assert window.assistance.show_help().browser.page == "devices"
     assert help_window.list.currentItem().text() == "Devices"
 
@@ -116,13 +122,14 @@ def test_help_shows_its_pictures_in_the_theme_and_no_others(window: MainWindow) 
 
 @pytest.mark.qt_log_ignore("grabbing the keyboard", r"raise\(\)", extend=True)
 def test_a_control_explains_itself(window: MainWindow) -> None:
-    bar = window.what_if_bar
-    for control in (bar.batch, bar.precision, bar.threads, bar.unit, bar.reset):
+    dialog = WhatIfDialog(window.workspace.selection, window.workspace.selection.devices[0], window)
+    unit = window.places.unit_box
+    for control in (dialog.batch, dialog.precision, dialog.threads, unit):
         assert len(control.whatsThis()) > 40
-    bar.threads.setFocus()
+    unit.setFocus()
     window.assistance.whats_this()
     QWhatsThis.hideText()
-    window.tabs.tabBar().setFocus()
+    window.place_strip.buttons["answer"].setFocus()
     window.assistance.whats_this()
     assert QWhatsThis.inWhatsThisMode(), "the user points at a control"
     QWhatsThis.leaveWhatsThisMode()
@@ -156,7 +163,7 @@ def test_the_dialog_has_each_setting_that_is_asked_and_changes_the_window_at_onc
     assert chosen.args == [ThemeChoice.DARK]
     assert window.actions_by_id["theme_dark"].isChecked()
     unit.setCurrentIndex(unit.findData(LatencyUnit.FPS.value))
-    assert window.what_if_bar.unit.currentText() == "FPS"
+    assert window.places.unit_box.currentText() == "FPS"
     budget.setValue(12.5)
     assert window.central.compare_view.budget_box.value() == 12.5
     restore.setChecked(False)
@@ -165,10 +172,10 @@ def test_the_dialog_has_each_setting_that_is_asked_and_changes_the_window_at_onc
     assert kept.get(table.BUDGET_MS) == 12.5
     QTest.keyClick(budget, Qt.Key.Key_Return)
     assert budget.value() == 12.5  # Enter ends the typing and restores nothing
-    assert window.what_if_bar.unit.currentText() == "FPS"
+    assert window.places.unit_box.currentText() == "FPS"
     dialog = window.assistance.show_settings()
     dialog.defaults_button.click()
-    assert window.what_if_bar.unit.currentText() == "ms"
+    assert window.places.unit_box.currentText() == "ms"
     assert window.central.compare_view.budget_box.text() == "no budget"
     again = dialog.editors[table.BUDGET_MS.key]
     assert isinstance(again, QDoubleSpinBox)
@@ -199,7 +206,7 @@ def test_the_key_to_the_targets_presses_no_button(
         if last is not None:
             last.setFocus()
         window.models_panel.setFocus()
-        window.what_if_bar.batch.setFocus()
+        window.place_strip.buttons["answer"].setFocus()
         for _ in range(2):
             window.actions_by_id["next_part"].trigger()
         assert window.focusWidget() is panel.search_box
@@ -220,8 +227,8 @@ def test_redo_has_both_usual_keys_and_the_help_says_the_same(window: MainWindow)
 
 def test_one_key_goes_from_part_to_part(qtbot: QtBot, window: MainWindow) -> None:
     window.activateWindow()
-    window.what_if_bar.batch.setFocus()
-    parts = (window.models_panel, window.targets_panel, window.tabs)
+    window.place_strip.buttons["answer"].setFocus()
+    parts = (window.models_panel, window.targets_panel, window.places)
     for part in parts:
         window.actions_by_id["next_part"].trigger()
         assert part.isAncestorOf(window.focusWidget())

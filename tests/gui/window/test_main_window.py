@@ -139,7 +139,7 @@ def test_only_the_window_itself_takes_drops(
 def test_units_reach_the_views_and_are_remembered(
     window: MainWindow, workspace: Workspace, tmp_path: Path
 ) -> None:
-    window.what_if_bar.unit.setCurrentText("FPS")
+    window.places.unit_box.setCurrentText("FPS")
     window.close()
     assert Settings(tmp_path / "window.ini").get(table.UNIT) == LatencyUnit.FPS.value
 
@@ -235,7 +235,7 @@ def test_undo_is_in_the_menu_with_its_words(
     window.open_paths([str(make_model("gone.onnx"))])
     settle(workspace)
     undo = window.actions_by_id["undo"]
-    assert not undo.isEnabled()
+    assert undo.text() == "&Undo Open gone.onnx"
     workspace.shelf.remove([0])
     settle(workspace)
     assert latencies(workspace) == []

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -18,12 +19,18 @@ from ctm_gui.settings import Settings
 from ctm_gui.window.central_views import CentralViews
 from ctm_gui.window.help_pages import has_page
 from ctm_gui.window.main_window import MainWindow
-from ctm_gui.window.pages import PAGES, Page, modules_of
+from ctm_gui.window.pages import PAGES, PLACES, Page, modules_of
 from ctm_gui.window.session import remembered_options
 from ctm_gui.window.workspace import Workspace
 
 ROOT = Path(__file__).resolve().parents[3]
 MOST_IN_A_TURN = 10  # modules of the window that one turn of the event loop loads
+FORMER = {
+    "chart": "compare", "matrix": "compare", "pareto": "compare", "changes": "compare",
+    "sweep": "compare", "clocks": "clocks", "language": "language", "operators": "operators",
+    "graph": "graph", "roofline": "roofline", "timeline": "timeline", "attention": "attention",
+    "choose": "choose", "devices": "devices", "history": "history",
+}  # fmt: skip
 MODULE = "colorsys"  # small, of the standard library
 
 
@@ -33,6 +40,7 @@ def make_note(views: CentralViews) -> QWidget:
 
 NOTE = Page(
     id="note",
+    place="library",
     title="Note",
     text="No&te",
     keys="Ctrl+Alt+N",
@@ -137,9 +145,31 @@ def test_a_page_is_loaded_and_made_after_the_first_frame(
 
 
 def test_no_page_has_the_name_or_the_keys_of_another() -> None:
-    names = [name for page in PAGES for name in {page.id, page.title.lower()}]
-    assert len(set(names)) == len(names)
-    assert len({page.keys for page in PAGES}) == len(PAGES)
+    ids = [page.id for page in PAGES]
+    assert len(set(ids)) == len(ids)
+    keys = [part.keys for part in (*PAGES, *PLACES) if part.keys]
+    assert len(set(keys)) == len(keys)
+
+
+def test_a_place_has_keys_and_a_button_and_goes_back_to_its_last_page(window: MainWindow) -> None:
+    window.show_page("history")
+    for place, page in (("Ctrl+1", "compare"), ("Ctrl+3", "choose"), ("Ctrl+4", "history")):
+        QTest.keyClick(
+            window, Qt.Key(int(place[-1]) + Qt.Key.Key_0.value), Qt.KeyboardModifier.ControlModifier
+        )
+        assert window.page.id == page
+    window.place_strip.buttons["why"].click()
+    assert window.page.place == "why"
+    assert window.place_strip.buttons["why"].isChecked()
+
+
+def test_every_former_page_is_in_the_view_menu(window: MainWindow) -> None:
+    (view,) = (each.menu() for each in window.menuBar().actions() if each.text() == "&View")
+    for action in view.actions():
+        if action.objectName() in FORMER:
+            action.trigger()
+            assert window.page.id == FORMER[action.objectName()]
+    assert FORMER.keys() <= {action.objectName() for action in view.actions()}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.id)

@@ -3,7 +3,8 @@
 import csv
 import io
 
-from ctm_gui.compare.columns import ComparisonColumns, ComparisonGrid
+from ctm_gui.compare.columns import ComparisonColumns
+from ctm_gui.compare.comparison_grid import ComparisonGrid
 from predictor.core.units import LatencyUnit
 from predictor.presentation.columns import Place, TableContext
 
@@ -31,6 +32,7 @@ def test_a_row_shows_the_facts_of_its_prediction(make_row):
         "batch": "1",
         "latency": "45",
         "interval80": "40 – 60",
+        "surer": "Make it surer…",
         "predicted": "—",
         "fps": "22.2",
         "bound": "9",
@@ -64,6 +66,28 @@ def test_sorting_by_latency_puts_rows_without_a_number_last_in_both_directions(m
     assert grid.order.tolist() == [0, 3, 2, 1]
     grid.sort(None)
     assert grid.order.tolist() == [0, 1, 2, 3]
+
+
+def test_further_configurations_stand_under_their_device(make_row):
+    rows = [make_row("x", 30.0), make_row("y", 4.0)]
+    further = [make_row("x", 1.0), make_row("x", 50.0)]
+    data = ComparisonColumns(rows, further)
+    grid = ComparisonGrid(data, TableContext(Place.COMPARE), {"x": True})
+    grid.sort(place(grid, "latency"))
+    assert grid.order.tolist() == [1, 0, 2, 3]
+    grid.sort(place(grid, "latency"), descending=True)
+    assert grid.order.tolist() == [0, 3, 2, 1]
+    names = [cells(grid, row)["device"] for row in range(4)]
+    assert names[:2] == ["▾ X", "Y"]
+    assert all(name.strip().startswith("└ ncnn") for name in names[2:])
+    copied = next(csv.reader(io.StringIO(grid.as_csv([2], titled=False))))
+    assert "X" in copied
+
+
+def test_a_narrow_interval_and_a_measured_latency_are_sure(make_row):
+    narrow = make_row(latency_ms=10.0, low80_ms=9.5, high80_ms=10.5)
+    assert cells(grid_of([narrow]), 0)["surer"] == ""
+    assert cells(grid_of([make_row(latency_ms=None)]), 0)["surer"] == ""
 
 
 def test_the_problem_names_all_that_is_wrong(make_row):

@@ -13,11 +13,11 @@ from ctm_gui.prediction import comparison as comparing
 from ctm_gui.prediction.comparison import (
     ComparedModel,
     Comparison,
-    WhatIf,
     compare,
     place_of,
     target_names,
 )
+from ctm_gui.targets.what_ifs import WhatIf
 from predictor.core.errors import CancelledError, InputError
 from predictor.core.metrics import Family
 from predictor.core.records import Configuration, Device, Precision, RunId, TargetId
@@ -33,7 +33,7 @@ MODELS = [ComparedModel(n, f"m{n}", model_named(f"m{n}.onnx")) for n in range(1,
 def test_parts_grow_to_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(comparing, "_PART_S", 0.0)
     parts: list[Comparison] = []
-    whole = compare(MODELS, DEVICES, WhatIf(), parts.append)
+    whole = compare(MODELS, DEVICES, parts.append)
     assert [len(part.models) for part in parts] == [1, 2, 3, 4]
     assert [part.rows for part in parts] == [whole.rows[: len(p.models)] for p in parts]
     assert [row.model_label for row in whole.rows] == ["m1", "m2", "m3", "m4", "m5"]
@@ -42,15 +42,15 @@ def test_parts_grow_to_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_quick_comes_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(comparing, "_PART_S", 3600.0)
     parts: list[Comparison] = []
-    assert len(compare(MODELS, DEVICES, WhatIf(), parts.append).rows) == 5
+    assert len(compare(MODELS, DEVICES, parts.append).rows) == 5
     assert parts == []
 
 
 def test_a_comparison_without_rows_names_what_is_missing() -> None:
     assert Comparison().missing == "Open a model and tick a target"
-    assert compare([], DEVICES, WhatIf()).missing == "Open a model"
-    assert compare(MODELS, [], WhatIf()).missing == "Tick a target"
-    assert compare(MODELS, DEVICES, WhatIf()).missing == ""
+    assert compare([], DEVICES).missing == "Open a model"
+    assert compare(MODELS, []).missing == "Tick a target"
+    assert compare(MODELS, DEVICES).missing == ""
 
 
 def test_a_part_may_stop_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,12 +60,12 @@ def test_a_part_may_stop_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
         raise CancelledError
 
     with pytest.raises(CancelledError):
-        compare(MODELS, DEVICES, WhatIf(), stop)
+        compare(MODELS, DEVICES, stop)
 
 
 def test_models_with_a_problem_keep_their_rows() -> None:
     broken = ComparedModel(9, "broken", model_named("broken.onnx"), "not available: pinned")
-    found = compare([MODELS[0], broken, MODELS[1]], DEVICES, WhatIf())
+    found = compare([MODELS[0], broken, MODELS[1]], DEVICES)
     assert [row.prediction.problem for row in found.rows] == ["", "not available: pinned", ""]
     assert found.predicted == 2
 
@@ -80,11 +80,12 @@ def test_a_model_without_a_number_is_on_the_same_targets() -> None:
         metrics={"cores": 4.0, "dram_bw_gbps": 10.0},
     )
     for threads in (None, 2):
-        rows = compare([MODELS[0], broken], [cores], WhatIf(threads=threads)).rows
+        device = replace(cores, configurations=(WhatIf(threads=threads).of(cores),))
+        rows = compare([MODELS[0], broken], [device]).rows
         assert len({TargetId.of(row.prediction) for row in rows}) == 1
 
 
-def test_a_device_in_two_configurations_is_two_targets_until_a_what_if_makes_them_one() -> None:
+def test_a_device_in_two_configurations_is_two_targets() -> None:
     ways = tuple(Configuration("onnxruntime", Precision.FP32, threads) for threads in (1, 2))
     facts = {"cores": 4.0, "dram_bw_gbps": 10.0}
     devices = [
@@ -99,18 +100,15 @@ def test_a_device_in_two_configurations_is_two_targets_until_a_what_if_makes_the
         )
         for step in (1, -1)
     ]
-    both = compare(MODELS[:1], devices, WhatIf())
+    both = compare(MODELS[:1], devices)
     assert target_names(both.targets) == [
         "D (onnxruntime, fp32, 1 thread)",
         "D (onnxruntime, fp32, 2 threads)",
     ]
     assert target_names(both.targets[:1]) == ["D"]
-    assert len(compare(MODELS[:1], devices, WhatIf(threads=4)).targets) == 1
-    listed = compare(MODELS[:1], devices, WhatIf(), devices_by_id={"d": devices[0]}).targets
+    listed = compare(MODELS[:1], devices, devices_by_id={"d": devices[0]}).targets
     assert [target.device for target in listed] == [devices[0]] * 2, "its usual one stays the first"
-    edited = compare(
-        MODELS[:1], devices, WhatIf(), devices_by_id={"d": replace(devices[0], name="Old")}
-    )
+    edited = compare(MODELS[:1], devices, devices_by_id={"d": replace(devices[0], name="Old")})
     assert edited.targets[0].device.name == "D"
     assert place_of(both.targets, both.targets[1].run_id) == 1
     assert place_of(both.targets[:1], both.targets[1].run_id) == 0, "the first of its device"
@@ -139,7 +137,7 @@ def test_each_batch_is_a_row_of_the_graph_that_was_read_at_it() -> None:
     read = {8: read_at(first.model, 8)}
     refused = {8: InputError("m2.onnx", "it cannot run at batch 8: pinned", "export it again")}
     models = [replace(first, batches=read), replace(second, batches=refused)]
-    comparison = compare(models, on_batches(0, 8, 16), WhatIf())
+    comparison = compare(models, on_batches(0, 8, 16))
     assert [(row.batch, row.prediction.configuration.batch) for row in comparison.rows] == [
         (0, 1), (8, 8), (16, 16), (0, 1), (8, 8), (16, 16)
     ]  # fmt: skip
@@ -155,15 +153,9 @@ def test_each_batch_is_a_row_of_the_graph_that_was_read_at_it() -> None:
         f"Made Up 1 (pytorch, fp32{batch})" for batch in ("", ", batch 8", ", batch 16")
     ]
     # As if the batch were that of the model itself.
-    alone = compare([ComparedModel(1, "m1", read[8])], DEVICES, WhatIf()).rows[0].prediction
+    alone = compare([ComparedModel(1, "m1", read[8])], DEVICES).rows[0].prediction
     assert predictions[1].latency_ms == alone.latency_ms
     assert place_of(comparison.targets, comparison.targets[2].run_id) == 2
-
-
-def test_a_what_if_batch_takes_the_place_of_those_of_the_targets() -> None:
-    comparison = compare(MODELS[:1], on_batches(0, 8, 16), WhatIf(batch=4))
-    assert [target.configuration.batch for target in comparison.targets] == [0]
-    assert comparison.rows[0].prediction.latency_ms is not None
 
 
 @settings(deadline=None, max_examples=20)
@@ -172,7 +164,7 @@ def test_a_call_with_more_in_it_is_never_shorter(batches: set[int]) -> None:
     model = MODELS[0].model
     ascending = sorted(batches)
     compared = replace(MODELS[0], batches={n: read_at(model, n) for n in ascending})
-    rows = compare([compared], on_batches(0, *ascending), WhatIf()).rows
+    rows = compare([compared], on_batches(0, *ascending)).rows
     times = [row.prediction.latency_ms or 0.0 for row in rows]
     assert all(after >= before * (1 - 1e-6) for before, after in pairwise(times))
     bounds = [row.prediction.bound_ms for row in rows]

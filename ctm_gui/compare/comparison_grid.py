@@ -1,0 +1,140 @@
+"""The table of the comparison: a device a row, with its other configurations under it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ctm_gui.compare.columns import ComparisonColumns
+from ctm_gui.widgets.grid import Column, Grid
+from ctm_gui.widgets.ordering import BoolArray, FloatArray, IndexArray, number_keys
+from predictor.core.prediction import Prediction
+from predictor.core.records import Basis
+from predictor.presentation.columns import (
+    COLUMNS,
+    PredictionColumn,
+    PredictionRow,
+    TableContext,
+    columns_of,
+)
+from predictor.presentation.wording import plain_number, runtime_text, shown
+
+SURER = "surer"  # key of the column that leads to a measurement
+OPENED, CLOSED = "▾", "▸"
+_SURER_WORDS = "Make it surer…"
+_SURE_SPAN = 1.3  # upper over lower end of an interval that no measurement has to narrow
+# Columns whose order turns round between a time and a rate.
+TIME_COLUMNS = frozenset(column.id for column in COLUMNS if column.is_time)
+
+
+class ComparisonGrid(Grid):
+    """The comparison table over ``data``: unit and budget are those of ``context``.
+
+    A device is a row with its first configuration; its others stand under it where it is opened.
+
+    Args:
+        data: the rows.
+        context: unit and budget.
+        more: by device id, whether it is opened, for those that have other configurations.
+    """
+
+    def __init__(
+        self,
+        data: ComparisonColumns,
+        context: TableContext,
+        more: Mapping[str, bool] | None = None,
+    ) -> None:
+        self.data, self.rows, self.context = data, data.rows, context
+        self._more = more or {}
+        columns = prediction_columns(data.rows, context)
+        super().__init__(len(data), columns)
+        # Copies have the columns above: names without their marks.
+        marked = list(map(self._marked, columns))
+        place = [column.key for column in columns].index("interval80") + 1
+        self.columns = (*marked[:place], self._surer(), *marked[place:])
+
+    def search(self, words: str) -> BoolArray:
+        """Return a mask of the rows that hold every word, bool [N]."""
+        return self.data.search_mask(words)
+
+    def sort(self, column: int | None, *, descending: bool = False) -> None:
+        """Sort the rows of the comparison, the others of a device under its row of their model."""
+        super().sort(column, descending=descending)
+        if self.data.compared < len(self.data):
+            self._sorted = self._under_their_devices(self._sorted)
+            self._refresh()
+
+    def _under_their_devices(self, order: IndexArray) -> IndexArray:
+        rows, compared = self.rows, self.data.compared
+        under: dict[tuple[str, str], list[int]] = {}
+        for row in order[order >= compared].tolist():
+            key = rows[row].model_label, rows[row].prediction.device_id
+            under.setdefault(key, []).append(row)
+        places: list[int] = []
+        for row in order[order < compared].tolist():
+            places.append(row)
+            places += under.pop((rows[row].model_label, rows[row].prediction.device_id), [])
+        left = (row for of_device in under.values() for row in of_device)
+        return np.array([*places, *left], dtype=np.intp)
+
+    def _device(self, row: int) -> str:
+        """Return a device's name after the mark that opens its others, or that of one of them."""
+        name = shown(self.rows[row].device_name)
+        if row >= self.data.compared:
+            return f"      └ {runtime_text(self.rows[row].prediction.configuration)}"
+        is_open = self._more.get(self.rows[row].prediction.device_id)
+        return name if is_open is None else f"{OPENED if is_open else CLOSED} {name}"
+
+    def _marked(self, column: Column) -> Column:
+        if column.key != "device":
+            return column
+        return replace(column, text=self._device, sort_keys=lambda: column.keys(len(self.data)))
+
+    def _surer(self) -> Column:
+        return Column(
+            key=SURER,
+            title="Surer",
+            text=lambda row: _SURER_WORDS if is_uncertain(self.rows[row].prediction) else "",
+            help="Measure reference networks on the device: its intervals get narrower.",
+        )
+
+    def needed_columns(self) -> dict[str, bool]:
+        """Return for each column whether it has anything to say of these rows."""
+        return {c.id: c.is_needed(self.rows, self.context) for c in columns_of(self.context.place)}
+
+
+def prediction_columns(rows: Sequence[PredictionRow], context: TableContext) -> list[Column]:
+    """Return the columns that the context's place shows."""
+    return [_column(column, rows, context) for column in columns_of(context.place)]
+
+
+def _column(
+    column: PredictionColumn, rows: Sequence[PredictionRow], context: TableContext
+) -> Column:
+    value, key = column.value, column.sort_key or column.value
+
+    def keys() -> FloatArray:
+        return number_keys([key(row, context) for row in rows] if key else [])
+
+    def copied(places: list[int]) -> list[str]:
+        return [plain_number(value(rows[place], context)) for place in places] if value else []
+
+    return Column(
+        key=column.id,
+        title=column.title(context),
+        numeric=column.is_number,
+        text=lambda row: column.text(rows[row], context),
+        sort_keys=keys if key else None,
+        copied=copied if value else None,
+        help=column.help,
+    )
+
+
+def is_uncertain(prediction: Prediction) -> bool:
+    """Whether a measurement of the target would narrow the interval of a prediction."""
+    low, high = prediction.low80_ms, prediction.high80_ms
+    if prediction.latency_ms is None or prediction.basis is Basis.MEASURED:
+        return False
+    return low is None or high is None or high > _SURE_SPAN * low

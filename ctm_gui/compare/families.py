@@ -1,0 +1,43 @@
+"""Whether models are variants of one network, so that their operators can be set side by side."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
+from itertools import combinations
+
+from predictor.graph.model import Model
+
+# Of the operators of the larger model by name and type, and of the products of the smaller one.
+_NAMES_SHARE, _MACS_SHARE = 0.6, 0.5
+_MODELS = 12  # more than these are not looked through
+_OPERATORS = 20_000
+
+
+def has_family(models: Sequence[Model]) -> bool:
+    """Return whether two of the models are of one family: fine-tuned, pruned, quantised, resized.
+
+    Large models are taken for one: to look would stall the window.
+    """
+    first = models[:_MODELS]
+    if any(len(model.graph) > _OPERATORS for model in first):
+        return True
+    names: list[Counter[Hashable]] = [
+        Counter(zip(m.graph.names, m.graph.op_types, strict=True)) for m in first
+    ]
+    macs: list[Counter[Hashable]] = [
+        Counter(m.graph.macs[m.graph.macs > 0].tolist()) for m in first
+    ]
+    return any(
+        _common(names[a], names[b], max) >= _NAMES_SHARE
+        or _common(macs[a], macs[b], min) >= _MACS_SHARE
+        for a, b in combinations(range(len(first)), 2)
+    )
+
+
+def _common(
+    first: Counter[Hashable], second: Counter[Hashable], of: Callable[[int, int], int]
+) -> float:
+    """Return the share of entries that two multisets have in common."""
+    count = of(first.total(), second.total())
+    return (first & second).total() / count if count else 0.0

@@ -1,0 +1,71 @@
+"""The Measurements page: latencies that the user measured, and probings."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QWidget
+
+from ctm_gui.history.measured_rows import MeasuredGrid, MeasuredPresenter, summary
+from ctm_gui.widgets.basic import STRETCH, ContentOrMessage, button, hbox, label, vbox
+from ctm_gui.widgets.filtered_table import FilteredTable
+from ctm_gui.widgets.grid_model import GridModel
+
+NOTHING_YET = (
+    "Nothing is measured yet. Measure This PC takes ten seconds; a probing of any device narrows "
+    "its intervals; in Answer a row takes a latency that you measured yourself."
+)
+_MIN_WIDTHS_PX = {"what": 170, "device": 200, "how": 150}
+
+
+class MeasuredView(QWidget):
+    """A table of all that was measured, the newest first.
+
+    Args:
+        presenter: reads it.
+
+    Signals:
+        probing_requested: the user wants to measure a device.
+        device_activated: the user wants to see a device: its id.
+    """
+
+    probing_requested = Signal()
+    device_activated = Signal(str)
+
+    def __init__(self, presenter: MeasuredPresenter) -> None:
+        super().__init__()
+        self._presenter = presenter
+        self.heading = label(role="heading", name="Summary")
+        self.table = FilteredTable(
+            GridModel(MeasuredGrid()), "Measurements", "Search model or device", _MIN_WIDTHS_PX
+        )
+        self.probe_button = button(
+            "&Probe a Device…",
+            "Measure reference networks on a device",
+            self.probing_requested.emit,
+        )
+        head = hbox(self.heading, STRETCH, self.probe_button)
+        search = hbox((self.table.search_box, 1), self.table.matches, self.table.copy_button)
+        self._content = ContentOrMessage(self.table, NOTHING_YET)
+        vbox(head, search, (self._content, 1), of=self)
+        self.table.row_activated.connect(
+            lambda row: self.device_activated.emit(presenter.rows[row].device_id)
+        )
+        presenter.changed.connect(self._show)
+        self._show()
+
+    def focus_search(self) -> None:
+        """Put the cursor into the search box."""
+        self.table.focus_search()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.table.fit_columns()
+
+    def _show(self) -> None:
+        rows = self._presenter.rows
+        self.heading.setText(summary(rows))
+        names = [self._presenter.device_name(row.device_id) for row in rows]
+        self.table.show_grid(MeasuredGrid(rows, names))
+        self.table.fit_columns()
+        self._content.show_content(visible=bool(rows))
