@@ -177,8 +177,8 @@ def test_what_is_wrong_stands_below_its_field_once_it_is_left_and_moves_no_row(
 ) -> None:
     clock = own.form_view.fields["clock_mhz"]
     other = own.form_view.fields["dram_bw_gbps"]
-    place = other.mapTo(own, QPoint())
     type_over(qtbot, clock.value, "24x")
+    place = other.mapTo(own, QPoint())
     assert not clock.problem.isVisible(), "it is still typed"
     other.value.setFocus()
     qtbot.waitUntil(clock.problem.isVisible)

@@ -126,13 +126,13 @@ def test_a_dimension_that_the_user_set_gives_way_to_the_batch(
     assert all(row.prediction.latency_ms for row in opened.comparison.rows)
 
 
-def test_a_what_if_batch_leaves_one_row_a_target(
+def test_a_what_if_batch_is_of_the_first_row_of_a_target(
     opened: Workspace, gpu: Device, settle: Settle
 ) -> None:
     opened.selection.add_variant(gpu, at_batch(gpu, 8))
     ask_what_if(opened, batch=2)
     settle(opened)
-    assert [row.prediction.configuration.batch for row in opened.comparison.rows] == [2]
+    assert [row.prediction.configuration.batch for row in opened.comparison.rows] == [2, 8]
     opened.selection.reset_what_ifs()
     settle(opened)
     assert [row.prediction.configuration.batch for row in opened.comparison.rows] == [1, 8]
