@@ -158,7 +158,9 @@ class Sensitivity:
     def _alternatives_saving(self) -> Iterator[str]:
         groups: dict[str, list[Alternative]] = {}
         for alternative in self.alternatives:
-            groups.setdefault(alternative.group, []).append(alternative)
+            # No number format is wider: what FP32 would save is an error of one of both.
+            if (alternative.kind, alternative.value) != ("precision", Precision.FP32.value):
+                groups.setdefault(alternative.group, []).append(alternative)
         for group in ("precision", "threads", _QUANTISED):
             best = min(groups.get(group, ()), key=_latency_factor, default=None)
             saved = "" if best is None else _saved(best.latency_factor)
