@@ -145,7 +145,7 @@ class ChooseView(QWidget):
             *(
                 _field(text, box)
                 for text, box in (
-                    ("&What runs", self.model_box),
+                    ("What ru&ns", self.model_box),
                     ("&Latency at most", self.latency_box),
                     ("Kept &by", self.percentile_box),
                     ("Po&wer at most", self.power_box),

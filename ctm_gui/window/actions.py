@@ -108,7 +108,7 @@ _AFTER_PAGES: tuple[ActionSpec, ...] = (
                "Shift+F6", "parts"),
     ActionSpec("theme_system", VIEW, "&System Theme",
                lambda w: w.choose_theme(ThemeChoice.SYSTEM), group="theme", checkable=True),
-    ActionSpec("theme_light", VIEW, "Light Theme",
+    ActionSpec("theme_light", VIEW, "&Light Theme",
                lambda w: w.choose_theme(ThemeChoice.LIGHT), group="theme", checkable=True),
     ActionSpec("theme_dark", VIEW, "Dar&k Theme",
                lambda w: w.choose_theme(ThemeChoice.DARK), group="theme", checkable=True),

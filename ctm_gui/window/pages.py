@@ -267,14 +267,14 @@ def _room(name: str, *modules: str) -> tuple[str, ...]:
 
 
 PLACES: tuple[Place, ...] = (
-    Place(id="answer", title="Answer", text="&Answer", keys="Ctrl+1",
+    Place(id="answer", title="Answer", text="Answer (&1)", keys="Ctrl+1",
           tip="How fast the models run on the ticked targets",
           parts=("chart", "matrix", "pareto", "changes", "sweep", "clocks")),
-    Place(id="why", title="Why", text="&Why", keys="Ctrl+2",
+    Place(id="why", title="Why", text="Why (&2)", keys="Ctrl+2",
           tip="Where the time of one model on one target goes"),
-    Place(id="choose", title="Choose", text="Choose by B&udget", keys="Ctrl+3",
+    Place(id="choose", title="Choose", text="Choose by Budget (&3)", keys="Ctrl+3",
           tip="Which hardware keeps a budget, by its chance"),
-    Place(id="library", title="Library", text="&Library", keys="Ctrl+4",
+    Place(id="library", title="Library", text="Library (&4)", keys="Ctrl+4",
           tip="Devices, what was measured on them, and what was predicted before"),
 )  # fmt: skip
 
@@ -311,7 +311,7 @@ PAGES: tuple[Page, ...] = (
     Page(id="devices", place="library", title="Devices", text="&Devices", keys="Ctrl+7",
          make=_make_devices, modules=_room("devices", "form_view", "view"), needs_panels=False,
          tip="All devices, and the form of your own"),
-    Page(id="measured", place="library", title="Measurements", text="Mea&surements",
+    Page(id="measured", place="library", title="Measurements", text="Meas&urements",
          keys="Ctrl+Shift+E", make=_make_measured, needs_panels=False, help="history",
          modules=_room("history", "measured_view"),
          tip="Latencies that you measured, and probings"),

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QButtonGroup, QFrame, QSizePolicy, QTabBar, QToolButton
+from PySide6.QtWidgets import QFrame, QSizePolicy, QTabBar, QToolButton
 
 from ctm_gui.widgets.basic import tool_button, vbox
 from ctm_gui.window.pages import Place
@@ -25,7 +25,6 @@ class PlaceStrip(QFrame):
         self.setProperty("role", "places")
         self.setAccessibleName("Places")
         self.buttons: dict[str, QToolButton] = {}
-        self._group = QButtonGroup(self)
         column = vbox(of=self, margins=(0, 8, 0, 8), spacing=2)
         for place in places:
             made = tool_button(place.title, f"{place.tip} ({place.keys})", place.title)
@@ -35,14 +34,16 @@ class PlaceStrip(QFrame):
             made.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
             made.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
             made.clicked.connect(actions[place.id].trigger)
-            self._group.addButton(made)
+            # No group: Tab would pass by all but the one that is looked at.
+            made.clicked.connect(lambda _, button=made: button.setChecked(True))
             self.buttons[place.id] = made
             column.addWidget(made)
         column.addStretch(1)
 
     def show_place(self, place_id: str) -> None:
         """Mark the place that is looked at."""
-        self.buttons[place_id].setChecked(True)
+        for name, button in self.buttons.items():
+            button.setChecked(name == place_id)
 
 
 class PageStrip(QTabBar):
