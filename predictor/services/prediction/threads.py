@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Final
 
 from predictor.core.records import Target
-from predictor.core.text import plural
-
-_MAX_NAMES: Final = 2  # devices; more of them are counted
+from predictor.presentation.wording import device_names
 
 
 def threads_sentences(targets: Sequence[Target]) -> list[str]:
@@ -28,10 +25,12 @@ def threads_sentences(targets: Sequence[Target]) -> list[str]:
     if fewer:
         sentences.append(
             f"{fewer[0].configuration.threads} threads are more than the cores of "
-            f"{_names(fewer)}: {_computing({target.threads for target in fewer})}."
+            f"{device_names(target.device for target in fewer)}: {_computing({target.threads for target in fewer})}."
         )
     if without:
-        sentences.append(f"A number of threads changes nothing on {_names(without)}.")
+        sentences.append(
+            f"A number of threads changes nothing on {device_names(target.device for target in without)}."
+        )
     return sentences
 
 
@@ -40,8 +39,3 @@ def _computing(counts: Collection[int]) -> str:
         return "one a core computes"
     (count,) = counts
     return "1 of them computes" if count == 1 else f"{count} of them compute"
-
-
-def _names(targets: Sequence[Target]) -> str:
-    names = list(dict.fromkeys(target.device.name for target in targets))
-    return " and ".join(names) if len(names) <= _MAX_NAMES else plural(len(names), "device")
