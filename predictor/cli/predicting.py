@@ -19,8 +19,8 @@ from predictor.services.devices.catalogue import Catalogue
 from predictor.services.devices.inferred import inferred_sentences
 from predictor.services.history.user_store import UserStore
 from predictor.services.prediction.defaults import check_names
-from predictor.services.prediction.targets import resolve_targets
 from predictor.services.prediction.hosts import host_sentences
+from predictor.services.prediction.targets import resolve_targets
 from predictor.services.prediction.threads import threads_sentences
 
 BUDGET_MISSED = 1  # exit code

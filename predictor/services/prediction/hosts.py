@@ -17,10 +17,8 @@ def host_sentences(targets: Sequence[Target]) -> list[str]:
         return []
     runtime = runtime_of(unstated[0].configuration.runtime).title
     names = device_names(target.device for target in unstated)
-    return [
-        f"{runtime} starts each operator from the host of {names}, which is not stated: "
-        "a current desktop is taken. A slower one makes small networks slower."
-    ]
+    taken = "it is not stated, so a current desktop is taken"
+    return [f"{runtime} starts each operator from the host of {names}; {taken}."]
 
 
 def _has_unstated_host(target: Target) -> bool:

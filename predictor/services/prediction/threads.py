@@ -25,12 +25,10 @@ def threads_sentences(targets: Sequence[Target]) -> list[str]:
     if fewer:
         sentences.append(
             f"{fewer[0].configuration.threads} threads are more than the cores of "
-            f"{device_names(target.device for target in fewer)}: {_computing({target.threads for target in fewer})}."
+            f"{_names(fewer)}: {_computing({target.threads for target in fewer})}."
         )
     if without:
-        sentences.append(
-            f"A number of threads changes nothing on {device_names(target.device for target in without)}."
-        )
+        sentences.append(f"A number of threads changes nothing on {_names(without)}.")
     return sentences
 
 
@@ -39,3 +37,7 @@ def _computing(counts: Collection[int]) -> str:
         return "one a core computes"
     (count,) = counts
     return "1 of them computes" if count == 1 else f"{count} of them compute"
+
+
+def _names(targets: Sequence[Target]) -> str:
+    return device_names(target.device for target in targets)
