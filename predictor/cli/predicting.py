@@ -53,8 +53,8 @@ def choose_targets(
         threads=options.threads,
     )
     devices = [target.device for target in targets]
-    taken = (*threads_sentences(targets), *host_sentences(targets), *inferred_sentences(devices))
-    for sentence in taken:
+    notes = (*threads_sentences(targets), *host_sentences(targets), *inferred_sentences(devices))
+    for sentence in notes:
         console.note(printable(sentence))
     return targets
 

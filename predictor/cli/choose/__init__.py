@@ -11,7 +11,7 @@ from predictor.cli.language_options import (
     card_options,
     cost_options,
     length_options,
-    own_option,
+    stored_rates_option,
     weights_option,
 )
 from predictor.cli.parser import (
@@ -173,7 +173,7 @@ def _add_language(parser: Parser) -> None:
     cost_options(parser)
     weights_option(parser)
     card_options(parser)
-    own_option(parser)
+    stored_rates_option(parser)
     parser.set_defaults(context=0)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from predictor.core.metrics import Family
 from predictor.core.records import Target
 from predictor.core.runtimes import runtime_of
+from predictor.cost.rates.hosts import host_clock_ghz
 from predictor.presentation.wording import device_names
 
 
@@ -17,11 +18,11 @@ def host_sentences(targets: Sequence[Target]) -> list[str]:
         return []
     runtime = runtime_of(unstated[0].configuration.runtime).title
     names = device_names(target.device for target in unstated)
-    taken = "it is not stated, so a current desktop is taken"
-    return [f"{runtime} starts each operator from the host of {names}; {taken}."]
+    default = "it is not stated, so a current desktop is taken"
+    return [f"{runtime} starts each operator from the host of {names}; {default}."]
 
 
 def _has_unstated_host(target: Target) -> bool:
     runtime = runtime_of(target.configuration.runtime)
     of_card = runtime.interpreted and target.device.family is Family.GPU
-    return of_card and target.device.metric("host_clock_ghz") is None
+    return of_card and host_clock_ghz(target.device) is None
